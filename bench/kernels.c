@@ -1,0 +1,283 @@
+/* kernels.c - how fast the kernels go on this machine with one thread and with two, beside a plain read of memory: the ratio that
+ * two threads give here is what two workers can be measured against.
+ *
+ *   bench_kernels [--json] [--small] */
+#include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "hawser/data.h"
+#include "linalg/kernels.h"
+
+enum { THREADS = 2, ROUNDS = 7, CHOSEN = 200 };
+
+typedef struct inputs {
+    const hawser_matrix *dense, *sparse;
+    const double *x; /* as long as either matrix has rows */
+    double *out;     /* as long as both have columns */
+    const uint32_t *places;
+    size_t place_count;
+    uint32_t chosen[CHOSEN];
+    double *gram[THREADS];
+    double *sums; /* results that must not be optimised away, a cache line apart */
+} inputs;
+
+/* One share of a kernel's work. */
+typedef void work(const inputs *in, size_t thread, size_t threads);
+
+typedef struct kernel {
+    const char *name, *unit; /* "GB/s" ... */
+    work *run;
+    double amount;   /* of units, of the whole work */
+    bool replicated; /* every thread does the whole work */
+} kernel;
+
+static size_t cut(size_t whole, size_t part, size_t parts)
+{
+    return whole / parts * part + whole % parts * part / parts;
+}
+
+/* Sixteen sums, so that loads, not additions, are what is timed. */
+static void read_memory(const inputs *in, size_t thread, size_t threads)
+{
+    const double *at = in->dense->values;
+    size_t begin = cut(in->dense->stored, thread, threads) / 16 * 16,
+           end = cut(in->dense->stored, thread + 1, threads) / 16 * 16;
+    double sum[16] = {0};
+    for (size_t i = begin; i < end; i += 16)
+        for (size_t k = 0; k < 16; k++)
+            sum[k] += at[i + k];
+    for (size_t k = 0; k < 16; k++)
+        in->sums[8 * thread] += sum[k];
+}
+
+static hawser_matrix share(const hawser_matrix *A, size_t thread, size_t threads)
+{
+    size_t bounds[THREADS + 1];
+    hawser_balance(A, threads, bounds);
+    return hawser_matrix_columns(A, bounds[thread], bounds[thread + 1]);
+}
+
+static void dense_scan(const inputs *in, size_t thread, size_t threads)
+{
+    hawser_matrix part = share(in->dense, thread, threads);
+    hawser_scan(&part, in->x, in->out + part.first);
+}
+
+static void dense_dots(const inputs *in, size_t thread, size_t threads)
+{
+    hawser_matrix part = share(in->dense, thread, threads);
+    for (size_t j = 0; j < part.cols; j++)
+        in->out[part.first + j] = hawser_column_dot(&part, j, in->x);
+}
+
+static void sparse_scan(const inputs *in, size_t thread, size_t threads)
+{
+    hawser_matrix part = share(in->sparse, thread, threads);
+    hawser_scan(&part, in->x, in->out + part.first);
+}
+
+static void gather(const inputs *in, size_t thread, size_t threads)
+{
+    size_t begin = cut(in->place_count, thread, threads), end = cut(in->place_count, thread + 1, threads);
+    double sum[4] = {0};
+    for (size_t i = begin; i + 4 <= end; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += ((const double *)in->dense->values)[in->places[i + k]];
+    in->sums[8 * thread] += sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+static void gram(const hawser_matrix *A, const inputs *in, size_t thread)
+{
+    hawser_error error;
+    if (hawser_gram(A, in->chosen, 0, CHOSEN, NULL, in->gram[thread], CHOSEN, &error) != HAWSER_OK) {
+        fprintf(stderr, "bench_kernels: %s\n", error.text);
+        exit(1);
+    }
+}
+
+static void dense_gram(const inputs *in, size_t thread, size_t threads)
+{
+    (void)threads;
+    gram(in->dense, in, thread);
+}
+
+static void sparse_gram(const inputs *in, size_t thread, size_t threads)
+{
+    (void)threads;
+    gram(in->sparse, in, thread);
+}
+
+/* ---- timing ---- */
+
+typedef struct crew {
+    const inputs *in;
+    work *run;
+    size_t threads, thread;
+    pthread_barrier_t *barrier;
+    double start[ROUNDS], end[ROUNDS];
+} crew;
+
+/* Every worker holds its own watch: one that waits beside them may wake up late on a busy machine. */
+static void *labour(void *argument)
+{
+    crew *me = argument;
+    for (int r = 0; r < ROUNDS; r++) {
+        pthread_barrier_wait(me->barrier);
+        me->start[r] = hw_seconds();
+        me->run(me->in, me->thread, me->threads);
+        me->end[r] = hw_seconds();
+    }
+    return NULL;
+}
+
+/* Seconds of the best round, from the first start to the last end. */
+static double best_seconds(const inputs *in, work *run, size_t threads)
+{
+    pthread_t ids[THREADS];
+    crew crews[THREADS];
+    pthread_barrier_t barrier;
+    double best = HUGE_VAL;
+    pthread_barrier_init(&barrier, NULL, (unsigned)threads);
+    for (size_t t = 0; t < threads; t++) {
+        crews[t] = (crew){.in = in, .run = run, .threads = threads, .thread = t, .barrier = &barrier};
+        if (pthread_create(&ids[t], NULL, labour, &crews[t]) != 0) {
+            fprintf(stderr, "bench_kernels: cannot start a thread\n");
+            exit(1);
+        }
+    }
+    for (size_t t = 0; t < threads; t++)
+        pthread_join(ids[t], NULL);
+    for (int r = 0; r < ROUNDS; r++) {
+        double start = crews[0].start[r], end = crews[0].end[r];
+        for (size_t t = 1; t < threads; t++) {
+            start = crews[t].start[r] < start ? crews[t].start[r] : start;
+            end = crews[t].end[r] > end ? crews[t].end[r] : end;
+        }
+        best = end - start < best ? end - start : best;
+    }
+    pthread_barrier_destroy(&barrier);
+    return best;
+}
+
+static void report(const inputs *in, const kernel *k, bool json, bool last)
+{
+    double one = k->amount / best_seconds(in, k->run, 1);
+    double two = k->amount * (k->replicated ? 2 : 1) / best_seconds(in, k->run, 2);
+    if (json)
+        printf("\"%s\": {\"unit\": \"%s\", \"one\": %.3f, \"two\": %.3f, \"ratio\": %.3f}%s", k->name, k->unit, one, two,
+               two / one, last ? "" : ", ");
+    else
+        printf("%-24s %10.2f %10.2f %-12s %6.2f\n", k->name, one, two, k->unit, two / one);
+    fflush(stdout);
+}
+
+/* ---- inputs ---- */
+
+static void need(hawser_status status, const hawser_error *error)
+{
+    if (status == HAWSER_OK)
+        return;
+    fprintf(stderr, "bench_kernels: %s\n", error->text);
+    exit(1);
+}
+
+static hawser_dataset *made(const char *kind, size_t rows, size_t cols)
+{
+    hawser_error error;
+    hawser_dataset *dataset;
+    const hawser_generate what = {.kind = kind, .rows = rows, .cols = cols, .seed = 1};
+    need(hawser_dataset_generate(&what, &dataset, NULL, &error), &error);
+    return dataset;
+}
+
+/* Columns spread over the matrix, those with the most entries of their neighbourhood. */
+static void choose(inputs *in)
+{
+    const hawser_matrix *A = in->sparse;
+    for (size_t c = 0; c < CHOSEN; c++) {
+        size_t begin = cut(in->dense->cols < A->cols ? in->dense->cols : A->cols, c, CHOSEN), best = begin;
+        for (size_t j = begin; j < cut(in->dense->cols < A->cols ? in->dense->cols : A->cols, c + 1, CHOSEN); j++)
+            if (A->offsets[j + 1] - A->offsets[j] > A->offsets[best + 1] - A->offsets[best])
+                best = j;
+        in->chosen[c] = (uint32_t)best;
+    }
+}
+
+static void prepare(inputs *in, const hawser_matrix *dense, const hawser_matrix *sparse)
+{
+    hawser_error error;
+    double *x = NULL;
+    uint32_t *places = NULL;
+    *in = (inputs){.dense = dense, .sparse = sparse, .place_count = (size_t)1 << 23};
+    need(HW_NEW(&x, dense->rows + sparse->rows, "x", &error), &error);
+    need(HW_NEW(&in->out, dense->cols + sparse->cols, "results", &error), &error);
+    need(HW_NEW(&in->sums, 8 * THREADS, "sums", &error), &error);
+    need(HW_NEW(&places, in->place_count, "places", &error), &error);
+    for (size_t t = 0; t < THREADS; t++)
+        need(HW_NEW(&in->gram[t], CHOSEN * CHOSEN, "a Gram matrix", &error), &error);
+    hw_random random = hw_random_at(1, 0, 0, 0);
+    for (size_t i = 0; i < dense->rows + sparse->rows; i++)
+        x[i] = hw_random_uniform(&random) - 0.5;
+    for (size_t i = 0; i < in->place_count; i++)
+        places[i] = (uint32_t)hw_random_below(&random, dense->stored);
+    in->x = x;
+    in->places = places;
+    choose(in);
+}
+
+static void release(inputs *in)
+{
+    free((void *)in->x);
+    free((void *)in->places);
+    free(in->out);
+    free(in->sums);
+    for (size_t t = 0; t < THREADS; t++)
+        free(in->gram[t]);
+}
+
+int main(int argc, char **argv)
+{
+    bool json = false, small = false;
+    for (int i = 1; i < argc; i++) {
+        json = json || strcmp(argv[i], "--json") == 0;
+        small = small || strcmp(argv[i], "--small") == 0;
+    }
+    hawser_dataset *dense = made("dense", small ? 2000 : 20000, 2000),
+                   *sparse = made("url", small ? 20000 : 200000, small ? 30000 : 300000);
+    const hawser_matrix *D = hawser_dataset_matrix(dense), *S = hawser_dataset_matrix(sparse);
+    inputs in;
+    prepare(&in, D, S);
+    double products = (double)CHOSEN * (CHOSEN + 1) / 2 * (double)D->rows;
+    const kernel kernels[] = {
+        {"read memory", "GB/s", read_memory, (double)D->stored * 8e-9, false},
+        {"dense scan", "GB/s", dense_scan, (double)D->stored * 8e-9, false},
+        {"dense column dots", "GB/s", dense_dots, (double)D->stored * 8e-9, false},
+        {"sparse scan", "GB/s", sparse_scan, (double)S->stored * 12e-9, false},
+        {"random gather", "M/s", gather, (double)in.place_count * 1e-6, false},
+        {"dense Gram", "GFLOP/s", dense_gram, 2e-9 * products, true},
+        {"sparse Gram", "calls/s", sparse_gram, 1, true},
+    };
+    size_t count = sizeof kernels / sizeof *kernels;
+    if (json)
+        printf("{\"kernels\": \"%s\", ", hawser_kernels_name());
+    else
+        printf("%s kernels; dense %zu x %zu, sparse %zu x %zu with %llu entries; Gram of %d columns\n%-24s %10s %10s %-12s "
+               "%6s\n",
+               hawser_kernels_name(), D->rows, D->cols, S->rows, S->cols, (unsigned long long)S->stored, CHOSEN, "",
+               "1 thread", "2 threads", "", "ratio");
+    for (size_t k = 0; k < count; k++)
+        report(&in, &kernels[k], json, k + 1 == count);
+    if (json)
+        printf("}\n");
+    release(&in);
+    hawser_dataset_free(dense);
+    hawser_dataset_free(sparse);
+    return 0;
+}

@@ -1,0 +1,450 @@
+/* transport.c - what a link costs: latency, messages a second, bandwidth, beside bare loops over the same kinds of socket.
+ *
+ *   bench_transport [--quick] [--busy]
+ *
+ * One line of JSON a measurement. Two processes, as in a job: the parent measures, the child answers. "ours" and "bare" take turns, the
+ * best of a few rounds counts. --busy: a thread for each processor computes meanwhile. bench/transport/run prints tables. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "transport/net.h"
+#include "transport_bare.h"
+
+enum { ROUNDS = 3, KINDS = 3 };
+static const char *const kinds[KINDS] = {"unix", "tcp", "tcp+tls"};
+
+typedef struct order { /* from parent to child, through a pipe */
+    char what;         /* 'n': a net dials `card`; 'p': echo, 's': swallow, over the bare connection at `card`; 'q' */
+    bool encrypted, local;
+    size_t size;
+    uint64_t count;
+    char card[HW_NET_ADDRESS];
+} order;
+
+typedef struct end {
+    hw_net *net;
+    uint32_t other;
+    atomic_bool up;
+    /* The parent's ping-pong: */
+    double *samples, sent_at;
+    uint64_t sampled, wanted;
+    atomic_bool done;
+    /* The child's stream: */
+    uint64_t received;
+} end;
+
+typedef struct result {
+    double seconds, cpu, p50, p99;
+} result;
+
+static double cpu_of(int who)
+{
+    struct rusage use;
+    getrusage(who, &use);
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+           1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+}
+
+static void rest(double seconds)
+{
+    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&time, NULL);
+}
+
+static hw_message *made(hw_message_kind kind, size_t size)
+{
+    hw_message *message;
+    if (hw_message_new(size, &message, NULL) != HAWSER_OK)
+        die("no memory");
+    message->envelope.kind = (uint16_t)kind;
+    return message;
+}
+
+static void put(end *self, hw_message *message)
+{
+    hawser_error error;
+    if (hw_net_send(self->net, self->other, message, &error) != HAWSER_OK) {
+        fprintf(stderr, "bench_transport: %s\n", error.text);
+        exit(1);
+    }
+}
+
+static void on_up(void *argument, uint32_t node, const hw_net_hello *hello)
+{
+    (void)node;
+    (void)hello;
+    atomic_store(&((end *)argument)->up, true);
+}
+
+/* The child: echoes a TRIGGER, swallows DATA and answers the last. */
+static void answer(void *argument, uint32_t node, hw_message *message)
+{
+    end *self = argument;
+    (void)node;
+    if (message->envelope.kind == HW_MESSAGE_TRIGGER) {
+        put(self, message);
+        return;
+    }
+    if (message->envelope.last)
+        put(self, made(HW_MESSAGE_DONE, 0));
+    hw_message_free(message);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The parent: the next ping, on the thread that hears the pong, as the bare loop does it. */
+static void hear(void *argument, uint32_t node, hw_message *message)
+{
+    end *self = argument;
+    (void)node;
+    if (message->envelope.kind == HW_MESSAGE_TRIGGER && self->sampled < self->wanted) {
+        double now = hw_seconds();
+        self->samples[self->sampled++] = now - self->sent_at;
+        if (self->sampled < self->wanted) {
+            self->sent_at = now;
+            put(self, message);
+            return;
+        }
+    }
+    hw_message_free(message);
+    atomic_store(&self->done, true);
+}
+
+static void open_end(end *self, int kind, uint32_t number, const char *directory,
+                     void (*arrived)(void *, uint32_t, hw_message *))
+{
+    hawser_error error;
+    hw_net_options options = {.job = "bench",
+                              .key = (const unsigned char *)"0123456789abcdef",
+                              .key_length = 16,
+                              .node = number,
+                              .name = "bench",
+                              .build = "bench",
+                              .local_only = true,
+                              .failure_timeout = 60};
+    options.directory = kind == 0 ? directory : NULL;
+    options.encrypt_always = kind == 2;
+    memset(self, 0, sizeof *self);
+    self->other = !number;
+    const hw_net_events events = {.argument = self, .up = on_up, .arrived = arrived};
+    if (hw_net_new(&options, &events, &self->net, &error) != HAWSER_OK) {
+        fprintf(stderr, "bench_transport: %s\n", error.text);
+        exit(1);
+    }
+}
+
+static int connect_bare(const order *what)
+{
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    struct sockaddr_in tcp = {.sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)strtoul(what->card, NULL, 10)),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    memcpy(local.sun_path, what->card, sizeof local.sun_path - 1);
+    int fd = socket(what->local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, what->local ? (struct sockaddr *)&local : (struct sockaddr *)&tcp,
+                what->local ? sizeof local : sizeof tcp) != 0)
+        die("connect");
+    return fd;
+}
+
+static void answer_bare(const order *what)
+{
+    bare self = bare_open(connect_bare(what), what->encrypted, true, what->size);
+    if (what->what == 's') {
+        if (!bare_receive(&self, what->size, what->count) || !bare_send(&self, 1, 1))
+            die("the bare stream broke");
+    }
+    for (uint64_t i = 0; what->what == 'p' && i < what->count; i++)
+        if (!bare_receive(&self, what->size, 1) || !bare_send(&self, what->size, 1))
+            die("the bare echo broke");
+    bare_close(&self);
+}
+
+static void child_main(int orders, int reports, const char *directory)
+{
+    order what;
+    end self = {0};
+    while (read(orders, &what, sizeof what) == (ssize_t)sizeof what && what.what != 'q') {
+        uint32_t number;
+        if (what.what == 'n') {
+            open_end(&self, what.local ? 0 : what.encrypted ? 2 : 1, 1, directory, answer);
+            if (hw_net_dial(self.net, what.card, 0, 10, &number, NULL) != HAWSER_OK)
+                die("dial");
+        } else if (what.what == 'x') {
+            hw_net_stop(self.net, 5);
+            hw_net_free(self.net);
+        } else if (what.what != 'c') {
+            answer_bare(&what);
+        }
+        double cpu = cpu_of(RUSAGE_SELF);
+        if (write(reports, &cpu, sizeof cpu) != (ssize_t)sizeof cpu)
+            die("report");
+    }
+    exit(0);
+}
+
+typedef struct bench {
+    int orders, reports, kind;
+    char directory[64];
+    end self;
+    double scale;
+    bool busy;
+} bench;
+
+static void tell(bench *b, order what)
+{
+    what.local = b->kind == 0;
+    what.encrypted = b->kind == 2;
+    if (write(b->orders, &what, sizeof what) != (ssize_t)sizeof what)
+        die("order");
+}
+
+static double child_cpu(bench *b)
+{
+    double cpu;
+    if (read(b->reports, &cpu, sizeof cpu) != (ssize_t)sizeof cpu)
+        die("the child ended");
+    return cpu;
+}
+
+static double both_cpu(bench *b)
+{
+    tell(b, (order){.what = 'c'});
+    return child_cpu(b) + cpu_of(RUSAGE_SELF);
+}
+
+/* The bare connection, the parent's end; the child has been told to come. */
+static bare await_bare(bench *b, order what)
+{
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof tcp;
+    int listener = socket(b->kind == 0 ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    (void)!snprintf(local.sun_path, sizeof local.sun_path, "%s/bare", b->directory);
+    unlink(local.sun_path);
+    if (bind(listener, b->kind == 0 ? (struct sockaddr *)&local : (struct sockaddr *)&tcp,
+             b->kind == 0 ? sizeof local : sizeof tcp) != 0 ||
+        listen(listener, 1) != 0)
+        die("listen");
+    if (b->kind == 0) {
+        memcpy(what.card, local.sun_path, sizeof local.sun_path);
+    } else {
+        getsockname(listener, (struct sockaddr *)&tcp, &length);
+        (void)!snprintf(what.card, sizeof what.card, "%u", ntohs(tcp.sin_port));
+    }
+    tell(b, what);
+    int fd = accept(listener, NULL, NULL);
+    close(listener);
+    return bare_open(fd, b->kind == 2, false, what.size);
+}
+
+static result percentiles(double *samples, uint64_t count)
+{
+    qsort(samples, count, sizeof *samples, by_size);
+    return (result){.p50 = samples[count / 2] / 2, .p99 = samples[count * 99 / 100] / 2}; /* one way */
+}
+
+static result ping_bare(bench *b, size_t size, uint64_t count)
+{
+    bare self = await_bare(b, (order){.what = 'p', .size = size, .count = count});
+    double *samples = calloc(count, sizeof *samples);
+    for (uint64_t i = 0; i < count; i++) {
+        double start = hw_seconds();
+        if (!bare_send(&self, size, 1) || !bare_receive(&self, size, 1))
+            die("the bare echo broke");
+        samples[i] = hw_seconds() - start;
+    }
+    (void)child_cpu(b);
+    bare_close(&self);
+    result r = percentiles(samples, count);
+    free(samples);
+    return r;
+}
+
+static result ping_ours(bench *b, size_t size, uint64_t count)
+{
+    end *self = &b->self;
+    self->samples = calloc(count, sizeof *self->samples);
+    self->sampled = 0;
+    self->wanted = count;
+    atomic_store(&self->done, false);
+    self->sent_at = hw_seconds();
+    put(self, made(HW_MESSAGE_TRIGGER, size));
+    while (!atomic_load(&self->done))
+        rest(0.001);
+    result r = percentiles(self->samples, count);
+    free(self->samples);
+    self->wanted = 0;
+    return r;
+}
+
+static result stream_bare(bench *b, size_t size, uint64_t count)
+{
+    double cpu = both_cpu(b);
+    bare self = await_bare(b, (order){.what = 's', .size = size, .count = count});
+    double start = hw_seconds();
+    if (!bare_send(&self, size, count) || !bare_receive(&self, 1, 1))
+        die("the bare stream broke");
+    double seconds = hw_seconds() - start;
+    result r = {.seconds = seconds, .cpu = child_cpu(b) + cpu_of(RUSAGE_SELF) - cpu};
+    bare_close(&self);
+    return r;
+}
+
+static result stream_ours(bench *b, size_t size, uint64_t count)
+{
+    end *self = &b->self;
+    hw_net_path path;
+    atomic_store(&self->done, false);
+    double cpu = both_cpu(b), start = hw_seconds();
+    hw_message *buffer = made(HW_MESSAGE_DATA, size); /* one payload, sent again and again, as the bare loop does */
+    if (size > 0)
+        memset(buffer->payload, 1, size);
+    for (uint64_t i = 0; i < count; i++) {
+        hw_message *message;
+        if (hw_message_share(buffer, &message, NULL) != HAWSER_OK)
+            die("no memory");
+        message->envelope.last = i + 1 == count;
+        put(self, message);
+        if (i % 64 == 0 || size > 1 << 16)
+            while (hw_net_path_of(self->net, 1, &path) && path.queued > (64 << 20) + 2 * size)
+                rest(0.001);
+    }
+    hw_message_free(buffer);
+    while (!atomic_load(&self->done))
+        rest(0.001);
+    double seconds = hw_seconds() - start;
+    return (result){.seconds = seconds, .cpu = both_cpu(b) - cpu};
+}
+
+static void latency(bench *b)
+{
+    uint64_t count = (uint64_t)(5000 * b->scale);
+    result ours = {.p50 = 1e9, .p99 = 1e9}, plain = ours;
+    for (int i = 0; i < ROUNDS; i++) {
+        result one = ping_bare(b, 64, count), two = ping_ours(b, 64, count);
+        plain = one.p50 < plain.p50 ? one : plain;
+        ours = two.p50 < ours.p50 ? two : ours;
+    }
+    printf("{\"way\": \"%s\", \"what\": \"latency\", \"bytes\": 64, \"busy\": %s, \"us_p50\": %.1f, \"us_p99\": %.1f, "
+           "\"bare_us_p50\": %.1f, \"bare_us_p99\": %.1f, \"ratio\": %.3f}\n",
+           kinds[b->kind], b->busy ? "true" : "false", ours.p50 * 1e6, ours.p99 * 1e6, plain.p50 * 1e6, plain.p99 * 1e6,
+           ours.p50 / plain.p50);
+    fflush(stdout);
+}
+
+static void throughput(bench *b, size_t size, uint64_t bytes)
+{
+    uint64_t count = (uint64_t)((double)bytes * b->scale) / size;
+    count = count == 0 ? 1 : count;
+    result ours = {.seconds = 1e9}, plain = ours;
+    for (int i = 0; i < ROUNDS; i++) {
+        result one = stream_bare(b, size, count), two = stream_ours(b, size, count);
+        plain = one.seconds < plain.seconds ? one : plain;
+        ours = two.seconds < ours.seconds ? two : ours;
+    }
+    double total = (double)size * (double)count;
+    printf(
+        "{\"way\": \"%s\", \"what\": \"stream\", \"bytes\": %zu, \"busy\": %s, \"mb_per_s\": %.1f, \"bare_mb_per_s\": %.1f, "
+        "\"messages_per_s\": %.0f, \"cpu_s_per_gb\": %.3f, \"bare_cpu_s_per_gb\": %.3f, \"ratio\": %.3f}\n",
+        kinds[b->kind], size, b->busy ? "true" : "false", total / ours.seconds / 1e6, total / plain.seconds / 1e6,
+        (double)count / ours.seconds, ours.cpu / total * 1e9, plain.cpu / total * 1e9, plain.seconds / ours.seconds);
+    fflush(stdout);
+}
+
+static void idle(bench *b)
+{
+    double seconds = 2 * b->scale, cpu = both_cpu(b);
+    rest(seconds);
+    printf("{\"way\": \"%s\", \"what\": \"idle\", \"busy\": %s, \"cpu_ms_per_s\": %.3f}\n", kinds[b->kind],
+           b->busy ? "true" : "false", (both_cpu(b) - cpu) / seconds / 2 * 1e3);
+    fflush(stdout);
+}
+
+static void measure(bench *b)
+{
+    open_end(&b->self, b->kind, 0, b->directory, hear);
+    order what = {.what = 'n'};
+    (void)!snprintf(what.card, sizeof what.card, "%s", hw_net_address(b->self.net));
+    tell(b, what);
+    while (!atomic_load(&b->self.up))
+        rest(0.001);
+    (void)child_cpu(b);
+    latency(b);
+    throughput(b, 64, 64 << 20);
+    throughput(b, 4 << 10, 512 << 20);
+    throughput(b, 1 << 20, 1 << 30);
+    throughput(b, 64 << 20, (uint64_t)1 << 31);
+    if (!b->busy)
+        idle(b);
+    tell(b, (order){.what = 'x'});
+    hw_net_stop(b->self.net, 5);
+    hw_net_free(b->self.net);
+    (void)child_cpu(b);
+}
+
+static void *compute(void *argument)
+{
+    volatile double sum = 0;
+    while (!atomic_load((atomic_bool *)argument))
+        for (int i = 0; i < 100000; i++)
+            sum = sum + 1.0 / (i + 1);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    bench b = {.scale = 1};
+    int orders[2], reports[2];
+    const char *only = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0)
+            b.scale = 0.02;
+        else if (strcmp(argv[i], "--busy") == 0)
+            b.busy = true;
+        else
+            only = argv[i];
+    }
+    (void)!snprintf(b.directory, sizeof b.directory, "/tmp/hawser-bench-XXXXXX");
+    if (mkdtemp(b.directory) == NULL || pipe(orders) != 0 || pipe(reports) != 0)
+        die("start");
+    pid_t child = fork();
+    if (child == 0) {
+        close(orders[1]);
+        close(reports[0]);
+        child_main(orders[0], reports[1], b.directory);
+    }
+    b.orders = orders[1];
+    b.reports = reports[0];
+    close(orders[0]);
+    close(reports[1]);
+    atomic_bool enough = false;
+    long threads = b.busy ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+    pthread_t *busy = calloc((size_t)threads + 1, sizeof *busy);
+    for (long i = 0; i < threads; i++)
+        pthread_create(&busy[i], NULL, compute, &enough);
+    for (b.kind = 0; b.kind < KINDS; b.kind++)
+        if (only == NULL || strcmp(only, kinds[b.kind]) == 0)
+            measure(&b);
+    tell(&b, (order){.what = 'q'});
+    waitpid(child, NULL, 0);
+    atomic_store(&enough, true);
+    for (long i = 0; i < threads; i++)
+        pthread_join(busy[i], NULL);
+    free(busy);
+    char path[100];
+    (void)!snprintf(path, sizeof path, "%s/bare", b.directory);
+    unlink(path);
+    rmdir(b.directory);
+    return 0;
+}

@@ -1,0 +1,91 @@
+/*
+ * matrix.h - the numeric containers that a program reads, and the kernels over them.
+ *
+ * A hawser_matrix is a read-only view: plain fields, so that an inner loop can walk a column without a call. Kernels give
+ * the same bits on every instruction set (fixed lane counts, no contraction), which is what lets threads, processes and
+ * machines agree. Unless said otherwise every function here is thread-safe, allocates nothing and cannot fail.
+ */
+#ifndef HAWSER_MATRIX_H
+#define HAWSER_MATRIX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawser/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Type of the stored numbers. Arithmetic is always in double. */
+typedef enum hawser_type { HAWSER_F64 = 0, HAWSER_F32 = 1, HAWSER_I64 = 2 } hawser_type;
+
+/** How a matrix lies in memory. */
+typedef enum hawser_layout {
+    HAWSER_DENSE = 0, /**< column-major; column j starts at values + j * stride (in elements) */
+    HAWSER_CSC = 1,   /**< offsets has cols + 1 entries, indices are row numbers, ascending in a column */
+    HAWSER_CSR = 2    /**< offsets has rows + 1 entries, indices are column numbers, ascending in a row */
+} hawser_layout;
+
+/** A read-only view of a matrix or of a range of its columns (CSC, dense) or rows (CSR, dense). The memory belongs to whoever made
+ *  it (a hawser_dataset, usually) and must outlive the view. `offsets` need not start at zero: entry k of column j is
+ *  indices[offsets[j] + k], so a view of a column range shares the arrays of the whole. */
+typedef struct hawser_matrix {
+    size_t rows;
+    size_t cols;
+    uint64_t stored; /**< stored entries in this view; rows * cols when dense */
+    hawser_layout layout;
+    hawser_type type; /**< HAWSER_F64 or HAWSER_F32 */
+    const uint64_t *offsets;
+    const uint32_t *indices;
+    const void *values;
+    size_t stride; /**< dense only: elements from one column to the next, >= rows */
+    size_t first;  /**< number, in the whole, of this view's first column, or of its first row in a view of rows */
+    struct hawser_residence
+        *residence; /**< NULL: all entries are here; else only those of some columns are, the others on other
+                                           nodes until they are fetched (hawser_job_load, hawser_data_want) */
+} hawser_matrix;
+
+/** View of columns [begin, end) of a CSC or dense matrix; no copy. begin <= end <= A->cols. */
+HAWSER_API hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t end);
+
+/** View of rows [begin, end) of a CSR or dense matrix; no copy. */
+HAWSER_API hawser_matrix hawser_matrix_rows(const hawser_matrix *A, size_t begin, size_t end);
+
+/** Sum over i of A[i,j] * x[i]. A is CSC or dense, x has A->rows entries. */
+HAWSER_API double hawser_column_dot(const hawser_matrix *A, size_t j, const double *x);
+
+/** x[i] += step * A[i,j] for every stored i. A is CSC or dense. */
+HAWSER_API void hawser_column_axpy(const hawser_matrix *A, size_t j, double step, double *x);
+
+/** Sum and weighted square sum of a column: *sum = sum_i w_i A[i,j]; *squares = sum_i w_i (A[i,j] - centre)^2 over all rows,
+ *  unstored zeros included (their weight is total_weight less that of the stored rows). weights NULL means ones. */
+HAWSER_API void hawser_column_moments(const hawser_matrix *A, size_t j, const double *weights, double total_weight,
+                                      double centre, double *sum, double *squares);
+
+/** out[j] = sum_i A[i,j] x[i] for all columns of a CSC or dense view: the full scan. out has A->cols entries. */
+HAWSER_API void hawser_scan(const hawser_matrix *A, const double *x, double *out);
+
+/** out[i] += sum over the listed columns of coefficient[k] * A[i, columns[k]]; A is CSC or dense, out has A->rows entries. */
+HAWSER_API void hawser_combine(const hawser_matrix *A, const uint32_t *columns, const double *coefficients, size_t count,
+                               double *out);
+
+/** out[i] = sum_j A[i,j] w[j] + constant for every row; any layout. out has A->rows entries, w has A->cols. */
+HAWSER_API void hawser_multiply(const hawser_matrix *A, const double *w, double constant, double *out);
+
+/** Gram entries of listed columns of a CSC or dense view: for a in [fresh, count) and b in [0, a],
+ *  G[a * ld + b] = G[b * ld + a] = sum_i w_i A[i, columns[a]] A[i, columns[b]]; rows below `fresh` are kept as they are, so a
+ *  growing set pays only for what is new. weights NULL means ones. May fail for want of scratch memory only. */
+HAWSER_API hawser_status hawser_gram(const hawser_matrix *A, const uint32_t *columns, size_t fresh, size_t count,
+                                     const double *weights, double *G, size_t ld, hawser_error *error) HAWSER_MUST_USE;
+
+/** Sum_i x[i] * y[i]; sum_i w_i x_i y_i when weights is not NULL. Fixed lanes: same bits everywhere. */
+HAWSER_API double hawser_dot(size_t n, const double *x, const double *y, const double *weights);
+
+/** Name of the kernels chosen on this machine: "portable", "avx2", "avx512". */
+HAWSER_API const char *hawser_kernels_name(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

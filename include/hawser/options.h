@@ -1,0 +1,102 @@
+/*
+ * options.h - one row an option; flags, help, manual pages, completion, configuration files, environment and bindings are
+ * generated from the rows.
+ *
+ * A value remembers where it came from. Later sources win: default < program < file < environment < command line.
+ */
+#ifndef HAWSER_OPTIONS_H
+#define HAWSER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawser/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum hawser_kind {
+    HAWSER_FLAG,    /**< --key, --no-key; values yes/no/true/false/1/0 */
+    HAWSER_INTEGER, /**< decimal, 64 bits */
+    HAWSER_NUMBER,  /**< as strtod reads it; finite */
+    HAWSER_BYTES,   /**< a size: 64k, 1.5M, 2GiB; binary multiples */
+    HAWSER_SECONDS, /**< a duration: 90, 90s, 5m, 2h */
+    HAWSER_WORD,    /**< one of `bounds` = "a|b|c"; an entry "ssp:N" takes a number behind the colon */
+    HAWSER_TEXT,    /**< any text */
+    HAWSER_PATH,    /**< a file name */
+    HAWSER_NUMBERS  /**< numbers separated by commas */
+} hawser_kind;
+
+typedef enum hawser_source {
+    HAWSER_FROM_DEFAULT,
+    HAWSER_FROM_PROGRAM,
+    HAWSER_FROM_FILE,
+    HAWSER_FROM_ENVIRONMENT,
+    HAWSER_FROM_COMMAND_LINE
+} hawser_source;
+
+/** One option. All strings are static. A table of rows ends with a row whose key is NULL. */
+typedef struct hawser_option {
+    const char *key; /**< "exchange-every": --exchange-every, HAWSER_EXCHANGE_EVERY, exchange-every = in a file */
+    hawser_kind kind;
+    const char *value;  /**< default as text; NULL: unset unless given */
+    const char *bounds; /**< numbers: "[0,1]", "(0,inf)"; HAWSER_WORD: the words; else NULL */
+    const char *unit;   /**< name of the argument in help: "H", "FILE"; NULL for flags */
+    const char *help;   /**< one or two sentences, no final full stop needed */
+    const char *since;  /**< version in which it came */
+    char letter;        /**< short form, or 0 */
+} hawser_option;
+
+/** A set of values over one or more tables. Owned by the caller; one thread at a time. */
+typedef struct hawser_options hawser_options;
+
+/** Makes a set with every row's default. `tables` ends with NULL; tables and rows must outlive the set. Two rows with one key
+ *  are HAWSER_INTERNAL. */
+HAWSER_API hawser_status hawser_options_new(const hawser_option *const *tables, hawser_options **options,
+                                            hawser_error *error) HAWSER_MUST_USE;
+HAWSER_API void hawser_options_free(hawser_options *options);
+
+/** Sets one value from text. An unknown key is HAWSER_BAD_OPTION and the text names the nearest known key; a value out of
+ *  bounds names value, bounds and `where` ("run.conf:3", "HAWSER_TOL", "--tol"). A weaker source never replaces a stronger. */
+HAWSER_API hawser_status hawser_options_set(hawser_options *options, const char *key, const char *value,
+                                            hawser_source source, const char *where, hawser_error *error) HAWSER_MUST_USE;
+
+/** Reads `key = value` lines; # starts a comment. */
+HAWSER_API hawser_status hawser_options_file(hawser_options *options, const char *path, hawser_error *error) HAWSER_MUST_USE;
+
+/** Reads HAWSER_KEY variables; an unknown HAWSER_ variable is an error, as an unknown flag is. `environment` is `environ`.
+ *  HAWSER_BINARY, HAWSER_SOURCE and HAWSER_TEST_... belong to the test suite, HAWSER_LAUNCH, _NODE, _NODES, _NODE_NAME, _JOB,
+ *  _SOCKETS and _LOCAL to `hawser run`; they are passed over. */
+HAWSER_API hawser_status hawser_options_environment(hawser_options *options, char *const *environment,
+                                                    hawser_error *error) HAWSER_MUST_USE;
+
+/** Takes flags out of argv (from index 1 on) and leaves the positional words, argv[0] first, updating *argc. "--" ends flags;
+ *  "-" is a positional word. */
+HAWSER_API hawser_status hawser_options_arguments(hawser_options *options, int *argc, char **argv,
+                                                  hawser_error *error) HAWSER_MUST_USE;
+
+/** True when the key has a value (a default or a given one). Unknown keys: false. */
+HAWSER_API bool hawser_options_has(const hawser_options *options, const char *key);
+
+/** Typed reads. The value was checked when it was set, so these cannot fail for a known key of that kind; asking for an
+ *  unknown key or another kind, or for an unset one, is a bug and gives 0, false, NULL. */
+HAWSER_API bool hawser_options_flag(const hawser_options *options, const char *key);
+HAWSER_API int64_t hawser_options_integer(const hawser_options *options, const char *key);
+HAWSER_API double hawser_options_number(const hawser_options *options, const char *key); /**< NUMBER, SECONDS */
+HAWSER_API uint64_t hawser_options_bytes(const hawser_options *options, const char *key);
+/** The text as given, of any kind; owned by the set until the key is set again. */
+HAWSER_API const char *hawser_options_text(const hawser_options *options, const char *key);
+/** Numbers of a HAWSER_NUMBERS value; *count may be 0. Owned by the set. */
+HAWSER_API const double *hawser_options_numbers(const hawser_options *options, const char *key, size_t *count);
+/** Where the value came from, and the place's name in *where (may be NULL). */
+HAWSER_API hawser_source hawser_options_source(const hawser_options *options, const char *key, const char **where);
+
+/** Row number `index` over all tables, NULL past the end: for help, manual pages, bindings. */
+HAWSER_API const hawser_option *hawser_options_row(const hawser_options *options, size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,67 @@
+/*
+ * status.h - how every Hawser call says what happened.
+ *
+ * One type for every outcome, marked so that the compiler complains when a caller drops it, and one text per failure:
+ * what, where, which value, what to do. There is no global error state; the caller owns the hawser_error that is filled.
+ */
+#ifndef HAWSER_STATUS_H
+#define HAWSER_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HAWSER_API                 __attribute__((visibility("default")))
+#define HAWSER_MUST_USE            __attribute__((warn_unused_result))
+#define HAWSER_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define HAWSER_API
+#define HAWSER_MUST_USE
+#define HAWSER_PRINTF(text, first)
+#endif
+
+/** Outcome of a call. Zero is success, positive values are news that a unit passes on by returning, negative values are
+ *  errors, grouped by the largest thing that is broken: a call, an input, the job's resources, the program, a peer. */
+typedef enum hawser_status {
+    HAWSER_OK = 0,
+    HAWSER_STOP = 1,          /**< the loop ends here: its credit is spent or the job was asked to stop */
+    HAWSER_VIEW_CHANGED = 2,  /**< membership changed: return, the runtime takes the cache back to the last commit */
+    HAWSER_BAD_ARGUMENT = -1, /**< a call was made with an argument that it cannot take */
+    HAWSER_BAD_OPTION = -2,   /**< an option's key or value */
+    HAWSER_BAD_INPUT = -3,    /**< the content of a file */
+    HAWSER_IO = -4,           /**< the operating system refused a read, write, open, map */
+    HAWSER_NO_MEMORY = -5,    /**< an allocation failed, or would exceed the memory limit */
+    HAWSER_BAD_PROGRAM = -6,  /**< a program breaks the model: undeclared access, replicated x replicated, ... */
+    HAWSER_NOT_FINITE = -7,   /**< NaN or infinity in an update, an objective, a parameter */
+    HAWSER_DIVERGED = -8,     /**< the safeguards ran out */
+    HAWSER_PEER_LOST = -9,    /**< another part of the job ended or failed */
+    HAWSER_TIMEOUT = -10,     /**< a wait passed its deadline */
+    HAWSER_INTERNAL = -11     /**< a bug in Hawser; please report it */
+} hawser_status;
+
+/** Text of a failure. Owned by the caller; any function that takes one also takes NULL. Not thread-safe: one per thread. */
+typedef struct hawser_error {
+    hawser_status status;
+    char text[1000];
+} hawser_error;
+
+/** Short fixed English word for a status ("bad input"); never NULL. Thread-safe. */
+HAWSER_API const char *hawser_status_name(hawser_status status);
+
+/** Fills `error` (may be NULL) with a formatted text and returns `status`, so that a failing function can say
+ *  `return hawser_fail(error, HAWSER_BAD_INPUT, "...")`. The text is cut, never overrun. Thread-safe per error. */
+HAWSER_API hawser_status hawser_fail(hawser_error *error, hawser_status status, const char *format, ...) HAWSER_PRINTF(3, 4);
+
+/** Returns from the enclosing function with the status of `call` unless it is HAWSER_OK. */
+#define HAWSER_TRY(call)                                                                                                    \
+    do {                                                                                                                    \
+        hawser_status hawser_try_status_ = (call);                                                                          \
+        if (hawser_try_status_ != HAWSER_OK)                                                                                \
+            return hawser_try_status_;                                                                                      \
+    } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,22 @@
+/* version.h - which Hawser this is. */
+#ifndef HAWSER_VERSION_H
+#define HAWSER_VERSION_H
+
+#include "hawser/status.h"
+
+#define HAWSER_VERSION_MAJOR 0
+#define HAWSER_VERSION_MINOR 1
+#define HAWSER_VERSION_PATCH 0
+#define HAWSER_VERSION       "0.1.0"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of the library that is loaded, which may differ from the HAWSER_VERSION compiled against. */
+HAWSER_API const char *hawser_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

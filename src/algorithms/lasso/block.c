@@ -1,0 +1,333 @@
+#include "algorithms/lasso/block.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+static hawser_status no_memory(hawser_error *error, const hawser_matrix *X)
+{
+    return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the lasso's block of %zu rows and %zu columns", X->rows,
+                       X->cols);
+}
+
+void hw_lasso_block_release(hw_lasso_block *block)
+{
+    if (block->lasso != NULL && block->lasso->settings.solver != NULL)
+        block->lasso->settings.solver->free_state(block->solver);
+    hw_lasso_joint_free(&block->joint);
+    hw_lasso_accelerator_free(&block->accelerator);
+    hw_lasso_search_free(&block->search);
+    free(block->row_weights);
+    hw_lasso_span_free(&block->span);
+    free(block->residual);
+    free(block->screened);
+    free(block->reference_residual);
+    free(block->column_memory);
+    memset(block, 0, sizeof *block);
+}
+
+static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, hawser_error *error)
+{
+    const hw_lasso *lasso = block->lasso;
+    size_t n = X->rows, p = X->cols;
+    block->residual = calloc(n + 1, sizeof(double));
+    block->reference_residual = calloc(n + 1, sizeof(double));
+    block->screened = calloc(p + 1, sizeof(bool));
+    block->column_memory = calloc(8 * p + 1, sizeof(double));
+    if (lasso->weights != NULL || lasso->fold != NULL)
+        block->row_weights = calloc(n + 1, sizeof(double));
+    if (block->residual == NULL || block->reference_residual == NULL || block->screened == NULL ||
+        block->column_memory == NULL || ((lasso->weights != NULL || lasso->fold != NULL) && block->row_weights == NULL))
+        return no_memory(error, X);
+    HAWSER_TRY(hw_lasso_span_new(&block->span, lasso, error));
+    double **parts[8] = {&block->columns.mean,  &block->columns.norm,  &block->columns.l1, &block->columns.l2,
+                         &block->columns.lower, &block->columns.upper, &block->gradient,   &block->reference_gradient};
+    for (size_t k = 0; k < 8; k++)
+        *parts[k] = block->column_memory + k * p;
+    return lasso->settings.solver->new_state(&block->columns, &block->solver, error);
+}
+
+/* This fold's weights: a row that is held out weighs nothing. */
+static void weigh(hw_lasso_block *block, uint32_t fold)
+{
+    const hw_lasso *lasso = block->lasso;
+    size_t n = block->columns.X.rows;
+    double total = (double)n;
+    if (block->row_weights != NULL) {
+        total = 0.0;
+        for (size_t i = 0; i < n; i++) {
+            bool out =
+                lasso->fold != NULL && (lasso->fold[i] == HW_LASSO_ALWAYS_OUT || (fold > 0 && lasso->fold[i] == fold));
+            block->row_weights[i] = out ? 0.0 : lasso->weights != NULL ? lasso->weights[i] : 1.0;
+            total += block->row_weights[i];
+        }
+    }
+    block->columns.weights = block->row_weights;
+    block->columns.total = total;
+}
+
+static void measure_columns(hw_lasso_block *block)
+{
+    hw_lasso_columns *columns = &block->columns;
+    const hw_lasso *lasso = block->lasso;
+    const hw_lasso_settings *settings = &lasso->settings;
+    for (size_t j = 0; j < columns->X.cols; j++) {
+        size_t whole = columns->X.first + j;
+        double sum = 0.0, squares = 0.0, mean = 0.0;
+        hawser_column_moments(&columns->X, j, columns->weights, columns->total, 0.0, &sum, &squares);
+        double raw = squares / columns->total;
+        if (settings->intercept || settings->standardize) {
+            mean = sum / columns->total;
+            if (mean != 0.0)
+                hawser_column_moments(&columns->X, j, columns->weights, columns->total, mean, &sum, &squares);
+        }
+        double variance = squares / columns->total;
+        bool constant = variance <= 16.0 * DBL_EPSILON * DBL_EPSILON * mean * mean;
+        columns->mean[j] = settings->intercept ? mean : 0.0;
+        columns->norm[j] = settings->intercept ? (constant ? 0.0 : variance) : raw;
+        double deviation = settings->standardize && !constant ? sqrt(variance) : 1.0;
+        double factor = lasso->factor != NULL ? lasso->factor[whole] : 1.0;
+        columns->l1[j] = factor * settings->l1_ratio * deviation;
+        columns->l2[j] = factor * (1.0 - settings->l1_ratio) * deviation * deviation;
+        columns->lower[j] = lasso->lower != NULL ? lasso->lower[whole] : -INFINITY;
+        columns->upper[j] = lasso->upper != NULL ? lasso->upper[whole] : INFINITY;
+    }
+}
+
+static double weight_at(const hw_lasso_block *block, size_t i)
+{
+    return block->row_weights != NULL ? block->row_weights[i] : 1.0;
+}
+
+hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_lasso *lasso, const hawser_matrix *X, uint32_t fold,
+                                     hawser_error *error)
+{
+    block->columns.X = *X;
+    block->columns.centred = lasso->settings.intercept;
+    if (block->lasso == NULL) {
+        block->lasso = lasso;
+        HAWSER_TRY(allocate(block, X, error));
+    }
+    weigh(block, fold);
+    if (!(block->columns.total > 0.0))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", fold > 0 ? " in a fold of --cv" : "");
+    measure_columns(block);
+    hw_lasso_span_reset(&block->span);
+    lasso->settings.solver->reset(block->solver);
+    block->referenced = false;
+    block->joint_stale = true;
+    block->screened_at = -1.0;
+    double mean = 0.0, squares = 0.0;
+    for (size_t i = 0; block->columns.centred && i < X->rows; i++)
+        mean += weight_at(block, i) * lasso->target[i] / block->columns.total;
+    for (size_t i = 0; i < X->rows; i++)
+        squares += weight_at(block, i) * (lasso->target[i] - mean) * (lasso->target[i] - mean);
+    block->zero_objective = 0.5 * squares / block->columns.total;
+    return HAWSER_OK;
+}
+
+/* From plain residuals to what is kept: weights in, and the sums. */
+static void finish_residual(hw_lasso_block *block)
+{
+    const double *y = block->lasso->target;
+    double *r = block->residual, sum = 0.0, square = 0.0, target = 0.0;
+    size_t n = block->columns.X.rows;
+    for (size_t i = 0; i < n; i++) {
+        double weighted = weight_at(block, i) * r[i];
+        sum += weighted;
+        square += weighted * r[i];
+        target += weighted * y[i];
+        r[i] = weighted;
+    }
+    block->sum = sum;
+    block->square = square / block->columns.total;
+    block->target = target / block->columns.total;
+}
+
+void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual)
+{
+    const double *y = block->lasso->target;
+    size_t n = block->columns.X.rows;
+    double intercept = 0.0;
+    if (block->columns.centred) {
+        for (size_t i = 0; i < n; i++)
+            intercept += weight_at(block, i) * (y[i] - v[i]);
+        intercept /= block->columns.total;
+    }
+    for (size_t i = 0; i < n; i++)
+        block->residual[i] = y[i] - v[i] - intercept;
+    block->intercept = intercept;
+    block->loss = 0.5 * hawser_dot(n, block->residual, block->residual, block->row_weights) / block->columns.total;
+    if (dual)
+        hw_lasso_span_project(&block->span, block->lasso, &block->columns, block->residual);
+    finish_residual(block);
+}
+
+static double one_gradient(const hw_lasso_block *block, size_t j)
+{
+    return hw_lasso_dot(&block->columns, j, block->residual, block->sum) / block->columns.total;
+}
+
+static void full_scan(hw_lasso_block *block)
+{
+    hw_lasso_columns *columns = &block->columns;
+    hawser_scan(&columns->X, block->residual, block->gradient);
+    for (size_t j = 0; j < columns->X.cols; j++)
+        block->gradient[j] = (block->gradient[j] - columns->mean[j] * block->sum) / columns->total;
+    memcpy(block->reference_gradient, block->gradient, columns->X.cols * sizeof(double));
+    memcpy(block->reference_residual, block->residual, columns->X.rows * sizeof(double));
+    block->referenced = true;
+}
+
+/* ||r - reference||_w / sqrt(W). */
+static double distance(const hw_lasso_block *block)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < block->columns.X.rows; i++) {
+        double weight = weight_at(block, i), d = block->residual[i] - block->reference_residual[i];
+        sum += weight > 0.0 ? d * d / weight : 0.0;
+    }
+    return sqrt(sum / block->columns.total);
+}
+
+void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda)
+{
+    const hw_lasso_columns *columns = &block->columns;
+    size_t p = columns->X.cols;
+    if (!block->referenced) {
+        full_scan(block);
+        return;
+    }
+    double far = distance(block), wanted = 0.0;
+    if (far == 0.0) {
+        memcpy(block->gradient, block->reference_gradient, p * sizeof(double));
+        return;
+    }
+    for (size_t j = 0; j < p; j++) { /* the margin covers the rounding of both scans */
+        double most = fabs(block->reference_gradient[j]) + sqrt(columns->norm[j]) * far * (1.0 + 1e-9);
+        /* Where bounds make one sign of the correlation dearer than the other, it has to be known. */
+        bool even = columns->upper[j] == -columns->lower[j];
+        bool safe = even && alpha[j] == 0.0 && most <= lambda * columns->l1[j] * (1.0 - 1e-9);
+        block->gradient[j] = safe ? copysign(most, block->reference_gradient[j]) : NAN;
+        wanted += safe                                ? 0.0
+                  : columns->X.layout == HAWSER_DENSE ? 1.0
+                                                      : (double)(columns->X.offsets[j + 1] - columns->X.offsets[j]);
+    }
+    if (wanted > 0.5 * (columns->X.layout == HAWSER_DENSE ? (double)p : (double)columns->X.stored)) {
+        full_scan(block);
+        return;
+    }
+    for (size_t j = 0; j < p; j++)
+        if (isnan(block->gradient[j]))
+            block->gradient[j] = one_gradient(block, j);
+}
+
+double hw_lasso_block_lambda_max(hw_lasso_block *block)
+{
+    const hw_lasso_columns *columns = &block->columns;
+    double most = 0.0, mean = 0.0;
+    size_t n = columns->X.rows;
+    for (size_t i = 0; columns->centred && i < n; i++)
+        mean += weight_at(block, i) * block->lasso->target[i] / columns->total;
+    for (size_t i = 0; i < n; i++)
+        block->residual[i] = block->lasso->target[i] - mean;
+    hw_lasso_span_project(&block->span, block->lasso, &block->columns, block->residual);
+    finish_residual(block);
+    full_scan(block);
+    for (size_t j = 0; j < columns->X.cols; j++) {
+        double bound = block->gradient[j] > 0.0 ? columns->upper[j] : -columns->lower[j];
+        if (columns->l1[j] > 0.0 && bound > 0.0)
+            most = fmax(most, fabs(block->gradient[j]) / columns->l1[j]);
+    }
+    return most;
+}
+
+size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_lasso_sums *sums)
+{
+    const hw_lasso_columns *columns = &block->columns;
+    size_t nonzeros = 0;
+    *sums = (hw_lasso_sums){.loss = block->loss, .square = block->square, .target = block->target};
+    for (size_t j = 0; j < columns->X.cols; j++) {
+        hw_lasso_term term = hw_lasso_term_at(columns, j, lambda);
+        double ratio = hw_lasso_ratio(block->gradient[j], alpha[j], term);
+        sums->ratio = ratio > sums->ratio ? ratio : sums->ratio;
+        if (alpha[j] == 0.0)
+            continue;
+        nonzeros++;
+        sums->penalty += hw_lasso_penalty(alpha[j], term);
+        sums->curved += term.l2 * alpha[j] * alpha[j];
+    }
+    return nonzeros;
+}
+
+void hw_lasso_block_conjugate(const hw_lasso_block *block, double lambda, double scale, double *scaled, double *plain)
+{
+    double largest = fmax(1.0, fabs(scale));
+    *scaled = *plain = 0.0;
+    for (size_t j = 0; j < block->columns.X.cols; j++) {
+        if (largest * fabs(block->gradient[j]) <= lambda * block->columns.l1[j])
+            continue;
+        hw_lasso_term term = hw_lasso_term_at(&block->columns, j, lambda);
+        *scaled += hw_lasso_conjugate(scale * block->gradient[j], term);
+        *plain += hw_lasso_conjugate(block->gradient[j], term);
+    }
+}
+
+void hw_lasso_block_screen(hw_lasso_block *block, const double *alpha, double lambda, double scale, double gap)
+{
+    const hw_lasso_columns *columns = &block->columns;
+    if (block->screened_at != lambda) {
+        memset(block->screened, 0, columns->X.cols * sizeof(bool));
+        block->screened_at = lambda;
+        block->screened_count = 0;
+    }
+    double radius = sqrt(2.0 * gap) * (1.0 + 1e-9);
+    for (size_t j = 0; j < columns->X.cols; j++) {
+        double most = fabs(scale * block->gradient[j]) + radius * sqrt(columns->norm[j]);
+        if (!block->screened[j] && alpha[j] == 0.0 && most < lambda * columns->l1[j] * (1.0 - 1e-9)) {
+            block->screened[j] = true;
+            block->screened_count++;
+        }
+    }
+}
+
+void hw_lasso_block_held_out(const hw_lasso_block *block, const double *v, uint32_t fold, double *weight, double *squares)
+{
+    const hw_lasso *lasso = block->lasso;
+    *weight = *squares = 0.0;
+    for (size_t i = 0; lasso->fold != NULL && i < block->columns.X.rows; i++) {
+        bool out = fold > 0 ? lasso->fold[i] == fold : lasso->fold[i] == HW_LASSO_ALWAYS_OUT;
+        if (!out)
+            continue;
+        double w = lasso->weights != NULL ? lasso->weights[i] : 1.0;
+        double error = lasso->target[i] - v[i] - block->intercept;
+        *weight += w;
+        *squares += w * error * error;
+    }
+}
+
+static const uint32_t *members(const hw_lasso_block *block, size_t *count)
+{
+    return block->lasso->settings.solver->members(block->solver, count);
+}
+
+hawser_status hw_lasso_block_remember(hw_lasso_block *block, const double *alpha, size_t at, hawser_error *error)
+{
+    size_t count = 0;
+    const uint32_t *list = members(block, &count);
+    return hw_lasso_accelerator_keep(&block->accelerator, &block->columns, list, count, at, block->residual, alpha, error);
+}
+
+double hw_lasso_block_propose(hw_lasso_block *block, const double *alpha, double lambda, double *now)
+{
+    size_t count = 0;
+    const uint32_t *list = members(block, &count);
+    return hw_lasso_accelerator_propose(&block->accelerator, &block->columns, list, lambda, alpha, now);
+}
+
+void hw_lasso_block_take(hw_lasso_block *block, double gain, double *alpha, double *image)
+{
+    size_t count = 0;
+    const uint32_t *list = members(block, &count);
+    hw_lasso_accelerator_take(&block->accelerator, &block->columns, list, gain, alpha, image);
+}

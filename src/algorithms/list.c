@@ -1,0 +1,20 @@
+/* list.c - the ready algorithms. */
+#include <string.h>
+
+#include "algorithms/list.h"
+
+const hawser_algorithm *hawser_algorithm_at(size_t index)
+{
+    switch (index) {
+    case 0: return hw_lasso_algorithm();
+    default: return NULL;
+    }
+}
+
+const hawser_algorithm *hawser_algorithm_find(const char *name)
+{
+    for (size_t k = 0; hawser_algorithm_at(k) != NULL; k++)
+        if (strcmp(hawser_algorithm_at(k)->name, name) == 0)
+            return hawser_algorithm_at(k);
+    return NULL;
+}

@@ -1,0 +1,9 @@
+/* list.h - one function an algorithm. */
+#ifndef HW_ALGORITHMS_LIST_H
+#define HW_ALGORITHMS_LIST_H
+
+#include "hawser/algorithm.h"
+
+const hawser_algorithm *hw_lasso_algorithm(void);
+
+#endif

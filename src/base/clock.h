@@ -1,0 +1,14 @@
+/* clock.h - time. Only runtime, cli, the readers and the transports ask for it; protocol steps are told. */
+#ifndef HW_BASE_CLOCK_H
+#define HW_BASE_CLOCK_H
+
+/* Seconds of the monotonic clock since an arbitrary point. */
+double hw_seconds(void);
+/* Seconds since 1970, as the system's clock has it. */
+double hw_wall_seconds(void);
+/* CPU seconds of the calling thread. */
+double hw_thread_cpu_seconds(void);
+/* CPU seconds of the process. */
+double hw_process_cpu_seconds(void);
+
+#endif

@@ -1,0 +1,139 @@
+#include "base/machine.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* First number of a small kernel file; NAN when there is none ("max", no such file). */
+static double read_number(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return NAN;
+    double value = NAN;
+    if (fscanf(file, "%lf", &value) != 1)
+        value = NAN;
+    fclose(file);
+    return value;
+}
+
+/* Path of this process's cgroup for a controller ("" is the unified hierarchy), "/" when it cannot be told. */
+static void cgroup_path(const char *controller, char *out, size_t size)
+{
+    snprintf(out, size, "/");
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    if (file == NULL)
+        return;
+    char line[1024];
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *names = strchr(line, ':');
+        char *path = names ? strchr(names + 1, ':') : NULL;
+        if (path == NULL)
+            continue;
+        *path++ = '\0';
+        names++;
+        path[strcspn(path, "\n")] = '\0';
+        const char *found = *controller ? strstr(names, controller) : (*names == '\0' ? names : NULL);
+        if (found != NULL)
+            snprintf(out, size, "%s", path);
+    }
+    fclose(file);
+}
+
+/* Calls `visit` on the file of every level from this cgroup up to the root: any of them may be the tightest. */
+static void each_level(const char *mount, const char *controller, const char *file,
+                       void (*visit)(const char *path, double *least), double *least)
+{
+    char group[1024];
+    cgroup_path(controller, group, sizeof group);
+    for (;;) {
+        char path[2200];
+        snprintf(path, sizeof path, "%s%s/%s", mount, strcmp(group, "/") == 0 ? "" : group, file);
+        visit(path, least);
+        char *slash = strrchr(group, '/');
+        if (slash == NULL || slash[1] == '\0')
+            return;
+        slash[slash == group ? 1 : 0] = '\0';
+    }
+}
+
+static void visit_quota_v2(const char *path, double *least)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    double quota, period;
+    if (fscanf(file, "%lf %lf", &quota, &period) == 2 && period > 0 && quota / period < *least)
+        *least = quota / period;
+    fclose(file);
+}
+
+static void visit_quota_v1(const char *path, double *least)
+{
+    char period_path[2300];
+    double quota = read_number(path);
+    snprintf(period_path, sizeof period_path, "%.*s/cpu.cfs_period_us", (int)(strrchr(path, '/') - path), path);
+    double period = read_number(period_path);
+    if (quota > 0 && period > 0 && quota / period < *least)
+        *least = quota / period;
+}
+
+static void visit_memory(const char *path, double *least)
+{
+    double limit = read_number(path);
+    if (isnan(limit))
+        return;
+    char use_path[2300];
+    const char *name = strstr(path, "memory.max") ? "memory.current" : "memory.usage_in_bytes";
+    snprintf(use_path, sizeof use_path, "%.*s/%s", (int)(strrchr(path, '/') - path), path, name);
+    double used = read_number(use_path);
+    double left = limit - (isnan(used) ? 0 : used);
+    if (left < *least)
+        *least = left > 0 ? left : 0;
+}
+
+uint32_t hw_machine_processors(void)
+{
+    cpu_set_t set;
+    double count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (double)sysconf(_SC_NPROCESSORS_ONLN);
+    double quota = INFINITY;
+    each_level("/sys/fs/cgroup", "", "cpu.max", visit_quota_v2, &quota);
+    each_level("/sys/fs/cgroup/cpu", "cpu", "cpu.cfs_quota_us", visit_quota_v1, &quota);
+    if (ceil(quota) < count)
+        count = ceil(quota);
+    return count < 1 ? 1 : (uint32_t)count;
+}
+
+static double available_memory(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    double bytes = INFINITY, kib;
+    char line[256];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "MemAvailable: %lf", &kib) == 1)
+            bytes = kib * 1024;
+    if (file != NULL)
+        fclose(file);
+    return bytes;
+}
+
+uint64_t hw_machine_memory(void)
+{
+    double least = available_memory();
+    each_level("/sys/fs/cgroup", "", "memory.max", visit_memory, &least);
+    each_level("/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes", visit_memory, &least);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (double)limit.rlim_cur < least)
+        least = (double)limit.rlim_cur;
+    return least < 0x1p62 ? (uint64_t)least : UINT64_C(1) << 62;
+}
+
+uint64_t hw_machine_peak_rss(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}

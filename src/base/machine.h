@@ -1,0 +1,14 @@
+/* machine.h - what this process may use of the machine: affinity mask and cgroup limits, never the whole machine. */
+#ifndef HW_BASE_MACHINE_H
+#define HW_BASE_MACHINE_H
+
+#include <stdint.h>
+
+/* Processors: min(affinity mask, cgroup v1/v2 CPU quota rounded up), at least 1. */
+uint32_t hw_machine_processors(void);
+/* Bytes that may still be taken: min(MemAvailable, cgroup v1/v2 limit less use, RLIMIT_AS). */
+uint64_t hw_machine_memory(void);
+/* Peak resident set of this process in bytes. */
+uint64_t hw_machine_peak_rss(void);
+
+#endif

@@ -1,0 +1,295 @@
+#include "base/option_value.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/distance.h"
+#include "base/memory.h"
+
+/* One end of an interval is open or closed; long double holds every 64-bit integer. */
+typedef struct interval {
+    long double low, high;
+    bool low_open, high_open;
+} interval;
+
+/* strtod in the C locale whatever the program has set: a decimal comma must not change what 0.5 means. */
+static bool read_double(const char *text, double *value, const char **end)
+{
+    if (isspace((unsigned char)text[0]))
+        return false;
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    char *stop = NULL;
+    if (plain != (locale_t)0) {
+        *value = strtod_l(text, &stop, plain);
+        freelocale(plain);
+    } else {
+        *value = strtod(text, &stop);
+    }
+    *end = stop;
+    return stop != text;
+}
+
+static bool read_number(const char *text, double *value)
+{
+    const char *end;
+    return read_double(text, value, &end) && *end == '\0' && isfinite(*value);
+}
+
+static bool read_integer(const char *text, int64_t *value)
+{
+    if (!isdigit((unsigned char)text[0]) && text[0] != '-' && text[0] != '+')
+        return false;
+    char *end;
+    errno = 0;
+    long long read = strtoll(text, &end, 10);
+    *value = read;
+    return end != text && *end == '\0' && errno == 0;
+}
+
+/* "", "B", "k", "K", "kB", "KiB", ...: the power of 1024, or -1. */
+static int bytes_power(const char *suffix)
+{
+    static const char letters[] = "kmgtpe";
+    if (*suffix == '\0' || strcmp(suffix, "B") == 0)
+        return 0;
+    const char *found = strchr(letters, tolower((unsigned char)*suffix));
+    if (found == NULL)
+        return -1;
+    suffix++;
+    if (*suffix == 'i')
+        suffix++;
+    if (*suffix == 'B')
+        suffix++;
+    return *suffix == '\0' ? (int)(found - letters) + 1 : -1;
+}
+
+static bool read_bytes(const char *text, uint64_t *value)
+{
+    if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long long whole = strtoull(text, &end, 10); /* exact where there is no fraction */
+    bool exact = errno == 0 && *end != '.' && *end != 'e' && *end != 'E' && *end != 'x' && *end != 'X';
+    double number = (double)whole;
+    const char *suffix = end;
+    if (!exact && !read_double(text, &number, &suffix))
+        return false;
+    int power = bytes_power(suffix);
+    if (power < 0 || !(number >= 0) || ldexp(number, 10 * power) >= 0x1p64)
+        return false;
+    *value = exact ? (uint64_t)whole << (10 * power) : (uint64_t)ldexp(number, 10 * power);
+    return true;
+}
+
+static bool read_seconds(const char *text, double *value)
+{
+    static const struct {
+        const char *suffix;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+    const char *end;
+    if (!read_double(text, value, &end) || !isfinite(*value))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].suffix) == 0) {
+            *value *= units[i].seconds;
+            return isfinite(*value) && *value >= 0;
+        }
+    return false;
+}
+
+/* ----------------------------------------------------------------------------------------------------- bounds ---- */
+
+static bool read_end(const hawser_option *row, const char *text, size_t length, long double *value)
+{
+    char copy[64];
+    if (length == 0 || length >= sizeof copy)
+        return false;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    if (strcmp(copy, "inf") == 0 || strcmp(copy, "-inf") == 0) {
+        *value = copy[0] == '-' ? -INFINITY : INFINITY;
+        return true;
+    }
+    uint64_t bytes;
+    int64_t integer;
+    double number;
+    bool read = row->kind == HAWSER_BYTES     ? read_bytes(copy, &bytes)
+                : row->kind == HAWSER_SECONDS ? read_seconds(copy, &number)
+                                              : read_number(copy, &number);
+    if (!read)
+        return false;
+    if (row->kind == HAWSER_BYTES)
+        *value = bytes;
+    else
+        *value = row->kind == HAWSER_INTEGER && read_integer(copy, &integer) ? (long double)integer : number;
+    return true;
+}
+
+static bool read_interval(const hawser_option *row, interval *bounds)
+{
+    const char *text = row->bounds;
+    size_t length = strlen(text);
+    const char *comma = strchr(text, ',');
+    if (length < 5 || comma == NULL || (text[0] != '[' && text[0] != '(') ||
+        (text[length - 1] != ']' && text[length - 1] != ')'))
+        return false;
+    bounds->low_open = text[0] == '(';
+    bounds->high_open = text[length - 1] == ')';
+    return read_end(row, text + 1, (size_t)(comma - text) - 1, &bounds->low) &&
+           read_end(row, comma + 1, (size_t)(text + length - 1 - comma) - 1, &bounds->high) && bounds->low <= bounds->high;
+}
+
+static bool within(const hawser_option *row, long double value)
+{
+    interval bounds;
+    if (row->bounds == NULL || !read_interval(row, &bounds))
+        return true;
+    return (bounds.low_open ? value > bounds.low : value >= bounds.low) &&
+           (bounds.high_open ? value < bounds.high : value <= bounds.high);
+}
+
+hawser_status hw_option_bounds_check(const hawser_option *row, hawser_error *error)
+{
+    interval bounds;
+    bool good;
+    switch (row->kind) {
+    case HAWSER_WORD: good = row->bounds != NULL && row->bounds[0] != '\0'; break;
+    case HAWSER_FLAG:
+    case HAWSER_TEXT:
+    case HAWSER_PATH: good = row->bounds == NULL; break;
+    default: good = row->bounds == NULL || read_interval(row, &bounds); break;
+    }
+    if (!good)
+        return hawser_fail(error, HAWSER_INTERNAL, "option row '%s' has bounds '%s', which its kind cannot have", row->key,
+                           row->bounds == NULL ? "" : row->bounds);
+    return HAWSER_OK;
+}
+
+static hawser_status check_within(const hawser_option *row, long double value, const char *text, const char *where,
+                                  hawser_error *error)
+{
+    if (within(row, value))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_OPTION, "%s: '%s' is not within %s", where, text, row->bounds);
+}
+
+static hawser_status refuse(const char *where, const char *text, const char *expected, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_OPTION, "%s: '%s' is not %s", where, text, expected);
+}
+
+/* ------------------------------------------------------------------------------------------------------ kinds ---- */
+
+/* An entry "ssp:N" of the bounds matches "ssp:" and a decimal number that fits 32 bits. */
+static bool word_matches(const char *entry, size_t length, const char *text)
+{
+    if (length > 2 && entry[length - 2] == ':' && entry[length - 1] == 'N') {
+        if (strncmp(text, entry, length - 1) != 0 || !isdigit((unsigned char)text[length - 1]))
+            return false;
+        int64_t number;
+        return read_integer(text + length - 1, &number) && number <= UINT32_MAX;
+    }
+    return strlen(text) == length && strncmp(text, entry, length) == 0;
+}
+
+static hawser_status read_word(const hawser_option *row, const char *text, const char *where, hawser_error *error)
+{
+    char nearest[64] = "";
+    size_t nearest_distance = SIZE_MAX;
+    for (const char *entry = row->bounds;; entry++) {
+        size_t length = strcspn(entry, "|");
+        if (word_matches(entry, length, text))
+            return HAWSER_OK;
+        char copy[64] = "";
+        if (length < sizeof copy)
+            memcpy(copy, entry, length);
+        size_t distance = hw_distance_typed(text, copy);
+        if (distance < nearest_distance) {
+            nearest_distance = distance;
+            memcpy(nearest, copy, sizeof nearest);
+        }
+        entry += length;
+        if (*entry == '\0')
+            break;
+    }
+    if (nearest_distance <= 2)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: '%s' is not one of %s; did you mean '%s'?", where, text,
+                           row->bounds, nearest);
+    return hawser_fail(error, HAWSER_BAD_OPTION, "%s: '%s' is not one of %s", where, text, row->bounds);
+}
+
+static hawser_status read_flag(const char *text, const char *where, bool *flag, hawser_error *error)
+{
+    *flag = strcmp(text, "yes") == 0 || strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    if (*flag || strcmp(text, "no") == 0 || strcmp(text, "false") == 0 || strcmp(text, "0") == 0)
+        return HAWSER_OK;
+    return refuse(where, text, "yes or no (true, false, 1 and 0 do as well)", error);
+}
+
+static hawser_status read_numbers(const hawser_option *row, const char *text, const char *where, hw_option_value *value,
+                                  hawser_error *error)
+{
+    size_t capacity = 0;
+    for (const char *rest = text; *rest != '\0';) {
+        HAWSER_TRY(HW_GROW(&value->numbers, &capacity, value->count + 1, "an option's numbers", error));
+        const char *end;
+        double number;
+        if (!read_double(rest, &number, &end) || !isfinite(number) || (*end != '\0' && (*end != ',' || end[1] == '\0')))
+            return refuse(where, text, "a list of numbers separated by commas", error);
+        HAWSER_TRY(check_within(row, number, text, where, error));
+        value->numbers[value->count++] = number;
+        rest = *end == ',' ? end + 1 : end;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status read_kind(const hawser_option *row, const char *text, const char *where, hw_option_value *value,
+                               hawser_error *error)
+{
+    switch (row->kind) {
+    case HAWSER_FLAG: return read_flag(text, where, &value->flag, error);
+    case HAWSER_INTEGER:
+        if (!read_integer(text, &value->integer))
+            return refuse(where, text, "a whole number", error);
+        return check_within(row, value->integer, text, where, error);
+    case HAWSER_NUMBER:
+        if (!read_number(text, &value->number))
+            return refuse(where, text, "a finite number", error);
+        return check_within(row, value->number, text, where, error);
+    case HAWSER_BYTES:
+        if (!read_bytes(text, &value->bytes))
+            return refuse(where, text, "a size such as 4096, 64k, 1.5M or 2GiB", error);
+        return check_within(row, value->bytes, text, where, error);
+    case HAWSER_SECONDS:
+        if (!read_seconds(text, &value->number))
+            return refuse(where, text, "a duration such as 90, 90s, 5m or 2h", error);
+        return check_within(row, value->number, text, where, error);
+    case HAWSER_WORD: return read_word(row, text, where, error);
+    case HAWSER_TEXT: return HAWSER_OK;
+    case HAWSER_PATH: return text[0] != '\0' ? HAWSER_OK : refuse(where, text, "a file name", error);
+    case HAWSER_NUMBERS: return read_numbers(row, text, where, value, error);
+    }
+    return hawser_fail(error, HAWSER_INTERNAL, "option row '%s' is of an unknown kind", row->key);
+}
+
+hawser_status hw_option_value_read(const hawser_option *row, const char *text, const char *where, hw_option_value *value,
+                                   hawser_error *error)
+{
+    *value = (hw_option_value){0};
+    hawser_status status = read_kind(row, text, where, value, error);
+    if (status != HAWSER_OK)
+        hw_option_value_clear(value);
+    return status;
+}
+
+void hw_option_value_clear(hw_option_value *value)
+{
+    free(value->numbers);
+    *value = (hw_option_value){0};
+}

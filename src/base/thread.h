@@ -1,0 +1,11 @@
+/* thread.h - threads that serve in the background: signals are for the threads of the program, so that the one which waits for Ctrl-C
+ * gets it. */
+#ifndef HW_BASE_THREAD_H
+#define HW_BASE_THREAD_H
+
+#include <pthread.h>
+
+/* pthread_create with every signal blocked in the new thread; what it returns. */
+int hw_thread_start(pthread_t *thread, void *(*body)(void *argument), void *argument);
+
+#endif

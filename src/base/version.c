@@ -1,0 +1,6 @@
+#include "hawser/version.h"
+
+const char *hawser_version(void)
+{
+    return HAWSER_VERSION;
+}

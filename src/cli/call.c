@@ -1,0 +1,201 @@
+/* call.c - from argv to a call: command, algorithm, options from every source, exit code. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/distance.h"
+#include "cli/cli.h"
+#include "cli/help.h"
+
+static int exit_code(hawser_status status)
+{
+    switch (status) {
+    case HAWSER_OK: return HW_EXIT_OK;
+    case HAWSER_STOP: return HW_EXIT_SIGNAL;
+    case HAWSER_BAD_ARGUMENT:
+    case HAWSER_BAD_OPTION: return HW_EXIT_USAGE;
+    case HAWSER_BAD_INPUT: return HW_EXIT_INPUT;
+    case HAWSER_IO: return HW_EXIT_IO;
+    case HAWSER_NO_MEMORY: return HW_EXIT_MEMORY;
+    case HAWSER_BAD_PROGRAM: return HW_EXIT_PROGRAM;
+    case HAWSER_NOT_FINITE:
+    case HAWSER_DIVERGED: return HW_EXIT_NUMERIC;
+    case HAWSER_PEER_LOST:
+    case HAWSER_TIMEOUT: return HW_EXIT_PEER;
+    case HAWSER_VIEW_CHANGED:
+    case HAWSER_INTERNAL: break;
+    }
+    return HW_EXIT_INTERNAL;
+}
+
+static hawser_status unknown_command(char *const *words, size_t count, hawser_error *error)
+{
+    char typed[64];
+    bool two = count > 1 && strcmp(words[0], "data") == 0 && words[1][0] != '-';
+    snprintf(typed, sizeof typed, "%.30s%s%.30s", words[0], two ? " " : "", two ? words[1] : "");
+    hw_nearest near = hw_nearest_to(typed);
+    for (size_t i = 0; hw_command_at(i) != NULL; i++)
+        (void)hw_nearest_try(&near, hw_command_at(i)->name);
+    if (near.best == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "there is no command '%s'; 'hawser help' lists all", typed);
+    return hawser_fail(error, HAWSER_BAD_OPTION,
+                       "there is no command '%s'; did you mean 'hawser %s'? 'hawser help' lists all", typed, near.best);
+}
+
+static hawser_status find_algorithm(hw_call *call, int argc, char **argv, hawser_error *error)
+{
+    if (argc < 2 || argv[1][0] == '-')
+        return hawser_fail(error, HAWSER_BAD_OPTION, "which algorithm? hawser %s %s; 'hawser help algorithms' lists them",
+                           call->command->name, call->command->words);
+    call->algorithm = hawser_algorithm_find(argv[1]);
+    if (call->algorithm != NULL)
+        return HAWSER_OK;
+    hw_nearest near = hw_nearest_to(argv[1]);
+    for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++)
+        (void)hw_nearest_try(&near, hawser_algorithm_at(i)->name);
+    if (near.best == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "there is no algorithm '%s'; write hawser %s %s; 'hawser help algorithms' lists them", argv[1],
+                           call->command->name, call->command->words);
+    return hawser_fail(error, HAWSER_BAD_OPTION, "there is no algorithm '%s'; did you mean '%s'? Write hawser %s %s",
+                       argv[1], near.best, call->command->name, call->command->words);
+}
+
+/* Whether a variable is of some command, and if it is of none the row that is nearest; NULL: none is near. */
+static bool known_anywhere(const char *variable, const char **nearest)
+{
+    char typed[64];
+    hw_help_key_of(variable, typed, sizeof typed);
+    hw_nearest near = hw_nearest_to(typed);
+    bool known = false;
+    for (size_t c = 0; hw_command_at(c) != NULL; c++)
+        for (size_t a = 0; a == 0 || hawser_algorithm_at(a) != NULL; a++) {
+            const hawser_option *tables[HW_TABLES];
+            hw_command_tables(hw_command_at(c), hawser_algorithm_at(a), tables);
+            for (size_t t = 0; tables[t] != NULL; t++)
+                for (const hawser_option *row = tables[t]; row->key != NULL; row++) {
+                    known |= hw_help_variable_is(row->key, variable);
+                    (void)hw_nearest_try(&near, row->key);
+                }
+        }
+    *nearest = near.best;
+    return known;
+}
+
+static bool known_here(const hawser_options *options, const char *variable)
+{
+    for (size_t i = 0; hawser_options_row(options, i) != NULL; i++)
+        if (hw_help_variable_is(hawser_options_row(options, i)->key, variable))
+            return true;
+    return false;
+}
+
+/* A variable of another command is passed over: HAWSER_LAMBDA in a shell's profile must not break `hawser info`. One of no
+ * command is refused as a flag would be, with the nearest of all rows. */
+static hawser_status read_environment(hawser_options *options, char *const *environment, hawser_error *error)
+{
+    for (; *environment != NULL; environment++) {
+        char *const one[] = {*environment, NULL};
+        const char *nearest;
+        if (strncmp(*environment, "HAWSER_", 7) != 0)
+            continue;
+        bool known = known_anywhere(*environment, &nearest);
+        if (known && !known_here(options, *environment))
+            continue;
+        hawser_status status = hawser_options_environment(options, one, error);
+        if (status == HAWSER_BAD_OPTION && !known && nearest != NULL) {
+            char variable[64];
+            hw_help_variable_of(nearest, variable, sizeof variable);
+            return hawser_fail(error, status, "unknown environment variable %.*s; did you mean %s?",
+                               (int)strcspn(*environment, "="), *environment, variable);
+        }
+        HAWSER_TRY(status);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status check_words(const hw_call *call, hawser_error *error)
+{
+    const hw_command *command = call->command;
+    if (call->count < command->least)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "something is missing: hawser %s %s; 'hawser help %s' says more",
+                           command->name, command->words, command->name);
+    if (call->count > command->most)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "'%s' is one word too many: hawser %s %s", call->words[command->most],
+                           command->name, command->words);
+    return HAWSER_OK;
+}
+
+/* argv[0] is the last word of the command, or the algorithm. */
+static hawser_status parse_and_run(hw_call *call, int argc, char **argv, char *const *environment, hawser_error *error)
+{
+    const hawser_option *tables[HW_TABLES];
+    hw_command_tables(call->command, call->algorithm, tables);
+    HAWSER_TRY(hawser_options_new(tables, &call->options, error));
+    HAWSER_TRY(hawser_options_arguments(call->options, &argc, argv, error));
+    HAWSER_TRY(read_environment(call->options, environment, error));
+    if (hawser_options_has(call->options, "config"))
+        HAWSER_TRY(hawser_options_file(call->options, hawser_options_text(call->options, "config"), error));
+    call->words = argv + 1;
+    call->count = (size_t)argc - 1;
+    HAWSER_TRY(check_words(call, error));
+    return call->command->run(call, error);
+}
+
+static bool wants_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static hawser_status run(hw_call *call, int argc, char **argv, char *const *environment, hawser_error *error)
+{
+    size_t used = 0;
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return hw_help_topic(call->out, "", error);
+    if (strcmp(argv[1], "--version") == 0)
+        return hw_version(call, error);
+    call->command = hw_command_find(argv + 1, (size_t)argc - 1, &used);
+    if (call->command == NULL && strcmp(argv[1], "data") == 0 && wants_help(argc, argv))
+        return hw_help_topic(call->out, "data", error);
+    if (call->command == NULL)
+        return unknown_command(argv + 1, (size_t)argc - 1, error);
+    argc -= (int)used;
+    argv += used;
+    if (call->command->algorithm && wants_help(argc, argv) && (argc < 2 || argv[1][0] == '-'))
+        return hw_help_command(call->out, call->command, NULL, error);
+    if (call->command->algorithm) {
+        HAWSER_TRY(find_algorithm(call, argc, argv, error));
+        argc--;
+        argv++;
+    }
+    if (wants_help(argc, argv))
+        return hw_help_command(call->out, call->command, call->algorithm, error);
+    return parse_and_run(call, argc, argv, environment, error);
+}
+
+int hw_cli_main(int argc, char **argv, char *const *environment, FILE *out, FILE *err)
+{
+    return hw_cli_joined(argc, argv, environment, out, err, NULL);
+}
+
+int hw_cli_joined(int argc, char **argv, char *const *environment, FILE *out, FILE *err, struct hw_cluster **joined)
+{
+    hw_call call = {.out = out, .err = err, .joined = joined};
+    hawser_error error = {0};
+    hawser_status status;
+    if (argc < 2) {
+        status = hw_help_topic(err, "", &error);
+        return status == HAWSER_OK ? HW_EXIT_USAGE : exit_code(status);
+    }
+    status = run(&call, argc, argv, environment, &error);
+    hawser_options_free(call.options);
+    if ((fflush(out) != 0 || ferror(out)) && status == HAWSER_OK)
+        status = hawser_fail(&error, HAWSER_IO, "cannot write to standard output: disk full or pipe closed");
+    if (status < HAWSER_OK)
+        fprintf(err, "hawser: %s\n", error.text);
+    if (call.code != 0 && status == HAWSER_OK)
+        return call.code;
+    return call.interrupted && status == HAWSER_OK ? HW_EXIT_SIGNAL : exit_code(status);
+}

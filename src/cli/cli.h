@@ -1,0 +1,95 @@
+/* cli.h - the command: one row a subcommand, one file a subcommand; options, help and completion come from the rows. */
+#ifndef HW_CLI_CLI_H
+#define HW_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "hawser/algorithm.h"
+
+/* Exit codes; `hawser help exit-codes` prints them. */
+enum {
+    HW_EXIT_OK = 0,
+    HW_EXIT_INTERNAL = 1,
+    HW_EXIT_USAGE = 2,
+    HW_EXIT_INPUT = 3,
+    HW_EXIT_IO = 4,
+    HW_EXIT_MEMORY = 5,
+    HW_EXIT_PROGRAM = 6,
+    HW_EXIT_NUMERIC = 7,
+    HW_EXIT_PEER = 8,
+    HW_EXIT_SIGNAL = 130
+};
+
+typedef struct hw_call hw_call;
+
+/* A subcommand. `name` may be two words. */
+typedef struct hw_command {
+    const char *name;
+    const char *words;         /* positional words in the usage line */
+    const char *summary;       /* one line */
+    const char *text;          /* paragraph of the help; its lines are at most 80 columns */
+    bool job, data, algorithm; /* whose rows it takes besides; algorithm: the first word names one */
+    size_t least, most;        /* number of positional words */
+    hawser_status (*run)(hw_call *call, hawser_error *error);
+} hw_command;
+
+/* One call of the command. `words` are the positional ones, without command and algorithm. */
+struct hw_call {
+    const hw_command *command;
+    const hawser_algorithm *algorithm; /* NULL unless the command takes one */
+    hawser_options *options;
+    char *const *words;
+    size_t count;
+    FILE *out, *err;
+    bool interrupted; /* set by a run that a signal ended */
+    struct hw_cluster *
+        *joined; /* hawser node: the job's nodes, which it has joined before it knew the job; NULL inside: taken */
+    int code;    /* set by a command that hands on the exit code of another; counts when nothing failed */
+};
+
+enum { HW_TABLES = 6 };
+
+const hw_command *hw_command_at(size_t index); /* NULL past the last */
+/* The command whose name the words begin with, longest first; *used says how many words that took. */
+const hw_command *hw_command_find(char *const *words, size_t count, size_t *used);
+/* Option tables of a command, ended by NULL. With algorithm NULL, and a command that takes one, without the algorithm's. */
+void hw_command_tables(const hw_command *command, const hawser_algorithm *algorithm, const hawser_option *tables[HW_TABLES]);
+
+const hawser_option *hw_train_rows(void);
+const hawser_option *hw_predict_rows(void);
+const hawser_option *hw_evaluate_rows(void);
+const hawser_option *hw_info_rows(void);
+const hawser_option *hw_plan_rows(void);
+const hawser_option *hw_run_rows(void);
+const hawser_option *hw_agent_rows(void);
+const hawser_option *hw_data_info_rows(void);
+const hawser_option *hw_data_convert_rows(void);
+const hawser_option *hw_data_split_rows(void);
+const hawser_option *hw_data_generate_rows(void);
+
+hawser_status hw_train(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_predict(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_evaluate(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_info(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_plan(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_run(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_agent(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_node(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+/* Opens the call's job; where its nodes are started by hand the others are told what the job is. */
+hawser_status hw_open_job(hw_call *call, hawser_job **job, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_key(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_data_info(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_data_convert(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_data_split(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_data_generate(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_help(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_man(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_completion(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_version(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+
+/* Parses and runs; returns the exit code. */
+int hw_cli_joined(int argc, char **argv, char *const *environment, FILE *out, FILE *err, struct hw_cluster **joined);
+int hw_cli_main(int argc, char **argv, char *const *environment, FILE *out, FILE *err);
+
+#endif

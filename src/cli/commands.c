@@ -1,0 +1,213 @@
+/* commands.c - the list of subcommands, and which option rows each of them takes. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const hawser_option no_rows[] = {{0}};
+
+static const hawser_option common_rows[] = {
+    {"config", HAWSER_PATH, NULL, NULL, "FILE", "read options from a file of lines key = value", "0.1", 'c'},
+    {"help", HAWSER_FLAG, "no", NULL, NULL, "print the help of this command", "0.1", 'h'},
+    {0},
+};
+
+static const hw_command commands[] = {
+    {.name = "train",
+     .words = "ALGORITHM DATA...",
+     .summary = "Train a model",
+     .text = "Loads DATA (files, globs, or - for standard input), trains with ALGORITHM and saves\n"
+             "the model under -o. Ctrl-C ends the training at an agreed clock and saves what was\n"
+             "reached; a second Ctrl-C ends at once.",
+     .job = true,
+     .data = true,
+     .algorithm = true,
+     .least = 1,
+     .most = SIZE_MAX,
+     .run = hw_train},
+    {.name = "predict",
+     .words = "MODEL DATA...",
+     .summary = "Predict with a model, one number a line",
+     .text = "Reads DATA with the model's index base and columns; columns that the model has not\n"
+             "seen are counted, said and left out.",
+     .data = true,
+     .least = 2,
+     .most = SIZE_MAX,
+     .run = hw_predict},
+    {.name = "evaluate",
+     .words = "MODEL DATA...",
+     .summary = "Measure a model on data with a target",
+     .text = "Prints the metrics of the model's predictions against the target of DATA.",
+     .data = true,
+     .least = 2,
+     .most = SIZE_MAX,
+     .run = hw_evaluate},
+    {.name = "info",
+     .words = "MODEL",
+     .summary = "Print what a model file says about itself",
+     .text = "Prints the facts of a model file and, with --coefficients, its weights by name,\n"
+             "largest first.",
+     .least = 1,
+     .most = 1,
+     .run = hw_info},
+    {.name = "plan",
+     .words = "ALGORITHM DATA...",
+     .summary = "Print the plan that train would run",
+     .text = "The logical plan is the tree of units with states, life times and sync; the physical\n"
+             "plan adds blocks, placement, memory and the numbers that decided.",
+     .job = true,
+     .data = true,
+     .algorithm = true,
+     .least = 1,
+     .most = SIZE_MAX,
+     .run = hw_plan},
+    {.name = "run",
+     .words = "-n N -- WORDS...",
+     .summary = "Run a training, or a program of your own, as N processes",
+     .text = "WORDS is 'train ...' or a program that opens a job (./mine). Each process is a node of\n"
+             "one job, here or on --hosts by ssh. Lines carry the name of their node; standard\n"
+             "output of node 0 is passed on as it is, so that --json and pipes work, and standard\n"
+             "input, unless it is a terminal, goes to node 0. Signals go to all nodes; Ctrl-Z stops\n"
+             "all. The first node that fails is named, and its exit code is that of hawser run.",
+     .least = 1,
+     .most = SIZE_MAX,
+     .run = hw_run},
+    {.name = "agent",
+     .words = "",
+     .summary = "What hawser run starts on each host",
+     .text = "Starts, watches and ends the nodes of one host, for the hawser run at the other end.",
+     .run = hw_agent},
+    {.name = "node",
+     .words = "--join HOST:PORT --key-file FILE",
+     .summary = "Be a node of the job whose manager listens there",
+     .text = "For nodes that are started by hand or by a supervisor: the manager is started by\n"
+             "'hawser train ... --listen N --port-range PORT --key-file FILE' and tells its nodes what\n"
+             "the job is. A node waits --join-timeout for the manager to be there, takes part in one\n"
+             "job and ends with it.",
+     .job = true,
+     .run = hw_node},
+    {.name = "key",
+     .words = "FILE",
+     .summary = "Make a job key, for nodes that are started by hand, by Slurm or by a supervisor",
+     .text = "Writes 32 random bytes as hexadecimal digits to FILE, which must not exist yet, with\n"
+             "mode 0600. Who has the key can join the job and read what it sends.",
+     .least = 1,
+     .most = 1,
+     .run = hw_key},
+    {.name = "data info",
+     .words = "DATA...",
+     .summary = "Print what an input holds",
+     .text = "Loads DATA and prints format, rows, columns, stored entries, target and memory.",
+     .data = true,
+     .least = 1,
+     .most = SIZE_MAX,
+     .run = hw_data_info},
+    {.name = "data convert",
+     .words = "DATA... -o FILE",
+     .summary = "Write an input in another format",
+     .text = "The extension of FILE says which: .hwc is Hawser's cache, which is mapped and not\n"
+             "parsed next time; .svm, .csv, .mtx and .npy are for others.",
+     .data = true,
+     .least = 1,
+     .most = SIZE_MAX,
+     .run = hw_data_convert},
+    {.name = "data split",
+     .words = "DATA... -o PREFIX",
+     .summary = "Split an input by rows",
+     .text = "--parts N writes N runs of rows with about as many stored entries each, in order:\n"
+             "PREFIX.1.svm, PREFIX.2.svm, ... --fraction F draws that share of the rows at random\n"
+             "into PREFIX.test.svm and the others into PREFIX.train.svm.",
+     .data = true,
+     .least = 1,
+     .most = SIZE_MAX,
+     .run = hw_data_split},
+    {.name = "data generate",
+     .words = "KIND -o FILE",
+     .summary = "Make a problem with a known sparse truth",
+     .text = "KIND is dense (20 common factors, rows of length 1) or url (sparse, columns drawn by a\n"
+             "power law, rows of length 1). The extension of FILE says the format, as in convert.",
+     .least = 1,
+     .most = 1,
+     .run = hw_data_generate},
+    {.name = "help",
+     .words = "[TOPIC...]",
+     .summary = "Explain a command, an algorithm, an option or a topic",
+     .text = "Without a topic: the commands and the topics there are.",
+     .most = 3,
+     .run = hw_help},
+    {.name = "version",
+     .words = "",
+     .summary = "Print the version",
+     .text = "Version and kernels in use.",
+     .run = hw_version},
+    {.name = "man",
+     .words = "",
+     .summary = "Print the manual page, for man -l -",
+     .text = "Writes roff made from the same rows as the help: hawser man | man -l -",
+     .run = hw_man},
+    {.name = "completion",
+     .words = "bash|zsh|fish",
+     .summary = "Print a completion script for a shell",
+     .text = "For bash: source <(hawser completion bash). For zsh: the same. For fish:\n"
+             "hawser completion fish | source",
+     .least = 1,
+     .most = 1,
+     .run = hw_completion},
+};
+
+const hw_command *hw_command_at(size_t index)
+{
+    return index < sizeof commands / sizeof *commands ? &commands[index] : NULL;
+}
+
+const hw_command *hw_command_find(char *const *words, size_t count, size_t *used)
+{
+    for (size_t i = 0; hw_command_at(i) != NULL; i++) {
+        const char *name = commands[i].name, *blank = strchr(name, ' ');
+        size_t length = blank != NULL ? (size_t)(blank - name) : strlen(name);
+        if (count < 1 || strlen(words[0]) != length || strncmp(words[0], name, length) != 0)
+            continue;
+        *used = blank != NULL ? 2 : 1;
+        if (blank == NULL || (count > 1 && strcmp(words[1], blank + 1) == 0))
+            return &commands[i];
+    }
+    return NULL;
+}
+
+static const hawser_option *own_rows(const hw_command *command)
+{
+    if (command->run == hw_train)
+        return hw_train_rows();
+    if (command->run == hw_predict)
+        return hw_predict_rows();
+    if (command->run == hw_evaluate)
+        return hw_evaluate_rows();
+    if (command->run == hw_info)
+        return hw_info_rows();
+    if (command->run == hw_plan)
+        return hw_plan_rows();
+    if (command->run == hw_run)
+        return hw_run_rows();
+    if (command->run == hw_agent)
+        return hw_agent_rows();
+    if (command->run == hw_data_info)
+        return hw_data_info_rows();
+    if (command->run == hw_data_convert)
+        return hw_data_convert_rows();
+    if (command->run == hw_data_split)
+        return hw_data_split_rows();
+    return command->run == hw_data_generate ? hw_data_generate_rows() : no_rows;
+}
+
+void hw_command_tables(const hw_command *command, const hawser_algorithm *algorithm, const hawser_option *tables[HW_TABLES])
+{
+    size_t n = 0;
+    if (algorithm != NULL && command->algorithm)
+        tables[n++] = algorithm->rows;
+    tables[n++] = own_rows(command);
+    if (command->job)
+        tables[n++] = hawser_job_rows();
+    if (command->data)
+        tables[n++] = hawser_data_rows();
+    tables[n++] = common_rows;
+    tables[n] = NULL;
+}

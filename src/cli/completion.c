@@ -1,0 +1,176 @@
+/* completion.c - completion scripts for shells, from the rows: every option of every command, and the words of those that have
+ * a list of them. */
+#include <string.h>
+
+#include "cli/help.h"
+
+typedef void row_printer(FILE *out, const char *command, const hawser_option *row);
+
+static void each_row(FILE *out, const hw_command *command, row_printer *print)
+{
+    for (size_t a = 0; a == 0 || (command->algorithm && hawser_algorithm_at(a) != NULL); a++) {
+        const hawser_option *tables[HW_TABLES];
+        hw_command_tables(command, hawser_algorithm_at(a), tables);
+        for (size_t t = 0; tables[t] != NULL && !(a > 0 && t > 0); t++)
+            for (const hawser_option *row = tables[t]; row->key != NULL; row++)
+                print(out, command->name, row);
+    }
+}
+
+/* The words of "bsp|ssp:N|tap", separated by blanks, with 1 for N. */
+static void print_choices(FILE *out, const char *bounds)
+{
+    for (const char *at = bounds; *at != '\0'; at++) {
+        bool number = *at == 'N' && at > bounds && at[-1] == ':';
+        fputc(*at == '|' ? ' ' : number ? '1' : *at, out);
+    }
+}
+
+static void bash_flag(FILE *out, const char *command, const hawser_option *row)
+{
+    (void)command;
+    fprintf(out, " --%s", row->key);
+    if (row->kind == HAWSER_FLAG)
+        fprintf(out, " --no-%s", row->key);
+}
+
+static void bash_value(FILE *out, const char *command, const hawser_option *row)
+{
+    if (row->kind != HAWSER_WORD && row->kind != HAWSER_PATH && row->kind != HAWSER_FLAG) {
+        fprintf(out, "        '%s/--%s') return ;;\n", command, row->key);
+    } else if (row->kind == HAWSER_WORD) {
+        fprintf(out, "        '%s/--%s') COMPREPLY=($(compgen -W '", command, row->key);
+        print_choices(out, row->bounds);
+        fputs("' -- \"$word\")); return ;;\n", out);
+    }
+}
+
+static void print_algorithm_names(FILE *out)
+{
+    for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++)
+        fprintf(out, "%s%s", i > 0 ? " " : "", hawser_algorithm_at(i)->name);
+}
+
+/* "train predict ... data": first words, each once. */
+static void print_first_words(FILE *out)
+{
+    bool data = false;
+    for (size_t i = 0; hw_command_at(i) != NULL; i++) {
+        const char *name = hw_command_at(i)->name, *blank = strchr(name, ' ');
+        if (blank == NULL || !data)
+            fprintf(out, "%s%.*s", i > 0 ? " " : "", (int)strcspn(name, " "), name);
+        data = data || blank != NULL;
+    }
+}
+
+static void print_second_words(FILE *out)
+{
+    const char *between = "";
+    for (size_t i = 0; hw_command_at(i) != NULL; i++)
+        if (strncmp(hw_command_at(i)->name, "data ", 5) == 0) {
+            fprintf(out, "%s%s", between, hw_command_at(i)->name + 5);
+            between = " ";
+        }
+}
+
+static void print_bash(FILE *out)
+{
+    fputs("_hawser()\n{\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
+          "    COMPREPLY=()\n"
+          "    if ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '",
+          out);
+    print_first_words(out);
+    fputs("' -- \"$word\")); return; fi\n    if [[ $command == data ]]; then\n"
+          "        if ((COMP_CWORD == 2)); then COMPREPLY=($(compgen -W '",
+          out);
+    print_second_words(out);
+    fputs("' -- \"$word\")); return; fi\n        command=\"data ${COMP_WORDS[2]}\"\n    fi\n"
+          "    if [[ $COMP_CWORD == 2 && ( $command == train || $command == plan ) ]]; then COMPREPLY=($(compgen -W '",
+          out);
+    print_algorithm_names(out);
+    fputs("' -- \"$word\")); return; fi\n    case \"$command/$last\" in\n", out);
+    for (size_t i = 0; hw_command_at(i) != NULL; i++)
+        each_row(out, hw_command_at(i), bash_value);
+    fputs("    esac\n    if [[ $word == -* ]]; then\n        case \"$command\" in\n", out);
+    for (size_t i = 0; hw_command_at(i) != NULL; i++) {
+        fprintf(out, "        '%s') COMPREPLY=($(compgen -W '", hw_command_at(i)->name);
+        each_row(out, hw_command_at(i), bash_flag);
+        fputs("' -- \"$word\")) ;;\n", out);
+    }
+    fputs("        esac\n        return\n    fi\n    case \"$command\" in\n    help) COMPREPLY=($(compgen -W 'algorithms ",
+          out);
+    print_algorithm_names(out);
+    for (size_t i = 0; hw_topic_at(i) != NULL; i++)
+        fprintf(out, " %s", hw_topic_at(i)->name);
+    fputc(' ', out);
+    print_first_words(out);
+    fputs("' -- \"$word\")); return ;;\n    completion) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$word\")); return ;;\n"
+          "    'data generate') COMPREPLY=($(compgen -W 'dense url' -- \"$word\")); return ;;\n    esac\n"
+          "    COMPREPLY=($(compgen -f -- \"$word\"))\n}\ncomplete -o filenames -F _hawser hawser\n",
+          out);
+}
+
+/* In single quotes of fish a backslash and a quote are escaped. */
+static void fish_quoted(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '\'' || *text == '\\')
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+    fputc('\'', out);
+}
+
+static void fish_row(FILE *out, const char *command, const hawser_option *row)
+{
+    const char *second = strchr(command, ' ');
+    fprintf(out, "complete -c hawser -n '__fish_seen_subcommand_from %s' -l %s", second != NULL ? second + 1 : command,
+            row->key);
+    if (row->letter != '\0')
+        fprintf(out, " -s %c", row->letter);
+    fputs(row->kind == HAWSER_FLAG ? "" : row->kind == HAWSER_PATH ? " -r -F" : " -x", out);
+    if (row->kind == HAWSER_WORD) {
+        fputs(" -a '", out);
+        print_choices(out, row->bounds);
+        fputc('\'', out);
+    }
+    fputs(" -d ", out);
+    fish_quoted(out, row->help);
+    fputc('\n', out);
+}
+
+static void print_fish(FILE *out)
+{
+    for (size_t i = 0; hw_command_at(i) != NULL; i++) {
+        const hw_command *command = hw_command_at(i);
+        const char *second = strchr(command->name, ' ');
+        fprintf(out, "complete -c hawser -n '%s' -a '%s' -d ",
+                second != NULL ? "__fish_seen_subcommand_from data" : "__fish_use_subcommand",
+                second != NULL ? second + 1 : command->name);
+        fish_quoted(out, command->summary);
+        fputc('\n', out);
+        each_row(out, command, fish_row);
+    }
+    fputs("complete -c hawser -n '__fish_use_subcommand' -a data -d 'Look at, convert, split, generate inputs'\n"
+          "complete -c hawser -n '__fish_seen_subcommand_from train plan' -a '",
+          out);
+    print_algorithm_names(out);
+    fputs("'\n", out);
+}
+
+hawser_status hw_completion(hw_call *call, hawser_error *error)
+{
+    const char *shell = call->words[0];
+    if (strcmp(shell, "fish") == 0) {
+        print_fish(call->out);
+        return HAWSER_OK;
+    }
+    if (strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "no completion for '%s'; there is one for bash, zsh and fish", shell);
+    if (shell[0] == 'z')
+        fputs("autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n", call->out);
+    print_bash(call->out);
+    return HAWSER_OK;
+}

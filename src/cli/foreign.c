@@ -1,0 +1,82 @@
+/* foreign.c - safetensors files that other software wrote: recognised by their header, which is all that is read of them. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/input.h"
+#include "cli/json.h"
+
+enum { LENGTH_BYTES = 8, MOST_HEADER = 100000000 };
+
+/* The header of a file that begins like safetensors; NULL where it is none. */
+static hawser_status read_header(FILE *file, json_t **header, hawser_error *error)
+{
+    unsigned char length[LENGTH_BYTES];
+    uint64_t bytes = 0;
+    if (fread(length, 1, sizeof length, file) != sizeof length)
+        return HAWSER_OK;
+    for (int i = LENGTH_BYTES - 1; i >= 0; i--)
+        bytes = bytes << 8 | length[i];
+    if (bytes < 2 || bytes > MOST_HEADER)
+        return HAWSER_OK;
+    char *text = NULL;
+    HAWSER_TRY(HW_NEW(&text, (size_t)bytes, "the header of a model", error));
+    if (fread(text, 1, (size_t)bytes, file) == bytes)
+        *header = json_loadb(text, (size_t)bytes, JSON_REJECT_DUPLICATES, NULL);
+    free(text);
+    return HAWSER_OK;
+}
+
+/* Every entry describes a tensor, and the facts hold none that every model of Hawser's has. */
+static bool is_foreign(json_t *header)
+{
+    const char *key;
+    json_t *entry;
+    json_object_foreach(header, key, entry)
+    {
+        bool facts = strcmp(key, "__metadata__") == 0;
+        if (facts && (json_object_get(entry, "hawser.format") != NULL || json_object_get(entry, "hawser.checksum") != NULL ||
+                      json_object_get(entry, "algorithm") != NULL))
+            return false;
+        if (!facts && (!json_is_string(json_object_get(entry, "dtype")) || !json_is_array(json_object_get(entry, "shape")) ||
+                       !json_is_array(json_object_get(entry, "data_offsets"))))
+            return false;
+    }
+    return json_is_object(header);
+}
+
+hawser_status hw_foreign_header(const char *path, json_t **header, hawser_error *error)
+{
+    FILE *file = fopen(path, "re");
+    *header = NULL;
+    if (file == NULL) /* whoever opens it next says why */
+        return HAWSER_OK;
+    hawser_status status = read_header(file, header, error);
+    fclose(file);
+    if (*header != NULL && !is_foreign(*header)) {
+        json_decref(*header);
+        *header = NULL;
+    }
+    return status;
+}
+
+void hw_foreign_print(FILE *out, const char *path, const json_t *header)
+{
+    const char *key;
+    json_t *entry;
+    bool facts = json_object_get(header, "__metadata__") != NULL;
+    fprintf(out, "%s: a safetensors file of other software, no model of Hawser's; %zu tensors\n", path,
+            json_object_size(header) - facts);
+    json_object_foreach((json_t *)header, key, entry)
+    {
+        if (strcmp(key, "__metadata__") == 0)
+            continue;
+        const json_t *shape = json_object_get(entry, "shape");
+        fprintf(out, "%-40s %-5s [", key, json_string_value(json_object_get(entry, "dtype")));
+        for (size_t d = 0; d < json_array_size(shape); d++)
+            fprintf(out, "%s%" PRIu64, d > 0 ? ", " : "", (uint64_t)json_integer_value(json_array_get(shape, d)));
+        fprintf(out, "]\n");
+    }
+}

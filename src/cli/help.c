@@ -1,0 +1,287 @@
+#include "cli/help.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/distance.h"
+
+enum { WIDTH = 90, INDENT = 6 };
+
+bool hw_help_variable_is(const char *key, const char *variable)
+{
+    if (strncmp(variable, "HAWSER_", 7) != 0)
+        return false;
+    for (variable += 7; *key != '\0'; key++, variable++)
+        if (*variable != (*key == '-' ? '_' : toupper((unsigned char)*key)))
+            return false;
+    return *variable == '=' || *variable == '\0';
+}
+
+void hw_help_variable_of(const char *key, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "HAWSER_");
+    for (; *key != '\0' && n + 1 < size; key++, n++)
+        text[n] = *key == '-' ? '_' : (char)toupper((unsigned char)*key);
+    text[n] = '\0';
+}
+
+void hw_help_key_of(const char *variable, char *text, size_t size)
+{
+    size_t n = 0;
+    for (variable += 7; *variable != '\0' && *variable != '=' && n + 1 < size; variable++, n++)
+        text[n] = *variable == '_' ? '-' : (char)tolower((unsigned char)*variable);
+    text[n] = '\0';
+}
+
+void hw_help_flag(const hawser_option *row, char *text, size_t size)
+{
+    char letter[8] = "";
+    if (row->letter != '\0')
+        snprintf(letter, sizeof letter, "-%c, ", row->letter);
+    if (row->kind == HAWSER_FLAG)
+        snprintf(text, size, "%s--[no-]%s", letter, row->key);
+    else
+        snprintf(text, size, "%s--%s %s", letter, row->key, row->unit != NULL ? row->unit : "VALUE");
+}
+
+void hw_help_limits(const hawser_option *row, char *text, size_t size)
+{
+    bool has_default = row->value != NULL && row->value[0] != '\0';
+    snprintf(text, size, "%s%s%s%s", has_default ? "default " : "", has_default ? row->value : "",
+             has_default && row->bounds != NULL ? "; " : "", row->bounds != NULL ? row->bounds : "");
+}
+
+/* Words of `text`, broken at WIDTH, from column `column` on. */
+static void print_wrapped(FILE *out, const char *text, size_t column)
+{
+    while (*text != '\0') {
+        size_t length = strcspn(text, " \n");
+        if (column > INDENT && column + 1 + length > WIDTH) {
+            fprintf(out, "\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (column > INDENT) {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text, 1, length, out);
+        column += length;
+        text += length;
+        text += strspn(text, " \n");
+    }
+}
+
+static void print_row(FILE *out, const hawser_option *row)
+{
+    char flag[120], limits[200], tail[300];
+    hw_help_flag(row, flag, sizeof flag);
+    hw_help_limits(row, limits, sizeof limits);
+    snprintf(tail, sizeof tail, "%s%s%s(since %s)", limits[0] != '\0' ? "[" : "", limits, limits[0] != '\0' ? "] " : "",
+             row->since);
+    fprintf(out, "  %s\n%*s", flag, INDENT, "");
+    print_wrapped(out, row->help, INDENT);
+    fprintf(out, "\n%*s", INDENT, "");
+    print_wrapped(out, tail, INDENT);
+    fputc('\n', out);
+}
+
+static void print_rows(FILE *out, const char *title, const hawser_option *rows)
+{
+    if (rows == NULL || rows->key == NULL)
+        return;
+    fprintf(out, "\n%s:\n", title);
+    for (; rows->key != NULL; rows++)
+        print_row(out, rows);
+}
+
+/* What the options of a table are about. */
+static const char *title_of(const hawser_option *table, const hawser_algorithm *algorithm)
+{
+    if (algorithm != NULL && table == algorithm->rows)
+        return "Options of the algorithm";
+    if (table == hawser_job_rows())
+        return "Options of the job";
+    return table == hawser_data_rows() ? "Options of the input" : "Options";
+}
+
+hawser_status hw_help_command(FILE *out, const hw_command *command, const hawser_algorithm *algorithm, hawser_error *error)
+{
+    (void)error;
+    const hawser_option *tables[HW_TABLES];
+    hw_command_tables(command, algorithm, tables);
+    if (algorithm != NULL)
+        fprintf(out, "usage: hawser %s %s DATA... [options]\n\n%s\n\n%s\n", command->name, algorithm->name,
+                algorithm->summary, command->text);
+    else
+        fprintf(out, "usage: hawser %s %s%s[options]\n\n%s\n", command->name, command->words,
+                command->words[0] != '\0' ? " " : "", command->text);
+    if (command->algorithm && algorithm == NULL)
+        for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++)
+            fprintf(out, "%s  %-12s %s (its options: hawser help %s)\n", i == 0 ? "\nAlgorithms:\n" : "",
+                    hawser_algorithm_at(i)->name, hawser_algorithm_at(i)->summary, hawser_algorithm_at(i)->name);
+    for (size_t t = 0; tables[t] != NULL; t++)
+        print_rows(out, title_of(tables[t], algorithm), tables[t]);
+    return HAWSER_OK;
+}
+
+static void print_overview(FILE *out)
+{
+    fprintf(out,
+            "Hawser %s: machine learning on many workers, as tightly tied as you choose.\n\nusage: hawser COMMAND ...\n\n",
+            hawser_version());
+    for (size_t i = 0; hw_command_at(i) != NULL; i++)
+        fprintf(out, "  %-14s %s\n", hw_command_at(i)->name, hw_command_at(i)->summary);
+    fprintf(out, "\nTopics for hawser help: algorithms");
+    for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++)
+        fprintf(out, ", %s", hawser_algorithm_at(i)->name);
+    for (size_t i = 0; hw_topic_at(i) != NULL; i++)
+        fprintf(out, ", %s", hw_topic_at(i)->name);
+    fprintf(out, ", any option.\nA first run:\n  hawser data generate url -o url.svm --rows 20000 --cols 30000\n"
+                 "  hawser train lasso url.svm -o url.model && hawser info url.model --coefficients --top 20\n");
+}
+
+static void print_algorithms(FILE *out)
+{
+    for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++) {
+        const hawser_algorithm *algorithm = hawser_algorithm_at(i);
+        fprintf(out, "%s: %s\n%s\n", algorithm->name, algorithm->summary, algorithm->citations);
+    }
+}
+
+static bool seen_before(const hawser_option *table, const hw_command *command)
+{
+    for (size_t c = 0; hw_command_at(c) != command; c++) {
+        const hawser_option *tables[HW_TABLES];
+        hw_command_tables(hw_command_at(c), NULL, tables);
+        for (size_t t = 0; tables[t] != NULL; t++)
+            if (tables[t] == table)
+                return true;
+    }
+    return false;
+}
+
+/* Every table once, each under its title: nothing that parses may be missing here. */
+static void print_all_rows(FILE *out)
+{
+    for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++) {
+        char title[80];
+        snprintf(title, sizeof title, "Options of %s", hawser_algorithm_at(i)->name);
+        print_rows(out, title, hawser_algorithm_at(i)->rows);
+    }
+    for (size_t c = 0; hw_command_at(c) != NULL; c++) {
+        const hawser_option *tables[HW_TABLES];
+        hw_command_tables(hw_command_at(c), NULL, tables);
+        for (size_t t = 0; tables[t] != NULL; t++) {
+            char title[80];
+            bool last = tables[t + 1] == NULL; /* the rows that every command has */
+            snprintf(title, sizeof title, last ? "Options of every command" : "Options of hawser %s",
+                     hw_command_at(c)->name);
+            if (!seen_before(tables[t], hw_command_at(c)))
+                print_rows(out,
+                           tables[t] == hawser_job_rows() || tables[t] == hawser_data_rows() ? title_of(tables[t], NULL)
+                                                                                             : title,
+                           tables[t]);
+        }
+    }
+}
+
+/* An option by its key, with or without dashes, wherever it occurs. */
+static bool print_option(FILE *out, const char *key)
+{
+    bool found = false;
+    key += strspn(key, "-");
+    for (size_t c = 0; hw_command_at(c) != NULL; c++)
+        for (size_t a = 0; a == 0 || (hw_command_at(c)->algorithm && hawser_algorithm_at(a) != NULL); a++) {
+            const hawser_option *tables[HW_TABLES];
+            hw_command_tables(hw_command_at(c), hawser_algorithm_at(a), tables);
+            for (size_t t = 0; tables[t] != NULL; t++)
+                for (const hawser_option *row = tables[t]; row->key != NULL; row++)
+                    if (strcmp(row->key, key) == 0 && !(t > 0 && a > 0)) {
+                        fprintf(out, "hawser %s:\n", hw_command_at(c)->name);
+                        print_row(out, row);
+                        found = true;
+                    }
+        }
+    return found;
+}
+
+/* Commands, topics, algorithms, and options without or with their dashes. */
+static hawser_status unknown_topic(const char *topic, hawser_error *error)
+{
+    size_t dashes = strspn(topic, "-");
+    hw_nearest near = hw_nearest_to(topic + dashes);
+    bool option = false;
+    for (size_t i = 0; dashes == 0 && hw_command_at(i) != NULL; i++)
+        (void)hw_nearest_try(&near, hw_command_at(i)->name);
+    for (size_t i = 0; dashes == 0 && hw_topic_at(i) != NULL; i++)
+        (void)hw_nearest_try(&near, hw_topic_at(i)->name);
+    for (size_t i = 0; dashes == 0 && hawser_algorithm_at(i) != NULL; i++)
+        (void)hw_nearest_try(&near, hawser_algorithm_at(i)->name);
+    for (size_t c = 0; hw_command_at(c) != NULL; c++)
+        for (size_t a = 0; a == 0 || hawser_algorithm_at(a) != NULL; a++) {
+            const hawser_option *tables[HW_TABLES];
+            hw_command_tables(hw_command_at(c), hawser_algorithm_at(a), tables);
+            for (size_t t = 0; tables[t] != NULL; t++)
+                for (const hawser_option *row = tables[t]; row->key != NULL; row++)
+                    option |= hw_nearest_try(&near, row->key);
+        }
+    if (near.best == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "there is no help on '%.80s'; 'hawser help' lists topics", topic);
+    return hawser_fail(error, HAWSER_BAD_OPTION,
+                       "there is no help on '%.80s'; did you mean '%s%s'? 'hawser help' lists topics", topic,
+                       option ? "--" : "", near.best);
+}
+
+hawser_status hw_help_topic(FILE *out, const char *topic, hawser_error *error)
+{
+    if (topic[0] == '\0') {
+        print_overview(out);
+        return HAWSER_OK;
+    }
+    const hawser_algorithm *algorithm = hawser_algorithm_find(topic);
+    bool found = false, data = strcmp(topic, "data") == 0;
+    for (size_t i = 0; hw_command_at(i) != NULL; i++) {
+        const hw_command *command = hw_command_at(i);
+        if (strcmp(command->name, topic) == 0 || (algorithm != NULL && command->run == hw_train))
+            return hw_help_command(out, command, algorithm, error);
+        if (data && strncmp(command->name, "data ", 5) == 0) {
+            fprintf(out, "hawser %s %s\n      %s\n", command->name, command->words, command->summary);
+            found = true;
+        }
+    }
+    for (size_t i = 0; hw_topic_at(i) != NULL; i++)
+        if (strcmp(hw_topic_at(i)->name, topic) == 0) {
+            fprintf(out, "%s\n\n%s", hw_topic_at(i)->title, hw_topic_at(i)->text);
+            found = true;
+        }
+    if (strcmp(topic, "algorithms") == 0) {
+        print_algorithms(out);
+        found = true;
+    }
+    if (strcmp(topic, "options") == 0)
+        print_all_rows(out);
+    return found || print_option(out, topic) ? HAWSER_OK : unknown_topic(topic, error);
+}
+
+hawser_status hw_help(hw_call *call, hawser_error *error)
+{
+    char topic[100];
+    if (call->count == 0)
+        return hw_help_topic(call->out, "", error);
+    const hawser_algorithm *algorithm = call->count == 2 ? hawser_algorithm_find(call->words[1]) : NULL;
+    size_t used;
+    const hw_command *command = hw_command_find(call->words, call->count, &used);
+    if (algorithm != NULL && command != NULL && command->algorithm)
+        return hw_help_command(call->out, command, algorithm, error);
+    if (call->count == 1)
+        return hw_help_topic(call->out, call->words[0], error);
+    snprintf(topic, sizeof topic, "%.45s %.45s", call->words[0], call->words[1]);
+    return hw_help_topic(call->out, topic, error);
+}
+
+hawser_status hw_version(hw_call *call, hawser_error *error)
+{
+    (void)error;
+    fprintf(call->out, "hawser %s (kernels: %s)\n", hawser_version(), hawser_kernels_name());
+    return HAWSER_OK;
+}

@@ -1,0 +1,32 @@
+/* help.h - help made from the rows, and the topics that rows cannot tell. */
+#ifndef HW_CLI_HELP_H
+#define HW_CLI_HELP_H
+
+#include "cli/cli.h"
+
+/* A page of the help that belongs to no command. */
+typedef struct hw_topic {
+    const char *name;
+    const char *title;
+    const char *text;
+} hw_topic;
+
+const hw_topic *hw_topic_at(size_t index); /* NULL past the last */
+
+/* Prints a topic, command, algorithm or option; "" is the overview. Unknown ones are HAWSER_BAD_OPTION. */
+hawser_status hw_help_topic(FILE *out, const char *topic, hawser_error *error) HAWSER_MUST_USE;
+/* Prints usage, text and every option of a command; algorithm may be NULL. */
+hawser_status hw_help_command(FILE *out, const hw_command *command, const hawser_algorithm *algorithm,
+                              hawser_error *error) HAWSER_MUST_USE;
+
+/* Whether "HAWSER_EXCHANGE_EVERY=..." is the variable of "exchange-every". */
+bool hw_help_variable_is(const char *key, const char *variable);
+/* "exchange-every" to "HAWSER_EXCHANGE_EVERY", and back (up to the =). */
+void hw_help_variable_of(const char *key, char *text, size_t size);
+void hw_help_key_of(const char *variable, char *text, size_t size);
+/* "--tol T", "--[no-]intercept", with the short form in front: "-o, --output FILE". */
+void hw_help_flag(const hawser_option *row, char *text, size_t size);
+/* "default 1e-6; (0,1)", or "" when there is nothing to say. */
+void hw_help_limits(const hawser_option *row, char *text, size_t size);
+
+#endif

@@ -1,0 +1,286 @@
+#include "cli/input.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "cli/json.h"
+
+hawser_status hw_check_writable(const char *path, hawser_error *error)
+{
+    hw_file file = {0};
+    if (path == NULL || strcmp(path, "-") == 0)
+        return HAWSER_OK;
+    hawser_status status = hw_file_begin(&file, path, error);
+    hw_file_abort(&file);
+    return status;
+}
+
+const char *hw_path_of(const hw_call *call, const char *key)
+{
+    return hawser_options_text(call->options, key);
+}
+
+static void say_load(const hw_call *call, const hawser_load_figures *figures)
+{
+    if (hawser_options_flag(call->options, "quiet"))
+        return;
+    hw_say_idle_input(call, figures->format);
+    if (figures->base_guessed)
+        fprintf(call->err,
+                "hawser: nothing settles whether columns are counted from 0 or 1; taken as %d (--index-base says it)\n",
+                figures->index_base);
+    if (figures->rows_dropped > 0)
+        fprintf(call->err, "hawser: %" PRIu64 " rows with missing values were dropped\n", figures->rows_dropped);
+    if (figures->unseen_columns > 0)
+        fprintf(call->err, "hawser: %" PRIu64 " columns (%" PRIu64 " entries) are not in the model and were left out\n",
+                figures->unseen_columns, figures->unseen_entries);
+}
+
+hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_dataset **data, hawser_error *error)
+{
+    hawser_load how;
+    HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
+    uint32_t share = hawser_job_workers(job) / hawser_job_nodes(job);
+    if (how.threads == 0)
+        how.threads = share > 1 || hawser_job_nodes(job) > 1 ? share : 0;
+    HAWSER_TRY(hawser_job_load(job, (const char *const *)call->words, call->count, &how, data, error));
+    if (hawser_job_leads(job))
+        say_load(call, hawser_dataset_figures(*data));
+    return HAWSER_OK;
+}
+
+static hawser_status load(const hw_call *call, char *const *words, size_t count, const hawser_load *how,
+                          hawser_dataset **data, hawser_error *error)
+{
+    HAWSER_TRY(hawser_dataset_load((const char *const *)words, count, how, data, error));
+    say_load(call, hawser_dataset_figures(*data));
+    return HAWSER_OK;
+}
+
+hawser_status hw_load_words(const hw_call *call, char *const *words, size_t count, uint32_t least, hawser_dataset **data,
+                            hawser_error *error)
+{
+    hawser_load how;
+    HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
+    if (how.threads == 0)
+        how.threads = least;
+    return load(call, words, count, &how, data, error);
+}
+
+/* ------------------------------------------------------------------------------------------------------ models ---- */
+
+static hawser_status fact_count(const hawser_model *model, const char *path, const char *key, long long *value,
+                                hawser_error *error)
+{
+    const char *text = hawser_model_text(model, key);
+    char *end = NULL;
+    *value = text != NULL ? strtoll(text, &end, 10) : 0;
+    if (text == NULL || end == text || *end != '\0' || *value < -1)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: the model's '%s' is '%s', which is no count; was it written by Hawser?", path, key,
+                           text != NULL ? text : "missing");
+    return HAWSER_OK;
+}
+
+hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *error)
+{
+    *fitted = (hw_fitted){0};
+    json_t *foreign;
+    HAWSER_TRY(hw_foreign_header(path, &foreign, error));
+    bool other = foreign != NULL;
+    json_decref(foreign);
+    if (other)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: a safetensors file of other software, no model of Hawser's; 'hawser info' lists its tensors",
+                           path);
+    HAWSER_TRY(hawser_model_load(path, &fitted->model, error));
+    const char *name = hawser_model_text(fitted->model, "algorithm");
+    fitted->algorithm = name != NULL ? hawser_algorithm_find(name) : NULL;
+    long long columns = 0;
+    hawser_status status = HAWSER_OK;
+    if (fitted->algorithm == NULL)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: a model of algorithm '%s', which this Hawser does not have", path,
+                             name != NULL ? name : "unknown");
+    else
+        status = fact_count(fitted->model, path, "columns", &columns, error);
+    fitted->columns = (size_t)(columns > 0 ? columns : 0);
+    if (status != HAWSER_OK)
+        hw_fitted_free(fitted);
+    return status;
+}
+
+void hw_fitted_free(hw_fitted *fitted)
+{
+    hawser_model_free(fitted->model);
+    *fitted = (hw_fitted){0};
+}
+
+/* What the training said about its CSV holds for new data too, unless the user says otherwise. */
+static hawser_status inherit_options(const hw_call *call, const hawser_model *model, hawser_error *error)
+{
+    static const char *const keys[] = {"target", "header", "delimiter", "missing"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char fact[40];
+        snprintf(fact, sizeof fact, "options.%s", keys[i]);
+        const char *text = hawser_model_text(model, fact);
+        if (text != NULL && i == 3 && strcmp(text, "drop") == 0)
+            continue; /* a row of new data that is dropped has no prediction: the user has to say that he wants it */
+        FILE *file = text != NULL && i == 0 ? fopen(text, "re") : NULL; /* the target file of other data */
+        if (text != NULL && file == NULL)
+            HAWSER_TRY(hawser_options_set(call->options, keys[i], text, HAWSER_FROM_PROGRAM, "model", error));
+        if (file != NULL)
+            fclose(file);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status take_base(const hw_call *call, const hw_fitted *fitted, hawser_load *how, hawser_error *error)
+{
+    long long base;
+    HAWSER_TRY(fact_count(fitted->model, call->words[0], "index_base", &base, error));
+    if (base < 0)
+        return HAWSER_OK;
+    if (how->index_base == 0) /* else the user knows how this file counts its columns */
+        how->index_base = (int)base + 1;
+    return HAWSER_OK;
+}
+
+/* Columns counted from 1 where the model's are counted from 0: none is 0, and the last lies one beyond the model's. */
+static void doubt_base(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data)
+{
+    const hawser_load_figures *figures = hawser_dataset_figures(data);
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    if (figures->format != HAWSER_SVMLIGHT || figures->index_base != 0 || figures->unseen_columns != 1)
+        return;
+    for (uint64_t k = 0; k < X->stored; k++)
+        if (X->indices[k] == 0)
+            return;
+    fprintf(call->err,
+            "hawser: %s: its columns look as if they were counted from 1 (none is 0, and there is a %zu) and are read as "
+            "counted from 0: all predictions are wrong then; --index-base 1 says that they are\n",
+            call->words[1], fitted->columns);
+}
+
+/* The means of the data to be predicted would make a prediction depend on its neighbours. */
+static hawser_status take_means(const hw_call *call, const hw_fitted *fitted, hawser_load *how, hawser_error *error)
+{
+    hawser_type type = HAWSER_F64;
+    size_t dims[2] = {0};
+    if (how->missing == NULL || strcmp(how->missing, "mean") != 0)
+        return HAWSER_OK;
+    how->means = hawser_model_get(fitted->model, HW_MEANS, &type, dims);
+    if (how->means == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--missing mean: %s does not keep the means of its training data; train with --missing mean, or "
+                           "say zero or drop",
+                           call->words[0]);
+    if (type != HAWSER_F64 || dims[0] != fitted->columns || dims[1] > 1)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the model has %zu means for %zu columns", call->words[0], dims[0],
+                           fitted->columns);
+    return HAWSER_OK;
+}
+
+/* Columns go by position, so names that differ say that positions do not mean the same. */
+static hawser_status compare_names(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data,
+                                   hawser_error *error)
+{
+    const char *names = hawser_model_text(fitted->model, "names");
+    size_t columns = hawser_dataset_matrix(data)->cols;
+    for (size_t j = 0; names != NULL && *names != '\0' && j < columns; j++) {
+        const char *name = hawser_dataset_column(data, j);
+        size_t length = strcspn(names, "\n");
+        if (name != NULL && (strlen(name) != length || strncmp(name, names, length) != 0))
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "%s: column %zu is named '%.100s', but '%.*s' in the model; bring the columns into the model's order",
+                call->words[1], j, name, (int)(length < 100 ? length : 100), names);
+        names += length + (names[length] == '\n');
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, char *const *words, size_t count,
+                                hawser_dataset **data, hawser_error *error)
+{
+    hawser_load how;
+    HAWSER_TRY(inherit_options(call, fitted->model, error));
+    HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
+    HAWSER_TRY(take_base(call, fitted, &how, error));
+    HAWSER_TRY(take_means(call, fitted, &how, error));
+    how.columns = fitted->columns;
+    how.rows_layout = 1;
+    HAWSER_TRY(load(call, words, count, &how, data, error));
+    doubt_base(call, fitted, *data);
+    hawser_status status = compare_names(call, fitted, *data, error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(*data);
+        *data = NULL;
+    }
+    return status;
+}
+
+hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, hawser_dataset **data, double **predictions,
+                               hawser_error *error)
+{
+    *data = NULL;
+    *predictions = NULL;
+    HAWSER_TRY(hw_fitted_load(call->words[0], fitted, error));
+    hawser_status status = hw_load_for_model(call, fitted, call->words + 1, call->count - 1, data, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(predictions, hawser_dataset_matrix(*data)->rows, "predictions", error);
+    if (status == HAWSER_OK)
+        status = fitted->algorithm->predict(fitted->model, *data, *predictions, error);
+    if (status != HAWSER_OK) {
+        free(*predictions);
+        hawser_dataset_free(*data);
+        hw_fitted_free(fitted);
+    }
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------------- formats ---- */
+
+hawser_status hw_format_of_path(const char *path, hawser_format *format, hawser_error *error)
+{
+    static const struct {
+        const char *extension;
+        hawser_format format;
+    } known[] = {{".svm", HAWSER_SVMLIGHT}, {".svmlight", HAWSER_SVMLIGHT}, {".libsvm", HAWSER_SVMLIGHT},
+                 {".csv", HAWSER_CSV},      {".mtx", HAWSER_MATRIX_MARKET}, {".npy", HAWSER_NPY},
+                 {".hwc", HAWSER_CACHE}};
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof known / sizeof *known; i++)
+        if (strcmp(dot, known[i].extension) == 0) {
+            *format = known[i].format;
+            return HAWSER_OK;
+        }
+    return hawser_fail(
+        error, HAWSER_BAD_OPTION,
+        "--output: '%s' has extension '%s'; give one that names a format: .svm, .csv, .mtx, .npy or .hwc (cache)", path,
+        dot != NULL ? dot : "none");
+}
+
+hawser_status hw_write_dataset(const hawser_dataset *data, const char *path, hawser_error *error)
+{
+    hawser_format format;
+    HAWSER_TRY(hw_format_of_path(path, &format, error));
+    if (format == HAWSER_CACHE)
+        return hawser_dataset_save(data, path, error);
+    return hawser_dataset_write(data, 0, hawser_dataset_matrix(data)->rows, format, path, error);
+}
+
+const char *hw_format_name(hawser_format format)
+{
+    switch (format) {
+    case HAWSER_SVMLIGHT: return "svmlight";
+    case HAWSER_CSV: return "csv";
+    case HAWSER_MATRIX_MARKET: return "matrix-market";
+    case HAWSER_NPY: return "npy";
+    case HAWSER_CACHE: return "cache";
+    case HAWSER_GUESS: break;
+    }
+    return "none";
+}

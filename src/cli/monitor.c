@@ -1,0 +1,201 @@
+#include "cli/monitor.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cli/input.h"
+
+enum { MOST_SAMPLES = 20000 };
+
+static const hw_sample nothing = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+
+static hawser_status open_file(const char *path, FILE **file, hawser_error *error)
+{
+    *file = NULL;
+    if (path == NULL)
+        return HAWSER_OK;
+    *file = fopen(path, "we");
+    return *file != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", path, strerror(errno));
+}
+
+static void keep_failure(hw_monitor *monitor, const char *path)
+{
+    if (monitor->error.status == HAWSER_OK)
+        (void)hawser_fail(&monitor->error, HAWSER_IO, "cannot write '%s': %s", path, strerror(errno));
+}
+
+static double limit_of(const hawser_options *options, const char *key)
+{
+    if (!hawser_options_has(options, key))
+        return NAN;
+    double number = hawser_options_number(options, key);
+    return number > 0 ? number : (double)hawser_options_integer(options, key);
+}
+
+hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error)
+{
+    const hawser_options *options = call->options;
+    bool quiet = hawser_options_flag(options, "quiet"), terminal = isatty(fileno(call->err)) == 1;
+    *monitor = (hw_monitor){.last = nothing, .started = hw_seconds(), .keep = hawser_options_has(options, "plot")};
+    monitor->progress = (hw_progress){.err = call->err,
+                                      .bar = terminal && !quiet,
+                                      .lines = !terminal && !quiet,
+                                      .first_gap = NAN,
+                                      .target_gap = NAN,
+                                      .tolerance = limit_of(options, "tol"),
+                                      .clocks = limit_of(options, "max-clocks"),
+                                      .limit = limit_of(options, "time-limit")};
+    monitor->trace_path = hw_path_of(call, "trace");
+    monitor->events_path = hw_path_of(call, "log-json");
+    HAWSER_TRY(open_file(monitor->trace_path, &monitor->trace, error));
+    HAWSER_TRY(open_file(monitor->events_path, &monitor->events, error));
+    if (monitor->trace != NULL &&
+        (fputs("clock,seconds,objective,gap,nonzeros,bytes,staleness\n", monitor->trace) < 0 || fflush(monitor->trace) != 0))
+        return hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", monitor->trace_path, strerror(errno));
+    bool ok = true;
+    json_t *event = hw_monitor_event(monitor, "start", &ok);
+    if (event != NULL) {
+        hw_json_text(event, "version", hawser_version(), &ok);
+        hw_json_text(event, "algorithm", call->algorithm->name, &ok);
+        hw_json_take(event, "options", hw_json_options(options, &ok), &ok);
+    }
+    hw_monitor_log(monitor, event, ok);
+    return HAWSER_OK;
+}
+
+json_t *hw_monitor_event(const hw_monitor *monitor, const char *name, bool *ok)
+{
+    if (monitor->events == NULL)
+        return NULL;
+    json_t *event = json_object();
+    hw_json_text(event, "event", name, ok);
+    hw_json_number(event, "seconds", hw_seconds() - monitor->started, ok);
+    return event;
+}
+
+void hw_monitor_log(hw_monitor *monitor, json_t *event, bool ok)
+{
+    hawser_error error = {0};
+    if (event == NULL)
+        return;
+    if (hw_json_line(monitor->events, event, ok, &error) == HAWSER_OK || monitor->error.status != HAWSER_OK)
+        return;
+    (void)hawser_fail(&monitor->error, error.status, "%s: %.600s", monitor->events_path, error.text);
+}
+
+static void trace_field(FILE *file, double value, char end)
+{
+    if (isfinite(value))
+        fprintf(file, "%.17g", value);
+    fputc(end, file);
+}
+
+static void trace_sample(hw_monitor *monitor, const hw_sample *sample)
+{
+    FILE *file = monitor->trace;
+    if (file == NULL)
+        return;
+    trace_field(file, sample->clock, ',');
+    trace_field(file, sample->seconds, ',');
+    trace_field(file, sample->objective, ',');
+    trace_field(file, sample->gap, ',');
+    trace_field(file, sample->nonzeros, ',');
+    trace_field(file, sample->bytes, ',');
+    trace_field(file, sample->staleness, '\n');
+    if (fflush(file) != 0 || ferror(file))
+        keep_failure(monitor, monitor->trace_path);
+}
+
+static bool differs(double a, double b)
+{
+    return isfinite(a) && !(a == b);
+}
+
+/* Every second sample goes when there are too many for any plot to show. */
+static void keep_sample(hw_monitor *monitor, const hw_sample *sample)
+{
+    if (!monitor->keep || (!differs(sample->objective, monitor->last.objective) && !differs(sample->gap, monitor->last.gap)))
+        return;
+    if (monitor->count >= MOST_SAMPLES) {
+        for (size_t i = 0; i < monitor->count / 2; i++)
+            monitor->samples[i] = monitor->samples[2 * i];
+        monitor->count /= 2;
+    }
+    hawser_error error = {0};
+    if (HW_GROW(&monitor->samples, &monitor->capacity, monitor->count + 1, "the plot's samples", &error) == HAWSER_OK)
+        monitor->samples[monitor->count++] = *sample;
+    else if (monitor->error.status == HAWSER_OK)
+        monitor->error = error;
+}
+
+static void log_clock(hw_monitor *monitor, const hawser_progress *progress, const hw_sample *sample)
+{
+    bool ok = true;
+    json_t *event = hw_monitor_event(monitor, "clock", &ok);
+    if (event == NULL)
+        return;
+    hw_json_text(event, "loop", hawser_progress_loop(progress), &ok);
+    hw_json_number(event, "clock", sample->clock, &ok);
+    hw_json_number(event, "objective", sample->objective, &ok);
+    hw_json_number(event, "gap", sample->gap, &ok);
+    hw_json_number(event, "nonzeros", sample->nonzeros, &ok);
+    hw_json_number(event, "bytes", sample->bytes, &ok);
+    hw_json_number(event, "staleness", sample->staleness, &ok);
+    hw_monitor_log(monitor, event, ok);
+}
+
+void hw_monitor_observe(const hawser_progress *progress, void *user)
+{
+    hw_monitor *monitor = user;
+    hw_sample sample = {.clock = (double)hawser_progress_clocks(progress),
+                        .seconds = hawser_progress_seconds(progress),
+                        .objective = hawser_progress_metric(progress, "objective"),
+                        .gap = hawser_progress_metric(progress, "gap"),
+                        .nonzeros = hawser_progress_metric(progress, "nonzeros"),
+                        .bytes = hawser_progress_metric(progress, "bytes"),
+                        .staleness = hawser_progress_metric(progress, "staleness")};
+    hw_progress_show(&monitor->progress, &sample, false);
+    bool news = differs(sample.clock, monitor->last.clock) || differs(sample.objective, monitor->last.objective) ||
+                differs(sample.gap, monitor->last.gap);
+    if (!news)
+        return;
+    trace_sample(monitor, &sample);
+    keep_sample(monitor, &sample);
+    log_clock(monitor, progress, &sample);
+    monitor->last = sample;
+}
+
+void hw_monitor_rest(hw_monitor *monitor)
+{
+    if (isfinite(monitor->last.clock))
+        hw_progress_show(&monitor->progress, &monitor->last, true);
+}
+
+static void close_file(hw_monitor *monitor, FILE **file, const char *path)
+{
+    if (*file != NULL && fclose(*file) != 0)
+        keep_failure(monitor, path);
+    *file = NULL;
+}
+
+hawser_status hw_monitor_end(hw_monitor *monitor, hawser_error *error)
+{
+    close_file(monitor, &monitor->trace, monitor->trace_path);
+    close_file(monitor, &monitor->events, monitor->events_path);
+    if (monitor->error.status != HAWSER_OK && error != NULL)
+        *error = monitor->error;
+    return monitor->error.status;
+}
+
+void hw_monitor_free(hw_monitor *monitor)
+{
+    hawser_status ignored = hw_monitor_end(monitor, NULL);
+    (void)ignored;
+    free(monitor->samples);
+    monitor->samples = NULL;
+}

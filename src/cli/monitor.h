@@ -1,0 +1,55 @@
+/* monitor.h - what is seen of a running training: progress on standard error, the trace, the samples of the plot, events. */
+#ifndef HW_CLI_MONITOR_H
+#define HW_CLI_MONITOR_H
+
+#include "cli/cli.h"
+#include "cli/json.h"
+
+/* What is known after a clock; NaN where it is not. */
+typedef struct hw_sample {
+    double clock, seconds, objective, gap;
+    double nonzeros, bytes, staleness;
+} hw_sample;
+
+/* Progress on standard error: a bar on a terminal, lines elsewhere, nothing when quiet. */
+typedef struct hw_progress {
+    FILE *err;
+    bool bar, lines;
+    double drawn;                    /* seconds of the last drawing */
+    double first_gap;                /* NaN before the first certificate */
+    double target_gap;               /* tolerance times the first objective; NaN unknown */
+    double tolerance, clocks, limit; /* --tol, --max-clocks, --time-limit; NaN when there is none */
+    bool open;                       /* a bar stands on the terminal's line */
+    hw_sample last;
+} hw_progress;
+
+typedef struct hw_monitor {
+    hw_progress progress;
+    FILE *trace, *events;
+    const char *trace_path, *events_path;
+    bool keep; /* samples are wanted */
+    hw_sample *samples;
+    size_t count, capacity;
+    hw_sample last;
+    double started;     /* hw_seconds() when the call began */
+    hawser_error error; /* the first failure; the training goes on, the call fails at its end */
+} hw_monitor;
+
+/* Opens the trace and the event file and writes their first lines. */
+hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+/* The hawser_observer; user is the hw_monitor. */
+void hw_monitor_observe(const hawser_progress *progress, void *user);
+/* Last drawing. */
+void hw_monitor_rest(hw_monitor *monitor);
+/* Closes files; gives the first failure, if there was one, and releases nothing that the plot needs. */
+hawser_status hw_monitor_end(hw_monitor *monitor, hawser_error *error) HAWSER_MUST_USE;
+void hw_monitor_free(hw_monitor *monitor);
+
+/* Begins an event object with "event" and "seconds"; NULL when no events are wanted. */
+json_t *hw_monitor_event(const hw_monitor *monitor, const char *name, bool *ok);
+/* Writes and releases it; a failure is kept in the monitor. Takes NULL. */
+void hw_monitor_log(hw_monitor *monitor, json_t *event, bool ok);
+
+void hw_progress_show(hw_progress *progress, const hw_sample *sample, bool last);
+
+#endif

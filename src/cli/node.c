@@ -1,0 +1,113 @@
+/* node.c - hawser node: takes part in whatever job the manager has; and what the manager of such a job tells its nodes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/cli.h"
+#include "runtime/enter.h"
+
+/* Of each node itself, or of the first one alone. */
+static bool of_one_node(const char *key)
+{
+    static const char *const keys[] = {"listen",     "join",    "key-file",     "node-name", "alone",  "interface",
+                                       "port-range", "threads", "memory-limit", "output",    "json",   "quiet",
+                                       "trace",      "plot",    "log-view",     "log-json",  "config", "help"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+static void write_word(FILE *out, const char *word)
+{
+    (void)fwrite(word, 1, strlen(word) + 1, out);
+}
+
+static void write_errand(const hw_call *call, FILE *out)
+{
+    const hawser_option *row;
+    write_word(out, call->command->name);
+    write_word(out, call->algorithm->name);
+    for (size_t i = 0; (row = hawser_options_row(call->options, i)) != NULL; i++)
+        if (!of_one_node(row->key) && hawser_options_source(call->options, row->key, NULL) != HAWSER_FROM_DEFAULT) {
+            fprintf(out, "--%s=%s", row->key, hawser_options_text(call->options, row->key));
+            (void)fputc('\0', out);
+        }
+    write_word(out, "--quiet");
+    write_word(out, "--");
+    for (size_t i = 0; i < call->count; i++)
+        write_word(out, call->words[i]);
+}
+
+/* What nodes that are started by hand are told to do. */
+static hawser_status make_errand(const hw_call *call, char **errand, size_t *length, hawser_error *error)
+{
+    FILE *out = open_memstream(errand, length);
+    if (out == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what the job is");
+    write_errand(call, out);
+    bool bad = ferror(out) != 0;
+    return fclose(out) == 0 && !bad ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what the job is");
+}
+
+hawser_status hw_open_job(hw_call *call, hawser_job **job, hawser_error *error)
+{
+    char *errand = NULL;
+    hawser_status status = HAWSER_OK;
+    hw_entry entry = {.joined = call->joined != NULL && *call->joined != NULL ? call->joined : NULL};
+    if (hawser_options_integer(call->options, "listen") != 0)
+        status = make_errand(call, &errand, &entry.errand_length, error);
+    entry.errand = errand;
+    if (status == HAWSER_OK)
+        status = hw_job_enter(call->options, &entry, job, error);
+    free(errand);
+    return status;
+}
+
+/* The words between the zeros of what the manager said; argv[0] is for the command's name. */
+static hawser_status split(const hw_bytes *heard, char ***argv, int *argc, hawser_error *error)
+{
+    char *text = heard->data;
+    size_t words = 1;
+    if (heard->length == 0 || text[heard->length - 1] != '\0')
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "the manager's job is a program of its own: start that program here too, with --join");
+    for (size_t i = 0; i < heard->length; i++)
+        words += text[i] == '\0';
+    HAWSER_TRY(HW_NEW(argv, words + 1, "the manager's words", error));
+    (*argv)[(*argc)++] = (char *)"hawser";
+    for (char *at = text; at < text + heard->length; at += strlen(at) + 1)
+        (*argv)[(*argc)++] = at;
+    return strcmp((*argv)[1], "train") == 0
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_BAD_INPUT, "the manager asks for '%.40s', which is no training", (*argv)[1]);
+}
+
+/* What is set here in the environment counts for joining; the job's options are the manager's. */
+static hawser_status work(hw_call *call, hw_place *place, hawser_error *error)
+{
+    char *const nothing[] = {NULL};
+    hw_cluster *cluster = NULL;
+    hw_bytes heard = {0};
+    char **argv = NULL;
+    int argc = 0;
+    hawser_status status = hw_enter(call->options, place, &cluster, &(hw_entry){.heard = &heard}, error);
+    if (status == HAWSER_OK)
+        status = split(&heard, &argv, &argc, error);
+    if (status == HAWSER_OK)
+        call->code = hw_cli_joined(argc, argv, nothing, call->out, call->err, &cluster);
+    hw_cluster_leave(cluster);
+    free(argv);
+    free(heard.data);
+    return status;
+}
+
+hawser_status hw_node(hw_call *call, hawser_error *error)
+{
+    hw_place place = {0};
+    if (!hawser_options_has(call->options, "join"))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "whose node? hawser node --join HOST:PORT --key-file FILE");
+    hawser_status status = work(call, &place, error);
+    hw_place_close(&place);
+    return status;
+}

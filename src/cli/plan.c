@@ -1,0 +1,40 @@
+#include "cli/input.h"
+
+const hawser_option *hw_plan_rows(void)
+{
+    static const hawser_option rows[] = {
+        {"logical", HAWSER_FLAG, "no", NULL, NULL, "print the logical plan only", "0.1", 0},
+        {"physical", HAWSER_FLAG, "no", NULL, NULL, "print the physical plan only", "0.1", 0},
+        {"dot", HAWSER_FLAG, "no", NULL, NULL, "print Graphviz DOT instead of text", "0.1", 0},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "say nothing on standard error but errors", "0.1", 'q'},
+        {0},
+    };
+    return rows;
+}
+
+/* Without a choice both are printed; DOT is one graph, so there the physical plan alone is the answer. */
+static hawser_status print_plans(const hw_call *call, hawser_job *job, const hawser_training_input *input,
+                                 hawser_error *error)
+{
+    bool logical = hawser_options_flag(call->options, "logical"), physical = hawser_options_flag(call->options, "physical");
+    bool dot = hawser_options_flag(call->options, "dot");
+    if (logical && physical && dot)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--dot prints one graph: give --logical or --physical, not both");
+    if (logical || (!physical && !dot))
+        HAWSER_TRY(call->algorithm->plan(job, input, false, dot, call->out, error));
+    return logical && !physical ? HAWSER_OK : call->algorithm->plan(job, input, true, dot, call->out, error);
+}
+
+hawser_status hw_plan(hw_call *call, hawser_error *error)
+{
+    hawser_job *job;
+    hawser_dataset *data = NULL;
+    HAWSER_TRY(hawser_open_options(call->options, &job, error));
+    hawser_status status = hw_load_words(call, call->words, call->count, 0, &data, error);
+    hawser_training_input input = {.options = call->options, .data = data};
+    if (status == HAWSER_OK)
+        status = print_plans(call, job, &input, error);
+    hawser_dataset_free(data);
+    hawser_close(job);
+    return status;
+}

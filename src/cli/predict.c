@@ -1,0 +1,78 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/input.h"
+
+const hawser_option *hw_predict_rows(void)
+{
+    static const hawser_option rows[] = {
+        {"output", HAWSER_PATH, "-", NULL, "FILE", "where predictions go: one a line, or .npy; - is standard output", "0.1",
+         'o'},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "say nothing on standard error but errors", "0.1", 'q'},
+        {0},
+    };
+    return rows;
+}
+
+/* The header of a one-dimensional array of doubles, padded to 64 bytes as the format asks. */
+static hawser_status npy_header(hw_file *file, size_t count, hawser_error *error)
+{
+    char header[192];
+    int length = snprintf(header, sizeof header, "{'descr': '<f8', 'fortran_order': False, 'shape': (%zu,), }", count);
+    size_t total = 10 + (size_t)length + 1, padded = (total + 63) / 64 * 64;
+    unsigned char head[10] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)((padded - 10) & 255), (unsigned char)((padded - 10) >> 8)};
+    HAWSER_TRY(hw_file_write(file, head, sizeof head, error));
+    return hw_file_print(file, error, "%-*s\n", (int)(padded - 11), header);
+}
+
+static hawser_status write_npy(hw_file *file, const double *values, size_t count, hawser_error *error)
+{
+    HAWSER_TRY(npy_header(file, count, error));
+    for (size_t i = 0; i < count; i++) {
+        unsigned char bytes[8];
+        unsigned long long bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        for (int b = 0; b < 8; b++)
+            bytes[b] = (unsigned char)(bits >> (8 * b));
+        HAWSER_TRY(hw_file_write(file, bytes, sizeof bytes, error));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status write_text(hw_file *file, const double *values, size_t count, hawser_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        HAWSER_TRY(hw_file_print(file, error, "%.17g\n", values[i]));
+    return HAWSER_OK;
+}
+
+static hawser_status write_predictions(const char *path, const double *values, size_t count, hawser_error *error)
+{
+    hw_file file = {0};
+    size_t length = strlen(path);
+    HAWSER_TRY(hw_file_begin(&file, path, error));
+    bool npy = length > 4 && strcmp(path + length - 4, ".npy") == 0;
+    hawser_status status = npy ? write_npy(&file, values, count, error) : write_text(&file, values, count, error);
+    if (status == HAWSER_OK)
+        status = hw_file_commit(&file, error);
+    hw_file_abort(&file);
+    return status;
+}
+
+hawser_status hw_predict(hw_call *call, hawser_error *error)
+{
+    hw_fitted fitted;
+    hawser_dataset *data;
+    double *predictions;
+    const char *path = hw_path_of(call, "output");
+    HAWSER_TRY(hw_check_outputs(call, error));
+    HAWSER_TRY(hw_check_writable(path, error));
+    HAWSER_TRY(hw_predict_words(call, &fitted, &data, &predictions, error));
+    hawser_status status = write_predictions(path, predictions, hawser_dataset_matrix(data)->rows, error);
+    free(predictions);
+    hawser_dataset_free(data);
+    hw_fitted_free(&fitted);
+    return status;
+}

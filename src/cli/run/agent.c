@@ -1,0 +1,475 @@
+#include "cli/run/agent.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cli/run/child.h"
+
+enum { LAST_SECONDS = 3, DRAIN_SECONDS = 5, WATCHED = 4, LONGEST_LINE = 1024, PIECE = 1 << 16 };
+
+typedef struct agent {
+    hw_wire wire;
+    int signals;
+    const sigset_t *mask;
+    int node_in, node_out;
+    /* The errand, as it comes in: */
+    char *key, *job, *directory;
+    uint32_t nodes;
+    char **words, **variables;
+    size_t word_count, word_capacity, variable_count, variable_capacity;
+    hw_child *children;
+    size_t count, capacity;
+    char sockets[64]; /* directory for the nodes' sockets, or "" */
+    bool going;
+    double last; /* when the nodes are killed; 0: not yet */
+    struct pollfd *set;
+} agent;
+
+/* ------------------------------------------------------------------------------------------------- the errand ---- */
+
+static hawser_status add_text(char ***list, size_t *count, size_t *capacity, const char *text, hawser_error *error)
+{
+    HAWSER_TRY(HW_GROW(list, capacity, *count + 2, "a list of words", error));
+    HAWSER_TRY(hw_copy_text(&(*list)[*count], text, error));
+    (*list)[++*count] = NULL;
+    return HAWSER_OK;
+}
+
+static hawser_status set_text(char **at, const char *text, hawser_error *error)
+{
+    free(*at);
+    *at = NULL;
+    return hw_copy_text(at, text, error);
+}
+
+static hawser_status add_child(agent *it, const hw_frame *frame, hawser_error *error)
+{
+    HAWSER_TRY(HW_GROW(&it->children, &it->capacity, it->count + 1, "nodes", error));
+    hw_child *child = &it->children[it->count++];
+    *child = (hw_child){.node = frame->number, .channel = -1, .in = -1, .out = -1, .err = -1};
+    snprintf(child->name, sizeof child->name, "%s", frame->payload);
+    return HAWSER_OK;
+}
+
+bool hw_place_variable(const char *variable)
+{
+    static const char *const names[] = {"LAUNCH=", "NODE=", "NODES=", "NODE_NAME=", "JOB=", "SOCKETS=", "LOCAL="};
+    for (size_t i = 0; strncmp(variable, "HAWSER_", 7) == 0 && i < sizeof names / sizeof *names; i++)
+        if (strncmp(variable + 7, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    size_t length = strcspn(a, "=");
+    return strncmp(a, b, length) == 0 && b[length] == '=';
+}
+
+static bool overridden(const agent *it, const char *variable)
+{
+    for (size_t i = 0; i < it->variable_count; i++)
+        if (same_name(it->variables[i], variable))
+            return true;
+    return false;
+}
+
+/* Ours, those that came with the errand, and the place of this node; one array, whose last six entries are its own. */
+static hawser_status environment_of(const agent *it, const hw_child *child, char own[7][160], char ***out,
+                                    hawser_error *error)
+{
+    size_t count = 0, n = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **all = NULL;
+    HAWSER_TRY(HW_NEW(&all, count + it->variable_count + 8, "an environment", error));
+    for (size_t i = 0; i < count; i++)
+        if (!hw_place_variable(environ[i]) && !overridden(it, environ[i]))
+            all[n++] = environ[i];
+    for (size_t i = 0; i < it->variable_count; i++)
+        all[n++] = it->variables[i];
+    snprintf(own[0], sizeof own[0], "HAWSER_LAUNCH=fd:3");
+    snprintf(own[1], sizeof own[1], "HAWSER_NODE=%u", child->node);
+    snprintf(own[2], sizeof own[2], "HAWSER_NODES=%u", it->nodes);
+    snprintf(own[3], sizeof own[3], "HAWSER_NODE_NAME=%s", child->name);
+    snprintf(own[4], sizeof own[4], "HAWSER_JOB=%.100s", it->job);
+    snprintf(own[5], sizeof own[5], "HAWSER_SOCKETS=%s", it->sockets);
+    snprintf(own[6], sizeof own[6], "HAWSER_LOCAL=yes");
+    for (int i = 0; i < 5; i++)
+        all[n++] = own[i];
+    if (it->sockets[0] != '\0')
+        all[n++] = own[5];
+    if (it->count == it->nodes)
+        all[n++] = own[6];
+    *out = all;
+    return HAWSER_OK;
+}
+
+static hawser_status put_text(agent *it, hw_frame_kind kind, uint32_t number, const char *text, hawser_error *error)
+{
+    return hw_wire_put(&it->wire, kind, number, text, strlen(text), error);
+}
+
+static hawser_status start_child(agent *it, hw_child *child, hawser_error *error)
+{
+    char own[7][160], text[40];
+    int code = 126;
+    hawser_error why = {0};
+    hw_errand errand = {.words = it->words,
+                        .key = it->key,
+                        .directory = it->directory,
+                        .in = it->node_in,
+                        .out = it->node_out,
+                        .signals = it->mask};
+    HAWSER_TRY(environment_of(it, child, own, &errand.environment, error));
+    hawser_status status = hw_child_start(child, &errand, &code, &why);
+    free(errand.environment);
+    if (status == HAWSER_OK && child->pid > 0) {
+        snprintf(text, sizeof text, "%ld", (long)child->pid);
+        return put_text(it, HW_FRAME_STARTED, child->node, text, error);
+    }
+    child->ended = true;
+    char failure[1100];
+    snprintf(failure, sizeof failure, "%d %s", code, why.text);
+    return put_text(it, HW_FRAME_FAILED, child->node, failure, error);
+}
+
+static void make_sockets(agent *it)
+{
+    const char *base = getenv("TMPDIR");
+    if (base == NULL || strlen(base) > 40)
+        base = "/tmp";
+    snprintf(it->sockets, sizeof it->sockets, "%s/hawser-XXXXXX", base);
+    if (it->count < 2 || mkdtemp(it->sockets) == NULL)
+        it->sockets[0] = '\0';
+}
+
+static void remove_sockets(agent *it)
+{
+    DIR *folder = it->sockets[0] != '\0' ? opendir(it->sockets) : NULL;
+    if (folder == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    (void)closedir(folder);
+    (void)rmdir(it->sockets);
+}
+
+static hawser_status go(agent *it, hawser_error *error)
+{
+    if (it->words == NULL || it->count == 0 || it->key == NULL || it->job == NULL || it->going)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run sent an errand without words, nodes, key or job");
+    it->going = true;
+    make_sockets(it);
+    HAWSER_TRY(HW_NEW(&it->set, 3 + WATCHED * it->count, "a list of descriptors", error));
+    for (size_t i = 0; i < it->count; i++)
+        HAWSER_TRY(start_child(it, &it->children[i], error));
+    return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------- the nodes ---- */
+
+static hawser_status tell_manager(agent *it, const char *card, hawser_error *error)
+{
+    for (size_t i = 0; i < it->count; i++)
+        if (it->children[i].node != 0 && it->children[i].channel >= 0)
+            HAWSER_TRY(hw_child_tell(&it->children[i], "manager", card, error));
+    return HAWSER_OK;
+}
+
+static hawser_status take_input(agent *it, const hw_frame *frame, hawser_error *error)
+{
+    for (size_t i = 0; i < it->count; i++)
+        if (it->children[i].node == 0) {
+            it->children[i].input_ended = frame->length == 0;
+            return hw_buffer_add(&it->children[i].input, frame->payload, frame->length, error);
+        }
+    return HAWSER_OK;
+}
+
+/* An empty first word is this very command. */
+static hawser_status take_word(agent *it, const char *word, hawser_error *error)
+{
+    char self[4096];
+    if (it->word_count == 0 && word[0] == '\0') {
+        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+        if (length <= 0)
+            return hawser_fail(error, HAWSER_IO, "cannot tell where hawser lies: %s", strerror(errno));
+        self[length] = '\0';
+        word = self;
+    }
+    return add_text(&it->words, &it->word_count, &it->word_capacity, word, error);
+}
+
+static hawser_status take_frame(agent *it, const hw_frame *frame, hawser_error *error)
+{
+    switch (frame->kind) {
+    case HW_FRAME_KEY: return set_text(&it->key, frame->payload, error);
+    case HW_FRAME_JOB: it->nodes = frame->number; return set_text(&it->job, frame->payload, error);
+    case HW_FRAME_DIRECTORY: return set_text(&it->directory, frame->payload, error);
+    case HW_FRAME_VARIABLE:
+        return add_text(&it->variables, &it->variable_count, &it->variable_capacity, frame->payload, error);
+    case HW_FRAME_WORD: return take_word(it, frame->payload, error);
+    case HW_FRAME_NODE: return add_child(it, frame, error);
+    case HW_FRAME_GO: return go(it, error);
+    case HW_FRAME_SIGNAL:
+        for (size_t i = 0; i < it->count; i++)
+            hw_child_signal(&it->children[i], (int)frame->number);
+        return HAWSER_OK;
+    case HW_FRAME_MANAGER: return tell_manager(it, frame->payload, error);
+    case HW_FRAME_INPUT: return take_input(it, frame, error);
+    default: return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run sent a frame that only an agent sends");
+    }
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+/* What the node has written goes on; at its end the descriptor is closed. */
+static hawser_status pass_on(agent *it, const hw_child *child, int *fd, hw_frame_kind kind, hawser_error *error)
+{
+    char piece[PIECE];
+    ssize_t got = read(*fd, piece, sizeof piece);
+    if (got > 0)
+        return hw_wire_put(&it->wire, kind, child->node, piece, (size_t)got, error);
+    if (got == 0 || (errno != EINTR && errno != EAGAIN))
+        close_fd(fd);
+    return HAWSER_OK;
+}
+
+/* "card CARD" of node 0 is all that a node has to say. */
+static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
+{
+    char piece[LONGEST_LINE];
+    ssize_t got = read(child->channel, piece, sizeof piece);
+    if (got <= 0) {
+        if (got == 0 || (errno != EINTR && errno != EAGAIN))
+            close_fd(&child->channel);
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(hw_buffer_add(&child->heard, piece, (size_t)got, error));
+    for (char *end; (end = memchr(child->heard.data + child->heard.from, '\n', hw_buffer_left(&child->heard))) != NULL;) {
+        const char *line = child->heard.data + child->heard.from;
+        *end = '\0';
+        if (child->node == 0 && strncmp(line, "card ", 5) == 0)
+            HAWSER_TRY(put_text(it, HW_FRAME_CARD, 0, line + 5, error));
+        hw_buffer_drop(&child->heard, (size_t)(end - line) + 1);
+    }
+    if (hw_buffer_left(&child->heard) > LONGEST_LINE)
+        close_fd(&child->channel);
+    return HAWSER_OK;
+}
+
+static hawser_status feed(agent *it, hw_child *child, hawser_error *error)
+{
+    size_t before = hw_buffer_left(&child->input);
+    if (child->in >= 0 && !hw_buffer_write(&child->input, child->in)) {
+        hw_buffer_drop(&child->input, hw_buffer_left(&child->input));
+        close_fd(&child->in);
+    }
+    size_t taken = before - hw_buffer_left(&child->input);
+    if (taken > 0)
+        HAWSER_TRY(hw_wire_put(&it->wire, HW_FRAME_TAKEN, (uint32_t)taken, NULL, 0, error));
+    if (child->input_ended && hw_buffer_left(&child->input) == 0)
+        close_fd(&child->in);
+    return HAWSER_OK;
+}
+
+/* The whole group ends with its first process; its number is ours until we have taken that one's leave. */
+static hawser_status reap(agent *it, hw_child *child, hawser_error *error)
+{
+    siginfo_t info = {0};
+    int result = 0;
+    char text[40];
+    if (child->pid <= 0 || waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+        return HAWSER_OK;
+    hw_child_signal(child, SIGKILL);
+    (void)waitpid(child->pid, &result, 0);
+    child->pid = -1;
+    for (int turns = 0; turns < 64 && (child->out >= 0 || child->err >= 0);
+         turns++) { /* what it wrote last, a pipe's worth */
+        if (child->out >= 0)
+            HAWSER_TRY(pass_on(it, child, &child->out, HW_FRAME_OUT, error));
+        if (child->err >= 0)
+            HAWSER_TRY(pass_on(it, child, &child->err, HW_FRAME_ERR, error));
+    }
+    if (WIFSIGNALED(result))
+        snprintf(text, sizeof text, "signal %d", WTERMSIG(result));
+    else
+        snprintf(text, sizeof text, "code %d", WEXITSTATUS(result));
+    hw_child_close(child);
+    child->ended = true;
+    return put_text(it, HW_FRAME_ENDED, child->node, text, error);
+}
+
+/* ------------------------------------------------------------------------------------------------- the loop ---- */
+
+static bool all_ended(const agent *it)
+{
+    for (size_t i = 0; i < it->count; i++)
+        if (!it->children[i].ended)
+            return false;
+    return it->going;
+}
+
+/* Nobody is left to serve: the channels end, which a node of Hawser understands; SIGTERM is for the others. */
+static void wind_up(agent *it)
+{
+    if (it->last != 0)
+        return;
+    it->last = hw_seconds() + LAST_SECONDS;
+    for (size_t i = 0; i < it->count; i++) {
+        close_fd(&it->children[i].channel);
+        hw_child_signal(&it->children[i], SIGTERM);
+        hw_child_signal(&it->children[i], SIGCONT);
+    }
+}
+
+static void watch(struct pollfd *at, int fd, short events)
+{
+    *at = (struct pollfd){.fd = events != 0 ? fd : -1, .events = events};
+}
+
+static size_t watch_all(agent *it, struct pollfd *set)
+{
+    bool full = hw_wire_full(&it->wire), waiting = hw_buffer_left(&it->wire.waiting) > 0;
+    watch(&set[0], it->signals, POLLIN);
+    watch(&set[1], it->wire.in, it->wire.ended ? 0 : POLLIN);
+    watch(&set[2], it->wire.out, waiting ? POLLOUT : 0);
+    size_t n = 3;
+    for (size_t i = 0; i < it->count && it->going; i++, n += WATCHED) {
+        hw_child *child = &it->children[i];
+        bool told = hw_buffer_left(&child->told) > 0, input = hw_buffer_left(&child->input) > 0 || child->input_ended;
+        watch(&set[n], child->channel, (short)(POLLIN | (told ? POLLOUT : 0)));
+        watch(&set[n + 1], child->in, input ? POLLOUT : 0);
+        watch(&set[n + 2], child->out, full ? 0 : POLLIN);
+        watch(&set[n + 3], child->err, full ? 0 : POLLIN);
+    }
+    return n;
+}
+
+static hawser_status serve_child(agent *it, hw_child *child, const struct pollfd *set, hawser_error *error)
+{
+    if ((set[0].revents & POLLOUT) != 0 && !hw_buffer_write(&child->told, child->channel))
+        hw_buffer_drop(&child->told, hw_buffer_left(&child->told));
+    if ((set[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0)
+        HAWSER_TRY(hear(it, child, error));
+    if (set[1].revents != 0)
+        HAWSER_TRY(feed(it, child, error));
+    if (set[2].revents != 0 && child->out >= 0)
+        HAWSER_TRY(pass_on(it, child, &child->out, HW_FRAME_OUT, error));
+    if (set[3].revents != 0 && child->err >= 0)
+        HAWSER_TRY(pass_on(it, child, &child->err, HW_FRAME_ERR, error));
+    return HAWSER_OK;
+}
+
+static hawser_status serve_signals(agent *it, hawser_error *error)
+{
+    for (int number; (number = hw_signals_next(it->signals)) != 0;)
+        if (number == SIGTERM || number == SIGINT || number == SIGHUP)
+            wind_up(it);
+    for (size_t i = 0; i < it->count; i++)
+        HAWSER_TRY(reap(it, &it->children[i], error));
+    return HAWSER_OK;
+}
+
+static hawser_status serve_wire(agent *it, hawser_error *error)
+{
+    hw_frame frame;
+    bool there;
+    HAWSER_TRY(hw_wire_fill(&it->wire, error));
+    HAWSER_TRY(hw_wire_next(&it->wire, &frame, &there, error));
+    while (there) {
+        HAWSER_TRY(take_frame(it, &frame, error));
+        HAWSER_TRY(hw_wire_next(&it->wire, &frame, &there, error));
+    }
+    if (it->wire.ended)
+        wind_up(it);
+    return HAWSER_OK;
+}
+
+static hawser_status turn(agent *it, hawser_error *error)
+{
+    struct pollfd before[3], *set = it->set != NULL ? it->set : before;
+    size_t count = watch_all(it, set);
+    if (poll(set, count, it->last != 0 ? 100 : -1) < 0 && errno != EINTR)
+        return hawser_fail(error, HAWSER_IO, "cannot wait: %s", strerror(errno));
+    if (set[2].revents != 0)
+        hw_wire_flush(&it->wire);
+    for (size_t i = 0; it->going && i < it->count && 3 + WATCHED * i < count; i++)
+        HAWSER_TRY(serve_child(it, &it->children[i], set + 3 + WATCHED * i, error));
+    if (set[0].revents != 0)
+        HAWSER_TRY(serve_signals(it, error));
+    if (set[1].revents != 0)
+        HAWSER_TRY(serve_wire(it, error));
+    for (size_t i = 0; i < it->count && it->last != 0 && hw_seconds() > it->last; i++)
+        hw_child_signal(&it->children[i], SIGKILL);
+    return HAWSER_OK;
+}
+
+/* What is still queued goes out, unless nobody takes it. */
+static void drain(agent *it)
+{
+    double until = hw_seconds() + DRAIN_SECONDS;
+    while (hw_buffer_left(&it->wire.waiting) > 0 && hw_seconds() < until) {
+        struct pollfd one = {.fd = it->wire.out, .events = POLLOUT};
+        (void)poll(&one, 1, 100);
+        hw_wire_flush(&it->wire);
+    }
+}
+
+static void free_list(char **list)
+{
+    for (char **at = list; at != NULL && *at != NULL; at++)
+        free(*at);
+    free(list);
+}
+
+static void finish(agent *it)
+{
+    for (size_t i = 0; i < it->count; i++) {
+        if (it->children[i].pid > 0) {
+            hw_child_signal(&it->children[i], SIGKILL);
+            (void)waitpid(it->children[i].pid, NULL, 0);
+        }
+        hw_child_close(&it->children[i]);
+    }
+    remove_sockets(it);
+    hw_wire_close(&it->wire);
+    if (it->key != NULL)
+        explicit_bzero(it->key, strlen(it->key));
+    free(it->key);
+    free(it->job);
+    free(it->directory);
+    free_list(it->words);
+    free_list(it->variables);
+    free(it->children);
+    free(it->set);
+}
+
+hawser_status hw_agent_serve(int in, int out, int node_in, int node_out, const sigset_t *mask, hawser_error *error)
+{
+    agent it = {.node_in = node_in, .node_out = node_out, .mask = mask};
+    sigset_t before;
+    HAWSER_TRY(hw_signals_open(&before, &it.signals, error));
+    hw_wire_open(&it.wire, in, out);
+    hawser_status status = hw_buffer_add(&it.wire.waiting, HW_AGENT_GREETING, strlen(HW_AGENT_GREETING), error);
+    while (status == HAWSER_OK && !all_ended(&it) && !(it.last != 0 && !it.going))
+        status = turn(&it, error);
+    drain(&it);
+    finish(&it);
+    hw_signals_close(&before, it.signals);
+    return status;
+}

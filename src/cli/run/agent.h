@@ -1,0 +1,27 @@
+/* agent.h - the process that starts, feeds, watches and ends the nodes of one host. */
+#ifndef HW_CLI_RUN_AGENT_H
+#define HW_CLI_RUN_AGENT_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "hawser/status.h"
+
+/* Serves one `hawser run`, whose end of the wire is at `in` and `out`, until all nodes have ended. node_in, node_out: standard input
+ * and output of node 0, or -1 where they travel over the wire. mask: the signal mask for the nodes. When the wire ends first, the nodes
+ * lose their channel, are told to end (SIGTERM), and a few seconds later are ended. */
+hawser_status hw_agent_serve(int in, int out, int node_in, int node_out, const sigset_t *mask,
+                             hawser_error *error) HAWSER_MUST_USE;
+
+/* Whether "HAWSER_NODE=3" says the place of one node: what another one, or a job within a job, must not inherit. */
+bool hw_place_variable(const char *variable);
+
+/* Blocks the signals that the launcher and its agents read from a descriptor (and SIGPIPE, which none of them wants), and makes that
+ * descriptor. before: the mask as it was. */
+hawser_status hw_signals_open(sigset_t *before, int *fd, hawser_error *error) HAWSER_MUST_USE;
+/* Forgets what has come since and goes back to the mask. */
+void hw_signals_close(const sigset_t *before, int fd);
+/* The next signal that has come, 0: none. */
+int hw_signals_next(int fd);
+
+#endif

@@ -1,0 +1,168 @@
+#include "cli/run/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+enum { CHANNEL = 3 }; /* the descriptor that the node finds its channel at */
+
+/* Both ends of everything; the node's are closed here once it runs. */
+typedef struct ends {
+    int channel[2], in[2], out[2], err[2], news[2];
+} ends;
+
+static void close_one(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+static void close_ends(ends *all)
+{
+    for (int i = 0; i < 2; i++) {
+        close_one(&all->channel[i]);
+        close_one(&all->in[i]);
+        close_one(&all->out[i]);
+        close_one(&all->err[i]);
+        close_one(&all->news[i]);
+    }
+}
+
+static bool make_ends(const hw_child *child, const hw_errand *errand, ends *all)
+{
+    bool first = child->node == 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, all->channel) != 0 || pipe2(all->err, O_CLOEXEC) != 0 ||
+        pipe2(all->news, O_CLOEXEC) != 0)
+        return false;
+    if (first && errand->in >= 0)
+        all->in[0] = fcntl(errand->in, F_DUPFD_CLOEXEC, 0);
+    else if (first)
+        (void)!pipe2(all->in, O_CLOEXEC);
+    else
+        all->in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (first && errand->out >= 0)
+        all->out[1] = fcntl(errand->out, F_DUPFD_CLOEXEC, 0);
+    else
+        (void)!pipe2(all->out, O_CLOEXEC);
+    return all->in[0] >= 0 && all->out[1] >= 0;
+}
+
+/* In the new process: descriptors 0 to 3 and nothing else (the rest closes by itself), the old signals, the program. Of what it may
+ * call there, nothing allocates. */
+static void become(const hw_errand *errand, const ends *all)
+{
+    int from[4] = {all->in[0], all->out[1], all->err[1], all->channel[1]}, code;
+    (void)setpgid(0, 0);
+    for (int i = 0; i < 4; i++) /* out of the way of 0 to 3 first */
+        if ((from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, CHANNEL + 1)) < 0)
+            goto failed;
+    int news = fcntl(all->news[1], F_DUPFD_CLOEXEC, CHANNEL + 1);
+    if (news < 0)
+        goto failed;
+    for (int i = 0; i < 4; i++)
+        if (dup2(from[i], i) < 0)
+            goto failed;
+    if (errand->directory != NULL && chdir(errand->directory) != 0) {
+        code = -errno;
+        (void)!write(news, &code, sizeof code);
+        _exit(126);
+    }
+    (void)sigprocmask(SIG_SETMASK, errand->signals, NULL);
+    (void)execvpe(errand->words[0], errand->words, errand->environment);
+    code = errno;
+    (void)!write(news, &code, sizeof code);
+    _exit(errno == ENOENT ? 127 : 126);
+failed:
+    code = errno;
+    (void)!write(all->news[1], &code, sizeof code);
+    _exit(126);
+}
+
+/* The news pipe closes unread when the program runs. */
+static bool runs(int news, const hw_errand *errand, int *code, hawser_error *error)
+{
+    int said = 0;
+    ssize_t got;
+    do
+        got = read(news, &said, sizeof said);
+    while (got < 0 && errno == EINTR);
+    if (got != sizeof said)
+        return true;
+    *code = said == ENOENT ? 127 : 126;
+    hawser_status ignored;
+    if (said < 0)
+        ignored = hawser_fail(error, HAWSER_IO, "cannot work in %s: %s", errand->directory, strerror(-said));
+    else
+        ignored = hawser_fail(error, HAWSER_IO, "cannot run %s: %s", errand->words[0], strerror(said));
+    (void)ignored;
+    return false;
+}
+
+static void keep(int *mine, int *theirs)
+{
+    *mine = *theirs;
+    *theirs = -1;
+    if (*mine >= 0)
+        (void)fcntl(*mine, F_SETFL, fcntl(*mine, F_GETFL) | O_NONBLOCK);
+}
+
+hawser_status hw_child_start(hw_child *child, const hw_errand *errand, int *code, hawser_error *error)
+{
+    ends all = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+    HAWSER_TRY(hw_child_tell(child, "key", errand->key, error));
+    pid_t pid = make_ends(child, errand, &all) ? fork() : -1;
+    if (pid == 0)
+        become(errand, &all);
+    if (pid < 0) {
+        int reason = errno;
+        close_ends(&all);
+        return hawser_fail(error, HAWSER_IO, "cannot start a process: %s", strerror(reason));
+    }
+    (void)setpgid(pid, pid); /* whoever comes first, parent or child */
+    close_one(&all.news[1]);
+    child->pid = pid;
+    if (runs(all.news[0], errand, code, error)) {
+        keep(&child->channel, &all.channel[0]);
+        keep(&child->in, &all.in[1]);
+        keep(&child->out, &all.out[0]);
+        keep(&child->err, &all.err[0]);
+    } else {
+        (void)waitpid(pid, NULL, 0);
+        child->pid = 0;
+    }
+    close_ends(&all);
+    return HAWSER_OK;
+}
+
+void hw_child_signal(const hw_child *child, int number)
+{
+    if (child->pid > 0)
+        (void)kill(-child->pid, number);
+}
+
+hawser_status hw_child_tell(hw_child *child, const char *word, const char *text, hawser_error *error)
+{
+    HAWSER_TRY(hw_buffer_add(&child->told, word, strlen(word), error));
+    HAWSER_TRY(hw_buffer_add(&child->told, " ", 1, error));
+    HAWSER_TRY(hw_buffer_add(&child->told, text, strlen(text), error));
+    return hw_buffer_add(&child->told, "\n", 1, error);
+}
+
+void hw_child_close(hw_child *child)
+{
+    close_one(&child->channel);
+    close_one(&child->in);
+    close_one(&child->out);
+    close_one(&child->err);
+    hw_buffer_free(&child->told);
+    hw_buffer_free(&child->heard);
+    hw_buffer_free(&child->input);
+}

@@ -1,0 +1,94 @@
+/*
+ * launch.h - the launcher's side of `hawser run`: a post for each host, with an agent behind it, and what is known of each node.
+ *
+ * The local host's agent is a child with a socket, another host's is a child of ssh there. All are treated alike: when the launcher
+ * goes, however, their wires end, and they end their nodes.
+ */
+#ifndef HW_CLI_RUN_LAUNCH_H
+#define HW_CLI_RUN_LAUNCH_H
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "cli/run/hosts.h"
+#include "cli/run/wire.h"
+
+enum { HW_CARD_MOST = 512 }; /* bytes of an address card, the zero included; more than place.h knows */
+
+/* Text of a node on its way: whole lines are printed, behind its name. */
+typedef struct hw_lines {
+    hw_buffer bytes;
+} hw_lines;
+
+typedef struct hw_run_node {
+    char name[64];
+    char label[72]; /* in front of its lines */
+    long pid;       /* 0: not started */
+    bool ended;
+    int code, signal;
+    hw_lines out, err;
+    FILE *file; /* --output-dir */
+} hw_run_node;
+
+typedef struct hw_post {
+    const hw_host *host; /* NULL: this one */
+    uint32_t first, count;
+    pid_t pid; /* of the agent, or of ssh; 0: reaped */
+    int result;
+    hw_wire wire;
+    int err; /* ssh's own words */
+    hw_lines words;
+    char last[200]; /* the last of them */
+    bool greeted, closed;
+} hw_post;
+
+typedef struct hw_launch {
+    /* What was asked for: */
+    char *const *words;
+    size_t word_count;
+    bool own; /* the words are a subcommand of this command */
+    const char *ssh, *remote;
+    bool prefix;
+    double grace;
+    char job[64], key[65];
+    FILE *stream_out, *stream_err;
+    /* What has become of it: */
+    char card[HW_CARD_MOST]; /* of node 0; "": not heard yet */
+    hw_post *posts;
+    size_t post_count;
+    hw_run_node *nodes;
+    uint32_t node_count;
+    sigset_t mask;
+    int signals;
+    int stdin_fd;     /* to be passed on to node 0 on another host; -1: not, or no more */
+    size_t input_out; /* bytes of it that node 0 has not taken yet */
+    unsigned interrupts;
+    uint32_t first_failed; /* node_count: none */
+    int stage;             /* of ending what is left after a failure: 0 not, 1 waiting, 2 SIGTERM sent, 3 SIGKILL sent */
+    double next_stage;
+    struct pollfd *set;
+} hw_launch;
+
+/* post.c */
+hawser_status hw_post_start(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
+/* Reads and takes what has come. */
+hawser_status hw_post_serve(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
+/* ssh's words. */
+hawser_status hw_post_hear(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_post_signal(hw_launch *launch, int number, hawser_error *error) HAWSER_MUST_USE;
+/* The agent's process has ended, or its wire has: what it did not account for is lost. */
+hawser_status hw_post_settle(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
+void hw_post_free(hw_post *post);
+
+/* lines.c: prints the whole lines of what is there, and with `last` the rest. */
+hawser_status hw_lines_take(hw_lines *lines, const char *label, FILE *out, const char *data, size_t length, bool last,
+                            hawser_error *error) HAWSER_MUST_USE;
+
+/* loop.c: until all have ended. */
+hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
+/* A node has ended; the first one that failed is named, and the others' time runs. */
+hawser_status hw_launch_ended(hw_launch *launch, uint32_t node, int code, int number, const char *why,
+                              hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,203 @@
+/* loop.c - waits for whatever comes: words and ends of nodes, signals, the end of a grace. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/run/agent.h"
+#include "cli/run/launch.h"
+
+enum { KILL_SECONDS = 5, INPUT_MOST = 1 << 18, PIECE = 1 << 16, PATIENCE = 3 };
+
+static void name_failure(const hw_launch *launch, uint32_t number, const char *why)
+{
+    const hw_run_node *node = &launch->nodes[number];
+    char pid[40] = "";
+    if (node->pid > 0)
+        snprintf(pid, sizeof pid, ", pid %ld", node->pid);
+    if (why != NULL)
+        fprintf(launch->stream_err, "hawser run: node %u (%s%s): %s\n", number, node->name, pid, why);
+    else if (node->signal != 0)
+        fprintf(launch->stream_err, "hawser run: node %u (%s%s) was killed by signal %d (%s)\n", number, node->name, pid,
+                node->signal, sigabbrev_np(node->signal) != NULL ? sigabbrev_np(node->signal) : "unknown");
+    else
+        fprintf(launch->stream_err, "hawser run: node %u (%s%s) ended with code %d\n", number, node->name, pid, node->code);
+    (void)fflush(launch->stream_err);
+}
+
+hawser_status hw_launch_ended(hw_launch *launch, uint32_t number, int code, int signal_number, const char *why,
+                              hawser_error *error)
+{
+    hw_run_node *node = &launch->nodes[number];
+    if (node->ended)
+        return HAWSER_OK;
+    const char *label = launch->prefix ? node->label : "";
+    node->ended = true;
+    node->code = code;
+    node->signal = signal_number;
+    HAWSER_TRY(hw_lines_take(&node->out, label, launch->stream_out, "", 0, true, error));
+    HAWSER_TRY(hw_lines_take(&node->err, label, launch->stream_err, "", 0, true, error));
+    if ((code == 0 && signal_number == 0) || launch->first_failed != launch->node_count)
+        return HAWSER_OK;
+    launch->first_failed = number;
+    launch->stage = 1;
+    launch->next_stage = hw_seconds() + launch->grace;
+    if (launch->interrupts == 0) /* after Ctrl-C nobody has to be told why they end */
+        name_failure(launch, number, why);
+    return HAWSER_OK;
+}
+
+static bool all_ended(const hw_launch *launch)
+{
+    for (uint32_t i = 0; i < launch->node_count; i++)
+        if (!launch->nodes[i].ended)
+            return false;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------- signals ---- */
+
+/* All nodes stop, then we; who continues us continues them. */
+static hawser_status suspend(hw_launch *launch, hawser_error *error)
+{
+    HAWSER_TRY(hw_post_signal(launch, SIGTSTP, error));
+    double until = hw_seconds() + 1;
+    for (size_t i = 0; i < launch->post_count; i++)
+        while (!launch->posts[i].closed && hw_buffer_left(&launch->posts[i].wire.waiting) > 0 && hw_seconds() < until) {
+            struct pollfd one = {.fd = launch->posts[i].wire.out, .events = POLLOUT};
+            (void)poll(&one, 1, 100);
+            hw_wire_flush(&launch->posts[i].wire);
+        }
+    (void)raise(SIGSTOP);
+    return HAWSER_OK;
+}
+
+static hawser_status interrupt(hw_launch *launch, int number, hawser_error *error)
+{
+    launch->interrupts++;
+    if (launch->interrupts == PATIENCE) {
+        fprintf(launch->stream_err, "hawser run: ending all nodes at once\n");
+        number = SIGKILL;
+    }
+    return hw_post_signal(launch, number, error);
+}
+
+static hawser_status reap(hw_launch *launch, hawser_error *error)
+{
+    for (size_t i = 0; i < launch->post_count; i++) {
+        hw_post *post = &launch->posts[i];
+        if (post->pid <= 0 || waitpid(post->pid, &post->result, WNOHANG) != post->pid)
+            continue;
+        post->pid = 0;
+        while (!post->closed &&
+               !post->wire.ended) { /* nobody writes any more: to the end, if a grandchild does not hold it */
+            struct pollfd one = {.fd = post->wire.in, .events = POLLIN};
+            if (poll(&one, 1, 0) <= 0)
+                break;
+            HAWSER_TRY(hw_post_serve(launch, post, error));
+        }
+        if (!post->closed)
+            HAWSER_TRY(hw_post_settle(launch, post, error));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status serve_signals(hw_launch *launch, hawser_error *error)
+{
+    for (int number; (number = hw_signals_next(launch->signals)) != 0;)
+        switch (number) {
+        case SIGCHLD: HAWSER_TRY(reap(launch, error)); break;
+        case SIGTSTP: HAWSER_TRY(suspend(launch, error)); break;
+        case SIGINT:
+        case SIGTERM:
+        case SIGHUP: HAWSER_TRY(interrupt(launch, number, error)); break;
+        default: HAWSER_TRY(hw_post_signal(launch, number, error)); break;
+        }
+    return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------- the loop ---- */
+
+static hawser_status serve_time(hw_launch *launch, hawser_error *error)
+{
+    if (launch->stage == 0 || launch->stage == 3 || hw_seconds() < launch->next_stage)
+        return HAWSER_OK;
+    launch->stage++;
+    launch->next_stage = hw_seconds() + KILL_SECONDS;
+    HAWSER_TRY(hw_post_signal(launch, launch->stage == 2 ? SIGTERM : SIGKILL, error));
+    return launch->stage == 2 ? hw_post_signal(launch, SIGCONT, error) : HAWSER_OK;
+}
+
+/* Our standard input, for a node 0 on another host. */
+static hawser_status pass_input(hw_launch *launch, hawser_error *error)
+{
+    char piece[PIECE];
+    ssize_t got = read(launch->stdin_fd, piece, sizeof piece);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return HAWSER_OK;
+    if (got <= 0) {
+        launch->stdin_fd = -1;
+        got = 0;
+    }
+    launch->input_out += (size_t)got;
+    return hw_wire_put(&launch->posts[0].wire, HW_FRAME_INPUT, 0, piece, (size_t)got, error);
+}
+
+static void watch(struct pollfd *at, int fd, short events)
+{
+    *at = (struct pollfd){.fd = events != 0 ? fd : -1, .events = events};
+}
+
+static void watch_all(hw_launch *launch)
+{
+    struct pollfd *set = launch->set;
+    bool input = launch->posts[0].greeted && !launch->posts[0].closed && launch->input_out < INPUT_MOST;
+    watch(&set[0], launch->signals, POLLIN);
+    watch(&set[1], launch->stdin_fd, input ? POLLIN : 0);
+    for (size_t i = 0; i < launch->post_count; i++) {
+        const hw_post *post = &launch->posts[i];
+        bool waiting = hw_buffer_left(&post->wire.waiting) > 0;
+        watch(&set[2 + 2 * i], post->wire.in, post->wire.ended ? 0 : (short)(POLLIN | (waiting ? POLLOUT : 0)));
+        watch(&set[3 + 2 * i], post->err, POLLIN);
+    }
+}
+
+static int patience(const hw_launch *launch)
+{
+    if (launch->stage == 0 || launch->stage == 3)
+        return -1;
+    double left = launch->next_stage - hw_seconds();
+    return left > 0 ? (int)(left < 1e6 ? left * 1000 + 1 : 1e9) : 0;
+}
+
+static hawser_status turn(hw_launch *launch, hawser_error *error)
+{
+    struct pollfd *set = launch->set;
+    watch_all(launch);
+    if (poll(set, 2 + 2 * launch->post_count, patience(launch)) < 0 && errno != EINTR)
+        return hawser_fail(error, HAWSER_IO, "cannot wait: %s", strerror(errno));
+    for (size_t i = 0; i < launch->post_count; i++) {
+        hw_post *post = &launch->posts[i];
+        short events = set[2 + 2 * i].revents;
+        if ((events & POLLOUT) != 0)
+            hw_wire_flush(&post->wire);
+        if ((events & (POLLIN | POLLHUP | POLLERR)) != 0)
+            HAWSER_TRY(hw_post_serve(launch, post, error));
+        if (set[3 + 2 * i].revents != 0)
+            HAWSER_TRY(hw_post_hear(launch, post, error));
+    }
+    if (set[1].revents != 0)
+        HAWSER_TRY(pass_input(launch, error));
+    if (set[0].revents != 0)
+        HAWSER_TRY(serve_signals(launch, error));
+    return serve_time(launch, error);
+}
+
+hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error)
+{
+    while (!all_ended(launch))
+        HAWSER_TRY(turn(launch, error));
+    return HAWSER_OK;
+}

@@ -1,0 +1,332 @@
+/* post.c - one agent as the launcher sees it: started here or through ssh, given its errand, listened to. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli/cli.h"
+#include "cli/run/agent.h"
+#include "cli/run/launch.h"
+
+enum { WIRE = 3, GREETING_MOST = 1 << 16, SSH_WORDS = 64 };
+
+/* ------------------------------------------------------------------------------------------------- starting ---- */
+
+/* In the new process: 0, 1, 2 and, for the agent of this host, 3; the rest closes by itself. */
+static void become(const hw_launch *launch, int in, int out, int err, int wire, char *const *words)
+{
+    int from[4] = {in, out, err, wire};
+    (void)setpgid(0, 0); /* Ctrl-C is for the launcher, which passes it on */
+    for (int i = 0; i < 4; i++)
+        if (from[i] >= 0 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, WIRE + 1)) < 0)
+            _exit(126);
+    for (int i = 0; i < 4; i++)
+        if (from[i] >= 0 && dup2(from[i], i) < 0)
+            _exit(126);
+    (void)sigprocmask(SIG_SETMASK, &launch->mask, NULL);
+    (void)execvp(words[0], words);
+    static const char text[] = "cannot be executed\n";
+    (void)!write(2, text, sizeof text - 1);
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+static hawser_status start(hw_launch *launch, hw_post *post, char *const *words, hawser_error *error)
+{
+    int ends[2] = {-1, -1}, err[2] = {-1, -1}, none = -1;
+    bool remote = post->host != NULL;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 || (remote && pipe2(err, O_CLOEXEC) != 0) ||
+        (!remote && isatty(STDIN_FILENO) == 1 && (none = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0))
+        goto failed;
+    post->pid = fork();
+    if (post->pid == 0) {
+        if (remote)
+            become(launch, ends[1], ends[1], err[1], -1, words);
+        else
+            become(launch, none >= 0 ? none : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, ends[1], words);
+    }
+    if (post->pid < 0)
+        goto failed;
+    (void)setpgid(post->pid, post->pid);
+    (void)close(ends[1]);
+    if (none >= 0)
+        (void)close(none);
+    if (remote) {
+        (void)close(err[1]);
+        post->err = err[0];
+        (void)fcntl(post->err, F_SETFL, fcntl(post->err, F_GETFL) | O_NONBLOCK);
+    }
+    hw_wire_open(&post->wire, ends[0], ends[0]);
+    return HAWSER_OK;
+failed:;
+    int reason = errno, all[] = {ends[0], ends[1], err[0], err[1], none};
+    post->pid = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] >= 0)
+            (void)close(all[i]);
+    return hawser_fail(error, HAWSER_IO, "cannot start a process: %s", strerror(reason));
+}
+
+/* 'PATH' for the shell there. */
+static hawser_status quoted(const char *text, char *out, size_t size, hawser_error *error)
+{
+    size_t n = 0;
+    for (out[n++] = '\''; *text != '\0' && n + 8 < size; text++) {
+        if (*text == '\'') {
+            memcpy(out + n, "'\\'", 3);
+            n += 3;
+        }
+        out[n++] = *text;
+    }
+    if (*text != '\0')
+        return hawser_fail(error, HAWSER_BAD_OPTION, "the path of hawser is too long for a command by ssh");
+    out[n++] = '\'';
+    out[n] = '\0';
+    return HAWSER_OK;
+}
+
+hawser_status hw_post_start(hw_launch *launch, hw_post *post, hawser_error *error)
+{
+    char self[4096], command[8300], path[8192], *rest = NULL, *ssh = NULL;
+    char *words[SSH_WORDS + 3];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0)
+        return hawser_fail(error, HAWSER_IO, "cannot tell where hawser lies: %s", strerror(errno));
+    self[length] = '\0';
+    if (post->host == NULL) {
+        char *const agent[] = {self, (char *)"agent", (char *)"--wire", (char *)"3", NULL};
+        return start(launch, post, agent, error);
+    }
+    HAWSER_TRY(quoted(launch->remote != NULL ? launch->remote : self, path, sizeof path, error));
+    snprintf(command, sizeof command, "exec %s agent", path);
+    HAWSER_TRY(hw_copy_text(&ssh, launch->ssh, error));
+    size_t n = 0;
+    for (char *word = strtok_r(ssh, " \t", &rest); word != NULL && n < SSH_WORDS; word = strtok_r(NULL, " \t", &rest))
+        words[n++] = word;
+    words[n++] = post->host->name;
+    words[n++] = command;
+    words[n] = NULL;
+    hawser_status status = n < 3 ? hawser_fail(error, HAWSER_BAD_OPTION, "--ssh '%s' names no command", launch->ssh)
+                                 : start(launch, post, words, error);
+    free(ssh);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------- the errand ---- */
+
+static hawser_status put(hw_post *post, hw_frame_kind kind, uint32_t number, const char *text, hawser_error *error)
+{
+    return hw_wire_put(&post->wire, kind, number, text, strlen(text), error);
+}
+
+/* Another host knows neither our directory nor our variables of Hawser. */
+static hawser_status send_surroundings(hw_post *post, hawser_error *error)
+{
+    char directory[4096];
+    if (getcwd(directory, sizeof directory) == NULL)
+        return hawser_fail(error, HAWSER_IO, "cannot tell in which directory the nodes should work: %s", strerror(errno));
+    HAWSER_TRY(put(post, HW_FRAME_DIRECTORY, 0, directory, error));
+    for (char **variable = environ; *variable != NULL; variable++)
+        if (strncmp(*variable, "HAWSER_", 7) == 0 && !hw_place_variable(*variable))
+            HAWSER_TRY(put(post, HW_FRAME_VARIABLE, 0, *variable, error));
+    return HAWSER_OK;
+}
+
+static hawser_status send_errand(hw_launch *launch, hw_post *post, hawser_error *error)
+{
+    HAWSER_TRY(put(post, HW_FRAME_KEY, 0, launch->key, error));
+    HAWSER_TRY(put(post, HW_FRAME_JOB, launch->node_count, launch->job, error));
+    if (post->host != NULL)
+        HAWSER_TRY(send_surroundings(post, error));
+    if (launch->own)
+        HAWSER_TRY(put(post, HW_FRAME_WORD, 0, "", error));
+    for (size_t i = 0; i < launch->word_count; i++)
+        HAWSER_TRY(put(post, HW_FRAME_WORD, 0, launch->words[i], error));
+    for (uint32_t i = post->first; i < post->first + post->count; i++)
+        HAWSER_TRY(put(post, HW_FRAME_NODE, i, launch->nodes[i].name, error));
+    HAWSER_TRY(put(post, HW_FRAME_GO, 0, "", error));
+    if (post->first == 0 && post->host != NULL && launch->stdin_fd < 0)
+        HAWSER_TRY(put(post, HW_FRAME_INPUT, 0, "", error));
+    return launch->card[0] != '\0' ? put(post, HW_FRAME_MANAGER, 0, launch->card, error) : HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------- listening ---- */
+
+/* Steps over what a login shell prints in front of the greeting. */
+static hawser_status greet(hw_launch *launch, hw_post *post, hawser_error *error)
+{
+    hw_buffer *bytes = &post->wire.received;
+    size_t length = strlen(HW_AGENT_GREETING);
+    char *text = bytes->data + bytes->from;
+    char *found = hw_buffer_left(bytes) >= length ? memmem(text, hw_buffer_left(bytes), HW_AGENT_GREETING, length) : NULL;
+    if (found == NULL && hw_buffer_left(bytes) > GREETING_MOST) {
+        snprintf(post->last, sizeof post->last, "it says much, but not what an agent of hawser says");
+        post->wire.ended = true;
+        (void)kill(-post->pid, SIGTERM);
+    }
+    if (found == NULL)
+        return HAWSER_OK;
+    hw_buffer_drop(bytes, (size_t)(found - text) + length);
+    post->greeted = true;
+    return send_errand(launch, post, error);
+}
+
+/* A host that is slow to log in gets it behind its errand: before that its agent would have no node to tell. */
+static hawser_status spread_card(hw_launch *launch, const char *card, hawser_error *error)
+{
+    snprintf(launch->card, sizeof launch->card, "%s", card);
+    for (size_t i = 0; i < launch->post_count; i++)
+        if (!launch->posts[i].closed && launch->posts[i].greeted)
+            HAWSER_TRY(put(&launch->posts[i], HW_FRAME_MANAGER, 0, card, error));
+    return HAWSER_OK;
+}
+
+static hawser_status take_output(hw_launch *launch, const hw_frame *frame, hawser_error *error)
+{
+    hw_run_node *node = &launch->nodes[frame->number];
+    bool err = frame->kind == HW_FRAME_ERR;
+    if (frame->number == 0 && !err) {
+        (void)fwrite(frame->payload, 1, frame->length, launch->stream_out);
+        (void)fflush(launch->stream_out);
+        return HAWSER_OK;
+    }
+    if (node->file != NULL) {
+        (void)fwrite(frame->payload, 1, frame->length, node->file);
+        (void)fflush(node->file);
+        return HAWSER_OK;
+    }
+    return hw_lines_take(err ? &node->err : &node->out, launch->prefix ? node->label : "",
+                         err ? launch->stream_err : launch->stream_out, frame->payload, frame->length, false, error);
+}
+
+static hawser_status take_end(hw_launch *launch, const hw_frame *frame, hawser_error *error)
+{
+    bool killed = strncmp(frame->payload, "signal ", 7) == 0;
+    int number = (int)strtol(frame->payload + strcspn(frame->payload, " "), NULL, 10);
+    return hw_launch_ended(launch, frame->number, killed ? 0 : number, killed ? number : 0, NULL, error);
+}
+
+static hawser_status take_failure(hw_launch *launch, const hw_frame *frame, hawser_error *error)
+{
+    char *why = NULL;
+    long code = strtol(frame->payload, &why, 10);
+    return hw_launch_ended(launch, frame->number, (int)code, 0, *why == ' ' ? why + 1 : why, error);
+}
+
+static hawser_status take_frame(hw_launch *launch, const hw_post *post, const hw_frame *frame, hawser_error *error)
+{
+    bool of_node = frame->kind != HW_FRAME_TAKEN;
+    if (of_node && (frame->number < post->first || frame->number >= post->first + post->count))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "an agent spoke of node %u, which is not its own", frame->number);
+    switch (frame->kind) {
+    case HW_FRAME_STARTED: launch->nodes[frame->number].pid = strtol(frame->payload, NULL, 10); return HAWSER_OK;
+    case HW_FRAME_FAILED: return take_failure(launch, frame, error);
+    case HW_FRAME_CARD: return spread_card(launch, frame->payload, error);
+    case HW_FRAME_OUT:
+    case HW_FRAME_ERR: return take_output(launch, frame, error);
+    case HW_FRAME_TAKEN:
+        launch->input_out -= frame->number < launch->input_out ? frame->number : launch->input_out;
+        return HAWSER_OK;
+    case HW_FRAME_ENDED: return take_end(launch, frame, error);
+    default: return hawser_fail(error, HAWSER_BAD_INPUT, "an agent sent a frame that only hawser run sends");
+    }
+}
+
+hawser_status hw_post_serve(hw_launch *launch, hw_post *post, hawser_error *error)
+{
+    hw_frame frame;
+    bool there = true;
+    HAWSER_TRY(hw_wire_fill(&post->wire, error));
+    if (!post->greeted)
+        HAWSER_TRY(greet(launch, post, error));
+    while (post->greeted && there) {
+        HAWSER_TRY(hw_wire_next(&post->wire, &frame, &there, error));
+        if (there)
+            HAWSER_TRY(take_frame(launch, post, &frame, error));
+    }
+    return HAWSER_OK;
+}
+
+static void remember(hw_post *post, const char *piece, size_t length)
+{
+    while (length > 0 && (piece[length - 1] == '\n' || piece[length - 1] == '\r'))
+        length--;
+    size_t from = length;
+    while (from > 0 && piece[from - 1] != '\n')
+        from--;
+    if (length > from)
+        snprintf(post->last, sizeof post->last, "%.*s", (int)(length - from), piece + from);
+}
+
+hawser_status hw_post_hear(hw_launch *launch, hw_post *post, hawser_error *error)
+{
+    char piece[4096], label[80];
+    ssize_t got = read(post->err, piece, sizeof piece);
+    snprintf(label, sizeof label, "[%.60s] ", post->host->name);
+    if (got > 0) {
+        remember(post, piece, (size_t)got);
+        return hw_lines_take(&post->words, label, launch->stream_err, piece, (size_t)got, false, error);
+    }
+    if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+        (void)close(post->err);
+        post->err = -1;
+        return hw_lines_take(&post->words, label, launch->stream_err, "", 0, true, error);
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_post_signal(hw_launch *launch, int number, hawser_error *error)
+{
+    for (size_t i = 0; i < launch->post_count; i++) {
+        hw_post *post = &launch->posts[i];
+        bool ending = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGKILL;
+        if (!post->closed && post->greeted)
+            HAWSER_TRY(hw_wire_put(&post->wire, HW_FRAME_SIGNAL, (uint32_t)number, NULL, 0, error));
+        else if (!post->closed && post->pid > 0 && ending)
+            (void)kill(-post->pid, SIGTERM);
+    }
+    return HAWSER_OK;
+}
+
+static void why_lost(const hw_launch *launch, const hw_post *post, char *text, size_t size)
+{
+    const char *host = post->host != NULL ? post->host->name : "this host";
+    int code = WIFEXITED(post->result) ? WEXITSTATUS(post->result) : -1;
+    if (post->greeted)
+        snprintf(text, size, "the connection to %s is gone%s%s", host, post->last[0] != '\0' ? ": " : "", post->last);
+    else if (post->host == NULL)
+        snprintf(text, size, "the agent of this host did not start");
+    else if (code == 127)
+        snprintf(text, size,
+                 "%s: there is no hawser at the path that it has here; --remote PATH says where it is there (%s)", host,
+                 post->last);
+    else
+        snprintf(text, size, "cannot log in to %s by '%s': %s; try it by hand, keys and host keys have to be in place", host,
+                 launch->ssh, post->last[0] != '\0' ? post->last : "it ended without a word");
+}
+
+hawser_status hw_post_settle(hw_launch *launch, hw_post *post, hawser_error *error)
+{
+    char why[600];
+    for (int i = 0; i < 64 && post->err >= 0; i++) /* its last words say why */
+        HAWSER_TRY(hw_post_hear(launch, post, error));
+    post->closed = true;
+    why_lost(launch, post, why, sizeof why);
+    hw_wire_close(&post->wire);
+    for (uint32_t i = post->first; i < post->first + post->count; i++)
+        if (!launch->nodes[i].ended)
+            HAWSER_TRY(hw_launch_ended(launch, i, HW_EXIT_PEER, 0, why, error));
+    return HAWSER_OK;
+}
+
+void hw_post_free(hw_post *post)
+{
+    hw_wire_close(&post->wire);
+    if (post->err >= 0)
+        (void)close(post->err);
+    post->err = -1;
+    hw_buffer_free(&post->words.bytes);
+}

@@ -1,0 +1,222 @@
+/* run.c - hawser run: several processes, here or on hosts, as the nodes of one job; and hawser agent, its hand on each host. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cli/cli.h"
+#include "cli/run/agent.h"
+#include "cli/run/launch.h"
+#include "cluster/place.h"
+
+enum { END_SECONDS = 10 };
+
+const hawser_option *hw_run_rows(void)
+{
+    static const hawser_option rows[] = {
+        {"nodes", HAWSER_INTEGER, NULL, "[1,65536]", "N", "processes; with --hosts one a slot if unset, else it is needed",
+         "0.1", 'n'},
+        {"hosts", HAWSER_PATH, NULL, NULL, "FILE",
+         "where they run: one host a line, 'host slots=N' or 'host:N' where it carries several; here if unset", "0.1", 0},
+        {"ssh", HAWSER_TEXT, "ssh -o BatchMode=yes", NULL, "CMD", "how to run a command on a host: CMD HOST COMMAND", "0.1",
+         0},
+        {"remote", HAWSER_PATH, NULL, NULL, "PATH", "where hawser lies on the hosts; where it lies here if unset", "0.1", 0},
+        {"prefix", HAWSER_FLAG, "yes", NULL, NULL, "print lines behind the name of their node", "0.1", 0},
+        {"output-dir", HAWSER_PATH, NULL, NULL, "DIR",
+         "write what a node prints to DIR/NAME.log instead; standard output of node 0 stays where it is", "0.1", 0},
+        {"grace", HAWSER_SECONDS, "10", "[0,1e6]", "TIME",
+         "after one node failed the others may end by themselves for so long; then SIGTERM, 5 s later SIGKILL", "0.1", 0},
+        {0},
+    };
+    return rows;
+}
+
+const hawser_option *hw_agent_rows(void)
+{
+    static const hawser_option rows[] = {
+        {"wire", HAWSER_INTEGER, NULL, "[3,65536]", "FD",
+         "descriptor to speak with hawser run; standard input and output if unset", "0.1", 0},
+        {0},
+    };
+    return rows;
+}
+
+/* ------------------------------------------------------------------------------------------------- what to run ---- */
+
+/* A subcommand that works alone would do the same thing N times over, on the same files. */
+static hawser_status judge_words(hw_call *call, hw_launch *launch, hawser_error *error)
+{
+    size_t used = 0;
+    const hw_command *command =
+        strchr(call->words[0], '/') == NULL ? hw_command_find(call->words, call->count, &used) : NULL;
+    launch->words = call->words;
+    launch->word_count = call->count;
+    launch->own = command != NULL;
+    if (command == NULL || command->run == hw_train)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_OPTION,
+                       "hawser %s works alone; hawser run is for 'train' and for programs of your own (./%s, if it is one)",
+                       command->name, command->name);
+}
+
+static hawser_status assign(hw_call *call, hw_launch *launch, hw_hosts *hosts, hawser_error *error)
+{
+    const hawser_options *options = call->options;
+    uint32_t nodes = (uint32_t)hawser_options_integer(options, "nodes");
+    if (hawser_options_has(options, "hosts")) {
+        HAWSER_TRY(hw_hosts_read(hosts, hawser_options_text(options, "hosts"), error));
+        HAWSER_TRY(hw_hosts_fill(hosts, &nodes, error));
+        while (hosts->list[launch->post_count].count > 0 && ++launch->post_count < hosts->count)
+            continue;
+    } else {
+        launch->post_count = 1;
+    }
+    if (nodes == 0)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "how many? hawser run -n N -- %s ...", call->words[0]);
+    launch->node_count = launch->first_failed = nodes;
+    HAWSER_TRY(HW_NEW(&launch->nodes, nodes, "nodes", error));
+    HAWSER_TRY(HW_NEW(&launch->posts, launch->post_count, "hosts", error));
+    HAWSER_TRY(HW_NEW(&launch->set, 2 + 2 * launch->post_count, "a list of descriptors", error));
+    for (size_t i = 0; i < launch->post_count; i++) {
+        hw_post *post = &launch->posts[i];
+        *post = (hw_post){.count = nodes, .err = -1, .wire = {.in = -1, .out = -1}};
+        if (hosts->count > 0) {
+            post->host = &hosts->list[i];
+            post->first = post->host->first;
+            post->count = post->host->count;
+        }
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status name_nodes(hw_launch *launch, const char *directory, hawser_error *error)
+{
+    char path[4200];
+    if (directory != NULL && mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return hawser_fail(error, HAWSER_IO, "%s: cannot make the directory: %s", directory, strerror(errno));
+    for (size_t p = 0; p < launch->post_count; p++)
+        for (uint32_t i = launch->posts[p].first; i < launch->posts[p].first + launch->posts[p].count; i++) {
+            hw_run_node *node = &launch->nodes[i];
+            const hw_host *host = launch->posts[p].host;
+            if (host != NULL)
+                hw_hosts_name(host, i, node->name, sizeof node->name);
+            else
+                snprintf(node->name, sizeof node->name, "node-%u", i);
+            if (host != NULL)
+                snprintf(node->label, sizeof node->label, "[%s] ", node->name);
+            else
+                snprintf(node->label, sizeof node->label, "[%u] ", i);
+            if (directory == NULL)
+                continue;
+            snprintf(path, sizeof path, "%.4000s/%s.log", directory, node->name);
+            node->file = fopen(path, "we");
+            if (node->file == NULL)
+                return hawser_fail(error, HAWSER_IO, "%s: cannot write: %s", path, strerror(errno));
+        }
+    return HAWSER_OK;
+}
+
+static hawser_status name_job(hw_launch *launch, hawser_error *error)
+{
+    unsigned char key[32];
+    char host[64] = "";
+    HAWSER_TRY(hw_key_make(key, error));
+    hw_key_text(key, sizeof key, launch->key);
+    explicit_bzero(key, sizeof key);
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    snprintf(launch->job, sizeof launch->job, "run-%.40s-%ld", host, (long)getpid());
+    return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------- the run ---- */
+
+/* All wires end, so the agents end what is left; who does not within seconds is killed. */
+static void end_posts(hw_launch *launch)
+{
+    double until = hw_seconds() + END_SECONDS;
+    for (size_t i = 0; i < launch->post_count; i++)
+        hw_post_free(&launch->posts[i]);
+    for (size_t i = 0; i < launch->post_count; i++) {
+        hw_post *post = &launch->posts[i];
+        while (post->pid > 0 && waitpid(post->pid, NULL, WNOHANG) == 0) {
+            if (hw_seconds() > until)
+                (void)kill(-post->pid, SIGKILL);
+            (void)poll(NULL, 0, 10);
+        }
+        post->pid = 0;
+    }
+}
+
+static void free_launch(hw_launch *launch)
+{
+    for (uint32_t i = 0; launch->nodes != NULL && i < launch->node_count; i++) {
+        if (launch->nodes[i].file != NULL)
+            (void)fclose(launch->nodes[i].file);
+        hw_buffer_free(&launch->nodes[i].out.bytes);
+        hw_buffer_free(&launch->nodes[i].err.bytes);
+    }
+    free(launch->nodes);
+    free(launch->posts);
+    free(launch->set);
+    explicit_bzero(launch->key, sizeof launch->key);
+}
+
+static hawser_status launch_all(hw_launch *launch, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    HAWSER_TRY(hw_signals_open(&launch->mask, &launch->signals, error));
+    for (size_t i = 0; i < launch->post_count && status == HAWSER_OK; i++)
+        status = hw_post_start(launch, &launch->posts[i], error);
+    if (status == HAWSER_OK)
+        status = hw_launch_loop(launch, error);
+    end_posts(launch);
+    hw_signals_close(&launch->mask, launch->signals);
+    return status;
+}
+
+hawser_status hw_run(hw_call *call, hawser_error *error)
+{
+    const hawser_options *options = call->options;
+    hw_launch launch = {.ssh = hawser_options_text(options, "ssh"),
+                        .remote = hawser_options_text(options, "remote"),
+                        .prefix = hawser_options_flag(options, "prefix"),
+                        .grace = hawser_options_number(options, "grace"),
+                        .stream_out = call->out,
+                        .stream_err = call->err,
+                        .stdin_fd = -1};
+    hw_hosts hosts = {0};
+    hawser_status status = judge_words(call, &launch, error);
+    if (status == HAWSER_OK)
+        status = assign(call, &launch, &hosts, error);
+    if (status == HAWSER_OK)
+        status = name_nodes(&launch, hawser_options_text(options, "output-dir"), error);
+    if (status == HAWSER_OK)
+        status = name_job(&launch, error);
+    if (status == HAWSER_OK && hosts.count > 0 && isatty(STDIN_FILENO) != 1)
+        launch.stdin_fd = STDIN_FILENO;
+    if (status == HAWSER_OK)
+        status = launch_all(&launch, error);
+    if (status == HAWSER_OK && launch.first_failed < launch.node_count) {
+        const hw_run_node *node = &launch.nodes[launch.first_failed];
+        call->code = node->signal != 0 ? 128 + node->signal : node->code;
+    }
+    free_launch(&launch);
+    hw_hosts_free(&hosts);
+    return status;
+}
+
+hawser_status hw_agent(hw_call *call, hawser_error *error)
+{
+    sigset_t mask;
+    (void)sigprocmask(SIG_SETMASK, NULL, &mask);
+    if (!hawser_options_has(call->options, "wire"))
+        return hw_agent_serve(STDIN_FILENO, STDOUT_FILENO, -1, -1, &mask, error);
+    int wire = (int)hawser_options_integer(call->options, "wire");
+    return hw_agent_serve(wire, wire, STDIN_FILENO, STDOUT_FILENO, &mask, error);
+}

@@ -1,0 +1,84 @@
+/*
+ * wire.h - what `hawser run` and its agents say to each other, over a socket or through ssh.
+ *
+ * An agent is the process that starts and watches the nodes of one host. It greets with a line of text, so that what a login shell
+ * prints first can be told apart; then both sides send frames: kind, number, length, payload. Neither side ever blocks on the other.
+ */
+#ifndef HW_CLI_RUN_WIRE_H
+#define HW_CLI_RUN_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawser/status.h"
+
+#define HW_AGENT_GREETING "hawser-agent 1\n"
+
+typedef enum hw_frame_kind {
+    /* To the agent, before it starts anything: */
+    HW_FRAME_KEY = 1,   /* the job's key, hexadecimal */
+    HW_FRAME_JOB,       /* number: nodes in all; payload: the job's name */
+    HW_FRAME_DIRECTORY, /* to work in */
+    HW_FRAME_VARIABLE,  /* NAME=VALUE */
+    HW_FRAME_WORD,      /* of the command, in order */
+    HW_FRAME_NODE,      /* number: one that the agent has to start; payload: its name */
+    HW_FRAME_GO,
+    /* Later: */
+    HW_FRAME_SIGNAL,  /* number: for every node here */
+    HW_FRAME_MANAGER, /* the card of node 0 */
+    HW_FRAME_INPUT,   /* for node 0; empty: no more */
+    /* From the agent; number is the node's: */
+    HW_FRAME_STARTED, /* payload: process id, decimal */
+    HW_FRAME_FAILED,  /* not started; payload: a code as a shell would give, and why */
+    HW_FRAME_CARD,
+    HW_FRAME_OUT,
+    HW_FRAME_ERR,
+    HW_FRAME_TAKEN, /* number: bytes of input that node 0 has taken */
+    HW_FRAME_ENDED  /* payload: "code N" or "signal N" */
+} hw_frame_kind;
+
+enum { HW_FRAME_MOST = 1 << 20, HW_WIRE_FULL = 1 << 20 };
+
+typedef struct hw_frame {
+    hw_frame_kind kind;
+    uint32_t number;
+    size_t length;
+    char *payload; /* a zero follows; good until the wire is asked again */
+} hw_frame;
+
+typedef struct hw_buffer {
+    char *data;
+    size_t from, to, capacity;
+} hw_buffer;
+
+hawser_status hw_buffer_add(hw_buffer *bytes, const void *data, size_t length, hawser_error *error) HAWSER_MUST_USE;
+/* Takes `length` bytes from the front. */
+void hw_buffer_drop(hw_buffer *bytes, size_t length);
+size_t hw_buffer_left(const hw_buffer *bytes);
+void hw_buffer_free(hw_buffer *bytes);
+/* Writes what goes without blocking to a descriptor that does not block; false: nobody reads there any more. */
+bool hw_buffer_write(hw_buffer *bytes, int fd);
+
+typedef struct hw_wire {
+    int in, out; /* -1: closed. They do not block */
+    hw_buffer received, waiting;
+    bool ended;    /* nothing more will come */
+    char cut;      /* the byte that a frame's closing zero stands on */
+    size_t cut_at; /* from received.data; 0: none */
+} hw_wire;
+
+/* Makes both descriptors non-blocking and, from now on, the wire's. They may be equal. */
+void hw_wire_open(hw_wire *wire, int in, int out);
+void hw_wire_close(hw_wire *wire);
+/* Queues a frame and sends what goes. HAWSER_NO_MEMORY alone; that nobody listens is seen by hw_wire_fill. */
+hawser_status hw_wire_put(hw_wire *wire, hw_frame_kind kind, uint32_t number, const void *payload, size_t length,
+                          hawser_error *error) HAWSER_MUST_USE;
+void hw_wire_flush(hw_wire *wire);
+bool hw_wire_full(const hw_wire *wire); /* so much waits that no more should be queued than has to be */
+/* Reads what is there; sets `ended`. */
+hawser_status hw_wire_fill(hw_wire *wire, hawser_error *error) HAWSER_MUST_USE;
+/* The next whole frame: *there says whether there is one. HAWSER_BAD_INPUT: garbage. */
+hawser_status hw_wire_next(hw_wire *wire, hw_frame *frame, bool *there, hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,235 @@
+/* split.c - hawser data split: runs of rows, or rows drawn at random. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "cli/input.h"
+#include "data/dataset.h"
+
+enum { LONGEST_PATH = 4096, SPLIT_STREAM = 0x73706c69 };
+
+const hawser_option *hw_data_split_rows(void)
+{
+    static const hawser_option rows[] = {
+        {"output", HAWSER_PATH, NULL, NULL, "PREFIX", "what the names of the files begin with", "0.1", 'o'},
+        {"parts", HAWSER_INTEGER, NULL, "[1,65536]", "N", "write N runs of rows with about as many stored entries each",
+         "0.1", 0},
+        {"fraction", HAWSER_NUMBER, NULL, "(0,1)", "F", "draw this share of the rows at random for the test file", "0.1", 0},
+        {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N", "seed of the draw", "0.1", 0},
+        {"to", HAWSER_WORD, NULL, "svm|csv|mtx|npy", "FORMAT",
+         "format of the files; svm for sparse input, csv for dense if unset", "0.1", 0},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "say nothing on standard error but errors", "0.1", 'q'},
+        {0},
+    };
+    return rows;
+}
+
+static const char *extension_of(const hw_call *call, const hawser_dataset *data)
+{
+    const char *to = hawser_options_text(call->options, "to");
+    return to != NULL ? to : hawser_dataset_matrix(data)->layout == HAWSER_DENSE ? "csv" : "svm";
+}
+
+static hawser_status name_part(const hw_call *call, const hawser_dataset *data, const char *middle, char path[LONGEST_PATH],
+                               hawser_error *error)
+{
+    int length = snprintf(path, LONGEST_PATH, "%s.%s.%s", hw_path_of(call, "output"), middle, extension_of(call, data));
+    if (length < 0 || length >= LONGEST_PATH)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--output: the prefix is longer than a path may be");
+    return HAWSER_OK;
+}
+
+/* No part is a file that is read: known before the first one is written. */
+static hawser_status check_parts(const hw_call *call, const hawser_dataset *data, size_t parts, hawser_error *error)
+{
+    char path[LONGEST_PATH], middle[24];
+    for (size_t p = 0; p < (parts > 0 ? parts : 2); p++) {
+        snprintf(middle, sizeof middle, "%s", p > 0 ? "test" : "train");
+        if (parts > 0)
+            snprintf(middle, sizeof middle, "%zu", p + 1);
+        HAWSER_TRY(name_part(call, data, middle, path, error));
+        HAWSER_TRY(hw_check_spares_data(call, path, error));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status write_rows(const hw_call *call, const hawser_dataset *data, size_t begin, size_t end,
+                                const char *middle, hawser_error *error)
+{
+    char path[LONGEST_PATH];
+    hawser_format format;
+    HAWSER_TRY(name_part(call, data, middle, path, error));
+    HAWSER_TRY(hw_format_of_path(path, &format, error));
+    HAWSER_TRY(hawser_dataset_write(data, begin, end, format, path, error));
+    fprintf(call->out, "%s\t%zu rows\n", path, end - begin);
+    return HAWSER_OK;
+}
+
+/* Rows are balanced by entries where they are sparse, by number where every row is as long. */
+static hawser_status split_parts(const hw_call *call, const hawser_dataset *data, hawser_error *error)
+{
+    const hawser_matrix *matrix = hawser_dataset_matrix(data);
+    size_t parts = (size_t)hawser_options_integer(call->options, "parts"), *bounds = NULL;
+    if (parts > matrix->rows)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--parts %zu: the input has only %zu rows", parts, matrix->rows);
+    HAWSER_TRY(HW_NEW(&bounds, parts + 1, "the parts' bounds", error));
+    if (matrix->layout == HAWSER_CSR)
+        hawser_balance(matrix, parts, bounds);
+    else
+        for (size_t p = 0; p <= parts; p++)
+            bounds[p] = (size_t)((double)matrix->rows * (double)p / (double)parts);
+    hawser_status status = HAWSER_OK;
+    for (size_t p = 0; status == HAWSER_OK && p < parts; p++) {
+        char number[24];
+        snprintf(number, sizeof number, "%zu", p + 1);
+        status = write_rows(call, data, bounds[p], bounds[p + 1], number, error);
+    }
+    free(bounds);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ random draw ---- */
+
+/* The rows of the train part, in their order, then those of the test part: exactly round(fraction * rows), drawn one by one so
+ * that every set of that size is as likely as another. */
+static size_t draw(size_t rows, double fraction, uint64_t seed, uint32_t *order)
+{
+    hw_random random = hw_random_at(seed, SPLIT_STREAM, 0, 0);
+    size_t wanted = (size_t)((double)rows * fraction + 0.5), train = 0, test = 0, left = wanted;
+    for (size_t i = 0; i < rows; i++) {
+        if (hw_random_below(&random, rows - i) < left) {
+            order[rows - wanted + test++] = (uint32_t)i;
+            left--;
+        } else {
+            order[train++] = (uint32_t)i;
+        }
+    }
+    return rows - wanted;
+}
+
+static hawser_status order_doubles(hawser_dataset *to, const double *from, const uint32_t *order, const double **out,
+                                   hawser_error *error)
+{
+    double *copy = NULL;
+    if (from == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&copy, to->matrix.rows, "a column in another order", error));
+    hw_dataset_own(to, copy);
+    for (size_t i = 0; i < to->matrix.rows; i++)
+        copy[i] = from[order[i]];
+    *out = copy;
+    return HAWSER_OK;
+}
+
+static hawser_status order_sparse(hawser_dataset *to, const hawser_matrix *from, const uint32_t *order, hawser_error *error)
+{
+    size_t width = from->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    uint64_t *offsets = NULL;
+    uint32_t *indices = NULL;
+    void *values = NULL;
+    HAWSER_TRY(HW_NEW(&offsets, from->rows + 1, "rows in another order", error));
+    hw_dataset_own(to, offsets);
+    HAWSER_TRY(HW_NEW(&indices, from->stored, "rows in another order", error));
+    hw_dataset_own(to, indices);
+    HAWSER_TRY(hw_new_array(&values, from->stored, width, "rows in another order", error));
+    hw_dataset_own(to, values);
+    for (size_t i = 0; i < from->rows; i++) {
+        uint64_t begin = from->offsets[order[i]], length = from->offsets[order[i] + 1] - begin;
+        memcpy(indices + offsets[i], from->indices + begin, length * sizeof *indices);
+        memcpy((char *)values + offsets[i] * width, (const char *)from->values + begin * width, length * width);
+        offsets[i + 1] = offsets[i] + length;
+    }
+    to->matrix.offsets = offsets;
+    to->matrix.indices = indices;
+    to->matrix.values = values;
+    return HAWSER_OK;
+}
+
+static hawser_status order_dense(hawser_dataset *to, const hawser_matrix *from, const uint32_t *order, hawser_error *error)
+{
+    bool single = from->type == HAWSER_F32;
+    void *values = NULL;
+    HAWSER_TRY(hw_new_array(&values, from->rows * from->cols, single ? sizeof(float) : sizeof(double),
+                            "rows in another order", error));
+    hw_dataset_own(to, values);
+    for (size_t j = 0; j < from->cols; j++)
+        for (size_t i = 0; i < from->rows; i++) {
+            size_t at = j * from->rows + i, source = j * from->stride + order[i];
+            if (single)
+                ((float *)values)[at] = ((const float *)from->values)[source];
+            else
+                ((double *)values)[at] = ((const double *)from->values)[source];
+        }
+    to->matrix.values = values;
+    to->matrix.stride = from->rows;
+    return HAWSER_OK;
+}
+
+/* A dataset of the same rows in another order; names are borrowed from `from`. */
+static hawser_status order_rows(const hawser_dataset *from, const uint32_t *order, hawser_dataset **out, hawser_error *error)
+{
+    hawser_dataset *to;
+    HAWSER_TRY(hw_dataset_new(&to, error));
+    to->matrix = from->matrix;
+    to->columns = from->columns;
+    to->target_name = from->target_name;
+    to->figures.index_base = from->figures.index_base;
+    hawser_status status = from->matrix.layout == HAWSER_DENSE ? order_dense(to, &from->matrix, order, error)
+                                                               : order_sparse(to, &from->matrix, order, error);
+    if (status == HAWSER_OK)
+        status = order_doubles(to, from->target, order, &to->target, error);
+    if (status == HAWSER_OK)
+        status = order_doubles(to, from->weights, order, &to->weights, error);
+    if (status == HAWSER_OK)
+        status = order_doubles(to, from->offset, order, &to->offset, error);
+    if (status == HAWSER_OK)
+        *out = to;
+    else
+        hawser_dataset_free(to);
+    return status;
+}
+
+static hawser_status split_fraction(const hw_call *call, const hawser_dataset *data, hawser_error *error)
+{
+    size_t rows = hawser_dataset_matrix(data)->rows;
+    double fraction = hawser_options_number(call->options, "fraction");
+    uint32_t *order = NULL;
+    hawser_dataset *ordered = NULL;
+    HAWSER_TRY(HW_NEW(&order, rows, "the order of rows", error));
+    size_t train = draw(rows, fraction, (uint64_t)hawser_options_integer(call->options, "seed"), order);
+    hawser_status status = HAWSER_OK;
+    if (train == 0 || train == rows)
+        status = hawser_fail(error, HAWSER_BAD_OPTION, "--fraction %g of %zu rows leaves one of the two files without rows",
+                             fraction, rows);
+    if (status == HAWSER_OK)
+        status = order_rows(data, order, &ordered, error);
+    if (status == HAWSER_OK)
+        status = write_rows(call, ordered, 0, train, "train", error);
+    if (status == HAWSER_OK)
+        status = write_rows(call, ordered, train, rows, "test", error);
+    hawser_dataset_free(ordered);
+    free(order);
+    return status;
+}
+
+hawser_status hw_data_split(hw_call *call, hawser_error *error)
+{
+    bool parts = hawser_options_has(call->options, "parts"), fraction = hawser_options_has(call->options, "fraction");
+    if (hw_path_of(call, "output") == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "where to? give -o PREFIX");
+    if (parts == fraction)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "give either --parts N or --fraction F");
+    HAWSER_TRY(hw_refuse_idle(call, "seed", parts, "parts are runs of rows, and nothing is drawn", error));
+    hawser_load how;
+    hawser_dataset *data;
+    HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
+    how.rows_layout = 1;
+    HAWSER_TRY(hawser_dataset_load((const char *const *)call->words, call->count, &how, &data, error));
+    hawser_status status =
+        check_parts(call, data, parts ? (size_t)hawser_options_integer(call->options, "parts") : 0, error);
+    if (status == HAWSER_OK)
+        status = parts ? split_parts(call, data, error) : split_fraction(call, data, error);
+    hawser_dataset_free(data);
+    return status;
+}

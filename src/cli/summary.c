@@ -1,0 +1,211 @@
+#include "cli/summary.h"
+#include "cli/input.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static double fact_of(const hawser_training *training, const char *name)
+{
+    for (const hawser_fact *fact = training->facts; fact->name != NULL; fact++)
+        if (strcmp(fact->name, name) == 0)
+            return fact->value;
+    return NAN;
+}
+
+static void sync_text(hawser_sync sync, char *text, size_t size)
+{
+    if (sync.tightness == HAWSER_SSP)
+        snprintf(text, size, "ssp:%u", sync.staleness);
+    else
+        snprintf(text, size, "%s", sync.tightness == HAWSER_TAP ? "tap" : "bsp");
+}
+
+void hw_outcome_titles(const hw_call *call, const hw_outcome *outcome, char *title, size_t title_size, char *subtitle,
+                       size_t subtitle_size)
+{
+    char sync[24];
+    uint32_t workers = hawser_job_workers(outcome->job);
+    const hawser_matrix *matrix = hawser_dataset_matrix(outcome->data);
+    sync_text(hawser_job_sync(outcome->job), sync, sizeof sync);
+    snprintf(title, title_size, "%s, %s, %u %s", call->algorithm->name, sync, workers, workers == 1 ? "worker" : "workers");
+    int n = snprintf(subtitle, subtitle_size, "%zu rows, %zu columns", matrix->rows, matrix->cols);
+    const char *names[] = {"objective", "gap", "nonzeros"};
+    for (size_t i = 0; i < 3 && n > 0 && (size_t)n < subtitle_size; i++) {
+        double value = fact_of(&outcome->training, names[i]);
+        if (isfinite(value))
+            n += snprintf(subtitle + n, subtitle_size - (size_t)n, i == 1 ? "; %s %.2e" : "; %s %.6g", names[i], value);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------- JSON ---- */
+
+/* Parsers are the job's threads: reader i's rows count as worker i's, round robin where there are more readers. Over several nodes a
+ * reader is a node, and its workers share what it has read. */
+static uint64_t rows_of(const hawser_load_figures *load, const hawser_figures *figures, uint32_t worker)
+{
+    uint64_t rows = 0, sharing = 0, before = 0;
+    if (load->rows_read == NULL)
+        return 0;
+    if (figures->nodes == 1 || load->readers != figures->nodes) {
+        for (uint32_t reader = worker; reader < load->readers; reader += figures->workers)
+            rows += load->rows_read[reader];
+        return rows;
+    }
+    for (uint32_t k = 0; k < figures->workers; k++) {
+        sharing += figures->worker[k].node == figures->worker[worker].node;
+        before += k < worker && figures->worker[k].node == figures->worker[worker].node;
+    }
+    rows = load->rows_read[figures->worker[worker].node];
+    return rows * (before + 1) / sharing - rows * before / sharing;
+}
+
+static json_t *workers_json(const hawser_figures *figures, const hawser_load_figures *load, bool *ok)
+{
+    json_t *list = json_array();
+    for (uint32_t k = 0; k < figures->workers; k++) {
+        const hawser_worker_figures *worker = &figures->worker[k];
+        json_t *one = json_object();
+        hw_json_count(one, "node", worker->node, ok);
+        hw_json_count(one, "rows_read", rows_of(load, figures, k), ok);
+        hw_json_number(one, "cpu_seconds", worker->cpu_seconds, ok);
+        hw_json_number(one, "wait_seconds", worker->wait_seconds, ok);
+        hw_json_number(one, "last_clock_seconds", worker->last_clock_seconds, ok);
+        hw_json_count(one, "clocks", worker->clocks, ok);
+        hw_json_count(one, "bytes_sent", worker->bytes_sent, ok);
+        hw_json_count(one, "bytes_received", worker->bytes_received, ok);
+        hw_json_count(one, "messages_sent", worker->messages_sent, ok);
+        hw_json_count(one, "peak_rss", worker->peak_rss, ok);
+        if (one == NULL || json_array_append_new(list, one) != 0)
+            *ok = false;
+    }
+    return list;
+}
+
+static json_t *links_json(const hawser_figures *figures, bool *ok)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < figures->link_count; i++) {
+        const hawser_link *link = &figures->links[i];
+        json_t *one = json_object();
+        hw_json_count(one, "from", link->from, ok);
+        hw_json_count(one, "to", link->to, ok);
+        hw_json_text(one, "transport", link->transport, ok);
+        hw_json_count(one, "messages_sent", link->messages_sent, ok);
+        hw_json_count(one, "bytes_sent", link->bytes_sent, ok);
+        if (one == NULL || json_array_append_new(list, one) != 0)
+            *ok = false;
+    }
+    return list;
+}
+
+static json_t *flows_json(const hawser_figures *figures, bool *ok)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < figures->flow_count; i++) {
+        const hawser_flow *flow = &figures->flows[i];
+        json_t *one = json_object();
+        hw_json_text(one, flow->state ? "state" : "kind", flow->name, ok);
+        hw_json_count(one, "messages", flow->messages, ok);
+        hw_json_count(one, "bytes_plain", flow->bytes_plain, ok);
+        hw_json_count(one, "bytes_sent", flow->bytes_sent, ok);
+        if (one == NULL || json_array_append_new(list, one) != 0)
+            *ok = false;
+    }
+    return list;
+}
+
+static json_t *load_json(const hawser_dataset *data, bool *ok)
+{
+    const hawser_matrix *matrix = hawser_dataset_matrix(data);
+    const hawser_load_figures *figures = hawser_dataset_figures(data);
+    json_t *object = json_object();
+    hw_json_text(object, "format", hw_format_name(figures->format), ok);
+    hw_json_count(object, "rows", matrix->rows, ok);
+    hw_json_count(object, "columns", matrix->cols, ok);
+    hw_json_count(object, "stored", matrix->stored, ok);
+    hw_json_number(object, "index_base", figures->index_base, ok);
+    hw_json_count(object, "bytes_read", figures->bytes_read, ok);
+    hw_json_count(object, "bytes_text", figures->bytes_text, ok);
+    return object;
+}
+
+static json_t *notes_json(const hawser_training *training, bool *ok)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < 4 && training->notes[i][0] != '\0'; i++)
+        if (json_array_append_new(list, json_string(training->notes[i])) != 0)
+            *ok = false;
+    return list;
+}
+
+static hawser_status print_json(const hw_call *call, const hw_outcome *outcome, hawser_error *error)
+{
+    static const char *const promised[] = {"objective", "gap", "lambda", "nonzeros"};
+    const hawser_training *training = &outcome->training;
+    const hawser_figures *figures = hawser_run_figures(training->run);
+    bool ok = true;
+    char sync[24];
+    sync_text(hawser_job_sync(outcome->job), sync, sizeof sync);
+    json_t *object = json_object();
+    hw_json_text(object, "algorithm", call->algorithm->name, &ok);
+    for (size_t i = 0; i < 4; i++)
+        hw_json_number(object, promised[i], NAN, &ok);
+    for (const hawser_fact *fact = training->facts; fact->name != NULL; fact++)
+        hw_json_number(object, fact->name, fact->value, &ok);
+    hw_json_count(object, "clocks", figures->clocks, &ok);
+    hw_json_number(object, "seconds_load", outcome->seconds_load, &ok);
+    hw_json_number(object, "seconds_train", outcome->seconds_train, &ok);
+    hw_json_count(object, "bytes_exchanged", figures->bytes_exchanged, &ok);
+    hw_json_count(object, "workers", figures->workers, &ok);
+    hw_json_count(object, "nodes", figures->nodes, &ok);
+    hw_json_text(object, "sync", sync, &ok);
+    hw_json_count(object, "seed", hawser_job_seed(outcome->job), &ok);
+    hw_json_text(object, "stop_reason", training->stop_reason, &ok);
+    hw_json_take(object, "repeatable", json_boolean(figures->repeatable == NULL), &ok);
+    hw_json_text(object, "repeatable_reason", figures->repeatable, &ok);
+    hw_json_count(object, "most_lead", figures->most_lead, &ok);
+    hw_json_text(object, "model", outcome->saved, &ok);
+    hw_json_take(object, "worker", workers_json(figures, hawser_dataset_figures(outcome->data), &ok), &ok);
+    hw_json_take(object, "links", links_json(figures, &ok), &ok);
+    hw_json_take(object, "flows", flows_json(figures, &ok), &ok);
+    hw_json_count(object, "coalesced", figures->coalesced, &ok);
+    hw_json_take(object, "load", load_json(outcome->data, &ok), &ok);
+    hw_json_take(object, "notes", notes_json(training, &ok), &ok);
+    hw_json_take(object, "options", hw_json_options(call->options, &ok), &ok);
+    return hw_json_line(call->out, object, ok, error);
+}
+
+/* ------------------------------------------------------------------------------------------------------ lines ---- */
+
+static void print_lines(const hw_call *call, const hw_outcome *outcome)
+{
+    const hawser_training *training = &outcome->training;
+    const hawser_figures *figures = hawser_run_figures(training->run);
+    FILE *out = call->out;
+    for (const hawser_fact *fact = training->facts; fact->name != NULL; fact++)
+        fprintf(out, "%-16s %.10g\n", fact->name, fact->value);
+    fprintf(out, "%-16s %" PRIu64 " in %.3g s (loading took %.3g s)\n", "clocks", figures->clocks, outcome->seconds_train,
+            outcome->seconds_load);
+    fprintf(out, "%-16s %" PRIu64 "\n", "bytes exchanged", figures->bytes_exchanged);
+    fprintf(out, "%-16s %s\n", "stopped by", training->stop_reason);
+    if (outcome->saved != NULL)
+        fprintf(out, "%-16s %s\n", "model", outcome->saved);
+    else
+        fprintf(out, "%-16s not kept (-o MODEL keeps it)\n", "model");
+}
+
+hawser_status hw_outcome_print(const hw_call *call, const hw_outcome *outcome, hawser_error *error)
+{
+    for (size_t i = 0; i < 4 && outcome->training.notes[i][0] != '\0'; i++)
+        fprintf(call->err, "hawser: %s\n", outcome->training.notes[i]);
+    if (outcome->training.interrupted)
+        fprintf(call->err, "hawser: interrupted; what was reached %s %s\n",
+                outcome->saved != NULL ? "is saved in" : "is not saved:",
+                outcome->saved != NULL ? outcome->saved : "no -o MODEL");
+    if (!hawser_options_flag(call->options, "quiet"))
+        print_lines(call, outcome);
+    if (hawser_options_flag(call->options, "log-view"))
+        hawser_run_log_view(outcome->training.run, call->out);
+    return hawser_options_flag(call->options, "json") ? print_json(call, outcome, error) : HAWSER_OK;
+}

@@ -1,0 +1,23 @@
+/* summary.h - what a training came to: closing lines, the JSON line, the plot's titles. */
+#ifndef HW_CLI_SUMMARY_H
+#define HW_CLI_SUMMARY_H
+
+#include "cli/monitor.h"
+
+typedef struct hw_outcome {
+    hawser_job *job;
+    hawser_dataset *data, *validation;
+    hawser_model *init;
+    hawser_training training;
+    hw_monitor monitor;
+    double seconds_load, seconds_train;
+    const char *saved; /* path of the model, NULL when none was asked for */
+} hw_outcome;
+
+/* Closing lines on standard output (unless quiet), --log-view's table, and --json's line last of all. */
+hawser_status hw_outcome_print(const hw_call *call, const hw_outcome *outcome, hawser_error *error) HAWSER_MUST_USE;
+
+void hw_outcome_titles(const hw_call *call, const hw_outcome *outcome, char *title, size_t title_size, char *subtitle,
+                       size_t subtitle_size);
+
+#endif

@@ -1,0 +1,90 @@
+/* topics.c - pages of the help that no row can tell. */
+#include "cli/help.h"
+
+static const hw_topic topics[] = {
+    {"exit-codes", "Exit codes",
+     "  0    done; also when a limit (--max-clocks, --time-limit) ended the training\n"
+     "  1    a bug in Hawser; please report it\n"
+     "  2    a wrong command, option or value\n"
+     "  3    bad input: the content of a data or model file\n"
+     "  4    the system refused to open, read or write a file\n"
+     "  5    not enough memory, or more than --memory-limit would be needed\n"
+     "  6    a program that breaks the model (undeclared access to a state, ...)\n"
+     "  7    numbers that are not finite, or a training that diverged\n"
+     "  8    another part of the job was lost, or a wait passed its deadline\n"
+     "  130  ended by Ctrl-C, SIGTERM or a lost terminal; what was reached has been saved\n"},
+    {"sync", "How tightly workers are tied: --sync",
+     "  bsp    every worker sees all updates of the last clock before it starts the next.\n"
+     "         The result is bit for bit the same for a seed and a number of workers.\n"
+     "  ssp:S  a worker at clock t has seen all updates of clocks up to t - S - 1; the\n"
+     "         fastest runs at most S clocks ahead. ssp:0 is bsp.\n"
+     "  tap    nobody waits; updates are seen when they arrive.\n\n"
+     "S is counted as Petuum counts it; the tau of Alt's thesis is S + 1. Under ssp and tap\n"
+     "the result differs in its last digits from run to run; --json says so. The duality gap\n"
+     "is computed when all workers rest at one clock, so that it is true under each of them.\n"},
+    {"options", "Where options come from, and all of them",
+     "A value is taken from the strongest source that has one:\n"
+     "  default < program < file (--config FILE) < environment (HAWSER_KEY) < command line\n\n"
+     "  command line   --tol 1e-4, --tol=1e-4, -o FILE, --intercept, --no-intercept\n"
+     "  environment    HAWSER_TOL=1e-4, HAWSER_INTERCEPT=no\n"
+     "  file           tol = 1e-4          # one key = value a line\n\n"
+     "A key that the command does not know is an error, and the nearest known one is suggested;\n"
+     "in the environment it may be another command's.\n"
+     "Sizes: 4096, 64k, 1.5M, 2GiB (powers of 1024). Durations: 90, 90s, 5m, 2h. Flags:\n"
+     "yes or no.\n"},
+    {"cluster", "One training on several processes or machines",
+     "Every process is a node; together they are one job, whose result under bsp is bit for\n"
+     "bit that of one process with as many --workers. Node 0 saves the model and speaks.\n\n"
+     "  here           hawser run -n 4 -- train lasso DATA -o FILE\n"
+     "  hosts by ssh   hawser run --hosts FILE -- train ...     (a host a line: ash slots=2)\n"
+     "  Open MPI       mpirun -n 4 hawser train ...             (PMIx; MPICH's mpirun by PMI)\n"
+     "  Slurm          srun --mpi=pmix -n 4 hawser train ...\n"
+     "                 srun --mpi=none -n 4 hawser train ... --key-file FILE\n"
+     "  by hand        hawser train ... --listen 4 --port-range 7000 --key-file FILE, and\n"
+     "                 hawser node --join HOST:7000 --key-file FILE on three more\n\n"
+     "Programs that call hawser_open take the same ways: hawser run -n 4 -- ./mine.\n\n"
+     "Each job has a key, and who cannot prove it does not get in. hawser run, mpirun and PMIx\n"
+     "hand it out; else 'hawser key FILE' makes one, for a file system that all hosts see or\n"
+     "to be copied, mode 0600. Between hosts everything is encrypted unless --trust-fabric says\n"
+     "otherwise. --interface and --port-range say where a node listens.\n\n"
+     "A process that is one of several and cannot find the others is refused, since each would\n"
+     "write the same model; --alone insists. A node that is lost ends the job everywhere\n"
+     "within --failure-timeout, exit code 8, by name. hawser run names the first node that\n"
+     "failed, gives the others --grace to end, and leaves nothing behind, even when it is\n"
+     "killed itself: its agents and the nodes notice. Ctrl-Z stops all nodes, fg continues them. Ctrl-C, SIGTERM,\n"
+     "--time-limit and the end of a Slurm job (SLURM_JOB_END_TIME) save what was reached.\n\n"
+     "deploy/ in the source has a unit for systemd, manifests for Kubernetes and a Dockerfile.\n"},
+    {"formats", "Formats of inputs",
+     "  svmlight       TARGET INDEX:VALUE ... [# comment]; qid:N is passed over\n"
+     "  csv            with or without a line of names; fields may be quoted\n"
+     "  matrix-market  coordinate or array, general or symmetric; the target is a file of its\n"
+     "                 own (--target FILE)\n"
+     "  npy            one or two dimensions, f4 or f8\n"
+     "  cache          written by 'hawser data convert DATA -o FILE.hwc'; mapped, not parsed\n\n"
+     "All may be packed with gzip, xz or zstd. The format is found by content. Several files and\n"
+     "globs make one input; - is standard input. Numbers that are missing, infinite or NaN are\n"
+     "refused with file, line and column. The index base of svmlight (0 or 1) is decided once\n"
+     "for the whole input and kept in the model.\n"},
+    {"json", "The last line of train --json",
+     "One object: algorithm, objective, gap, lambda, nonzeros, clocks, seconds_load,\n"
+     "seconds_train, bytes_exchanged, workers, sync, seed, stop_reason, repeatable (with\n"
+     "repeatable_reason when false), model, worker (a list: rows_read, cpu_seconds,\n"
+     "wait_seconds, clocks, bytes_sent, bytes_received, messages_sent, peak_rss), load (format,\n"
+     "rows, columns, stored, index_base), notes, and options: each with value, source, where.\n"
+     "What is not known is null.\n"},
+    {"trace", "The file of train --trace",
+     "CSV, one line a clock, written as the training goes: clock, seconds, objective, gap,\n"
+     "nonzeros, bytes, staleness. A field is empty where the number is not known;\n"
+     "objective and gap are those of the last certificate.\n"},
+    {"models", "Model files",
+     "Models are safetensors files: Python's safetensors library reads them. They hold the\n"
+     "coefficients (all of them, or index and value of those that are not zero), the\n"
+     "intercept, and as metadata the index base, names of columns, objective, gap, and every\n"
+     "option of the training. 'hawser info MODEL' prints them. A file is written under\n"
+     "another name and renamed: a reader sees the old model or the new one.\n"},
+};
+
+const hw_topic *hw_topic_at(size_t index)
+{
+    return index < sizeof topics / sizeof *topics ? &topics[index] : NULL;
+}

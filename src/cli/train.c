@@ -1,0 +1,174 @@
+/* train.c - hawser train: load, train under observation, save, say what came out. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/input.h"
+#include "cli/interrupt.h"
+#include "cli/plot.h"
+#include "cli/summary.h"
+
+const hawser_option *hw_train_rows(void)
+{
+    static const hawser_option rows[] = {
+        {"output", HAWSER_PATH, NULL, NULL, "MODEL", "where the model goes; it is not kept if unset", "0.1", 'o'},
+        {"init", HAWSER_PATH, NULL, NULL, "MODEL", "start from this model instead of from zero", "0.1", 0},
+        {"validation", HAWSER_PATH, NULL, NULL, "FILE", "data to measure the error on while training", "0.1", 0},
+        {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object on the last line", "0.1", 0},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "no progress and no closing lines", "0.1", 'q'},
+        {"trace", HAWSER_PATH, NULL, NULL, "FILE", "write a CSV line a clock, as the training goes", "0.1", 0},
+        {"plot", HAWSER_PATH, NULL, NULL, "FILE", "draw objective and gap over time; .svg or .png", "0.1", 0},
+        {"log-view", HAWSER_FLAG, "no", NULL, NULL,
+         "print a table at the end: count, time and bytes of each event, waits, staleness", "0.1", 0},
+        {"log-json", HAWSER_PATH, NULL, NULL, "FILE", "write a line of JSON an event, as the training goes", "0.1", 0},
+        {0},
+    };
+    return rows;
+}
+
+/* Hours of training must not end at a path that could never be written. */
+static hawser_status check_outputs(const hw_call *call, hawser_error *error)
+{
+    HAWSER_TRY(hw_check_outputs(call, error));
+    HAWSER_TRY(hw_check_writable(hw_path_of(call, "output"), error));
+    HAWSER_TRY(hw_plot_check(hw_path_of(call, "plot"), error));
+    return hw_check_writable(hw_path_of(call, "plot"), error);
+}
+
+/* Validation data and the model to start from must fit the training data. */
+static hawser_status load_sides(const hw_call *call, bool leads, const hawser_dataset *data, hawser_dataset **validation,
+                                hawser_model **init, hawser_error *error)
+{
+    const char *path = hw_path_of(call, "validation"), *model = hw_path_of(call, "init");
+    if (model != NULL)
+        HAWSER_TRY(hawser_model_load(model, init, error));
+    if (path == NULL || !leads) /* the error on it is measured where the result is */
+        return HAWSER_OK;
+    hawser_load how;
+    HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
+    how.columns = hawser_dataset_matrix(data)->cols;
+    how.index_base = hawser_dataset_figures(data)->index_base + 1;
+    how.means = hawser_dataset_means(data);
+    return hawser_dataset_load(&path, 1, &how, validation, error);
+}
+
+static void log_load(hw_monitor *monitor, const hawser_dataset *data)
+{
+    bool ok = true;
+    json_t *event = hw_monitor_event(monitor, "load", &ok);
+    if (event == NULL)
+        return;
+    hw_json_count(event, "rows", hawser_dataset_matrix(data)->rows, &ok);
+    hw_json_count(event, "columns", hawser_dataset_matrix(data)->cols, &ok);
+    hw_json_count(event, "stored", hawser_dataset_matrix(data)->stored, &ok);
+    hw_json_count(event, "bytes_read", hawser_dataset_figures(data)->bytes_read, &ok);
+    hw_monitor_log(monitor, event, ok);
+}
+
+static void log_end(hw_monitor *monitor, const hawser_training *training)
+{
+    for (size_t i = 0; i < 4 && training->notes[i][0] != '\0'; i++) {
+        bool ok = true;
+        json_t *note = hw_monitor_event(monitor, "note", &ok);
+        if (note != NULL)
+            hw_json_text(note, "text", training->notes[i], &ok);
+        hw_monitor_log(monitor, note, ok);
+    }
+    bool ok = true;
+    json_t *event = hw_monitor_event(monitor, "end", &ok);
+    if (event != NULL) {
+        hw_json_text(event, "stop_reason", training->stop_reason, &ok);
+        for (const hawser_fact *fact = training->facts; fact->name != NULL; fact++)
+            hw_json_number(event, fact->name, fact->value, &ok);
+    }
+    hw_monitor_log(monitor, event, ok);
+}
+
+static hawser_status train(hw_call *call, hw_outcome *outcome, hawser_error *error)
+{
+    hawser_training_input input = {.options = call->options,
+                                   .data = outcome->data,
+                                   .validation = outcome->validation,
+                                   .init = outcome->init,
+                                   .observer = hawser_job_leads(outcome->job) ? hw_monitor_observe : NULL,
+                                   .observer_user = &outcome->monitor};
+    double started = hw_seconds();
+    hawser_status status = call->algorithm->train(outcome->job, &input, &outcome->training, error);
+    outcome->seconds_train = hw_seconds() - started;
+    if (!hawser_job_leads(outcome->job))
+        return status;
+    hw_monitor_rest(&outcome->monitor);
+    if (status == HAWSER_OK)
+        log_end(&outcome->monitor, &outcome->training);
+    return status;
+}
+
+static hawser_status save(hw_call *call, hw_outcome *outcome, hawser_error *error)
+{
+    const char *path = hw_path_of(call, "output"), *plot = hw_path_of(call, "plot");
+    const double *means = hawser_dataset_means(outcome->data);
+    char title[120], subtitle[200];
+    if (means != NULL)
+        HAWSER_TRY(hawser_model_tensor(outcome->training.model, HW_MEANS, HAWSER_F64,
+                                       (const size_t[2]){hawser_dataset_matrix(outcome->data)->cols, 0}, means, error));
+    if (path != NULL)
+        HAWSER_TRY(hawser_model_save(outcome->training.model, path, error));
+    outcome->saved = path;
+    if (plot == NULL)
+        return HAWSER_OK;
+    hw_outcome_titles(call, outcome, title, sizeof title, subtitle, sizeof subtitle);
+    return hw_plot_write(plot, title, subtitle, outcome->monitor.samples, outcome->monitor.count, error);
+}
+
+/* What node 0 does besides: it alone writes and speaks. */
+static hawser_status conclude(hw_call *call, hw_outcome *outcome, hawser_error *error)
+{
+    call->interrupted = outcome->training.interrupted;
+    HAWSER_TRY(save(call, outcome, error));
+    HAWSER_TRY(hw_monitor_end(&outcome->monitor, error));
+    return hw_outcome_print(call, outcome, error);
+}
+
+/* A signal ends the training, not what saves its result. */
+static hawser_status train_and_conclude(hw_call *call, hw_outcome *outcome, hawser_error *error)
+{
+    hw_interrupt interrupt;
+    HAWSER_TRY(hw_interrupt_begin(&interrupt, outcome->job, call->err, error));
+    hawser_status status = train(call, outcome, error);
+    if (status == HAWSER_OK && hawser_job_leads(outcome->job))
+        status = conclude(call, outcome, error);
+    hw_interrupt_end(&interrupt);
+    return status;
+}
+
+static hawser_status run(hw_call *call, hw_outcome *outcome, hawser_error *error)
+{
+    HAWSER_TRY(check_outputs(call, error));
+    HAWSER_TRY(hw_open_job(call, &outcome->job, error));
+    bool leads = hawser_job_leads(outcome->job);
+    if (leads)
+        HAWSER_TRY(hw_monitor_begin(&outcome->monitor, call, error));
+    double started = hw_seconds();
+    if (leads)
+        hw_say_idle_job(call, hawser_job_workers(outcome->job));
+    HAWSER_TRY(hw_load_shares(call, outcome->job, &outcome->data, error));
+    HAWSER_TRY(load_sides(call, leads, outcome->data, &outcome->validation, &outcome->init, error));
+    outcome->seconds_load = hw_seconds() - started;
+    if (leads)
+        log_load(&outcome->monitor, outcome->data);
+    return train_and_conclude(call, outcome, error);
+}
+
+hawser_status hw_train(hw_call *call, hawser_error *error)
+{
+    hw_outcome outcome = {0};
+    hawser_status status = run(call, &outcome, error);
+    hawser_model_free(outcome.training.model);
+    hawser_run_free(outcome.training.run);
+    hawser_model_free(outcome.init);
+    hawser_dataset_free(outcome.validation);
+    hawser_dataset_free(outcome.data);
+    hawser_close(outcome.job);
+    hw_monitor_free(&outcome.monitor);
+    return status;
+}

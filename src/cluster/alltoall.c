@@ -1,0 +1,198 @@
+/* alltoall.c - bytes from every node to every node, between runs: how the input finds the nodes that need it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cluster/internal.h"
+
+/* A parcel is cut into messages, so that signs of life and other messages get between. */
+static const size_t MOST_AT_ONCE = (size_t)16 << 20;
+
+void hw_cluster_keep_parcel(hw_cluster *cluster, uint32_t node, hw_message *message)
+{
+    message->next = NULL;
+    pthread_mutex_lock(&cluster->mutex);
+    hw_joiner *joiner = &cluster->members[node];
+    if (joiner->parcels_last != NULL)
+        joiner->parcels_last->next = message;
+    else
+        joiner->parcels = message;
+    joiner->parcels_last = message;
+    if (message->envelope.last != 0)
+        pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
+void hw_cluster_drop_parcels(hw_cluster *cluster)
+{
+    for (uint32_t node = 0; node < cluster->nodes_most; node++)
+        while (cluster->members[node].parcels != NULL) {
+            hw_message *next = cluster->members[node].parcels->next;
+            hw_message_free(cluster->members[node].parcels);
+            cluster->members[node].parcels = next;
+        }
+}
+
+static bool never(const hw_cluster *cluster, uint32_t node)
+{
+    (void)cluster;
+    (void)node;
+    return false;
+}
+
+/* To somebody who is gone: why he is gone is what matters, and will be known in a moment. */
+static hawser_status said_gone(hw_cluster *cluster, uint32_t node, hawser_error *error)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    hawser_status status = hw_cluster_wait(cluster, never, node, error);
+    pthread_mutex_unlock(&cluster->mutex);
+    return status;
+}
+
+static hawser_status send_parcel(hw_cluster *cluster, uint32_t node, hw_bytes bytes, hawser_error *error)
+{
+    size_t sent = 0;
+    do {
+        size_t length = bytes.length - sent < MOST_AT_ONCE ? bytes.length - sent : MOST_AT_ONCE;
+        hw_message *message = NULL;
+        HAWSER_TRY(hw_message_new(length, &message, error));
+        if (length != 0)
+            memcpy(message->payload, (const char *)bytes.data + sent, length);
+        sent += length;
+        message->envelope.kind = HW_MESSAGE_DATA;
+        message->envelope.epoch = cluster->rounds;
+        message->envelope.count = bytes.length;
+        message->envelope.last = sent == bytes.length;
+        hawser_status status = hw_net_send(cluster->net, node, message, error);
+        if (status != HAWSER_OK)
+            return status == HAWSER_PEER_LOST ? said_gone(cluster, node, error) : status;
+    } while (sent < bytes.length);
+    return HAWSER_OK;
+}
+
+/* Takes a whole parcel out of a member's list: its messages, the last one marked. */
+static hw_message *take_parcel(hw_cluster *cluster, uint32_t node)
+{
+    hw_joiner *joiner = &cluster->members[node];
+    hw_message *first = joiner->parcels, *last = first;
+    while (last->envelope.last == 0)
+        last = last->next;
+    joiner->parcels = last->next;
+    if (joiner->parcels == NULL)
+        joiner->parcels_last = NULL;
+    last->next = NULL;
+    return first;
+}
+
+static bool parcel_is_whole(const hw_cluster *cluster, uint32_t node)
+{
+    const hw_message *message = cluster->members[node].parcels;
+    while (message != NULL && message->envelope.last == 0)
+        message = message->next;
+    return message != NULL;
+}
+
+/* Puts the pieces together; what does not add up to what the sender said is the sender's fault. */
+static hawser_status unpack(const hw_cluster *cluster, uint32_t node, hw_message *list, hw_bytes *in, hawser_error *error)
+{
+    size_t length = list->envelope.count, at = 0;
+    bool fine = list->envelope.epoch == cluster->rounds;
+    hawser_status status = hw_new_array(&in->data, length, 1, "a part of the input", error);
+    while (list != NULL) {
+        hw_message *next = list->next;
+        fine = fine && list->envelope.length <= length - at;
+        if (fine && status == HAWSER_OK && list->envelope.length != 0)
+            memcpy((char *)in->data + at, list->payload, list->envelope.length);
+        at += fine ? list->envelope.length : 0;
+        hw_message_free(list);
+        list = next;
+    }
+    in->length = length;
+    if (status == HAWSER_OK && (!fine || at != length))
+        status = hawser_fail(error, HAWSER_INTERNAL, "node %u (%s) is at another step of reading the input", node,
+                             cluster->members[node].member.name);
+    return status;
+}
+
+static hawser_status receive_parcel(hw_cluster *cluster, uint32_t node, hw_bytes *in, hawser_error *error)
+{
+    hw_message *list = NULL;
+    pthread_mutex_lock(&cluster->mutex);
+    hawser_status status = hw_cluster_wait(cluster, parcel_is_whole, node, error);
+    if (status == HAWSER_OK)
+        list = take_parcel(cluster, node);
+    pthread_mutex_unlock(&cluster->mutex);
+    return status == HAWSER_OK ? unpack(cluster, node, list, in, error) : status;
+}
+
+static hawser_status copy_own(hw_bytes out, hw_bytes *in, hawser_error *error)
+{
+    HAWSER_TRY(hw_new_array(&in->data, out.length, 1, "a part of the input", error));
+    if (out.length != 0)
+        memcpy(in->data, out.data, out.length);
+    in->length = out.length;
+    return HAWSER_OK;
+}
+
+static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in, hawser_error *error)
+{
+    uint32_t nodes = cluster->nodes, self = cluster->self;
+    cluster->rounds++;
+    for (uint32_t i = 1; i < nodes; i++)
+        HAWSER_TRY(send_parcel(cluster, (self + i) % nodes, out[(self + i) % nodes], error));
+    HAWSER_TRY(copy_own(out[self], &in[self], error));
+    for (uint32_t i = 1; i < nodes; i++)
+        HAWSER_TRY(receive_parcel(cluster, (self + nodes - i) % nodes, &in[(self + nodes - i) % nodes], error));
+    return HAWSER_OK;
+}
+
+hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in, hawser_error *error)
+{
+    uint32_t nodes = cluster != NULL ? cluster->nodes : 1;
+    memset(in, 0, nodes * sizeof *in);
+    hawser_status status = cluster != NULL ? trade(cluster, out, in, error) : copy_own(out[0], &in[0], error);
+    for (uint32_t i = 0; status != HAWSER_OK && i < nodes; i++) {
+        free(in[i].data);
+        in[i] = (hw_bytes){0};
+    }
+    return status;
+}
+
+hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *in, hawser_error *error)
+{
+    hw_bytes *out = NULL;
+    uint32_t nodes = cluster != NULL ? cluster->nodes : 1;
+    HAWSER_TRY(HW_NEW(&out, nodes, "a part of the input", error));
+    for (uint32_t i = 0; i < nodes; i++)
+        out[i] = own;
+    hawser_status status = hw_cluster_alltoall(cluster, out, in, error);
+    free(out);
+    return status;
+}
+
+hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error)
+{
+    if (cluster == NULL)
+        return own;
+    hawser_error said = {0}, other = {0};
+    hw_bytes *in = NULL;
+    if (own != HAWSER_OK && error != NULL)
+        said = *error;
+    said.status = own;
+    HAWSER_TRY(HW_NEW(&in, cluster->nodes, "what all nodes say", error));
+    hawser_status status = hw_cluster_allgather(cluster, (hw_bytes){&said, sizeof said}, in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < cluster->nodes; i++) {
+        if (in[i].length != sizeof other)
+            continue;
+        memcpy(&other, in[i].data, sizeof other);
+        other.text[sizeof other.text - 1] = '\0';
+        if (other.status < HAWSER_OK && other.status >= HAWSER_INTERNAL)
+            status = i == cluster->self ? hawser_fail(error, other.status, "%s", other.text)
+                                        : hawser_fail(error, other.status, "node %u (%s): %s", i,
+                                                      cluster->members[i].member.name, other.text);
+    }
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        free(in[i].data);
+    free(in);
+    return status;
+}

@@ -1,0 +1,319 @@
+/* cluster.c - what a node knows of the others, and the way of messages to the run that they are for. */
+#include "cluster/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cluster/internal.h"
+
+uint32_t hw_cluster_self(const hw_cluster *cluster)
+{
+    return cluster->self;
+}
+
+uint32_t hw_cluster_nodes(const hw_cluster *cluster)
+{
+    return cluster->nodes;
+}
+
+const hw_member *hw_cluster_member(const hw_cluster *cluster, uint32_t node)
+{
+    return node < cluster->nodes ? &cluster->members[node].member : NULL;
+}
+
+uint32_t hw_cluster_host_members(const hw_cluster *cluster, uint32_t host)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        count += cluster->members[i].member.host == host;
+    return count;
+}
+
+/* Members of one host share its processors: the host has what the best-off of them may use. */
+uint32_t hw_cluster_processors(const hw_cluster *cluster)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        const hw_member *own = &cluster->members[i].member;
+        bool counts = true;
+        for (uint32_t k = 0; k < cluster->nodes && counts; k++) {
+            const hw_member *other = &cluster->members[k].member;
+            if (k != i && other->host == own->host)
+                counts = other->processors < own->processors || (other->processors == own->processors && i < k);
+        }
+        sum += counts ? own->processors : 0;
+    }
+    return sum;
+}
+
+hw_net *hw_cluster_net(hw_cluster *cluster)
+{
+    return cluster->net;
+}
+
+void hw_cluster_words(hw_cluster *cluster, const char *words)
+{
+    snprintf(cluster->words, sizeof cluster->words, "%s", words);
+}
+
+void hw_cluster_doing(hw_cluster *cluster, const char *what)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->doing = what;
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
+hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error)
+{
+    char text[700];
+    hw_loss_text(&cluster->loss, text, sizeof text);
+    return hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, cluster->doing);
+}
+
+void hw_loss_text(const hw_loss *loss, char *text, size_t size)
+{
+    if (loss->node == HW_NET_ANY)
+        snprintf(text, size, "%s", loss->why);
+    else
+        snprintf(text, size, "node %u (%s) was lost: %s; last heard %.1f s ago", loss->node, loss->name, loss->why,
+                 loss->silent);
+}
+
+/* ------------------------------------------------------------------------------------------------------- losses ---- */
+
+/* Puts the loss into every local inbox; the messages were made when the run began, so that want of memory cannot hide it. */
+static void tell_inboxes(hw_cluster *cluster, const hw_loss *loss)
+{
+    for (uint32_t i = 0; cluster->transport != NULL && i < cluster->endpoints; i++) {
+        hw_message *message = cluster->farewells[i];
+        if (message == NULL)
+            continue;
+        cluster->farewells[i] = NULL;
+        memcpy(message->payload, loss, sizeof *loss);
+        message->envelope.kind = HW_MESSAGE_LOST;
+        message->envelope.session = cluster->session;
+        message->envelope.source = message->envelope.destination = i;
+        hawser_error ignored;
+        if (hw_net_transport_arrived(cluster->transport, cluster->self, message, &ignored) != HAWSER_OK)
+            continue; /* an inbox that is closed has nobody left to tell */
+    }
+}
+
+/* The manager may have a good link to a node that we have lost. */
+static void tell_driver(hw_cluster *cluster, const hw_loss *loss)
+{
+    hw_message *message = NULL;
+    hawser_error ignored;
+    if (cluster->self == 0 || loss->node == 0 || cluster->transport == NULL ||
+        hw_message_new(sizeof *loss, &message, &ignored) != HAWSER_OK)
+        return;
+    memcpy(message->payload, loss, sizeof *loss);
+    message->envelope.kind = HW_MESSAGE_LOST;
+    message->envelope.session = cluster->session;
+    message->envelope.source = cluster->blocks + 1 + cluster->self;
+    message->envelope.destination = cluster->blocks;
+    if (hw_net_send(cluster->net, 0, message, &ignored) != HAWSER_OK)
+        return; /* then the manager is lost too, and that is told */
+}
+
+void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    bool first = !cluster->is_lost;
+    if (first) {
+        cluster->is_lost = true;
+        cluster->loss = *loss;
+    }
+    pthread_cond_broadcast(&cluster->changed);
+    if (first) {
+        tell_inboxes(cluster, loss);
+        tell_driver(cluster, loss);
+    }
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
+void hw_cluster_lost(void *argument, uint32_t node, const char *why, double silent)
+{
+    hw_cluster *cluster = argument;
+    hw_loss loss = {.node = node, .teller = cluster->self, .silent = silent};
+    if (node < cluster->nodes_most)
+        memcpy(loss.name, cluster->members[node].member.name, sizeof loss.name);
+    snprintf(loss.why, sizeof loss.why, "%s", why);
+    hw_cluster_note_loss(cluster, &loss);
+}
+
+/* ----------------------------------------------------------------------------------------------------- messages ---- */
+
+static void keep_early(hw_cluster *cluster, hw_message *message)
+{
+    message->next = NULL;
+    if (cluster->early_last != NULL)
+        cluster->early_last->next = message;
+    else
+        cluster->early = message;
+    cluster->early_last = message;
+}
+
+/* To the run that it is for: now, kept until that run begins, or dropped when it is over. */
+static hawser_status pass_on(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error)
+{
+    uint32_t session = message->envelope.session;
+    if (session > cluster->session) {
+        message->envelope.view = node; /* who sent it, for later */
+        keep_early(cluster, message);
+        return HAWSER_OK;
+    }
+    if (session < cluster->session || cluster->transport == NULL) {
+        hw_message_free(message);
+        return HAWSER_OK;
+    }
+    if (message->envelope.kind == HW_MESSAGE_WANT && cluster->serve != NULL)
+        return cluster->serve(cluster->server, message, error);
+    return hw_net_transport_arrived(cluster->transport, node, message, error);
+}
+
+void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message)
+{
+    hw_cluster *cluster = argument;
+    if (message->envelope.kind == HW_MESSAGE_CARD) {
+        hw_cluster_hear_card(cluster, node, message);
+        return;
+    }
+    if (message->envelope.kind == HW_MESSAGE_DATA) {
+        hw_cluster_keep_parcel(cluster, node, message);
+        return;
+    }
+    hawser_error error;
+    pthread_mutex_lock(&cluster->mutex);
+    hawser_status status = pass_on(cluster, node, message, &error);
+    pthread_mutex_unlock(&cluster->mutex);
+    if (status != HAWSER_OK)
+        hw_cluster_lost(cluster, node, error.text, 0);
+}
+
+static void drop_early(hw_cluster *cluster)
+{
+    while (cluster->early != NULL) {
+        hw_message *next = cluster->early->next;
+        hw_message_free(cluster->early);
+        cluster->early = next;
+    }
+    cluster->early_last = NULL;
+}
+
+/* What came for this run before it had begun here. */
+static hawser_status replay_early(hw_cluster *cluster, hawser_error *error)
+{
+    hw_message *list = cluster->early;
+    cluster->early = cluster->early_last = NULL;
+    hawser_status status = HAWSER_OK;
+    while (list != NULL) {
+        hw_message *next = list->next;
+        uint32_t node = list->envelope.view;
+        list->envelope.view = 0;
+        if (status == HAWSER_OK)
+            status = pass_on(cluster, node, list, error);
+        else
+            hw_message_free(list);
+        list = next;
+    }
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------------- runs ---- */
+
+static hawser_status make_farewells(hw_cluster *cluster, const uint32_t *home, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&cluster->farewells, cluster->endpoints, "a run's farewells", error));
+    for (uint32_t i = 0; i < cluster->endpoints; i++)
+        if (home[i] == cluster->self)
+            HAWSER_TRY(hw_message_new(sizeof(hw_loss), &cluster->farewells[i], error));
+    return HAWSER_OK;
+}
+
+static void drop_farewells(hw_cluster *cluster)
+{
+    for (uint32_t i = 0; cluster->farewells != NULL && i < cluster->endpoints; i++)
+        hw_message_free(cluster->farewells[i]);
+    free(cluster->farewells);
+    cluster->farewells = NULL;
+}
+
+static hawser_status told_loss(const hw_cluster *cluster, hawser_error *error)
+{
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        if (cluster->members[i].left && cluster->members[i].runs < cluster->session)
+            return hw_cluster_has_left(cluster, i, error);
+    return cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK;
+}
+
+hawser_status hw_cluster_begin(hw_cluster *cluster, uint32_t endpoints, uint32_t blocks, const uint32_t *home,
+                               hw_transport **transport, hawser_error *error)
+{
+    *transport = NULL;
+    hw_transport *made = NULL;
+    cluster->endpoints = endpoints;
+    cluster->blocks = blocks;
+    hawser_status status = make_farewells(cluster, home, error);
+    if (status == HAWSER_OK)
+        status = hw_net_transport_new(cluster->net, cluster->session + 1, endpoints, blocks, home, &made, error);
+    if (status != HAWSER_OK) {
+        drop_farewells(cluster);
+        return status;
+    }
+    *transport = cluster->begun = made;
+    return HAWSER_OK;
+}
+
+void hw_cluster_serve(hw_cluster *cluster, hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error),
+                      void *argument)
+{
+    cluster->serve = serve;
+    cluster->server = argument;
+}
+
+hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->session++;
+    cluster->transport = cluster->begun;
+    hawser_status status = told_loss(cluster, error);
+    if (status == HAWSER_OK)
+        status = replay_early(cluster, error);
+    pthread_mutex_unlock(&cluster->mutex);
+    return status;
+}
+
+void hw_cluster_end(hw_cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    hw_transport *transport = cluster->begun;
+    cluster->begun = cluster->transport = NULL;
+    cluster->serve = NULL;
+    drop_farewells(cluster);
+    pthread_mutex_unlock(&cluster->mutex);
+    if (transport != NULL)
+        transport->ops->free(transport);
+}
+
+void hw_cluster_leave(hw_cluster *cluster)
+{
+    enum { FAREWELL_SECONDS = 5 };
+    if (cluster == NULL)
+        return;
+    hw_lifeline_end(&cluster->lifeline);
+    if (cluster->net != NULL) {
+        hw_cluster_say_leave(cluster);
+        hw_net_stop(cluster->net, FAREWELL_SECONDS);
+        hw_net_free(cluster->net);
+    }
+    drop_early(cluster);
+    drop_farewells(cluster);
+    hw_cluster_drop_parcels(cluster);
+    free(cluster->members);
+    pthread_cond_destroy(&cluster->changed);
+    pthread_mutex_destroy(&cluster->mutex);
+    free(cluster);
+}

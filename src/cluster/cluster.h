@@ -1,0 +1,93 @@
+/*
+ * cluster.h - the members of a job: who is there, where, and who was lost.
+ *
+ * Node 0 is the manager; it runs on the driver's node. Joining: every node makes its net, node 0 publishes its card, the others dial
+ * it; when all are there the manager sends the book (number, name and address of everybody), each member dials those with smaller
+ * numbers, says "ready", and all go on together. Membership is one view, number 1, for the whole job: a lost node ends it.
+ */
+#ifndef HW_CLUSTER_CLUSTER_H
+#define HW_CLUSTER_CLUSTER_H
+
+#include "cluster/place.h"
+
+typedef struct hw_cluster hw_cluster;
+
+typedef struct hw_cluster_options {
+    const char *build; /* version and build id */
+    const char *interface;
+    uint16_t port_low, port_high;
+    bool trust_fabric;
+    double failure_timeout, join_timeout;
+    uint64_t rate;
+    uint32_t processors; /* that this process may use */
+} hw_cluster_options;
+
+typedef struct hw_member {
+    uint32_t node;
+    uint32_t host;       /* number of its host: members of one host share it */
+    uint32_t processors; /* that it may use; members of one host share them */
+    uint64_t incarnation;
+    char name[HW_NET_NAME];
+    char address[HW_NET_ADDRESS];
+} hw_member;
+
+/* Payload of HW_MESSAGE_LOST. */
+typedef struct hw_loss {
+    uint32_t node;   /* who */
+    uint32_t teller; /* who saw it */
+    double silent;   /* seconds since its last sign of life, when it was seen */
+    char name[HW_NET_NAME];
+    char why[480];
+} hw_loss;
+
+/* Joins the job that `place` names; the place must outlive the cluster. Blocks until everybody is there: HAWSER_TIMEOUT names who is
+ * missing, HAWSER_PEER_LOST whom we lost meanwhile. */
+hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options, hw_cluster **cluster,
+                              hawser_error *error) HAWSER_MUST_USE;
+/* What the others are told if this node leaves before they expect it. */
+void hw_cluster_words(hw_cluster *cluster, const char *words);
+/* What the job is at between runs, for the texts of losses: "reading the input"; a literal. */
+void hw_cluster_doing(hw_cluster *cluster, const char *what);
+/* Says goodbye and frees. */
+void hw_cluster_leave(hw_cluster *cluster);
+
+uint32_t hw_cluster_self(const hw_cluster *cluster);
+uint32_t hw_cluster_nodes(const hw_cluster *cluster);
+const hw_member *hw_cluster_member(const hw_cluster *cluster, uint32_t node); /* NULL past the last */
+uint32_t hw_cluster_host_members(const hw_cluster *cluster, uint32_t host);   /* how many share it */
+uint32_t hw_cluster_processors(const hw_cluster *cluster);                    /* of all hosts */
+hw_net *hw_cluster_net(hw_cluster *cluster);
+
+/* The transport of the next run; set it up, then attach it. From then on a lost node puts HW_MESSAGE_LOST into every local inbox, and a loss that a member sees is
+ * told to the driver (endpoint `driver`). HAWSER_PEER_LOST: somebody is lost already. */
+hawser_status hw_cluster_begin(hw_cluster *cluster, uint32_t endpoints, uint32_t blocks, const uint32_t *home,
+                               hw_transport **transport, hawser_error *error) HAWSER_MUST_USE;
+/* Who answers HW_MESSAGE_WANT of the run that begins: called on the net's thread, since blocks may compute for long; takes the message
+ * and must not block. */
+void hw_cluster_serve(hw_cluster *cluster, hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error),
+                      void *argument);
+hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
+/* Ends the run and frees its transport; late messages are dropped. */
+void hw_cluster_end(hw_cluster *cluster);
+
+/* Bytes of one node on their way to another. */
+typedef struct hw_bytes {
+    void *data; /* from malloc in what alltoall gives */
+    size_t length;
+} hw_bytes;
+
+/* Every node gives out[d] to node d and gets in[s] from node s, its own included; all nodes call it, in the same order. `in` has room
+ * for all nodes; the caller frees its data. Blocks until everything is here; as long as the others show signs of life. With one node, or
+ * cluster NULL, a copy. Not while a run is under way. */
+hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in,
+                                  hawser_error *error) HAWSER_MUST_USE;
+/* The same bytes to all. */
+hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *in, hawser_error *error) HAWSER_MUST_USE;
+/* The status that all nodes agree on: the first one's, by number, that is not HAWSER_OK, with its text. For steps that may fail on one
+ * node and must then fail on all. */
+hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error) HAWSER_MUST_USE;
+
+/* Words for a loss, as far as the cluster knows: "node 2 (name) was lost: its connection was closed; last heard 0.3 s ago". */
+void hw_loss_text(const hw_loss *loss, char *text, size_t size);
+
+#endif

@@ -1,0 +1,72 @@
+/* internal.h - the inside of a cluster, shared by cluster.c (runs, messages, losses) and join.c (how it came to be). */
+#ifndef HW_CLUSTER_INTERNAL_H
+#define HW_CLUSTER_INTERNAL_H
+
+#include <pthread.h>
+
+#include "cluster/cluster.h"
+#include "cluster/lifeline.h"
+
+enum { HW_CLUSTER_NODES_MOST = 4096 };
+
+/* A member, and how far it has come while the cluster forms. */
+typedef struct hw_joiner {
+    hw_member member;
+    char host_id[64];
+    bool taken;  /* the manager has given this number away */
+    bool linked; /* our link to it is up */
+    bool told;   /* the manager knows its card */
+    bool ready;
+    hw_message *parcels, *parcels_last; /* of alltoalls, in order */
+    bool left;                          /* it has said so, after `runs` runs */
+    uint32_t runs;
+    char words[400]; /* why, if it said */
+} hw_joiner;
+
+struct hw_cluster {
+    hw_place *place;
+    hw_net *net;
+    hw_lifeline lifeline;
+    uint32_t self, nodes, nodes_most;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    hw_joiner *members; /* nodes_most */
+    bool book, go;      /* the manager's word is here */
+    bool is_lost;
+    hw_loss loss;      /* the first one */
+    const char *doing; /* what the job is at outside runs */
+    char words[400];   /* own, for when we leave */
+    char refusal[400]; /* the manager's, when the cluster does not come to be */
+    uint64_t rounds;   /* alltoalls begun */
+    /* The run: */
+    uint32_t session;        /* the present or last one */
+    hw_transport *begun;     /* the run's */
+    hw_transport *transport; /* the same once it is attached */
+    hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error);
+    void *server;
+    uint32_t endpoints, blocks;
+    hw_message **farewells; /* by endpoint, for local ones */
+    hw_message *early, *early_last;
+};
+
+/* The net's events. */
+void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message);
+void hw_cluster_lost(void *argument, uint32_t node, const char *why, double silent);
+void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss);
+/* join.c: takes a message between manager and member. */
+void hw_cluster_hear_card(hw_cluster *cluster, uint32_t node, hw_message *message);
+/* alltoall.c: keeps a parcel until it is asked for. */
+void hw_cluster_keep_parcel(hw_cluster *cluster, uint32_t node, hw_message *message);
+void hw_cluster_drop_parcels(hw_cluster *cluster);
+/* Waits, the mutex held, until ready(cluster, node); HAWSER_PEER_LOST when somebody is lost or that node has left. */
+hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
+                              hawser_error *error) HAWSER_MUST_USE;
+/* HAWSER_PEER_LOST in words: whom, and what the job was at. */
+hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_cluster_has_left(const hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
+/* join.c: tells the others that this node takes part in no more runs than there were. */
+void hw_cluster_say_leave(hw_cluster *cluster);
+/* host.c: what tells hosts apart: equal for processes that share memory and clock. */
+void hw_cluster_host_id(char *text, size_t size);
+
+#endif

@@ -1,0 +1,447 @@
+/* join.c - how a cluster comes to be: cards to the manager, the book to all, links between all, and off they go together. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cluster/internal.h"
+
+/* What a HW_MESSAGE_CARD says; in envelope.part. */
+typedef enum word {
+    WORD_CARD = 1, /* member -> manager: a card */
+    WORD_BOOK,     /* manager -> members: all cards */
+    WORD_READY,    /* member -> manager: linked to everybody */
+    WORD_GO,       /* manager -> members: so is everybody */
+    WORD_REFUSED,  /* manager -> members: it will not be; payload: why */
+    WORD_LEAVE     /* to all: after envelope.session runs I am no more */
+} word;
+
+typedef struct card {
+    hw_member member;
+    char host_id[64];
+} card;
+
+static hawser_status tell(hw_cluster *cluster, uint32_t node, word what, const void *payload, size_t length,
+                          hawser_error *error)
+{
+    hw_message *message = NULL;
+    HAWSER_TRY(hw_message_new(length, &message, error));
+    if (length != 0)
+        memcpy(message->payload, payload, length);
+    message->envelope.kind = HW_MESSAGE_CARD;
+    message->envelope.part = what;
+    message->envelope.session = cluster->session;
+    return hw_net_send(cluster->net, node, message, error);
+}
+
+/* ------------------------------------------------------------------------------------------------------ hearing ---- */
+
+static bool ends_in_zero(const char *text, size_t size)
+{
+    return memchr(text, '\0', size) != NULL;
+}
+
+static bool sane(const card *said)
+{
+    const hw_member *member = &said->member;
+    return ends_in_zero(member->name, sizeof member->name) && ends_in_zero(member->address, sizeof member->address) &&
+           ends_in_zero(said->host_id, sizeof said->host_id) && member->processors != 0;
+}
+
+static bool take_card(hw_cluster *cluster, uint32_t node, const hw_message *message)
+{
+    const card *said = message->payload;
+    if (cluster->self != 0 || node >= cluster->nodes_most || message->envelope.length != sizeof *said || !sane(said))
+        return false;
+    hw_joiner *joiner = &cluster->members[node];
+    joiner->member = said->member;
+    joiner->member.node = node;
+    memcpy(joiner->host_id, said->host_id, sizeof joiner->host_id);
+    joiner->told = true;
+    return true;
+}
+
+static bool take_book(hw_cluster *cluster, uint32_t node, const hw_message *message)
+{
+    const hw_member *members = message->payload;
+    size_t count = message->envelope.length / sizeof *members;
+    if (node != 0 || cluster->book || count <= cluster->self || count > cluster->nodes_most ||
+        message->envelope.length != count * sizeof *members)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (members[i].node != i || !ends_in_zero(members[i].name, sizeof members[i].name) ||
+            !ends_in_zero(members[i].address, sizeof members[i].address))
+            return false;
+        cluster->members[i].member = members[i];
+    }
+    cluster->nodes = (uint32_t)count;
+    cluster->book = true;
+    return true;
+}
+
+static bool take_refusal(hw_cluster *cluster, uint32_t node, const hw_message *message)
+{
+    if (node != 0 || message->envelope.length == 0)
+        return false;
+    snprintf(cluster->refusal, sizeof cluster->refusal, "%.*s", (int)message->envelope.length,
+             (const char *)message->payload);
+    return true;
+}
+
+/* Who leaves before a run that we are in, or begin later, is missing there. */
+static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *message)
+{
+    char why[500];
+    pthread_mutex_lock(&cluster->mutex);
+    hw_joiner *joiner = &cluster->members[node];
+    joiner->left = true;
+    joiner->runs = message->envelope.session;
+    if (message->envelope.length != 0)
+        snprintf(joiner->words, sizeof joiner->words, "%.*s", (int)message->envelope.length, (const char *)message->payload);
+    snprintf(why, sizeof why, "it left the job before the run had ended: %s",
+             joiner->words[0] != '\0' ? joiner->words : "its own words say why");
+    bool missing = cluster->transport != NULL && message->envelope.session < cluster->session;
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->mutex);
+    if (missing)
+        hw_cluster_lost(cluster, node, why, 0);
+}
+
+void hw_cluster_hear_card(hw_cluster *cluster, uint32_t node, hw_message *message)
+{
+    bool fine = true;
+    word what = (word)message->envelope.part;
+    if (what == WORD_LEAVE) {
+        take_leave(cluster, node, message);
+        hw_message_free(message);
+        return;
+    }
+    pthread_mutex_lock(&cluster->mutex);
+    switch (what) {
+    case WORD_CARD: fine = take_card(cluster, node, message); break;
+    case WORD_BOOK: fine = take_book(cluster, node, message); break;
+    case WORD_READY: cluster->members[node].ready = true; break;
+    case WORD_GO: cluster->go = node == 0; break;
+    case WORD_REFUSED: fine = take_refusal(cluster, node, message); break;
+    case WORD_LEAVE: break;
+    default: fine = false; break;
+    }
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->mutex);
+    hw_message_free(message);
+    if (!fine)
+        hw_cluster_lost(cluster, node, "it said something that does not belong here while the cluster formed", 0);
+}
+
+static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error)
+{
+    hw_cluster *cluster = argument;
+    hawser_status status = HAWSER_OK;
+    pthread_mutex_lock(&cluster->mutex);
+    *number = hello->node;
+    if (hello->node == HW_NET_ANY && cluster->self == 0)
+        for (*number = 1; *number < cluster->nodes_most && cluster->members[*number].taken;)
+            ++*number;
+    if (*number >= cluster->nodes_most)
+        status = hawser_fail(error, HAWSER_PEER_LOST, "the job '%s' has its %u nodes already; '%.60s' is one too many",
+                             cluster->place->job, cluster->nodes_most, hello->name);
+    else if (*number == cluster->self || cluster->members[*number].taken)
+        status = hawser_fail(error, HAWSER_PEER_LOST, "node %u is here already (%.60s); was it started twice?", *number,
+                             cluster->members[*number].member.name);
+    else
+        cluster->members[*number].taken = true;
+    pthread_mutex_unlock(&cluster->mutex);
+    return status;
+}
+
+static void up(void *argument, uint32_t node, const hw_net_hello *hello)
+{
+    hw_cluster *cluster = argument;
+    if (node >= cluster->nodes_most)
+        return;
+    pthread_mutex_lock(&cluster->mutex);
+    hw_joiner *joiner = &cluster->members[node];
+    joiner->linked = true;
+    if (joiner->member.name[0] == '\0')
+        memcpy(joiner->member.name, hello->name, sizeof joiner->member.name);
+    joiner->member.incarnation = hello->incarnation;
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
+/* ------------------------------------------------------------------------------------------------------ waiting ---- */
+
+hawser_status hw_cluster_has_left(const hw_cluster *cluster, uint32_t node, hawser_error *error)
+{
+    const hw_joiner *joiner = &cluster->members[node];
+    return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has left the job: %s", node, joiner->member.name,
+                       joiner->words[0] != '\0' ? joiner->words : "its own words say why");
+}
+
+hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
+                              hawser_error *error)
+{
+    while (!ready(cluster, node)) {
+        if (cluster->members[node].left)
+            return hw_cluster_has_left(cluster, node, error);
+        if (cluster->is_lost)
+            return hw_cluster_fail_lost(cluster, error);
+        pthread_cond_wait(&cluster->changed, &cluster->mutex);
+    }
+    return HAWSER_OK;
+}
+
+static bool all_told(const hw_cluster *cluster)
+{
+    for (uint32_t i = 1; i < cluster->nodes; i++)
+        if (!cluster->members[i].told)
+            return false;
+    return true;
+}
+
+static bool all_linked(const hw_cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        if (i != cluster->self && !cluster->members[i].linked)
+            return false;
+    return true;
+}
+
+static bool all_ready(const hw_cluster *cluster)
+{
+    for (uint32_t i = 1; i < cluster->nodes; i++)
+        if (!cluster->members[i].ready)
+            return false;
+    return true;
+}
+
+static bool has_book(const hw_cluster *cluster)
+{
+    return cluster->book;
+}
+
+static bool has_go(const hw_cluster *cluster)
+{
+    return cluster->go;
+}
+
+/* Who is not here yet: "node 2 (name), node 5". */
+static void missing(const hw_cluster *cluster, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < cluster->nodes && used + 80 < size; i++) {
+        const hw_joiner *joiner = &cluster->members[i];
+        bool here = cluster->self == 0 ? joiner->told && (joiner->ready || !all_told(cluster)) : joiner->linked;
+        if (i == cluster->self || here)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%snode %u%s%.40s%s", used != 0 ? ", " : "", i,
+                                 joiner->member.name[0] != '\0' ? " (" : "", joiner->member.name,
+                                 joiner->member.name[0] != '\0' ? ")" : "");
+    }
+}
+
+static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster), double deadline,
+                              const char *what, hawser_error *error)
+{
+    struct timespec until = {(time_t)deadline, (long)((deadline - (double)(time_t)deadline) * 1e9)};
+    char text[700];
+    int result = 0;
+    pthread_mutex_lock(&cluster->mutex);
+    while (!ready(cluster) && !cluster->is_lost && cluster->refusal[0] == '\0' && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &until);
+    hawser_status status = HAWSER_OK;
+    if (ready(cluster)) {
+        status = HAWSER_OK;
+    } else if (cluster->refusal[0] != '\0') {
+        status = hawser_fail(error, HAWSER_PEER_LOST, "the job's manager gave up: %s", cluster->refusal);
+    } else if (cluster->is_lost) {
+        status = hw_cluster_fail_lost(cluster, error);
+    } else {
+        missing(cluster, text, sizeof text);
+        status = hawser_fail(error, HAWSER_TIMEOUT, "%s after --join-timeout: missing %s", what,
+                             text[0] != '\0' ? text : "the manager's word");
+    }
+    pthread_mutex_unlock(&cluster->mutex);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------ joining ---- */
+
+static card own_card(const hw_cluster *cluster, const hw_cluster_options *options)
+{
+    card own = {.member = {.node = cluster->self, .processors = options->processors}};
+    snprintf(own.member.name, sizeof own.member.name, "%s", cluster->place->name);
+    snprintf(own.member.address, sizeof own.member.address, "%s", hw_net_address(cluster->net));
+    hw_cluster_host_id(own.host_id, sizeof own.host_id);
+    return own;
+}
+
+/* Numbers the hosts in the order in which they are met. */
+static void number_hosts(hw_cluster *cluster)
+{
+    uint32_t hosts = 0;
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        uint32_t k = 0;
+        while (k < i && strcmp(cluster->members[k].host_id, cluster->members[i].host_id) != 0)
+            k++;
+        cluster->members[i].member.host = k < i ? cluster->members[k].member.host : hosts++;
+    }
+}
+
+static hawser_status send_book(hw_cluster *cluster, hawser_error *error)
+{
+    hw_member *book = NULL;
+    HAWSER_TRY(HW_NEW(&book, cluster->nodes, "the book of nodes", error));
+    pthread_mutex_lock(&cluster->mutex);
+    number_hosts(cluster);
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        book[i] = cluster->members[i].member;
+    pthread_mutex_unlock(&cluster->mutex);
+    hawser_status status = HAWSER_OK;
+    for (uint32_t i = 1; i < cluster->nodes && status == HAWSER_OK; i++)
+        status = tell(cluster, i, WORD_BOOK, book, cluster->nodes * sizeof *book, error);
+    free(book);
+    return status;
+}
+
+static void launcher_gone(void *argument)
+{
+    hw_cluster *cluster = argument;
+    hw_loss loss = {.node = HW_NET_ANY, .teller = cluster->self, .why = "the launcher of this job is gone"};
+    hw_cluster_note_loss(cluster, &loss);
+}
+
+/* The lifeline may be the channel that the manager's card comes by: not before that is read. */
+static hawser_status watch_launcher(hw_cluster *cluster, hawser_error *error)
+{
+    return hw_lifeline_begin(&cluster->lifeline, cluster->place->lifeline, launcher_gone, cluster, error);
+}
+
+static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options, double deadline, hawser_error *error)
+{
+    card own = own_card(cluster, options);
+    cluster->members[0].member = own.member;
+    memcpy(cluster->members[0].host_id, own.host_id, sizeof own.host_id);
+    cluster->members[0].taken = true;
+    HAWSER_TRY(cluster->place->ops->publish(cluster->place, hw_net_address(cluster->net), error));
+    HAWSER_TRY(watch_launcher(cluster, error));
+    HAWSER_TRY(wait_for(cluster, all_told, deadline, "not all nodes have joined", error));
+    HAWSER_TRY(send_book(cluster, error));
+    HAWSER_TRY(wait_for(cluster, all_ready, deadline, "not all nodes have reached each other", error));
+    for (uint32_t i = 1; i < cluster->nodes; i++)
+        HAWSER_TRY(tell(cluster, i, WORD_GO, NULL, 0, error));
+    return HAWSER_OK;
+}
+
+/* The others are not left to guess. */
+static void refuse_all(hw_cluster *cluster, const char *why)
+{
+    hawser_error ignored;
+    for (uint32_t i = 1; i < cluster->nodes; i++)
+        if (hw_net_linked(cluster->net, i) && tell(cluster, i, WORD_REFUSED, why, strlen(why) + 1, &ignored) != HAWSER_OK)
+            continue;
+}
+
+static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *options, double deadline, hawser_error *error)
+{
+    char address[HW_NET_ADDRESS];
+    uint32_t number = 0;
+    HAWSER_TRY(cluster->place->ops->fetch(cluster->place, deadline - hw_seconds(), address, error));
+    HAWSER_TRY(watch_launcher(cluster, error));
+    HAWSER_TRY(hw_net_dial(cluster->net, address, 0, deadline - hw_seconds(), &number, error));
+    if (number == 0 || number >= cluster->nodes_most)
+        return hawser_fail(error, HAWSER_PEER_LOST, "the manager at %s calls this node number %u", address, number);
+    cluster->self = number;
+    card own = own_card(cluster, options);
+    HAWSER_TRY(tell(cluster, 0, WORD_CARD, &own, sizeof own, error));
+    HAWSER_TRY(wait_for(cluster, has_book, deadline, "the manager has not heard of all nodes", error));
+    for (uint32_t i = 1; i < cluster->self; i++)
+        HAWSER_TRY(
+            hw_net_dial(cluster->net, cluster->members[i].member.address, i, deadline - hw_seconds(), &number, error));
+    HAWSER_TRY(wait_for(cluster, all_linked, deadline, "not all nodes have reached this one", error));
+    HAWSER_TRY(tell(cluster, 0, WORD_READY, NULL, 0, error));
+    return wait_for(cluster, has_go, deadline, "not all nodes have reached each other", error);
+}
+
+static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *options, hawser_error *error)
+{
+    const hw_place *place = cluster->place;
+    bool fixed = place->port != 0 && place->node == 0;
+    hw_net_options net = {.job = place->job,
+                          .key = place->key,
+                          .key_length = place->key_length,
+                          .node = place->node,
+                          .name = place->name,
+                          .build = options->build,
+                          .interface = options->interface,
+                          .port_low = fixed ? place->port : options->port_low,
+                          .port_high = fixed ? place->port : options->port_high,
+                          .directory = place->directory[0] != '\0' ? place->directory : NULL,
+                          .local_only = place->local,
+                          .trust_fabric = options->trust_fabric,
+                          .failure_timeout = options->failure_timeout,
+                          .rate = options->rate};
+    hw_net_events events = {
+        .argument = cluster, .admit = admit, .up = up, .arrived = hw_cluster_arrived, .lost = hw_cluster_lost};
+    return hw_net_new(&net, &events, &cluster->net, error);
+}
+
+static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error *error)
+{
+    hw_cluster *cluster = NULL;
+    pthread_condattr_t attributes;
+    HAWSER_TRY(HW_NEW(&cluster, 1, "a cluster", error));
+    cluster->place = place;
+    cluster->self = place->node != HW_NET_ANY ? place->node : 0;
+    cluster->nodes = place->nodes;
+    cluster->nodes_most = place->nodes != 0 ? place->nodes : HW_CLUSTER_NODES_MOST;
+    cluster->lifeline.descriptor = -1;
+    cluster->doing = "joining";
+    hawser_status status = HW_NEW(&cluster->members, cluster->nodes_most, "the members of a cluster", error);
+    if (status != HAWSER_OK) {
+        free(cluster);
+        return status;
+    }
+    /* With default or monotonic attributes neither can fail on Linux. */
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&cluster->mutex, NULL);
+    pthread_cond_init(&cluster->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    *out = cluster;
+    return HAWSER_OK;
+}
+
+hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options, hw_cluster **out, hawser_error *error)
+{
+    *out = NULL;
+    hw_cluster *cluster = NULL;
+    double deadline = hw_seconds() + options->join_timeout;
+    HAWSER_TRY(new_cluster(place, &cluster, error));
+    hawser_status status = open_net(cluster, options, error);
+    if (status == HAWSER_OK)
+        status = place->node == 0 ? lead(cluster, options, deadline, error) : follow(cluster, options, deadline, error);
+    if (status != HAWSER_OK) {
+        if (cluster->net != NULL && place->node == 0)
+            refuse_all(cluster, error != NULL ? error->text : "it could not be formed");
+        hw_cluster_leave(cluster);
+        return status;
+    }
+    hw_cluster_doing(cluster, "between two runs");
+    *out = cluster;
+    return HAWSER_OK;
+}
+
+void hw_cluster_say_leave(hw_cluster *cluster)
+{
+    hawser_error ignored;
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        if (i != cluster->self && hw_net_linked(cluster->net, i) &&
+            tell(cluster, i, WORD_LEAVE, cluster->words, strlen(cluster->words), &ignored) != HAWSER_OK)
+            continue;
+}

@@ -1,0 +1,108 @@
+/* place.c - asks every launcher in turn; refuses to be alone where the environment says otherwise. */
+#include "cluster/place.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *hw_variable(char *const *environment, const char *name)
+{
+    size_t length = strlen(name);
+    for (; environment != NULL && *environment != NULL; environment++)
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return *environment + length + 1;
+    return NULL;
+}
+
+bool hw_variable_number(char *const *environment, const char *name, uint64_t low, uint64_t high, uint64_t *value)
+{
+    const char *text = hw_variable(environment, name);
+    if (text == NULL || *text == '\0' || strlen(text) > 18 || strspn(text, "0123456789") != strlen(text))
+        return false;
+    *value = strtoull(text, NULL, 10);
+    return *value >= low && *value <= high;
+}
+
+/* Who says how many there are, when nobody here could make sense of the rest. */
+typedef struct hint {
+    const char *variable, *launcher, *cure;
+} hint;
+
+static const hint hints[] = {
+    {"HAWSER_NODES", "hawser run", "start the program by 'hawser run' itself, without a wrapper that clears HAWSER_LAUNCH"},
+    {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", "this Hawser cannot use PMIx here: build it with libpmix-dev"},
+    {"MV2_COMM_WORLD_SIZE", "MVAPICH's launcher", "start it by 'hawser run --hosts FILE'"},
+    {"PMI_SIZE", "a PMI launcher", "start it by MPICH's mpirun, or by 'hawser run --hosts FILE'"},
+    {"SLURM_STEP_NUM_TASKS", "srun",
+     "use srun --mpi=pmix, or make a key on a shared file system by 'hawser key FILE' and say --key-file FILE"},
+};
+
+/* Every process of several that takes itself for the only one would write the same model. */
+static hawser_status refuse_several(char *const *environment, hawser_error *error)
+{
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
+        uint64_t count;
+        if (hw_variable_number(environment, hints[i].variable, 2, UINT32_MAX, &count))
+            return hawser_fail(
+                error, HAWSER_BAD_OPTION,
+                "%s=%llu: %s started this process as one of several, but it cannot find the others; %s; or say "
+                "--alone (HAWSER_ALONE=yes) if each is meant to work for itself",
+                hints[i].variable, (unsigned long long)count, hints[i].launcher, hints[i].cure);
+    }
+    return HAWSER_OK;
+}
+
+/* Nodes of one host are told apart by their number. */
+static void own_name(const hw_place_options *options, hw_place *place)
+{
+    char host[256] = "";
+    if (options->name != NULL)
+        snprintf(place->name, sizeof place->name, "%s", options->name);
+    if (place->name[0] != '\0')
+        return;
+    if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0')
+        snprintf(host, sizeof host, "node");
+    host[strcspn(host, ".")] = '\0';
+    if (place->ops != NULL && place->node != HW_NET_ANY)
+        snprintf(place->name, sizeof place->name, "%.48s-%u", host, place->node);
+    else
+        snprintf(place->name, sizeof place->name, "%.60s", host);
+}
+
+static hawser_status ask(const hw_place_options *options, hw_place *place, hawser_error *error)
+{
+    static hawser_status (*const launchers[])(const hw_place_options *options, hw_place *place, hawser_error *error) = {
+        hw_place_hand, hw_place_run, hw_place_pmix, hw_place_pmi, hw_place_slurm,
+    };
+    if (options->alone)
+        return HAWSER_OK;
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        HAWSER_TRY(launchers[i](options, place, error));
+        if (place->ops != NULL)
+            return HAWSER_OK;
+    }
+    return refuse_several(options->environment, error);
+}
+
+hawser_status hw_place_find(const hw_place_options *options, hw_place *place, hawser_error *error)
+{
+    *place = (hw_place){.nodes = 1, .lifeline = -1, .channel = {-1, -1}};
+    hawser_status status = ask(options, place, error);
+    if (status != HAWSER_OK) {
+        hw_place_close(place);
+        return status;
+    }
+    own_name(options, place);
+    return HAWSER_OK;
+}
+
+void hw_place_close(hw_place *place)
+{
+    if (place->ops != NULL)
+        place->ops->close(place);
+    place->ops = NULL;
+    explicit_bzero(place->key, sizeof place->key);
+    place->key_length = 0;
+}

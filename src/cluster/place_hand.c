@@ -1,0 +1,49 @@
+/* place_hand.c - nodes that are started by hand or by a supervisor: a manager that listens (--listen N), and others that are told where
+ * (hawser node --join HOST:PORT). The key, from a file, is what makes them one job. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cluster/place.h"
+
+static hawser_status publish(hw_place *place, const char *card, hawser_error *error)
+{
+    (void)error;
+    /* The library speaks here because somebody has to start the others by it, and nothing returns before they are there. */
+    fprintf(stderr, "hawser: waiting for %u more at %s (hawser node --join HOST:PORT --key-file FILE)\n", place->nodes - 1,
+            card);
+    return HAWSER_OK;
+}
+
+static hawser_status fetch(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error)
+{
+    (void)seconds;
+    (void)error;
+    snprintf(card, HW_NET_ADDRESS, "%s", place->manager);
+    return HAWSER_OK;
+}
+
+static void let_go(hw_place *place)
+{
+    (void)place;
+}
+
+hawser_status hw_place_hand(const hw_place_options *options, hw_place *place, hawser_error *error)
+{
+    static const hw_place_ops ops = {"by hand", publish, fetch, let_go};
+    if (options->join == NULL && options->listen < 2)
+        return HAWSER_OK;
+    if (options->join != NULL && strlen(options->join) >= sizeof place->manager)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--join: an address of over %zu bytes", sizeof place->manager);
+    if (options->key_file == NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "nodes that are started by hand prove themselves by a key: give --key-file FILE ('hawser key FILE' "
+            "makes one; every node needs the same)");
+    place->node = options->join != NULL ? HW_NET_ANY : 0;
+    place->nodes = options->join != NULL ? 0 : options->listen;
+    place->by_hand = true;
+    place->ops = &ops;
+    snprintf(place->manager, sizeof place->manager, "%s", options->join != NULL ? options->join : "");
+    snprintf(place->job, sizeof place->job, "by-hand");
+    return hw_key_read(options->key_file, place->key, &place->key_length, error);
+}

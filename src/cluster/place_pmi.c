@@ -1,0 +1,196 @@
+/* place_pmi.c - MPICH's mpirun and others of its kind: PMI-1, lines of text over the descriptor in PMI_FD. What is put into its
+ * store is the job's own and is seen by all after a barrier. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cluster/place.h"
+
+enum { LONGEST = 2048, BARRIER_SECONDS = 60, ANSWER_SECONDS = 30, GOODBYE_SECONDS = 5 };
+
+typedef struct store {
+    char name[256];
+    char answer[LONGEST];
+} store;
+
+static hawser_status say(hw_place *place, const char *line, hawser_error *error)
+{
+    for (size_t sent = 0, length = strlen(line); sent < length;) {
+        ssize_t put = write(place->channel[1], line + sent, length - sent);
+        if (put < 0 && errno != EINTR)
+            return hawser_fail(error, HAWSER_PEER_LOST, "cannot speak to mpirun (PMI_FD): %s", strerror(errno));
+        sent += put > 0 ? (size_t)put : 0;
+    }
+    return HAWSER_OK;
+}
+
+/* One line; its process manager sends no more than it was asked for. */
+static hawser_status hear(hw_place *place, double seconds, hawser_error *error)
+{
+    store *it = place->state;
+    size_t used = 0;
+    double deadline = hw_seconds() + seconds;
+    while (used + 1 < sizeof it->answer) {
+        double left = deadline - hw_seconds();
+        struct pollfd set = {.fd = place->channel[0], .events = POLLIN};
+        if (left <= 0)
+            return hawser_fail(error, HAWSER_TIMEOUT, "mpirun (PMI_FD) has not answered for %g seconds; is a node missing?",
+                               seconds);
+        if (poll(&set, 1, (int)(left < 1e6 ? left * 1000 + 1 : 1e9)) <= 0)
+            continue;
+        ssize_t got = read(place->channel[0], it->answer + used, 1);
+        if (got == 0)
+            return hawser_fail(error, HAWSER_PEER_LOST, "mpirun, which started this process, is gone");
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
+            return hawser_fail(error, HAWSER_IO, "cannot read from mpirun (PMI_FD): %s", strerror(errno));
+        if (got == 1 && it->answer[used] == '\n') {
+            it->answer[used] = '\0';
+            return HAWSER_OK;
+        }
+        used += got > 0 ? 1 : 0;
+    }
+    return hawser_fail(error, HAWSER_BAD_INPUT, "mpirun (PMI_FD) sent a line of over %d bytes", LONGEST);
+}
+
+/* What stands behind " key=" up to a blank; NULL: nothing. Ends the text there. */
+static char *value_of(char *line, const char *key)
+{
+    size_t length = strlen(key);
+    for (char *at = line; (at = strstr(at, key)) != NULL; at += length)
+        if ((at == line || at[-1] == ' ') && at[length] == '=') {
+            at += length + 1;
+            at[strcspn(at, " ")] = '\0';
+            return at;
+        }
+    return NULL;
+}
+
+static hawser_status ask(hw_place *place, const char *line, const char *expected, double seconds, hawser_error *error)
+{
+    store *it = place->state;
+    HAWSER_TRY(say(place, line, error));
+    HAWSER_TRY(hear(place, seconds, error));
+    size_t length = strlen(expected);
+    bool right = strncmp(it->answer, "cmd=", 4) == 0 && strncmp(it->answer + 4, expected, length) == 0;
+    const char *rc = strstr(it->answer, " rc=");
+    if (!right || (rc != NULL && strtol(rc + 4, NULL, 10) != 0))
+        return hawser_fail(error, HAWSER_PEER_LOST, "mpirun (PMI_FD) answered '%.80s' instead of %s", it->answer, expected);
+    return HAWSER_OK;
+}
+
+static hawser_status put(hw_place *place, const char *key, const char *value, hawser_error *error)
+{
+    char line[LONGEST];
+    const store *it = place->state;
+    snprintf(line, sizeof line, "cmd=put kvsname=%s key=%s value=%s\n", it->name, key, value);
+    return ask(place, line, "put_result", ANSWER_SECONDS, error);
+}
+
+static hawser_status get(hw_place *place, const char *key, char **value, hawser_error *error)
+{
+    char line[LONGEST];
+    store *it = place->state;
+    snprintf(line, sizeof line, "cmd=get kvsname=%s key=%s\n", it->name, key);
+    HAWSER_TRY(ask(place, line, "get_result", ANSWER_SECONDS, error));
+    *value = value_of(it->answer, "value");
+    if (*value == NULL)
+        return hawser_fail(error, HAWSER_PEER_LOST, "mpirun's store has no %s of node 0", key);
+    return HAWSER_OK;
+}
+
+static hawser_status meet(hw_place *place, double seconds, hawser_error *error)
+{
+    return ask(place, "cmd=barrier_in\n", "barrier_out", seconds, error);
+}
+
+/* As hexadecimal digits: the protocol knows no quotes. */
+static hawser_status publish(hw_place *place, const char *card, hawser_error *error)
+{
+    char text[2 * HW_NET_ADDRESS + 1];
+    hw_key_text((const unsigned char *)card, strnlen(card, HW_NET_ADDRESS - 1), text);
+    HAWSER_TRY(put(place, "hawser-card", text, error));
+    return meet(place, BARRIER_SECONDS, error);
+}
+
+static hawser_status fetch(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error)
+{
+    char *text = NULL;
+    HAWSER_TRY(meet(place, seconds, error));
+    HAWSER_TRY(get(place, "hawser-card", &text, error));
+    size_t n = 0;
+    for (; n + 1 < HW_NET_ADDRESS && text[2 * n] != '\0' && text[2 * n + 1] != '\0'; n++) {
+        const char pair[3] = {text[2 * n], text[2 * n + 1], '\0'};
+        card[n] = (char)strtoul(pair, NULL, 16);
+    }
+    card[n] = '\0';
+    return HAWSER_OK;
+}
+
+/* A process that leaves without a word is taken for dead by mpirun, which then ends the others. */
+static void let_go(hw_place *place)
+{
+    hawser_error ignored;
+    store *it = place->state;
+    if (place->channel[0] >= 0 && it != NULL) {
+        if (ask(place, "cmd=finalize\n", "finalize_ack", GOODBYE_SECONDS, &ignored) == HAWSER_OK)
+            it->answer[0] = '\0';
+        (void)close(place->channel[0]);
+    }
+    place->channel[0] = place->channel[1] = place->lifeline = -1;
+    if (it != NULL)
+        explicit_bzero(it, sizeof *it);
+    free(it);
+    place->state = NULL;
+}
+
+static hawser_status exchange_key(hw_place *place, hawser_error *error)
+{
+    char text[2 * HW_NET_KEY_MOST + 1], *found = NULL;
+    if (place->node == 0) {
+        HAWSER_TRY(hw_key_make(place->key, error));
+        place->key_length = 32;
+        hw_key_text(place->key, place->key_length, text);
+        hawser_status status = put(place, "hawser-key", text, error);
+        explicit_bzero(text, sizeof text);
+        HAWSER_TRY(status);
+        return meet(place, BARRIER_SECONDS, error);
+    }
+    HAWSER_TRY(meet(place, BARRIER_SECONDS, error));
+    HAWSER_TRY(get(place, "hawser-key", &found, error));
+    return hw_key_parse(found, strlen(found), place->key, &place->key_length, error);
+}
+
+hawser_status hw_place_pmi(const hw_place_options *options, hw_place *place, hawser_error *error)
+{
+    static const hw_place_ops ops = {"mpirun (PMI)", publish, fetch, let_go};
+    uint64_t fd, node, nodes;
+    if (!hw_variable_number(options->environment, "PMI_FD", 3, 1 << 20, &fd) ||
+        !hw_variable_number(options->environment, "PMI_SIZE", 2, HW_PLACE_NODES_MOST, &nodes) ||
+        !hw_variable_number(options->environment, "PMI_RANK", 0, nodes - 1, &node))
+        return HAWSER_OK;
+    if (fcntl((int)fd, F_SETFD, FD_CLOEXEC) != 0)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "PMI_FD = %d is no open descriptor: something between mpirun and this program has closed it",
+                           (int)fd);
+    place->node = (uint32_t)node;
+    place->nodes = (uint32_t)nodes;
+    place->channel[0] = place->channel[1] = place->lifeline = (int)fd;
+    place->ops = &ops;
+    store *it = NULL;
+    HAWSER_TRY(HW_NEW(&it, 1, "mpirun's store", error));
+    place->state = it;
+    HAWSER_TRY(ask(place, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", ANSWER_SECONDS, error));
+    HAWSER_TRY(ask(place, "cmd=get_my_kvsname\n", "my_kvsname", ANSWER_SECONDS, error));
+    const char *name = value_of(it->answer, "kvsname");
+    if (name == NULL || strlen(name) >= sizeof it->name)
+        return hawser_fail(error, HAWSER_PEER_LOST, "mpirun (PMI_FD) does not say the name of its store");
+    snprintf(it->name, sizeof it->name, "%s", name);
+    snprintf(place->job, sizeof place->job, "%.60s", it->name);
+    return exchange_key(place, error);
+}

@@ -1,0 +1,190 @@
+/* place_run.c - the node's end of the channel that `hawser run` gives each process. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "cluster/place.h"
+
+enum { KEY_SECONDS = 30, CARD_SECONDS = 10, LONGEST_LINE = 512 };
+
+/* What has been read and not been taken yet. */
+typedef struct reader {
+    size_t used;
+    char text[LONGEST_LINE];
+} reader;
+
+static hawser_status await(int fd, short events, double deadline, const char *what, hawser_error *error)
+{
+    for (;;) {
+        double left = deadline - hw_seconds();
+        struct pollfd set = {.fd = fd, .events = events};
+        int ready = poll(&set, 1, left > 0 ? (int)(left < 1e6 ? left * 1000 + 1 : 1e9) : 0);
+        if (ready > 0)
+            return HAWSER_OK;
+        if (ready < 0 && errno != EINTR)
+            return hawser_fail(error, HAWSER_IO, "cannot wait for hawser run: %s", strerror(errno));
+        if (left <= 0)
+            return hawser_fail(
+                error, HAWSER_TIMEOUT,
+                "hawser run did not %s in time; a channel serves one job, so that a program can open one at a time "
+                "and one in all",
+                what);
+    }
+}
+
+/* The next line, without its end. */
+static hawser_status read_line(hw_place *place, double deadline, const char *what, char line[LONGEST_LINE],
+                               hawser_error *error)
+{
+    reader *at = place->state;
+    for (;;) {
+        char *end = memchr(at->text, '\n', at->used);
+        if (end != NULL) {
+            size_t length = (size_t)(end - at->text);
+            memcpy(line, at->text, length);
+            line[length] = '\0';
+            at->used -= length + 1;
+            memmove(at->text, end + 1, at->used);
+            return HAWSER_OK;
+        }
+        if (at->used == sizeof at->text)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "the launcher's channel carries a line of over %d bytes",
+                               LONGEST_LINE);
+        HAWSER_TRY(await(place->channel[0], POLLIN, deadline, what, error));
+        ssize_t got = read(place->channel[0], at->text + at->used, sizeof at->text - at->used);
+        if (got == 0 || (got < 0 && errno == ECONNRESET))
+            return hawser_fail(error, HAWSER_PEER_LOST, "hawser run, which started this process, is gone");
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
+            return hawser_fail(error, HAWSER_IO, "cannot read the launcher's channel: %s", strerror(errno));
+        at->used += got > 0 ? (size_t)got : 0;
+    }
+}
+
+/* What follows `word` and a blank. */
+static const char *after(const char *line, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
+}
+
+static hawser_status publish(hw_place *place, const char *card, hawser_error *error)
+{
+    char line[HW_NET_ADDRESS + 16];
+    int length = snprintf(line, sizeof line, "card %s\n", card);
+    if (length < 0 || (size_t)length >= sizeof line)
+        return hawser_fail(error, HAWSER_INTERNAL, "an address card of %zu bytes", strlen(card));
+    double deadline = hw_seconds() + CARD_SECONDS;
+    for (size_t sent = 0; sent < (size_t)length;) {
+        HAWSER_TRY(await(place->channel[1], POLLOUT, deadline, "take this node's address", error));
+        ssize_t put = send(place->channel[1], line + sent, (size_t)length - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (put < 0 && errno != EINTR && errno != EAGAIN)
+            return hawser_fail(error, HAWSER_PEER_LOST, "hawser run, which started this process, is gone (%s)",
+                               strerror(errno));
+        sent += put > 0 ? (size_t)put : 0;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status fetch(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error)
+{
+    char line[LONGEST_LINE];
+    HAWSER_TRY(read_line(place, hw_seconds() + seconds, "hand on the address of node 0", line, error));
+    const char *found = after(line, "manager");
+    if (found == NULL || strlen(found) >= HW_NET_ADDRESS)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run said '%.40s' instead of the address of node 0", line);
+    memcpy(card, found, strlen(found) + 1);
+    return HAWSER_OK;
+}
+
+static void let_go(hw_place *place)
+{
+    if (place->channel[0] >= 0)
+        (void)close(place->channel[0]);
+    place->channel[0] = place->channel[1] = place->lifeline = -1;
+    free(place->state);
+    place->state = NULL;
+}
+
+static hawser_status read_key(hw_place *place, hawser_error *error)
+{
+    char line[LONGEST_LINE];
+    hawser_status status = read_line(place, hw_seconds() + KEY_SECONDS, "hand over the job's key", line, error);
+    const char *text = status == HAWSER_OK ? after(line, "key") : NULL;
+    if (text != NULL)
+        status = hw_key_parse(text, strlen(text), place->key, &place->key_length, error);
+    else if (status == HAWSER_OK)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "hawser run said something else than the job's key");
+    explicit_bzero(line, sizeof line);
+    return status;
+}
+
+/* The channel is this process's alone from now on: a child that kept it would hide the launcher's end, and ours from the launcher. */
+static hawser_status take_channel(const char *text, hw_place *place, hawser_error *error)
+{
+    char *end = NULL;
+    long fd = strncmp(text, "fd:", 3) == 0 ? strtol(text + 3, &end, 10) : -1;
+    int kind = 0;
+    socklen_t size = sizeof kind;
+    if (fd < 3 || fd > 1 << 20 || *end != '\0')
+        return hawser_fail(error, HAWSER_BAD_OPTION, "HAWSER_LAUNCH = '%.40s': expected fd:N, as hawser run sets it", text);
+    if (getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &kind, &size) != 0 || kind != SOCK_STREAM)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "HAWSER_LAUNCH = '%s', but descriptor %ld is not hawser run's channel: something between hawser run and "
+            "this program has closed it, or a job has been opened here before",
+            text, fd);
+    (void)fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+    place->channel[0] = place->channel[1] = place->lifeline = (int)fd;
+    return HAWSER_OK;
+}
+
+static hawser_status read_place(const hw_place_options *options, hw_place *place, hawser_error *error)
+{
+    char *const *environment = options->environment;
+    const char *job = hw_variable(environment, "HAWSER_JOB"), *name = hw_variable(environment, "HAWSER_NODE_NAME");
+    const char *sockets = hw_variable(environment, "HAWSER_SOCKETS");
+    uint64_t node, nodes;
+    if (!hw_variable_number(environment, "HAWSER_NODES", 1, HW_PLACE_NODES_MOST, &nodes) ||
+        !hw_variable_number(environment, "HAWSER_NODE", 0, nodes - 1, &node) || job == NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "HAWSER_LAUNCH is set, but HAWSER_NODE, HAWSER_NODES and HAWSER_JOB are not what hawser run sets");
+    if (options->listen != 0 || options->join != NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--%s is for nodes that are started by hand, and hawser run has started this one; leave one of them "
+            "out",
+            options->join != NULL ? "join" : "listen");
+    place->node = (uint32_t)node;
+    place->nodes = (uint32_t)nodes;
+    place->local = hw_variable(environment, "HAWSER_LOCAL") != NULL;
+    snprintf(place->job, sizeof place->job, "%s", job);
+    snprintf(place->name, sizeof place->name, "%s", name != NULL ? name : "");
+    if (sockets != NULL && strlen(sockets) < sizeof place->directory)
+        snprintf(place->directory, sizeof place->directory, "%s", sockets);
+    return HAWSER_OK;
+}
+
+hawser_status hw_place_run(const hw_place_options *options, hw_place *place, hawser_error *error)
+{
+    static const hw_place_ops ops = {"hawser run", publish, fetch, let_go};
+    const char *launch = hw_variable(options->environment, "HAWSER_LAUNCH");
+    if (launch == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(read_place(options, place, error));
+    if (place->nodes == 1)
+        return HAWSER_OK;
+    HAWSER_TRY(take_channel(launch, place, error));
+    place->ops = &ops;
+    reader *state = NULL;
+    HAWSER_TRY(HW_NEW(&state, 1, "the launcher's channel", error));
+    place->state = state;
+    return read_key(place, error);
+}

@@ -1,0 +1,52 @@
+/*
+ * consistency.h - who may go on: predicates over clocks. Pure; everything that waits, waits on these.
+ *
+ * Clocks here are own iterations of one loop, from 0. "Done" counts complete clocks: done = 3 means clocks 0, 1, 2 are in.
+ */
+#ifndef HW_CONSISTENCY_CONSISTENCY_H
+#define HW_CONSISTENCY_CONSISTENCY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hawser/status.h"
+
+/* The policy in force. Data-centric and bounded delay take their place beside these with the store. */
+typedef enum hw_policy_kind { HW_POLICY_BSP, HW_POLICY_SSP, HW_POLICY_TAP } hw_policy_kind;
+typedef struct hw_policy {
+    hw_policy_kind kind;
+    uint64_t staleness; /* s; 0 for BSP, ignored for TAP */
+} hw_policy;
+
+/* For one block: how many clocks of every block's updates have been applied here (own included), in (block) order. */
+typedef struct hw_clock_table {
+    uint64_t *done;
+    uint32_t blocks;
+    uint32_t own; /* >= blocks: a reader that updates nothing itself */
+} hw_clock_table;
+
+hawser_status hw_clock_table_new(uint32_t blocks, uint32_t own, hw_clock_table *table, hawser_error *error) HAWSER_MUST_USE;
+void hw_clock_table_free(hw_clock_table *table);
+void hw_clock_table_reset(hw_clock_table *table);
+/* Records that all updates of `block` with clock < done are applied here. Clocks never run back: false, unchanged, if so. */
+bool hw_clock_table_advance(hw_clock_table *table, uint32_t block, uint64_t done) HAWSER_MUST_USE;
+uint64_t hw_clock_table_least(const hw_clock_table *table);
+uint64_t hw_clock_table_most(const hw_clock_table *table);
+
+/* May a unit of the table's block read state for clock `clock`?  BSP, SSP(s): all updates with clock <= clock - s - 1 are in
+ * (Ho et al. 2013; PET section 2.3); under BSP exactly those, so a later one is parked. TAP: always. */
+bool hw_admit_read(hw_policy policy, const hw_clock_table *table, uint64_t clock);
+/* May an update of `from` for clock `clock` be applied while the reader is about to run `reader_clock`? BSP: only clocks before
+ * it. SSP, TAP: at once. */
+bool hw_admit_write(hw_policy policy, uint64_t clock, uint64_t reader_clock);
+/* May clock `clock` start under `credit` (number of clocks that may run)? */
+bool hw_admit_clock(uint64_t credit, uint64_t clock);
+/* Smallest and default credit window W for a policy: a block may run to t + W, t the last clock whose test said go on. W >= s + 1. */
+uint64_t hw_credit_window(hw_policy policy);
+
+/* The guarantees of SSP as predicates for a block that runs `clock`, asserted in debug builds and by the exhaustive tests: what
+ * admit_read asked for is in, own clocks are all in (read-my-writes), and no block is more than s + 1 clocks done ahead of this
+ * one (bounded difference). */
+bool hw_ssp_holds(hw_policy policy, const hw_clock_table *table, uint64_t clock);
+
+#endif

@@ -1,0 +1,35 @@
+/* dataset.h - what a loaded input is made of. Filled once by a reader, a generator or the cache, read-only afterwards. */
+#ifndef HW_DATA_DATASET_H
+#define HW_DATA_DATASET_H
+
+#include "hawser/data.h"
+
+enum { HW_DATASET_OWNED = 16 };
+
+/* The pointers are views: what they point into is either `owned` memory or the mapping. */
+struct hawser_dataset {
+    hawser_matrix matrix;
+    const double *target;       /* matrix.rows values or NULL */
+    const double *weights;      /* matrix.rows values or NULL */
+    const double *offset;       /* matrix.rows values or NULL */
+    const double *means;        /* matrix.cols values that stand for missing ones, or NULL */
+    const char *const *columns; /* matrix.cols names or NULL */
+    const char *target_name;    /* or NULL */
+    hawser_load_figures figures;
+    void *owned[HW_DATASET_OWNED]; /* each released with free() */
+    size_t owned_count;
+    struct hawser_residence *residence; /* NULL: everything is here */
+    void *mapping;                      /* released with munmap(); NULL: none */
+    size_t mapping_bytes;
+};
+
+/* A zeroed dataset with index_base -1. */
+hawser_status hw_dataset_new(hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
+
+/* From here on `memory` (from malloc, NULL allowed) is released with the dataset. At most HW_DATASET_OWNED calls. */
+void hw_dataset_own(hawser_dataset *dataset, void *memory);
+
+/* Column names and the target's move from one dataset to another. */
+void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from);
+
+#endif

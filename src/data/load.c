@@ -1,0 +1,186 @@
+#include "data/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/machine.h"
+#include "base/memory.h"
+#include "data/assemble.h"
+#include "data/cache.h"
+#include "data/csv.h"
+#include "data/market.h"
+#include "data/npy.h"
+#include "data/svmlight.h"
+
+enum { SAMPLES = 16, SAMPLE_BYTES = 1 << 16 };
+
+/* Entries and rows a byte, from samples all over the input, so that the memory can be told before the text is read. */
+static hawser_status estimate_rows(hw_job *job, hawser_error *error)
+{
+    double entries = 0, lines = 0, bytes = 0, text = (double)hw_input_text_bytes(&job->input);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        size_t number = i * job->input.count / SAMPLES, room;
+        const char *head;
+        if (i > 0 && job->input.files[number].map == NULL)
+            continue;
+        HAWSER_TRY(hw_input_head(&job->input, number, SAMPLE_BYTES, &head, &room, error));
+        size_t begin = room > SAMPLE_BYTES ? (room - SAMPLE_BYTES) / SAMPLES * i : 0;
+        const char *end = head + (room - begin > SAMPLE_BYTES ? begin + SAMPLE_BYTES : room);
+        entries += (double)hw_count(head + begin, end, ':');
+        lines += (double)hw_count(head + begin, end, '\n') + 1;
+        bytes += (double)(end - head) - (double)begin;
+    }
+    int copies = job->input.all_mapped && job->load->columns == 0 ? 1 : 2; /* parts, where the text is read once */
+    double size = job->load->type == HAWSER_F32 ? 8 : 12;
+    double need = text / bytes * (copies * entries * size + lines * 32) * 1.05 + (double)(4 << 20) * job->threads;
+    return hw_budget_estimate(&job->budget, (uint64_t)need, error);
+}
+
+static hawser_status load_svmlight(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+{
+    const char *target = job->load->target;
+    bool in_rows = target == NULL || strcmp(target, "none") == 0 || strcmp(target, "0") == 0;
+    if (!in_rows && !hw_is_file(target))
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "target = %s: svmlight's target is the first word of a line; unset it, or name a "
+                           "file of targets, or none",
+                           target);
+    HAWSER_TRY(estimate_rows(job, error));
+    bool done;
+    HAWSER_TRY(hw_place_rows(job, dataset, &done, error));
+    if (!done) {
+        HAWSER_TRY(hw_parse(job, hw_svmlight_parse, NULL, error));
+        HAWSER_TRY(hw_assemble_rows(job, dataset, error));
+    }
+    if (!in_rows)
+        dataset->target = NULL; /* the file's comes in its place */
+    return HAWSER_OK;
+}
+
+static hawser_status find_format(hw_job *job, hawser_format *format, hawser_error *error)
+{
+    const char *head;
+    size_t bytes;
+    HAWSER_TRY(hw_input_head(&job->input, 0, SAMPLE_BYTES, &head, &bytes, error));
+    hawser_format found = hw_guess_format(head, bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES);
+    *format = job->load->format == HAWSER_GUESS ? found : job->load->format;
+    bool must = *format == HAWSER_CACHE || *format == HAWSER_NPY || *format == HAWSER_MATRIX_MARKET;
+    if (must && found != *format)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is no %s file: its first bytes say otherwise",
+                           job->input.files[0].name,
+                           *format == HAWSER_CACHE ? "Hawser cache"
+                           : *format == HAWSER_NPY ? ".npy"
+                                                   : "Matrix Market");
+    return HAWSER_OK;
+}
+
+static void note_figures(hw_job *job, hawser_dataset *dataset, hawser_format format)
+{
+    hawser_load_figures *figures = &dataset->figures;
+    figures->format = format;
+    figures->bytes_read = hw_input_consumed(&job->input);
+    figures->bytes_text = job->input.text;
+    uint64_t peak = atomic_load(&job->budget.peak);
+    figures->memory_estimate = peak > job->budget.estimate ? peak : job->budget.estimate;
+    figures->readers = job->input.readers;
+    figures->rows_read = job->rows_read;
+    hw_dataset_own(dataset, job->rows_read);
+    job->rows_read = NULL;
+}
+
+static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+{
+    hawser_format format;
+    HAWSER_TRY(find_format(job, &format, error));
+    bool in_lines = format == HAWSER_SVMLIGHT || format == HAWSER_CSV;
+    dataset->figures.parted = in_lines && job->load->parts > 1;
+    if (dataset->figures.parted)
+        hw_input_part(&job->input, job->load->part, job->load->parts);
+    switch (format) {
+    case HAWSER_SVMLIGHT: HAWSER_TRY(load_svmlight(job, dataset, error)); break;
+    case HAWSER_MATRIX_MARKET: HAWSER_TRY(hw_market_load(job, dataset, error)); break;
+    case HAWSER_NPY: HAWSER_TRY(hw_npy_load(job, dataset, error)); break;
+    case HAWSER_CSV: HAWSER_TRY(hw_csv_load(job, dataset, error)); break;
+    case HAWSER_CACHE:
+    case HAWSER_GUESS: return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a cache cannot be read from here");
+    }
+    if (!dataset->figures.parted)
+        HAWSER_TRY(hw_load_side_files(job, dataset, error));
+    note_figures(job, dataset, format);
+    return HAWSER_OK;
+}
+
+static void begin(hw_job *job, const hawser_load *load)
+{
+    memset(job, 0, sizeof *job);
+    job->load = load;
+    job->threads = load->threads != 0 ? load->threads : hw_machine_processors();
+    hw_budget_init(&job->budget, load->memory_limit);
+}
+
+/* Ends the job whatever happened. */
+static hawser_status finish(hw_job *job, hawser_status opened, double began, hawser_dataset **dataset, hawser_error *error)
+{
+    hawser_dataset *made = NULL;
+    hawser_status status = opened == HAWSER_OK ? hw_dataset_new(&made, error) : opened;
+    if (status == HAWSER_OK)
+        status = load_opened(job, made, error);
+    hw_job_free(job);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(made);
+        return status;
+    }
+    made->figures.seconds = hw_seconds() - began;
+    *dataset = made;
+    return HAWSER_OK;
+}
+
+/* A cache is mapped by its name, not read through the input. */
+static bool is_cache(const hw_job *job, const hawser_load *load)
+{
+    const hw_input_file *file = &job->input.files[0];
+    if (file->map == NULL || (load->format != HAWSER_GUESS && load->format != HAWSER_CACHE))
+        return false;
+    return hw_guess_format(file->map, file->bytes < SAMPLE_BYTES ? file->bytes : SAMPLE_BYTES) == HAWSER_CACHE;
+}
+
+hawser_status hawser_dataset_load(const char *const *paths, size_t count, const hawser_load *load, hawser_dataset **dataset,
+                                  hawser_error *error)
+{
+    hw_job job;
+    double began = hw_seconds();
+    *dataset = NULL;
+    begin(&job, load);
+    hawser_status status = hw_input_open(&job.input, paths, count, &job.budget, error);
+    if (status != HAWSER_OK || !is_cache(&job, load))
+        return finish(&job, status, began, dataset, error);
+    if (job.input.count > 1)
+        status =
+            hawser_fail(error, HAWSER_BAD_INPUT, "%s: a cache is one file, and %zu were given", paths[0], job.input.count);
+    else
+        status = hw_cache_open(job.input.files[0].name, load, dataset, error);
+    hw_job_free(&job);
+    return status;
+}
+
+hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, hawser_error *error)
+{
+    hw_job job;
+    begin(&job, load);
+    hawser_status status = hw_load_side_files(&job, dataset, error);
+    hw_job_free(&job);
+    return status;
+}
+
+hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, size_t chunk_bytes, const hawser_load *load,
+                             hawser_dataset **dataset, hawser_error *error)
+{
+    hw_job job;
+    double began = hw_seconds();
+    *dataset = NULL;
+    begin(&job, load);
+    job.chunk_bytes = chunk_bytes;
+    hawser_status status = hw_input_memory(&job.input, name, text, bytes, &job.budget, error);
+    return finish(&job, status, began, dataset, error);
+}

@@ -1,0 +1,15 @@
+/* number_text.h - numbers as the shortest text that reads back as the same number. */
+#ifndef HW_DATA_NUMBER_TEXT_H
+#define HW_DATA_NUMBER_TEXT_H
+
+#include <stddef.h>
+
+#include "hawser/matrix.h"
+
+enum { HW_NUMBER_TEXT = 32 };
+
+/* Writes `value` into text (of HW_NUMBER_TEXT bytes, no ending zero needed) and returns the length. As HAWSER_F32 it is short
+ * enough to be the same when read as a float. */
+size_t hw_number_text(char *text, double value, hawser_type type);
+
+#endif

@@ -1,0 +1,82 @@
+/* options.c - the readers' option rows and what they come to. */
+#include <string.h>
+
+#include "hawser/data.h"
+
+static const hawser_option rows[] = {
+    {"format", HAWSER_WORD, "guess", "guess|svmlight|csv|matrix-market|npy|cache", "NAME",
+     "format of the input; guess looks at its first bytes", "0.1", 0},
+    {"target", HAWSER_TEXT, NULL, NULL, "COLUMN",
+     "target column by name or number from 0 (negative: from the end), none, or a file with the target alone; the first "
+     "column if unset",
+     "0.1", 0},
+    {"weights", HAWSER_TEXT, NULL, NULL, "COLUMN", "example weights: a column, or a file of one number a row", "0.1", 0},
+    {"offset", HAWSER_TEXT, NULL, NULL, "COLUMN",
+     "offset added to every prediction: a column, or a file of one number a row", "0.1", 0},
+    {"names", HAWSER_PATH, NULL, NULL, "FILE", "column names, one a line, for formats that have none", "0.1", 0},
+    {"header", HAWSER_WORD, "guess", "guess|yes|no", "WHEN", "whether a CSV input begins with column names", "0.1", 0},
+    {"delimiter", HAWSER_TEXT, NULL, NULL, "CHAR",
+     "what separates CSV fields: a character or tab; found among , ; tab if unset", "0.1", 0},
+    {"missing", HAWSER_WORD, "refuse", "refuse|zero|mean|drop", "HOW",
+     "missing CSV values: refuse the input, read zero, read the mean of its column in the training data, or drop the row",
+     "0.1", 0},
+    {"index-base", HAWSER_WORD, "guess", "guess|0|1", "BASE",
+     "number of the first column in svmlight input; guess: 0 if index 0 occurs anywhere, else 1", "0.1", 0},
+    {"type", HAWSER_WORD, "f64", "f64|f32", "TYPE", "storage of the values; arithmetic is in double either way", "0.1", 0},
+    {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
+     "memory that a load or a run may take; what the machine and its cgroup leave if unset", "0.1", 0},
+    {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N",
+     "threads that parse the input, and workers that compute at the same time; 0: what the job has", "0.1", 0},
+    {0},
+};
+
+const hawser_option *hawser_data_rows(void)
+{
+    return rows;
+}
+
+static bool word_is(const hawser_options *options, const char *key, const char *word)
+{
+    const char *text = hawser_options_text(options, key);
+    return text != NULL && strcmp(text, word) == 0;
+}
+
+static hawser_format format_of(const hawser_options *options)
+{
+    static const char *const words[] = {"guess", "svmlight", "csv", "matrix-market", "npy", "cache"};
+    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
+        if (word_is(options, "format", words[i]))
+            return (hawser_format)i;
+    return HAWSER_GUESS;
+}
+
+static hawser_status delimiter_of(const hawser_options *options, char *delimiter, hawser_error *error)
+{
+    const char *text = hawser_options_text(options, "delimiter");
+    *delimiter = 0;
+    if (text == NULL)
+        return HAWSER_OK;
+    *delimiter = strcmp(text, "tab") == 0 ? '\t' : text[0];
+    bool one = *delimiter != '\0' && (text[1] == '\0' || strcmp(text, "tab") == 0);
+    if (!one || strchr("\"\n\r.+-eE0123456789", *delimiter) != NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--delimiter: '%s': expected one character that is no part of a number, or tab", text);
+    return HAWSER_OK;
+}
+
+hawser_status hawser_load_from_options(const hawser_options *options, hawser_load *load, hawser_error *error)
+{
+    memset(load, 0, sizeof *load);
+    load->format = format_of(options);
+    load->target = hawser_options_text(options, "target");
+    load->weights = hawser_options_text(options, "weights");
+    load->offset = hawser_options_text(options, "offset");
+    load->names = hawser_options_text(options, "names");
+    load->missing = hawser_options_text(options, "missing");
+    load->header = word_is(options, "header", "yes") - word_is(options, "header", "no");
+    load->index_base = word_is(options, "index-base", "0") ? 1 : word_is(options, "index-base", "1") ? 2 : 0;
+    load->type = word_is(options, "type", "f32") ? HAWSER_F32 : HAWSER_F64;
+    load->threads = (uint32_t)hawser_options_integer(options, "threads");
+    load->memory_limit = hawser_options_has(options, "memory-limit") ? hawser_options_bytes(options, "memory-limit") : 0;
+    return delimiter_of(options, &load->delimiter, error);
+}

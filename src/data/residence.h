@@ -1,0 +1,35 @@
+/* residence.h - which columns of a matrix are on this node. */
+#ifndef HW_DATA_RESIDENCE_H
+#define HW_DATA_RESIDENCE_H
+
+#include <stdatomic.h>
+
+#include "data/dataset.h"
+
+typedef enum hw_column_state { HW_ELSEWHERE = 0, HW_ASKED, HW_HERE } hw_column_state;
+
+struct hawser_residence {
+    hawser_matrix whole; /* the matrix itself, without residence */
+    uint32_t self;
+    uint32_t *owner;              /* node of each column */
+    _Atomic unsigned char *state; /* of each column: hw_column_state; release after the entries are in */
+};
+
+/* Takes `owner` (from malloc), success or not. */
+hawser_status hw_residence_new(const hawser_matrix *whole, uint32_t *owner, uint32_t self,
+                               struct hawser_residence **residence, hawser_error *error) HAWSER_MUST_USE;
+void hw_residence_free(struct hawser_residence *residence);
+
+static inline bool hw_is_here(const struct hawser_residence *residence, uint32_t column)
+{
+    return atomic_load_explicit(&residence->state[column], memory_order_acquire) == HW_HERE;
+}
+
+/* Columns as a message: how many, then of each its number, its bytes, and those. Packs what is here of the listed ones. */
+size_t hw_columns_bytes(const struct hawser_residence *residence, const uint32_t *columns, size_t count);
+void hw_columns_pack(const struct hawser_residence *residence, const uint32_t *columns, size_t count, void *bytes);
+/* Puts them in their places and marks them here; what is here already is passed over. */
+hawser_status hw_columns_take(struct hawser_residence *residence, const void *bytes, size_t length,
+                              hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * shard.h - an input of which every node has read some rows and needs some columns.
+ *
+ * A node reads its rows (hawser_load.part), says what it found, and sends each other node the entries of the columns that are that
+ * node's. What comes of it is a dataset that looks whole everywhere: sizes, offsets, target, weights and names are of the whole; of
+ * the entries only those of own columns are there, and others as they are fetched. The arrays reach over the whole in address space
+ * and only what is written takes memory. All functions are pure: bytes out, bytes in; who carries them is not known here.
+ */
+#ifndef HW_DATA_SHARD_H
+#define HW_DATA_SHARD_H
+
+#include "data/dataset.h"
+
+/* A run of bytes from malloc. */
+typedef struct hw_piece {
+    void *data;
+    size_t length;
+} hw_piece;
+
+/* What a node says of the rows that it has read. */
+typedef struct hw_shard_facts {
+    uint64_t rows, cols, stored;
+    uint64_t unseen_entries, unseen_columns, rows_dropped, bytes_read, bytes_text;
+    int32_t index_base;
+    uint32_t base_guessed, format, layout, type;
+    uint32_t has_target, has_weights, has_offset;
+} hw_shard_facts;
+
+hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows);
+
+/* The facts of all nodes together. Nodes that guessed other index bases agree on the smaller; formats, types and the presence of a target
+ * have to be the same. */
+hawser_status hw_shard_agree(const hw_shard_facts *facts, uint32_t nodes, hw_shard_facts *whole,
+                             hawser_error *error) HAWSER_MUST_USE;
+
+/* Entries per column of the rows read here, in the whole's numbering; counts has whole->cols zeroed items. */
+void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uint64_t *counts);
+
+/* What of these rows goes to each node: owner[j] is the node of column j. pieces has room for all nodes; the caller frees them. Dense
+ * rows likewise. */
+hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner, uint32_t nodes,
+                            hw_piece *pieces, hawser_error *error) HAWSER_MUST_USE;
+
+/* A dataset of the whole's shape without entries: offsets become its own (cols + 1, NULL when dense). */
+hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawser_dataset **dataset,
+                           hawser_error *error) HAWSER_MUST_USE;
+/* Puts the entries of own columns in; pieces come from all nodes in the order of their rows. Refuses what does not fit. */
+hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
+                            const hw_piece *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
+
+/* One of target, weights, offset: all rows' values in order, from the nodes' parts. */
+hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_piece *pieces, uint32_t nodes, const double **out,
+                              hawser_error *error) HAWSER_MUST_USE;
+
+/* Whole columns as bytes, and back to their places: what is fetched later. */
+size_t hw_shard_column_bytes(const hawser_matrix *whole, size_t column);
+void hw_shard_take_column(const hawser_matrix *whole, size_t column, void *bytes);
+hawser_status hw_shard_put_column(const hawser_matrix *whole, size_t column, const void *bytes, size_t length,
+                                  hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,98 @@
+/* side.c - what belongs to the rows or columns of an input and lies in files of its own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/load.h"
+
+/* One number a row, in any format that holds a single column. */
+static hawser_status read_vector(hw_job *job, const char *path, const char *what, const double **out,
+                                 hawser_dataset *dataset, hawser_error *error)
+{
+    hawser_dataset *side;
+    hawser_load load = {.target = "none", .threads = job->threads, .memory_limit = job->load->memory_limit};
+    HAWSER_TRY(hawser_dataset_load(&path, 1, &load, &side, error));
+    const hawser_matrix *v = &side->matrix;
+    hawser_status status = HAWSER_OK;
+    if (v->layout != HAWSER_DENSE || v->cols != 1)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: a file of the %s has one number a row", path, what);
+    else if (dataset->figures.rows_dropped > 0)
+        status = hawser_fail(error, HAWSER_BAD_INPUT,
+                             "%s: rows were dropped, so the rows of the %s file do not belong to them", path, what);
+    else if (v->rows != dataset->matrix.rows)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %zu numbers for the %s of %zu rows", path, v->rows, what,
+                             dataset->matrix.rows);
+    double *copy = NULL;
+    if (status == HAWSER_OK)
+        status = hw_budget_array(&job->budget, (void **)&copy, v->rows, sizeof *copy, what, error);
+    if (status == HAWSER_OK) {
+        memcpy(copy, v->values, v->rows * sizeof *copy);
+        hw_dataset_own(dataset, copy);
+        *out = copy;
+    }
+    hawser_dataset_free(side);
+    return status;
+}
+
+/* One name a line: pointers, then the text with line ends turned to ends of strings. */
+static hawser_status split_names(const char *path, const char *text, size_t bytes, hawser_dataset *dataset,
+                                 hawser_error *error)
+{
+    size_t cols = dataset->matrix.cols, found = 0;
+    char **block;
+    HAWSER_TRY(hw_new_array((void **)&block, cols * sizeof *block + bytes + 1, 1, "column names", error));
+    hw_dataset_own(dataset, block);
+    char *names = (char *)(block + cols);
+    memcpy(names, text, bytes);
+    for (char *at = names; at < names + bytes; found++) {
+        char *stop = memchr(at, '\n', (size_t)(names + bytes - at));
+        stop = stop != NULL ? stop : names + bytes;
+        *stop = '\0';
+        if (stop > at && stop[-1] == '\r')
+            stop[-1] = '\0';
+        if (found < cols)
+            block[found] = at;
+        at = stop + 1;
+    }
+    if (found < cols)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %zu names for %zu columns", path, found, cols);
+    dataset->columns = (const char *const *)block;
+    return HAWSER_OK;
+}
+
+static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *dataset, hawser_error *error)
+{
+    hw_input input;
+    const char *text;
+    void *buffer = NULL;
+    size_t bytes, room = 0;
+    hawser_status status = hw_input_open(&input, &path, 1, &job->budget, error);
+    if (status == HAWSER_OK)
+        status = hw_input_whole(&input, 0, &text, &bytes, &buffer, &room, error);
+    if (status == HAWSER_OK)
+        status = split_names(path, text, bytes, dataset, error);
+    hw_pages_free(&job->budget, buffer, room);
+    hw_input_close(&input);
+    return status;
+}
+
+/* CSV and npy have looked for columns of that name first; svmlight's target is in its rows. */
+hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+{
+    const hawser_load *load = job->load;
+    const char *specs[] = {load->target, load->weights, load->offset};
+    static const char *const what[] = {"target", "weights", "offset"};
+    const double **const out[] = {&dataset->target, &dataset->weights, &dataset->offset};
+    for (int i = 0; i < 3; i++) {
+        if (specs[i] == NULL || strcmp(specs[i], "none") == 0 || *out[i] != NULL)
+            continue;
+        if (!hw_is_file(specs[i]))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "the %s '%s' is no file", what[i], specs[i]);
+        HAWSER_TRY(read_vector(job, specs[i], what[i], out[i], dataset, error));
+    }
+    for (size_t i = 0; dataset->weights != NULL && i < dataset->matrix.rows; i++)
+        if (dataset->weights[i] < 0)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the weight of row %zu is negative: %g",
+                               job->input.count > 0 ? job->input.files[0].name : "the input", i + 1, dataset->weights[i]);
+    return load->names != NULL ? read_names(job, load->names, dataset, error) : HAWSER_OK;
+}

@@ -1,0 +1,253 @@
+#include <string.h>
+
+#include "exchange/replica.h"
+
+hawser_status hw_not_finite(const hw_replica *replica, size_t entry, double value, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_NOT_FINITE,
+                       "the update of state '%s' by block %u is %g at entry %zu; take smaller steps or look at the input",
+                       replica->spec.name, replica->spec.block, value, entry);
+}
+
+bool hw_changed_part(const hw_replica *replica, size_t tile, size_t *begin, size_t *end)
+{
+    if (replica->marked && !hw_bit(replica->touched, tile))
+        return false;
+    *begin = tile * HW_TILE;
+    *end = hw_tile_end(replica, tile);
+    if (replica->spec.values) {
+        *begin = *begin < replica->spec.own_begin ? replica->spec.own_begin : *begin;
+        *end = *end > replica->spec.own_end ? replica->spec.own_end : *end;
+    }
+    return *begin < *end;
+}
+
+/* Bits, not numbers, are compared: -0.0 against 0.0 is a change. */
+static size_t count_changed(const double *restrict a, const double *restrict b, size_t n)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += hw_bits(a[i]) != hw_bits(b[i]);
+    return (size_t)count;
+}
+
+static hw_changes find_changes(const hw_replica *replica)
+{
+    const double *cache = replica->cache, *origin = hw_origin(replica);
+    hw_changes changes = {0};
+    size_t begin, end, last_begin = 0, last_end = 0;
+    for (size_t tile = 0; tile < replica->tiles; tile++) {
+        if (!hw_changed_part(replica, tile, &begin, &end))
+            continue;
+        size_t count = count_changed(cache + begin, origin + begin, end - begin);
+        if (count == 0)
+            continue;
+        if (changes.count == 0)
+            for (changes.first = begin; hw_bits(cache[changes.first]) == hw_bits(origin[changes.first]);)
+                changes.first++;
+        changes.count += count;
+        last_begin = begin;
+        last_end = end;
+    }
+    if (changes.count > 0)
+        for (changes.last = last_end - 1;
+             changes.last > last_begin && hw_bits(cache[changes.last]) == hw_bits(origin[changes.last]);)
+            changes.last--;
+    return changes;
+}
+
+/* What is sent for one entry. A gain of 1 divides nothing, so that exact differences stay exact. */
+static inline double told(hw_form form, double cache, double origin, double gain)
+{
+    return form == HW_FORM_VALUES ? cache : (cache - origin) / gain;
+}
+
+static void write_dense(const hw_replica *replica, hw_form form, hw_changes changes, double *restrict out)
+{
+    size_t n = changes.last - changes.first + 1;
+    const double *cache = replica->cache + changes.first, *origin = hw_origin(replica) + changes.first;
+    double gain = hw_gain_now(replica);
+    if (form == HW_FORM_VALUES)
+        memcpy(out, cache, n * sizeof *out);
+    else if (gain == 1)
+        for (size_t i = 0; i < n; i++)
+            out[i] = cache[i] - origin[i];
+    else
+        for (size_t i = 0; i < n; i++)
+            out[i] = (cache[i] - origin[i]) / gain;
+}
+
+static void write_sparse(const hw_replica *replica, hw_form form, hw_message *message, double *out)
+{
+    const double *cache = replica->cache, *origin = hw_origin(replica);
+    double gain = hw_gain_now(replica);
+    size_t begin, end, position = 0;
+    for (size_t tile = 0; tile < replica->tiles; tile++) {
+        if (!hw_changed_part(replica, tile, &begin, &end))
+            continue;
+        for (size_t i = begin; i < end; i++) {
+            if (hw_bits(cache[i]) == hw_bits(origin[i]))
+                continue;
+            out[position] = told(form, cache[i], origin[i], gain);
+            hw_packing_index(message, replica->spec.count, position++, i);
+        }
+    }
+}
+
+/* Packs own changes, all of them. */
+static hawser_status pack_changes(hw_replica *replica, hw_form form, hw_message **message, hawser_error *error)
+{
+    hw_changes changes = find_changes(replica);
+    size_t window = changes.count > 0 ? changes.last - changes.first + 1 : 0;
+    hw_packing packing = hw_choose_packing(replica->spec.count, changes.count, window);
+    double *out;
+    HAWSER_TRY(hw_packing_message(packing, changes.first, &replica->spares, message, &out, error));
+    if (packing.count == 0)
+        return HAWSER_OK;
+    if (packing.encoding == HW_DENSE)
+        write_dense(replica, form, changes, out);
+    else
+        write_sparse(replica, form, *message, out);
+    size_t bad = hw_find_not_finite(out, packing.count);
+    if (bad == packing.count)
+        return HAWSER_OK;
+    hw_payload payload = hw_payload_of(*message, replica->spec.count);
+    hawser_status status = hw_not_finite(replica, hw_payload_index(&payload, bad), out[bad], error);
+    hw_message_free(*message);
+    *message = NULL;
+    return status;
+}
+
+/* One block has nobody to tell: what it computed is the state. */
+static hawser_status keep_values(hw_replica *replica, hawser_error *error)
+{
+    size_t begin, end;
+    for (size_t tile = 0; tile < replica->tiles; tile++) {
+        if (!hw_changed_part(replica, tile, &begin, &end))
+            continue;
+        size_t bad = hw_find_not_finite(replica->cache + begin, end - begin);
+        if (bad < end - begin)
+            return hw_not_finite(replica, begin + bad, replica->cache[begin + bad], error);
+        memcpy(replica->base + begin, replica->cache + begin, (end - begin) * sizeof(double));
+    }
+    return HAWSER_OK;
+}
+
+/* One writer's updates travel as values, unless damping, gain, a filter or rounding make the state something else than what it wrote. */
+static bool sends_values(const hw_replica *replica)
+{
+    if (replica->spec.values)
+        return true;
+    return replica->spec.sources == 1 && !hw_holds(replica) && !hw_user_merges(replica) && hw_gain_now(replica) == 1 &&
+           hw_damping_now(replica) == 1;
+}
+
+/* What the unit did up to now is cut: from here on origin is what the cache holds. */
+static void advance_origin(hw_replica *replica)
+{
+    size_t begin, end;
+    if (!replica->apart)
+        hw_set_apart(replica);
+    for (size_t tile = 0; tile < replica->tiles; tile++)
+        if (hw_changed_part(replica, tile, &begin, &end))
+            memcpy(replica->origin + begin, replica->cache + begin, (end - begin) * sizeof(double));
+}
+
+static hawser_status make_message(hw_replica *replica, uint64_t clock, bool flush, hw_message **message, hawser_error *error)
+{
+    hw_form form = sends_values(replica) ? HW_FORM_VALUES : HW_FORM_DELTA;
+    uint32_t part = replica->parts[replica->spec.block];
+    if (hw_holds(replica)) {
+        HAWSER_TRY(hw_hold_cut(replica, clock, part, flush || replica->plain, message, error));
+    } else {
+        HAWSER_TRY(pack_changes(replica, form, message, error));
+    }
+    hw_envelope *envelope = &(*message)->envelope;
+    envelope->form = (uint8_t)form;
+    envelope->source = replica->spec.block;
+    envelope->state = replica->spec.state;
+    envelope->epoch = replica->epoch;
+    envelope->clock = clock;
+    envelope->part = part;
+    envelope->span = replica->span;
+    return HAWSER_OK;
+}
+
+static void count_message(hw_replica *replica, const hw_envelope *envelope)
+{
+    hw_replica_figures *figures = &replica->figures;
+    figures->entries_sent += envelope->count;
+    figures->payload_bytes += envelope->length;
+    figures->dense_messages += envelope->encoding == HW_DENSE;
+    figures->sparse_messages += envelope->encoding == HW_SPARSE;
+}
+
+/* Makes the own update count here as it will count at the others. */
+static hawser_status take_own(hw_replica *replica, const hw_message *message, hawser_error *error)
+{
+    if (!hw_parks(replica)) {
+        hw_apply(replica, message);
+        return HAWSER_OK;
+    }
+    hw_message *copy;
+    HAWSER_TRY(hw_message_share(message, &copy, error));
+    hw_park(replica, replica->spec.block, copy);
+    return HAWSER_OK;
+}
+
+static void end_cut(hw_replica *replica, uint64_t clock, bool last)
+{
+    uint32_t own = replica->spec.block;
+    memset(replica->touched, 0, hw_words(replica->tiles) * sizeof *replica->touched);
+    replica->parts[own]++;
+    if (!last)
+        return;
+    replica->marked = false;
+    replica->spent = 0;
+    replica->span = 0;
+    replica->ended = true;
+    hw_record_done(replica, own, clock + 1);
+}
+
+hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, bool flush, hw_message **message,
+                             hawser_error *error)
+{
+    uint32_t own = replica->spec.block;
+    hw_message *made = NULL;
+    *message = NULL;
+    if (!hw_is_source(replica, own))
+        return HAWSER_OK;
+    if (!replica->begun || clock != replica->clocks.done[own])
+        return hawser_fail(error, HAWSER_INTERNAL, "state '%s' at block %u: cut of clock %llu where clock %llu is due",
+                           replica->spec.name, own, (unsigned long long)clock,
+                           (unsigned long long)replica->clocks.done[own]);
+    if (replica->ended)
+        return hawser_fail(error, HAWSER_INTERNAL, "state '%s' at block %u: clock %llu is cut before it was merged for",
+                           replica->spec.name, own, (unsigned long long)clock);
+    replica->fresh = false;
+    if (replica->spec.blocks == 1 && sends_values(replica)) {
+        HAWSER_TRY(keep_values(replica, error));
+        end_cut(replica, clock, last);
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(make_message(replica, clock, flush, &made, error));
+    made->envelope.last = last;
+    if (!last)
+        advance_origin(replica);
+    if (made->envelope.count == 0 && !last) {
+        hw_message_free(made);
+        memset(replica->touched, 0, hw_words(replica->tiles) * sizeof *replica->touched);
+        return HAWSER_OK;
+    }
+    hawser_status status = take_own(replica, made, error);
+    if (status != HAWSER_OK || replica->spec.blocks == 1) {
+        hw_message_free(made);
+        made = NULL;
+    } else {
+        count_message(replica, &made->envelope);
+    }
+    if (status == HAWSER_OK)
+        end_cut(replica, clock, last);
+    *message = made;
+    return status;
+}

@@ -1,0 +1,52 @@
+/* defer.c - coalescing: a cut that is not made. What a block did stays in its cache as own unsent changes, where later clocks add to it,
+ * and one message says it all: there is nothing to queue, and no memory but the cache. */
+#include <string.h>
+
+#include "exchange/replica.h"
+
+/* Would somebody wait for this clock before we are through the next? As far as we know, under SSP. */
+static bool in_demand(const hw_replica *replica, uint64_t clock)
+{
+    const hw_policy *policy = &replica->policy;
+    if (policy->kind != HW_POLICY_SSP)
+        return false;
+    uint64_t most = hw_clock_table_most(&replica->clocks);
+    return replica->span >= policy->staleness || (most >= policy->staleness && clock <= most - policy->staleness);
+}
+
+bool hw_replica_defer(hw_replica *replica, uint64_t clock, bool last, uint32_t most)
+{
+    uint32_t own = replica->spec.block;
+    bool may = replica->begun && !replica->ended && !replica->plain && !hw_filters(replica) && replica->spec.blocks > 1 &&
+               hw_is_source(replica, own) && replica->policy.kind != HW_POLICY_BSP && clock == replica->clocks.done[own] &&
+               replica->parts[own] == 0;
+    if (!may || replica->span >= most || in_demand(replica, clock))
+        return false;
+    /* A clock that did not say what it touched may have touched anything. */
+    if (!replica->marked)
+        hw_set_bits(replica->touched, 0, replica->tiles);
+    replica->fresh = false;
+    if (!last)
+        return true;
+    replica->marked = false;
+    replica->span++;
+    replica->figures.deferred++;
+    hw_record_done(replica, own, clock + 1);
+    return true;
+}
+
+uint32_t hw_replica_deferred(const hw_replica *replica)
+{
+    return replica->span;
+}
+
+hawser_status hw_replica_cut_deferred(hw_replica *replica, hw_message **message, hawser_error *error)
+{
+    uint64_t *done = &replica->clocks.done[replica->spec.block];
+    *message = NULL;
+    if (replica->span == 0)
+        return HAWSER_OK;
+    --*done; /* the last deferred clock is cut after all, for all of them */
+    replica->span--;
+    return hw_replica_cut(replica, *done, true, false, message, error);
+}

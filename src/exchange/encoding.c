@@ -1,0 +1,222 @@
+#include "exchange/encoding.h"
+
+#include <string.h>
+
+#include "exchange/exchange.h"
+
+size_t hw_sparse_entry(size_t n)
+{
+    return sizeof(double) + (n > UINT32_MAX ? sizeof(uint64_t) : sizeof(uint32_t));
+}
+
+hw_packing hw_choose_packing(size_t n, size_t count, size_t window)
+{
+    size_t sparse = count * hw_sparse_entry(n);
+    size_t dense = sizeof(uint64_t) + window * sizeof(double);
+    if (count == 0)
+        return (hw_packing){HW_DENSE, 0, 0};
+    return dense <= sparse ? (hw_packing){HW_DENSE, window, dense} : (hw_packing){HW_SPARSE, count, sparse};
+}
+
+void hw_spares_free(hw_spares *spares)
+{
+    for (int i = 0; i < 2; i++)
+        hw_message_free(spares->kept[i]);
+    *spares = (hw_spares){0};
+}
+
+/* A message over a kept payload that nobody else holds any more, else over a new one, which is kept too. */
+static hawser_status spare_or_new(hw_spares *spares, size_t bytes, hw_message **message, hawser_error *error)
+{
+    enum { WORTH_KEEPING = 1 << 16 };
+    if (spares == NULL || bytes < WORTH_KEEPING)
+        return hw_message_new(bytes, message, error);
+    for (int i = 0; i < 2; i++) {
+        const hw_message *kept = spares->kept[i];
+        bool fits = kept != NULL && spares->capacity[i] >= bytes && spares->capacity[i] / 4 <= bytes;
+        if (!fits || atomic_load_explicit(kept->shared, memory_order_acquire) != 1)
+            continue;
+        HAWSER_TRY(hw_message_share(kept, message, error));
+        (*message)->envelope = (hw_envelope){.length = bytes};
+        return HAWSER_OK;
+    }
+    hw_message *keep;
+    HAWSER_TRY(hw_message_new(bytes, message, error));
+    if (hw_message_share(*message, &keep, NULL) != HAWSER_OK)
+        return HAWSER_OK; /* it works without, only slower */
+    hw_message_free(spares->kept[spares->next]);
+    spares->kept[spares->next] = keep;
+    spares->capacity[spares->next] = bytes;
+    spares->next ^= 1;
+    return HAWSER_OK;
+}
+
+hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, double **values,
+                                 hawser_error *error)
+{
+    *values = NULL;
+    HAWSER_TRY(spare_or_new(spares, packing.bytes, message, error));
+    hw_envelope *envelope = &(*message)->envelope;
+    envelope->kind = HW_MESSAGE_UPDATE;
+    envelope->form = HW_FORM_DELTA;
+    envelope->encoding = (uint8_t)packing.encoding;
+    envelope->count = packing.count;
+    if (packing.count == 0)
+        return HAWSER_OK;
+    if (packing.encoding == HW_DENSE) {
+        *(uint64_t *)(*message)->payload = first;
+        *values = (double *)(*message)->payload + 1;
+    } else {
+        *values = (*message)->payload;
+    }
+    return HAWSER_OK;
+}
+
+void hw_packing_index(hw_message *message, size_t n, size_t position, size_t index)
+{
+    double *after = (double *)message->payload + message->envelope.count;
+    if (n > UINT32_MAX)
+        ((uint64_t *)(void *)after)[position] = index;
+    else
+        ((uint32_t *)(void *)after)[position] = (uint32_t)index;
+}
+
+hw_payload hw_payload_of(const hw_message *message, size_t n)
+{
+    hw_payload payload = {.count = (size_t)message->envelope.count};
+    if (payload.count == 0)
+        return payload;
+    const double *start = message->payload;
+    if (message->envelope.encoding == HW_DENSE) {
+        payload.first = (size_t) * (const uint64_t *)message->payload;
+        payload.values = start + 1;
+        return payload;
+    }
+    payload.values = start;
+    if (n > UINT32_MAX)
+        payload.index64 = (const uint64_t *)(const void *)(start + payload.count);
+    else
+        payload.index32 = (const uint32_t *)(const void *)(start + payload.count);
+    return payload;
+}
+
+size_t hw_payload_seek(const hw_payload *payload, size_t index)
+{
+    size_t low = 0, high = payload->count;
+    if (payload->index32 == NULL && payload->index64 == NULL) {
+        size_t skip = index > payload->first ? index - payload->first : 0;
+        return skip < payload->count ? skip : payload->count;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (hw_payload_index(payload, middle) < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t hw_find_not_finite(const double *values, size_t n)
+{
+    enum { STRIDE = 1024 };
+    const uint64_t exponent = UINT64_C(0x7ff0000000000000);
+    for (size_t begin = 0; begin < n; begin += STRIDE) {
+        size_t end = n - begin < STRIDE ? n : begin + STRIDE;
+        uint64_t bad = 0; /* adding one to a full exponent carries into the sign's place */
+        for (size_t i = begin; i < end; i++)
+            bad |= (hw_bits(values[i]) & exponent) + (exponent & -exponent);
+        if ((bad >> 63) == 0)
+            continue;
+        for (size_t i = begin; i < end; i++)
+            if ((hw_bits(values[i]) & exponent) == exponent)
+                return i;
+    }
+    return n;
+}
+
+static hawser_status check_lengths(const hw_message *message, size_t n, const char *what, hawser_error *error)
+{
+    const hw_envelope *envelope = &message->envelope;
+    if (envelope->encoding != HW_DENSE && envelope->encoding != HW_SPARSE)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s has unknown encoding %u", what, envelope->encoding);
+    if (envelope->count > n)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s claims %llu entries of a state of %zu", what,
+                           (unsigned long long)envelope->count, n);
+    size_t count = (size_t)envelope->count, needed = 0;
+    if (count > 0)
+        needed = envelope->encoding == HW_DENSE ? sizeof(uint64_t) + count * sizeof(double) : count * hw_sparse_entry(n);
+    if (envelope->length != needed || (needed > 0 && message->payload == NULL))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s has %llu payload bytes where its %zu entries need %zu", what,
+                           (unsigned long long)envelope->length, count, needed);
+    return HAWSER_OK;
+}
+
+static hawser_status check_indices(const hw_payload *payload, size_t n, const char *what, hawser_error *error)
+{
+    if (payload->index32 == NULL && payload->index64 == NULL) {
+        if (payload->first > n - payload->count)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s has entries %zu to %zu of a state of %zu", what, payload->first,
+                               payload->first + payload->count - 1, n);
+        return HAWSER_OK;
+    }
+    for (size_t i = 0; i < payload->count; i++) {
+        size_t index = hw_payload_index(payload, i);
+        if (index >= n || (i > 0 && index <= hw_payload_index(payload, i - 1)))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s has index %zu at position %zu: out of range or out of order",
+                               what, index, i);
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_payload_check(const hw_message *message, size_t n, const char *what, hw_payload *payload,
+                               hawser_error *error)
+{
+    *payload = (hw_payload){0};
+    HAWSER_TRY(check_lengths(message, n, what, error));
+    hw_payload taken = hw_payload_of(message, n);
+    HAWSER_TRY(check_indices(&taken, n, what, error));
+    *payload = taken;
+    return HAWSER_OK;
+}
+
+hawser_status hw_encode(const double *values, size_t n, hw_message **message, hawser_error *error)
+{
+    size_t count = 0, first = n, last = 0;
+    *message = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (hw_bits(values[i]) == 0)
+            continue;
+        first = count == 0 ? i : first;
+        last = i;
+        count++;
+    }
+    hw_packing packing = hw_choose_packing(n, count, count > 0 ? last - first + 1 : 0);
+    double *out;
+    HAWSER_TRY(hw_packing_message(packing, first, NULL, message, &out, error));
+    if (packing.count > 0 && packing.encoding == HW_DENSE) {
+        memcpy(out, values + first, packing.count * sizeof *out);
+        return HAWSER_OK;
+    }
+    for (size_t i = first, position = 0; position < packing.count; i++) {
+        if (hw_bits(values[i]) == 0)
+            continue;
+        out[position] = values[i];
+        hw_packing_index(*message, n, position++, i);
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_decode_add(const hw_message *message, double scale, size_t n, double *out, hawser_error *error)
+{
+    hw_payload payload;
+    if (message->envelope.form != HW_FORM_DELTA && message->envelope.form != HW_FORM_VALUES)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "a payload has unknown form %u", message->envelope.form);
+    HAWSER_TRY(hw_payload_check(message, n, "a payload", &payload, error));
+    bool add = message->envelope.form == HW_FORM_DELTA;
+    for (size_t i = 0; i < payload.count; i++) {
+        size_t index = hw_payload_index(&payload, i);
+        out[index] = add ? out[index] + scale * payload.values[i] : payload.values[i];
+    }
+    return HAWSER_OK;
+}

@@ -1,0 +1,114 @@
+#include <math.h>
+#include <string.h>
+
+#include "exchange/replica.h"
+
+/* An accumulating filter gives every entry that waits a score, the greater the sooner it goes (all kinds are a score); the quota's
+ * worth of the best is found without sorting. Entries too old leave first. */
+
+static bool too_old(const hw_replica *replica, size_t i, uint64_t clock)
+{
+    return (uint32_t)((uint32_t)clock - replica->since[i]) >= replica->spec.filter.max_held;
+}
+
+/* Scores of entries that may wait, all > 0; 0 for the others, and those too old are selected at once. Gives their number. */
+static size_t score_entries(hw_replica *replica, uint64_t clock, uint32_t part)
+{
+    const double *held = replica->held, *base = replica->base;
+    double *score = replica->score;
+    size_t n = replica->spec.count, forced = 0;
+    hw_random random = hw_random_at(replica->spec.seed ^ (replica->epoch << 32),
+                                    ((uint64_t)part << 32) | replica->spec.state, replica->spec.block, clock);
+    for (size_t i = 0; i < n; i++) {
+        score[i] = 0;
+        if (!hw_waits(replica, i))
+            continue;
+        if (too_old(replica, i, clock)) {
+            hw_set_bit(replica->selected, i);
+            forced++;
+            continue;
+        }
+        switch (replica->spec.filter.kind) {
+        case HW_FILTER_RANDOM: score[i] = 1 + hw_random_uniform(&random); break;
+        case HW_FILTER_ROUND_ROBIN: score[i] = (double)(i >= replica->cursor ? 2 * n - i : n - i); break;
+        case HW_FILTER_FIFO: score[i] = 1 + (double)(uint32_t)((uint32_t)clock - replica->since[i]); break;
+        case HW_FILTER_RELATIVE: score[i] = fmax(fabs(held[i] / base[i]), 0x1p-1074); break;
+        case HW_FILTER_NONE:
+        case HW_FILTER_ABSOLUTE: score[i] = fabs(held[i]); break;
+        }
+    }
+    return forced;
+}
+
+/* The wanted-th largest score's bits, by digits from the top: bits of numbers >= 0 are ordered as the numbers are, and a count of
+ * each digit's values says in which of them it lies. *at_least is how many are strictly above it. */
+static uint64_t nth_largest(const double *score, size_t n, size_t wanted, size_t *above)
+{
+    enum { DIGIT = 8, VALUES = 1 << DIGIT };
+    uint64_t prefix = 0, fixed = 0;
+    size_t left = wanted;
+    for (int shift = 64 - DIGIT; shift >= 0; shift -= DIGIT) {
+        size_t counts[VALUES] = {0};
+        for (size_t i = 0; i < n; i++) {
+            uint64_t key = hw_bits(score[i]);
+            if ((key & fixed) == prefix)
+                counts[(key >> shift) & (VALUES - 1)]++;
+        }
+        uint64_t digit = VALUES - 1;
+        while (counts[digit] < left)
+            left -= counts[digit--];
+        prefix |= digit << shift;
+        fixed |= (uint64_t)(VALUES - 1) << shift;
+    }
+    *above = wanted - left;
+    return prefix;
+}
+
+/* Selects the `wanted` best scores; of equals those with the lower index. */
+static void select_best(hw_replica *replica, size_t wanted)
+{
+    const double *score = replica->score;
+    size_t n = replica->spec.count, above, furthest = 0;
+    double lowest = INFINITY;
+    if (wanted == 0)
+        return;
+    uint64_t threshold = nth_largest(score, n, wanted, &above);
+    size_t equals = wanted - above;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = hw_bits(score[i]);
+        if (key < threshold || (key == threshold && equals == 0))
+            continue;
+        equals -= key == threshold;
+        hw_set_bit(replica->selected, i);
+        if (score[i] < lowest) {
+            lowest = score[i];
+            furthest = i;
+        }
+    }
+    if (replica->spec.filter.kind == HW_FILTER_ROUND_ROBIN)
+        replica->cursor = furthest + 1;
+}
+
+void hw_filter_select(hw_replica *replica, uint64_t clock, uint32_t part, hw_changes all)
+{
+    uint64_t quota = replica->spec.filter.quota;
+    size_t n = replica->spec.count;
+    uint64_t room = quota > replica->spent ? quota - replica->spent : 0;
+    uint64_t fit = room / hw_sparse_entry(n);
+    bool whole = hw_choose_packing(n, all.count, all.count > 0 ? all.last - all.first + 1 : 0).bytes <= room;
+    size_t chosen = all.count;
+    if (whole) {
+        for (size_t i = all.first; all.count > 0 && i <= all.last; i++)
+            if (hw_waits(replica, i))
+                hw_set_bit(replica->selected, i);
+    } else {
+        size_t forced = score_entries(replica, clock, part), free_entries = all.count - forced;
+        size_t wanted = fit > forced ? (size_t)(fit - forced) : 0;
+        wanted = wanted < free_entries ? wanted : free_entries;
+        select_best(replica, wanted);
+        chosen = forced + wanted;
+    }
+    if (!whole && chosen > fit)
+        replica->figures.flushed_over_quota += chosen - fit;
+    replica->figures.entries_held += all.count - chosen;
+}

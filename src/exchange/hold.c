@@ -1,0 +1,163 @@
+/* hold.c - cuts of states of which a part is held back: own changes join what is held; a filter chooses of it, rounding trims it; what
+ * goes out leaves held. */
+#include <math.h>
+#include <string.h>
+
+#include "exchange/replica.h"
+
+static hawser_status check_finite(const hw_replica *replica, hawser_error *error)
+{
+    double gain = hw_gain_now(replica);
+    size_t begin, end;
+    for (size_t tile = 0; tile < replica->tiles; tile++) {
+        if (!hw_changed_part(replica, tile, &begin, &end))
+            continue;
+        for (size_t i = begin; i < end; i++) {
+            double sum = replica->held[i] + (replica->cache[i] - replica->origin[i]) / gain;
+            if (!isfinite(sum))
+                return hw_not_finite(replica, i, sum, error);
+        }
+    }
+    return HAWSER_OK;
+}
+
+/* An entry of which nothing waited waits from now on. */
+static void note_change(hw_replica *replica, size_t i, uint64_t clock)
+{
+    if (hw_filters(replica) && !hw_waits(replica, i))
+        replica->since[i] = (uint32_t)clock;
+    if (replica->rest != NULL)
+        hw_clear_bit(replica->rest, i);
+}
+
+/* held += own changes since the last cut. */
+static void hold_changes(hw_replica *replica, uint64_t clock)
+{
+    double gain = hw_gain_now(replica);
+    const double *cache = replica->cache, *origin = replica->origin;
+    double *held = replica->held;
+    size_t begin, end;
+    for (size_t tile = 0; tile < replica->tiles; tile++) {
+        if (!hw_changed_part(replica, tile, &begin, &end))
+            continue;
+        bool changed = false;
+        for (size_t i = begin; i < end; i++) {
+            if (hw_bits(cache[i]) == hw_bits(origin[i]))
+                continue;
+            note_change(replica, i, clock);
+            held[i] += (cache[i] - origin[i]) / gain;
+            changed = true;
+        }
+        if (changed)
+            hw_set_bit(replica->stale, tile);
+    }
+}
+
+static hw_changes count_waiting(const hw_replica *replica)
+{
+    hw_changes changes = {0};
+    for (size_t i = 0; i < replica->spec.count; i++) {
+        if (!hw_waits(replica, i))
+            continue;
+        changes.first = changes.count == 0 ? i : changes.first;
+        changes.last = i;
+        changes.count++;
+    }
+    return changes;
+}
+
+hw_changes hw_count_selected(const hw_replica *replica)
+{
+    hw_changes changes = {0};
+    for (size_t word = 0; word < hw_words(replica->spec.count); word++) {
+        uint64_t bits = replica->selected[word];
+        for (size_t i = word * 64; bits != 0; i++, bits >>= 1) {
+            if ((bits & 1) == 0)
+                continue;
+            changes.first = changes.count == 0 ? i : changes.first;
+            changes.last = i;
+            changes.count++;
+        }
+    }
+    return changes;
+}
+
+static void select_all(hw_replica *replica, bool rests)
+{
+    for (size_t i = 0; i < replica->spec.count; i++)
+        if (rests ? replica->held[i] != 0 : hw_waits(replica, i))
+            hw_set_bit(replica->selected, i);
+}
+
+/* Moves what goes of an entry out of held. */
+static double take(hw_replica *replica, size_t i, bool exact)
+{
+    double *held = &replica->held[i], goes = exact ? *held : hw_rounded(replica, i);
+    *held = exact ? 0 : *held - goes;
+    /* What was too large for the bits is no rest: the others lack more than a rounding, and it goes on by itself. */
+    double large = replica->spec.rounding == HW_F16 ? 65504 : 0x1p127;
+    if (replica->rest != NULL && *held != 0 && fabs(goes) < large)
+        hw_set_bit(replica->rest, i);
+    return goes;
+}
+
+static hawser_status take_selected(hw_replica *replica, bool exact, hw_message **message, hawser_error *error)
+{
+    size_t n = replica->spec.count, position = 0;
+    hw_changes changes = hw_count_selected(replica);
+    size_t window = changes.count > 0 ? changes.last - changes.first + 1 : 0;
+    hw_packing packing = hw_choose_packing(n, changes.count, window);
+    double *out;
+    HAWSER_TRY(hw_packing_message(packing, changes.first, &replica->spares, message, &out, error));
+    replica->spent += packing.bytes;
+    for (size_t i = changes.first; changes.count > 0 && i <= changes.last; i++) {
+        bool goes = hw_bit(replica->selected, i);
+        if (packing.encoding == HW_DENSE) {
+            out[i - changes.first] = goes ? take(replica, i, exact) : 0;
+        } else if (goes) {
+            out[position] = take(replica, i, exact);
+            hw_packing_index(*message, n, position++, i);
+        }
+    }
+    return HAWSER_OK;
+}
+
+/* A flush counts against the quota as what it is. */
+static void count_flush(hw_replica *replica)
+{
+    size_t n = replica->spec.count;
+    hw_changes all = hw_count_selected(replica);
+    uint64_t quota = replica->spec.filter.quota, room = quota > replica->spent ? quota - replica->spent : 0;
+    uint64_t fit = room / hw_sparse_entry(n);
+    bool whole = hw_choose_packing(n, all.count, all.count > 0 ? all.last - all.first + 1 : 0).bytes <= room;
+    if (!whole && all.count > fit)
+        replica->figures.flushed_over_quota += all.count - fit;
+}
+
+hawser_status hw_hold_cut(hw_replica *replica, uint64_t clock, uint32_t part, bool flush, hw_message **message,
+                          hawser_error *error)
+{
+    HAWSER_TRY(check_finite(replica, error));
+    hold_changes(replica, clock);
+    memset(replica->selected, 0, hw_words(replica->spec.count) * sizeof *replica->selected);
+    if (flush)
+        select_all(replica, true);
+    else if (hw_filters(replica))
+        hw_filter_select(replica, clock, part, count_waiting(replica));
+    else
+        select_all(replica, false);
+    if (flush && hw_filters(replica))
+        count_flush(replica);
+    bool exact = flush || replica->spec.rounding == HW_F64;
+    if (!exact)
+        hw_round_selected(replica);
+    return take_selected(replica, exact, message, error);
+}
+
+void hw_replica_forget_held(hw_replica *replica)
+{
+    if (!hw_holds(replica))
+        return;
+    memset(replica->held, 0, replica->spec.count * sizeof(double));
+    hw_set_bits(replica->stale, 0, replica->tiles);
+}

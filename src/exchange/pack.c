@@ -1,0 +1,420 @@
+#include "exchange/pack.h"
+
+#include <lz4.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "exchange/narrow.h"
+
+enum {
+    HW_GAPS = 128,     /* gaps that share a width */
+    SMALLEST = 64,     /* payload bytes below which nothing is tried */
+    SAMPLE = 4096,     /* bytes of a sample for LZ4 */
+    LZ4_LEAST = 512,   /* bytes of a body below which LZ4 is not tried */
+    LZ4_MOST = 1 << 30 /* and above */
+};
+
+/* Head of a packed payload; the body follows. */
+typedef struct pack_head {
+    uint8_t sparse, width, compressed, unused[5];
+    uint64_t first;  /* number of the first entry */
+    uint64_t raw;    /* bytes of the body before LZ4 */
+    uint64_t scales; /* of 8-bit values: one for each tile that has entries here */
+} pack_head;
+
+static size_t value_bytes(hw_width width)
+{
+    static const size_t bytes[] = {8, 4, 2, 2, 1};
+    return bytes[width];
+}
+
+static size_t groups_of(size_t count)
+{
+    return (count + HW_GAPS - 2) / HW_GAPS; /* count entries have count - 1 gaps */
+}
+
+/* ---------------------------------------------------------------------------------------------------- values ---- */
+
+/* How many entries from `begin` on lie in one tile. */
+static size_t tile_run(const hw_payload *payload, size_t begin)
+{
+    size_t tile = hw_payload_index(payload, begin) / HW_TILE, end = begin + 1;
+    if (payload->index32 == NULL && payload->index64 == NULL) {
+        end = (tile + 1) * HW_TILE - payload->first;
+        return (end < payload->count ? end : payload->count) - begin;
+    }
+    while (end < payload->count && hw_payload_index(payload, end) / HW_TILE == tile)
+        end++;
+    return end - begin;
+}
+
+/* Do all values fit 8 bits? How many scales that takes. */
+static bool fits_int8(const hw_payload *payload, size_t *scales)
+{
+    *scales = 0;
+    for (size_t i = 0; i < payload->count; ++*scales) {
+        size_t run = tile_run(payload, i);
+        int exponent;
+        if (!hw_scale_of(payload->values + i, run, &exponent))
+            return false;
+        i += run;
+    }
+    return true;
+}
+
+static bool fits(const hw_payload *payload, hw_width width)
+{
+    for (size_t i = 0; i < payload->count; i++)
+        if (hw_bits(hw_narrowed(payload->values[i], width)) != hw_bits(payload->values[i]))
+            return false;
+    return true;
+}
+
+static hw_width choose_width(const hw_payload *payload, size_t *scales)
+{
+    static const hw_width tried[] = {HW_BF16, HW_F16, HW_F32};
+    if (fits_int8(payload, scales))
+        return HW_INT8;
+    *scales = 0;
+    for (size_t k = 0; k < sizeof tried / sizeof *tried; k++)
+        if (fits(payload, tried[k]))
+            return tried[k];
+    return HW_F64;
+}
+
+/* Scales first, two bytes each, then the values; returns where it ends. */
+static unsigned char *write_int8(const hw_payload *payload, size_t scales, unsigned char *out)
+{
+    int8_t *values = (int8_t *)(out + 2 * scales);
+    for (size_t i = 0; i < payload->count; out += 2) {
+        size_t run = tile_run(payload, i);
+        int exponent = 0;
+        bool fit = hw_scale_of(payload->values + i, run, &exponent);
+        int16_t scale = fit ? (int16_t)exponent : 0;
+        memcpy(out, &scale, sizeof scale);
+        for (size_t k = 0; k < run; k++, i++)
+            values[i] = (int8_t)hw_scaled(payload->values[i], scale);
+    }
+    return (unsigned char *)values + payload->count;
+}
+
+static unsigned char *write_values(const hw_payload *payload, hw_width width, size_t scales, unsigned char *out)
+{
+    size_t count = payload->count;
+    const double *values = payload->values;
+    switch (width) {
+    case HW_INT8: return write_int8(payload, scales, out);
+    case HW_F64: memcpy(out, values, count * sizeof *values); break;
+    case HW_F32:
+        for (size_t i = 0; i < count; i++)
+            memcpy(out + 4 * i, &(float){(float)values[i]}, 4);
+        break;
+    case HW_BF16:
+        for (size_t i = 0; i < count; i++)
+            memcpy(out + 2 * i, &(uint16_t){hw_to_bf16(values[i])}, 2);
+        break;
+    case HW_F16:
+        for (size_t i = 0; i < count; i++)
+            memcpy(out + 2 * i, &(uint16_t){hw_to_f16(values[i])}, 2);
+        break;
+    }
+    return out + count * value_bytes(width);
+}
+
+static const unsigned char *read_values(hw_width width, const unsigned char *at, double *values, size_t count)
+{
+    float single;
+    uint16_t half;
+    switch (width) {
+    case HW_INT8: break;
+    case HW_F64: memcpy(values, at, count * sizeof *values); break;
+    case HW_F32:
+        for (size_t i = 0; i < count; i++) {
+            memcpy(&single, at + 4 * i, 4);
+            values[i] = (double)single;
+        }
+        break;
+    case HW_BF16:
+        for (size_t i = 0; i < count; i++) {
+            memcpy(&half, at + 2 * i, 2);
+            values[i] = hw_of_bf16(half);
+        }
+        break;
+    case HW_F16:
+        for (size_t i = 0; i < count; i++) {
+            memcpy(&half, at + 2 * i, 2);
+            values[i] = hw_of_f16(half);
+        }
+        break;
+    }
+    return at + count * value_bytes(width);
+}
+
+/* ------------------------------------------------------------------------------------------------------ gaps ---- */
+
+/* What lies between neighbours: 0 for the next entry, so that out of order cannot be said. */
+static uint64_t gap_at(const hw_payload *payload, size_t i)
+{
+    return hw_payload_index(payload, i + 1) - hw_payload_index(payload, i) - 1;
+}
+
+static uint8_t gap_width(const hw_payload *payload, size_t begin, size_t end)
+{
+    uint64_t all = 0;
+    for (size_t i = begin; i < end; i++)
+        all |= gap_at(payload, i);
+    return all == 0 ? 0 : all < 1 << 8 ? 1 : all < 1 << 16 ? 2 : all <= UINT32_MAX ? 4 : 8;
+}
+
+/* A byte of width a group, then the groups. */
+static size_t gaps_bytes(const hw_payload *payload)
+{
+    size_t bytes = groups_of(payload->count), gaps = payload->count - 1;
+    for (size_t begin = 0; begin < gaps; begin += HW_GAPS) {
+        size_t end = gaps - begin < HW_GAPS ? gaps : begin + HW_GAPS;
+        bytes += (end - begin) * gap_width(payload, begin, end);
+    }
+    return bytes;
+}
+
+static unsigned char *write_gaps(const hw_payload *payload, unsigned char *out)
+{
+    size_t gaps = payload->count - 1;
+    unsigned char *width = out;
+    out += groups_of(payload->count);
+    for (size_t begin = 0; begin < gaps; begin += HW_GAPS, width++) {
+        size_t end = gaps - begin < HW_GAPS ? gaps : begin + HW_GAPS;
+        *width = gap_width(payload, begin, end);
+        for (size_t i = begin; i < end; i++, out += *width) {
+            uint64_t gap = gap_at(payload, i);
+            memcpy(out, &gap, *width); /* little-endian: the low bytes */
+        }
+    }
+    return out;
+}
+
+static void read_group(const unsigned char *at, uint8_t width, size_t count, uint64_t *gaps)
+{
+    uint16_t two;
+    uint32_t four;
+    for (size_t i = 0; i < count; i++) {
+        switch (width) {
+        case 0: gaps[i] = 0; break;
+        case 1: gaps[i] = at[i]; break;
+        case 2:
+            memcpy(&two, at + 2 * i, 2);
+            gaps[i] = two;
+            break;
+        case 4:
+            memcpy(&four, at + 4 * i, 4);
+            gaps[i] = four;
+            break;
+        default: memcpy(&gaps[i], at + 8 * i, 8);
+        }
+    }
+}
+
+/* Indices from gaps; NULL when a width is unknown, an index is beyond n, or the body ends too soon. */
+static const unsigned char *read_gaps(const unsigned char *at, const unsigned char *end, uint64_t first, size_t n,
+                                      hw_message *message)
+{
+    size_t count = (size_t)message->envelope.count, gaps = count - 1;
+    const unsigned char *widths = at;
+    uint64_t index = first, group[HW_GAPS];
+    if ((size_t)(end - at) < groups_of(count) || index >= n)
+        return NULL;
+    at += groups_of(count);
+    hw_packing_index(message, n, 0, (size_t)index);
+    for (size_t begin = 0; begin < gaps; begin += HW_GAPS) {
+        uint8_t width = widths[begin / HW_GAPS];
+        size_t some = gaps - begin < HW_GAPS ? gaps - begin : HW_GAPS;
+        if ((width & (width - 1)) != 0 || width > 8 || (size_t)(end - at) < some * width)
+            return NULL;
+        read_group(at, width, some, group);
+        at += some * width;
+        for (size_t i = 0; i < some; i++) {
+            if (group[i] >= n - 1 - index) /* index < n */
+                return NULL;
+            index += group[i] + 1;
+            hw_packing_index(message, n, begin + i + 1, (size_t)index);
+        }
+    }
+    return at;
+}
+
+/* ------------------------------------------------------------------------------------------------------- LZ4 ---- */
+
+/* Does LZ4 take an eighth off samples from the middle and the end? */
+static bool compresses(const unsigned char *body, size_t bytes)
+{
+    char out[LZ4_COMPRESSBOUND(SAMPLE)];
+    if (bytes < LZ4_LEAST || bytes > LZ4_MOST)
+        return false;
+    size_t sample = bytes < SAMPLE ? bytes : SAMPLE;
+    const unsigned char *const places[] = {body + (bytes - sample) / 2, body + bytes - sample};
+    for (int k = 0; k < 2; k++) {
+        int size = LZ4_compress_default((const char *)places[k], out, (int)sample, (int)sizeof out);
+        if (size > 0 && (size_t)size <= sample - sample / 8)
+            return true;
+    }
+    return false;
+}
+
+/* Replaces *packed by its compressed form where that is smaller. */
+static hawser_status compress(hw_message **packed, hawser_error *error)
+{
+    const unsigned char *body = (const unsigned char *)(*packed)->payload + sizeof(pack_head);
+    size_t raw = (size_t)(*packed)->envelope.length - sizeof(pack_head);
+    if (!compresses(body, raw))
+        return HAWSER_OK;
+    hw_message *smaller;
+    HAWSER_TRY(hw_message_new((*packed)->envelope.length, &smaller, error));
+    char *out = (char *)smaller->payload + sizeof(pack_head);
+    int size = LZ4_compress_default((const char *)body, out, (int)raw, (int)raw);
+    if (size <= 0 || (size_t)size >= raw) {
+        hw_message_free(smaller);
+        return HAWSER_OK;
+    }
+    memcpy(smaller->payload, (*packed)->payload, sizeof(pack_head));
+    ((pack_head *)smaller->payload)->compressed = 1;
+    smaller->envelope = (*packed)->envelope;
+    smaller->envelope.length = sizeof(pack_head) + (size_t)size;
+    hw_message_free(*packed);
+    *packed = smaller;
+    return HAWSER_OK;
+}
+
+hawser_status hw_pack(const hw_message *plain, size_t n, hw_message **packed, hawser_error *error)
+{
+    *packed = NULL;
+    if (plain->envelope.length < SMALLEST || plain->envelope.encoding == HW_PACKED)
+        return HAWSER_OK;
+    hw_payload payload = hw_payload_of(plain, n);
+    size_t scales = 0;
+    hw_width width = choose_width(&payload, &scales);
+    bool sparse = plain->envelope.encoding == HW_SPARSE;
+    /* Then only LZ4 is left, and its samples can be taken where the values lie. */
+    if (!sparse && width == HW_F64 && !compresses((const unsigned char *)payload.values, payload.count * sizeof(double)))
+        return HAWSER_OK;
+    size_t raw = 2 * scales + payload.count * value_bytes(width) + (sparse ? gaps_bytes(&payload) : 0);
+    hw_message *made;
+    HAWSER_TRY(hw_message_new(sizeof(pack_head) + raw, &made, error));
+    *(pack_head *)made->payload = (pack_head){
+        .sparse = sparse, .width = (uint8_t)width, .first = hw_payload_index(&payload, 0), .raw = raw, .scales = scales};
+    unsigned char *out = (unsigned char *)made->payload + sizeof(pack_head);
+    out = write_values(&payload, width, scales, out);
+    if (sparse)
+        write_gaps(&payload, out);
+    made->envelope = plain->envelope;
+    made->envelope.encoding = HW_PACKED;
+    made->envelope.length = sizeof(pack_head) + raw;
+    hawser_status status = compress(&made, error);
+    if (status != HAWSER_OK || made->envelope.length > plain->envelope.length - plain->envelope.length / 16) {
+        hw_message_free(made);
+        return status;
+    }
+    *packed = made;
+    return HAWSER_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------- unpack ---- */
+
+static hawser_status malformed(const char *what, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s is packed in a way that does not fit its entries", what);
+}
+
+/* The head is plausible for `count` entries of n: nothing much larger than the state is ever allocated for it. */
+static bool head_fits(const hw_message *packed, const pack_head *head, size_t n)
+{
+    uint64_t count = packed->envelope.count, length = packed->envelope.length - sizeof *head;
+    if (count == 0 || count > n || head->sparse > 1 || head->width > HW_INT8 || head->compressed > 1)
+        return false;
+    if (head->scales > count || (head->width != HW_INT8 && head->scales != 0) || (!head->sparse && head->first > n - count))
+        return false;
+    uint64_t values = 2 * head->scales + count * value_bytes((hw_width)head->width);
+    if (head->raw < values || head->raw - values > (head->sparse ? 9 * count : 0))
+        return false;
+    return head->compressed ? head->raw <= LZ4_MOST && length <= LZ4_MOST : length == head->raw;
+}
+
+static bool read_int8(const hw_payload *payload, const unsigned char *body, size_t scales, double *values)
+{
+    const unsigned char *numbers = body + 2 * scales;
+    for (size_t i = 0; i < payload->count; scales--, body += 2) {
+        int16_t exponent;
+        if (scales == 0)
+            return false;
+        memcpy(&exponent, body, sizeof exponent);
+        if (exponent < -1074 || exponent > HW_SCALE_MOST)
+            return false;
+        for (size_t end = i + tile_run(payload, i); i < end; i++)
+            values[i] = (double)(int8_t)numbers[i] * hw_power_of_two(exponent);
+    }
+    return scales == 0;
+}
+
+/* Indices first: they say which 8-bit values share a scale. */
+static bool read_body(const pack_head *head, const unsigned char *body, size_t n, hw_message *message, double *values)
+{
+    size_t count = (size_t)message->envelope.count, scales = (size_t)head->scales;
+    const unsigned char *after = body + 2 * scales + count * value_bytes((hw_width)head->width), *end = body + head->raw;
+    if ((head->sparse ? read_gaps(after, end, head->first, n, message) : after) != end)
+        return false;
+    if (head->width != HW_INT8) {
+        read_values((hw_width)head->width, body, values, count);
+        return true;
+    }
+    hw_payload payload = hw_payload_of(message, n);
+    return read_int8(&payload, body, scales, values);
+}
+
+static hawser_status expand(const hw_message *packed, const pack_head *head, void **body, const char *what,
+                            hawser_error *error)
+{
+    size_t length = (size_t)packed->envelope.length - sizeof *head;
+    HAWSER_TRY(hw_new_array(body, (size_t)head->raw, 1, "a compressed update", error));
+    int size = LZ4_decompress_safe((const char *)packed->payload + sizeof *head, *body, (int)length, (int)head->raw);
+    if (size >= 0 && (uint64_t)size == head->raw)
+        return HAWSER_OK;
+    free(*body);
+    *body = NULL;
+    return malformed(what, error);
+}
+
+hawser_status hw_unpack(const hw_message *packed, size_t n, const char *what, hw_message **plain, hawser_error *error)
+{
+    pack_head head;
+    double *values;
+    void *body = NULL;
+    hw_message *made;
+    *plain = NULL;
+    if (packed->payload == NULL || packed->envelope.length < sizeof head)
+        return malformed(what, error);
+    memcpy(&head, packed->payload, sizeof head);
+    if (!head_fits(packed, &head, n))
+        return malformed(what, error);
+    size_t count = (size_t)packed->envelope.count;
+    hw_packing packing = {head.sparse ? HW_SPARSE : HW_DENSE, count,
+                          head.sparse ? count * hw_sparse_entry(n) : sizeof(uint64_t) + count * sizeof(double)};
+    if (head.compressed)
+        HAWSER_TRY(expand(packed, &head, &body, what, error));
+    hawser_status status = hw_packing_message(packing, (size_t)head.first, NULL, &made, &values, error);
+    if (status == HAWSER_OK) {
+        uint64_t length = made->envelope.length;
+        made->envelope = packed->envelope;
+        made->envelope.encoding = (uint8_t)packing.encoding;
+        made->envelope.length = length;
+        const unsigned char *from = body != NULL ? body : (const unsigned char *)packed->payload + sizeof head;
+        if (!read_body(&head, from, n, made, values)) {
+            hw_message_free(made);
+            made = NULL;
+            status = malformed(what, error);
+        }
+    } else {
+        made = NULL;
+    }
+    free(body);
+    *plain = made;
+    return status;
+}

@@ -1,0 +1,253 @@
+#include "exchange/replica.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void hw_set_bits(uint64_t *bits, size_t begin, size_t end)
+{
+    for (; begin < end && begin % 64 != 0; begin++)
+        hw_set_bit(bits, begin);
+    for (; end - begin >= 64; begin += 64)
+        bits[begin / 64] = UINT64_MAX;
+    for (; begin < end; begin++)
+        hw_set_bit(bits, begin);
+}
+
+void hw_set_apart(hw_replica *replica)
+{
+    memcpy(replica->origin, replica->base, replica->spec.count * sizeof(double));
+    replica->apart = true;
+}
+
+static hawser_status check_spec(const hw_replica_spec *spec, hawser_error *error)
+{
+    bool blocks = spec->block < spec->blocks && (spec->sources == spec->blocks || spec->sources == 1);
+    bool source = spec->sources != 1 || spec->source < spec->blocks;
+    bool range = !spec->values || (spec->own_begin <= spec->own_end && spec->own_end <= spec->count);
+    bool rule = isfinite(spec->rule.damping) && spec->rule.damping != 0 && isfinite(spec->rule.gain) && spec->rule.gain > 0;
+    if (blocks && source && range && rule)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                       "state '%s': block %u of %u, %u sources, own range %zu to %zu of %zu, damping %g, gain %g do not fit",
+                       spec->name, spec->block, spec->blocks, spec->sources, spec->own_begin, spec->own_end, spec->count,
+                       spec->rule.damping, spec->rule.gain);
+}
+
+/* A filter acts on what a block says to others, where there are others, and only under a quota. */
+static bool needs_filter(const hw_replica_spec *spec)
+{
+    return spec->filter.kind != HW_FILTER_NONE && spec->filter.quota > 0 && spec->blocks > 1 && !spec->values;
+}
+
+static bool needs_rounding(const hw_replica_spec *spec)
+{
+    return spec->rounding != HW_F64 && spec->blocks > 1 && !spec->values;
+}
+
+static hawser_status allocate_held(hw_replica *replica, hawser_error *error)
+{
+    const hw_replica_spec *spec = &replica->spec;
+    size_t n = spec->count;
+    HAWSER_TRY(HW_NEW(&replica->held, n, "held updates", error));
+    HAWSER_TRY(HW_NEW(&replica->selected, hw_words(n), "a filter's selection", error));
+    if (needs_filter(spec)) {
+        HAWSER_TRY(HW_NEW(&replica->score, n, "a filter's scores", error));
+        HAWSER_TRY(HW_NEW(&replica->since, n, "ages of held updates", error));
+    }
+    if (needs_rounding(spec))
+        HAWSER_TRY(HW_NEW(&replica->rest, hw_words(n), "what rounding leaves", error));
+    if (needs_rounding(spec) && spec->rounding == HW_INT8)
+        HAWSER_TRY(HW_NEW(&replica->scales, replica->tiles, "scales of rounded updates", error));
+    return HAWSER_OK;
+}
+
+static hawser_status allocate(hw_replica *replica, hawser_error *error)
+{
+    const hw_replica_spec *spec = &replica->spec;
+    size_t n = spec->count, levels = 1;
+    for (uint32_t blocks = 1; blocks < spec->blocks && levels <= 32;
+         blocks += blocks < UINT32_MAX / 2 ? blocks : UINT32_MAX / 2)
+        levels++;
+    HAWSER_TRY(HW_NEW(&replica->base, n, "a state's values", error));
+    HAWSER_TRY(HW_NEW(&replica->cache, n, "a state's cache", error));
+    HAWSER_TRY(HW_NEW(&replica->origin, n, "a state's cache", error));
+    HAWSER_TRY(HW_NEW(&replica->scratch, (levels + 1) * HW_TILE, "scratch of a merge", error));
+    HAWSER_TRY(HW_NEW(&replica->touched, hw_words(replica->tiles), "a state's touched ranges", error));
+    HAWSER_TRY(HW_NEW(&replica->stale, hw_words(replica->tiles), "a state's changed ranges", error));
+    HAWSER_TRY(HW_NEW(&replica->parked, spec->blocks, "parked updates", error));
+    HAWSER_TRY(HW_NEW(&replica->parts, spec->blocks, "part numbers", error));
+    if (spec->rule.merge != NULL)
+        HAWSER_TRY(HW_NEW(&replica->sum, n, "the sum for a merge function", error));
+    if (needs_filter(spec) || needs_rounding(spec))
+        HAWSER_TRY(allocate_held(replica, error));
+    uint32_t own = hw_is_source(replica, spec->block) ? spec->block : UINT32_MAX;
+    return hw_clock_table_new(spec->blocks, own, &replica->clocks, error);
+}
+
+hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, hawser_error *error)
+{
+    *replica = NULL;
+    HAWSER_TRY(check_spec(spec, error));
+    hw_replica *made = NULL;
+    HAWSER_TRY(HW_NEW(&made, 1, "a replica", error));
+    made->spec = *spec;
+    if (!needs_rounding(spec))
+        made->spec.rounding = HW_F64;
+    made->tiles = spec->count / HW_TILE + (spec->count % HW_TILE != 0);
+    hawser_status status = allocate(made, error);
+    if (status != HAWSER_OK) {
+        hw_replica_free(made);
+        return status;
+    }
+    if (spec->initial != NULL) {
+        memcpy(made->base, spec->initial, spec->count * sizeof(double));
+        memcpy(made->cache, spec->initial, spec->count * sizeof(double));
+    }
+    made->spec.initial = NULL;
+    made->gain = made->wanted_gain = spec->rule.gain;
+    made->ended = true;
+    if (hw_holds(made))
+        hw_set_apart(made);
+    *replica = made;
+    return HAWSER_OK;
+}
+
+static void free_list(hw_message *list)
+{
+    while (list != NULL) {
+        hw_message *next = list->next;
+        hw_message_free(list);
+        list = next;
+    }
+}
+
+void hw_replica_free(hw_replica *replica)
+{
+    if (replica == NULL)
+        return;
+    for (uint32_t i = 0; replica->parked != NULL && i < replica->spec.blocks; i++)
+        free_list(replica->parked[i].first);
+    free_list(replica->early);
+    hw_spares_free(&replica->spares);
+    void *const arrays[] = {replica->base,  replica->cache,  replica->origin,   replica->scratch, replica->touched,
+                            replica->stale, replica->parked, replica->parts,    replica->sum,     replica->held,
+                            replica->score, replica->since,  replica->selected, replica->rest,    replica->scales};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
+    hw_clock_table_free(&replica->clocks);
+    free(replica);
+}
+
+double *hw_replica_cache(hw_replica *replica)
+{
+    return replica->cache;
+}
+
+const double *hw_replica_base(const hw_replica *replica)
+{
+    return replica->base;
+}
+
+void hw_replica_touch(hw_replica *replica, size_t first, size_t count)
+{
+    size_t n = replica->spec.count;
+    replica->marked = true;
+    if (count == 0 || first >= n)
+        return;
+    size_t last = count - 1 < n - 1 - first ? first + count - 1 : n - 1;
+    hw_set_bits(replica->touched, first / HW_TILE, last / HW_TILE + 1);
+}
+
+hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const double *values, size_t count,
+                             hawser_error *error)
+{
+    const hw_replica_spec *spec = &replica->spec;
+    size_t begin = spec->values ? spec->own_begin : 0, end = spec->values ? spec->own_end : spec->count;
+    for (size_t i = 0; i < count; i++)
+        if (keys[i] < begin || keys[i] >= end)
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "state '%s': block %u may not change entry %llu, only %zu to %zu",
+                               spec->name, spec->block, (unsigned long long)keys[i], begin, end);
+    double gain = hw_gain_now(replica);
+    for (size_t i = 0; i < count; i++) {
+        replica->cache[keys[i]] += gain * values[i];
+        hw_set_bit(replica->touched, (size_t)keys[i] / HW_TILE);
+    }
+    return HAWSER_OK;
+}
+
+void hw_replica_set_gain(hw_replica *replica, double gain)
+{
+    replica->wanted_gain = gain;
+    if ((replica->ended || replica->fresh) &&
+        !hw_holds(replica)) /* nothing unsent or held: the cache is the same under any gain */
+        replica->gain = gain;
+}
+
+double hw_replica_gain(const hw_replica *replica)
+{
+    return hw_gain_now(replica);
+}
+
+void hw_replica_plain(hw_replica *replica, bool plain)
+{
+    replica->plain = plain;
+    if (hw_holds(replica))
+        hw_set_bits(replica->stale, 0, replica->tiles);
+}
+
+const hw_clock_table *hw_replica_clocks(const hw_replica *replica)
+{
+    return &replica->clocks;
+}
+
+const hw_replica_figures *hw_replica_figures_of(const hw_replica *replica)
+{
+    return &replica->figures;
+}
+
+void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy)
+{
+    assert(!replica->begun);
+    hw_clock_table_reset(&replica->clocks);
+    memset(replica->parts, 0, replica->spec.blocks * sizeof *replica->parts);
+    replica->policy = policy;
+    replica->epoch = epoch;
+    replica->merged = 0;
+    replica->spent = 0;
+    replica->span = 0;
+    replica->begun = replica->fresh = true;
+    replica->over = replica->ended = false;
+    hw_replay_early(replica);
+}
+
+static void forget_touched(hw_replica *replica)
+{
+    memset(replica->touched, 0, hw_words(replica->tiles) * sizeof *replica->touched);
+    replica->marked = false;
+}
+
+void hw_replica_rollback(hw_replica *replica)
+{
+    if (!replica->ended)
+        memcpy(replica->cache, hw_origin(replica), replica->spec.count * sizeof(double));
+    forget_touched(replica);
+}
+
+void hw_replica_zero(hw_replica *replica)
+{
+    size_t bytes = replica->spec.count * sizeof(double);
+    memset(replica->base, 0, bytes);
+    memset(replica->cache, 0, bytes);
+    memset(replica->origin, 0, bytes);
+    replica->apart = false;
+    if (hw_holds(replica)) {
+        memset(replica->held, 0, bytes);
+        replica->apart = true;
+    }
+    memset(replica->stale, 0, hw_words(replica->tiles) * sizeof *replica->stale);
+    forget_touched(replica);
+}

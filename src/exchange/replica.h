@@ -1,0 +1,168 @@
+/*
+ * replica.h - the inside of a replica, shared by the files that make up its life: replica.c (birth, access, epochs), cut.c (own
+ * changes out), defer.c (not yet), hold.c, filter.c and round.c (a part of them), accept.c (others' changes in), merge.c (the canonical
+ * merge and the fold into the cache).
+ *
+ * Two things stand beside the three vectors of exchange.h. `origin` is the cache as it would be had the unit done nothing since
+ * the last cut: own unsent changes are cache - origin. It is `base` itself as long as the two are equal and a vector of its own
+ * (`apart`) when parts are cut inside a clock, updates arrive while a unit runs, or a filter holds something back. `stale` marks
+ * the tiles whose cache no longer follows from base and held, so that a merge costs what was updated, not what there is.
+ */
+#ifndef HW_EXCHANGE_REPLICA_H
+#define HW_EXCHANGE_REPLICA_H
+
+#include "exchange/encoding.h"
+#include "exchange/exchange.h"
+
+/* A source's messages of clocks that are not merged yet, in order. */
+typedef struct hw_parked {
+    hw_message *first, *last;
+} hw_parked;
+
+struct hw_replica {
+    hw_replica_spec spec;
+    double *base, *cache, *origin, *held;
+    double *scratch; /* a tile per level of the canonical tree */
+    double *sum;     /* with a merge function of the user's: the sum it is given */
+    size_t tiles;
+    uint64_t *touched; /* bit a tile: what the unit says it changed */
+    uint64_t *stale;   /* bit a tile */
+
+    /* Where something is held: */
+    uint64_t *selected; /* bit an entry: goes out in this cut */
+    /* An accumulating filter's: */
+    double *score;   /* of each entry, 0: nothing to send */
+    uint32_t *since; /* clock in which a held entry was first held */
+    size_t cursor;   /* round-robin: where the schedule goes on */
+    uint64_t spent;  /* quota used up by earlier parts of the clock */
+    /* Rounding's: */
+    uint64_t *rest;  /* bit an entry: what is held of it is what rounding has left, and need not go by itself */
+    int16_t *scales; /* of 8-bit values, a tile */
+
+    hw_parked *parked; /* per source, under BSP */
+    uint32_t *parts;   /* per source: number of the next part of its clock */
+    hw_spares spares;
+    hw_message *early; /* of epochs that have not begun here */
+    hw_clock_table clocks;
+    hw_policy policy;
+    uint64_t epoch;
+    uint64_t merged; /* clocks merged, under BSP */
+    uint32_t span;   /* own clocks that are not cut yet */
+    double gain, wanted_gain;
+    bool begun;  /* an epoch is open */
+    bool over;   /* `epoch` has ended */
+    bool ended;  /* between the last cut of a clock and the merge for the next: the unit is not running */
+    bool fresh;  /* nothing was cut or merged in the epoch */
+    bool apart;  /* origin differs from base */
+    bool marked; /* the unit touches: only touched tiles are diffed */
+    bool plain;
+    hawser_error trouble; /* of an early message, told at the next step */
+    hw_replica_figures figures;
+};
+
+/* Does this block update the state? */
+static inline bool hw_is_source(const hw_replica *replica, uint32_t block)
+{
+    return replica->spec.sources != 1 || block == replica->spec.source;
+}
+
+/* Is a part of own deltas held back, by a filter or by rounding? */
+static inline bool hw_holds(const hw_replica *replica)
+{
+    return replica->held != NULL;
+}
+
+static inline bool hw_filters(const hw_replica *replica)
+{
+    return replica->score != NULL;
+}
+
+static inline double hw_gain_now(const hw_replica *replica)
+{
+    return replica->plain ? 1 : replica->gain;
+}
+
+static inline double hw_damping_now(const hw_replica *replica)
+{
+    return replica->plain ? 1 : replica->spec.rule.damping;
+}
+
+static inline bool hw_user_merges(const hw_replica *replica)
+{
+    return replica->spec.rule.merge != NULL && !replica->plain;
+}
+
+/* Are own and others' updates kept until their clock is merged? With one block there is nothing to wait for. */
+static inline bool hw_parks(const hw_replica *replica)
+{
+    return replica->policy.kind == HW_POLICY_BSP && replica->spec.blocks > 1;
+}
+
+static inline const double *hw_origin(const hw_replica *replica)
+{
+    return replica->apart ? replica->origin : replica->base;
+}
+
+static inline size_t hw_tile_end(const hw_replica *replica, size_t tile)
+{
+    size_t end = (tile + 1) * HW_TILE;
+    return end < replica->spec.count ? end : replica->spec.count;
+}
+
+static inline bool hw_bit(const uint64_t *bits, size_t i)
+{
+    return (bits[i / 64] >> (i % 64)) & 1;
+}
+
+static inline void hw_set_bit(uint64_t *bits, size_t i)
+{
+    bits[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+static inline void hw_clear_bit(uint64_t *bits, size_t i)
+{
+    bits[i / 64] &= ~(UINT64_C(1) << (i % 64));
+}
+
+static inline size_t hw_words(size_t bits)
+{
+    return (bits + 63) / 64;
+}
+
+void hw_set_bits(uint64_t *bits, size_t begin, size_t end);
+/* Gives origin a vector of its own, equal to base. */
+void hw_set_apart(hw_replica *replica);
+
+/* merge.c: applies a checked update to base at once. */
+void hw_apply(hw_replica *replica, const hw_message *message);
+/* accept.c: keeps a message until its clock is merged; takes it. */
+void hw_park(hw_replica *replica, uint32_t source, hw_message *message);
+/* accept.c: takes in what arrived before the epoch began. */
+void hw_replay_early(hw_replica *replica);
+void hw_record_done(hw_replica *replica, uint32_t source, uint64_t done);
+
+/* Which entries go out in a cut: how many, and the window they lie in. */
+typedef struct hw_changes {
+    size_t count, first, last;
+} hw_changes;
+
+/* hold.c: moves own changes into held, and what goes out from there into a message; flush: all of it, unrounded. */
+hawser_status hw_hold_cut(hw_replica *replica, uint64_t clock, uint32_t part, bool flush, hw_message **message,
+                          hawser_error *error) HAWSER_MUST_USE;
+hw_changes hw_count_selected(const hw_replica *replica);
+/* Is there something of an entry to send, rounding's rests aside? */
+static inline bool hw_waits(const hw_replica *replica, size_t entry)
+{
+    return replica->held[entry] != 0 && (replica->rest == NULL || !hw_bit(replica->rest, entry));
+}
+/* filter.c: selects of the `all` entries that wait those that the quota has room for. */
+void hw_filter_select(hw_replica *replica, uint64_t clock, uint32_t part, hw_changes all);
+/* round.c: what would be rounded to nothing is not selected after all; and the rounded form of what is held of a selected entry. */
+void hw_round_selected(hw_replica *replica);
+double hw_rounded(const hw_replica *replica, size_t entry);
+/* cut.c: the error for a value that cannot be sent. */
+hawser_status hw_not_finite(const hw_replica *replica, size_t entry, double value, hawser_error *error);
+/* cut.c: the part of a tile that the unit may have changed; false when none. */
+bool hw_changed_part(const hw_replica *replica, size_t tile, size_t *begin, size_t *end);
+
+#endif

@@ -1,0 +1,388 @@
+#include "exchange/topology.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+struct hw_topology {
+    uint32_t nodes;
+    bool *link;         /* [from * nodes + to]; NULL: all are linked with all */
+    uint32_t *out, *in; /* [node * (nodes + 1)]: how many links, then the nodes at their other ends */
+    uint32_t *parent;   /* [origin * nodes + node] */
+    hw_topology_figures figures;
+};
+
+static bool *link_at(const hw_topology *topology, uint32_t from, uint32_t to)
+{
+    return &topology->link[(size_t)from * topology->nodes + to];
+}
+
+static void link_both(hw_topology *topology, uint32_t a, uint32_t b)
+{
+    *link_at(topology, a, b) = *link_at(topology, b, a) = true;
+}
+
+/* ------------------------------------------------------------------------------------------------------- graphs ---- */
+
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Of the number of nodes and the ring's distances, one of them left out: everybody can be reached when it is 1. */
+static uint32_t common_divisor_of(const hw_topology *topology, uint32_t without)
+{
+    uint32_t divisor = topology->nodes;
+    for (uint32_t distance = 1; distance < topology->nodes; distance++)
+        if (distance != without && *link_at(topology, 0, distance))
+            divisor = common_divisor(divisor, distance);
+    return divisor;
+}
+
+/* Most steps from node 0 to a node of the ring, which looks the same from all: UINT32_MAX where some cannot be reached. */
+static uint32_t ring_depth(const hw_topology *topology, uint32_t *steps, uint32_t *queue)
+{
+    uint32_t nodes = topology->nodes, head = 0, tail = 0;
+    for (uint32_t node = 1; node < nodes; node++)
+        steps[node] = UINT32_MAX;
+    steps[0] = 0;
+    queue[tail++] = 0;
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        for (uint32_t distance = 1; distance < nodes; distance++) {
+            uint32_t to = (uint32_t)(((uint64_t)at + distance) % nodes);
+            if (steps[to] != UINT32_MAX || !*link_at(topology, 0, distance))
+                continue;
+            steps[to] = steps[at] + 1;
+            queue[tail++] = to;
+        }
+    }
+    return tail == nodes ? steps[queue[tail - 1]] : UINT32_MAX;
+}
+
+/* Distances nodes/2, nodes/4, 3 nodes/4, nodes/8 ...: halves, then the odd quarters, then the odd eighths. log2 of them as MALT has
+ * it; then those of the next that bring everybody within reach, and within twice as many steps as there are bits in their number. */
+static void make_halton(hw_topology *topology, uint32_t *steps, uint32_t *queue)
+{
+    uint32_t nodes = topology->nodes, wanted = 0, made = 0, depth = UINT32_MAX;
+    for (uint32_t n = nodes; n > 1; n /= 2)
+        wanted++;
+    for (uint64_t denominator = 2; nodes > 1 && (made < wanted || depth > 2 * wanted); denominator *= 2)
+        for (uint64_t numerator = 1; numerator < denominator && (made < wanted || depth > 2 * wanted); numerator += 2) {
+            uint32_t distance = (uint32_t)(nodes * numerator / denominator);
+            if (distance == 0 || *link_at(topology, 0, distance))
+                continue;
+            *link_at(topology, 0, distance) = true;
+            uint32_t now = ring_depth(topology, steps, queue);
+            uint32_t before = common_divisor_of(topology, distance), after = common_divisor_of(topology, 0);
+            if (made >= wanted && now >= depth && before == after &&
+                denominator <= 4 * (uint64_t)nodes) { /* it helps nobody */
+                *link_at(topology, 0, distance) = false;
+                continue;
+            }
+            depth = now;
+            made++;
+        }
+    for (uint32_t node = 1; node < nodes; node++)
+        for (uint32_t distance = 1; distance < nodes; distance++)
+            *link_at(topology, node, (uint32_t)(((uint64_t)node + distance) % nodes)) = *link_at(topology, 0, distance);
+}
+
+static void make_tree(hw_topology *topology)
+{
+    for (uint32_t node = 1; node < topology->nodes; node++)
+        link_both(topology, node, (node - 1) / 2);
+}
+
+static void make_servers(hw_topology *topology, uint32_t servers)
+{
+    for (uint32_t server = 0; server < servers; server++)
+        for (uint32_t node = 0; node < topology->nodes; node++)
+            if (node != server)
+                link_both(topology, server, node);
+}
+
+/* Digits after blanks; false when there are none. Too large a number stays too large. */
+static bool read_number(const char **at, uint64_t *number)
+{
+    while (**at == ' ' || **at == '\t')
+        ++*at;
+    if (**at < '0' || **at > '9')
+        return false;
+    for (*number = 0; **at >= '0' && **at <= '9'; ++*at)
+        if (*number <= UINT32_MAX)
+            *number = *number * 10 + (uint64_t)(**at - '0');
+    return true;
+}
+
+static hawser_status read_edges(hw_topology *topology, const char *words, const char *at, hawser_error *error)
+{
+    for (size_t line = 1; *at != '\0'; line++) {
+        uint64_t from = 0, to = 0;
+        bool one = read_number(&at, &from), two = one && read_number(&at, &to);
+        while (*at == ' ' || *at == '\t' || *at == '\r')
+            at++;
+        bool ends = *at == '\0' || *at == '\n' || *at == '#';
+        if ((one && !two) || !ends)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "topology %s, line %zu: expected two node numbers, FROM TO", words,
+                               line);
+        if (two && (from >= topology->nodes || to >= topology->nodes || from == to))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "topology %s, line %zu: no link from node %llu to node %llu among %u nodes (0 to %u)", words,
+                               line, (unsigned long long)from, (unsigned long long)to, topology->nodes, topology->nodes - 1);
+        if (two)
+            *link_at(topology, (uint32_t)from, (uint32_t)to) = true;
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+    }
+    return HAWSER_OK;
+}
+
+/* K of "servers:K"; 0 when it is something else. */
+static uint32_t servers_of(const char *words)
+{
+    uint64_t number = 0;
+    if (strncmp(words, "servers:", 8) != 0 || words[8] == ' ' || words[8] == '\t')
+        return 0;
+    const char *at = words + 8;
+    return read_number(&at, &number) && *at == '\0' && number < UINT32_MAX ? (uint32_t)number : 0;
+}
+
+hawser_status hw_topology_check(const char *words, hawser_error *error)
+{
+    bool named = strcmp(words, "all") == 0 || strcmp(words, "halton") == 0 || strcmp(words, "tree") == 0;
+    if (named || servers_of(words) > 0 || (strncmp(words, "file:", 5) == 0 && words[5] != '\0'))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_OPTION,
+                       "topology = '%s': expected all, halton, tree, servers:K with K >= 1, or file:PATH", words);
+}
+
+static hawser_status make_graph(hw_topology *topology, const char *words, const char *edges, uint32_t *steps,
+                                uint32_t *queue, hawser_error *error)
+{
+    uint32_t nodes = topology->nodes, servers = servers_of(words);
+    if (edges != NULL)
+        return read_edges(topology, words, edges, error);
+    if (servers > nodes)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "topology = %s: there are only %u nodes", words, nodes);
+    if (servers > 0)
+        make_servers(topology, servers);
+    else if (strcmp(words, "tree") == 0)
+        make_tree(topology);
+    else if (strcmp(words, "halton") == 0)
+        make_halton(topology, steps, queue);
+    else
+        return hawser_fail(error, HAWSER_BAD_OPTION, "topology = '%s': there is no such topology, and no file of one",
+                           words);
+    return HAWSER_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------------- trees ---- */
+
+/* distance[node] from `origin` over the links in `lists`; UINT32_MAX where there is no way. queue: room for all nodes. */
+static void find_distances(const hw_topology *topology, uint32_t origin, const uint32_t *lists, uint32_t *distance,
+                           uint32_t *queue)
+{
+    uint32_t nodes = topology->nodes, head = 0, tail = 0;
+    for (uint32_t node = 0; node < nodes; node++)
+        distance[node] = UINT32_MAX;
+    distance[origin] = 0;
+    queue[tail++] = origin;
+    while (head < tail) {
+        uint32_t at = queue[head++];
+        const uint32_t *list = lists + (size_t)at * (nodes + 1);
+        for (uint32_t i = 1; i <= list[0]; i++) {
+            if (distance[list[i]] != UINT32_MAX)
+                continue;
+            distance[list[i]] = distance[at] + 1;
+            queue[tail++] = list[i];
+        }
+    }
+}
+
+static void list_links(hw_topology *topology)
+{
+    uint32_t nodes = topology->nodes;
+    for (uint32_t from = 0; from < nodes; from++)
+        for (uint32_t to = 0; to < nodes; to++) {
+            if (!*link_at(topology, from, to))
+                continue;
+            uint32_t *out = topology->out + (size_t)from * (nodes + 1), *in = topology->in + (size_t)to * (nodes + 1);
+            out[++out[0]] = to;
+            in[++in[0]] = from;
+        }
+}
+
+static hawser_status check_connected(const hw_topology *topology, const char *words, uint32_t *distance, uint32_t *queue,
+                                     hawser_error *error)
+{
+    for (int against = 0; against < 2; against++) {
+        find_distances(topology, 0, against ? topology->in : topology->out, distance, queue);
+        for (uint32_t node = 0; node < topology->nodes; node++)
+            if (distance[node] == UINT32_MAX)
+                return hawser_fail(
+                    error, HAWSER_BAD_INPUT,
+                    "topology %s: node %u cannot be reached from node %u; every node has to reach every other", words,
+                    against ? 0 : node, against ? node : 0);
+    }
+    return HAWSER_OK;
+}
+
+/* Of the nodes one step nearer to the origin the one that has passed on least so far; of equals the next one behind the node, which
+ * differs from node to node. */
+static uint32_t choose_parent(const hw_topology *topology, uint32_t origin, uint32_t node, const uint32_t *distance,
+                              const uint64_t *load)
+{
+    uint32_t nodes = topology->nodes, best = UINT32_MAX, best_step = 0;
+    const uint32_t *list = topology->in + (size_t)node * (nodes + 1);
+    if (distance[node] == 1)
+        return origin;
+    for (uint32_t i = 1; i <= list[0]; i++) {
+        uint32_t candidate = list[i], step = candidate > node ? candidate - node : candidate + nodes - node;
+        if (distance[candidate] + 1 != distance[node])
+            continue;
+        bool less = best == UINT32_MAX || load[candidate] < load[best];
+        if (less || (load[candidate] == load[best] && step < best_step)) {
+            best = candidate;
+            best_step = step;
+        }
+    }
+    return best;
+}
+
+static void make_trees(hw_topology *topology, uint32_t *distance, uint32_t *queue, uint64_t *load)
+{
+    hw_topology_figures *figures = &topology->figures;
+    uint32_t nodes = topology->nodes;
+    for (uint32_t origin = 0; origin < nodes; origin++) {
+        find_distances(topology, origin, topology->out, distance, queue);
+        for (uint32_t step = 1; step < nodes; step++) {
+            uint32_t node = (uint32_t)(((uint64_t)origin + step) % nodes);
+            uint32_t parent = choose_parent(topology, origin, node, distance, load);
+            topology->parent[(size_t)origin * nodes + node] = parent;
+            load[parent] += parent != origin;
+            if (distance[node] > figures->depth)
+                figures->depth = distance[node];
+        }
+    }
+    for (uint32_t node = 0; node < nodes; node++) {
+        uint32_t degree = topology->out[(size_t)node * (nodes + 1)];
+        figures->links += degree;
+        if (degree > figures->degree)
+            figures->degree = degree;
+        if (load[node] > figures->relayed) {
+            figures->relayed = load[node];
+            figures->relaying = node;
+        }
+    }
+}
+
+static hawser_status build(hw_topology *topology, const char *words, const char *edges, hawser_error *error)
+{
+    size_t nodes = topology->nodes;
+    uint32_t *distance = NULL, *queue = NULL;
+    uint64_t *load = NULL;
+    hawser_status status = HW_NEW(&topology->link, nodes * nodes, "a topology's links", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&topology->out, nodes * (nodes + 1), "a topology's links", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&topology->in, nodes * (nodes + 1), "a topology's links", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&topology->parent, nodes * nodes, "a topology's trees", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&distance, nodes, "a topology's trees", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&queue, nodes, "a topology's trees", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&load, nodes, "a topology's trees", error);
+    if (status == HAWSER_OK)
+        status = make_graph(topology, words, edges, distance, queue, error);
+    if (status == HAWSER_OK)
+        list_links(topology);
+    if (status == HAWSER_OK)
+        status = check_connected(topology, words, distance, queue, error);
+    if (status == HAWSER_OK)
+        make_trees(topology, distance, queue, load);
+    free(distance);
+    free(queue);
+    free(load);
+    return status;
+}
+
+hawser_status hw_topology_new(const char *words, const char *edges, uint32_t nodes, hw_topology **topology,
+                              hawser_error *error)
+{
+    bool direct = edges == NULL && strcmp(words, "all") == 0;
+    hw_topology *made = NULL;
+    *topology = NULL;
+    if (nodes == 0 || (!direct && nodes > HW_TOPOLOGY_NODES_MOST))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "topology %s: at most %d nodes, not %u; take all", words,
+                           HW_TOPOLOGY_NODES_MOST, nodes);
+    HAWSER_TRY(HW_NEW(&made, 1, "a topology", error));
+    made->nodes = nodes;
+    if (direct) {
+        made->figures =
+            (hw_topology_figures){.links = (uint64_t)nodes * (nodes - 1), .degree = nodes - 1, .depth = nodes > 1 ? 1 : 0};
+        *topology = made;
+        return HAWSER_OK;
+    }
+    hawser_status status = build(made, words, edges, error);
+    if (status != HAWSER_OK) {
+        hw_topology_free(made);
+        return status;
+    }
+    *topology = made;
+    return HAWSER_OK;
+}
+
+void hw_topology_free(hw_topology *topology)
+{
+    if (topology == NULL)
+        return;
+    free(topology->link);
+    free(topology->out);
+    free(topology->in);
+    free(topology->parent);
+    free(topology);
+}
+
+bool hw_topology_direct(const hw_topology *topology)
+{
+    return topology->link == NULL;
+}
+
+uint32_t hw_topology_children(const hw_topology *topology, uint32_t origin, uint32_t node, uint32_t *children)
+{
+    uint32_t nodes = topology->nodes, count = 0;
+    /* Beginning behind the node: not everybody sends to node 0 first. */
+    for (uint32_t step = 1; step < nodes; step++) {
+        uint32_t child = (uint32_t)(((uint64_t)node + step) % nodes);
+        bool below = hw_topology_direct(topology)
+                         ? node == origin
+                         : child != origin && topology->parent[(size_t)origin * nodes + child] == node;
+        if (below)
+            children[count++] = child;
+    }
+    return count;
+}
+
+uint32_t hw_topology_nodes(const hw_topology *topology)
+{
+    return topology->nodes;
+}
+
+bool hw_topology_links(const hw_topology *topology, uint32_t from, uint32_t to)
+{
+    return from != to && (hw_topology_direct(topology) || *link_at(topology, from, to));
+}
+
+const hw_topology_figures *hw_topology_figures_of(const hw_topology *topology)
+{
+    return &topology->figures;
+}

@@ -1,0 +1,60 @@
+/* kernels.h - the inner loops, compiled once for each instruction set from one text.
+ *
+ * All variants give the same bits: the text is written in vectors of eight lanes, entry i always goes to the same lane, lanes
+ * are added by one fixed tree, and nothing is contracted. An instruction set decides only how many registers eight lanes take. */
+#ifndef HW_LINALG_KERNELS_H
+#define HW_LINALG_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawser/matrix.h"
+
+/* Rows that a dense Gram tile adds up before its sum joins the total; part of the result's definition. */
+enum { HW_GRAM_ROWS = 512 };
+
+typedef struct hw_moments {
+    double sum;     /* sum of w a */
+    double squares; /* sum of w (a - centre)^2 */
+    double weight;  /* sum of w */
+} hw_moments;
+
+/* One set for each type of stored numbers. `weights` may be NULL. */
+typedef struct hw_typed_kernels {
+    double (*dense_dot)(size_t n, const void *a, const double *x);
+    void (*dense_scan)(size_t n, size_t columns, const void *values, size_t stride, const double *x, double *out);
+    void (*dense_axpy)(size_t n, const void *a, double step, double *x);
+    void (*dense_axpy4)(size_t n, const void *const a[4], const double step[4], double *x);
+    void (*dense_moments)(size_t n, const void *a, const double *weights, double centre, hw_moments *out);
+    /* Rows [begin, begin + n) of a column, times weights, into to[HW_GRAM_ROWS], zeros behind. */
+    void (*dense_pack)(size_t begin, size_t n, const void *a, const double *weights, double *to);
+    double (*sparse_dot)(size_t n, const uint32_t *indices, const void *values, const double *x);
+    void (*sparse_scan)(size_t columns, const uint64_t *offsets, const uint32_t *indices, const void *values,
+                        const double *x, double *out);
+    void (*sparse_axpy)(size_t n, const uint32_t *indices, const void *values, double step, double *x);
+    void (*sparse_moments)(size_t n, const uint32_t *indices, const void *values, const double *weights, double centre,
+                           hw_moments *out);
+} hw_typed_kernels;
+
+typedef struct hw_kernels {
+    const char *name;
+    double (*weighted_dot)(size_t n, const double *x, const double *y, const double *weights);
+    /* G[a ld + b] += dot of left[a] and right[b], HW_GRAM_ROWS numbers each, for a in [from, count), b in
+     * [right_from, min(right_to, a + 1)). */
+    void (*gram_panel)(const double *const *left, const double *const *right, size_t from, size_t count, size_t right_from,
+                       size_t right_to, double *G, size_t ld);
+    hw_typed_kernels typed[2]; /* by hawser_type: HAWSER_F64, HAWSER_F32 */
+} hw_kernels;
+
+/* The best that this processor runs. */
+const hw_kernels *hw_kernels_best(void);
+/* The index-th variant that this processor runs, portable first; NULL past the last. For tests and benches. */
+const hw_kernels *hw_kernels_variant(size_t index);
+
+/* Bytes of one stored number. */
+static inline size_t hw_type_size(hawser_type type)
+{
+    return type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+}
+
+#endif

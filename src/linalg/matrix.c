@@ -1,0 +1,172 @@
+/* The kernels of hawser/matrix.h, less the Gram matrix: layout and type are looked at here, once a call. */
+#include "hawser/matrix.h"
+
+#include <assert.h>
+
+#include "linalg/kernels.h"
+
+/* Rows of one pass of a dense combination: the part of `out` stays in the first-level cache while the columns go by. */
+enum { COMBINE_ROWS = 2048 };
+
+static const hw_typed_kernels *kernels_of(const hawser_matrix *A)
+{
+    assert(A->type == HAWSER_F64 || A->type == HAWSER_F32);
+    return &hw_kernels_best()->typed[A->type];
+}
+
+static const void *at(const hawser_matrix *A, uint64_t entry)
+{
+    return (const unsigned char *)A->values + entry * hw_type_size(A->type);
+}
+
+static const void *dense_column(const hawser_matrix *A, size_t j)
+{
+    return at(A, (uint64_t)j * A->stride);
+}
+
+hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t end)
+{
+    assert(A->layout != HAWSER_CSR && begin <= end && end <= A->cols);
+    hawser_matrix view = *A;
+    view.cols = end - begin;
+    view.first = A->first + begin;
+    if (A->layout == HAWSER_DENSE) {
+        view.stored = (uint64_t)A->rows * view.cols;
+        if (view.cols > 0) /* no address beyond the array for an empty view */
+            view.values = dense_column(A, begin);
+    } else {
+        view.offsets = A->offsets + begin;
+        view.stored = A->offsets[end] - A->offsets[begin];
+    }
+    return view;
+}
+
+hawser_matrix hawser_matrix_rows(const hawser_matrix *A, size_t begin, size_t end)
+{
+    assert(A->layout != HAWSER_CSC && begin <= end && end <= A->rows);
+    hawser_matrix view = *A;
+    view.rows = end - begin;
+    view.first = A->first + begin;
+    if (A->layout == HAWSER_DENSE) {
+        if (view.rows > 0 && A->cols > 0) /* no address beyond the array for an empty view */
+            view.values = (const char *)A->values + begin * (A->type == HAWSER_F32 ? sizeof(float) : sizeof(double));
+        view.stored = (uint64_t)view.rows * A->cols;
+        return view;
+    }
+    view.offsets = A->offsets + begin;
+    view.stored = A->offsets[end] - A->offsets[begin];
+    return view;
+}
+
+double hawser_column_dot(const hawser_matrix *A, size_t j, const double *x)
+{
+    assert(A->layout != HAWSER_CSR && j < A->cols);
+    const hw_typed_kernels *kernels = kernels_of(A);
+    if (A->layout == HAWSER_DENSE)
+        return kernels->dense_dot(A->rows, dense_column(A, j), x);
+    uint64_t begin = A->offsets[j];
+    return kernels->sparse_dot((size_t)(A->offsets[j + 1] - begin), A->indices + begin, at(A, begin), x);
+}
+
+void hawser_column_axpy(const hawser_matrix *A, size_t j, double step, double *x)
+{
+    assert(A->layout != HAWSER_CSR && j < A->cols);
+    const hw_typed_kernels *kernels = kernels_of(A);
+    if (A->layout == HAWSER_DENSE) {
+        kernels->dense_axpy(A->rows, dense_column(A, j), step, x);
+        return;
+    }
+    uint64_t begin = A->offsets[j];
+    kernels->sparse_axpy((size_t)(A->offsets[j + 1] - begin), A->indices + begin, at(A, begin), step, x);
+}
+
+void hawser_column_moments(const hawser_matrix *A, size_t j, const double *weights, double total_weight, double centre,
+                           double *sum, double *squares)
+{
+    assert(A->layout != HAWSER_CSR && j < A->cols);
+    const hw_typed_kernels *kernels = kernels_of(A);
+    hw_moments moments;
+    if (A->layout == HAWSER_DENSE) {
+        kernels->dense_moments(A->rows, dense_column(A, j), weights, centre, &moments);
+    } else {
+        uint64_t begin = A->offsets[j];
+        size_t n = (size_t)(A->offsets[j + 1] - begin);
+        kernels->sparse_moments(n, A->indices + begin, at(A, begin), weights, centre, &moments);
+        double rest = weights != NULL ? total_weight - moments.weight : (double)(A->rows - n);
+        if (n < A->rows)
+            moments.squares += rest * centre * centre;
+    }
+    *sum = moments.sum;
+    *squares = moments.squares;
+}
+
+void hawser_scan(const hawser_matrix *A, const double *x, double *out)
+{
+    assert(A->layout != HAWSER_CSR);
+    const hw_typed_kernels *kernels = kernels_of(A);
+    if (A->layout == HAWSER_DENSE)
+        kernels->dense_scan(A->rows, A->cols, A->values, A->stride, x, out);
+    else
+        kernels->sparse_scan(A->cols, A->offsets, A->indices, A->values, x, out);
+}
+
+/* columns NULL means 0, 1, 2, ... The rows are cut so that `out` is read and written in the cache; each entry still sees the
+ * columns in the order of the list, so neither the cut nor the grouping by four shows in the bits. */
+static void combine_dense(const hawser_matrix *A, const uint32_t *columns, const double *coefficients, size_t count,
+                          double *out)
+{
+    const hw_typed_kernels *kernels = kernels_of(A);
+    for (size_t begin = 0; begin < A->rows; begin += COMBINE_ROWS) {
+        size_t n = A->rows - begin < COMBINE_ROWS ? A->rows - begin : COMBINE_ROWS;
+        const void *four[4];
+        double steps[4];
+        size_t held = 0;
+        for (size_t k = 0; k < count; k++) {
+            if (coefficients[k] == 0)
+                continue;
+            four[held] = at(A, (columns != NULL ? columns[k] : k) * (uint64_t)A->stride + begin);
+            steps[held++] = coefficients[k];
+            if (held == 4) {
+                kernels->dense_axpy4(n, four, steps, out + begin);
+                held = 0;
+            }
+        }
+        for (size_t c = 0; c < held; c++)
+            kernels->dense_axpy(n, four[c], steps[c], out + begin);
+    }
+}
+
+void hawser_combine(const hawser_matrix *A, const uint32_t *columns, const double *coefficients, size_t count, double *out)
+{
+    assert(A->layout != HAWSER_CSR);
+    if (A->layout == HAWSER_DENSE)
+        combine_dense(A, columns, coefficients, count, out);
+    else
+        for (size_t k = 0; k < count; k++)
+            hawser_column_axpy(A, columns[k], coefficients[k], out);
+}
+
+void hawser_multiply(const hawser_matrix *A, const double *w, double constant, double *out)
+{
+    if (A->layout == HAWSER_CSR) {
+        kernels_of(A)->sparse_scan(A->rows, A->offsets, A->indices, A->values, w, out);
+        for (size_t i = 0; i < A->rows; i++)
+            out[i] += constant;
+        return;
+    }
+    for (size_t i = 0; i < A->rows; i++)
+        out[i] = constant;
+    if (A->layout == HAWSER_DENSE) {
+        combine_dense(A, NULL, w, A->cols, out);
+        return;
+    }
+    for (size_t j = 0; j < A->cols; j++)
+        if (w[j] != 0)
+            hawser_column_axpy(A, j, w[j], out);
+}
+
+double hawser_dot(size_t n, const double *x, const double *y, const double *weights)
+{
+    const hw_kernels *kernels = hw_kernels_best();
+    return weights != NULL ? kernels->weighted_dot(n, x, y, weights) : kernels->typed[HAWSER_F64].dense_dot(n, x, y);
+}

@@ -1,0 +1,207 @@
+/* compile.c - program -> logical plan: everything about it that can be wrong before it runs is refused here, by name. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "program/plan.h"
+
+#define REFUSE(...) return hawser_fail(error, HAWSER_BAD_PROGRAM, __VA_ARGS__)
+
+static hawser_status check_unit(const hawser_operator *unit, hawser_error *error)
+{
+    for (const hawser_program *program = unit->program; program != NULL; program = NULL)
+        for (size_t i = 0; i < program->operator_count; i++) {
+            const hawser_operator *other = program->operators[i];
+            if (other != unit && other->kind == HW_UNIT && strcmp(other->name, unit->name) == 0)
+                REFUSE("two units are called '%s'; give each its own name", unit->name);
+        }
+    for (hawser_state *const *item = unit->updates; *item != NULL; item++) {
+        const hawser_state *state = *item;
+        if (state->tied_to != NULL && !hw_unit_updates(unit, state->tied_to))
+            REFUSE("unit '%s' updates '%s' without '%s', to which it is tied; declare both", unit->name, state->name,
+                   state->tied_to->name);
+        if (unit->one && state->kind == HW_LOCAL)
+            REFUSE("unit '%s' runs on one block, so it cannot update local state '%s' of all blocks", unit->name,
+                   state->name);
+        if (unit->one && state->kind == HW_DATA && state->split != HAWSER_WHOLE)
+            REFUSE("unit '%s' runs on one block, so it cannot transform every part of data state '%s'", unit->name,
+                   state->name);
+        for (hawser_state *const *again = unit->updates; again != item; again++)
+            if (*again == state)
+                REFUSE("unit '%s' names state '%s' twice in its updates", unit->name, state->name);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status check_parallel(const hawser_operator *parallel, hawser_error *error)
+{
+    for (const hawser_state *state = parallel->program->states; state != NULL; state = state->next)
+        for (const hawser_operator *one = parallel->first; one != NULL; one = one->next) {
+            if (!hw_operator_updates(one, state))
+                continue;
+            for (const hawser_operator *other = parallel->first; other != NULL; other = other->next) {
+                if (other == one)
+                    continue;
+                if (hw_operator_updates(other, state))
+                    REFUSE("two children of a parallel update state '%s'; put them in a sequence", state->name);
+                if (hw_operator_reads(other, state))
+                    REFUSE("a child of a parallel reads state '%s' while another updates it; put them in a sequence",
+                           state->name);
+            }
+        }
+    if (parallel->first == NULL)
+        REFUSE("a parallel has no children");
+    return HAWSER_OK;
+}
+
+static hawser_status check_loop(const hawser_operator *loop, hawser_error *error)
+{
+    const hawser_until *until = &loop->until;
+    if (loop->first == NULL)
+        REFUSE("loop '%s' has an empty body", loop->name);
+    bool by_metric = until->below != 0 || until->change != 0 || until->patience != 0;
+    if (until->metric == NULL && by_metric)
+        REFUSE("loop '%s' ends by a metric but names none", loop->name);
+    if (until->metric != NULL && hw_program_metric(loop->program, until->metric) == UINT32_MAX)
+        REFUSE("loop '%s' ends by metric '%s', which the program does not declare", loop->name, until->metric);
+    if (until->clocks == 0 && until->seconds == 0 && until->metric == NULL && until->test == NULL)
+        REFUSE("loop '%s' has no condition that ends it", loop->name);
+    if (!(until->seconds >= 0) || !(until->change >= 0) || !isfinite(until->below))
+        REFUSE("loop '%s' has a condition that is negative or not a number", loop->name);
+    if (!hw_operator_shipped(loop) && loop->sync.tightness != HAWSER_BSP)
+        REFUSE("loop '%s' holds other operators than units, so the driver steps it and it can only be bsp; give the sync to "
+               "the loop inside it",
+               loop->name);
+    return HAWSER_OK;
+}
+
+static hawser_status check_branch(const hawser_operator *branch, hawser_error *error)
+{
+    if (branch->test == NULL)
+        REFUSE("branch '%s' has no test", branch->name);
+    if (branch->first == NULL || (branch->first->next != NULL && branch->first->next->next != NULL))
+        REFUSE("branch '%s' must have one or two children", branch->name);
+    return HAWSER_OK;
+}
+
+static bool inside_loop(const hawser_operator *operator)
+{
+    for (const hawser_operator *above = operator->parent; above != NULL; above = above->parent)
+        if (above->kind == HW_LOOP)
+            return true;
+    return false;
+}
+
+/* A data state may be the output of one unit that runs before any reader. */
+static hawser_status check_data(const hw_plan *plan, const hawser_state *state, hawser_error *error)
+{
+    const hawser_operator *reader = NULL, *writer = NULL;
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *operator= plan->program->operators[plan->order[i]];
+        if (operator->kind != HW_UNIT)
+            continue;
+        if (hw_unit_updates(operator, state)) {
+            if (writer != NULL)
+                REFUSE("units '%s' and '%s' both transform data state '%s'; one may", writer->name, operator->name,
+                       state->name);
+            if (reader != NULL)
+                REFUSE("unit '%s' transforms data state '%s' after unit '%s' has read it; put it first", operator->name,
+                       state->name, reader->name);
+            if (inside_loop(operator))
+                REFUSE("unit '%s' transforms data state '%s' inside a loop; data changes once, before its readers",
+                       operator->name, state->name);
+            writer = operator;
+        } else if (reader == NULL && hw_unit_reads(operator, state))
+            reader = operator;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status check_operator(const hawser_operator *operator, hawser_error * error)
+{
+    switch (operator->kind) {
+    case HW_SEQUENCE: return HAWSER_OK;
+    case HW_PARALLEL: return check_parallel(operator, error);
+    case HW_LOOP: return check_loop(operator, error);
+    case HW_BRANCH: return check_branch(operator, error);
+    case HW_UNIT: return check_unit(operator, error);
+    }
+    return HAWSER_OK;
+}
+
+static void visit(const hawser_operator *operator, uint32_t * order, size_t *count)
+{
+    order[(*count)++] = operator->number;
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+        visit(child, order, count);
+}
+
+static void find_life(hw_plan *plan, const hawser_state *state)
+{
+    hw_life *life = &plan->states[state->number].life;
+    *life = (hw_life){UINT32_MAX, UINT32_MAX};
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *operator= plan->program->operators[plan->order[i]];
+        if (operator->kind != HW_UNIT ||(!hw_unit_reads(operator, state) && !hw_unit_updates(operator, state)))
+            continue;
+        if (life->first == UINT32_MAX)
+            life->first = operator->number;
+        life->last = operator->number;
+        /* What a loop's body uses lives as long as the outermost loop around it. */
+        for (const hawser_operator *above = operator->parent; above != NULL; above = above->parent)
+            if (above->kind == HW_LOOP)
+                life->last = above->number;
+    }
+}
+
+hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_error *error)
+{
+    *out = NULL;
+    if (program == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a program; free memory");
+    if (program->mistake.status != HAWSER_OK)
+        return hawser_fail(error, program->mistake.status, "program '%s': %s", program->name ? program->name : "?",
+                           program->mistake.text);
+    if (program->root->first == NULL)
+        REFUSE("program '%s' has no operators", program->name);
+    hw_plan *plan = NULL;
+    HAWSER_TRY(HW_NEW(&plan, 1, "a plan", error));
+    plan->program = program;
+    hawser_status status = HW_NEW(&plan->states, program->state_count, "a plan's states", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&plan->order, program->operator_count, "a plan's order", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&plan->placement, program->operator_count, "a plan's placement", error);
+    size_t count = 0;
+    if (status == HAWSER_OK)
+        visit(program->root, plan->order, &count);
+    for (size_t i = 0; i < count && status == HAWSER_OK; i++)
+        status = check_operator(program->operators[plan->order[i]], error);
+    for (const hawser_state *state = program->states; state != NULL && status == HAWSER_OK; state = state->next) {
+        plan->states[state->number].state = state;
+        find_life(plan, state);
+        if (state->kind == HW_DATA)
+            status = check_data(plan, state, error);
+    }
+    if (status != HAWSER_OK) {
+        hw_plan_free(plan);
+        return status;
+    }
+    *out = plan;
+    return HAWSER_OK;
+}
+
+void hw_plan_free(hw_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    for (uint32_t i = 0; plan->states != NULL && i < plan->program->state_count; i++) {
+        free(plan->states[i].bounds);
+        free(plan->states[i].stored);
+    }
+    free(plan->states);
+    free(plan->order);
+    free(plan->placement);
+    free(plan);
+}

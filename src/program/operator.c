@@ -1,0 +1,280 @@
+/* operator.c - programs, units and the operators that order them. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "program/program.h"
+
+void hw_program_mistake(hawser_program *program, hawser_status status, const char *format, ...)
+{
+    if (program->mistake.status != HAWSER_OK)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    program->mistake.status = status;
+    vsnprintf(program->mistake.text, sizeof program->mistake.text, format, arguments);
+    va_end(arguments);
+}
+
+static void free_operator(hawser_operator *operator)
+{
+    if (operator== NULL)
+        return;
+    free(operator->name);
+    free(operator->reads);
+    free(operator->updates);
+    free(operator);
+}
+
+/* Names may be NULL. */
+static hawser_operator *make(hawser_program *program, hw_operator_kind kind, const char *name)
+{
+    hawser_operator *operator= NULL;
+    hawser_error error = {0};
+    if (HW_GROW(&program->operators, &program->operator_capacity, program->operator_count + 1, "operators", &error) !=
+            HAWSER_OK ||
+        HW_NEW(&operator, 1, "an operator", &error) != HAWSER_OK)
+        goto fail;
+    if (name != NULL && hw_copy_text(&operator->name, name, &error) != HAWSER_OK)
+        goto fail;
+    operator->program = program;
+    operator->kind = kind;
+    operator->number =(uint32_t) program->operator_count;
+    program->operators[program->operator_count++] = operator;
+    return operator;
+fail:
+    hw_program_mistake(program, error.status, "%s", error.text);
+    free_operator(operator);
+    return NULL;
+}
+
+static hawser_operator *add(hawser_operator *parent, hw_operator_kind kind, const char *name)
+{
+    if (parent == NULL)
+        return NULL;
+    hawser_program *program = parent->program;
+    if (parent->kind == HW_UNIT) {
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "'%s' is put below unit '%s'; a unit has no children",
+                           name != NULL ? name : "an operator", parent->name);
+        return NULL;
+    }
+    if (name != NULL && *name == '\0')
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "an operator has an empty name");
+    hawser_operator *operator= make(program, kind, name);
+    if (operator== NULL)
+        return NULL;
+    operator->parent = parent;
+    if (parent->last != NULL)
+        parent->last->next = operator;
+    else
+        parent->first = operator;
+    parent->last = operator;
+    return operator;
+}
+
+hawser_program *hawser_program_new(const char *name, void *user)
+{
+    hawser_program *program = NULL;
+    if (HW_NEW(&program, 1, "a program", NULL) != HAWSER_OK)
+        return NULL;
+    program->user = user;
+    hawser_error error = {0};
+    if (hw_copy_text(&program->name, name != NULL ? name : "program", &error) != HAWSER_OK)
+        hw_program_mistake(program, error.status, "%s", error.text);
+    program->root = make(program, HW_SEQUENCE, NULL);
+    return program;
+}
+
+void hawser_program_free(hawser_program *program)
+{
+    if (program == NULL)
+        return;
+    for (hawser_state *state = program->states, *next; state != NULL; state = next) {
+        next = state->next;
+        free(state->name);
+        free(state);
+    }
+    for (size_t i = 0; i < program->operator_count; i++)
+        free_operator(program->operators[i]);
+    for (uint32_t i = 0; i < program->metric_count; i++)
+        free(program->metrics[i].name);
+    free(program->operators);
+    free(program->name);
+    free(program);
+}
+
+hawser_operator *hawser_root(hawser_program *program)
+{
+    return program != NULL ? program->root : NULL;
+}
+
+hawser_operator *hawser_sequence(hawser_operator *parent)
+{
+    return add(parent, HW_SEQUENCE, NULL);
+}
+
+hawser_operator *hawser_parallel(hawser_operator *parent)
+{
+    return add(parent, HW_PARALLEL, NULL);
+}
+
+hawser_operator *hawser_branch(hawser_operator *parent, const char *name, bool (*test)(hawser_progress *, void *),
+                               void *user)
+{
+    hawser_operator *operator= add(parent, HW_BRANCH, name != NULL ? name : "branch");
+    if (operator== NULL)
+        return NULL;
+    operator->test = test;
+    operator->user = user;
+    return operator;
+}
+
+hawser_operator *hawser_loop(hawser_operator *parent, const char *name, hawser_until until, hawser_sync sync)
+{
+    hawser_operator *operator= add(parent, HW_LOOP, name != NULL ? name : "loop");
+    if (operator== NULL)
+        return NULL;
+    operator->until = until;
+    operator->sync = sync;
+    if (sync.tightness == HAWSER_SSP && sync.staleness == 0)
+        operator->sync.tightness = HAWSER_BSP;
+    return operator;
+}
+
+static hawser_status copy_list(hawser_program *program, const char *unit, hawser_state *const *list, hawser_state ***out,
+                               hawser_error *error)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL)
+        count++;
+    HAWSER_TRY(HW_NEW(out, count + 1, "a list of states", error));
+    for (size_t i = 0; i < count; i++) {
+        (*out)[i] = list[i];
+        if (list[i]->program != program)
+            hw_program_mistake(program, HAWSER_BAD_PROGRAM, "unit '%s' names state '%s' of another program", unit,
+                               list[i]->name);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_operator *add_unit(hawser_operator *parent, const char *name, hawser_unit_function *function,
+                                 hawser_state *const *reads, hawser_state *const *updates, bool one)
+{
+    if (parent != NULL && (name == NULL || function == NULL)) {
+        hw_program_mistake(parent->program, HAWSER_BAD_PROGRAM, "unit '%s' has no %s", name != NULL ? name : "?",
+                           name == NULL ? "name" : "function");
+        return NULL;
+    }
+    hawser_operator *unit = add(parent, HW_UNIT, name);
+    if (unit == NULL)
+        return NULL;
+    unit->function = function;
+    unit->one = one;
+    hawser_error error = {0};
+    if (copy_list(unit->program, name, reads, &unit->reads, &error) != HAWSER_OK ||
+        copy_list(unit->program, name, updates, &unit->updates, &error) != HAWSER_OK)
+        hw_program_mistake(unit->program, error.status, "%s", error.text);
+    return unit;
+}
+
+hawser_operator *hawser_unit(hawser_operator *parent, const char *name, hawser_unit_function *function,
+                             hawser_state *const *reads, hawser_state *const *updates)
+{
+    return add_unit(parent, name, function, reads, updates, false);
+}
+
+hawser_operator *hawser_unit_one(hawser_operator *parent, const char *name, hawser_unit_function *function,
+                                 hawser_state *const *reads, hawser_state *const *updates)
+{
+    return add_unit(parent, name, function, reads, updates, true);
+}
+
+void hawser_scratch_size(hawser_program *program, size_t bytes, void (*release)(void *scratch))
+{
+    if (program == NULL)
+        return;
+    program->scratch_bytes = bytes;
+    program->scratch_release = release;
+}
+
+uint32_t hw_program_metric(const hawser_program *program, const char *name)
+{
+    for (uint32_t i = 0; name != NULL && i < program->metric_count; i++)
+        if (strcmp(program->metrics[i].name, name) == 0)
+            return i;
+    return UINT32_MAX;
+}
+
+void hawser_metric_declare(hawser_program *program, const char *name, hawser_combine_by by)
+{
+    if (program == NULL)
+        return;
+    if (name == NULL || *name == '\0' || hw_program_metric(program, name) != UINT32_MAX) {
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "metric '%s' is declared twice or has no name",
+                           name != NULL ? name : "");
+        return;
+    }
+    if (program->metric_count == HW_METRICS_MOST) {
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "metric '%s' is one more than the %d that a program may have", name,
+                           HW_METRICS_MOST);
+        return;
+    }
+    hw_metric *metric = &program->metrics[program->metric_count];
+    hawser_error error = {0};
+    if (hw_copy_text(&metric->name, name, &error) != HAWSER_OK) {
+        hw_program_mistake(program, error.status, "%s", error.text);
+        return;
+    }
+    metric->by = by;
+    program->metric_count++;
+}
+
+static bool in_list(hawser_state *const *list, const hawser_state *state)
+{
+    for (; *list != NULL; list++)
+        if (*list == state)
+            return true;
+    return false;
+}
+
+bool hw_unit_reads(const hawser_operator *unit, const hawser_state *state)
+{
+    return in_list(unit->reads, state);
+}
+
+bool hw_unit_updates(const hawser_operator *unit, const hawser_state *state)
+{
+    return in_list(unit->updates, state);
+}
+
+bool hw_operator_updates(const hawser_operator *operator, const hawser_state * state)
+{
+    if (operator->kind == HW_UNIT)
+        return hw_unit_updates(operator, state);
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+        if (hw_operator_updates(child, state))
+            return true;
+    return false;
+}
+
+bool hw_operator_reads(const hawser_operator *operator, const hawser_state * state)
+{
+    if (operator->kind == HW_UNIT)
+        return hw_unit_reads(operator, state);
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+        if (hw_operator_reads(child, state))
+            return true;
+    return false;
+}
+
+bool hw_operator_shipped(const hawser_operator *operator)
+{
+    if (operator->kind != HW_LOOP)
+        return false;
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+        if (child->kind != HW_UNIT)
+            return false;
+    return true;
+}

@@ -1,0 +1,264 @@
+/* parallelise.c - logical plan -> physical plan: who owns what, how each state travels, and whether it fits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "program/plan.h"
+
+hw_policy hw_policy_of(hawser_sync sync)
+{
+    switch (sync.tightness) {
+    case HAWSER_BSP: break;
+    case HAWSER_SSP: return (hw_policy){sync.staleness != 0 ? HW_POLICY_SSP : HW_POLICY_BSP, sync.staleness};
+    case HAWSER_TAP: return (hw_policy){HW_POLICY_TAP, 0};
+    }
+    return (hw_policy){HW_POLICY_BSP, 0};
+}
+
+static bool is_split(const hawser_state *state)
+{
+    return state->kind == HW_DATA && state->split != HAWSER_WHOLE;
+}
+
+static void even(size_t count, uint32_t blocks, size_t *bounds)
+{
+    for (uint32_t b = 0; b <= blocks; b++)
+        bounds[b] = (size_t)((unsigned long long)(count / blocks) * b + (b < count % blocks ? b : count % blocks));
+}
+
+/* Data states over the same columns (or rows) are cut at the same places: those of the one with the most stored entries. */
+static const hawser_state *leader(const hawser_state *state)
+{
+    const hawser_state *best = state;
+    for (const hawser_state *other = state->program->states; other != NULL; other = other->next)
+        if (is_split(other) && other->split == state->split && hw_state_extent(other) == hw_state_extent(state) &&
+            (other->matrix->stored > best->matrix->stored ||
+             (other->matrix->stored == best->matrix->stored && other->number < best->number)))
+            best = other;
+    return best;
+}
+
+hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint32_t block)
+{
+    const hawser_matrix *whole = state->matrix;
+    if (!is_split(state))
+        return *whole;
+    const size_t *bounds = plan->states[state->number].bounds;
+    size_t begin = bounds[block], end = bounds[block + 1];
+    if (state->split == HAWSER_BY_COLUMN)
+        return hawser_matrix_columns(whole, begin, end);
+    if (whole->layout == HAWSER_CSR)
+        return hawser_matrix_rows(whole, begin, end);
+    /* Rows of a dense matrix: the same columns, begun lower down. */
+    hawser_matrix part = *whole;
+    size_t size = whole->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    part.values = (const char *)whole->values + begin * size;
+    part.rows = end - begin;
+    part.stored = (uint64_t)part.rows * part.cols;
+    part.first = begin;
+    return part;
+}
+
+void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t block, size_t *begin, size_t *end)
+{
+    const hw_state_plan *own = &plan->states[state->number];
+    size_t width = 1;
+    const size_t *bounds = own->bounds;
+    if (state->along != NULL) {
+        bounds = plan->states[state->along->number].bounds;
+        width = hw_state_count(state) / (hw_state_extent(state->along) ? hw_state_extent(state->along) : 1);
+    }
+    *begin = bounds[block] * width;
+    *end = bounds[block + 1] * width;
+}
+
+static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error *error)
+{
+    const hawser_state *state = own->state, *first = leader(state);
+    uint32_t blocks = plan->settings.blocks;
+    HAWSER_TRY(HW_NEW(&own->stored, blocks, "a plan's shares", error));
+    if (is_split(state)) {
+        HAWSER_TRY(HW_NEW(&own->bounds, blocks + 1, "a plan's bounds", error));
+        if (state->split == HAWSER_BY_ROW && first->matrix->layout == HAWSER_DENSE)
+            even(first->matrix->rows, blocks, own->bounds);
+        else
+            hawser_balance(first->matrix, blocks, own->bounds);
+    }
+    for (uint32_t b = 0; b < blocks; b++) {
+        hawser_matrix part = hw_plan_part(plan, state, b);
+        own->stored[b] = part.stored;
+        uint64_t entry = (part.type == HAWSER_F32 ? 4 : 8) + (part.layout == HAWSER_DENSE ? 0 : 4);
+        if (part.stored * entry > own->block_bytes)
+            own->block_bytes = part.stored * entry;
+    }
+    return HAWSER_OK;
+}
+
+/* `one` units go where most of what they read is; without split data to block 0, in a parallel to one block after the other. */
+static void place(hw_plan *plan, const hawser_operator *unit)
+{
+    uint32_t blocks = plan->settings.blocks, best = 0;
+    uint64_t most = 0;
+    if (unit->parent != NULL && unit->parent->kind == HW_PARALLEL)
+        for (const hawser_operator *child = unit->parent->first; child != unit; child = child->next)
+            best += child->kind == HW_UNIT && child->one;
+    best %= blocks;
+    for (hawser_state *const *item = unit->reads; *item != NULL; item++)
+        if (is_split(*item))
+            for (uint32_t b = 0; b < blocks; b++)
+                if (plan->states[(*item)->number].stored[b] > most) {
+                    most = plan->states[(*item)->number].stored[b];
+                    best = b;
+                }
+    plan->placement[unit->number] = best;
+}
+
+/* Without a second writer there is nothing to sum: the one block's values travel. */
+static void find_sources(const hw_plan *plan, hw_state_plan *own)
+{
+    uint32_t blocks = plan->settings.blocks, updater = UINT32_MAX;
+    bool single = own->state->kind == HW_REPLICATED && own->state->rebuild == NULL;
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *unit = plan->program->operators[i];
+        if (unit->kind != HW_UNIT || !hw_unit_updates(unit, own->state))
+            continue;
+        uint32_t at = plan->placement[unit->number];
+        single = single && unit->one && (updater == UINT32_MAX || updater == at);
+        updater = at;
+    }
+    single = single && updater != UINT32_MAX;
+    own->sources = single ? 1 : blocks;
+    own->updater = single ? updater : 0;
+}
+
+/* Staleness of the loosest loop that updates the state: the default bound on how long a filter may hold. */
+static uint64_t loosest(const hw_plan *plan, const hawser_state *state)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *loop = plan->program->operators[i];
+        if (loop->kind == HW_LOOP && hw_operator_shipped(loop) && hw_operator_updates(loop, state) &&
+            loop->sync.staleness > most)
+            most = loop->sync.staleness;
+    }
+    return most;
+}
+
+static void describe(const hw_plan *plan, hw_state_plan *own)
+{
+    static const char *const classes[] = {"none",
+                                          "accumulating (random)",
+                                          "accumulating (round-robin)",
+                                          "accumulating (absolute)",
+                                          "accumulating (relative)",
+                                          "accumulating (fifo)"};
+    static const hw_width widths[] = {HW_F64, HW_BF16, HW_F16, HW_INT8};
+    static const char *const encodings[] = {
+        "dense or sparse, the smaller, per message; packed between processes; lossless",
+        "deltas rounded to bf16, the rest carried; then dense or sparse",
+        "deltas rounded to f16, the rest carried; then dense or sparse",
+        "deltas rounded to int8, a scale for 512 entries, the rest carried; then dense or sparse"};
+    own->filter = plan->settings.filter;
+    bool values = own->state->kind == HW_PARTITIONED || own->sources == 1;
+    if (own->state->kind == HW_PARTITIONED)
+        own->filter.kind = HW_FILTER_NONE;
+    if (own->filter.max_held == 0)
+        own->filter.max_held = loosest(plan, own->state) + 1;
+    bool held = own->filter.kind != HW_FILTER_NONE && plan->settings.blocks > 1;
+    own->form = plan->settings.blocks == 1 ? "stays (one block)" : values ? "values (one writer)" : "deltas";
+    bool rounded = own->state->form != HAWSER_EXACT && plan->settings.blocks > 1;
+    own->rounding = rounded ? widths[own->state->form] : HW_F64;
+    own->encoding = encodings[rounded ? own->state->form : HAWSER_EXACT];
+    own->filter_class = classes[held ? own->filter.kind : HW_FILTER_NONE];
+    own->guarantee = held && rounded ? "all but what is held, and but the rounding of what was sent last"
+                     : held          ? "all but what is held"
+                     : rounded       ? "all but the rounding of what was sent last"
+                                     : "all updates that the sync policy promises";
+}
+
+static void estimate(hw_plan *plan, hw_state_plan *own)
+{
+    uint64_t doubles = hw_state_count(own->state), blocks = plan->settings.blocks;
+    if (own->state->kind == HW_LOCAL) {
+        uint64_t largest = 0;
+        for (uint32_t b = 0; b < blocks; b++) {
+            size_t begin, end;
+            hw_plan_range(plan, own->state, b, &begin, &end);
+            if (end - begin > largest)
+                largest = end - begin;
+        }
+        own->block_bytes = largest * sizeof(double) * (own->state->tied_to != NULL ? 2 : 1);
+        plan->memory_needed += doubles * sizeof(double) * (own->state->tied_to != NULL ? 2 : 1);
+    } else {
+        /* base and cache, what is held, and each block's own delta in flight to everybody (shared buffers). */
+        bool held = own->filter.kind != HW_FILTER_NONE || own->rounding != HW_F64;
+        uint64_t copies = 2 + held + (blocks > 1 ? 2 : 0);
+        own->block_bytes = copies * doubles * sizeof(double);
+        plan->memory_needed += own->block_bytes * blocks;
+    }
+    plan->memory_needed += doubles * sizeof(double); /* the result */
+}
+
+/* ALT table 3.1: every replica would make the same update, and the merge would count it B times. */
+static hawser_status check_parallel_data(const hw_plan *plan, const hawser_operator *unit, hawser_error *error)
+{
+    if (unit->one || plan->settings.blocks == 1)
+        return HAWSER_OK;
+    const hawser_state *data = NULL, *replicated = NULL;
+    for (hawser_state *const *item = unit->reads; *item != NULL; item++) {
+        if (is_split(*item))
+            return HAWSER_OK;
+        if ((*item)->kind == HW_DATA)
+            data = *item;
+    }
+    for (hawser_state *const *item = unit->updates; *item != NULL; item++)
+        if ((*item)->kind == HW_REPLICATED)
+            replicated = *item;
+    if (data == NULL || replicated == NULL)
+        return HAWSER_OK;
+    return hawser_fail(
+        error, HAWSER_BAD_PROGRAM,
+        "unit '%s' updates replicated state '%s' from replicated data only ('%s' is whole on each of %u blocks): "
+        "every block would do the same work; split the data or make it a unit on one block",
+        unit->name, replicated->name, data->name, plan->settings.blocks);
+}
+
+hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, hawser_error *error)
+{
+    plan->settings = *settings;
+    const hawser_program *program = plan->program;
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        hw_state_plan *own = &plan->states[state->number];
+        if (state->kind == HW_DATA) {
+            HAWSER_TRY(split_data(plan, own, error));
+        } else if (state->kind == HW_PARTITIONED && state->along == NULL) {
+            HAWSER_TRY(HW_NEW(&own->bounds, settings->blocks + 1, "a plan's bounds", error));
+            even(state->rows, settings->blocks, own->bounds);
+        }
+    }
+    for (size_t i = 0; i < program->operator_count; i++) {
+        const hawser_operator *operator= program->operators[i];
+        if (operator->kind != HW_UNIT)
+            continue;
+        HAWSER_TRY(check_parallel_data(plan, operator, error));
+        if (operator->one)
+            place(plan, operator);
+    }
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        hw_state_plan *own = &plan->states[state->number];
+        if (state->kind == HW_DATA)
+            continue;
+        find_sources(plan, own);
+        describe(plan, own);
+        estimate(plan, own);
+    }
+    plan->memory_needed += program->scratch_bytes * settings->blocks;
+    if (plan->memory_needed > settings->memory)
+        return hawser_fail(
+            error, HAWSER_NO_MEMORY,
+            "the states of program '%s' need about %.1f MiB for %u %s, but the limit is %.1f MiB; %sraise --memory-limit",
+            program->name, (double)plan->memory_needed / 0x1p20, settings->blocks,
+            settings->blocks == 1 ? "worker" : "workers", (double)settings->memory / 0x1p20,
+            settings->blocks == 1 ? "" : "use fewer workers or ");
+    return HAWSER_OK;
+}

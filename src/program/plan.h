@@ -1,0 +1,66 @@
+/*
+ * plan.h - compile: program -> logical plan (checked, life times, sync attached); parallelise: -> physical plan for B blocks.
+ */
+#ifndef HW_PROGRAM_PLAN_H
+#define HW_PROGRAM_PLAN_H
+
+#include "consistency/consistency.h"
+#include "exchange/exchange.h"
+#include "program/program.h"
+
+/* What a plan decides on: from the job's options and the machine. */
+typedef struct hw_plan_settings {
+    uint32_t blocks;
+    uint32_t threads; /* how many blocks compute at once */
+    uint32_t processors;
+    uint32_t nodes;     /* 1: one process */
+    char topology[300]; /* over which links nodes exchange, in words; empty with one */
+    uint64_t memory;    /* limit in bytes */
+    hw_filter filter;   /* max_held 0: the loop's staleness + 1 */
+    uint64_t seed;
+    char chosen[200]; /* the numbers that decided on the blocks; empty: somebody asked for so many */
+} hw_plan_settings;
+
+/* Operators between whose visits (by number in depth-first order) a state lives. */
+typedef struct hw_life {
+    uint32_t first, last; /* operator numbers; UINT32_MAX: never used */
+} hw_life;
+
+typedef struct hw_state_plan {
+    const hawser_state *state;
+    hw_life life;
+    size_t *bounds;   /* blocks + 1, in units of the split (columns, rows, numbers); NULL for replicated and whole data */
+    uint64_t *stored; /* per block: stored entries of a data state; NULL otherwise */
+    uint64_t block_bytes; /* memory of one block's part, copies included (the largest block) */
+    uint32_t sources;     /* blocks that update it */
+    uint32_t updater;     /* the block when sources == 1 */
+    hw_filter filter;
+    hw_width rounding;                                      /* of deltas */
+    const char *form, *encoding, *filter_class, *guarantee; /* words for the printed plan */
+} hw_state_plan;
+
+typedef struct hw_plan {
+    const hawser_program *program;
+    hw_plan_settings settings;
+    hw_state_plan *states;  /* by state number */
+    uint32_t *order;        /* operator numbers in depth-first order */
+    uint32_t *placement;    /* by operator number: the block of a `one` unit */
+    uint64_t memory_needed; /* estimate over all blocks, data not counted (it is the caller's) */
+} hw_plan;
+
+/* Checks the program and attaches life times. The plan borrows the program. */
+hawser_status hw_compile(const hawser_program *program, hw_plan **plan, hawser_error *error) HAWSER_MUST_USE;
+/* Splits a compiled plan over blocks; refuses what is nonsense for so many, and what does not fit the memory. */
+hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, hawser_error *error) HAWSER_MUST_USE;
+void hw_plan_free(hw_plan *plan);
+
+void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out);
+void hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out);
+
+hw_policy hw_policy_of(hawser_sync sync);
+/* The part of a data state that a block sees. */
+hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint32_t block);
+/* Range of numbers of a local or partitioned state that a block owns. */
+void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t block, size_t *begin, size_t *end);
+
+#endif

@@ -1,0 +1,244 @@
+/* print.c - plans as text and as Graphviz DOT. */
+#include <inttypes.h>
+
+#include "program/plan.h"
+
+static const char *sync_text(hawser_sync sync, char text[32])
+{
+    hw_policy policy = hw_policy_of(sync);
+    if (policy.kind == HW_POLICY_SSP)
+        snprintf(text, 32, "ssp:%" PRIu64, policy.staleness);
+    else
+        snprintf(text, 32, "%s", policy.kind == HW_POLICY_TAP ? "tap" : "bsp");
+    return text;
+}
+
+static void print_until(const hawser_until *until, FILE *out)
+{
+    const char * or = "";
+    if (until->clocks != 0) {
+        fprintf(out, "%s%" PRIu64 " clocks", or, until->clocks);
+        or = " or ";
+    }
+    if (until->seconds > 0) {
+        fprintf(out, "%s%g s", or, until->seconds);
+        or = " or ";
+    }
+    if (until->metric != NULL) {
+        bool bounded = until->below != 0 || (until->change == 0 && until->patience == 0);
+        if (bounded)
+            fprintf(out, "%s%s <= %g", or, until->metric, until->below);
+        if (until->change != 0)
+            fprintf(out, "%srelative change of %s <= %g", bounded ? " or " : or, until->metric, until->change);
+        if (until->patience != 0)
+            fprintf(out, "%s%s has not fallen for %" PRIu64 " clocks", bounded || until->change != 0 ? " or " : or,
+                    until->metric, until->patience);
+        or = " or ";
+    }
+    if (until->test != NULL)
+        fprintf(out, "%sits test says so", or);
+}
+
+static const char *const kind_names[] = {"sequence", "parallel", "loop", "branch", "unit"};
+
+static void print_states(hawser_state *const *list, const char *title, FILE *out)
+{
+    for (hawser_state *const *item = list; *item != NULL; item++)
+        fprintf(out, "%s%s", item == list ? title : ", ", (*item)->name);
+}
+
+static void print_operator(const hw_plan *plan, const hawser_operator *operator, bool physical, FILE *out)
+{
+    char sync[32];
+    fprintf(out, "%s", kind_names[operator->kind]);
+    if (operator->name != NULL)
+        fprintf(out, " '%s'", operator->name);
+    if (operator->kind == HW_LOOP) {
+        bool shipped = hw_operator_shipped(operator);
+        fprintf(out, " until ");
+        print_until(&operator->until, out);
+        fprintf(out, "; %s; %s", sync_text(operator->sync, sync),
+                shipped ? "shipped to the blocks" : "stepped by the driver");
+        if (physical && shipped && plan->settings.blocks > 1)
+            fprintf(out, "; credit window %" PRIu64, hw_credit_window(hw_policy_of(operator->sync)));
+    }
+    if (operator->kind == HW_UNIT) {
+        fprintf(out, operator->one ? " on one block" : " on each block");
+        if (physical && operator->one)
+            fprintf(out, " (block %u)", plan->placement[operator->number]);
+        print_states(operator->reads, "; reads ", out);
+        print_states(operator->updates, "; updates ", out);
+    }
+    if (operator->kind == HW_PARALLEL)
+        fprintf(out, " (units triggered together, other children after them)");
+}
+
+static void print_tree(const hw_plan *plan, const hawser_operator *operator, int depth, bool physical, FILE *out)
+{
+    fprintf(out, "%*s%" PRIu32 " ", 2 + 2 * depth, "", operator->number);
+    print_operator(plan, operator, physical, out);
+    fputc('\n', out);
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+        print_tree(plan, child, depth + 1, physical, out);
+}
+
+static void print_shape(const hawser_state *state, FILE *out)
+{
+    static const char *const splits[] = {"by column", "by row", "whole"};
+    static const char *const layouts[] = {"dense", "CSC", "CSR"};
+    switch (state->kind) {
+    case HW_DATA:
+        fprintf(out, "data %zu x %zu %s %s, %" PRIu64 " stored, %s", state->matrix->rows, state->matrix->cols,
+                layouts[state->matrix->layout], state->matrix->type == HAWSER_F32 ? "f32" : "f64", state->matrix->stored,
+                splits[state->split]);
+        break;
+    case HW_REPLICATED:
+        fprintf(out, "replicated %zu x %zu, damping %g, gain %g", state->rows, state->cols, state->rule.damping,
+                state->rule.gain);
+        break;
+    case HW_PARTITIONED: fprintf(out, "partitioned %zu", state->rows); break;
+    case HW_LOCAL: fprintf(out, "local, width %zu", state->rows); break;
+    }
+    if (state->along != NULL)
+        fprintf(out, ", along %s", state->along->name);
+    if (state->tied_to != NULL)
+        fprintf(out, ", tied to %s", state->tied_to->name);
+    if (state->rebuild != NULL)
+        fprintf(out, ", derived (rebuilt on entering and leaving loops that update it)");
+    if (state->rule.merge != NULL)
+        fprintf(out, ", merged by the program's own function");
+}
+
+static void print_life(const hw_life *life, FILE *out)
+{
+    if (life->first == UINT32_MAX)
+        fprintf(out, "; never used");
+    else
+        fprintf(out, "; created before %" PRIu32 ", disposed after %" PRIu32, life->first, life->last);
+}
+
+static void print_dot_operators(const hw_plan *plan, bool physical, FILE *out)
+{
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *operator= plan->program->operators[i];
+        fprintf(out, "  o%" PRIu32 " [shape=%s, label=\"", operator->number, operator->kind == HW_UNIT ? "box" : "ellipse");
+        print_operator(plan, operator, physical, out);
+        fprintf(out, "\"];\n");
+        if (operator->parent != NULL)
+            fprintf(out, "  o%" PRIu32 " -> o%" PRIu32 ";\n", operator->parent->number, operator->number);
+        if (operator->kind != HW_UNIT)
+            continue;
+        for (hawser_state *const *item = operator->reads; *item != NULL; item++)
+            fprintf(out, "  s%" PRIu32 " -> o%" PRIu32 " [style=dashed];\n", (*item)->number, operator->number);
+        for (hawser_state *const *item = operator->updates; *item != NULL; item++)
+            fprintf(out, "  o%" PRIu32 " -> s%" PRIu32 " [style=dashed, dir=both];\n", operator->number, (*item)->number);
+    }
+}
+
+void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out)
+{
+    const hawser_program *program = plan->program;
+    if (dot)
+        fprintf(out, "digraph logical {\n");
+    else
+        fprintf(out, "logical plan of '%s'\nstates\n", program->name);
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        if (dot)
+            fprintf(out, "  s%" PRIu32 " [shape=cylinder, label=\"%s: ", state->number, state->name);
+        else
+            fprintf(out, "  %s: ", state->name);
+        print_shape(state, out);
+        print_life(&plan->states[state->number].life, out);
+        fprintf(out, dot ? "\"];\n" : "\n");
+    }
+    if (dot) {
+        print_dot_operators(plan, false, out);
+        fprintf(out, "}\n");
+        return;
+    }
+    fprintf(out, "operators\n");
+    print_tree(plan, program->root, 0, false, out);
+}
+
+static void print_data_shares(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out)
+{
+    uint64_t most = 0, total = 0;
+    for (uint32_t b = 0; b < plan->settings.blocks; b++) {
+        total += own->stored[b];
+        most = own->stored[b] > most ? own->stored[b] : most;
+    }
+    if (own->bounds == NULL) {
+        fprintf(out, "%sread whole by every block, one copy in memory", newline);
+        return;
+    }
+    fprintf(out, "%sviews without copies; largest share / mean = %.3f because stored entries are balanced", newline,
+            total != 0 ? (double)most * plan->settings.blocks / (double)total : 1.0);
+    for (uint32_t b = 0; b < plan->settings.blocks; b++)
+        fprintf(out, "%s  block %" PRIu32 ": %zu to %zu, %" PRIu64 " stored", newline, b, own->bounds[b], own->bounds[b + 1],
+                own->stored[b]);
+}
+
+static void print_filter(const hw_state_plan *own, const char *newline, FILE *out)
+{
+    fprintf(out, "%sfilter %s", newline, own->filter_class);
+    if (own->filter.kind != HW_FILTER_NONE)
+        fprintf(out, ", quota %" PRIu64 " bytes per block and exchange, held for at most %" PRIu64 " clocks",
+                own->filter.quota, own->filter.max_held);
+    fprintf(out, "; guarantee left: %s", own->guarantee);
+}
+
+static void print_physical_state(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out)
+{
+    const hawser_state *state = own->state;
+    print_shape(state, out);
+    if (state->kind == HW_DATA) {
+        print_data_shares(plan, own, newline, out);
+        return;
+    }
+    fprintf(out, "%s%" PRIu64 " bytes in the largest block", newline, own->block_bytes);
+    if (state->kind == HW_LOCAL) {
+        fprintf(out, "; placed with its part of %s, never sent", state->along->name);
+        return;
+    }
+    fprintf(out, "%sform: %s; encoding: %s", newline, own->form, own->encoding);
+    if (own->sources == 1)
+        fprintf(out, "; only block %" PRIu32 " updates it", own->updater);
+    print_filter(own, newline, out);
+}
+
+void hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out)
+{
+    const hawser_program *program = plan->program;
+    const hw_plan_settings *settings = &plan->settings;
+    bool chosen = settings->chosen[0] != '\0', alone = settings->nodes <= 1;
+    char where[64];
+    snprintf(where, sizeof where, alone ? "in one process, over inproc" : "on %" PRIu32 " nodes", settings->nodes);
+    if (dot)
+        fprintf(out,
+                "digraph physical {\n  label=\"%" PRIu32 " blocks, %" PRIu32 " at once, %" PRIu32
+                " processors, states need %" PRIu64 " of %" PRIu64 " bytes\";\n",
+                settings->blocks, settings->threads, settings->processors, plan->memory_needed, settings->memory);
+    else
+        fprintf(out,
+                "physical plan of '%s'\n  %" PRIu32 " blocks, %" PRIu32 " computing at once, on the %" PRIu32
+                " processors that this process may use; %s\n  states need about %" PRIu64 " bytes of the %" PRIu64
+                " that the limit leaves; data is shared, not copied\n%s%s%s%s%s%sstates\n",
+                program->name, settings->blocks, settings->threads, settings->processors, where, plan->memory_needed,
+                settings->memory, alone ? "" : "  ", alone ? "" : settings->topology, alone ? "" : "\n", chosen ? "  " : "",
+                settings->chosen, chosen ? "\n" : "");
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        if (dot)
+            fprintf(out, "  s%" PRIu32 " [shape=cylinder, label=\"%s: ", state->number, state->name);
+        else
+            fprintf(out, "  %s: ", state->name);
+        print_physical_state(plan, &plan->states[state->number], dot ? "\\l" : "\n    ", out);
+        fprintf(out, dot ? "\"];\n" : "\n");
+    }
+    if (dot) {
+        print_dot_operators(plan, true, out);
+        fprintf(out, "}\n");
+        return;
+    }
+    fprintf(out, "operators\n");
+    print_tree(plan, program->root, 0, true, out);
+}

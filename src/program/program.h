@@ -1,0 +1,89 @@
+/*
+ * program.h - what a program is made of, as the rooms below the public header see it. Pure: no threads, no I/O.
+ */
+#ifndef HW_PROGRAM_PROGRAM_H
+#define HW_PROGRAM_PROGRAM_H
+
+#include "hawser/hawser.h"
+
+enum { HW_METRICS_MOST = 64 };
+
+typedef enum hw_state_kind { HW_DATA, HW_REPLICATED, HW_PARTITIONED, HW_LOCAL } hw_state_kind;
+
+struct hawser_state {
+    hawser_program *program;
+    hawser_state *next;
+    char *name;
+    uint32_t number;
+    hw_state_kind kind;
+    const hawser_matrix *matrix; /* data */
+    hawser_split split;          /* data */
+    size_t rows, cols;           /* replicated; rows is the count of a partitioned one, the width of a local one */
+    const double *initial;
+    hawser_rule rule;
+    hawser_form form; /* replicated: in which deltas travel */
+    hawser_state *along;
+    hawser_state *tied_to;
+    hawser_unit_function *rebuild;
+};
+
+typedef enum hw_operator_kind { HW_SEQUENCE, HW_PARALLEL, HW_LOOP, HW_BRANCH, HW_UNIT } hw_operator_kind;
+
+struct hawser_operator {
+    hawser_program *program;
+    hawser_operator *parent, *first, *last, *next;
+    char *name; /* NULL for sequences and parallels */
+    uint32_t number;
+    hw_operator_kind kind;
+    bool one; /* unit: on one block only */
+    hawser_unit_function *function;
+    hawser_state **reads, **updates; /* unit: ended by NULL, never NULL themselves */
+    hawser_until until;
+    hawser_sync sync;
+    bool (*test)(hawser_progress *progress, void *user);
+    void *user;
+};
+
+typedef struct hw_metric {
+    char *name;
+    hawser_combine_by by;
+} hw_metric;
+
+struct hawser_program {
+    char *name;
+    void *user;
+    hawser_state *states, *states_last;
+    uint32_t state_count;
+    hawser_operator *root;
+    hawser_operator **operators; /* by number */
+    size_t operator_count, operator_capacity;
+    hw_metric metrics[HW_METRICS_MOST];
+    uint32_t metric_count;
+    size_t scratch_bytes;
+    void (*scratch_release)(void *scratch);
+    hawser_error mistake; /* the first one made while building; status HAWSER_OK when there is none */
+};
+
+/* Remembers the first mistake of a program that is being built. */
+void hw_program_mistake(hawser_program *program, hawser_status status, const char *format, ...) HAWSER_PRINTF(3, 4);
+
+const char *hw_state_kind_name(hw_state_kind kind);
+hawser_state *hw_program_state(const hawser_program *program, const char *name); /* NULL: none of that name */
+/* Number of a declared metric, UINT32_MAX when there is none. */
+uint32_t hw_program_metric(const hawser_program *program, const char *name);
+/* Doubles of a whole state; 0 for data. */
+size_t hw_state_count(const hawser_state *state);
+/* Columns or rows over which a data state is split, or a local state lies. */
+size_t hw_state_extent(const hawser_state *state);
+/* True for a state whose changes travel between blocks. */
+bool hw_state_travels(const hawser_state *state);
+
+bool hw_unit_reads(const hawser_operator *unit, const hawser_state *state);   /* declared in its reads */
+bool hw_unit_updates(const hawser_operator *unit, const hawser_state *state); /* declared in its updates */
+/* True when `operator` or anything below it updates the state. */
+bool hw_operator_updates(const hawser_operator *operator, const hawser_state * state);
+bool hw_operator_reads(const hawser_operator *operator, const hawser_state * state);
+/* A loop that goes to the blocks whole: its body holds only units. */
+bool hw_operator_shipped(const hawser_operator *operator);
+
+#endif

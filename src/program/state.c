@@ -1,0 +1,222 @@
+/* state.c - making the four kinds of state. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "program/program.h"
+
+const char *hw_state_kind_name(hw_state_kind kind)
+{
+    static const char *const names[] = {"data", "replicated", "partitioned", "local"};
+    return names[kind];
+}
+
+hawser_state *hw_program_state(const hawser_program *program, const char *name)
+{
+    for (hawser_state *state = program->states; state != NULL; state = state->next)
+        if (strcmp(state->name, name) == 0)
+            return state;
+    return NULL;
+}
+
+size_t hw_state_extent(const hawser_state *state)
+{
+    if (state->kind == HW_LOCAL)
+        return hw_state_extent(state->along);
+    if (state->kind != HW_DATA)
+        return 0;
+    return state->split == HAWSER_BY_ROW ? state->matrix->rows : state->matrix->cols;
+}
+
+size_t hw_state_count(const hawser_state *state)
+{
+    switch (state->kind) {
+    case HW_DATA: return 0;
+    case HW_REPLICATED: return state->rows * state->cols;
+    case HW_PARTITIONED: return state->rows;
+    case HW_LOCAL: return state->rows * hw_state_extent(state);
+    }
+    return 0;
+}
+
+bool hw_state_travels(const hawser_state *state)
+{
+    return state->kind == HW_REPLICATED || state->kind == HW_PARTITIONED;
+}
+
+/* A new state at the end of the program's list, or NULL with the mistake remembered. */
+static hawser_state *add(hawser_program *program, const char *name, hw_state_kind kind)
+{
+    if (program == NULL)
+        return NULL;
+    if (name == NULL || *name == '\0') {
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "a %s state has no name", hw_state_kind_name(kind));
+        return NULL;
+    }
+    if (hw_program_state(program, name) != NULL) {
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "two states are called '%s'; give each its own name", name);
+        return NULL;
+    }
+    hawser_state *state = NULL;
+    char *copy = NULL;
+    hawser_error error = {0};
+    if (HW_NEW(&state, 1, "a state", &error) != HAWSER_OK || hw_copy_text(&copy, name, &error) != HAWSER_OK) {
+        hw_program_mistake(program, error.status, "%s", error.text);
+        free(state);
+        return NULL;
+    }
+    state->program = program;
+    state->name = copy;
+    state->kind = kind;
+    state->number = program->state_count++;
+    if (program->states_last != NULL)
+        program->states_last->next = state;
+    else
+        program->states = state;
+    program->states_last = state;
+    return state;
+}
+
+hawser_state *hawser_data_state(hawser_program *program, const char *name, const hawser_matrix *matrix, hawser_split split)
+{
+    hawser_state *state = add(program, name, HW_DATA);
+    if (state == NULL)
+        return NULL;
+    state->matrix = matrix;
+    state->split = split;
+    if (matrix == NULL) {
+        static const hawser_matrix none;
+        state->matrix = &none;
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "data state '%s' has no matrix", name);
+    } else if (split == HAWSER_BY_COLUMN && matrix->layout == HAWSER_CSR)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM,
+                           "data state '%s' is split by column, but its matrix lies by rows (CSR)", name);
+    else if (split == HAWSER_BY_ROW && matrix->layout == HAWSER_CSC)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM,
+                           "data state '%s' is split by row, but its matrix lies by columns (CSC)", name);
+    return state;
+}
+
+hawser_state *hawser_replicated_state(hawser_program *program, const char *name, size_t rows, size_t cols,
+                                      const double *initial, hawser_rule rule)
+{
+    hawser_state *state = add(program, name, HW_REPLICATED);
+    if (state == NULL)
+        return NULL;
+    state->rows = rows;
+    state->cols = cols;
+    state->initial = initial;
+    state->rule = rule;
+    if (state->rule.damping == 0)
+        state->rule.damping = 1;
+    if (state->rule.gain == 0)
+        state->rule.gain = 1;
+    if (rows == 0 || cols == 0 || rows > SIZE_MAX / 16 / cols)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "state '%s' has an impossible size, %zu x %zu", name, rows, cols);
+    if (!(rule.damping >= 0) || !isfinite(rule.damping) || !(rule.gain >= 0) || !isfinite(rule.gain))
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "state '%s' has damping %g and gain %g; both must be above zero",
+                           name, rule.damping, rule.gain);
+    return state;
+}
+
+static bool check_along(hawser_program *program, const char *name, const hawser_state *along)
+{
+    if (along->program == program && along->kind == HW_DATA)
+        return true;
+    hw_program_mistake(program, HAWSER_BAD_PROGRAM, "state '%s' lies along '%s', which is no data state of this program",
+                       name, along->name);
+    return false;
+}
+
+hawser_state *hawser_partitioned_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
+                                       const double *initial)
+{
+    hawser_state *state = add(program, name, HW_PARTITIONED);
+    if (state == NULL)
+        return NULL;
+    state->rows = count;
+    state->cols = 1;
+    state->initial = initial;
+    state->rule = (hawser_rule){.damping = 1, .gain = 1};
+    if (count == 0 || count > SIZE_MAX / 16)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "state '%s' has an impossible size, %zu", name, count);
+    if (along != NULL && check_along(program, name, along)) {
+        state->along = along;
+        size_t extent = hw_state_extent(along);
+        if (along->split == HAWSER_WHOLE || extent == 0 || count % extent != 0)
+            hw_program_mistake(program, HAWSER_BAD_PROGRAM,
+                               "partitioned state '%s' has %zu numbers, which do not follow the split of '%s' (%zu)", name,
+                               count, along->name, extent);
+    }
+    return state;
+}
+
+hawser_state *hawser_local_state(hawser_program *program, const char *name, hawser_state *along, size_t width,
+                                 const double *initial)
+{
+    hawser_state *state = add(program, name, HW_LOCAL);
+    if (state == NULL)
+        return NULL;
+    state->rows = width;
+    state->cols = 1;
+    state->initial = initial;
+    if (along == NULL) {
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "local state '%s' lies along no data state", name);
+        return state;
+    }
+    if (!check_along(program, name, along))
+        return state;
+    state->along = along;
+    if (along->split == HAWSER_WHOLE)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM,
+                           "local state '%s' lies along '%s', which is not split: every block would own all of it", name,
+                           along->name);
+    size_t extent = hw_state_extent(along);
+    if (width == 0 || (extent != 0 && width > SIZE_MAX / 16 / extent))
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "local state '%s' has an impossible width, %zu", name, width);
+    return state;
+}
+
+void hawser_tie(hawser_state *local, hawser_state *replicated)
+{
+    if (local == NULL || replicated == NULL)
+        return;
+    if (local->kind != HW_LOCAL)
+        hw_program_mistake(local->program, HAWSER_BAD_PROGRAM, "only a local state can be tied; '%s' is %s", local->name,
+                           hw_state_kind_name(local->kind));
+    else if (replicated->kind != HW_REPLICATED || replicated->program != local->program)
+        hw_program_mistake(local->program, HAWSER_BAD_PROGRAM,
+                           "'%s' is tied to '%s', which is no replicated state of this program", local->name,
+                           replicated->name);
+    else if (replicated->rule.merge != NULL)
+        hw_program_mistake(local->program, HAWSER_BAD_PROGRAM,
+                           "'%s' is tied to '%s', whose own merge function has no damping to share", local->name,
+                           replicated->name);
+    else
+        local->tied_to = replicated;
+}
+
+void hawser_derive(hawser_state *replicated, hawser_unit_function *rebuild)
+{
+    if (replicated == NULL)
+        return;
+    if (replicated->kind != HW_REPLICATED || rebuild == NULL)
+        hw_program_mistake(replicated->program, HAWSER_BAD_PROGRAM,
+                           "'%s' cannot be derived: that takes a replicated state and a function that rebuilds it",
+                           replicated->name);
+    replicated->rebuild = rebuild;
+}
+
+void hawser_encoding(hawser_state *replicated, hawser_form form)
+{
+    if (replicated == NULL)
+        return;
+    if (replicated->kind != HW_REPLICATED || (unsigned)form > HAWSER_AS_INT8)
+        hw_program_mistake(
+            replicated->program, HAWSER_BAD_PROGRAM,
+            "'%s' cannot be sent in form %d: only deltas of a replicated state are rounded, to bf16, f16 or int8",
+            replicated->name, (int)form);
+    else
+        replicated->form = form;
+}

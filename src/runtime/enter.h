@@ -1,0 +1,27 @@
+/* enter.h - how a job comes by its nodes, and by the time that it has. */
+#ifndef HW_RUNTIME_ENTER_H
+#define HW_RUNTIME_ENTER_H
+
+#include "cluster/cluster.h"
+#include "hawser/hawser.h"
+
+/* Zero fields: nothing. */
+typedef struct hw_entry {
+    const hw_place *place; /* known already; copied. NULL: the launchers are asked */
+    hw_cluster **joined;   /* a cluster that has been joined already: the job's from now on, and NULL here */
+    const char *errand;    /* by hand: what the manager tells the others */
+    size_t errand_length;
+    hw_bytes *heard; /* by hand: what the manager told; the caller frees its data */
+} hw_entry;
+
+/* Finds the place unless it is known (place->ops), and joins the others. One node alone leaves *cluster NULL. */
+hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluster **cluster, const hw_entry *entry,
+                       hawser_error *error) HAWSER_MUST_USE;
+/* hawser_open_options with an entry. */
+hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry, hawser_job **job,
+                           hawser_error *error) HAWSER_MUST_USE;
+
+/* Seconds that a run may take: `limit` (0: none), or less where Slurm ends the job before. now: seconds since 1970. */
+double hw_time_left(double limit, char *const *environment, double now);
+
+#endif

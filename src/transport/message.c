@@ -1,0 +1,64 @@
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "transport/pool.h"
+
+_Static_assert(sizeof(hw_block) <= HW_ALIGNMENT, "what stands before a payload must fit there");
+
+/* A payload lies one alignment step behind its reference count, so that a message costs two allocations and no more. */
+hawser_status hw_message_new(size_t length, hw_message **message, hawser_error *error)
+{
+    *message = NULL;
+    hw_message *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        goto no_memory;
+    if (length > 0) {
+        if (length > SIZE_MAX - 2 * (size_t)HW_ALIGNMENT)
+            goto no_memory;
+        size_t bytes = (length + HW_ALIGNMENT - 1) / HW_ALIGNMENT * HW_ALIGNMENT + HW_ALIGNMENT;
+        hw_block *block = aligned_alloc(HW_ALIGNMENT, bytes);
+        if (block == NULL)
+            goto no_memory;
+        atomic_init(&block->references, 1);
+        block->pool = NULL;
+        block->capacity = bytes - HW_ALIGNMENT;
+        made->shared = &block->references;
+        made->payload = (unsigned char *)block + HW_ALIGNMENT;
+    }
+    made->envelope.length = length;
+    *message = made;
+    return HAWSER_OK;
+no_memory:
+    free(made);
+    return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a message of %zu bytes; free memory or use a smaller input",
+                       length);
+}
+
+hawser_status hw_message_share(const hw_message *message, hw_message **copy, hawser_error *error)
+{
+    *copy = NULL;
+    hw_message *made = malloc(sizeof *made);
+    if (made == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a message; free memory or use a smaller input");
+    *made = *message;
+    made->next = NULL;
+    if (made->shared != NULL)
+        atomic_fetch_add_explicit(made->shared, 1, memory_order_relaxed);
+    *copy = made;
+    return HAWSER_OK;
+}
+
+void hw_message_free(hw_message *message)
+{
+    if (message == NULL)
+        return;
+    /* Release: this holder's reads come before the free; acquire: the last holder sees them all done. */
+    if (message->shared != NULL && atomic_fetch_sub_explicit(message->shared, 1, memory_order_acq_rel) == 1) {
+        hw_block *block = (hw_block *)(void *)message->shared;
+        if (block->pool != NULL)
+            hw_pool_give(block);
+        else
+            free(block);
+    }
+    free(message);
+}

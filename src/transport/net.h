@@ -1,0 +1,140 @@
+/*
+ * net.h - a mesh of processes ("nodes"): authenticated links, ordered messages, signs of life.
+ *
+ * A net lives as long as a job; the transports of its runs (transport.h) send through it. It owns two threads: one serves the links
+ * (epoll: reads, queued writes, heartbeats), one, the gate, shakes hands with whoever connects, so that strangers never hold up a
+ * link. Nodes have numbers; 0 is the manager's. Messages from one node to another arrive once and in the order sent, or the link is
+ * reported lost; a lost link stays lost (the next incarnation of a node is another node).
+ *
+ * Every link has proved the job's key in both directions before its first message: by TLS 1.3 with an external PSK where the link
+ * is encrypted, else by an HMAC over both sides' nonces and names. What a message claims to come from is what the link proved.
+ */
+#ifndef HW_TRANSPORT_NET_H
+#define HW_TRANSPORT_NET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "transport/transport.h"
+
+enum {
+    HW_NET_NAME = 64,      /* bytes of a node's or job's name, the zero included */
+    HW_NET_ADDRESS = 256,  /* bytes of an address card */
+    HW_NET_KEY_LEAST = 16, /* bytes of a job key */
+    HW_NET_KEY_MOST = 64,
+    HW_NET_HALF_OPEN_MOST = 1024 /* strangers at the gate at a time; for one more the oldest must go */
+};
+#define HW_NET_ANY UINT32_MAX /* "give me a number", in a hello */
+
+typedef struct hw_net hw_net;
+
+/* Who stands at the other end; sent first, checked before anything else of a peer is believed. Texts end in zero. */
+typedef struct hw_net_hello {
+    uint32_t node;                /* number, or HW_NET_ANY */
+    uint64_t incarnation;         /* of the node: drawn at random when its net is made */
+    char name[HW_NET_NAME];       /* for people: host name and process id, or what the launcher calls it */
+    char address[HW_NET_ADDRESS]; /* its card: where it listens */
+} hw_net_hello;
+
+/* What the net tells its owner, on its own threads, never two at a time for one node; they must not block, and may call
+ * hw_net_send. All but `arrived` may be NULL. */
+typedef struct hw_net_events {
+    void *argument;
+    /* At the gate, a peer that has proved the key: says its number (hello->node unless that is HW_NET_ANY) by *number. Anything but
+     * HAWSER_OK refuses it with the error's text, which the peer is told. */
+    hawser_status (*admit)(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error);
+    /* A link is up, dialled or accepted. */
+    void (*up)(void *argument, uint32_t node, const hw_net_hello *hello);
+    /* Takes the message; envelope.session and .destination say where to. `node` is the one that the link proved, and for a message that
+     * was spread over relays the one where these say that it began. */
+    void (*arrived)(void *argument, uint32_t node, hw_message *message);
+    /* The link is gone, once: closed without goodbye, reset, garbage, or silent for the failure timeout. `why` is a clause ("its
+     * connection was closed"), `silent` the seconds since its last sign of life. */
+    void (*lost)(void *argument, uint32_t node, const char *why, double silent);
+} hw_net_events;
+
+/* Zero fields mean the default. Texts and key are copied. */
+typedef struct hw_net_options {
+    const char *job;          /* a peer of another job is refused by name */
+    const unsigned char *key; /* HW_NET_KEY_LEAST..MOST bytes */
+    size_t key_length;
+    uint32_t node;                /* own number, or HW_NET_ANY until a peer says it (hw_net_dial) */
+    const char *name;             /* own name */
+    const char *build;            /* version and build id: a peer of another one is refused, both named */
+    const char *interface;        /* name or address to listen on; NULL: every interface, and the card names the one that the
+                                         default route or, without one, the first interface that is up has */
+    uint16_t port_low, port_high; /* 0, 0: the system's choice */
+    const char *directory;    /* also listens on a Unix socket in this directory (mode 0700) for peers of the same host */
+    bool local_only;          /* the Unix socket (or, without a directory, loopback) alone */
+    bool trust_fabric;        /* no encryption between hosts; on one host there is none in any case */
+    bool encrypt_always;      /* there too; for tests and measurements */
+    double failure_timeout;   /* seconds of silence; default 5 */
+    double handshake_timeout; /* default 5 */
+    uint64_t rate; /* bytes a second that this node sends in HW_MESSAGE_UPDATE, evenly; 0: no limit. All else overtakes, but
+                    * for each (source, destination) the order holds. */
+} hw_net_options;
+
+/* What became of a link, for --json and --log-view. */
+typedef struct hw_net_path {
+    char transport[24]; /* "unix", "tcp", "tcp+tls" */
+    char peer[HW_NET_ADDRESS];
+    uint64_t messages_sent, messages_received;
+    uint64_t bytes_sent, bytes_received; /* on the socket, headers and heartbeats included, before encryption */
+    uint64_t queued;                     /* bytes that wait to be sent now */
+} hw_net_path;
+
+/* Counted at the gate. */
+typedef struct hw_net_gate_figures {
+    uint64_t accepted, refused_key, refused_hello, timed_out, crowded_out;
+    char last_refused[HW_NET_ADDRESS + 128]; /* from where and why */
+} hw_net_gate_figures;
+
+/* Listens and starts the threads. HAWSER_IO names interface and port that could not be had. */
+hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *events, hw_net **net,
+                         hawser_error *error) HAWSER_MUST_USE;
+/* Own card: "unix:PATH@HOSTID,tcp:ADDRESS:PORT", IPv6 in brackets. HOSTID (boot id) tells peers whether the path is theirs too. */
+const char *hw_net_address(const hw_net *net);
+
+/* One of two nodes dials, not both. Connects to a card or plain HOST:PORT, the Unix path first where it is ours, trying again until `seconds` have passed: a peer may not
+ * be listening yet. `node`: whom to expect, or HW_NET_ANY. *number: own number as the peer says it. Blocks; any thread but the net's own.
+ * HAWSER_PEER_LOST: nobody there, or refused, with the peer's words; HAWSER_TIMEOUT. */
+hawser_status hw_net_dial(hw_net *net, const char *card, uint32_t node, double seconds, uint32_t *number,
+                          hawser_error *error) HAWSER_MUST_USE;
+
+/* Takes the message (success or not) and queues it; never blocks; any thread. Small messages to one peer are coalesced into one write.
+ * HAWSER_PEER_LOST: no link. */
+hawser_status hw_net_send(hw_net *net, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+
+/* What is forwarded: updates from blocks of node `origin` that arrive here go on to `children`; with origin == own number, where
+ * hw_net_spread begins. Copied. Set while no run is under way. */
+hawser_status hw_net_route(hw_net *net, uint32_t origin, const uint32_t *children, uint32_t count,
+                           hawser_error *error) HAWSER_MUST_USE;
+/* Sends to all other nodes by the routes of this node; without any, to each directly. */
+hawser_status hw_net_spread(hw_net *net, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+
+uint32_t hw_net_number(const hw_net *net);
+bool hw_net_linked(const hw_net *net, uint32_t node);
+bool hw_net_path_of(hw_net *net, uint32_t node, hw_net_path *path); /* false: no such link ever */
+/* Bytes that wait to be sent on all links together. */
+uint64_t hw_net_pending(const hw_net *net);
+/* The last sign of life of a node, seconds ago; 0 for oneself, infinity for a node that never was linked. */
+double hw_net_silence(hw_net *net, uint32_t node);
+void hw_net_gate_of(hw_net *net, hw_net_gate_figures *figures);
+
+/* Sends what is queued, says goodbye, and closes the links; a link that closes after a goodbye is not lost. At most `seconds`. Afterwards
+ * only the figures can be asked for. Idempotent. Not from the net's own threads. */
+void hw_net_stop(hw_net *net, double seconds);
+void hw_net_free(hw_net *net); /* stops at once if need be */
+
+/* The transport of one run over a net: endpoints whose home is this node are served here, others there. `session` stands in every
+ * message, so that the owner can keep the runs of one job apart: it hands in what arrives by hw_net_transport_arrived. home: endpoints
+ * entries, copied. Free it before the net. */
+hawser_status hw_net_transport_new(hw_net *net, uint32_t session, uint32_t endpoints, uint32_t blocks, const uint32_t *home,
+                                   hw_transport **transport, hawser_error *error) HAWSER_MUST_USE;
+/* Delivers to the local endpoint that the envelope names (HW_TO_BLOCKS: every local block). Takes the message. An endpoint that is not
+ * here, and a source that is not at home at `node`, is HAWSER_BAD_INPUT: the peer's fault. A message that is made here, such as
+ * HW_MESSAGE_LOST, comes from the own number and may name any source. */
+hawser_status hw_net_transport_arrived(hw_transport *transport, uint32_t node, hw_message *message,
+                                       hawser_error *error) HAWSER_MUST_USE;
+
+#endif

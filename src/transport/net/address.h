@@ -1,0 +1,48 @@
+/* address.h - where nodes listen: sockets, cards, and the way from a card to a connection. */
+#ifndef HW_TRANSPORT_NET_ADDRESS_H
+#define HW_TRANSPORT_NET_ADDRESS_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "transport/net.h"
+
+enum { HW_HOST_ID = 40, HW_UNIX_PATH = 108 /* of sockaddr_un */, HW_CANDIDATES = 16 };
+
+/* A net's ears. */
+typedef struct hw_ears {
+    int tcp, local;          /* listening sockets; -1: none */
+    char path[HW_UNIX_PATH]; /* of `local`; removed by hw_ears_close */
+    char card[HW_NET_ADDRESS];
+} hw_ears;
+
+/* Something to connect to. */
+typedef struct hw_target {
+    struct sockaddr_storage address;
+    socklen_t length;
+} hw_target;
+
+/* The boot id of this kernel's run: two processes with the same one may share a file system. */
+void hw_host_id(char id[HW_HOST_ID]);
+
+/* The incarnation names the Unix socket's file. listen.c. */
+hawser_status hw_ears_open(const hw_net_options *options, uint64_t incarnation, hw_ears *ears,
+                           hawser_error *error) HAWSER_MUST_USE;
+void hw_ears_close(hw_ears *ears);
+
+/* What a card (or HOST:PORT) names, in the order in which to try: the Unix path first, if `host` is ours. Names are resolved now. */
+hawser_status hw_card_targets(const char *card, const char *host, hw_target targets[HW_CANDIDATES], int *count,
+                              hawser_error *error) HAWSER_MUST_USE;
+
+/* A non-blocking connect; -1: errno. EINPROGRESS is success. Sockets of ours are close-on-exec and send at once. */
+int hw_connect_begin(const hw_target *target);
+void hw_socket_tune(int fd);
+
+/* "tcp:ADDRESS:PORT", IPv6 in brackets, or "unix". */
+void hw_address_text(const struct sockaddr_storage *address, socklen_t length, char text[HW_NET_ADDRESS]);
+/* "unix:/path" or "tcp:ADDRESS:PORT" of the other end. */
+void hw_peer_text(int fd, char text[HW_NET_ADDRESS]);
+/* Both ends are on one host: a Unix socket, loopback, or one address that talks to itself. */
+bool hw_same_host(int fd);
+
+#endif

@@ -1,0 +1,31 @@
+/* channel.h - a connected socket, encrypted or not: reads and writes that never block and never raise a signal. */
+#ifndef HW_TRANSPORT_NET_CHANNEL_H
+#define HW_TRANSPORT_NET_CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+/* What a read or write that moved no byte says. */
+enum { HW_CHANNEL_END = 0, HW_CHANNEL_AGAIN = -1, HW_CHANNEL_BROKEN = -2 };
+
+typedef struct hw_tls hw_tls;
+
+typedef struct hw_channel {
+    int fd;             /* non-blocking; -1: closed */
+    atomic_int failure; /* errno, or 0 where TLS found it wrong; set with HW_CHANNEL_BROKEN */
+    hw_tls *tls;        /* NULL: in clear */
+} hw_channel;
+
+/* Bytes moved, or one of the above. One thread may read while another writes. */
+ssize_t hw_channel_read(hw_channel *channel, const struct iovec *pieces, int count);
+ssize_t hw_channel_write(hw_channel *channel, const struct iovec *pieces, int count);
+/* Decrypted bytes wait here that epoll does not know of. */
+bool hw_channel_pending(hw_channel *channel);
+/* A clause for people: what `failure` means. */
+const char *hw_channel_trouble(const hw_channel *channel, char *text, size_t size);
+void hw_channel_close(hw_channel *channel);
+
+#endif

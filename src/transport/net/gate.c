@@ -1,0 +1,248 @@
+/* gate.c - the thread that hears whoever connects until he has proved the key, or time is up. Nothing here can hold up a link. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "transport/net/parts.h"
+
+enum { EVENTS = 64 };
+#define PATIENCE 0.5 /* seconds that a stranger has before he may have to make room for another */
+
+typedef struct stranger {
+    struct stranger *next, *previous; /* in order of arrival, which is that of their deadlines */
+    double deadline;
+    char from[HW_NET_ADDRESS];
+    hw_shake shake;
+    bool decided; /* refused or admitted */
+} stranger;
+
+typedef struct net_gate {
+    hw_net *net;
+    stranger *oldest, *newest;
+    uint32_t count;
+} net_gate;
+
+static void count_refusal(hw_net *net, const char *from, hw_shake_fault fault, bool late, const char *why)
+{
+    pthread_mutex_lock(&net->mutex);
+    hw_net_gate_figures *figures = &net->figures;
+    if (late)
+        figures->timed_out++;
+    else if (fault == HW_FAULT_KEY)
+        figures->refused_key++;
+    else
+        figures->refused_hello++;
+    (void)!snprintf(figures->last_refused, sizeof figures->last_refused, "%.*s: %.200s", HW_NET_ADDRESS / 2, from, why);
+    pthread_mutex_unlock(&net->mutex);
+}
+
+static void unlink_stranger(net_gate *self, stranger *one)
+{
+    if (one->previous != NULL)
+        one->previous->next = one->next;
+    else
+        self->oldest = one->next;
+    if (one->next != NULL)
+        one->next->previous = one->previous;
+    else
+        self->newest = one->previous;
+    self->count--;
+    hw_shake_close(&one->shake);
+    free(one);
+}
+
+/* The peer has proved the key; the owner has the last word. */
+static hawser_status admit(hw_net *net, hw_shake *shake, hawser_error *error)
+{
+    unsigned char letter[HW_LETTER_MOST];
+    const hw_net_hello *hello = &shake->peer.peer;
+    uint32_t number = hello->node;
+    if (net->events.admit != NULL)
+        HAWSER_TRY(net->events.admit(net->events.argument, hello, &number, error));
+    if (number == HW_NET_ANY)
+        return hawser_fail(error, HAWSER_PEER_LOST, "%s hands out no node numbers", net->self.name);
+    size_t size = hw_shake_welcome(shake, number, letter);
+    if (size == 0)
+        return hawser_fail(error, HAWSER_IO, "OpenSSL could not make a proof");
+    return hw_net_add(net, shake, number, letter, size, error);
+}
+
+static void watch(net_gate *self, stranger *one, hw_shake_progress progress)
+{
+    struct epoll_event event = {.events = progress == HW_SHAKE_WRITE ? EPOLLOUT : EPOLLIN, .data.ptr = one};
+    (void)epoll_ctl(self->net->gate_poll, EPOLL_CTL_MOD, one->shake.channel.fd, &event);
+}
+
+static void advance(net_gate *self, stranger *one)
+{
+    hw_net *net = self->net;
+    hw_shake_progress progress = hw_shake_step(&one->shake);
+    if (progress == HW_SHAKE_DONE) {
+        hawser_error error;
+        (void)epoll_ctl(net->gate_poll, EPOLL_CTL_DEL, one->shake.channel.fd, NULL);
+        if (admit(net, &one->shake, &error) == HAWSER_OK) {
+            unlink_stranger(self, one);
+            return;
+        }
+        struct epoll_event event = {.events = EPOLLOUT, .data.ptr = one};
+        (void)epoll_ctl(net->gate_poll, EPOLL_CTL_ADD, one->shake.channel.fd, &event);
+        hw_shake_refuse(&one->shake, HW_FAULT_HELLO, error.text);
+        progress = hw_shake_step(&one->shake);
+    }
+    if (one->shake.fault != HW_FAULT_NONE && !one->decided) {
+        one->decided = true;
+        count_refusal(net, one->from, one->shake.fault, false, one->shake.why);
+    }
+    if (progress == HW_SHAKE_FAILED)
+        unlink_stranger(self, one);
+    else
+        watch(self, one, progress);
+}
+
+static void crowded(net_gate *self, const char *from)
+{
+    pthread_mutex_lock(&self->net->mutex);
+    hw_net_gate_figures *figures = &self->net->figures;
+    figures->crowded_out++;
+    (void)!snprintf(figures->last_refused, sizeof figures->last_refused, "%.*s: too many strangers at a time",
+                    HW_NET_ADDRESS / 2, from);
+    pthread_mutex_unlock(&self->net->mutex);
+}
+
+/* Who means well is through in milliseconds: where there is no room, the one who has stood here longest goes. False: all have just
+ * come. */
+static bool make_room(net_gate *self)
+{
+    stranger *oldest = self->oldest;
+    if (oldest == NULL || oldest->deadline - self->net->handshake_timeout > hw_seconds() - PATIENCE)
+        return false;
+    crowded(self, oldest->from);
+    unlink_stranger(self, oldest);
+    return true;
+}
+
+/* No descriptor is left: the spare one serves to close the connection that waits, which would wake us for ever. */
+static void turn_away(net_gate *self, int listener)
+{
+    close(self->net->spare);
+    int fd = accept(listener, NULL, NULL);
+    if (fd >= 0)
+        close(fd);
+    self->net->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    crowded(self, "somewhere");
+}
+
+static void receive_stranger(net_gate *self, int fd)
+{
+    hw_net *net = self->net;
+    bool room = self->count < HW_NET_HALF_OPEN_MOST || make_room(self);
+    stranger *one = room ? malloc(sizeof *one) : NULL;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = one};
+    if (one == NULL || epoll_ctl(net->gate_poll, EPOLL_CTL_ADD, fd, &event) != 0) {
+        free(one);
+        close(fd);
+        crowded(self, "somewhere");
+        return;
+    }
+    hw_socket_tune(fd);
+    hw_peer_text(fd, one->from);
+    hw_shake_begin(&one->shake, &net->self, fd, false, HW_NET_ANY);
+    one->decided = false;
+    one->deadline = hw_seconds() + net->handshake_timeout;
+    one->next = NULL;
+    one->previous = self->newest;
+    *(self->newest == NULL ? &self->oldest : &self->newest->next) = one;
+    self->newest = one;
+    self->count++;
+}
+
+static void welcome(net_gate *self, int listener)
+{
+    for (;;) {
+        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            receive_stranger(self, fd);
+            continue;
+        }
+        if ((errno == EMFILE || errno == ENFILE) && make_room(self))
+            continue;
+        if (errno == EMFILE || errno == ENFILE)
+            turn_away(self, listener);
+        return;
+    }
+}
+
+static void expire(net_gate *self, double now)
+{
+    while (self->oldest != NULL && self->oldest->deadline <= now) {
+        stranger *one = self->oldest;
+        if (!one->decided)
+            count_refusal(self->net, one->from, HW_FAULT_NONE, true, "did not finish its handshake in time");
+        unlink_stranger(self, one);
+    }
+}
+
+static void *gate_main(void *argument)
+{
+    hw_net *net = argument;
+    net_gate self = {.net = net};
+    while (!atomic_load(&net->gate_ends)) {
+        struct epoll_event events[EVENTS];
+        double left = self.oldest == NULL ? 0 : self.oldest->deadline - hw_seconds();
+        int wait = self.oldest == NULL ? -1 : left <= 0 ? 0 : (int)(left * 1e3) + 1;
+        int count = epoll_wait(net->gate_poll, events, EVENTS, wait);
+        for (int i = 0; i < count; i++) {
+            void *what = events[i].data.ptr;
+            if (what == &net->gate_bell)
+                hw_bell_still(net->gate_bell);
+            else if (what != &net->ears.tcp && what != &net->ears.local)
+                advance(&self, what);
+        }
+        for (int i = 0; i < count; i++) /* last: it may send strangers away that have events above */
+            if (events[i].data.ptr == &net->ears.tcp || events[i].data.ptr == &net->ears.local)
+                welcome(&self, *(int *)events[i].data.ptr);
+        expire(&self, hw_seconds());
+    }
+    while (self.oldest != NULL)
+        unlink_stranger(&self, self.oldest);
+    return NULL;
+}
+
+static bool listen_to(hw_net *net, int *fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = fd};
+    return *fd < 0 || epoll_ctl(net->gate_poll, EPOLL_CTL_ADD, *fd, &event) == 0;
+}
+
+hawser_status hw_gate_start(hw_net *net, hawser_error *error)
+{
+    net->gate_poll = epoll_create1(EPOLL_CLOEXEC);
+    net->gate_bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    net->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (net->gate_poll < 0 || net->gate_bell < 0 || !listen_to(net, &net->gate_bell) || !listen_to(net, &net->ears.tcp) ||
+        !listen_to(net, &net->ears.local))
+        return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s; see `ulimit -n`", strerror(errno));
+    int failure = hw_thread_start(&net->gate, gate_main, net);
+    if (failure != 0)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot start the thread that accepts connections: %s",
+                           strerror(failure));
+    net->gate_runs = true;
+    return HAWSER_OK;
+}
+
+void hw_gate_end(hw_net *net)
+{
+    if (net->gate_runs) {
+        atomic_store(&net->gate_ends, true);
+        hw_bell_ring(net->gate_bell);
+        pthread_join(net->gate, NULL);
+        net->gate_runs = false;
+    }
+    hw_ears_close(&net->ears);
+}

@@ -1,0 +1,299 @@
+/* link.c - writing to a link: whoever sends first writes, others only queue; a burst is left to the reactor, which gathers it. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "transport/net/parts.h"
+
+enum {
+    BURST = 16,            /* direct writes in a row; more are gathered */
+    SMALL_CLEAR = 2 << 10, /* a payload up to this is copied next to its head: cheaper than a piece of its own */
+    SMALL_TLS = 16 << 10,  /* a record */
+    DIRECT_MOST = 1 << 18, /* bytes that a sender writes before it leaves the rest to the reactor */
+    REACTOR_MOST = 4 << 20 /* that the reactor writes to one link before it looks at the others */
+};
+#define BURST_RATE 1e5 /* direct writes a second in the long run */
+
+void hw_queue_append(hw_queue *queue, hw_message *message)
+{
+    message->next = NULL;
+    if (queue->first == NULL)
+        queue->first = message;
+    else
+        queue->last->next = message;
+    queue->last = message;
+}
+
+/* Payload bytes of its frame. */
+static uint64_t chunk_of(const hw_message *message)
+{
+    return message->chunk > 0 ? message->chunk : message->envelope.length;
+}
+
+uint64_t hw_queued_bytes(const hw_message *message)
+{
+    return HW_FRAME_MESSAGE + chunk_of(message);
+}
+
+static void free_list(hw_message *message)
+{
+    while (message != NULL) {
+        hw_message *next = message->next;
+        hw_message_free(message);
+        message = next;
+    }
+}
+
+void hw_link_free(hw_link *link)
+{
+    if (link == NULL)
+        return;
+    hw_channel_close(&link->channel);
+    free_list(link->queue.first);
+    free_list(link->taken.first);
+    free_list(link->written);
+    free_list(link->paced.first);
+    if (link->incoming != link->partial)
+        hw_message_free(link->incoming);
+    hw_message_free(link->partial);
+    pthread_mutex_destroy(&link->mutex);
+    free(link->stage);
+    free(link);
+}
+
+static void add_piece(hw_link *link, void *base, size_t length)
+{
+    if (length > 0)
+        link->pieces[link->piece_count++] = (struct iovec){base, length};
+}
+
+/* Packs one message behind `used` bytes of the stage, of which those before *begin are pieces already. */
+static size_t pack(hw_link *link, hw_message *message, size_t used, size_t *begin)
+{
+    uint64_t length = message->envelope.length, chunk = chunk_of(message);
+    unsigned char *payload = message->payload == NULL ? NULL : (unsigned char *)message->payload + message->offset;
+    hw_frame frame = {.type = message->offset == 0 ? HW_FRAME_BEGIN : HW_FRAME_MORE,
+                      .flags = message->spread ? HW_FRAME_SPREAD : 0,
+                      .origin = message->origin,
+                      .chunk = chunk,
+                      .envelope = message->envelope};
+    bool check = link->checked && length > 0 && message->offset == 0;
+    frame.envelope.checksum = check ? hw_hash(payload, (size_t)length, 0) : 0;
+    used += hw_frame_pack(link->stage + used, &frame);
+    link->batch += hw_queued_bytes(message);
+    if (message->offset + chunk == length)
+        atomic_fetch_add_explicit(&link->messages_sent, 1, memory_order_relaxed);
+    if (chunk <= (link->encrypted ? SMALL_TLS : SMALL_CLEAR)) {
+        if (chunk > 0)
+            memcpy(link->stage + used, payload, (size_t)chunk);
+        hw_message_free(message);
+        return used + (size_t)chunk;
+    }
+    add_piece(link, link->stage + *begin, used - *begin);
+    add_piece(link, payload, (size_t)chunk);
+    *begin = used;
+    message->next = link->written;
+    link->written = message;
+    return used;
+}
+
+/* The next batch. False: there is none, and the writer's part is given up. */
+static bool gather(hw_link *link)
+{
+    size_t used = 0, begin = 0, small = link->encrypted ? SMALL_TLS : SMALL_CLEAR;
+    atomic_fetch_sub_explicit(&link->queued, link->batch, memory_order_relaxed);
+    link->batch = 0;
+    free_list(link->written);
+    link->written = NULL;
+    link->piece = link->piece_count = 0;
+    pthread_mutex_lock(&link->mutex);
+    if (link->taken.first == NULL) {
+        link->taken = link->queue;
+        link->queue = (hw_queue){NULL, NULL};
+    }
+    bool idle = link->taken.first == NULL, say_goodbye = idle && link->bidding && !link->bid && link->paced.first == NULL;
+    bool say_alive = idle && link->alive_due && !link->bid;
+    link->alive_due = false;
+    link->bid |= say_goodbye;
+    if (idle && !say_goodbye && !say_alive) {
+        link->writer = HW_WRITER_NONE;
+        if (link->bid)
+            shutdown(link->channel.fd, SHUT_WR);
+    }
+    pthread_mutex_unlock(&link->mutex);
+    if (idle && !say_goodbye && !say_alive)
+        return false;
+    while (link->taken.first != NULL && used + HW_FRAME_MESSAGE + small <= HW_STAGE && link->piece_count + 3 <= HW_PIECES) {
+        hw_message *message = link->taken.first;
+        link->taken.first = message->next;
+        used = pack(link, message, used, &begin);
+    }
+    if (say_goodbye || say_alive) {
+        hw_frame frame = {.type = say_goodbye ? HW_FRAME_GOODBYE : HW_FRAME_ALIVE, .origin = link->net->self.node};
+        used += hw_frame_pack(link->stage + used, &frame);
+    }
+    add_piece(link, link->stage + begin, used - begin);
+    return true;
+}
+
+static void advance(hw_link *link, size_t moved)
+{
+    atomic_fetch_add_explicit(&link->bytes_sent, moved, memory_order_relaxed);
+    while (moved > 0) {
+        struct iovec *piece = &link->pieces[link->piece];
+        size_t taken = moved < piece->iov_len ? moved : piece->iov_len;
+        piece->iov_base = (char *)piece->iov_base + taken;
+        piece->iov_len -= taken;
+        moved -= taken;
+        link->piece += piece->iov_len == 0;
+    }
+}
+
+/* Gives the writer's part up; the reactor closes the socket if it has been waiting for that. */
+static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
+{
+    pthread_mutex_lock(&link->mutex);
+    link->writer = writer;
+    link->broken |= broken;
+    if (writer == HW_WRITER_BLOCKED && !link->shut) {
+        struct epoll_event event = {.events = EPOLLIN | EPOLLOUT, .data.ptr = link};
+        (void)epoll_ctl(link->net->reactor_poll, EPOLL_CTL_MOD, link->channel.fd, &event);
+    }
+    bool post = more || broken || link->shut;
+    pthread_mutex_unlock(&link->mutex);
+    if (post)
+        hw_reactor_post(link);
+}
+
+/* As the writer. */
+static void write_out(hw_link *link, uint64_t most)
+{
+    for (uint64_t done = 0;;) {
+        if (link->piece == link->piece_count && !gather(link))
+            break;
+        ssize_t moved = hw_channel_write(&link->channel, &link->pieces[link->piece], link->piece_count - link->piece);
+        if (moved < 0) {
+            leave(link, moved == HW_CHANNEL_AGAIN ? HW_WRITER_BLOCKED : HW_WRITER_NONE, moved != HW_CHANNEL_AGAIN, false);
+            return;
+        }
+        advance(link, (size_t)moved);
+        atomic_store_explicit(&link->spoke, hw_seconds(), memory_order_relaxed);
+        done += (uint64_t)moved;
+        if (done >= most) {
+            leave(link, HW_WRITER_NONE, false, true);
+            return;
+        }
+    }
+    pthread_mutex_lock(&link->mutex);
+    bool post = link->shut;
+    pthread_mutex_unlock(&link->mutex);
+    if (post)
+        hw_reactor_post(link);
+}
+
+/* With the mutex held: may this thread write? */
+static bool take_part(hw_link *link)
+{
+    if (link->writer != HW_WRITER_NONE || link->broken || link->shut || !link->announced)
+        return false;
+    link->writer = HW_WRITER_BUSY;
+    return true;
+}
+
+static bool allowed(hw_link *link)
+{
+    double now = hw_seconds();
+    link->allowance += (now - link->allowed_at) * BURST_RATE;
+    link->allowed_at = now;
+    if (link->allowance > BURST)
+        link->allowance = BURST;
+    if (link->allowance < 1)
+        return false;
+    link->allowance -= 1;
+    return true;
+}
+
+bool hw_link_send(hw_link *link, hw_message *message)
+{
+    pthread_mutex_lock(&link->mutex);
+    if (atomic_load_explicit(&link->state, memory_order_relaxed) != HW_LINK_UP || link->bidding || link->broken) {
+        pthread_mutex_unlock(&link->mutex);
+        hw_message_free(message);
+        return false;
+    }
+    atomic_fetch_add_explicit(&link->queued, hw_queued_bytes(message), memory_order_relaxed);
+    if (link->net->rate > 0 && hw_pace_hold(link, message)) {
+        pthread_mutex_unlock(&link->mutex);
+        hw_reactor_wake(link->net);
+        return true;
+    }
+    hw_queue_append(&link->queue, message);
+    bool idle = link->writer == HW_WRITER_NONE;
+    bool direct = idle && allowed(link) && take_part(link);
+    pthread_mutex_unlock(&link->mutex);
+    if (direct)
+        write_out(link, DIRECT_MOST);
+    else if (idle)
+        hw_reactor_post(link);
+    return true;
+}
+
+void hw_link_drain(hw_link *link)
+{
+    pthread_mutex_lock(&link->mutex);
+    bool mine = take_part(link);
+    pthread_mutex_unlock(&link->mutex);
+    if (mine)
+        write_out(link, REACTOR_MOST);
+}
+
+void hw_link_writable(hw_link *link)
+{
+    pthread_mutex_lock(&link->mutex);
+    bool mine = link->writer == HW_WRITER_BLOCKED;
+    if (mine) {
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
+        (void)epoll_ctl(link->net->reactor_poll, EPOLL_CTL_MOD, link->channel.fd, &event);
+        link->writer = HW_WRITER_BUSY;
+    }
+    pthread_mutex_unlock(&link->mutex);
+    if (mine)
+        write_out(link, REACTOR_MOST);
+}
+
+bool hw_link_close(hw_link *link)
+{
+    pthread_mutex_lock(&link->mutex);
+    link->shut = true;
+    bool now = link->writer != HW_WRITER_BUSY;
+    if (now)
+        hw_channel_close(&link->channel);
+    else
+        shutdown(link->channel.fd, SHUT_RDWR);
+    hw_message *paced = link->paced.first;
+    if (paced != NULL)
+        atomic_fetch_sub(&link->net->pacing, 1);
+    link->paced.first = NULL;
+    pthread_mutex_unlock(&link->mutex);
+    free_list(paced);
+    return now;
+}
+
+void hw_link_breathe(hw_link *link)
+{
+    pthread_mutex_lock(&link->mutex);
+    link->alive_due = true;
+    pthread_mutex_unlock(&link->mutex);
+    hw_link_drain(link);
+}
+
+void hw_link_bid(hw_link *link)
+{
+    pthread_mutex_lock(&link->mutex);
+    link->bidding = true;
+    pthread_mutex_unlock(&link->mutex);
+    hw_link_drain(link);
+}

@@ -1,0 +1,99 @@
+/*
+ * pace.c - the rate limit: a token bucket for the bytes of updates.
+ *
+ * Updates wait at their links and are let go in small parts, links in turn, so that they flow evenly; all else overtakes them, except
+ * what follows an update from the same source to the same destination. Nothing is dropped.
+ */
+#include "base/clock.h"
+#include "transport/net/parts.h"
+
+enum { PART_LEAST = 1400, PART_MOST = 64 << 10 };
+#define PART_SECONDS  0.004 /* of the rate, in one part */
+#define BURST_SECONDS 0.02  /* of the rate, that may go at once after a rest */
+
+static uint16_t *pair_of(hw_link *link, const hw_envelope *envelope)
+{
+    uint32_t mixed = (envelope->source * UINT32_C(2654435761)) ^ (envelope->destination * UINT32_C(2246822519));
+    return &link->pairs[(mixed >> 16) % HW_PAIRS];
+}
+
+bool hw_pace_hold(hw_link *link, hw_message *message)
+{
+    uint16_t *pair = pair_of(link, &message->envelope);
+    if (message->envelope.kind != HW_MESSAGE_UPDATE && *pair == 0)
+        return false;
+    if (link->paced.first == NULL)
+        atomic_fetch_add(&link->net->pacing, 1);
+    hw_queue_append(&link->paced, message);
+    *pair += *pair < UINT16_MAX;
+    return true;
+}
+
+/* With the mutex held: the next frame of what waits first goes to the link's queue. What it costs; 0: nothing, for want of memory. */
+static uint64_t let_go(hw_link *link, uint64_t most)
+{
+    hw_message *first = link->paced.first;
+    hw_envelope *envelope = &first->envelope;
+    uint64_t left = envelope->length - first->offset, part = left < most ? left : most;
+    bool update = envelope->kind == HW_MESSAGE_UPDATE;
+    if (!update)
+        part = left;
+    if (part < left) {
+        hw_message *copy;
+        if (hw_message_share(first, &copy, NULL) != HAWSER_OK)
+            return 0;
+        copy->chunk = part;
+        first->offset += part;
+        hw_queue_append(&link->queue, copy);
+        atomic_fetch_add(&link->queued, HW_FRAME_MESSAGE);
+    } else {
+        uint16_t *pair = pair_of(link, envelope);
+        *pair -= *pair < UINT16_MAX;
+        link->paced.first = first->next;
+        if (link->paced.first == NULL)
+            atomic_fetch_sub(&link->net->pacing, 1);
+        first->chunk = part;
+        hw_queue_append(&link->queue, first);
+    }
+    return update ? part + HW_FRAME_MESSAGE : 1;
+}
+
+/* One part of one link, if it has nothing else to send. */
+static uint64_t serve(hw_net *net, hw_link *link)
+{
+    double part = net->rate * PART_SECONDS;
+    uint64_t most = part < PART_LEAST ? PART_LEAST : part > PART_MOST ? PART_MOST : (uint64_t)part;
+    uint64_t cost = 0;
+    pthread_mutex_lock(&link->mutex);
+    if (link->paced.first != NULL && link->queue.first == NULL && link->writer == HW_WRITER_NONE && !link->shut &&
+        !link->broken)
+        cost = let_go(link, most);
+    pthread_mutex_unlock(&link->mutex);
+    if (cost > 0)
+        hw_link_drain(link);
+    return cost;
+}
+
+double hw_pace(hw_net *net, double now, double most)
+{
+    if (net->rate <= 0)
+        return most;
+    double burst = net->rate * BURST_SECONDS;
+    net->tokens += net->rate * (now - net->paid_at);
+    net->paid_at = now;
+    if (net->tokens > burst)
+        net->tokens = burst;
+    hw_link *head = atomic_load(&net->links), *link = net->turn == NULL ? head : net->turn, *rested = NULL;
+    while (net->tokens > 0 && atomic_load(&net->pacing) > 0 && link != rested) {
+        uint64_t cost = serve(net, link);
+        net->tokens -= (double)cost;
+        rested = cost > 0 ? NULL : rested == NULL ? link : rested; /* since then nobody had anything */
+        link = link->next == NULL ? head : link->next;
+    }
+    net->turn = link;
+    if (atomic_load(&net->pacing) == 0)
+        return most;
+    /* Without tokens: until there are some. With some: a socket is full, and will say when it is not. */
+    double wait = net->tokens > 0 ? PART_SECONDS : PART_SECONDS - net->tokens / net->rate;
+    return wait < most ? wait : most;
+}

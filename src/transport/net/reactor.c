@@ -1,0 +1,224 @@
+/* reactor.c - the thread that serves the links: reads, writes that did not fit, signs of life. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "transport/net/parts.h"
+
+enum { EVENTS = 64, SUSPENDED = 4 /* missed heartbeats of our own */ };
+
+void hw_bell_ring(int fd)
+{
+    uint64_t one = 1;
+    (void)!write(fd, &one, sizeof one);
+}
+
+void hw_bell_still(int fd)
+{
+    uint64_t count;
+    (void)!read(fd, &count, sizeof count);
+}
+
+void hw_reactor_wake(hw_net *net)
+{
+    if (atomic_exchange(&net->asleep, false))
+        hw_bell_ring(net->reactor_bell);
+}
+
+void hw_reactor_post(hw_link *link)
+{
+    hw_net *net = link->net;
+    if (atomic_exchange(&link->todo, true))
+        return;
+    hw_link *top = atomic_load(&net->todo);
+    do
+        link->todo_next = top;
+    while (!atomic_compare_exchange_weak(&net->todo, &top, link));
+    hw_reactor_wake(net);
+}
+
+static void note_closed(hw_net *net, hw_link *link)
+{
+    pthread_mutex_lock(&net->mutex);
+    link->closed = true;
+    net->open--;
+    pthread_cond_broadcast(&net->changed);
+    pthread_mutex_unlock(&net->mutex);
+}
+
+/* `why` is empty where the peer, or we, have said goodbye. */
+static void end_link(hw_net *net, hw_link *link, const char *why)
+{
+    pthread_mutex_lock(&link->mutex);
+    hw_link_state before = atomic_load(&link->state);
+    bool lost = why[0] != '\0' && !link->bidding;
+    if (before == HW_LINK_UP)
+        atomic_store(&link->state, lost ? HW_LINK_LOST : HW_LINK_LEFT);
+    pthread_mutex_unlock(&link->mutex);
+    (void)epoll_ctl(net->reactor_poll, EPOLL_CTL_DEL, link->channel.fd, NULL);
+    if (hw_link_close(link))
+        note_closed(net, link);
+    if (before == HW_LINK_UP && lost && net->events.lost != NULL)
+        net->events.lost(net->events.argument, link->node, why, hw_seconds() - atomic_load(&link->heard));
+}
+
+static void read_link(hw_net *net, hw_link *link)
+{
+    char text[200];
+    const char *why = hw_link_read(link, text, sizeof text);
+    if (why != NULL)
+        end_link(net, link, why);
+    else if (hw_channel_pending(&link->channel))
+        hw_reactor_post(link);
+}
+
+/* A write failed: what the peer said before may still be there, and says why. */
+static void end_broken(hw_net *net, hw_link *link)
+{
+    char text[200];
+    uint64_t before;
+    const char *why;
+    do {
+        before = atomic_load(&link->bytes_received);
+        why = hw_link_read(link, text, sizeof text);
+    } while (why == NULL && atomic_load(&link->bytes_received) > before);
+    end_link(net, link, why != NULL ? why : hw_channel_trouble(&link->channel, text, sizeof text));
+}
+
+static void announce(hw_net *net, hw_link *link)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
+    bool added = epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, link->channel.fd, &event) == 0;
+    double now = hw_seconds();
+    atomic_store(&link->heard, now);
+    if (added && net->events.up != NULL)
+        net->events.up(net->events.argument, link->node, &link->hello);
+    pthread_mutex_lock(&net->mutex);
+    atomic_store(&link->announced, true);
+    pthread_cond_broadcast(&net->changed);
+    pthread_mutex_unlock(&net->mutex);
+    if (!added)
+        end_link(net, link, "this process has no resources to serve its connection");
+}
+
+static void look_at(hw_net *net, hw_link *link)
+{
+    if (link->closed)
+        return;
+    if (!link->announced)
+        announce(net, link);
+    pthread_mutex_lock(&link->mutex);
+    bool shut = link->shut, broken = link->broken;
+    pthread_mutex_unlock(&link->mutex);
+    if (shut) {
+        if (!link->closed && hw_link_close(link))
+            note_closed(net, link);
+    } else if (broken) {
+        end_broken(net, link);
+    } else {
+        hw_link_drain(link);
+        if (link->encrypted) /* what TLS has decrypted already wakes nobody */
+            read_link(net, link);
+    }
+}
+
+static void look_at_all(hw_net *net)
+{
+    hw_link *link = atomic_exchange(&net->todo, NULL);
+    while (link != NULL) {
+        hw_link *next = link->todo_next;
+        atomic_store(&link->todo, false);
+        look_at(net, link);
+        link = next;
+    }
+}
+
+static void serve(hw_net *net, const struct epoll_event *event)
+{
+    hw_link *link = event->data.ptr;
+    if (link == NULL) {
+        hw_bell_still(net->reactor_bell);
+        return;
+    }
+    if (link->closed)
+        return;
+    if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        read_link(net, link);
+    if (!link->closed && (event->events & EPOLLOUT))
+        hw_link_writable(link);
+}
+
+/* Says that we live, and looks who else does. A clock of our own that has jumped means that this process, or the whole machine, was
+ * stopped: what the others did meanwhile is not known, so everybody's silence counts from now. */
+static void tick(hw_net *net, double now, bool suspended)
+{
+    for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next) {
+        if (link->closed || !link->announced || atomic_load(&link->state) != HW_LINK_UP)
+            continue;
+        if (suspended)
+            atomic_store(&link->heard, now);
+        if (now - atomic_load(&link->spoke) >= 0.75 * net->heartbeat)
+            hw_link_breathe(link);
+        if (now - atomic_load(&link->heard) > net->failure_timeout)
+            end_link(net, link, "nothing has been heard of it");
+    }
+}
+
+static void *reactor_main(void *argument)
+{
+    hw_net *net = argument;
+    double last = hw_seconds();
+    while (!atomic_load(&net->reactor_ends)) {
+        struct epoll_event events[EVENTS];
+        atomic_store(&net->asleep, true);
+        double now = hw_seconds(), left = hw_pace(net, now, last + net->heartbeat - now);
+        bool pressing = atomic_load(&net->todo) != NULL || atomic_load(&net->reactor_ends) || left <= 0;
+        int count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : (int)(left * 1e3) + 1);
+        atomic_store(&net->asleep, false);
+        for (int i = 0; i < count; i++)
+            serve(net, &events[i]);
+        look_at_all(net);
+        now = hw_seconds();
+        if (now - last >= net->heartbeat) {
+            tick(net, now, now - last > SUSPENDED * net->heartbeat);
+            last = now;
+        }
+    }
+    for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next)
+        if (!link->closed)
+            end_link(net, link, "");
+    return NULL;
+}
+
+hawser_status hw_reactor_start(hw_net *net, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&net->scratch, HW_SCRATCH, "a network buffer", error));
+    net->reactor_poll = epoll_create1(EPOLL_CLOEXEC);
+    net->reactor_bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event bell = {.events = EPOLLIN, .data.ptr = NULL};
+    if (net->reactor_poll < 0 || net->reactor_bell < 0 ||
+        epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, net->reactor_bell, &bell) != 0)
+        return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s; see `ulimit -n`", strerror(errno));
+    int failure = hw_thread_start(&net->reactor, reactor_main, net);
+    if (failure != 0)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot start the thread that serves connections: %s",
+                           strerror(failure));
+    net->reactor_runs = true;
+    return HAWSER_OK;
+}
+
+void hw_reactor_end(hw_net *net)
+{
+    if (net->reactor_runs) {
+        atomic_store(&net->reactor_ends, true);
+        hw_bell_ring(net->reactor_bell);
+        pthread_join(net->reactor, NULL);
+        net->reactor_runs = false;
+    }
+}

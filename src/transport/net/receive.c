@@ -1,0 +1,152 @@
+/* receive.c - reading from a link: large payloads straight into their message, small frames many at a time. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "transport/net/parts.h"
+
+enum { READS = 8 }; /* in a row from one link, before the others have their turn */
+
+static const char *deliver(hw_link *link)
+{
+    hw_net *net = link->net;
+    hw_message *message = link->incoming;
+    if (message == link->partial)
+        link->partial = NULL;
+    link->incoming = NULL;
+    uint64_t length = message->envelope.length;
+    if (link->checked && length > 0 && hw_hash(message->payload, (size_t)length, 0) != message->envelope.checksum) {
+        hw_message_free(message);
+        return "it sent a payload that was damaged on its way";
+    }
+    atomic_fetch_add_explicit(&link->messages_received, 1, memory_order_relaxed);
+    uint32_t from = link->node;
+    if (message->spread) {
+        from = message->origin;
+        hawser_error error;
+        /* A child that is gone is reported by its own link. */
+        if (hw_route_forward(net, from, message, &error) == HAWSER_NO_MEMORY) {
+            hw_message_free(message);
+            return "there is no memory to pass on what it sent";
+        }
+    }
+    net->events.arrived(net->events.argument, from, message);
+    return NULL;
+}
+
+/* The head of a frame is there. */
+static const char *begin_frame(hw_link *link, const unsigned char *head)
+{
+    const char *why;
+    if (!hw_frame_unpack(head, &link->frame, &why))
+        return why;
+    const hw_frame *frame = &link->frame;
+    switch (frame->type) {
+    case HW_FRAME_ALIVE: return NULL;
+    case HW_FRAME_GOODBYE: return "";
+    case HW_FRAME_MORE:
+        if (link->partial == NULL || frame->chunk > link->partial->envelope.length - link->partial_filled)
+            return "it sent more of a message than there is";
+        link->incoming = link->partial;
+        link->filled = link->partial_filled;
+        link->chunk = frame->chunk;
+        return NULL;
+    case HW_FRAME_BEGIN: break;
+    }
+    bool whole = frame->chunk == frame->envelope.length;
+    if (!whole && link->partial != NULL)
+        return "it began a message in parts within another";
+    if (hw_pool_message(link->net->pool, (size_t)frame->envelope.length, &link->incoming, NULL) != HAWSER_OK)
+        return "there is no memory for what it sent";
+    link->incoming->envelope = frame->envelope;
+    link->incoming->spread = (frame->flags & HW_FRAME_SPREAD) != 0;
+    link->incoming->origin = frame->origin;
+    link->partial = whole ? link->partial : link->incoming;
+    link->filled = 0;
+    link->chunk = frame->chunk;
+    return frame->envelope.length == 0 ? deliver(link) : NULL;
+}
+
+/* `moved` more bytes of the payload are in place. */
+static const char *filled(hw_link *link, uint64_t moved)
+{
+    link->filled += moved;
+    link->chunk -= moved;
+    if (link->filled == link->incoming->envelope.length)
+        return deliver(link);
+    if (link->chunk == 0) { /* a part is there */
+        link->partial_filled = link->filled;
+        link->incoming = NULL;
+    }
+    return NULL;
+}
+
+/* All of `bytes`; a head that is not whole is kept for the next time. */
+static const char *take(hw_link *link, const unsigned char *bytes, size_t size)
+{
+    const char *why = NULL;
+    while (size > 0 && why == NULL) {
+        size_t used;
+        if (link->chunk > 0) {
+            used = link->chunk < size ? (size_t)link->chunk : size;
+            memcpy((unsigned char *)link->incoming->payload + link->filled, bytes, used);
+            why = filled(link, used);
+        } else {
+            size_t needed = size < HW_FRAME_HEAD ? HW_FRAME_HEAD : hw_frame_size(bytes);
+            if (size < needed) {
+                memcpy(link->head, bytes, size);
+                link->head_have = size;
+                return NULL;
+            }
+            used = needed;
+            why = begin_frame(link, bytes);
+        }
+        bytes += used;
+        size -= used;
+    }
+    return why;
+}
+
+/* One read. *more: there may be more to read at once. */
+static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
+{
+    unsigned char *scratch = link->net->scratch;
+    struct iovec pieces[2];
+    int count = 0;
+    size_t direct = 0, kept = link->head_have;
+    if (link->chunk > 0) {
+        direct = (size_t)link->chunk;
+        pieces[count++] = (struct iovec){(unsigned char *)link->incoming->payload + link->filled, direct};
+    } else {
+        memcpy(scratch, link->head, kept);
+    }
+    pieces[count++] = (struct iovec){scratch + kept, HW_SCRATCH - kept};
+    ssize_t moved = hw_channel_read(&link->channel, pieces, count);
+    *more = false;
+    if (moved == HW_CHANNEL_AGAIN)
+        return NULL;
+    if (moved == HW_CHANNEL_END)
+        return "its connection was closed";
+    if (moved < 0)
+        return hw_channel_trouble(&link->channel, text, size);
+    atomic_store_explicit(&link->heard, hw_seconds(), memory_order_relaxed);
+    atomic_fetch_add_explicit(&link->bytes_received, (uint64_t)moved, memory_order_relaxed);
+    /* A read that got less than it asked for has emptied the socket; TLS hands out a record at a time. */
+    *more = link->encrypted || (size_t)moved == direct + HW_SCRATCH - kept;
+    if (direct > 0) {
+        size_t own = (size_t)moved < direct ? (size_t)moved : direct;
+        const char *why = filled(link, own);
+        return why != NULL ? why : take(link, scratch, (size_t)moved - own);
+    }
+    link->head_have = 0;
+    return take(link, scratch, kept + (size_t)moved);
+}
+
+const char *hw_link_read(hw_link *link, char *text, size_t size)
+{
+    bool more = true;
+    const char *why = NULL;
+    for (int i = 0; more && why == NULL && i < READS; i++)
+        why = read_once(link, &more, text, size);
+    return why;
+}

@@ -1,0 +1,358 @@
+#include "transport/net/shake.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "transport/net/address.h"
+
+static hw_shake_progress fail(hw_shake *shake, hw_shake_fault fault, const char *format, ...) HAWSER_PRINTF(3, 4);
+static hw_shake_progress fail(hw_shake *shake, hw_shake_fault fault, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)!vsnprintf(shake->why, sizeof shake->why, format, arguments);
+    va_end(arguments);
+    shake->fault = fault;
+    shake->state = HW_SHAKE_OVER;
+    return HW_SHAKE_FAILED;
+}
+
+static void pack_hello(hw_shake *shake)
+{
+    hw_identity *self = shake->self;
+    hw_letter_hello hello = {.flags = 0};
+    memcpy(hello.build, self->build, sizeof hello.build);
+    memcpy(hello.job, self->job, sizeof hello.job);
+    memcpy(hello.peer.name, self->name, sizeof hello.peer.name);
+    memcpy(hello.peer.address, self->address, sizeof hello.peer.address);
+    hello.peer.node = atomic_load(&self->node);
+    hello.peer.incarnation = self->incarnation;
+    bool encrypt = self->encrypt_always || !(self->trust_fabric || hw_same_host(shake->channel.fd));
+    hello.flags = encrypt ? HW_HELLO_ENCRYPT : 0;
+    shake->encrypted = encrypt;
+    if (!hw_secret_random(hello.nonce, sizeof hello.nonce))
+        (void)fail(shake, HW_FAULT_MEMORY, "OpenSSL has no random numbers");
+    shake->own_size = hw_hello_pack(shake->own, &hello);
+    memcpy(shake->out, shake->own, shake->own_size);
+    shake->out_size = shake->own_size;
+    shake->out_done = 0;
+}
+
+void hw_shake_begin(hw_shake *shake, hw_identity *self, int fd, bool dials, uint32_t expected)
+{
+    memset(shake, 0, sizeof *shake);
+    shake->self = self;
+    shake->channel = (hw_channel){.fd = fd};
+    shake->dials = dials;
+    shake->expected = expected;
+    shake->state = dials ? HW_SHAKE_CONNECTING : HW_SHAKE_HELLO;
+}
+
+void hw_shake_close(hw_shake *shake)
+{
+    hw_channel_close(&shake->channel);
+}
+
+static hw_shake_progress broken(hw_shake *shake, ssize_t said)
+{
+    char text[160];
+    if (said == HW_CHANNEL_END)
+        return fail(shake, HW_FAULT_CUT, "the connection was closed in the middle of the handshake");
+    return fail(shake, shake->channel.failure == 0 ? HW_FAULT_KEY : HW_FAULT_CUT, "%s in the middle of the handshake",
+                hw_channel_trouble(&shake->channel, text, sizeof text));
+}
+
+/* Writes what is due. DONE: nothing is left. */
+static hw_shake_progress flush(hw_shake *shake)
+{
+    while (shake->out_done < shake->out_size) {
+        struct iovec piece = {shake->out + shake->out_done, shake->out_size - shake->out_done};
+        ssize_t moved = hw_channel_write(&shake->channel, &piece, 1);
+        if (moved == HW_CHANNEL_AGAIN)
+            return HW_SHAKE_WRITE;
+        if (moved < 0)
+            return broken(shake, moved);
+        shake->out_done += (size_t)moved;
+    }
+    return HW_SHAKE_DONE;
+}
+
+/* Reads up to `size` bytes of the letter and not one more: what follows belongs to the link. */
+static hw_shake_progress fill(hw_shake *shake, size_t size)
+{
+    while (shake->have < size) {
+        struct iovec piece = {shake->in + shake->have, size - shake->have};
+        ssize_t moved = hw_channel_read(&shake->channel, &piece, 1);
+        if (moved == HW_CHANNEL_AGAIN)
+            return HW_SHAKE_READ;
+        if (moved <= 0)
+            return broken(shake, moved);
+        shake->have += (size_t)moved;
+    }
+    return HW_SHAKE_DONE;
+}
+
+static hw_shake_progress read_letter(hw_shake *shake, hw_letter_head *head)
+{
+    const char *why;
+    hw_shake_progress progress = fill(shake, HW_LETTER_HEAD);
+    if (progress != HW_SHAKE_DONE)
+        return progress;
+    if (!hw_letter_head_unpack(shake->in, head, &why))
+        return fail(shake, HW_FAULT_HELLO, "%s", why);
+    if (head->version != HW_WIRE_VERSION) {
+        (void)!snprintf(shake->why, sizeof shake->why,
+                        "wire formats differ: one side speaks version %u, the other (%s, build %s) version %u; run the same "
+                        "release of Hawser everywhere",
+                        head->version, shake->self->name, shake->self->build, HW_WIRE_VERSION);
+        hw_shake_refuse(shake, HW_FAULT_HELLO, NULL);
+        return HW_SHAKE_WRITE; /* the next step says it */
+    }
+    progress = fill(shake, HW_LETTER_HEAD + (size_t)head->length);
+    if (progress != HW_SHAKE_DONE)
+        return progress;
+    if (!hw_letter_sound(shake->in, head))
+        return fail(shake, HW_FAULT_HELLO, "a letter of the handshake was damaged on its way");
+    shake->have = 0;
+    return HW_SHAKE_DONE;
+}
+
+void hw_shake_refuse(hw_shake *shake, hw_shake_fault fault, const char *why)
+{
+    if (why != NULL)
+        (void)!snprintf(shake->why, sizeof shake->why, "%s", why);
+    shake->fault = fault;
+    if (shake->dials) {
+        shake->state = HW_SHAKE_OVER;
+        return;
+    }
+    hw_letter_verdict verdict = {.welcome = false};
+    memcpy(verdict.reason, shake->why, sizeof verdict.reason);
+    shake->out_size = hw_verdict_pack(shake->out, &verdict);
+    shake->out_done = 0;
+    shake->state = HW_SHAKE_REFUSING;
+}
+
+/* What can be seen in a hello alone. False: shake->why. */
+static bool hello_fits(hw_shake *shake)
+{
+    const hw_identity *self = shake->self;
+    const hw_letter_hello *peer = &shake->peer;
+    char *why = shake->why;
+    size_t size = sizeof shake->why;
+    int written = 0;
+    if (strcmp(peer->build, self->build) != 0)
+        written = snprintf(why, size, "builds differ: %s runs %s, %s runs %s", self->name, self->build, peer->peer.name,
+                           peer->build);
+    else if (strcmp(peer->job, self->job) != 0)
+        written = snprintf(why, size, "jobs differ: %s belongs to job \"%s\", %s to job \"%s\"", self->name, self->job,
+                           peer->peer.name, peer->job);
+    else if (peer->peer.incarnation == self->incarnation)
+        written = snprintf(why, size, "%s has reached itself", self->name);
+    else if (shake->expected != HW_NET_ANY && peer->peer.node != shake->expected)
+        written = snprintf(why, size, "node %" PRIu32 " was expected there, not node %" PRIu32 " (%s)", shake->expected,
+                           peer->peer.node, peer->peer.name);
+    return written == 0;
+}
+
+static bool derive(hw_shake *shake, const char *purpose, unsigned char key[HW_SECRET])
+{
+    return hw_secret_derive(shake->self->key, shake->self->key_length, purpose, shake->transcript, key);
+}
+
+static bool proof_of(hw_shake *shake, unsigned char mac[HW_WIRE_MAC])
+{
+    unsigned char key[HW_SECRET];
+    bool done = derive(shake, "hawser net 1 dial", key) && hw_secret_mac(key, shake->transcript, HW_SECRET, mac);
+    hw_secret_forget(key, sizeof key);
+    return done;
+}
+
+/* Of a packed verdict: all of its body but the place of the proof itself. */
+static bool verdict_proof(hw_shake *shake, const unsigned char *letter, size_t size, unsigned char mac[HW_WIRE_MAC])
+{
+    unsigned char key[HW_SECRET];
+    bool done = derive(shake, "hawser net 1 accept", key) &&
+                hw_secret_mac(key, letter + HW_LETTER_HEAD, size - HW_LETTER_HEAD - HW_WIRE_MAC, mac);
+    hw_secret_forget(key, sizeof key);
+    return done;
+}
+
+static hw_shake_progress begin_tls(hw_shake *shake)
+{
+    unsigned char key[HW_SECRET];
+    char identity[200];
+    const hw_letter_hello *peer = &shake->peer;
+    const char *dialler = shake->dials ? shake->self->name : peer->peer.name;
+    uint64_t incarnation = shake->dials ? shake->self->incarnation : peer->peer.incarnation;
+    (void)!snprintf(identity, sizeof identity, "hawser 1 dial %016" PRIx64 " %s", incarnation, dialler);
+    bool ready = derive(shake, "hawser net 1 tls", key) &&
+                 hw_tls_begin(shake->self->contexts, &shake->channel, !shake->dials, identity, key);
+    hw_secret_forget(key, sizeof key);
+    if (!ready)
+        return fail(shake, HW_FAULT_MEMORY, "no memory for an encrypted connection");
+    return HW_SHAKE_DONE;
+}
+
+static hw_shake_progress after_hellos(hw_shake *shake, const unsigned char *peer, size_t peer_size)
+{
+    bool done = shake->dials ? hw_secret_digest(shake->own, shake->own_size, peer, peer_size, shake->transcript)
+                             : hw_secret_digest(peer, peer_size, shake->own, shake->own_size, shake->transcript);
+    if (!done)
+        return fail(shake, HW_FAULT_MEMORY, "OpenSSL could not make a digest");
+    shake->encrypted |= (shake->peer.flags & HW_HELLO_ENCRYPT) != 0;
+    if (shake->encrypted) {
+        shake->state = HW_SHAKE_TLS;
+        return HW_SHAKE_DONE;
+    }
+    shake->state = shake->dials ? HW_SHAKE_VERDICT : HW_SHAKE_PROOF;
+    if (!shake->dials)
+        return HW_SHAKE_DONE;
+    unsigned char mac[HW_WIRE_MAC];
+    if (!proof_of(shake, mac))
+        return fail(shake, HW_FAULT_MEMORY, "OpenSSL could not make a proof");
+    shake->out_size = hw_proof_pack(shake->out, mac);
+    shake->out_done = 0;
+    return HW_SHAKE_DONE;
+}
+
+static hw_shake_progress said_no(hw_shake *shake, const hw_letter_verdict *verdict)
+{
+    return fail(shake, HW_FAULT_REFUSED, "%s", verdict->reason[0] != '\0' ? verdict->reason : "it said no, and not why");
+}
+
+static hw_shake_progress refused(hw_shake *shake, const hw_letter_head *head)
+{
+    hw_letter_verdict verdict;
+    if (!hw_verdict_unpack(shake->in + HW_LETTER_HEAD, head->length, &verdict) || verdict.welcome)
+        return fail(shake, HW_FAULT_HELLO, "it sent a verdict that is none");
+    return said_no(shake, &verdict);
+}
+
+static hw_shake_progress on_hello(hw_shake *shake)
+{
+    hw_letter_head head;
+    hw_shake_progress progress = read_letter(shake, &head);
+    if (progress != HW_SHAKE_DONE)
+        return progress;
+    if (shake->dials && head.type == HW_LETTER_VERDICT)
+        return refused(shake, &head);
+    if (head.type != HW_LETTER_HELLO || !hw_hello_unpack(shake->in + HW_LETTER_HEAD, head.length, &shake->peer))
+        return fail(shake, HW_FAULT_HELLO, "it sent a hello that is none");
+    if (!hello_fits(shake)) {
+        hw_shake_refuse(shake, HW_FAULT_HELLO, NULL);
+        return shake->dials ? HW_SHAKE_FAILED : HW_SHAKE_DONE;
+    }
+    if (!shake->dials)
+        pack_hello(shake);
+    return shake->state == HW_SHAKE_OVER ? HW_SHAKE_FAILED
+                                         : after_hellos(shake, shake->in, HW_LETTER_HEAD + (size_t)head.length);
+}
+
+static hw_shake_progress on_tls(hw_shake *shake)
+{
+    if (shake->channel.tls == NULL && begin_tls(shake) != HW_SHAKE_DONE) /* not before our hello is out */
+        return HW_SHAKE_FAILED;
+    switch (hw_tls_shake(&shake->channel)) {
+    case HW_TLS_READ: return HW_SHAKE_READ;
+    case HW_TLS_WRITE: return HW_SHAKE_WRITE;
+    case HW_TLS_FAILED:
+        if (shake->channel.failure != 0)
+            return broken(shake, HW_CHANNEL_BROKEN);
+        return fail(shake, HW_FAULT_KEY, "%s does not know the key of job \"%s\"", shake->peer.peer.name, shake->self->job);
+    case HW_TLS_DONE: break;
+    }
+    shake->state = shake->dials ? HW_SHAKE_VERDICT : HW_SHAKE_OVER;
+    return HW_SHAKE_DONE;
+}
+
+static hw_shake_progress on_proof(hw_shake *shake)
+{
+    hw_letter_head head;
+    unsigned char said[HW_WIRE_MAC], due[HW_WIRE_MAC];
+    hw_shake_progress progress = read_letter(shake, &head);
+    if (progress != HW_SHAKE_DONE)
+        return progress;
+    if (head.type != HW_LETTER_PROOF || !hw_proof_unpack(shake->in + HW_LETTER_HEAD, head.length, said) ||
+        !proof_of(shake, due))
+        return fail(shake, HW_FAULT_HELLO, "it sent a proof that is none");
+    if (!hw_secret_equal(said, due, sizeof due)) {
+        (void)!snprintf(shake->why, sizeof shake->why, "%s does not know the key of job \"%s\"", shake->peer.peer.name,
+                        shake->self->job);
+        hw_shake_refuse(shake, HW_FAULT_KEY, NULL);
+        return HW_SHAKE_DONE;
+    }
+    shake->state = HW_SHAKE_OVER;
+    return HW_SHAKE_DONE;
+}
+
+static hw_shake_progress on_verdict(hw_shake *shake)
+{
+    hw_letter_head head;
+    hw_letter_verdict verdict;
+    unsigned char due[HW_WIRE_MAC];
+    hw_shake_progress progress = read_letter(shake, &head);
+    if (progress != HW_SHAKE_DONE)
+        return progress;
+    if (head.type != HW_LETTER_VERDICT || !hw_verdict_unpack(shake->in + HW_LETTER_HEAD, head.length, &verdict))
+        return fail(shake, HW_FAULT_HELLO, "it sent a verdict that is none");
+    if (!verdict.welcome)
+        return said_no(shake, &verdict);
+    if (!shake->encrypted && (!verdict_proof(shake, shake->in, HW_LETTER_HEAD + (size_t)head.length, due) ||
+                              !hw_secret_equal(verdict.mac, due, sizeof due)))
+        return fail(shake, HW_FAULT_KEY, "%s does not know the key of job \"%s\"", shake->peer.peer.name, shake->self->job);
+    shake->number = verdict.number;
+    shake->state = HW_SHAKE_OVER;
+    return HW_SHAKE_DONE;
+}
+
+static hw_shake_progress on_connected(hw_shake *shake)
+{
+    int failure = 0;
+    socklen_t size = sizeof failure;
+    if (getsockopt(shake->channel.fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0)
+        failure = errno;
+    if (failure != 0)
+        return fail(shake, HW_FAULT_CUT, "%s", strerror(failure));
+    struct sockaddr_storage peer;
+    size = sizeof peer;
+    if (getpeername(shake->channel.fd, (struct sockaddr *)&peer, &size) != 0)
+        return HW_SHAKE_WRITE; /* still connecting */
+    pack_hello(shake);
+    if (shake->state == HW_SHAKE_OVER)
+        return HW_SHAKE_FAILED;
+    shake->state = HW_SHAKE_HELLO;
+    return HW_SHAKE_DONE;
+}
+
+hw_shake_progress hw_shake_step(hw_shake *shake)
+{
+    for (;;) {
+        hw_shake_progress progress = flush(shake);
+        if (progress == HW_SHAKE_DONE) {
+            switch (shake->state) {
+            case HW_SHAKE_CONNECTING: progress = on_connected(shake); break;
+            case HW_SHAKE_HELLO: progress = on_hello(shake); break;
+            case HW_SHAKE_TLS: progress = on_tls(shake); break;
+            case HW_SHAKE_PROOF: progress = on_proof(shake); break;
+            case HW_SHAKE_VERDICT: progress = on_verdict(shake); break;
+            case HW_SHAKE_REFUSING: shake->state = HW_SHAKE_OVER; return HW_SHAKE_FAILED;
+            case HW_SHAKE_OVER: return shake->fault == HW_FAULT_NONE ? HW_SHAKE_DONE : HW_SHAKE_FAILED;
+            }
+        }
+        if (progress != HW_SHAKE_DONE)
+            return progress;
+    }
+}
+
+size_t hw_shake_welcome(hw_shake *shake, uint32_t number, unsigned char letter[HW_LETTER_MOST])
+{
+    hw_letter_verdict verdict = {.welcome = true, .number = number};
+    size_t size = hw_verdict_pack(letter, &verdict);
+    if (shake->encrypted)
+        return size;
+    return verdict_proof(shake, letter, size, verdict.mac) ? hw_verdict_pack(letter, &verdict) : 0;
+}

@@ -1,0 +1,84 @@
+/*
+ * shake.h - the handshake, as steps over a socket that does not block; both sides, in clear and under TLS.
+ *
+ *   dials                                accepts
+ *   HELLO (who, build, job, nonce)  ->
+ *                                   <-   HELLO, or VERDICT: refused
+ *   [TLS 1.3 by a key made of the job key and both hellos]
+ *   PROOF (in clear only)           ->
+ *                                   <-   VERDICT: number, proof (in clear only); or refused
+ *
+ * The two proofs are made with two keys, each derived from the job key, its role and both hellos: neither can be sent back where it
+ * came from, nor be used again. docs/wire.md has the layout.
+ */
+#ifndef HW_TRANSPORT_NET_SHAKE_H
+#define HW_TRANSPORT_NET_SHAKE_H
+
+#include <stdatomic.h>
+
+#include "transport/net/tls.h"
+#include "transport/wire.h"
+
+/* What a net says of itself. */
+typedef struct hw_identity {
+    char build[HW_WIRE_BUILD];
+    char job[HW_NET_NAME];
+    char name[HW_NET_NAME];
+    char address[HW_NET_ADDRESS];
+    uint64_t incarnation;
+    atomic_uint node; /* HW_NET_ANY until a peer has said it */
+    unsigned char key[HW_NET_KEY_MOST];
+    size_t key_length;
+    bool trust_fabric, encrypt_always;
+    hw_tls_contexts *contexts;
+} hw_identity;
+
+typedef enum hw_shake_progress { HW_SHAKE_READ, HW_SHAKE_WRITE, HW_SHAKE_DONE, HW_SHAKE_FAILED } hw_shake_progress;
+
+/* What was wrong, for the gate's figures and to know whether to try again. */
+typedef enum hw_shake_fault {
+    HW_FAULT_NONE,
+    HW_FAULT_CUT,     /* closed or reset in the middle */
+    HW_FAULT_HELLO,   /* not one of ours, another build, another job, not who was expected */
+    HW_FAULT_KEY,     /* does not know the key */
+    HW_FAULT_REFUSED, /* the other side said no */
+    HW_FAULT_MEMORY
+} hw_shake_fault;
+
+typedef enum hw_shake_state {
+    HW_SHAKE_CONNECTING,
+    HW_SHAKE_HELLO,   /* waits for the other's hello */
+    HW_SHAKE_TLS,     /* TLS's own handshake */
+    HW_SHAKE_PROOF,   /* accepts: waits for the proof */
+    HW_SHAKE_VERDICT, /* dials: waits for the verdict */
+    HW_SHAKE_OVER,
+    HW_SHAKE_REFUSING /* accepts: the refusal is on its way */
+} hw_shake_state;
+
+typedef struct hw_shake {
+    hw_identity *self;
+    hw_channel channel;
+    bool dials, encrypted;
+    uint32_t expected; /* dials: whom, or HW_NET_ANY */
+    hw_shake_state state;
+    hw_shake_fault fault;
+    char why[HW_WIRE_REASON]; /* with the fault */
+    size_t have, out_size, out_done, own_size;
+    unsigned char in[HW_LETTER_MOST], out[HW_LETTER_MOST], own[HW_LETTER_MOST];
+    unsigned char transcript[HW_SECRET];
+    hw_letter_hello peer;
+    uint32_t number; /* dials: own number as the peer says it */
+} hw_shake;
+
+/* Takes the socket. The dialler's may still be connecting. */
+void hw_shake_begin(hw_shake *shake, hw_identity *self, int fd, bool dials, uint32_t expected);
+/* Goes as far as the socket lets it. HW_SHAKE_DONE: dials: welcome, `number` is told; accepts: the peer has proved the key and waits
+ * for the verdict. */
+hw_shake_progress hw_shake_step(hw_shake *shake);
+/* Accepts, after DONE: the bytes of the welcome, for whoever writes to the channel from now on; 0: a failure of OpenSSL. */
+size_t hw_shake_welcome(hw_shake *shake, uint32_t number, unsigned char letter[HW_LETTER_MOST]);
+/* Accepts, after DONE: says no instead; step goes on until HW_SHAKE_FAILED. */
+void hw_shake_refuse(hw_shake *shake, hw_shake_fault fault, const char *why);
+void hw_shake_close(hw_shake *shake);
+
+#endif

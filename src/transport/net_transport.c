@@ -1,0 +1,189 @@
+/* net_transport.c - the transport of one run over a net: what is here goes by reference through inboxes, the rest by link. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "transport/net/parts.h"
+#include "transport/queue.h"
+
+typedef struct net_transport {
+    hw_transport transport;
+    hw_net *net;
+    uint32_t session, count, blocks, self;
+    uint32_t *home;
+    hw_inbox *inboxes;    /* [endpoint]; of those that are not here only `closed` is used */
+    uint64_t **sequences; /* [source][destination], the last for all; NULL where the source is not here */
+} net_transport;
+
+static net_transport *of(hw_transport *transport)
+{
+    return (net_transport *)(void *)transport;
+}
+
+static hawser_status refuse(net_transport *self, uint32_t source, uint32_t destination, hw_message *message,
+                            hawser_error *error)
+{
+    hw_message_free(message);
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                       "cannot send from endpoint %u to endpoint %u: there are %u, and a sender is here", source,
+                       destination, self->count);
+}
+
+static hawser_status net_send(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
+                              hawser_error *error)
+{
+    net_transport *self = of(transport);
+    if (source >= self->count || destination >= self->count || self->sequences[source] == NULL)
+        return refuse(self, source, destination, message, error);
+    hw_inbox *to = &self->inboxes[destination];
+    if (atomic_load_explicit(&to->closed, memory_order_acquire)) {
+        hw_message_free(message);
+        return hawser_fail(error, HAWSER_PEER_LOST, "endpoint %u is closed: message from endpoint %u not sent", destination,
+                           source);
+    }
+    hw_envelope *envelope = &message->envelope;
+    envelope->source = source;
+    envelope->destination = destination;
+    envelope->session = self->session;
+    envelope->sequence = self->sequences[source][destination]++;
+    if (message->payload == NULL)
+        envelope->length = 0;
+    if (self->home[destination] != self->self)
+        return hw_net_send(self->net, self->home[destination], message, error);
+    if (!hw_inbox_put(to, message))
+        hw_message_free(message); /* closed since: as good as read too late */
+    return HAWSER_OK;
+}
+
+static hawser_status net_spread(hw_transport *transport, uint32_t source, hw_message *message, hawser_error *error)
+{
+    net_transport *self = of(transport);
+    if (source >= self->count || self->sequences[source] == NULL)
+        return refuse(self, source, HW_TO_BLOCKS, message, error);
+    hw_envelope *envelope = &message->envelope;
+    envelope->source = source;
+    envelope->destination = HW_TO_BLOCKS;
+    envelope->session = self->session;
+    envelope->sequence = self->sequences[source][self->count]++;
+    if (message->payload == NULL)
+        envelope->length = 0;
+    return hw_net_spread(self->net, message, error);
+}
+
+static hw_message *net_receive(hw_transport *transport, uint32_t number)
+{
+    return hw_inbox_take(&of(transport)->inboxes[number]);
+}
+
+static uint64_t net_pending(hw_transport *transport)
+{
+    return hw_net_pending(of(transport)->net);
+}
+
+static void net_on_delivery(hw_transport *transport, uint32_t number, void (*wake)(void *), void *argument)
+{
+    hw_inbox *own = &of(transport)->inboxes[number];
+    own->wake = wake;
+    own->argument = argument;
+}
+
+static void net_close(hw_transport *transport, uint32_t number)
+{
+    atomic_store_explicit(&of(transport)->inboxes[number].closed, true, memory_order_release);
+}
+
+static void net_free(hw_transport *transport)
+{
+    net_transport *self = of(transport);
+    for (uint32_t i = 0; self->inboxes != NULL && i < self->count; i++)
+        hw_inbox_empty(&self->inboxes[i]);
+    for (uint32_t i = 0; self->sequences != NULL && i < self->count; i++)
+        free(self->sequences[i]);
+    free(self->sequences);
+    free(self->inboxes);
+    free(self->home);
+    free(self);
+}
+
+static const hw_transport_ops net_ops = {
+    .name = "net",
+    .send = net_send,
+    .spread = net_spread,
+    .receive = net_receive,
+    .pending = net_pending,
+    .on_delivery = net_on_delivery,
+    .close = net_close,
+    .free = net_free,
+};
+
+/* A copy for each local block; the original is the caller's. */
+static hawser_status to_blocks(net_transport *self, const hw_message *message, hawser_error *error)
+{
+    for (uint32_t i = 0; i < self->blocks; i++) {
+        hw_message *copy;
+        if (self->home[i] != self->self)
+            continue;
+        HAWSER_TRY(hw_message_share(message, &copy, error));
+        copy->envelope.destination = i;
+        if (!hw_inbox_put(&self->inboxes[i], copy))
+            hw_message_free(copy);
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_net_transport_arrived(hw_transport *transport, uint32_t node, hw_message *message, hawser_error *error)
+{
+    net_transport *self = of(transport);
+    const hw_envelope *envelope = &message->envelope;
+    uint32_t source = envelope->source, destination = envelope->destination;
+    hawser_status status = HAWSER_OK;
+    bool all = destination == HW_TO_BLOCKS;
+    if (node != self->self && (source >= self->count || self->home[source] != node))
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "node %u sent a message from endpoint %u, which is not its own", node,
+                             source);
+    else if (!all && (destination >= self->count || self->home[destination] != self->self))
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "node %u sent a message to endpoint %u, which is not on node %u", node,
+                             destination, self->self);
+    else if (all)
+        status = to_blocks(self, message, error);
+    else if (hw_inbox_put(&self->inboxes[destination], message))
+        return HAWSER_OK;
+    hw_message_free(message);
+    return status;
+}
+
+static hawser_status make(net_transport *self, const uint32_t *home, hawser_error *error)
+{
+    uint32_t count = self->count;
+    HAWSER_TRY(HW_NEW(&self->home, count, "the transport's endpoints", error));
+    HAWSER_TRY(HW_NEW(&self->inboxes, count, "the transport's endpoints", error));
+    HAWSER_TRY(HW_NEW(&self->sequences, count, "the transport's sequence numbers", error));
+    for (uint32_t i = 0; i < count; i++) {
+        hw_inbox_init(&self->inboxes[i]);
+        self->home[i] = home[i];
+        if (home[i] == self->self)
+            HAWSER_TRY(HW_NEW(&self->sequences[i], (size_t)count + 1, "the transport's sequence numbers", error));
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_net_transport_new(hw_net *net, uint32_t session, uint32_t endpoints, uint32_t blocks, const uint32_t *home,
+                                   hw_transport **transport, hawser_error *error)
+{
+    *transport = NULL;
+    net_transport *self = NULL;
+    HAWSER_TRY(HW_NEW(&self, 1, "a transport", error));
+    self->transport.ops = &net_ops;
+    self->net = net;
+    self->session = session;
+    self->count = endpoints;
+    self->blocks = blocks;
+    self->self = hw_net_number(net);
+    hawser_status status = make(self, home, error);
+    if (status != HAWSER_OK) {
+        net_free(&self->transport);
+        return status;
+    }
+    *transport = &self->transport;
+    return HAWSER_OK;
+}

@@ -1,0 +1,113 @@
+#include "transport/pool.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum { LARGE = 128 << 10, BLOCKS = 16 };
+#define KEPT_MOST ((size_t)160 << 20) /* bytes in all that wait to be used again */
+
+struct hw_pool {
+    atomic_uint holders; /* the owner and every block in use */
+    pthread_mutex_t mutex;
+    hw_block *kept; /* latest first */
+    size_t bytes, count;
+    bool closed;
+};
+
+hawser_status hw_pool_new(hw_pool **out, hawser_error *error)
+{
+    *out = NULL;
+    hw_pool *made = NULL;
+    HAWSER_TRY(HW_NEW(&made, 1, "a pool of buffers", error));
+    if (pthread_mutex_init(&made->mutex, NULL) != 0) {
+        free(made);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a mutex");
+    }
+    atomic_init(&made->holders, 1);
+    *out = made;
+    return HAWSER_OK;
+}
+
+static void let_go(hw_pool *pool)
+{
+    if (atomic_fetch_sub_explicit(&pool->holders, 1, memory_order_acq_rel) > 1)
+        return;
+    pthread_mutex_destroy(&pool->mutex);
+    free(pool);
+}
+
+void hw_pool_free(hw_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    pool->closed = true;
+    hw_block *kept = pool->kept;
+    pool->kept = NULL;
+    pthread_mutex_unlock(&pool->mutex);
+    while (kept != NULL) {
+        hw_block *next = kept->next;
+        free(kept);
+        kept = next;
+    }
+    let_go(pool);
+}
+
+/* One that is large enough and not far too large. */
+static hw_block *find(hw_pool *pool, size_t length)
+{
+    hw_block **place = &pool->kept;
+    while (*place != NULL && ((*place)->capacity < length || (*place)->capacity / 2 > length))
+        place = &(*place)->next;
+    hw_block *found = *place;
+    if (found != NULL) {
+        *place = found->next;
+        pool->bytes -= found->capacity;
+        pool->count--;
+    }
+    return found;
+}
+
+hawser_status hw_pool_message(hw_pool *pool, size_t length, hw_message **message, hawser_error *error)
+{
+    if (length < LARGE)
+        return hw_message_new(length, message, error);
+    pthread_mutex_lock(&pool->mutex);
+    hw_block *block = find(pool, length);
+    pthread_mutex_unlock(&pool->mutex);
+    hawser_status status = hw_message_new(block == NULL ? length : 0, message, error);
+    if (status != HAWSER_OK) {
+        free(block);
+        return status;
+    }
+    if (block != NULL) {
+        atomic_store_explicit(&block->references, 1, memory_order_relaxed);
+        (*message)->shared = &block->references;
+        (*message)->payload = (unsigned char *)block + HW_ALIGNMENT;
+        (*message)->envelope.length = length;
+    }
+    block = (hw_block *)(void *)(*message)->shared;
+    block->pool = pool;
+    atomic_fetch_add_explicit(&pool->holders, 1, memory_order_relaxed);
+    return HAWSER_OK;
+}
+
+void hw_pool_give(hw_block *block)
+{
+    hw_pool *pool = block->pool;
+    hw_block *dropped = block;
+    pthread_mutex_lock(&pool->mutex);
+    if (!pool->closed && pool->count < BLOCKS && pool->bytes + block->capacity <= KEPT_MOST) {
+        block->next = pool->kept;
+        pool->kept = block;
+        pool->bytes += block->capacity;
+        pool->count++;
+        dropped = NULL;
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    free(dropped);
+    let_go(pool);
+}

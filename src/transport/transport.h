@@ -1,0 +1,119 @@
+/*
+ * transport.h - ordered, reliable messages between numbered endpoints.
+ *
+ * One contract for every way there is. Endpoint e < blocks belongs to block e, endpoint `blocks` to the driver, those behind it to
+ * the nodes' agents, one each. Messages from one endpoint to another arrive once and in the order sent. The transport never looks
+ * into a payload.
+ */
+#ifndef HW_TRANSPORT_TRANSPORT_H
+#define HW_TRANSPORT_TRANSPORT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawser/status.h"
+
+/* What a message is about. */
+typedef enum hw_message_kind {
+    HW_MESSAGE_TRIGGER = 1, /* driver -> block: run an operator */
+    HW_MESSAGE_DONE,        /* block -> driver: an operator has ended here */
+    HW_MESSAGE_REPORT,      /* block -> driver: a clock of a shipped loop has ended here, with metrics */
+    HW_MESSAGE_CREDIT,      /* driver -> block: clocks up to a limit may run; metrics, policy */
+    HW_MESSAGE_PAUSE,       /* driver -> block: tell your clock and wait for HW_MESSAGE_CREDIT with a final limit */
+    HW_MESSAGE_ABORT,       /* driver -> block: the job ends now */
+    HW_MESSAGE_UPDATE,      /* block -> block: a part of a clock's update of a state */
+    HW_MESSAGE_LOST,        /* put into every local inbox when a node is lost, and told to the driver; payload: hw_loss */
+    HW_MESSAGE_PROGRAM,     /* agent -> driver: what this node is about to run, as text */
+    HW_MESSAGE_INTERRUPT,   /* agent -> driver: somebody asked this node to end the run */
+    HW_MESSAGE_WANT,        /* block -> agent: columns of a data state that are needed there */
+    HW_MESSAGE_COLUMNS,     /* agent -> block: their entries */
+    HW_MESSAGE_GATHER,      /* agent -> driver: results and figures of a node's blocks */
+    HW_MESSAGE_RESULT,      /* driver -> agent: how the run ended, and the results of all */
+    HW_MESSAGE_CARD,        /* between managers and members, below any run: see cluster */
+    HW_MESSAGE_DATA         /* agent -> agent: a part of the input on its way to the node that needs it */
+} hw_message_kind;
+
+/* Destination of a message to every block of a node. */
+#define HW_TO_BLOCKS UINT32_MAX
+
+/* How an update's payload is to be read (forms), and how it is packed (encodings; all lossless). */
+typedef enum hw_form { HW_FORM_DELTA = 1, HW_FORM_VALUES } hw_form;
+typedef enum hw_encoding { HW_DENSE = 1, HW_SPARSE, HW_PACKED } hw_encoding;
+
+/* The envelope. Fixed-width fields; it is what a network transport will put on the wire, little-endian, and what byte counts
+ * include. */
+typedef struct hw_envelope {
+    uint16_t kind;        /* hw_message_kind */
+    uint8_t form;         /* hw_form, updates only */
+    uint8_t encoding;     /* hw_encoding, updates only */
+    uint32_t source;      /* endpoint; for updates the block */
+    uint32_t destination; /* endpoint, or HW_TO_BLOCKS */
+    uint32_t session;     /* which of the job's runs */
+    uint32_t incarnation; /* of the source block */
+    uint32_t view;        /* membership view; 0 on one machine */
+    uint32_t state;       /* state number in the plan */
+    uint32_t loop;        /* operator number of the loop or unit */
+    uint64_t epoch;       /* how many times the driver has entered operators: the enclosing loops' iterations, flattened */
+    uint64_t clock;       /* own iteration */
+    uint32_t part;        /* number of this part within the clock */
+    uint32_t last;        /* 1: the clock's updates of this state by this source are complete with this part */
+    uint32_t span;        /* clocks before `clock` that this update covers too (coalesced under SSP and TAP); 0: none */
+    uint64_t sequence;    /* per (source, destination) */
+    uint64_t count;       /* entries in the payload */
+    uint64_t length;      /* payload bytes */
+    uint64_t checksum;    /* of the payload; 0 where the channel needs none */
+} hw_envelope;
+
+/* A message. Immutable once sent, so that one buffer serves every receiver. */
+typedef struct hw_message {
+    struct hw_message *next; /* of whichever list holds it; the transport's while in flight */
+    atomic_uint *shared;     /* references to `payload`; NULL when the payload is NULL */
+    void *payload;
+    /* The net's, while it travels: */
+    uint32_t origin;        /* node where a spread message began */
+    uint32_t spread;        /* 1 if it is one */
+    uint64_t offset, chunk; /* the part of the payload that one frame carries; chunk 0: all */
+    hw_envelope envelope;
+} hw_message;
+
+/* A message with `length` payload bytes (0: none), 64-byte aligned, uninitialised. The caller owns it. */
+hawser_status hw_message_new(size_t length, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
+/* Another message over the same payload, with its own envelope. */
+hawser_status hw_message_share(const hw_message *message, hw_message **copy, hawser_error *error) HAWSER_MUST_USE;
+/* Drops it; the payload goes with its last reference. NULL is allowed. */
+void hw_message_free(hw_message *message);
+
+typedef struct hw_transport hw_transport;
+
+typedef struct hw_transport_ops {
+    const char *name;
+    /* Takes `message` (success or not) and queues it for `destination`; never blocks, never drops. envelope.destination,
+     * .sequence and .length are set here. Any thread may send for its own endpoint; wakes the receiver.
+     * HAWSER_PEER_LOST: that endpoint is closed. */
+    hawser_status (*send)(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
+                          hawser_error *error);
+    /* The same to every block of the other nodes: one message a node, whatever the number of its blocks. Blocks of this node get
+     * theirs by send. Nothing where there is one node. */
+    hawser_status (*spread)(hw_transport *transport, uint32_t source, hw_message *message, hawser_error *error);
+    /* Takes the oldest message for `endpoint`, or NULL when there is none; never blocks. Only the endpoint's owner calls it. */
+    hw_message *(*receive)(hw_transport *transport, uint32_t endpoint);
+    /* Bytes that wait on their way out of this process, as far as is known without looking far; 0 where nothing ever does. Any thread;
+     * cheap enough to be asked at every clock. */
+    uint64_t (*pending)(hw_transport *transport);
+    /* Calls `wake(argument)` on the sender's thread after each delivery to `endpoint`; it must not block. Set before use. */
+    void (*on_delivery)(hw_transport *transport, uint32_t endpoint, void (*wake)(void *), void *argument);
+    /* Endpoint takes no more messages; what is queued stays readable. Idempotent. */
+    void (*close)(hw_transport *transport, uint32_t endpoint);
+    /* Frees everything, undelivered messages too. No call may be in progress. */
+    void (*free)(hw_transport *transport);
+} hw_transport_ops;
+
+struct hw_transport {
+    const hw_transport_ops *ops;
+};
+
+/* Queues in this process's memory; payloads are passed by reference. */
+hawser_status hw_inproc_new(uint32_t endpoints, hw_transport **transport, hawser_error *error) HAWSER_MUST_USE;
+
+#endif

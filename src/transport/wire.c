@@ -1,0 +1,300 @@
+#include "transport/wire.h"
+
+#include <endian.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+#define FRAME_MAGIC  UINT32_C(0x314d5748) /* "HWM1" */
+#define LETTER_MAGIC UINT32_C(0x52535748) /* "HWSR" */
+
+enum { CHECK_AT = 8 }; /* of the check sum, in frames and letters alike */
+
+static unsigned char *put16(unsigned char *to, uint16_t value)
+{
+    value = htole16(value);
+    memcpy(to, &value, sizeof value);
+    return to + sizeof value;
+}
+
+static unsigned char *put32(unsigned char *to, uint32_t value)
+{
+    value = htole32(value);
+    memcpy(to, &value, sizeof value);
+    return to + sizeof value;
+}
+
+static unsigned char *put64(unsigned char *to, uint64_t value)
+{
+    value = htole64(value);
+    memcpy(to, &value, sizeof value);
+    return to + sizeof value;
+}
+
+static uint16_t get16(const unsigned char **from)
+{
+    uint16_t value;
+    memcpy(&value, *from, sizeof value);
+    *from += sizeof value;
+    return le16toh(value);
+}
+
+static uint32_t get32(const unsigned char **from)
+{
+    uint32_t value;
+    memcpy(&value, *from, sizeof value);
+    *from += sizeof value;
+    return le32toh(value);
+}
+
+static uint64_t get64(const unsigned char **from)
+{
+    uint64_t value;
+    memcpy(&value, *from, sizeof value);
+    *from += sizeof value;
+    return le64toh(value);
+}
+
+/* Of everything but the four bytes where it stands itself. */
+static uint32_t check_sum(const unsigned char *at, size_t size)
+{
+    uint64_t digest = hw_hash(at, CHECK_AT, size);
+    return (uint32_t)hw_hash(at + CHECK_AT + 4, size - CHECK_AT - 4, digest);
+}
+
+size_t hw_frame_pack(unsigned char *to, const hw_frame *frame)
+{
+    unsigned char *at = put32(to, FRAME_MAGIC);
+    *at++ = (unsigned char)frame->type;
+    *at++ = frame->flags;
+    at = put16(at, HW_WIRE_VERSION);
+    at = put32(at, 0);
+    at = put32(at, frame->origin);
+    at = put64(at, frame->chunk);
+    if (frame->type == HW_FRAME_BEGIN) {
+        const hw_envelope *e = &frame->envelope;
+        at = put16(at, e->kind);
+        *at++ = e->form;
+        *at++ = e->encoding;
+        at = put32(at, e->source);
+        at = put32(at, e->destination);
+        at = put32(at, e->session);
+        at = put32(at, e->incarnation);
+        at = put32(at, e->view);
+        at = put32(at, e->state);
+        at = put32(at, e->loop);
+        at = put64(at, e->epoch);
+        at = put64(at, e->clock);
+        at = put32(at, e->part);
+        at = put32(at, e->last);
+        at = put32(at, e->span);
+        at = put32(at, 0);
+        at = put64(at, e->sequence);
+        at = put64(at, e->count);
+        at = put64(at, e->length);
+        at = put64(at, e->checksum);
+    }
+    size_t size = (size_t)(at - to);
+    put32(to + CHECK_AT, check_sum(to, size));
+    return size;
+}
+
+size_t hw_frame_size(const unsigned char *from)
+{
+    return from[4] == HW_FRAME_BEGIN ? HW_FRAME_MESSAGE : HW_FRAME_HEAD;
+}
+
+static const char *unpack_envelope(const unsigned char *at, hw_envelope *e, uint64_t chunk)
+{
+    e->kind = get16(&at);
+    e->form = *at++;
+    e->encoding = *at++;
+    e->source = get32(&at);
+    e->destination = get32(&at);
+    e->session = get32(&at);
+    e->incarnation = get32(&at);
+    e->view = get32(&at);
+    e->state = get32(&at);
+    e->loop = get32(&at);
+    e->epoch = get64(&at);
+    e->clock = get64(&at);
+    e->part = get32(&at);
+    e->last = get32(&at);
+    e->span = get32(&at);
+    uint32_t reserved = get32(&at);
+    e->sequence = get64(&at);
+    e->count = get64(&at);
+    e->length = get64(&at);
+    e->checksum = get64(&at);
+    if (reserved != 0)
+        return "it sent a frame whose reserved bytes are not zero";
+    if (e->kind < HW_MESSAGE_TRIGGER || e->kind > HW_MESSAGE_DATA)
+        return "it sent a message of a kind that there is not";
+    if (e->length > HW_WIRE_PAYLOAD_MOST)
+        return "it sent a message longer than any may be";
+    if (chunk > e->length || (chunk == 0 && e->length > 0))
+        return "it sent a message whose lengths contradict each other";
+    return NULL;
+}
+
+bool hw_frame_unpack(const unsigned char *from, hw_frame *frame, const char **why)
+{
+    *why = "it sent bytes that are no frame";
+    *frame = (hw_frame){0};
+    const unsigned char *at = from;
+    if (get32(&at) != FRAME_MAGIC)
+        return false;
+    unsigned type = *at++;
+    frame->flags = *at++;
+    uint16_t version = get16(&at);
+    uint32_t check = get32(&at);
+    frame->origin = get32(&at);
+    frame->chunk = get64(&at);
+    if (version != HW_WIRE_VERSION || type < HW_FRAME_BEGIN || type > HW_FRAME_GOODBYE)
+        return false;
+    *why = "it sent a frame that was damaged on its way";
+    frame->type = (hw_frame_type)type;
+    if (check != check_sum(from, hw_frame_size(from)))
+        return false;
+    *why = NULL;
+    if (type == HW_FRAME_BEGIN)
+        *why = unpack_envelope(at, &frame->envelope, frame->chunk);
+    else if (type == HW_FRAME_MORE ? frame->chunk == 0 : frame->chunk != 0)
+        *why = "it sent a frame whose length makes no sense";
+    if (*why == NULL && (frame->flags & ~HW_FRAME_SPREAD) != 0)
+        *why = "it sent a frame with flags that there are not";
+    return *why == NULL;
+}
+
+static unsigned char *put_text(unsigned char *to, const char *text)
+{
+    size_t length = strlen(text);
+    to = put16(to, (uint16_t)length);
+    memcpy(to, text, length);
+    return to + length;
+}
+
+size_t hw_letter_seal(unsigned char *to, hw_letter_type type, size_t length)
+{
+    size_t size = HW_LETTER_HEAD + length;
+    unsigned char *at = put32(to, LETTER_MAGIC);
+    at = put16(at, HW_WIRE_VERSION);
+    at = put16(at, (uint16_t)type);
+    at = put32(at, 0);
+    put32(at, (uint32_t)length);
+    put32(to + CHECK_AT, check_sum(to, size));
+    return size;
+}
+
+size_t hw_hello_pack(unsigned char *to, const hw_letter_hello *hello)
+{
+    unsigned char *at = put_text(to + HW_LETTER_HEAD, hello->build);
+    at = put_text(at, hello->job);
+    at = put_text(at, hello->peer.name);
+    at = put_text(at, hello->peer.address);
+    at = put32(at, hello->peer.node);
+    at = put64(at, hello->peer.incarnation);
+    at = put32(at, hello->flags);
+    memcpy(at, hello->nonce, HW_WIRE_NONCE);
+    return hw_letter_seal(to, HW_LETTER_HELLO, (size_t)(at + HW_WIRE_NONCE - to) - HW_LETTER_HEAD);
+}
+
+size_t hw_proof_pack(unsigned char *to, const unsigned char mac[HW_WIRE_MAC])
+{
+    memcpy(to + HW_LETTER_HEAD, mac, HW_WIRE_MAC);
+    return hw_letter_seal(to, HW_LETTER_PROOF, HW_WIRE_MAC);
+}
+
+size_t hw_verdict_pack(unsigned char *to, const hw_letter_verdict *verdict)
+{
+    unsigned char *at = put32(to + HW_LETTER_HEAD, verdict->welcome);
+    at = put32(at, verdict->number);
+    at = put_text(at, verdict->reason);
+    memcpy(at, verdict->mac, HW_WIRE_MAC);
+    return hw_letter_seal(to, HW_LETTER_VERDICT, (size_t)(at + HW_WIRE_MAC - to) - HW_LETTER_HEAD);
+}
+
+bool hw_letter_head_unpack(const unsigned char *from, hw_letter_head *head, const char **why)
+{
+    const unsigned char *at = from;
+    *why = "it does not speak Hawser's protocol";
+    if (get32(&at) != LETTER_MAGIC)
+        return false;
+    head->version = get16(&at);
+    head->type = get16(&at);
+    at += 4;
+    head->length = get32(&at);
+    *why = "it sent a letter longer than any may be";
+    return head->length <= HW_LETTER_BODY;
+}
+
+bool hw_letter_sound(const unsigned char *letter, const hw_letter_head *head)
+{
+    const unsigned char *at = letter + CHECK_AT;
+    return get32(&at) == check_sum(letter, HW_LETTER_HEAD + (size_t)head->length);
+}
+
+typedef struct reader {
+    const unsigned char *at, *end;
+    bool sound;
+} reader;
+
+static void get_text(reader *in, char *to, size_t size)
+{
+    to[0] = '\0';
+    if (!in->sound || in->end - in->at < 2)
+        goto unsound;
+    size_t length = get16(&in->at);
+    if (length >= size || length > (size_t)(in->end - in->at))
+        goto unsound;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = in->at[i];
+        to[i] = c < ' ' || c == 0x7f ? '?' : (char)c; /* it will be shown to people */
+    }
+    to[length] = '\0';
+    in->at += length;
+    return;
+unsound:
+    in->sound = false;
+}
+
+bool hw_hello_unpack(const unsigned char *body, size_t length, hw_letter_hello *hello)
+{
+    *hello = (hw_letter_hello){0};
+    reader in = {body, body + length, true};
+    get_text(&in, hello->build, sizeof hello->build);
+    get_text(&in, hello->job, sizeof hello->job);
+    get_text(&in, hello->peer.name, sizeof hello->peer.name);
+    get_text(&in, hello->peer.address, sizeof hello->peer.address);
+    if (!in.sound || in.end - in.at != 16 + HW_WIRE_NONCE)
+        return false;
+    hello->peer.node = get32(&in.at);
+    hello->peer.incarnation = get64(&in.at);
+    hello->flags = get32(&in.at);
+    memcpy(hello->nonce, in.at, HW_WIRE_NONCE);
+    return true;
+}
+
+bool hw_proof_unpack(const unsigned char *body, size_t length, unsigned char mac[HW_WIRE_MAC])
+{
+    if (length != HW_WIRE_MAC)
+        return false;
+    memcpy(mac, body, HW_WIRE_MAC);
+    return true;
+}
+
+bool hw_verdict_unpack(const unsigned char *body, size_t length, hw_letter_verdict *verdict)
+{
+    *verdict = (hw_letter_verdict){0};
+    reader in = {body, body + length, length >= 8};
+    if (!in.sound)
+        return false;
+    uint32_t welcome = get32(&in.at);
+    verdict->welcome = welcome == 1;
+    verdict->number = get32(&in.at);
+    get_text(&in, verdict->reason, sizeof verdict->reason);
+    if (!in.sound || welcome > 1 || in.end - in.at != HW_WIRE_MAC)
+        return false;
+    memcpy(verdict->mac, in.at, HW_WIRE_MAC);
+    return true;
+}

@@ -1,0 +1,94 @@
+/*
+ * wire.h - bytes on a link: frames that carry messages, and the letters of a handshake. docs/wire.md describes both.
+ *
+ * Everything is little-endian and of fixed layout. What comes in is checked (magic, type, check sum, lengths against limits, reserved
+ * bytes) before anything is allocated or believed.
+ */
+#ifndef HW_TRANSPORT_WIRE_H
+#define HW_TRANSPORT_WIRE_H
+
+#include <stdbool.h>
+
+#include "transport/net.h"
+
+enum {
+    HW_WIRE_VERSION = 1,
+    HW_FRAME_HEAD = 24,     /* bytes of every frame's head */
+    HW_FRAME_MESSAGE = 120, /* of one that begins a message: head and envelope */
+    HW_LETTER_HEAD = 16,
+    HW_LETTER_BODY = 2048, /* at most */
+    HW_LETTER_MOST = HW_LETTER_HEAD + HW_LETTER_BODY,
+    HW_WIRE_BUILD = 160, /* bytes of a build's name, the zero included */
+    HW_WIRE_NONCE = 32,
+    HW_WIRE_MAC = 32,
+    HW_WIRE_REASON = 400
+};
+#define HW_WIRE_PAYLOAD_MOST (UINT64_C(1) << 32)
+
+typedef enum hw_frame_type {
+    HW_FRAME_BEGIN = 1, /* a message: envelope and the first `chunk` bytes of its payload, as a rule all of them */
+    HW_FRAME_MORE,      /* the next bytes of the message that has begun and is not whole */
+    HW_FRAME_ALIVE,     /* a sign of life */
+    HW_FRAME_GOODBYE    /* nothing follows */
+} hw_frame_type;
+
+enum { HW_FRAME_SPREAD = 1 }; /* flag: goes on by the routes of `origin` */
+
+typedef struct hw_frame {
+    hw_frame_type type;
+    uint8_t flags;
+    uint32_t origin; /* node where the message began */
+    uint64_t chunk;  /* payload bytes that follow */
+    hw_envelope envelope;
+} hw_frame;
+
+/* Writes at most HW_FRAME_MESSAGE bytes; how many. */
+size_t hw_frame_pack(unsigned char *to, const hw_frame *frame);
+/* Bytes that a frame's head takes: HW_FRAME_HEAD or HW_FRAME_MESSAGE; needs the first five bytes. */
+size_t hw_frame_size(const unsigned char *from);
+/* Reads a head of hw_frame_size bytes. False: *why is a clause. */
+bool hw_frame_unpack(const unsigned char *from, hw_frame *frame, const char **why);
+
+/* Letters: what is said before the first frame. The head's layout is the same in every version. */
+typedef enum hw_letter_type { HW_LETTER_HELLO = 1, HW_LETTER_PROOF, HW_LETTER_VERDICT } hw_letter_type;
+
+typedef struct hw_letter_head {
+    uint16_t version;
+    uint16_t type;
+    uint32_t length; /* of the body */
+} hw_letter_head;
+
+enum { HW_HELLO_ENCRYPT = 1 }; /* flag: this side asks for encryption */
+
+typedef struct hw_letter_hello {
+    char build[HW_WIRE_BUILD];
+    char job[HW_NET_NAME];
+    hw_net_hello peer;
+    uint32_t flags;
+    unsigned char nonce[HW_WIRE_NONCE];
+} hw_letter_hello;
+
+typedef struct hw_letter_verdict {
+    bool welcome;
+    uint32_t number; /* of the one who dialled */
+    char reason[HW_WIRE_REASON];
+    unsigned char mac[HW_WIRE_MAC]; /* zeros under TLS and in refusals */
+} hw_letter_verdict;
+
+/* Puts head and check sum before a body of `length` bytes that stands at to + HW_LETTER_HEAD; size of the whole. */
+size_t hw_letter_seal(unsigned char *to, hw_letter_type type, size_t length);
+/* Each writes a whole letter into `to` (HW_LETTER_MOST bytes) and returns its size. */
+size_t hw_hello_pack(unsigned char *to, const hw_letter_hello *hello);
+size_t hw_proof_pack(unsigned char *to, const unsigned char mac[HW_WIRE_MAC]);
+size_t hw_verdict_pack(unsigned char *to, const hw_letter_verdict *verdict);
+
+/* A head; another version is read too, so that it can be named. False: not one of ours, or longer than any letter. */
+bool hw_letter_head_unpack(const unsigned char *from, hw_letter_head *head, const char **why);
+/* A whole letter's check sum. */
+bool hw_letter_sound(const unsigned char *letter, const hw_letter_head *head);
+/* Bodies. Texts come out ended by zero and without control characters. */
+bool hw_hello_unpack(const unsigned char *body, size_t length, hw_letter_hello *hello);
+bool hw_proof_unpack(const unsigned char *body, size_t length, unsigned char mac[HW_WIRE_MAC]);
+bool hw_verdict_unpack(const unsigned char *body, size_t length, hw_letter_verdict *verdict);
+
+#endif

@@ -1,0 +1,204 @@
+"""What the box asks of the kernel, and how it says no."""
+import ctypes
+import errno
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWNET = 0x00020000, 0x04000000, 0x40000000
+MS_BIND, MS_MOVE, MS_REC, MS_SLAVE = 0x1000, 0x2000, 0x4000, 0x80000
+MNT_DETACH, PR_SET_PDEATHSIG = 2, 1
+NOT_HERE = 77  # what CTest takes for "skipped"
+NAMESPACES = "/run/netns"
+NAME = r"[a-z0-9][a-z0-9-]{0,39}"
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Failure(Exception):
+    """One clear line and an exit status."""
+
+    def __init__(self, text, code=1):
+        super().__init__(text)
+        self.code = code
+
+
+def call(function, *arguments):
+    if getattr(libc, function)(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{function}: {os.strerror(number)}")
+
+
+def mount(source, target, kind=None, flags=0):
+    encode = lambda text: text.encode() if text else None
+    call("mount", encode(source), encode(target), encode(kind), ctypes.c_ulong(flags), None)
+
+
+def setns(path, kind):
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        call("setns", descriptor, kind)
+    finally:
+        os.close(descriptor)
+
+
+def inside(namespace, work):
+    """Calls work() in a network namespace. The caller has one thread and comes back to where it was."""
+    home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        setns(f"{NAMESPACES}/{namespace}", CLONE_NEWNET)
+        try:
+            return work()
+        finally:
+            call("setns", home, CLONE_NEWNET)
+    finally:
+        os.close(home)
+
+
+def tool(name):
+    """Users' paths often lack the directories of ip, bridge and tc."""
+    found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin")
+    if not found:
+        raise Failure(f"skipped: no program '{name}' (package iproute2)", NOT_HERE)
+    return found
+
+
+def said(name, *arguments, stdin=None):
+    """What a program prints; a Failure with its own words when it fails."""
+    parent = os.getpid()
+    # Were we killed and it went on, it could make what another has just removed.
+    done = subprocess.run([tool(name), *arguments], preexec_fn=lambda: die_with_parent(parent), input=stdin,
+                          stdin=subprocess.DEVNULL if stdin is None else None, capture_output=True, text=True)
+    if done.returncode != 0:
+        words = " ".join((done.stderr or done.stdout).split()) or f"exit status {done.returncode}"
+        raise Failure(f"{name} {' '.join(arguments)}: {words}")
+    return done.stdout
+
+
+def batch(name, namespace, lines):
+    if lines:
+        said(name, "-n", namespace, "-batch", "-", stdin="".join(line + "\n" for line in lines))
+
+
+def require_root():
+    """Ends with status 77 and one line where there is no root, or no tool."""
+    if os.geteuid() != 0:
+        raise Failure("skipped: a box needs root (network namespaces); try sudo", NOT_HERE)
+    for name in ("ip", "bridge", "tc"):
+        tool(name)
+
+
+def require_namespaces():
+    """Ends with status 77 and one line where namespaces cannot be made."""
+    child = os.fork()
+    if child == 0:
+        try:
+            call("unshare", CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS)
+            mount("none", "/", None, MS_REC | MS_SLAVE)
+            mount("sysfs", "/sys", "sysfs")
+        except OSError as error:
+            os._exit(error.errno or errno.EPERM)
+        os._exit(0)
+    number = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if number != 0:
+        raise Failure(f"skipped: namespaces cannot be made here ({os.strerror(number)}); a container needs --privileged", NOT_HERE)
+
+
+def wait_until(true, seconds, what):
+    """Looks until true() holds; a deadline is a Failure, never a wait for ever."""
+    deadline, pause = time.monotonic() + seconds, 0.002
+    while not true():
+        if time.monotonic() > deadline:
+            raise Failure(f"{what} (waited {seconds} s)")
+        time.sleep(pause)
+        pause = min(0.1, pause * 1.5)
+
+
+def about(pid):
+    """The fields of /proc/PID/stat from the third, or None when the process is gone or only waits to be reaped."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else fields
+
+
+def started(pid):
+    """When a process began, in clock ticks: with its pid, its identity. None when it is gone."""
+    fields = about(pid)
+    return fields and int(fields[19])
+
+
+def stopped(pid):
+    fields = about(pid)
+    return fields is None or fields[0] in "tT"
+
+
+def send(pid, number):
+    """True if the process was there to be signalled."""
+    try:
+        os.kill(pid, number)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def pids_in(namespaces):
+    """{namespace: pids} of all processes whose network is one of these."""
+    wanted, found = {}, {}
+    for name in namespaces:
+        try:
+            there = os.stat(f"{NAMESPACES}/{name}")
+        except OSError:
+            continue
+        wanted[there.st_dev, there.st_ino] = name
+        found[name] = set()
+    if wanted:
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    there = os.stat(f"/proc/{entry}/ns/net")
+                except OSError:
+                    continue
+                name = wanted.get((there.st_dev, there.st_ino))
+                if name:
+                    found[name].add(int(entry))
+    return found
+
+
+def die_with_parent(parent):
+    call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(125)
+
+
+def default_signals():
+    """Python ignores these two; a program that is started must not inherit that."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def execute(command):
+    """Becomes the command; 127 and 126 as a shell has them."""
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        os.write(2, f"box: {command[0]}: {error.strerror}\n".encode())
+        os._exit(127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126)
+
+
+def signal_number(text):
+    name = text.upper()
+    if name.isdigit():
+        try:
+            return signal.Signals(int(name))
+        except ValueError:
+            pass
+    name = name if name.startswith("SIG") else "SIG" + name
+    if re.fullmatch(r"SIG[A-Z0-9]+", name) and name in signal.Signals.__members__:
+        return signal.Signals[name]
+    raise Failure(f"'{text}' is no signal; say TERM, KILL, STOP or a number", 2)

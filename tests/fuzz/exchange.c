@@ -1,0 +1,138 @@
+/* Feeds a replica and the decoder with messages that no honest peer would send. Whatever comes, nothing may be read or written out
+ * of bounds, and a refusal names its reason.
+ *
+ * Input: one byte that chooses the replica's form and policy, then messages: 13 bytes of envelope, a length, the payload. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchange/exchange.h"
+#include "exchange/pack.h"
+
+enum { ENTRIES = 24, HEAD = 13 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static hw_replica *open_replica(uint8_t choice)
+{
+    hw_replica *replica = NULL;
+    hw_replica_spec spec = {.name = "fuzzed", .count = ENTRIES, .blocks = 3, .sources = choice & 4 ? 1 : 3, .source = 1};
+    spec.rule = (hawser_rule){.damping = 0.5, .gain = choice & 8 ? 2 : 1};
+    spec.values = (choice & 16) != 0 && (choice & 4) == 0;
+    spec.own_end = spec.values ? 8 : 0;
+    if (choice & 32)
+        spec.filter = (hw_filter){HW_FILTER_ABSOLUTE, 30, 2};
+    if (choice & 64)
+        spec.rounding = choice & 128 ? HW_INT8 : HW_BF16;
+    if (hw_replica_new(&spec, &replica, NULL) != HAWSER_OK)
+        abort();
+    hw_replica_begin(replica, 1, (hw_policy){(hw_policy_kind)(choice % 3), 1});
+    return replica;
+}
+
+/* The envelope's fields each from one byte, so that the fuzzer finds sound ones quickly. */
+static hw_message *next_message(const uint8_t **data, size_t *size)
+{
+    hw_message *message;
+    const uint8_t *head = *data;
+    if (*size < HEAD + 1)
+        return NULL;
+    size_t length = head[HEAD];
+    *data += HEAD + 1;
+    *size -= HEAD + 1;
+    length = length < *size ? length : *size;
+    if (hw_message_new(length, &message, NULL) != HAWSER_OK)
+        abort();
+    if (length > 0)
+        memcpy(message->payload, *data, length);
+    *data += length;
+    *size -= length;
+    hw_envelope *envelope = &message->envelope;
+    envelope->kind = head[0] & 1 ? HW_MESSAGE_UPDATE : head[0];
+    envelope->form = head[1];
+    envelope->encoding = head[2];
+    envelope->source = head[3];
+    envelope->state = head[4];
+    envelope->epoch = head[5];
+    envelope->clock = head[6];
+    envelope->part = head[7];
+    envelope->last = head[8];
+    envelope->span = head[12] == 255 ? UINT32_MAX : head[12] & 3;
+    envelope->count = head[9] == 255 ? UINT64_MAX / 8 + head[10] : head[9];
+    envelope->length = head[11] == 255 ? UINT64_MAX - head[10] : length + (head[11] == 254);
+    return message;
+}
+
+/* A step of the own block's life between two messages, when the message's tail says so. */
+static void live(hw_replica *replica, uint64_t *clock, uint8_t what)
+{
+    hw_message *message = NULL;
+    if (what & 1)
+        hw_replica_cache(replica)[what % 8] += 1;
+    if ((what & 32) && hw_replica_defer(replica, *clock, what & 4, 3)) {
+        *clock += (what & 4) != 0;
+        return;
+    }
+    if ((what & 2) && hw_replica_cut(replica, *clock, what & 4, what & 8, &message, NULL) == HAWSER_OK)
+        *clock += (what & 4) != 0;
+    hw_message_free(message);
+    if ((what & 16) && hw_admit_read((hw_policy){HW_POLICY_BSP, 0}, hw_replica_clocks(replica), *clock) &&
+        hw_replica_merge(replica, *clock, NULL) != HAWSER_OK)
+        return;
+}
+
+/* What unpacks packs again to something that unpacks to the same. */
+static void repack(const hw_message *message)
+{
+    hw_message *plain, *packed, *again;
+    hawser_error error = {0};
+    if (hw_unpack(message, ENTRIES, "fuzzed", &plain, &error) != HAWSER_OK) {
+        if (error.text[0] == '\0')
+            abort();
+        return;
+    }
+    hw_payload payload;
+    if (hw_payload_check(plain, ENTRIES, "fuzzed", &payload, &error) != HAWSER_OK)
+        abort();
+    if (hw_pack(plain, ENTRIES, &packed, &error) != HAWSER_OK)
+        abort();
+    if (packed != NULL) {
+        if (hw_unpack(packed, ENTRIES, "packed again", &again, &error) != HAWSER_OK)
+            abort();
+        if (again->envelope.length != plain->envelope.length ||
+            memcmp(again->payload, plain->payload, plain->envelope.length) != 0)
+            abort();
+        hw_message_free(again);
+    }
+    hw_message_free(packed);
+    hw_message_free(plain);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    hw_replica *replica = open_replica(data[0]);
+    hw_message *message;
+    uint64_t clock = 0;
+    data++;
+    size--;
+    while ((message = next_message(&data, &size)) != NULL) {
+        double out[ENTRIES] = {0};
+        hawser_error error = {0};
+        uint8_t what = (uint8_t)(message->envelope.part >> 1 ^ message->envelope.epoch << 3);
+        if (hw_decode_add(message, 1, ENTRIES, out, &error) != HAWSER_OK && error.text[0] == '\0')
+            abort();
+        repack(message);
+        error.text[0] = '\0';
+        if (hw_replica_accept(replica, message, &error) != HAWSER_OK && error.text[0] == '\0')
+            abort();
+        live(replica, &clock, what);
+        for (size_t i = 0; i < ENTRIES; i++)
+            if (isnan(hw_replica_base(replica)[i]))
+                abort();
+    }
+    hw_replica_free(replica);
+    return 0;
+}

@@ -1,0 +1,68 @@
+#!/bin/sh
+# The benchmarks and experiments in their smallest form: do they run, and say what their readers rely on? No times are checked.
+set -eu
+top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+[ -z "${HAWSER_SANITIZE:-}" ] || { echo "skipped: benchmarks are for optimised builds"; exit 77; }
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$top/bench/consistency/run" --quick --tiny --work "$work" --json >"$work/consistency"
+python3 - "$work/consistency" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "consistency" and said["blocks"] == 8 and len(said["problems"]) == 2
+for problem in said["problems"]:
+    assert 0 <= problem["optimum"] < problem["zero_objective"], problem
+    settings = {row["setting"]: row for row in problem["settings"]}
+    assert {"bsp, H 1", "ssp:2, H 0.1", "tap, H 1", "ssp:2, H 0.2, absolute", "ssp:2, H 0.2, average"} <= set(settings)
+    for row in settings.values():
+        assert {"passes", "bytes", "seconds_slowest", "seconds_modelled", "cpu_seconds", "ratios"} <= set(row), row
+        assert 0 <= row["last_distance"] < 1, row  # every policy makes progress
+    slow = {row["sync"]: row for row in problem["one_slow_worker"]}
+    assert slow["bsp"]["lead"] == 0 and slow["ssp:2"]["lead"] <= 2 < slow["tap"]["lead"], slow
+END
+
+"$top/experiments/alt/run" --quick --tiny --work "$work" --out "$work/alt" >"$work/said"
+python3 - "$work/alt" <<'END'
+import csv, pathlib, sys
+import xml.etree.ElementTree as xml
+out = pathlib.Path(sys.argv[1])
+for name in ("figure-5-2", "figure-5-3", "figure-5-4", "figure-5-5", "slow", "sigma"):
+    rows = list(csv.DictReader(open(out / f"{name}.csv", encoding="utf-8")))
+    assert rows and all(float(r["distance"]) >= 0 and float(r["bytes"]) > 0 for r in rows), name
+    assert all(0 < float(r["seconds_fastest"]) <= float(r["seconds_slowest"]) for r in rows), name
+    if name != "sigma":
+        lines = len(xml.parse(out / f"{name}.svg").findall(".//{http://www.w3.org/2000/svg}polyline"))
+        assert lines >= 4, (name, lines)
+        assert f"({name}.svg)" in (out / "README.md").read_text(encoding="utf-8"), name
+END
+
+"$top/bench/transport/run" --quick --program "${HAWSER_BUILD:-$top/build/release}/bench/bench_transport" --json >"$work/transport"
+python3 - "$work/transport" <<'END'
+import json, sys
+rows = json.loads(open(sys.argv[1]).readlines()[-1])["rows"]
+for way in ("unix", "tcp", "tcp+tls"):
+    for busy in (False, True):
+        mine = [row for row in rows if (row["way"], row["busy"]) == (way, busy)]
+        assert [row["what"] for row in mine] == ["latency"] + 4 * ["stream"] + (["idle"] if not busy else []), mine
+        assert all(row["ratio"] > 0 for row in mine if row["what"] != "idle"), mine
+END
+
+python=${PEERS_PYTHON:-python3}
+"$python" -c 'import numpy, scipy' 2>/dev/null || { echo "skipped: bench/lasso, $python has no numpy and scipy"; exit 77; }
+"$top/bench/lasso/run" --quick --tiny --repeat 1 --problems dense,url-0.02 --solvers hawser-1,hawser-2,scikit-learn \
+    --python "$python" --work "$work" --json >"$work/lasso"
+python3 - "$work/lasso" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "lasso" and [p["problem"] for p in said["problems"]] == ["dense", "url-0.02"]
+for problem in said["problems"]:
+    assert problem["optimum"] < problem["zero_objective"] and "ratios" in problem
+    for name in ("hawser-1", "hawser-2"):
+        solver = problem["solvers"][name]
+        assert solver["peak_rss"] > 0 and solver["wall"]["0.001"] is not None and solver["cpu"]["1e-06"] is not None, solver
+        assert solver["curve"][-1]["suboptimality"] <= 1e-6, solver
+        for point in solver["curve"]:  # what the command printed is what another program computes from the saved model
+            assert abs(point["claimed"] - point["objective"]) <= 1e-9 * problem["zero_objective"], point
+END

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# data info, convert, split, generate: what is written reads back as what it was.
+source "$(dirname "$0")/cli.bash"
+small_problem
+
+code 0 "$hawser" data info small.svm
+has out "^rows +120"
+code 0 "$hawser" data info small.csv --json
+json out 'o["rows"] == 120 and o["columns"] == 6 and o["target_name"] == "y" and o["named"] and o["format"] == "csv"'
+code 0 "$hawser" data info small.svm --json
+json out 'o["stored"] == 720 and o["index_base"] == 1 and o["format"] == "svmlight"'
+
+# By every format and back: the same rows, to the last bit.
+canonical() { "$hawser" data convert "$1" "${@:3}" -o "$2" --quiet || complain "convert $1 to $2"; }
+canonical small.svm first.svm --index-base 1
+for format in hwc csv npy mtx; do
+    canonical small.svm "there.$format" --index-base 1
+done
+canonical there.hwc back.svm
+cmp -s first.svm back.svm || complain "svm - hwc - svm is not what it was"
+canonical there.csv back.svm
+python3 - <<'P' || complain "svm - csv - svm is not what it was"
+def numbers(path):
+    return [[float(w.split(":")[-1]) for w in line.split()] for line in open(path)]
+assert numbers("first.svm") == numbers("back.svm") == numbers("small.svm")
+P
+code 0 "$hawser" data info there.hwc --json
+json out 'o["format"] == "cache" and o["rows"] == 120 and o["stored"] == 720'
+code 4 "$hawser" data convert small.svm -o absent/x.svm
+if [[ -e /dev/full ]]; then
+    ln -s /dev/full full.svm
+    code 4 "$hawser" data convert small.svm -o full.svm
+fi
+
+# Parts are runs of rows in order; a fraction is a partition, the same for the same seed.
+code 0 "$hawser" data split first.svm --parts 3 -o part --index-base 1
+cat part.1.svm part.2.svm part.3.svm | cmp -s - first.svm || complain "the parts are not the whole"
+equal "$(wc -l <out)" 3
+code 0 "$hawser" data split first.svm --fraction 0.25 --seed 4 -o one --index-base 1
+equal "$(wc -l <one.test.svm)" 30
+equal "$(wc -l <one.train.svm)" 90
+sort one.test.svm one.train.svm | cmp -s - <(sort first.svm) || complain "train and test are not the whole"
+code 0 "$hawser" data split first.svm --fraction 0.25 --seed 4 -o two --index-base 1
+cmp -s one.test.svm two.test.svm || complain "the same seed draws other rows"
+code 0 "$hawser" data split first.svm --fraction 0.25 --seed 5 -o two --index-base 1
+! cmp -s one.test.svm two.test.svm || complain "another seed draws the same rows"
+code 0 "$hawser" data split small.csv --target y --fraction 0.5 --to csv -o c
+equal "$(head -1 c.test.csv)" "$(head -1 c.train.csv)"
+
+# Generated problems: the size that was asked for, the same bits for a seed, a truth that explains the target.
+for kind in dense url; do
+    code 0 "$hawser" data generate $kind --rows 300 --cols 200 --nonzeros 10 --seed 3 -o g.svm --truth truth
+    cp g.svm again.svm
+    code 0 "$hawser" data generate $kind --rows 300 --cols 200 --nonzeros 10 --seed 3 -o g.svm
+    cmp -s g.svm again.svm || complain "$kind: the same seed gives other bits"
+    python3 - <<'P' || complain "$kind: size or truth"
+w = [float(line) for line in open("truth")]
+assert len(w) == 200 and sum(v != 0 for v in w) == 10
+rows = open("g.svm").read().split("\n")[:-1]
+assert len(rows) == 300
+y = [float(r.split()[0]) for r in rows]
+p = [sum(float(v) * w[int(j) - 1] for j, v in (e.split(":") for e in r.split()[1:])) for r in rows]
+my, mp = sum(y) / 300, sum(p) / 300
+cov = sum((a - my) * (b - mp) for a, b in zip(y, p))
+assert cov ** 2 / sum((a - my) ** 2 for a in y) / sum((b - mp) ** 2 for b in p) > 0.9
+P
+done
+finish

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Model files that are none, of other software, or of other data than what they are used with.
+source "$(dirname "$0")/cli.bash"
+small_problem
+python3 - <<'P'
+import json, struct
+header = json.dumps({"__metadata__": {"format": "pt"}, "embed.weight": {"dtype": "BF16", "shape": [2, 3, 4], "data_offsets": [0, 48]},
+                     "scale": {"dtype": "F32", "shape": [], "data_offsets": [48, 52]}}).encode()
+open("other.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + bytes(52))
+open("bare.safetensors", "wb").write(struct.pack("<Q", 2) + b"{}")
+P
+code 0 "$hawser" info other.safetensors
+has out "^other.safetensors: a safetensors file of other software, no model of Hawser's; 2 tensors$"
+has out "^embed.weight +BF16 +\[2, 3, 4\]$"
+has out "^scale +F32 +\[\]$"
+code 0 "$hawser" info bare.safetensors
+has out "0 tensors"
+code 3 "$hawser" info other.safetensors --coefficients
+says "no coefficients to print"
+for command in predict evaluate; do
+    code 3 "$hawser" "$command" other.safetensors small.svm
+    says "other.safetensors: a safetensors file of other software, no model of Hawser's; 'hawser info' lists its tensors"
+    code 3 "$hawser" "$command" small.svm small.svm
+    says "not a whole model file"
+done
+code 0 "$hawser" train lasso small.svm -q -o m.st
+code 0 "$hawser" info m.st
+has out "^algorithm +lasso"
+
+# A header that names two columns alike is refused; fields without a name are not.
+printf 'y,a,b,a\n1,2,3,4\n2,3,4,5\n' >twice.csv
+code 3 "$hawser" train lasso twice.csv -q
+says "twice.csv: the header names two columns 'a' \(numbers 1 and 3, from 0\); rename one"
+printf 'y,a,,\n1,2,3,4\n2,3,4,5\n' >unnamed.csv
+code 0 "$hawser" train lasso unnamed.csv --lambda 0.1 -q
+# A file counted from 1 with a model counted from 0, and the other way round.
+printf '1 0:1 2:2\n2 1:1 2:-1\n3 0:2 1:5\n5 2:7\n' >from0.svm
+printf '1 1:1 3:2\n2 2:1 3:-1\n3 1:2 2:5\n5 3:7\n' >from1.svm
+code 0 "$hawser" train lasso from0.svm --lambda 0.01 -q -o from0.st
+code 0 "$hawser" train lasso from1.svm --index-base 1 --lambda 0.01 -q -o from1.st
+code 0 "$hawser" predict from0.st from0.svm
+lacks err "counted from 1"
+cp out right
+code 0 "$hawser" predict from0.st from1.svm
+says "from1.svm: its columns look as if they were counted from 1 .* --index-base 1"
+code 0 "$hawser" predict from0.st from1.svm --index-base 1
+cmp -s out right || complain "--index-base 1 does not read the file as it is counted"
+lacks err "counted from 1"
+code 3 "$hawser" predict from1.st from0.svm
+says "column index 0, where columns are counted from 1; see --index-base"
+code 0 "$hawser" predict from1.st from0.svm --index-base 0
+cmp -s out right || complain "--index-base 0 does not read the file as it is counted"
+
+# Missing values are read as the means of the training data, one row at a time or all together.
+cat >gaps.csv <<'T'
+y,a,b
+1,2,10
+2,,14
+3,6,
+6,10,12
+T
+printf 'y,a,b\n0,,3\n' >one.csv
+printf 'y,a,b\n0,,3\n0,100,3\n0,,\n' >three.csv
+code 0 "$hawser" train lasso gaps.csv --missing mean --lambda 0.01 -q -o gaps.st
+code 0 "$hawser" info gaps.st --coefficients
+cp out weights
+code 0 "$hawser" predict gaps.st one.csv
+cp out first
+code 0 "$hawser" predict gaps.st three.csv
+equal "$(head -1 out)" "$(cat first)"
+python3 - weights out <<'P' || complain "a missing value is not the training mean"
+import sys
+w = dict(reversed(line.split("\t")) for line in open(sys.argv[1]).read().splitlines())
+b, a, c = (float(w.get(key, 0)) for key in ("(intercept)", "a", "b"))
+got = [float(line) for line in open(sys.argv[2])]
+want = [b + 6 * a + 3 * c, b + 100 * a + 3 * c, b + 6 * a + 12 * c]
+sys.exit(not (a != 0 and all(abs(p - q) < 1e-6 for p, q in zip(got, want))))
+P
+code 0 "$hawser" train lasso gaps.csv --missing mean --lambda 0.01 -q --validation one.csv --json
+python3 - out weights <<'P' || complain "validation does not use the training means"
+import json, sys
+w = dict(reversed(line.split("\t")) for line in open(sys.argv[2]).read().splitlines())
+b, a, c = (float(w.get(key, 0)) for key in ("(intercept)", "a", "b"))
+sys.exit(abs(json.loads(open(sys.argv[1]).read())["validation_mse"] - (b + 6 * a + 3 * c) ** 2) > 1e-6)
+P
+code 0 "$hawser" train lasso gaps.csv --missing zero --lambda 0.01 -q -o zero.st
+code 2 "$hawser" predict zero.st one.csv --missing mean
+says "--missing mean: zero.st does not keep the means of its training data; train with --missing mean, or say zero or drop"
+code 0 "$hawser" predict zero.st one.csv
+code 0 "$hawser" train lasso gaps.csv --missing drop --lambda 0.01 -q -o drop.st
+code 3 "$hawser" predict drop.st one.csv
+says "a value is missing"
+finish

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Nothing that is read is ever written, by whatever option or name it is read, and no two outputs are one file.
+source "$(dirname "$0")/cli.bash"
+small_problem
+code 0 "$hawser" train lasso small.svm -q -o m.st
+for ((i = 0; i < 120; i++)); do echo 1; done >weights
+cp weights offset
+for ((i = 0; i < 6; i++)); do echo 1; done >factors
+cp factors upper
+printf 'a\nb\nc\nd\ne\nf\n' >names
+echo 'tol = 1e-5' >run.conf
+cp small.svm validation.svm
+mkdir sub
+ln -s ../small.svm sub/link.svg
+ln small.svm hard.svg
+md5sum -- *.svm weights offset factors upper names run.conf m.st >before
+all=(train lasso small.svm --index-base 1 --validation validation.svm --weights weights --offset offset --penalty-factors factors
+     --upper upper --names names --config run.conf --init m.st --quiet)
+code 0 "$hawser" "${all[@]}" -o fine.st --trace fine.csv
+for key in output trace log-json; do
+    for file in validation.svm weights offset factors upper names run.conf m.st ./weights sub/../m.st "$PWD/names"; do
+        code 2 "$hawser" "${all[@]}" "--$key" "$file"
+        says "--$key: '$file' would overwrite the file of --(validation|weights|offset|penalty-factors|upper|names|config|init)"
+    done
+    code 2 "$hawser" "${all[@]}" "--$key" ./small.svm
+    says "--$key: './small.svm' would overwrite the input 'small.svm'"
+done
+for link in sub/link.svg hard.svg; do
+    code 2 "$hawser" "${all[@]}" --plot "$link"
+    says "--plot: '$link' would overwrite the input"
+done
+# A glob's files are inputs too.
+cp small.svm part1.svm
+code 2 "$hawser" train lasso 'part*.svm' --quiet -o part1.svm
+says "--output: 'part1.svm' would overwrite the input 'part1.svm', which part\*.svm stands for"
+# Two outputs, there already or not yet, by other names too.
+code 2 "$hawser" train lasso small.svm --quiet -o new --trace sub/../new
+says "--output and --trace would write one file, 'sub/../new'"
+[[ ! -e new ]] || complain "something was written"
+code 2 "$hawser" train lasso small.svm --quiet --log-json fine.csv --trace ./fine.csv
+says "--trace and --log-json would write one file"
+code 0 "$hawser" train lasso small.svm --quiet --log-json /dev/null --trace /dev/null
+# The other commands.
+code 2 "$hawser" predict m.st small.svm -o m.st
+says "would overwrite the input 'm.st'"
+code 2 "$hawser" data convert small.svm -o ./small.svm
+says "would overwrite the input"
+code 0 "$hawser" data convert small.svm -o m.mtx
+code 2 "$hawser" data convert m.mtx --target m.mtx.target -o m.mtx
+says "would overwrite the input"
+cp m.mtx.target n.mtx.target
+code 2 "$hawser" data convert m.mtx --target n.mtx.target -o n.mtx
+says "'n.mtx.target' would overwrite the file of --target"
+cp small.svm p.2.svm
+code 2 "$hawser" data split p.2.svm -o p --parts 3
+says "'p.2.svm' would overwrite the input"
+[[ ! -e p.1.svm ]] || complain "a part was written before the refusal"
+cp small.svm p.test.svm
+code 2 "$hawser" data split p.test.svm -o p --fraction 0.5
+code 2 "$hawser" data generate dense --rows 5 --cols 3 -o g.csv --truth ./g.csv
+says "--output and --truth would write one file"
+md5sum --quiet -c before || complain "a file that is read was written"
+finish

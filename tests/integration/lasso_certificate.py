@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""What `hawser train lasso` prints is true of the file that it saves: objective and duality gap are computed again here, from the
+model file and the text of the data, by a program that shares nothing with Hawser but the formula. With scikit-learn at hand, its
+optimum is compared too. Real data sets are looked for in HAWSER_TEST_DATA."""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+HAWSER = os.environ["HAWSER_BINARY"]
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+from certificate import certify, read_model, read_svmlight  # noqa: E402
+
+DATA = os.environ.get("HAWSER_TEST_DATA", os.path.join(os.environ["HAWSER_SOURCE"], "..", "shared", "data"))
+
+
+def sklearn_optimum(path, lam, ratio, intercept):
+    try:
+        from sklearn.datasets import load_svmlight_file
+        from sklearn.linear_model import ElasticNet
+    except ImportError:
+        return None
+    X, y = load_svmlight_file(path)
+    X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")
+    model = ElasticNet(alpha=lam, l1_ratio=ratio, fit_intercept=intercept, tol=1e-9, max_iter=100000).fit(X, y)
+    r, w = y - model.predict(X), model.coef_
+    return float(r @ r) / (2 * len(y)) + lam * (ratio * abs(w).sum() + (1 - ratio) / 2 * float(w @ w))
+
+
+def check(folder, name, text, options, tolerance=1e-6):
+    data, model = os.path.join(folder, "data.svm"), os.path.join(folder, "model")
+    with open(data, "w") as file:
+        file.write(text)
+    out = subprocess.run([HAWSER, "train", "lasso", data, "--index-base", "1", "--quiet", "--json", "-o", model, "--tol",
+                          str(tolerance)] + options, capture_output=True, text=True,
+                         env={key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")})
+    assert out.returncode == 0, out.stderr
+    printed = json.loads(out.stdout.splitlines()[-1])
+    intercept = "--no-intercept" not in options
+    ratio = float(options[options.index("--l1-ratio") + 1]) if "--l1-ratio" in options else 1.0
+    target, columns = read_svmlight(text)
+    w, b = read_model(model)
+    lam = printed["lambda"]
+    objective, gap, zero = certify(target, columns, w, b, lam, ratio, intercept)
+    say = "%s %s: objective %.12g (%.12g), gap %.3g (%.3g)" % (name, " ".join(options), printed["objective"], objective,
+                                                              printed["gap"], gap)
+    print(say, flush=True)
+    assert printed["stop_reason"] == "gap", say
+    assert abs(printed["objective"] - objective) <= 1e-10 * zero, say
+    assert len(w) == printed["nonzeros"], say
+    assert 0 <= printed["gap"] <= tolerance * zero * 1.000001, say
+    # The optimum is at least objective - gap, so that the printed gap may be better than this one, but by no more than there is.
+    best = sklearn_optimum(data, lam, ratio, intercept)
+    if best is not None:
+        assert objective - best <= printed["gap"] + 1e-10 * zero, (say, best)
+        assert best - objective <= 1e-6 * zero, (say, best)
+    assert gap <= 1.001 * tolerance * zero + 1e-12 * zero, say
+
+
+def generated():
+    chance = random.Random(3)
+    lines = []
+    for _ in range(150):
+        row = sorted(chance.sample(range(1, 301), 40))
+        values = [chance.gauss(0.5, 1) for _ in row]
+        y = 3 + sum(v * (1 if j % 2 else -1) for j, v in zip(row, values) if j < 12) + chance.gauss(0, 0.1)
+        lines.append("%.10g %s" % (y, " ".join("%d:%.10g" % pair for pair in zip(row, values))))
+    return "\n".join(lines) + "\n"
+
+
+def real(name):
+    path = os.path.join(DATA, name)
+    if not os.path.exists(path):
+        print("skipped: no", path)
+        return None
+    try:
+        return subprocess.run(["zstd", "-dcq", path], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        print("skipped: no zstd")
+        return None
+
+
+def main():
+    if not os.path.exists(HAWSER):
+        print("skipped: no", HAWSER)
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        for options in ([], ["--no-intercept"], ["--l1-ratio", "0.5"], ["--workers", "3"], ["--workers", "2", "--sync", "ssp:2"],
+                        ["--workers", "4", "--sync", "tap", "--solver", "cd"], ["--workers", "2", "--merge", "average"],
+                        ["--workers", "2", "--filter", "absolute", "--quota", "500"]):
+            check(folder, "generated", generated(), options + ["--lambda-ratio", "0.05"])
+        for name, ratio in (("a9a/a9a.zst", "0.02"), ("rcv1_small/rcv1_small.train.svm.zst", "0.1"), ("abalone/abalone.zst", "0.01")):
+            text = real(name)
+            for options in ([] if text is None else [["--workers", "1"], ["--workers", "2"], ["--workers", "2", "--no-intercept"]]):
+                check(folder, name, text, options + ["--lambda-ratio", ratio])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

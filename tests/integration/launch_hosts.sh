@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# hawser run --hosts: over a stand-in for ssh that runs the command here as a login shell would, and over a real sshd where there is one.
+source "$(dirname "$0")/cli.bash"
+trap '[[ -z ${sshd:-} ]] || kill "$sshd" 2>/dev/null; rm -rf "$scratch"' EXIT
+cat >ssh-here <<'S'
+#!/usr/bin/env bash
+# ssh-here HOST COMMAND: a banner on both streams, another directory, hardly any environment.
+host=$1; shift
+case $host in
+unknown) echo "ssh: Could not resolve hostname unknown: Name or service not known" >&2; exit 255 ;;
+shut) echo "joe@shut: Permission denied (publickey)." >&2; exit 255 ;;
+bare) echo "sh: 1: exec: hawser: not found" >&2; exit 127 ;;
+slow) until grep -qs ash "$LOG.hosts"; do sleep 0.1; done; sleep 1 ;;
+chatty) head -c 70000 /dev/zero; exec sleep 1000 ;;
+esac
+echo "$host" >>"$LOG.hosts"; printf '%s\n' "$*" >>"$LOG.command"
+echo "Welcome to $host"; echo "motd" >&2
+cd /; exec env -i PATH="$PATH" HOME="$HOME" TMPDIR="$TMPDIR" HAWSER_NODE=77 /bin/sh -c "$*"
+S
+cat >node <<'S'
+#!/usr/bin/env bash
+read -r -u 3 word key
+if [[ $HAWSER_NODE == 0 ]]; then
+    echo "card tcp:first:1" >&3
+    cat; card=own
+else
+    read -r -u 3 manager card
+fi
+echo "node=$HAWSER_NODE/$HAWSER_NODES name=$HAWSER_NODE_NAME card=$card in=$PWD tol=$HAWSER_TOL local=$HAWSER_LOCAL sockets=${HAWSER_SOCKETS:+yes} [$1]"
+echo "complaint" >&2
+echo "$key" >>keys
+exit "${HAWSER_TEST_CODE:-0}"
+S
+chmod +x ssh-here node
+export LOG=$scratch/log TMPDIR=$scratch
+run() { code "$1" "$hawser" run --ssh "$scratch/ssh-here" "${@:2}"; }
+
+printf 'ash\njoe@birch slots=2\n' >hosts
+echo "given" >input
+HAWSER_TOL=0.5 run 0 --hosts hosts -- ./node "it's; \$HOME \"x\"" <input
+has out '^given$'
+has out "^node=0/3 name=ash card=own in=$scratch tol=0.5 local= sockets= \[it's; \\\$HOME \"x\"\]$"
+has out "^\[birch-1\] node=1/3 name=birch-1 card=tcp:first:1 in=$scratch tol=0.5 local= sockets=yes "
+has out "^\[birch-2\] node=2/3 name=birch-2 card=tcp:first:1 "
+has err '^\[birch-2\] complaint$'
+has err '^\[joe@birch\] motd$'
+lacks out Welcome
+equal "$(sort -u keys | wc -l)" 1
+lacks log.command "$(head -1 keys)"
+equal "$(sort log.hosts | tr '\n' ' ')" "ash joe@birch "
+# Who is slow to log in hears of node 0 all the same.
+printf 'ash\nslow\n' >late
+run 0 --hosts late -- ./node </dev/null
+has out '^\[slow\] node=1/2 name=slow card=tcp:first:1 '
+run 0 -n 1 --hosts hosts -- true
+run 2 -n 4 --hosts hosts -- true
+says "3 slots"
+# Another path of the command, and one that a shell would trip over.
+mkdir "a 'b" && ln -s "$hawser" "a 'b/hawser"
+run 0 --hosts hosts --remote "$scratch/a 'b/hawser" -- ./node </dev/null
+# Input of any bytes and size.
+printf 'ash\n' >one
+head -c 2000000 /dev/urandom >bytes
+run 0 --hosts one -- cat <bytes
+cmp -s bytes out || complain "input of node 0 came changed"
+# A directory that is not there.
+mkdir gone
+(cd gone && rmdir ../gone && exec "$hawser" run --hosts ../hosts --ssh "$scratch/ssh-here" -- true 2>../err) && complain "worked in no directory"
+
+# Failures, by host.
+HAWSER_TEST_CODE=7 run 7 --hosts hosts -- ./node </dev/null
+has err 'hawser run: node [012] \((ash|birch-[12]), pid [0-9]+\) ended with code 7'
+for host in unknown:resolve shut:Permission; do
+    printf '%s\nash\n' "${host%:*}" >bad
+    run 8 --grace 0 --hosts bad -- sleep 1000
+    has err "hawser run: node 0 \(${host%:*}\): cannot log in to ${host%:*} by '.*ssh-here': .*${host#*:}"
+done
+printf 'ash\nbare\n' >bad
+run 8 --grace 0 --hosts bad -- sleep 1000
+has err "node 1 \(bare\): bare: there is no hawser .* --remote PATH"
+printf 'ash\nchatty\n' >bad
+run 8 --grace 0 --hosts bad -- sleep 1000
+has err "node 1 \(chatty\)"
+code 8 "$hawser" run --grace 0 --hosts one --ssh ./none -- true
+has err "cannot be executed"
+code 2 "$hawser" run --hosts one --ssh " " -- true
+printf 'ash\n-oProxyCommand=true\n' >bad
+run 3 --hosts bad -- true
+says "bad:2: '-oProxyCommand=true' is no host"
+
+# The other end goes with the connection, and the launcher says whose it was.
+cat >waits <<'S'
+#!/usr/bin/env bash
+echo $$ >"pid.$HAWSER_NODE"; echo $PPID >"agent.$HAWSER_NODE"
+trap 'exit 9' TERM
+while :; do sleep 0.1; done
+S
+chmod +x waits
+"$hawser" run --grace 0 --hosts hosts --ssh "$scratch/ssh-here" -- ./waits >out 2>err </dev/null &
+launcher=$!
+for ((i = 0; i < 600; i++)); do [[ -s agent.0 && -s agent.1 && -s agent.2 ]] && break; sleep 0.1; done
+kill -9 "$(cat agent.1)"
+wait $launcher
+equal $? 8
+has err 'node 1 \(birch-1, pid [0-9]+\): the connection to joe@birch is gone'
+kill -9 "$(cat pid.1)" "$(cat pid.2)"
+rm -rf pid.* agent.* hawser-* # a killed agent cannot clean up
+"$hawser" run --hosts hosts --ssh "$scratch/ssh-here" -- ./waits >out 2>err </dev/null &
+launcher=$!
+for ((i = 0; i < 600; i++)); do [[ -s agent.0 && -s agent.1 && -s agent.2 ]] && break; sleep 0.1; done
+kill -9 $launcher
+wait $launcher 2>/dev/null
+for pid in $(cat pid.* agent.*); do
+    for ((i = 0; i < 600; i++)); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+    ! kill -0 "$pid" 2>/dev/null || complain "process $pid outlived its launcher"
+done
+for ((i = 0; i < 600; i++)); do compgen -G "$scratch/hawser-*" >/dev/null || break; sleep 0.1; done
+! compgen -G "$scratch/hawser-*" >/dev/null || complain "a directory of sockets was left"
+
+# A real sshd, on a port of its own and with keys of its own.
+server=$(command -v sshd || echo /usr/sbin/sshd)
+if [[ -x $server ]] && command -v ssh ssh-keygen >/dev/null; then
+    ssh-keygen -q -t ed25519 -N "" -f host_key && ssh-keygen -q -t ed25519 -N "" -f user_key
+    port=$((20000 + RANDOM % 20000))
+    cat >sshd_config <<C
+Port $port
+ListenAddress 127.0.0.1
+HostKey $scratch/host_key
+AuthorizedKeysFile $scratch/user_key.pub
+StrictModes no
+UsePAM no
+PidFile $scratch/sshd.pid
+C
+    mkdir -p /run/sshd 2>/dev/null
+    "$server" -D -f sshd_config -E sshd.log &
+    sshd=$!
+    for ((i = 0; i < 100; i++)); do grep -qs "Server listening" sshd.log && break; sleep 0.1; done
+    ssh="ssh -o BatchMode=yes -F none -p $port -i $scratch/user_key -o UserKnownHostsFile=$scratch/known"
+    printf '127.0.0.1 slots=3\n' >hosts
+    code 8 "$hawser" run --grace 0 --hosts hosts --ssh "$ssh -o StrictHostKeyChecking=yes" -- true
+    has err "cannot log in to 127.0.0.1 .*Host key verification failed"
+    code 0 "$hawser" run --hosts hosts --ssh "$ssh -o StrictHostKeyChecking=accept-new" -- ./node x <input
+    has out '^given$'
+    has out '^\[127.0.0.1-3\] node=2/3 name=127.0.0.1-3 card=tcp:first:1 '
+    rm -f pid.* agent.*
+    "$hawser" run --hosts hosts --ssh "$ssh" -- ./waits >out 2>err </dev/null &
+    launcher=$!
+    for ((i = 0; i < 600; i++)); do [[ -s agent.0 && -s agent.1 && -s agent.2 ]] && break; sleep 0.1; done
+    kill -9 $launcher
+    wait $launcher 2>/dev/null
+    for pid in $(cat pid.* agent.*); do
+        for ((i = 0; i < 600; i++)); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+        ! kill -0 "$pid" 2>/dev/null || complain "process $pid outlived its launcher's ssh"
+    done
+else
+    echo "no sshd here: ssh itself was not tried"
+fi
+finish

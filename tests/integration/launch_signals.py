@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""hawser run and signals: passed on, Ctrl-Z and back, and nothing left behind even when the launcher or an agent is killed."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HAWSER = os.environ["HAWSER_BINARY"]
+PATIENCE = 60
+NODE = """
+import os, signal, sys, time
+def say(number, frame):
+    with open(f"signals.{os.environ['HAWSER_NODE']}", "a") as f: f.write(f"{number}\\n")
+    if number in (2, 15): sys.exit(130)
+for number in (1, 2, 10, 12, 15): signal.signal(number, signal.SIG_IGN if STUBBORN else say)
+with open(f"pid.{os.environ['HAWSER_NODE']}.tmp", "w") as f: f.write(str(os.getpid()))
+os.rename(f"pid.{os.environ['HAWSER_NODE']}.tmp", f"pid.{os.environ['HAWSER_NODE']}")
+while True: time.sleep(0.05)
+"""
+failures = 0
+
+
+def complain(text):
+    global failures
+    failures += 1
+    print("FAILED:", text, file=sys.stderr)
+
+
+def until(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            complain(f"no {what} after {PATIENCE} s")
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def state(pid):
+    """T stopped, S asleep ..., '' gone; a zombie is gone."""
+    try:
+        found = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+    return "" if found in "ZX" else found
+
+
+class Run:
+    def __init__(self, stubborn=False, nodes=3):
+        self.folder = tempfile.TemporaryDirectory()
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("HAWSER_")}
+        environment["TMPDIR"] = self.folder.name
+        self.process = subprocess.Popen(
+            [HAWSER, "run", "-n", str(nodes), "--", sys.executable, "-c", NODE.replace("STUBBORN", str(stubborn))],
+            cwd=self.folder.name, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        paths = [os.path.join(self.folder.name, f"pid.{i}") for i in range(nodes)]
+        until(lambda: all(os.path.exists(p) for p in paths), "nodes")
+        self.pids = [int(open(p).read()) for p in paths]
+        self.agent = int(open(f"/proc/{self.pids[0]}/stat").read().rsplit(")", 1)[1].split()[1])
+
+    def heard(self, number):
+        def one(i):
+            path = os.path.join(self.folder.name, f"signals.{i}")
+            return os.path.exists(path) and str(number) in open(path).read().split()
+        return all(one(i) for i in range(len(self.pids)))
+
+    def all_in(self, *states):
+        return all(state(p) in states for p in self.pids)
+
+    def end(self, *codes):
+        try:
+            _, err = self.process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            complain("hawser run did not end")
+            self.process.kill()
+            _, err = self.process.communicate()
+        if codes and self.process.returncode not in codes:
+            complain(f"exit {self.process.returncode}, not {codes}: {err}")
+        until(lambda: self.all_in("") and state(self.agent) == "", "end of nodes and agent")
+        left = [name for name in os.listdir(self.folder.name) if name.startswith("hawser-")]
+        if left:
+            complain(f"left behind: {left}")
+        self.folder.cleanup()
+        return err
+
+
+def passed_on():
+    run = Run()
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP):
+        run.process.send_signal(number)
+        until(lambda: run.heard(int(number)), f"signal {number} at all nodes")
+    run.process.send_signal(signal.SIGINT)
+    err = run.end(130)
+    if "ended with" in err:
+        complain(f"a failure is told after Ctrl-C: {err}")
+
+
+def terminated():
+    run = Run()
+    run.process.send_signal(signal.SIGTERM)
+    until(lambda: run.heard(15), "SIGTERM at all nodes")
+    run.end(130)
+
+
+def third_time():
+    run = Run(stubborn=True)
+    for _ in range(3):
+        run.process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    run.end(137)
+
+
+def suspended():
+    run = Run()
+    run.process.send_signal(signal.SIGTSTP)
+    until(lambda: run.all_in("T") and state(run.process.pid) == "T", "stop of all")
+    run.process.send_signal(signal.SIGCONT)
+    until(lambda: run.all_in("S", "R") and state(run.process.pid) in "SR", "going on of all")
+    run.process.send_signal(signal.SIGINT)
+    run.end(130)
+
+
+def launcher_killed():
+    run = Run(stubborn=True)
+    run.process.kill()
+    run.end(-9)
+
+
+def launcher_killed_while_suspended():
+    run = Run()
+    run.process.send_signal(signal.SIGTSTP)
+    until(lambda: run.all_in("T") and state(run.process.pid) == "T", "stop of all")
+    run.process.kill()
+    run.end(-9)
+
+
+def agent_killed():
+    run = Run()
+    os.kill(run.agent, signal.SIGKILL)
+    _, err = run.process.communicate(timeout=PATIENCE)
+    if run.process.returncode != 8 or "node 0" not in err:
+        complain(f"agent killed: exit {run.process.returncode}, {err}")
+    for pid in run.pids:  # a program that never looks at its channel cannot know
+        os.kill(pid, signal.SIGKILL)
+    run.folder.cleanup()
+
+
+for test in (passed_on, terminated, third_time, suspended, launcher_killed, launcher_killed_while_suspended, agent_killed):
+    before = failures
+    test()
+    print(test.__name__, "ok" if failures == before else "FAILED")
+sys.exit(failures > 0)

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Places from srun, with PMIx and without, under a Slurm of the test's own: needs root, slurmctld, slurmd and munged.
+source "$(dirname "$0")/cli.bash"
+probe=$(dirname "$hawser")/../tests/place_probe
+for program in slurmctld slurmd srun sinfo scancel munged; do
+    PATH=$PATH:/usr/sbin command -v $program >/dev/null || { echo "no $program here"; exit 77; }
+done
+((EUID == 0)) || { echo "a Slurm of one's own needs root"; exit 77; }
+export PATH=$PATH:/usr/sbin SLURM_CONF=$scratch/slurm.conf
+host=$(hostname -s)
+port=$((30000 + RANDOM % 20000))
+mkdir state spool munge && chmod 755 "$scratch" && chmod 700 munge
+head -c 1024 /dev/urandom >munge/key && chmod 400 munge/key
+chown -R "$(id -u)" munge
+cat >slurm.conf <<C
+ClusterName=box
+SlurmctldHost=$host(127.0.0.1)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$scratch/munge/socket
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+ReturnToService=2
+StateSaveLocation=$scratch/state
+SlurmdSpoolDir=$scratch/spool
+SlurmctldPidFile=$scratch/ctld.pid
+SlurmdPidFile=$scratch/slurmd.pid
+SlurmctldPort=$port
+SlurmdPort=$((port + 1))
+SlurmctldLogFile=$scratch/ctld.log
+SlurmdLogFile=$scratch/slurmd.log
+SchedulerType=sched/builtin
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+NodeName=$host NodeAddr=127.0.0.1 CPUs=8 State=UNKNOWN
+PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
+SlurmdParameters=config_overrides
+C
+down() {
+    for name in slurmd ctld munge; do
+        [[ -s $scratch/$name.pid ]] && kill "$(cat "$scratch/$name.pid")" 2>/dev/null
+    done
+    sleep 0.5
+    rm -rf "$scratch"
+}
+trap down EXIT
+munged --force --key-file "$scratch/munge/key" --socket "$scratch/munge/socket" --pid-file "$scratch/munge.pid" \
+    --log-file "$scratch/munge.log" --seed-file "$scratch/munge/seed" || { cat munge.log; echo "munged does not start here"; exit 77; }
+slurmctld -f slurm.conf && sleep 1 && slurmd -f slurm.conf -N "$host" || { cat ctld.log slurmd.log; echo "Slurm does not start here"; exit 77; }
+for ((i = 0; i < 100; i++)); do sinfo -h -o %T 2>/dev/null | grep -q idle && break; sleep 0.2; done
+sinfo -h -o %T 2>/dev/null | grep -q idle || { tail -5 ctld.log slurmd.log; echo "Slurm did not come up here"; exit 77; }
+
+three() {
+    code 0 timeout 120 "${@:2}"
+    equal "$(grep -cE "^node=[0-2]/3 how=$1 " out)" 3
+    for field in job card key; do
+        equal "$(grep -o " $field=[^ ]*" out | sort -u | wc -l)" 1
+    done
+    equal "$(grep -o ' name=[^ ]*' out | sort -u | wc -l)" 3
+}
+if srun --mpi=list 2>&1 | grep -q pmix; then
+    timeout 120 srun --mpi=pmix -n 2 "$probe" 2>&1 | grep -q "use srun --mpi=pmix" && echo "this build has no PMIx" ||
+        three PMIx srun --mpi=pmix -n 3 "$probe"
+fi
+"$hawser" key job.key
+code 0 timeout 120 srun --mpi=none -n 3 "$probe" --key-file job.key
+equal "$(grep -cE '^node=[0-2]/3 how=srun job=slurm-[0-9]+\.0 ' out)" 3
+equal "$(grep -o ' key=[^ ]*' out | sort -u)" " key=$(head -c 8 job.key).32"
+node0=$(sed -n 's/^node=0.* card=tcp:\[::1\]:\([0-9]*\) .*/\1/p' out) # the probe says the port where node 0 has to listen
+equal "$(sed -n 's/^node=[12].* card=localhost:\([0-9]*\) .*/\1/p' out | sort -u)" "$node0"
+((node0 >= 20000 && node0 <= 29999)) || complain "port $node0"
+timeout 120 srun --mpi=none -n 2 "$probe" >out 2>err && complain "two processes that each think they are alone"
+has err 'SLURM_STEP_NUM_TASKS=2: srun started .* --mpi=pmix, or make a key'
+code 0 timeout 120 srun --mpi=none -n 1 "$probe"
+has out 'how=alone'
+finish

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Checks the protocol models with Spin: the model must hold, and each mutation of it must be refused.
+set -u
+source=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+command -v spin >/dev/null && command -v gcc >/dev/null || { echo "skipped: spin and gcc are needed (script/setup)"; exit 77; }
+room=$(mktemp -d) || exit 1
+trap 'rm -rf "$room"' EXIT
+cd "$room" || exit 1
+failed=0
+
+# check MODEL holds|refused OPTIONS...
+check() {
+    model=$1 want=$2
+    shift 2
+    rm -f pan pan.*
+    if ! spin -a "$@" "$source/models/$model" >spin.log 2>&1 || ! gcc -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=1024 -o pan pan.c; then
+        cat spin.log
+        echo "FAIL $model $*: does not compile"
+        failed=1
+        return
+    fi
+    ./pan -m1000000 >pan.log 2>&1
+    if grep -q "search not completed\|max search depth too small\|out of memory" pan.log && ! grep -q "errors: [1-9]" pan.log; then
+        got=incomplete
+    elif grep -q "errors: 0" pan.log; then
+        got=holds
+    elif grep -q "errors: [1-9]" pan.log; then
+        got=refused
+    else
+        got=nothing
+    fi
+    states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.log)
+    if [ "$got" = "$want" ]; then
+        echo "ok   $model $*: $got, $states states"
+    else
+        cat pan.log
+        echo "FAIL $model $*: $got where it should be: $want"
+        failed=1
+    fi
+}
+
+check ssp.pml holds -DS=0
+check ssp.pml holds -DS=1
+check ssp.pml holds -DS=2
+check ssp.pml holds -DS=1 -DBLOCKS=3
+check ssp.pml refused -DS=1 -DLOOSE
+check ssp.pml refused -DS=2 -DLOOSE
+check ssp.pml refused -DS=1 -DMUTANT=1
+check ssp.pml refused -DS=1 -DMUTANT=2
+check ssp.pml holds -DS=1 -DMUTANT=3 -DLOOSE
+check ssp.pml refused -DS=1 -DMUTANT=4
+exit $failed

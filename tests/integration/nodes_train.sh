@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Training over several processes of this machine: the bits of one process, an input of which each reads its share, ends of all kinds.
+. "$(dirname "$0")/cli.bash"
+hawser() { "$hawser" "$@"; }
+export hawser
+fail() { complain "$@"; }
+
+hawser data generate url --rows 3000 --cols 4000 --seed 3 -o url.svm >/dev/null || exit 1
+hawser data generate dense --rows 400 --cols 60 --seed 4 -o dense.csv >/dev/null || exit 1
+hawser data convert url.svm -o url.hwc >/dev/null || exit 1
+
+# same NAME WORDS...: coefficients of 2, 3 and 4 processes are those of one, to the last digit.
+same() {
+    local name=$1 nodes
+    shift
+    hawser train lasso "$@" --workers 4 --quiet -o one.st || fail "$name: one process"
+    hawser info --coefficients one.st >one.txt
+    for nodes in 2 3 4; do
+        hawser run -n $nodes -- train lasso "$@" --workers 4 --quiet -o many.st >out 2>err || fail "$name: $nodes processes: $(cat err)"
+        hawser info --coefficients many.st | cmp -s - one.txt || fail "$name: $nodes processes have other coefficients"
+        rm -f many.st
+    done
+}
+same sparse url.svm --lambda-ratio 0.05
+same path url.svm --path 4
+same cross-validated dense.csv --path 4 --cv 3
+same rounds url.svm --lambda-ratio 0.1 --exchange-every 0.5
+same filtered url.svm --lambda-ratio 0.2 --filter absolute --quota 4000
+same averaged dense.csv --lambda-ratio 0.2 --merge average
+same mapped url.hwc --lambda-ratio 0.05
+same single url.svm --lambda-ratio 0.05 --type f32
+same elastic dense.csv --lambda-ratio 0.1 --l1-ratio 0.6 --standardize
+hawser train lasso url.svm --lambda-ratio 0.3 --quiet -o start.st
+same started url.svm --lambda-ratio 0.05 --init start.st
+printf '%s\n' $(seq 60 | sed 's/^7$/0/; s/^[0-9][0-9]$/1/') >factors
+same unpenalised dense.csv --lambda-ratio 0.2 --penalty-factors factors
+
+# ssp and tap give no bits, but the optimum; each process has read its share and holds less than all of the data.
+for sync in ssp:2 tap; do
+    hawser run -n 3 -- train lasso url.svm --lambda-ratio 0.1 --workers 3 --sync $sync --json --quiet >out 2>err || fail "$sync: $(cat err)"
+    tail -1 out | python3 -c '
+import json, sys
+it = json.loads(sys.stdin.readline())
+assert it["stop_reason"] == "gap", it["stop_reason"]
+assert it["nodes"] == 3 and [w["node"] for w in it["worker"]] == [0, 1, 2]
+rows = [w["rows_read"] for w in it["worker"]]
+assert sum(rows) == 3000 and max(rows) < 1.3 * 1000, rows
+assert len(it["links"]) == 6 and all(l["transport"] in ("unix", "shm") for l in it["links"]), it["links"]
+' || fail "$sync: figures"
+done
+
+# A limit ends all, and what is printed is true of the model that is saved.
+hawser run -n 3 -- train lasso url.svm --lambda-ratio 0.001 --tol 1e-12 --workers 3 --max-clocks 2 -o limit.st --json --quiet >out 2>err ||
+    fail "limit: $(cat err)"
+hawser train lasso url.svm --lambda-ratio 0.001 --tol 1e-12 --workers 3 --max-clocks 2 -o limit1.st --json --quiet >out1 2>err
+python3 - out out1 <<'END' || fail "limit: not what one process says"
+import json, sys
+a, b = (json.loads(open(name).read().splitlines()[-1]) for name in sys.argv[1:])
+assert a["stop_reason"] == b["stop_reason"] == "clocks"
+assert abs(a["objective"] - b["objective"]) <= 1e-9 * b["objective"], (a["objective"], b["objective"])
+assert abs(a["gap"] - b["gap"]) <= 1e-6 * b["gap"], (a["gap"], b["gap"])
+END
+
+# A signal to the launcher ends the run at an agreed clock; the model is saved.
+"$hawser" run -n 3 -- train lasso url.svm --lambda-ratio 0.0001 --tol 1e-15 --workers 3 --sync ssp:1 -o signal.st --trace trace.csv --quiet >out 2>err &
+launcher=$!
+for _ in $(seq 200); do
+    [[ -s trace.csv ]] && (($(wc -l <trace.csv) > 3)) && break
+    sleep 0.1
+done
+kill -TERM $launcher 2>/dev/null
+wait $launcher
+code=$?
+# It may have come to its end by itself, on a quick machine.
+if ((code != 0)); then
+    ((code == 130)) || fail "a signal: exit code $code: $(cat err)"
+fi
+hawser info signal.st >/dev/null || fail "a signal: no model"
+
+# A bad line is found by the node that reads it, and told by all.
+{ head -n 2990 url.svm; echo "1 5:nonsense"; } >bad.svm
+hawser run -n 3 -- train lasso bad.svm --lambda-ratio 0.1 --quiet >out 2>err && fail "a bad line was read"
+grep -q 'bad.svm:2991:5' err || fail "a bad line: $(cat err)"
+(($(grep -c 'bad.svm:2991:5' err) == 3)) || fail "a bad line: not told by all: $(cat err)"
+
+# Other options, or another input, elsewhere: refused by name.
+cat >odd <<'END'
+#!/bin/sh
+[ "$HAWSER_NODE" = 1 ] && exec "$hawser" train lasso url.svm --lambda-ratio 0.2 --workers 3 --quiet
+exec "$hawser" train lasso url.svm --lambda-ratio 0.1 --workers 3 --quiet
+END
+chmod +x odd
+hawser run -n 3 -- ./odd >out 2>err && fail "other options were taken"
+grep -q 'lambda-ratio = 0.2' err || fail "other options: $(cat err)"
+finish

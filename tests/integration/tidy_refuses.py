@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""tests/tidy must say no: one small tree a rule, each with one thing wrong, and one with nothing wrong."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(os.environ.get("HAWSER_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+LONG = "int f(void)\n{\n" + "    g();\n" * 90 + "}\n"
+WRONG = [  # file, content, what is said
+    ("src/base/a.c", '#include "cli/cli.h"\n', "base includes cli, which lies above it"),
+    ("src/transport/a.c", '#include "exchange/exchange.h"\n', "transport includes exchange, which lies above it"),
+    ("src/algorithms/a.c", '#include "base/memory.h"\n', "public headers only"),
+    ("src/base/a.c", '#include "memory.h"\n', "not a bare name"),
+    ("src/attic/a.c", "int x(void);\n", "attic is no room"),
+    ("src/base/a.c", "void f(char *a)\n{\n    strcpy(a, a);\n}\n", "strcpy(): use"),
+    ("examples/a.c", "int f(char *a)\n{\n    return atoi(a);\n}\n", "atoi(): use"),
+    ("src/data/a.c", "void f(void)\n{\n    exit(1);\n}\n", "exit(): use"),
+    ("src/data/a.c", 'void f(void)\n{\n    printf("x");\n}\n', "printf(): use"),
+    ("src/data/a.c", 'void f(void)\n{\n    fputs("x", stdout);\n}\n', "stdout in the library"),
+    ("src/exchange/a.c", "void f(void)\n{\n    g(hw_seconds());\n}\n", "hw_seconds(): use"),
+    ("src/cli/a.c", 'void f(void)\n{\n    system("x");\n}\n', "system(): use"),
+    ("src/data/a.c", "static int counter;\n", "mutable static"),
+    ("src/data/a.c", LONG, "a function of 92 lines"),
+    ("tests/a.c", "int a;\n" * 1001, "1001 lines, at most 1000"),
+    ("src/data/a.c", "/* TO" "DO */\n", "a note of work left"),
+    ("include/hawser/a.h", "HAWSER_API int hawser_f(void);\n", "hawser_f is not documented"),
+]
+RIGHT = [
+    ("src/base/a.c", '#include "base/memory.h"\n\nstatic const char *const words[] = {"exit(1)"};\n'),
+    ("src/exchange/a.c", '#include "base/a.h"\n#include "hawser/hawser.h"\n'),
+    ("src/cli/a.c", 'void f(void)\n{\n    printf("x"); /* strcpy(a, b) */\n}\n'),
+    ("include/hawser/a.h", "/** Says x. */\nHAWSER_API int hawser_f(void);\nHAWSER_API int hawser_g(void);\n"),
+    ("tests/a.c", "void f(char *a)\n{\n    strcpy(a, a);\n}\n"),
+]
+
+
+def judge(files):
+    with tempfile.TemporaryDirectory() as top:
+        for name, content in files:
+            path = pathlib.Path(top, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        done = subprocess.run([sys.executable, SOURCE / "tests/tidy", top], capture_output=True, text=True)
+        # The little trees have no .clang-format; what the formatter says of them is not the question.
+        said = [line for line in done.stdout.splitlines() if "clang-format" not in line and not line.startswith("tidy:")]
+        return done.returncode, said
+
+
+failures = 0
+for name, content, words in WRONG:
+    code, said = judge([(name, content)])
+    if code == 0 or not any(words in line and line.startswith(name + ":") for line in said):
+        failures += 1
+        print(f"{name} with {content[:40]!r}: wanted '{words}', got {said}")
+code, said = judge(RIGHT)
+if said:
+    failures += 1
+    print(f"nothing is wrong, yet: {said}")
+sys.exit(1 if failures else 0)

@@ -1,0 +1,759 @@
+/* The lasso's arithmetic without a runtime: blocks are played in turn, and everything is compared with a slow coordinate descent that
+ * works on an explicitly centred dense copy and shares no code with the library. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "algorithms/lasso/block.h"
+
+enum { MOST_BLOCKS = 8 };
+
+typedef struct problem {
+    size_t n, p;
+    double *dense; /* column-major */
+    uint64_t *offsets;
+    uint32_t *indices;
+    double *values;
+    hawser_matrix matrix;
+    hw_lasso lasso;
+    double lambda;
+} problem;
+
+static uint64_t next(uint64_t *state)
+{
+    *state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = *state;
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static double uniform(uint64_t *state)
+{
+    return (double)(next(state) >> 11) * 0x1p-53 * 2.0 - 1.0;
+}
+
+static uint64_t draw(void *source, uint64_t below)
+{
+    return next(source) % below;
+}
+
+/* correlation in [0, 1): how much of a column is a factor that all share; density 1: dense. */
+static void make(problem *q, size_t n, size_t p, double correlation, double density, uint64_t seed)
+{
+    memset(q, 0, sizeof *q);
+    q->n = n, q->p = p;
+    q->dense = calloc(n * p, sizeof(double));
+    q->offsets = calloc(p + 1, sizeof *q->offsets);
+    q->indices = calloc(n * p, sizeof *q->indices);
+    q->values = calloc(n * p, sizeof *q->values);
+    q->lasso.target = calloc(n, sizeof(double));
+    q->lasso.alpha = calloc(p, sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+        double common = uniform(&seed), y = 0.3 * uniform(&seed) + 1.0;
+        for (size_t j = 0; j < p; j++) {
+            bool stored = 0.5 * (uniform(&seed) + 1.0) < density;
+            double x = correlation * common + (1.0 - correlation) * uniform(&seed) + 0.2 * (double)(j % 3);
+            q->dense[j * n + i] = stored ? x * (1.0 + (double)(j % 5)) : 0.0;
+            y += j % 7 == 0 ? q->dense[j * n + i] * (j % 2 ? -1.0 : 1.0) : 0.0;
+        }
+        q->lasso.target[i] = y;
+    }
+    uint64_t at = 0;
+    for (size_t j = 0; j < p; j++) {
+        for (size_t i = 0; i < n; i++)
+            if (q->dense[j * n + i] != 0.0) {
+                q->indices[at] = (uint32_t)i;
+                q->values[at++] = q->dense[j * n + i];
+            }
+        q->offsets[j + 1] = at;
+    }
+    q->matrix =
+        (hawser_matrix){.rows = n, .cols = p, .layout = HAWSER_DENSE, .values = q->dense, .stride = n, .stored = n * p};
+    if (density < 1.0)
+        q->matrix = (hawser_matrix){.rows = n,
+                                    .cols = p,
+                                    .layout = HAWSER_CSC,
+                                    .offsets = q->offsets,
+                                    .indices = q->indices,
+                                    .values = q->values,
+                                    .stored = at};
+    q->lasso.X = &q->matrix;
+    q->lasso.settings =
+        (hw_lasso_settings){.l1_ratio = 1.0, .tolerance = 1e-9, .intercept = true, .solver = hw_lasso_working_set()};
+}
+
+static void drop(problem *q)
+{
+    void *all[] = {q->dense,
+                   q->offsets,
+                   q->indices,
+                   q->values,
+                   q->lasso.target,
+                   q->lasso.alpha,
+                   q->lasso.factor,
+                   q->lasso.lower,
+                   q->lasso.upper,
+                   (void *)(uintptr_t)q->lasso.weights,
+                   q->lasso.free_columns,
+                   q->lasso.free_side};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+}
+
+/* ---- the reference ---- */
+
+static double row_weight(const problem *q, size_t i)
+{
+    return q->lasso.weights != NULL ? q->lasso.weights[i] : 1.0;
+}
+
+/* Weighted, centred column (or target) into out; returns the deviation about the mean. */
+static double centred(const problem *q, const double *column, double *out)
+{
+    double total = 0.0, mean = 0.0, variance = 0.0;
+    for (size_t i = 0; i < q->n; i++) {
+        total += row_weight(q, i);
+        mean += row_weight(q, i) * column[i];
+    }
+    mean /= total;
+    for (size_t i = 0; i < q->n; i++) {
+        variance += row_weight(q, i) * (column[i] - mean) * (column[i] - mean) / total;
+        out[i] = column[i] - (q->lasso.settings.intercept ? mean : 0.0);
+    }
+    return sqrt(variance);
+}
+
+static double reference_objective(const problem *q, const double *alpha)
+{
+    const hw_lasso_settings *s = &q->lasso.settings;
+    double *residual = malloc(q->n * sizeof(double)), *column = malloc(q->n * sizeof(double)), total = 0.0, loss = 0.0,
+           penalty = 0.0;
+    centred(q, q->lasso.target, residual);
+    for (size_t j = 0; j < q->p; j++) {
+        double deviation = centred(q, q->dense + j * q->n, column), scale = s->standardize ? deviation : 1.0;
+        double factor = q->lasso.factor != NULL ? q->lasso.factor[j] : 1.0, t = alpha[j] * scale;
+        for (size_t i = 0; i < q->n; i++)
+            residual[i] -= column[i] * alpha[j];
+        penalty += q->lambda * factor * (s->l1_ratio * fabs(t) + 0.5 * (1.0 - s->l1_ratio) * t * t);
+    }
+    for (size_t i = 0; i < q->n; i++) {
+        total += row_weight(q, i);
+        loss += row_weight(q, i) * residual[i] * residual[i];
+    }
+    free(residual);
+    free(column);
+    return 0.5 * loss / total + penalty;
+}
+
+/* Cyclic descent on the centred copy until no coordinate moves by more than 1e-15 of what moves at all. */
+static double reference(const problem *q, double *alpha)
+{
+    const hw_lasso_settings *s = &q->lasso.settings;
+    double *X = malloc(q->n * q->p * sizeof(double)), *r = malloc(q->n * sizeof(double)),
+           *deviation = malloc(q->p * sizeof(double));
+    double total = 0.0, most = 1.0, biggest = 0.0;
+    for (size_t i = 0; i < q->n; i++)
+        total += row_weight(q, i);
+    for (size_t j = 0; j < q->p; j++)
+        deviation[j] = centred(q, q->dense + j * q->n, X + j * q->n);
+    centred(q, q->lasso.target, r);
+    memset(alpha, 0, q->p * sizeof(double));
+    for (int epoch = 0; epoch < 200000 && most > 1e-14 * biggest; epoch++) {
+        most = 0.0;
+        for (size_t j = 0; j < q->p; j++) {
+            const double *x = X + j * q->n;
+            double dot = 0.0, norm = 0.0, scale = s->standardize ? deviation[j] : 1.0;
+            double factor = q->lambda * (q->lasso.factor != NULL ? q->lasso.factor[j] : 1.0);
+            for (size_t i = 0; i < q->n; i++) {
+                dot += row_weight(q, i) * x[i] * r[i] / total;
+                norm += row_weight(q, i) * x[i] * x[i] / total;
+            }
+            double z = dot + norm * alpha[j], edge = factor * s->l1_ratio * scale;
+            double t = z > edge ? z - edge : z < -edge ? z + edge : 0.0;
+            t /= norm + factor * (1.0 - s->l1_ratio) * scale * scale;
+            if (q->lasso.lower != NULL && t < q->lasso.lower[j])
+                t = q->lasso.lower[j];
+            if (q->lasso.upper != NULL && t > q->lasso.upper[j])
+                t = q->lasso.upper[j];
+            double step = t - alpha[j];
+            for (size_t i = 0; step != 0.0 && i < q->n; i++)
+                r[i] -= step * x[i];
+            alpha[j] = t;
+            most = fmax(most, fabs(step));
+            biggest = fmax(biggest, fabs(t));
+        }
+    }
+    free(X);
+    free(r);
+    free(deviation);
+    return reference_objective(q, alpha);
+}
+
+/* ---- the blocks, played in turn under BSP ---- */
+
+typedef struct play {
+    hw_lasso_block blocks[MOST_BLOCKS];
+    hawser_matrix parts[MOST_BLOCKS];
+    double *v, *images; /* v, and each block's image of it */
+    uint32_t count;
+    double gain, gap, objective;
+    size_t certificates, kept, taken;
+} play;
+
+static void certify(play *game, const problem *q)
+{
+    hw_lasso_sums sums = {0};
+    double conjugate = 0.0, plain = 0.0;
+    for (uint32_t b = 0; b < game->count; b++) {
+        hw_lasso_sums own;
+        const double *alpha = q->lasso.alpha + game->parts[b].first;
+        hw_lasso_block_residual(&game->blocks[b], game->v, true);
+        hw_lasso_block_scan(&game->blocks[b], alpha, q->lambda);
+        hw_lasso_block_sums(&game->blocks[b], alpha, q->lambda, &own);
+        sums.penalty += own.penalty;
+        sums.curved += own.curved;
+        sums.ratio = fmax(sums.ratio, own.ratio);
+        sums.loss = own.loss, sums.square = own.square, sums.target = own.target;
+    }
+    double scale = hw_lasso_scale(&sums);
+    for (uint32_t b = 0; b < game->count; b++) {
+        double own = 0.0, own_plain = 0.0;
+        hw_lasso_block_conjugate(&game->blocks[b], q->lambda, scale, &own, &own_plain);
+        conjugate += own;
+        plain += own_plain;
+    }
+    game->gap = hw_lasso_gap(&sums, conjugate, plain, game->blocks[0].zero_objective);
+    game->objective = hw_lasso_primal(&sums);
+    for (uint32_t b = 0; b < game->count; b++)
+        hw_lasso_block_screen(&game->blocks[b], q->lasso.alpha + game->parts[b].first, q->lambda, scale, game->gap);
+}
+
+static void round_of_all(play *game, problem *q, uint64_t *seed, bool fresh)
+{
+    size_t n = q->n;
+    for (uint32_t b = 0; b < game->count; b++) {
+        hw_lasso_block *block = &game->blocks[b];
+        double *image = game->images + b * n;
+        memcpy(image, game->v, n * sizeof(double));
+        hw_lasso_block_residual(block, image, false);
+        hw_lasso_round round = {.columns = &block->columns,
+                                .lambda = q->lambda,
+                                .gain = game->gain,
+                                .residual = block->residual,
+                                .sum = block->sum,
+                                .square = block->square,
+                                .gradient = block->gradient,
+                                .fresh = fresh,
+                                .alpha = q->lasso.alpha + game->parts[b].first,
+                                .image = image,
+                                .gap = game->gap,
+                                .tolerance = 0.1 * q->lasso.settings.tolerance * block->zero_objective,
+                                .steps =
+                                    strcmp(q->lasso.settings.solver->name, "cd") == 0 ? block->columns.X.cols : UINT64_MAX,
+                                .draw = draw,
+                                .source = seed};
+        assert_int_equal(q->lasso.settings.solver->solve(block->solver, &round, NULL), HAWSER_OK);
+    }
+    double *old = malloc(n * sizeof(double));
+    memcpy(old, game->v, n * sizeof(double));
+    for (uint32_t b = 0; b < game->count; b++)
+        for (size_t i = 0; i < n; i++)
+            game->v[i] += (game->images[b * n + i] - old[i]) / game->gain;
+    free(old);
+}
+
+/* Extrapolates over the rounds just played; the step is taken when the objective falls. */
+static void accelerate(play *game, problem *q, bool done)
+{
+    double before = 0.0, after = 0.0;
+    for (uint32_t b = 0; b < game->count; b++) {
+        hw_lasso_block *block = &game->blocks[b];
+        const double *alpha = q->lasso.alpha + game->parts[b].first;
+        size_t count = 0;
+        const uint32_t *members = q->lasso.settings.solver->members(block->solver, &count);
+        double now = 0.0;
+        hw_lasso_block_residual(block, game->v, false);
+        assert_int_equal(hw_lasso_accelerator_keep(&block->accelerator, &block->columns, members, count, game->kept,
+                                                   block->residual, alpha, NULL),
+                         HAWSER_OK);
+        if (!done)
+            continue;
+        after += hw_lasso_accelerator_propose(&block->accelerator, &block->columns, members, q->lambda, alpha, &now);
+        before += now;
+    }
+    game->kept++;
+    if (!done || !(after + game->blocks[0].accelerator.loss < before + game->blocks[0].loss))
+        return;
+    for (uint32_t b = 0; b < game->count; b++) {
+        hw_lasso_block *block = &game->blocks[b];
+        size_t count = 0;
+        const uint32_t *members = q->lasso.settings.solver->members(block->solver, &count);
+        hw_lasso_accelerator_take(&block->accelerator, &block->columns, members, 1.0, q->lasso.alpha + game->parts[b].first,
+                                  game->v);
+    }
+    game->taken++;
+}
+
+/* Solves with `count` blocks; checks on the way that the gap never promises too much. Returns the objective. */
+static double solve(problem *q, uint32_t count, size_t rounds, double optimum)
+{
+    play *game = calloc(1, sizeof *game);
+    game->count = count;
+    game->gain = count;
+    game->v = calloc(q->n, sizeof(double));
+    game->images = calloc(q->n * count, sizeof(double));
+    uint64_t seed = 5;
+    memset(q->lasso.alpha, 0, q->p * sizeof(double));
+    for (uint32_t b = 0; b < count; b++) {
+        game->parts[b] = hawser_matrix_columns(&q->matrix, q->p * b / count, q->p * (b + 1) / count);
+        assert_int_equal(hw_lasso_block_prepare(&game->blocks[b], &q->lasso, &game->parts[b], 0, NULL), HAWSER_OK);
+    }
+    double enough = q->lasso.settings.tolerance * game->blocks[0].zero_objective;
+    for (certify(game, q); game->gap > enough && game->certificates < 5000; certify(game, q), game->certificates++) {
+        assert_true(game->gap >= game->objective - optimum - 1e-13 * fabs(optimum));
+        for (uint32_t b = 0; b < count; b++)
+            assert_int_equal(q->lasso.settings.solver->choose(game->blocks[b].solver, &game->blocks[b].columns, q->lambda,
+                                                              q->lasso.alpha + game->parts[b].first,
+                                                              game->blocks[b].gradient, game->blocks[b].screened, 100, NULL),
+                             HAWSER_OK);
+        bool extrapolate = count > 1 && strcmp(q->lasso.settings.solver->name, "cd") != 0;
+        game->kept = 0;
+        for (size_t k = 0; k < rounds; k++) {
+            if (extrapolate)
+                accelerate(game, q, false);
+            round_of_all(game, q, &seed, k == 0 && q->lasso.free_count == 0);
+        }
+        if (extrapolate)
+            accelerate(game, q, true);
+    }
+    assert_true(game->gap <= enough);
+    assert_true(game->gap >= game->objective - optimum - 1e-13 * fabs(optimum));
+    double objective = reference_objective(q, q->lasso.alpha);
+    assert_true(fabs(objective - game->objective) <= 1e-11 * objective);
+    for (uint32_t b = 0; b < count; b++)
+        hw_lasso_block_release(&game->blocks[b]);
+    free(game->v);
+    free(game->images);
+    free(game);
+    return objective;
+}
+
+/* Both solvers, and one and several blocks, reach the reference's optimum. */
+static void check(problem *q)
+{
+    double *alpha = calloc(q->p, sizeof(double)), optimum = reference(q, alpha);
+    static const uint32_t counts[] = {1, 2, 3, 8};
+    for (size_t k = 0; k < 4; k++) {
+        q->lasso.settings.solver = hw_lasso_working_set();
+        double found = solve(q, counts[k], counts[k] == 1 ? 1 : 5, optimum);
+        assert_true(found - optimum <= 1.01e-9 * found + 1e-9 * reference_objective(q, (double[512]){0}));
+        assert_true(found >= optimum * (1.0 - 1e-12));
+    }
+    q->lasso.settings.solver = hw_lasso_coordinate();
+    double found = solve(q, 2, 20, optimum);
+    assert_true(found - optimum <= 1e-8 * reference_objective(q, (double[512]){0}));
+    free(alpha);
+}
+
+/* A fraction of the lambda at which everything is zero. */
+static void at_fraction(problem *q, double fraction)
+{
+    hw_lasso_block block = {0};
+    assert_int_equal(hw_lasso_block_prepare(&block, &q->lasso, &q->matrix, 0, NULL), HAWSER_OK);
+    q->lambda = fraction * hw_lasso_block_lambda_max(&block);
+    hw_lasso_block_release(&block);
+}
+
+static void plain_lasso(void **unused)
+{
+    (void)unused;
+    static const double densities[] = {1.0, 0.2};
+    static const double fractions[] = {0.5, 0.05, 0.005};
+    for (size_t d = 0; d < 2; d++)
+        for (size_t f = 0; f < 3; f++)
+            for (int intercept = 0; intercept < 2; intercept++) {
+                problem q;
+                make(&q, 80, 40, 0.3, densities[d], 11 + d);
+                q.lasso.settings.intercept = intercept;
+                at_fraction(&q, fractions[f]);
+                check(&q);
+                drop(&q);
+            }
+}
+
+static void more_columns_than_rows(void **unused)
+{
+    (void)unused;
+    problem q;
+    make(&q, 30, 300, 0.2, 0.5, 3);
+    at_fraction(&q, 0.1);
+    check(&q);
+    drop(&q);
+}
+
+static void correlated_columns(void **unused)
+{
+    (void)unused;
+    problem q;
+    make(&q, 100, 48, 0.95, 1.0, 7);
+    at_fraction(&q, 0.02);
+    check(&q);
+    drop(&q);
+}
+
+static void elastic_net_and_ridge(void **unused)
+{
+    (void)unused;
+    static const double ratios[] = {0.9, 0.3, 0.0};
+    for (size_t k = 0; k < 3; k++) {
+        problem q;
+        make(&q, 60, 50, 0.4, k == 1 ? 0.3 : 1.0, 17);
+        at_fraction(&q, 0.05);
+        q.lasso.settings.l1_ratio = ratios[k];
+        check(&q);
+        drop(&q);
+    }
+}
+
+static void weights_standardised(void **unused)
+{
+    (void)unused;
+    problem q;
+    make(&q, 90, 30, 0.3, 0.4, 23);
+    uint64_t seed = 4;
+    double *weights = calloc(q.n, sizeof(double));
+    for (size_t i = 0; i < q.n; i++)
+        weights[i] = i % 9 == 0 ? 0.0 : 1.5 + uniform(&seed);
+    q.lasso.weights = weights;
+    q.lasso.settings.standardize = true;
+    at_fraction(&q, 0.03);
+    check(&q);
+    q.lasso.settings.intercept = false;
+    check(&q);
+    drop(&q);
+}
+
+static void bounds_and_factors(void **unused)
+{
+    (void)unused;
+    problem q;
+    make(&q, 70, 28, 0.3, 1.0, 29);
+    q.lasso.lower = calloc(q.p, sizeof(double));
+    q.lasso.upper = calloc(q.p, sizeof(double));
+    q.lasso.factor = calloc(q.p, sizeof(double));
+    for (size_t j = 0; j < q.p; j++) {
+        q.lasso.lower[j] = j % 2 ? 0.0 : -0.4;
+        q.lasso.upper[j] = j % 4 == 1 ? INFINITY : 0.5;
+        q.lasso.factor[j] = 0.5 + (double)(j % 4);
+    }
+    at_fraction(&q, 0.05);
+    check(&q);
+    drop(&q);
+}
+
+/* Columns without a penalty: the dual point has to be orthogonal to them, or the gap would be infinite. */
+static void free_columns(void **unused)
+{
+    (void)unused;
+    problem q;
+    make(&q, 70, 24, 0.5, 1.0, 31);
+    q.lasso.factor = calloc(q.p, sizeof(double));
+    q.lasso.free_columns = calloc(2 * q.n, sizeof(double));
+    q.lasso.free_side = calloc(2, sizeof *q.lasso.free_side);
+    q.lasso.free_count = 2;
+    for (size_t j = 0; j < q.p; j++)
+        q.lasso.factor[j] = j == 3 || j == 20 ? 0.0 : 1.0;
+    memcpy(q.lasso.free_columns, q.dense + 3 * q.n, q.n * sizeof(double));
+    memcpy(q.lasso.free_columns + q.n, q.dense + 20 * q.n, q.n * sizeof(double));
+    at_fraction(&q, 0.2);
+    check(&q);
+    drop(&q);
+}
+
+/* Says which columns have no penalty, as the library does for its own input. */
+static void list_free(problem *q, const uint32_t *list, size_t count)
+{
+    q->lasso.free_columns = calloc(count * q->n, sizeof(double));
+    q->lasso.free_side = calloc(count, sizeof *q->lasso.free_side);
+    q->lasso.free_count = count;
+    for (size_t k = 0; k < count; k++) {
+        bool below = isinf(q->lasso.lower[list[k]]), above = isinf(q->lasso.upper[list[k]]);
+        memcpy(q->lasso.free_columns + k * q->n, q->dense + list[k] * q->n, q->n * sizeof(double));
+        q->lasso.free_side[k] = below && above ? 0 : above ? 1 : -1;
+    }
+}
+
+static size_t at_bounds(const problem *q, const uint32_t *list, size_t count)
+{
+    size_t at = 0;
+    for (size_t k = 0; k < count; k++)
+        at += q->lasso.alpha[list[k]] == q->lasso.lower[list[k]] || q->lasso.alpha[list[k]] == q->lasso.upper[list[k]];
+    return at;
+}
+
+/* Columns without a penalty that are bounded on one side only: some end on the bound, some do not, and the gap closes all the same;
+ * with all columns like that it is non-negative least squares. */
+static void one_sided_free_columns(void **unused)
+{
+    (void)unused;
+    for (int all = 0; all < 2; all++) {
+        problem q;
+        uint32_t list[24];
+        size_t count = 0, ends;
+        make(&q, 90, 24, 0.4, all ? 0.5 : 1.0, 43);
+        q.lasso.factor = calloc(q.p, sizeof(double));
+        q.lasso.lower = calloc(q.p, sizeof(double));
+        q.lasso.upper = calloc(q.p, sizeof(double));
+        for (size_t j = 0; j < q.p; j++) {
+            bool is_free = all || j % 3 == 0;
+            q.lasso.factor[j] = is_free ? 0.0 : 1.0;
+            q.lasso.lower[j] = j % 4 == 3 ? -INFINITY : j % 8 == 0 ? -0.1 : 0.0;
+            q.lasso.upper[j] = j % 4 == 3 ? 0.0 : INFINITY;
+            if (!all && j % 12 == 6)
+                q.lasso.lower[j] = -INFINITY;
+            if (is_free)
+                list[count++] = (uint32_t)j;
+        }
+        list_free(&q, list, count);
+        q.lambda = 0.02;
+        check(&q);
+        ends = at_bounds(&q, list, count);
+        assert_true(ends > 0 && ends < count);
+        drop(&q);
+    }
+}
+
+/* A search by `count` blocks that exchange their shares under BSP, from the coefficients as they are; v goes along. */
+static void play_search(problem *q, uint32_t count, double *v)
+{
+    hw_lasso_block *blocks = calloc(count, sizeof *blocks);
+    size_t n = q->n, length = n + HW_LASSO_SEARCH_SUMS;
+    double *shares = calloc(length, sizeof(double)), *sum = calloc(length, sizeof(double)),
+           *own = calloc(length, sizeof(double)), now = 0.0, then = 0.0, reach[MOST_BLOCKS];
+    for (int clock = -1; clock <= 60; clock++) {
+        memcpy(sum, shares, length * sizeof(double));
+        for (uint32_t b = 0; b < count; b++) {
+            hw_lasso_block *block = &blocks[b];
+            hawser_matrix part = hawser_matrix_columns(&q->matrix, q->p * b / count, q->p * (b + 1) / count);
+            double *alpha = q->lasso.alpha + part.first, here = 0.0, there = 0.0;
+            memcpy(own, shares, length * sizeof(double));
+            if (clock < 0) {
+                assert_int_equal(hw_lasso_block_prepare(block, &q->lasso, &part, 0, NULL), HAWSER_OK);
+                hw_lasso_block_residual(block, v, false);
+                assert_int_equal(hw_lasso_search_begin(&block->search, &block->columns, NULL, part.cols, alpha, q->lambda,
+                                                       block->residual, block->sum, NULL),
+                                 HAWSER_OK);
+            } else if (clock < 60) {
+                hw_lasso_search_advance(&block->search, &block->columns, q->lambda, clock == 0, own);
+            } else {
+                hw_lasso_search_aim(&block->search, &block->columns, q->lambda, alpha, own, &here, &there);
+            }
+            for (size_t i = 0; i < length; i++)
+                sum[i] += own[i] - shares[i];
+            now += here;
+            then += there;
+        }
+        memcpy(shares, sum, length * sizeof(double));
+    }
+    for (uint32_t b = 0; b < count; b++) {
+        hw_lasso_block *block = &blocks[b];
+        reach[b] = hw_lasso_search_reach(&block->search, &block->columns, shares, block->residual, block->sum, now, then);
+        assert_true(reach[b] == reach[0]);
+        hw_lasso_search_go(&block->search, reach[b], 1.0, q->lasso.alpha + block->columns.X.first, v);
+        hw_lasso_block_release(block);
+    }
+    free(blocks);
+    free(shares);
+    free(sum);
+    free(own);
+}
+
+static void image_of(const problem *q, double *v)
+{
+    memset(v, 0, q->n * sizeof(double));
+    for (size_t j = 0; j < q->p; j++)
+        for (size_t i = 0; i < q->n; i++)
+            v[i] += q->dense[j * q->n + i] * q->lasso.alpha[j];
+}
+
+/* On the optimum's own face a search over any number of blocks finds the optimum; from elsewhere it never makes things worse, keeps
+ * within the bounds and keeps v = X alpha. */
+static void search_over_blocks(void **unused)
+{
+    (void)unused;
+    for (int kind = 0; kind < 4; kind++)
+        for (uint32_t count = 1; count <= 8; count = 2 * count + 1) {
+            problem q;
+            uint64_t seed = 53;
+            make(&q, 90, 40, kind == 1 ? 0.95 : 0.4, kind == 2 ? 0.3 : 1.0, 59);
+            q.lasso.settings.intercept = kind != 3;
+            q.lasso.settings.l1_ratio = kind == 2 ? 0.7 : 1.0;
+            q.lasso.lower = calloc(q.p, sizeof(double));
+            q.lasso.upper = calloc(q.p, sizeof(double));
+            double *weights = calloc(q.n, sizeof(double)), *v = calloc(q.n, sizeof(double)),
+                   *again = calloc(q.n, sizeof(double));
+            for (size_t i = 0; i < q.n; i++)
+                weights[i] = i % 9 == 0 ? 0.0 : 1.0 + (double)(i % 3);
+            for (size_t j = 0; j < q.p; j++)
+                q.lasso.lower[j] = -2.0, q.lasso.upper[j] = j % 5 == 0 ? 0.3 : INFINITY;
+            q.lasso.weights = weights;
+            at_fraction(&q, 0.03);
+            double optimum = reference(&q, q.lasso.alpha);
+            for (int wild = 0; wild < 2; wild++) {
+                for (size_t j = 0; j < q.p; j++)
+                    if (wild && j % 2 == 0)
+                        q.lasso.alpha[j] = fmin(q.lasso.upper[j], uniform(&seed));
+                    else if (q.lasso.alpha[j] != q.lasso.upper[j] && q.lasso.alpha[j] != q.lasso.lower[j])
+                        q.lasso.alpha[j] *= 1.0 + 0.05 * uniform(&seed);
+                image_of(&q, v);
+                double before = reference_objective(&q, q.lasso.alpha);
+                play_search(&q, count, v);
+                double after = reference_objective(&q, q.lasso.alpha);
+                image_of(&q, again);
+                assert_true(wild ? after <= before * (1.0 + 1e-14) : after < before);
+                assert_true(wild || after - optimum <= 1e-9 * optimum);
+                for (size_t i = 0; i < q.n; i++)
+                    assert_true(fabs(v[i] - again[i]) <= 1e-9 * (1.0 + fabs(again[i])));
+                for (size_t j = 0; j < q.p; j++)
+                    assert_true(q.lasso.alpha[j] >= q.lasso.lower[j] && q.lasso.alpha[j] <= q.lasso.upper[j]);
+            }
+            free(v);
+            free(again);
+            drop(&q);
+        }
+}
+
+static bool asked_at_last(void *source)
+{
+    size_t *looks = source;
+    return *looks == 0 || --*looks == 0;
+}
+
+/* One round in Gram space, in residual space or of plain descent, cut short at that look; returns the objective that it leaves. */
+static double cut_round(int kind, size_t looks)
+{
+    problem q;
+    make(&q, 400, 500, 0.4, kind == 1 ? 0.02 : 1.0, 47);
+    q.lasso.settings.solver = kind == 2 ? hw_lasso_coordinate() : hw_lasso_working_set();
+    at_fraction(&q, 0.01);
+    hw_lasso_block block = {0};
+    double *v = calloc(q.n, sizeof(double));
+    uint64_t seed = 3;
+    assert_int_equal(hw_lasso_block_prepare(&block, &q.lasso, &q.matrix, 0, NULL), HAWSER_OK);
+    hw_lasso_block_residual(&block, v, true);
+    hw_lasso_block_scan(&block, q.lasso.alpha, q.lambda);
+    assert_int_equal(q.lasso.settings.solver->choose(block.solver, &block.columns, q.lambda, q.lasso.alpha, block.gradient,
+                                                     block.screened, 400, NULL),
+                     HAWSER_OK);
+    hw_lasso_round round = {.columns = &block.columns,
+                            .lambda = q.lambda,
+                            .gain = 1.0,
+                            .residual = block.residual,
+                            .sum = block.sum,
+                            .square = block.square,
+                            .gradient = block.gradient,
+                            .fresh = true,
+                            .alpha = q.lasso.alpha,
+                            .image = v,
+                            .steps = 1u << 20,
+                            .draw = draw,
+                            .source = &seed,
+                            .stop = {asked_at_last, &looks}};
+    assert_int_equal(q.lasso.settings.solver->solve(block.solver, &round, NULL), HAWSER_OK);
+    assert_int_equal(looks, 0);
+    for (size_t i = 0; i < q.n; i++) {
+        double sum = 0.0;
+        for (size_t j = 0; j < q.p; j++)
+            sum += q.dense[j * q.n + i] * q.lasso.alpha[j];
+        assert_true(fabs(sum - v[i]) <= 1e-9 * (1.0 + fabs(sum)));
+    }
+    double objective = reference_objective(&q, q.lasso.alpha);
+    free(v);
+    hw_lasso_block_release(&block);
+    drop(&q);
+    return objective;
+}
+
+/* Wherever a round is cut short, its image is that of the coefficients that it leaves (cut_round), and it does look: later cuts
+ * leave more done. */
+static void stops_within_a_round(void **unused)
+{
+    (void)unused;
+    for (int kind = 0; kind < 3; kind++) {
+        double first = cut_round(kind, 1), last = first;
+        for (size_t looks = 4; looks < 40; looks += 3) {
+            last = cut_round(kind, looks);
+            assert_true(last <= first * (1.0 + 1e-12));
+        }
+        assert_true(last < 0.9 * first);
+    }
+}
+
+static void large_means(void **unused)
+{
+    (void)unused;
+    problem q;
+    make(&q, 60, 20, 0.3, 1.0, 37);
+    for (size_t k = 0; k < q.n * q.p; k++)
+        q.dense[k] += 1e6;
+    q.lasso.settings.tolerance = 1e-7;
+    at_fraction(&q, 0.05);
+    double *alpha = calloc(q.p, sizeof(double)), optimum = reference(&q, alpha);
+    hw_lasso_block block = {0};
+    assert_int_equal(hw_lasso_block_prepare(&block, &q.lasso, &q.matrix, 0, NULL), HAWSER_OK);
+    double zero = block.zero_objective;
+    hw_lasso_block_release(&block);
+    assert_true(solve(&q, 1, 1, optimum + 1e-9 * zero) - optimum <= 1e-6 * zero);
+    free(alpha);
+    drop(&q);
+}
+
+/* A warm start at another lambda, where the second scan may skip columns, is certified as truly as a cold one. */
+static void lazy_scan_is_an_upper_bound(void **unused)
+{
+    (void)unused;
+    problem q;
+    make(&q, 200, 120, 0.1, 0.3, 41);
+    at_fraction(&q, 0.2);
+    hw_lasso_block lazy = {0}, full = {0};
+    assert_int_equal(hw_lasso_block_prepare(&lazy, &q.lasso, &q.matrix, 0, NULL), HAWSER_OK);
+    assert_int_equal(hw_lasso_block_prepare(&full, &q.lasso, &q.matrix, 0, NULL), HAWSER_OK);
+    double *v = calloc(q.n, sizeof(double));
+    uint64_t seed = 9;
+    for (int step = 0; step < 40; step++) {
+        for (size_t i = 0; i < q.n; i++)
+            v[i] += (step % 4 == 0 ? 0.3 : 0.001) * uniform(&seed);
+        full.referenced = false;
+        hw_lasso_block_residual(&lazy, v, true);
+        hw_lasso_block_residual(&full, v, true);
+        hw_lasso_block_scan(&lazy, q.lasso.alpha, q.lambda);
+        hw_lasso_block_scan(&full, q.lasso.alpha, q.lambda);
+        for (size_t j = 0; j < q.p; j++) {
+            double a = fabs(lazy.gradient[j]), b = fabs(full.gradient[j]), edge = q.lambda * full.columns.l1[j];
+            assert_true(a >= b * (1.0 - 1e-12) - 1e-15);
+            assert_true(a <= edge || fabs(a - b) <= 1e-12 * b);
+        }
+    }
+    free(v);
+    hw_lasso_block_release(&lazy);
+    hw_lasso_block_release(&full);
+    drop(&q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_lasso),          cmocka_unit_test(more_columns_than_rows),
+        cmocka_unit_test(correlated_columns),   cmocka_unit_test(elastic_net_and_ridge),
+        cmocka_unit_test(weights_standardised), cmocka_unit_test(bounds_and_factors),
+        cmocka_unit_test(free_columns),         cmocka_unit_test(one_sided_free_columns),
+        cmocka_unit_test(stops_within_a_round), cmocka_unit_test(search_over_blocks),
+        cmocka_unit_test(large_means),          cmocka_unit_test(lazy_scan_is_an_upper_bound)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

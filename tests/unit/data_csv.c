@@ -1,0 +1,247 @@
+#include "data_common.h"
+
+#include <stdlib.h>
+
+static const hawser_load plain = {.format = HAWSER_CSV};
+
+static void a_header_gives_names(void **state)
+{
+    (void)state;
+    hawser_load load = {.target = "y"};
+    hawser_dataset *dataset = load_text("a,\"b \"\"x\"\", c\",y\n1, 2 ,3\r\n\"4\",5e0,-6\n\n", load);
+    const double values[] = {1, 2, 4, 5}, target[] = {3, -6};
+    expect_matrix(dataset, 2, 2, values);
+    assert_memory_equal(hawser_dataset_target(dataset), target, sizeof target);
+    assert_string_equal(hawser_dataset_column(dataset, 0), "a");
+    assert_string_equal(hawser_dataset_column(dataset, 1), "b \"x\", c");
+    assert_null(hawser_dataset_column(dataset, 2));
+    assert_string_equal(hawser_dataset_target_name(dataset), "y");
+    assert_int_equal(hawser_dataset_figures(dataset)->format, HAWSER_CSV);
+    assert_int_equal(hawser_dataset_figures(dataset)->index_base, -1);
+    hawser_dataset_free(dataset);
+}
+
+static void columns_have_roles_by_name_or_number(void **state)
+{
+    (void)state;
+    static const char *const targets[] = {"-2", "2", "t"};
+    for (int i = 0; i < 3; i++)
+        for (int single = 0; single < 2; single++) {
+            hawser_load load = {
+                .target = targets[i], .weights = "w", .offset = "-1", .type = single ? HAWSER_F32 : HAWSER_F64};
+            hawser_dataset *dataset = load_text("x,w,t,o\n1,2,3,4\n5,6,7,8\n", load);
+            const double x[] = {1, 5}, w[] = {2, 6}, t[] = {3, 7}, o[] = {4, 8};
+            expect_matrix(dataset, 2, 1, x);
+            assert_memory_equal(hawser_dataset_weights(dataset), w, sizeof w);
+            assert_memory_equal(hawser_dataset_target(dataset), t, sizeof t);
+            assert_memory_equal(hawser_dataset_offset(dataset), o, sizeof o);
+            hawser_dataset_free(dataset);
+        }
+    hawser_load none = {.target = "none", .header = -1};
+    hawser_dataset *dataset = load_text("1,2\n3,4\n", none);
+    const double all[] = {1, 2, 3, 4};
+    expect_matrix(dataset, 2, 2, all);
+    assert_null(hawser_dataset_target(dataset));
+    hawser_dataset_free(dataset);
+    hawser_load wrong = {.target = "price"};
+    refuse_text("x,y\n1,2\n", wrong,
+                "in: the target 'price' is neither a column (of 2, from 0) nor a file; its columns are x, y");
+    hawser_load twice = {.target = "0", .weights = "0"};
+    char long_names[300]; /* names that do not fit the message are left out of it */
+    for (int length = 150; length < 200; length++) {
+        snprintf(long_names, sizeof long_names, "%0*d,y\n1,2\n", length, 7);
+        long_names[0] = 'c';
+        hawser_dataset *refused;
+        hawser_error error = {0};
+        assert_int_equal(hw_load_memory("in", long_names, strlen(long_names), 0, &wrong, &refused, &error),
+                         HAWSER_BAD_INPUT);
+        assert_non_null(strstr(error.text, "is neither a column (of 2, from 0) nor a file"));
+    }
+    refuse_text("1,2\n", twice, "in: the weights '0' names a column that has another role");
+    hawser_load negative = {.weights = "1"};
+    refuse_text("1,2,3\n1,-2,3\n", negative, "in: the weight of row 2 is negative: -2");
+}
+
+static void the_delimiter_is_found(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"1,2,3\n4,5,6\n", "1;2;3\n4;5;6\n", "1\t2\t3\n4\t5\t6\n", "1 \t2\t 3\n4\t5\t6\n"};
+    const double values[] = {2, 3, 5, 6};
+    for (int i = 0; i < 4; i++) {
+        hawser_dataset *dataset = load_text(texts[i], plain);
+        expect_matrix(dataset, 2, 2, values);
+        hawser_dataset_free(dataset);
+    }
+    hawser_load bar = {.format = HAWSER_CSV, .delimiter = '|'};
+    hawser_dataset *dataset = load_text("1|2|3\n4|5|6\n", bar);
+    expect_matrix(dataset, 2, 2, values);
+    hawser_dataset_free(dataset);
+}
+
+static void missing_values_are_treated_as_asked(void **state)
+{
+    (void)state;
+    const char *text = "y,a,b\n1,2,3\n2,,5\n3,4,NA\n4,6,\"\"\n";
+    hawser_load load = {.missing = "zero"};
+    hawser_dataset *dataset = load_text(text, load);
+    const double zero[] = {2, 3, 0, 5, 4, 0, 6, 0}, mean[] = {2, 3, 4, 5, 4, 4, 6, 4}, drop[] = {2, 3};
+    expect_matrix(dataset, 4, 2, zero);
+    hawser_dataset_free(dataset);
+    load.missing = "mean";
+    dataset = load_text(text, load);
+    expect_matrix(dataset, 4, 2, mean);
+    hawser_dataset_free(dataset);
+    load.missing = "drop";
+    dataset = load_text(text, load);
+    expect_matrix(dataset, 1, 2, drop);
+    assert_int_equal(hawser_dataset_figures(dataset)->rows_dropped, 3);
+    hawser_dataset_free(dataset);
+    load.missing = "refuse";
+    refuse_text(text, load, "in:3:3: a value is missing in column 1 a; --missing can say zero, mean or drop: \",5\"");
+    load.missing = "mean";
+    refuse_text("y,a\n1,2\n,3\n", load,
+                "in:3:1: the target is missing in column 0 y; only --missing drop helps here: \",3\"");
+    refuse_text("y,a\n1,\n2,?\n", load, "in: every value of feature 0 is missing, so it has no mean; remove it");
+    load.missing = "drop";
+    refuse_text("y,a\n1,\n2,?\n", load, "in: no rows in the input");
+}
+
+static void wrong_text_is_refused_by_place_and_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"1,2\n3,x\n", "in:2:3: the value is not a number: \"x\""},
+        {"1,2\n3, cat \n", "in:2:4: the value is not a number: \"cat\""},
+        {"1,2\n3,inf\n", "in:2:3: the value is infinite; remove the row or write a number: \"inf\""},
+        {"1,2\n3,1e999\n", "in:2:3: the value is too large: \"1e999\""},
+        {"1,2\n3,4\n5,6,7\n", "in:3:5: the row has more fields than the first line's 2: \"7\""},
+        {"1,2\n3\n", "in:2:2: the row has 1 fields, and the first line 2: end of line"},
+        {"1,2\n3,\"4\n", "in:2:3: a quote is not closed on its line: \"\"4\""},
+        {"1,2\n3,\"4\"5\n", "in:2:6: something follows a closing quote: \"5\""},
+        {"1,2\n3,4 5\n", "in:2:3: the value is not a number: \"4\""},
+        {"1,2\n3,-nan\n", "in:2:3: the value is NaN; remove the row or write a number: \"-nan\""},
+        {"a,b\n", "in: no rows in the input"},
+        {"\n\n", "in: no rows in the input"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuse_text(cases[i].text, plain, cases[i].message);
+    hawser_load narrow = {.format = HAWSER_CSV, .type = HAWSER_F32};
+    refuse_text("1,2\n3,1e39\n", narrow, "in: a value in rows 1 to 2 is too large for type f32; use f64");
+    hawser_dataset_free(load_text("\n\n\n\n\n\n\n\n\n\n\na,b\n1,2\n", plain)); /* a header many chunks in */
+    hawser_load odd = {.format = HAWSER_CSV, .missing = "guess"};
+    hawser_dataset *dataset;
+    assert_int_equal(hw_load_memory("in", "1,2\n", 4, 0, &odd, &dataset, NULL), HAWSER_BAD_OPTION);
+}
+
+static void columns_beyond_the_models_are_left_out(void **state)
+{
+    (void)state;
+    hawser_load load = {.columns = 1};
+    hawser_dataset *dataset = load_text("1,2,x\n3,4,5\n", (hawser_load){.columns = 1, .header = -1});
+    const double values[] = {2, 4};
+    expect_matrix(dataset, 2, 1, values);
+    assert_int_equal(hawser_dataset_figures(dataset)->unseen_columns, 1);
+    assert_int_equal(hawser_dataset_figures(dataset)->unseen_entries, 2);
+    hawser_dataset_free(dataset);
+    load.columns = 5;
+    refuse_text("1,2,3\n", load, "in: has 2 columns besides target, weights and offset, and 5 are needed");
+}
+
+static void threads_and_chunks_change_nothing(void **state)
+{
+    (void)state;
+    enum { ROWS = 500, COLS = 70, BYTES = 1 << 20 };
+    char *text = malloc(BYTES);
+    size_t used = 0;
+    for (unsigned i = 0; i < ROWS; i++)
+        for (unsigned j = 0; j < COLS; j++)
+            used += (size_t)snprintf(text + used, BYTES - used, "%.*g%c", 1 + (int)(i % 15), (i * 7919 + j * 104729) * 1e-7,
+                                     j + 1 < COLS ? ',' : '\n');
+    hawser_dataset *first = NULL, *other;
+    for (uint32_t threads = 1; threads <= 5; threads++)
+        for (size_t chunk = 37; chunk < 100000; chunk *= 13) {
+            hawser_load load = {.threads = threads};
+            assert_int_equal(hw_load_memory("in", text, used, chunk, &load, &other, NULL), HAWSER_OK);
+            if (first == NULL) {
+                first = other;
+                continue;
+            }
+            assert_int_equal(other->matrix.rows, ROWS);
+            assert_memory_equal(first->matrix.values, other->matrix.values, ROWS * (COLS - 1) * sizeof(double));
+            assert_memory_equal(first->target, other->target, ROWS * sizeof(double));
+            hawser_dataset_free(other);
+        }
+    for (size_t j = 1; j < COLS; j++) {
+        char number[40];
+        snprintf(number, sizeof number, "%.*g", 1 + 499 % 15, (499 * 7919 + j * 104729) * 1e-7);
+        assert_true(entry_at(first, 499, j - 1) == strtod(number, NULL));
+    }
+    hawser_dataset_free(first);
+    free(text);
+}
+
+/* Lines that are no rows are told apart only when they are parsed, and their room is closed again. */
+static void blank_lines_and_dropped_rows_leave_no_gaps(void **state)
+{
+    (void)state;
+    enum { ROWS = 400, BYTES = 1 << 16 };
+    char *full = malloc(BYTES), *gaps = malloc(BYTES);
+    size_t full_used = (size_t)snprintf(full, BYTES, "a,y,w,b\n"), gaps_used = (size_t)snprintf(gaps, BYTES, "\na,y,w,b\n");
+    for (int i = 0; i < ROWS; i++) {
+        char row[80];
+        snprintf(row, sizeof row, "%d,%d,%d,%d\n", 3 * i, i * i, i % 5 + 1, -i);
+        full_used += (size_t)snprintf(full + full_used, BYTES - full_used, "%s", row);
+        gaps_used += (size_t)snprintf(gaps + gaps_used, BYTES - gaps_used, "%s%s%s", i % 7 == 3 ? "\n\r\n" : "",
+                                      i % 11 == 5 || i > 390 ? "1,2,3,\n" : "", row);
+    }
+    for (int single = 0; single < 2; single++) {
+        hawser_load load = {.type = single ? HAWSER_F32 : HAWSER_F64, .target = "y", .weights = "w", .missing = "drop"};
+        hawser_dataset *plain_one, *other;
+        assert_int_equal(hw_load_memory("in", full, full_used, 0, &load, &plain_one, NULL), HAWSER_OK);
+        const hawser_matrix *A = &plain_one->matrix;
+        for (load.threads = 1; load.threads <= 5; load.threads++)
+            for (size_t chunk = 37; chunk < 10000; chunk *= 13) {
+                assert_int_equal(hw_load_memory("in", gaps, gaps_used, chunk, &load, &other, NULL), HAWSER_OK);
+                assert_int_equal(other->matrix.rows, ROWS);
+                assert_int_equal(other->matrix.stride, ROWS);
+                assert_int_equal(other->matrix.cols, 2);
+                assert_memory_equal(A->values, other->matrix.values, ROWS * 2 * (single ? sizeof(float) : sizeof(double)));
+                assert_memory_equal(plain_one->target, other->target, ROWS * sizeof(double));
+                assert_memory_equal(plain_one->weights, other->weights, ROWS * sizeof(double));
+                assert_int_equal(other->figures.rows_dropped, 45);
+                hawser_dataset_free(other);
+            }
+        assert_true(entry_at(plain_one, 399, 0) == 3 * 399 && entry_at(plain_one, 399, 1) == -399);
+        hawser_dataset_free(plain_one);
+    }
+    free(full);
+    free(gaps);
+}
+
+static void what_was_taken_for_csv_says_so(void **state)
+{
+    (void)state;
+    refuse_text("3 4\n5 6\n", (hawser_load){0},
+                "in:2:1: the value is not a number: \"5\"; no comma, semicolon or tab is in its first line: see --delimiter "
+                "and --format");
+    refuse_text("1 -1:2\n", (hawser_load){0},
+                "in: no rows in the input; no comma, semicolon or tab is in its first line: see --delimiter and --format");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_taken_for_csv_says_so),
+        cmocka_unit_test(a_header_gives_names),
+        cmocka_unit_test(columns_have_roles_by_name_or_number),
+        cmocka_unit_test(the_delimiter_is_found),
+        cmocka_unit_test(missing_values_are_treated_as_asked),
+        cmocka_unit_test(wrong_text_is_refused_by_place_and_word),
+        cmocka_unit_test(columns_beyond_the_models_are_left_out),
+        cmocka_unit_test(threads_and_chunks_change_nothing),
+        cmocka_unit_test(blank_lines_and_dropped_rows_leave_no_gaps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

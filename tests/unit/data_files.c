@@ -1,0 +1,442 @@
+#include "data_common.h"
+
+#include <lzma.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/machine.h"
+
+#if defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+/* Every test works in an own empty directory. */
+static int enter(void **state)
+{
+    char pattern[] = "/tmp/hawser-data-XXXXXX";
+    char *directory = mkdtemp(pattern);
+    if (directory == NULL || chdir(directory) != 0)
+        return -1;
+    *state = strdup(directory);
+    return *state == NULL ? -1 : 0;
+}
+
+static int leave(void **state)
+{
+    char command[200];
+    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
+    free(*state);
+    return chdir("/tmp") != 0 || system(command) != 0;
+}
+
+static void put(const char *path, const void *data, size_t bytes)
+{
+    FILE *file = fopen(path, "ae");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void put_text(const char *path, const char *text)
+{
+    put(path, text, strlen(text));
+}
+
+enum { GZIP, XZ, ZSTD, PACKINGS };
+
+/* One archive member of the text, appended; `keep` bytes of it at most. */
+static void put_packed(const char *path, int packing, const char *text, size_t keep)
+{
+    size_t bytes = strlen(text), room = bytes + 1000, used = 0;
+    unsigned char *out = malloc(room);
+    if (packing == GZIP) {
+        z_stream z = {
+            .next_in = (unsigned char *)(uintptr_t)text, .avail_in = (uInt)bytes, .next_out = out, .avail_out = (uInt)room};
+        assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+        used = z.total_out;
+        deflateEnd(&z);
+    } else if (packing == XZ) {
+        assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, (const uint8_t *)text, bytes, out, &used, room),
+                         LZMA_OK);
+    } else {
+        used = ZSTD_compress(out, room, text, bytes, 3);
+        assert_false(ZSTD_isError(used));
+    }
+    put(path, out, used < keep ? used : keep);
+    free(out);
+}
+
+static hawser_status load_paths(const char *const *paths, size_t count, hawser_load load, hawser_dataset **dataset,
+                                hawser_error *error)
+{
+    load.threads = load.threads != 0 ? load.threads : 2;
+    *error = (hawser_error){0};
+    return hawser_dataset_load(paths, count, &load, dataset, error);
+}
+
+static hawser_dataset *load_path(const char *path, hawser_load load)
+{
+    hawser_dataset *dataset;
+    hawser_error error;
+    if (load_paths(&path, 1, load, &dataset, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    return dataset;
+}
+
+static void refuse_path(const char *path, hawser_status expected, const char *message)
+{
+    hawser_dataset *dataset;
+    hawser_error error;
+    assert_int_equal(load_paths(&path, 1, (hawser_load){0}, &dataset, &error), expected);
+    assert_null(dataset);
+    assert_string_equal(error.text, message);
+}
+
+static void archives_are_known_by_content(void **state)
+{
+    (void)state;
+    const double values[] = {1, 0, 0, 2, 3, 0};
+    for (int packing = 0; packing < PACKINGS; packing++) {
+        char path[] = "members0.csv";
+        path[7] = (char)('0' + packing);
+        put_packed(path, packing, "1 1:1\n2 2:", 1000); /* members end in the middle of a line */
+        put_packed(path, packing, "2\n", 1000);
+        put_packed(path, packing, "3 1:3", 1000);
+        hawser_dataset *dataset = load_path(path, (hawser_load){0});
+        expect_matrix(dataset, 3, 2, values);
+        struct stat facts;
+        assert_int_equal(stat(path, &facts), 0);
+        assert_int_equal(hawser_dataset_figures(dataset)->bytes_read, facts.st_size);
+        hawser_dataset_free(dataset);
+    }
+}
+
+static void every_cut_of_an_archive_is_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gzip", "xz", "zstd"};
+    const char *text = "1 1:1 2:0.125\n2 2:2\n3 1:3 7:0.3\n4 5:1.25\n";
+    for (int packing = 0; packing < PACKINGS; packing++) {
+        put_packed("whole", packing, text, 1000);
+        struct stat facts;
+        assert_int_equal(stat("whole", &facts), 0);
+        for (off_t keep = 8; keep < facts.st_size; keep++) {
+            put_packed("cut", packing, text, (size_t)keep);
+            const char *path = "cut";
+            hawser_dataset *dataset;
+            hawser_error error;
+            assert_int_equal(load_paths(&path, 1, (hawser_load){0}, &dataset, &error), HAWSER_BAD_INPUT);
+            char message[100];
+            snprintf(message, sizeof message, "cut: the %s archive is cut off after %d bytes; fetch it again",
+                     names[packing], (int)keep);
+            assert_string_equal(error.text, message);
+            unlink("cut");
+        }
+        put("whole", "rubbish and more of it", 22);
+        const char *path = "whole";
+        hawser_dataset *dataset;
+        hawser_error error;
+        assert_int_equal(load_paths(&path, 1, (hawser_load){0}, &dataset, &error), HAWSER_BAD_INPUT);
+        if (strstr(error.text, "archive is damaged") == NULL)
+            fail_msg("%s", error.text);
+        unlink("whole");
+    }
+}
+
+static void errors_in_archives_name_the_line(void **state)
+{
+    (void)state;
+    char *text = malloc(3 << 20);
+    size_t used = 0;
+    for (int i = 0; i < 100000; i++)
+        used += (size_t)sprintf(text + used, i == 90000 ? "1 1:1 2:oops\n" : "1 1:1 2:0.25\n");
+    for (int packing = 0; packing < PACKINGS; packing++) {
+        put_packed("x", packing, text, 1 << 30);
+        refuse_path("x", HAWSER_BAD_INPUT, "x:90001:9: the value is not a number: \"oops\"");
+        unlink("x");
+    }
+    free(text);
+}
+
+static void several_files_are_one_input(void **state)
+{
+    (void)state;
+    put_text("part-2.svm", "3 3:3\n");
+    put_text("part-1.svm", "1 0:1\n2 2:2");
+    put_packed("part-3.svm", GZIP, "4 1:4", 1000);
+    hawser_dataset *dataset = load_path("part-*.svm", (hawser_load){0});
+    const double values[] = {1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0, 4, 0, 0};
+    expect_matrix(dataset, 4, 4, values);
+    assert_int_equal(hawser_dataset_figures(dataset)->index_base, 0); /* for all files, though one alone says so */
+    hawser_dataset_free(dataset);
+    put_text("part-2.svm", "3 x:3\n");
+    refuse_path("part-*.svm", HAWSER_BAD_INPUT, "part-2.svm:2:3: expected INDEX:VALUE: \"x:3\"");
+    put_text("a.csv", "y,x\n1,2\n");
+    put_text("b.csv", "y,x\n3,4\n");
+    put_text("c.csv", "5,6\n");
+    put_text("d.csv", "y,z\n5,6\n");
+    dataset = load_path("[abc].csv", (hawser_load){0});
+    const double x[] = {2, 4, 6};
+    expect_matrix(dataset, 3, 1, x);
+    hawser_dataset_free(dataset);
+    refuse_path("[ad].csv", HAWSER_BAD_INPUT, "d.csv:1:1: this file's header differs from the first file's: \"y\"");
+}
+
+static void what_is_no_input_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("folder", 0700), 0);
+    refuse_path("folder", HAWSER_BAD_INPUT, "folder: is a directory; name the files in it, for example 'folder/*'");
+    refuse_path("absent", HAWSER_IO, "absent: cannot open: No such file or directory");
+    refuse_path("absent*", HAWSER_IO, "absent*: no file matches");
+    put_text("empty", "");
+    refuse_path("empty", HAWSER_BAD_INPUT, "empty: is empty");
+    put_packed("empty.gz", GZIP, "", 1000);
+    refuse_path("empty.gz", HAWSER_BAD_INPUT, "empty.gz: is empty");
+    put_text("plain", "1 1:1\n");
+    const char *path = "plain";
+    hawser_dataset *dataset;
+    hawser_error error;
+    assert_int_equal(load_paths(&path, 1, (hawser_load){.format = HAWSER_NPY}, &dataset, &error), HAWSER_BAD_INPUT);
+    assert_string_equal(error.text, "plain: is no .npy file: its first bytes say otherwise");
+    assert_int_equal(load_paths(&path, 0, (hawser_load){0}, &dataset, &error), HAWSER_BAD_ARGUMENT);
+}
+
+static void standard_input_is_read(void **state)
+{
+    (void)state;
+    const char *text = "1 1:1\n2 2:2\n";
+    int ends[2], kept = dup(STDIN_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], text, strlen(text)), strlen(text));
+    close(ends[1]);
+    assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
+    close(ends[0]);
+    hawser_dataset *dataset = load_path("-", (hawser_load){0});
+    const double values[] = {1, 0, 0, 2};
+    expect_matrix(dataset, 2, 2, values);
+    hawser_dataset_free(dataset);
+    assert_true(dup2(kept, STDIN_FILENO) >= 0);
+    close(kept);
+}
+
+static void side_files_belong_to_the_rows(void **state)
+{
+    (void)state;
+    put_text("m.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n");
+    put_text("y", "0.5\n-1\n");
+    put_text("w", "2\n3\n");
+    put_text("three", "2\n3\n4\n");
+    put_text("names", "left\r\nright\n");
+    put_text("name", "left\n");
+    hawser_load load = {.target = "y", .weights = "w", .offset = "w", .names = "names"};
+    hawser_dataset *dataset = load_path("m.mtx", load);
+    const double y[] = {0.5, -1}, w[] = {2, 3};
+    assert_memory_equal(hawser_dataset_target(dataset), y, sizeof y);
+    assert_memory_equal(hawser_dataset_weights(dataset), w, sizeof w);
+    assert_memory_equal(hawser_dataset_offset(dataset), w, sizeof w);
+    assert_string_equal(hawser_dataset_column(dataset, 0), "left");
+    assert_string_equal(hawser_dataset_column(dataset, 1), "right");
+    hawser_dataset_free(dataset);
+    const char *path = "m.mtx";
+    hawser_error error;
+    load.weights = "three";
+    assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_BAD_INPUT);
+    assert_string_equal(error.text, "three: has 3 numbers for the weights of 2 rows");
+    load.weights = "absent";
+    assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_BAD_INPUT);
+    assert_string_equal(error.text, "the weights 'absent' is no file");
+    load.weights = NULL;
+    load.names = "name";
+    assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_BAD_INPUT);
+    assert_string_equal(error.text, "name: has 1 names for 2 columns");
+    put_text("s.svm", "1 1:1\n2 2:1\n");
+    dataset = load_path("s.svm", (hawser_load){.target = "y"});
+    assert_memory_equal(hawser_dataset_target(dataset), y, sizeof y);
+    hawser_dataset_free(dataset);
+}
+
+static void put_large(const char *path, int rows, int columns)
+{
+    FILE *file = fopen(path, "we");
+    for (int i = 0; i < rows; i++) {
+        fprintf(file, "%d", i % 2);
+        for (int j = 1; j <= columns; j++)
+            fprintf(file, " %d:%.3f", j * 3, (double)(i * j % 1000) / 1000);
+        fputc('\n', file);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void what_cannot_fit_is_refused_before_it_is_read(void **state)
+{
+    (void)state;
+    put_large("large", 20000, 30);
+    const char *path = "large";
+    hawser_dataset *dataset;
+    hawser_error error;
+    hawser_load load = {.memory_limit = 8 << 20};
+    assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_NO_MEMORY);
+    assert_memory_equal(error.text, "the load needs about ", 21);
+    load.memory_limit = 0;
+    uint64_t before = hw_machine_peak_rss();
+    dataset = load_path("large", load);
+    uint64_t estimate = hawser_dataset_figures(dataset)->memory_estimate;
+    if (!SANITIZED) /* whose shadow memory is not ours */
+        assert_true(hw_machine_peak_rss() - before <= estimate + (4 << 20));
+    assert_true(estimate < (uint64_t)20000 * 30 * 12 * 4);
+    hawser_dataset_free(dataset);
+    load.memory_limit = estimate;
+    hawser_dataset_free(load_path("large", load));
+    put_text("claim", "%%MatrixMarket matrix coordinate real general\n4000000000 4000000000 2\n1 1 1\n2 2 2\n");
+    path = "claim";
+    load.memory_limit = 1 << 30;
+    assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_NO_MEMORY);
+    put_text("wide", "1 4294967294:1\n");
+    path = "wide";
+    assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_NO_MEMORY);
+}
+
+static void readers_share_the_rows(void **state)
+{
+    (void)state;
+    put_large("large", 20000, 30);
+    hawser_dataset *dataset = load_path("large", (hawser_load){.threads = 4});
+    const hawser_load_figures *figures = hawser_dataset_figures(dataset);
+    assert_int_equal(figures->readers, 4);
+    uint64_t sum = 0, most = 0;
+    for (uint32_t t = 0; t < figures->readers; t++) {
+        sum += figures->rows_read[t];
+        most = figures->rows_read[t] > most ? figures->rows_read[t] : most;
+    }
+    assert_int_equal(sum, 20000);
+    assert_true((double)most * 4 / (double)sum < 1.3);
+    struct stat facts;
+    assert_int_equal(stat("large", &facts), 0);
+    assert_int_equal(figures->bytes_text, facts.st_size);
+    assert_int_equal(figures->bytes_read, facts.st_size);
+    hawser_dataset_free(dataset);
+}
+
+/* Rows of 1 to 60 entries. */
+static void readers_share_rows_of_uneven_length(void **state)
+{
+    (void)state;
+    enum { ROWS = 60000, READERS = 4 };
+    FILE *file = fopen("uneven", "we");
+    for (int i = 0; i < ROWS; i++) {
+        fprintf(file, "%d", i % 2);
+        for (int j = 1; j <= 1 + i * 37 % 60; j++)
+            fprintf(file, " %d:%.3f", j, (double)(i * j % 1000) / 1000);
+        fputc('\n', file);
+    }
+    assert_int_equal(fclose(file), 0);
+    hawser_dataset *dataset = load_path("uneven", (hawser_load){.threads = READERS});
+    const hawser_load_figures *figures = hawser_dataset_figures(dataset);
+    assert_int_equal(figures->readers, READERS);
+    uint64_t sum = 0, most = 0;
+    for (uint32_t t = 0; t < READERS; t++) {
+        sum += figures->rows_read[t];
+        most = figures->rows_read[t] > most ? figures->rows_read[t] : most;
+    }
+    assert_int_equal(sum, ROWS);
+    if ((double)most * READERS / (double)sum >= 1.3)
+        fail_msg("one of %d readers has read %.0f of %.0f rows", READERS, (double)most, (double)sum);
+    hawser_dataset_free(dataset);
+}
+
+/* An archive is open only in its turn: a descriptor each would end at the limit of the process. */
+static void more_archives_than_descriptors_are_read(void **state)
+{
+    (void)state;
+    enum { FILES = 60, DESCRIPTORS = 24 };
+    struct rlimit before, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int i = 0; i < FILES; i++) {
+        char path[32], text[64];
+        snprintf(path, sizeof path, "a%02d.svm.gz", i);
+        snprintf(text, sizeof text, "%d 1:%d 3:1\n", i, i);
+        put_packed(path, i % PACKINGS, text, SIZE_MAX);
+    }
+    few = before;
+    few.rlim_cur = DESCRIPTORS;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const char *pattern = "a*.gz";
+    hawser_load load = {.threads = 3};
+    hawser_dataset *dataset;
+    hawser_error error = {0};
+    hawser_status status = hawser_dataset_load(&pattern, 1, &load, &dataset, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (status != HAWSER_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(hawser_dataset_matrix(dataset)->rows, FILES);
+    uint64_t bytes = 0;
+    for (int i = 0; i < FILES; i++) {
+        char path[32];
+        struct stat facts;
+        snprintf(path, sizeof path, "a%02d.svm.gz", i);
+        assert_int_equal(stat(path, &facts), 0);
+        bytes += (uint64_t)facts.st_size;
+        assert_true(entry_at(dataset, (size_t)i, 0) == i);
+    }
+    assert_int_equal(hawser_dataset_figures(dataset)->bytes_read, bytes);
+    hawser_dataset_free(dataset);
+}
+
+/* Readers take turns: were the missing ones' turns awaited, the load would never end. */
+static void threads_that_cannot_start_are_said(void **state)
+{
+    (void)state;
+    if (SANITIZED)
+        skip(); /* a sanitizer's shadow is larger than any limit */
+    enum { LIMIT = 300 << 20, THREADS = 200 };
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        struct rlimit little = {LIMIT, LIMIT};
+        char text[4000];
+        hawser_dataset *dataset;
+        hawser_error error = {0};
+        hawser_load load = {.threads = THREADS, .memory_limit = (uint64_t)4 << 30};
+        for (size_t i = 0; i + 8 < sizeof text; i += 6)
+            memcpy(text + i, "1 1:2\n", 7);
+        if (setrlimit(RLIMIT_AS, &little) != 0)
+            _exit(2);
+        hawser_status status = hw_load_memory("in", text, strlen(text), 6, &load, &dataset, &error);
+        bool said = strstr(error.text, "cannot start thread") != NULL && strstr(error.text, "--threads") != NULL;
+        _exit(status == HAWSER_NO_MEMORY && said ? 0 : 1);
+    }
+    int outcome;
+    assert_int_equal(waitpid(child, &outcome, 0), child);
+    assert_true(WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(archives_are_known_by_content, enter, leave),
+        cmocka_unit_test_setup_teardown(every_cut_of_an_archive_is_refused, enter, leave),
+        cmocka_unit_test_setup_teardown(errors_in_archives_name_the_line, enter, leave),
+        cmocka_unit_test_setup_teardown(several_files_are_one_input, enter, leave),
+        cmocka_unit_test_setup_teardown(what_is_no_input_is_refused, enter, leave),
+        cmocka_unit_test_setup_teardown(standard_input_is_read, enter, leave),
+        cmocka_unit_test_setup_teardown(side_files_belong_to_the_rows, enter, leave),
+        cmocka_unit_test_setup_teardown(what_cannot_fit_is_refused_before_it_is_read, enter, leave),
+        cmocka_unit_test_setup_teardown(readers_share_the_rows, enter, leave),
+        cmocka_unit_test_setup_teardown(readers_share_rows_of_uneven_length, enter, leave),
+        cmocka_unit_test_setup_teardown(more_archives_than_descriptors_are_read, enter, leave),
+        cmocka_unit_test(threads_that_cannot_start_are_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+#include "data_common.h"
+
+static const hawser_load plain = {0};
+
+static void coordinates_in_any_order_are_read(void **state)
+{
+    (void)state;
+    const char *text =
+        "%%MatrixMarket matrix coordinate real general\n% a comment\n\n3 4 5\n3 4 1.5\n1 1 2\n\n2 1 -3\n1 4 4e0\n3 2 5\n";
+    const double values[] = {2, 0, 0, 4, -3, 0, 0, 0, 0, 5, 0, 1.5};
+    for (int by_row = 0; by_row < 2; by_row++)
+        for (int single = 0; single < 2; single++) {
+            hawser_load load = {.rows_layout = by_row, .type = single ? HAWSER_F32 : HAWSER_F64};
+            hawser_dataset *dataset = load_text(text, load);
+            expect_matrix(dataset, 3, 4, values);
+            assert_int_equal(hawser_dataset_matrix(dataset)->layout, by_row ? HAWSER_CSR : HAWSER_CSC);
+            assert_int_equal(hawser_dataset_matrix(dataset)->stored, 5);
+            assert_null(hawser_dataset_target(dataset));
+            assert_int_equal(hawser_dataset_figures(dataset)->format, HAWSER_MATRIX_MARKET);
+            hawser_dataset_free(dataset);
+        }
+}
+
+static void symmetric_and_pattern_files_are_read(void **state)
+{
+    (void)state;
+    hawser_dataset *dataset = load_text("%%MatrixMarket MATRIX Coordinate pattern symmetric\n3 3 3\n1 1\n3 1\n3 2\n", plain);
+    const double values[] = {1, 0, 1, 0, 0, 1, 1, 1, 0};
+    expect_matrix(dataset, 3, 3, values);
+    assert_int_equal(hawser_dataset_matrix(dataset)->stored, 5);
+    hawser_dataset_free(dataset);
+    dataset = load_text("%%MatrixMarket matrix coordinate integer symmetric\n2 2 2\n2 1 7\n2 2 -1\n",
+                        (hawser_load){.rows_layout = 1});
+    const double two[] = {0, 7, 7, -1};
+    expect_matrix(dataset, 2, 2, two);
+    hawser_dataset_free(dataset);
+}
+
+static void arrays_are_read_by_columns(void **state)
+{
+    (void)state;
+    for (int single = 0; single < 2; single++) {
+        hawser_load load = {.type = single ? HAWSER_F32 : HAWSER_F64};
+        hawser_dataset *dataset = load_text("%%MatrixMarket matrix array real general\n2 3\n1\n2\n3\n4\n5\n6\n", load);
+        const double values[] = {1, 3, 5, 2, 4, 6}, mirrored[] = {1, 2, 3, 2, 4, 5, 3, 5, 6};
+        expect_matrix(dataset, 2, 3, values);
+        assert_int_equal(hawser_dataset_matrix(dataset)->layout, HAWSER_DENSE);
+        hawser_dataset_free(dataset);
+        dataset = load_text("%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n", load);
+        expect_matrix(dataset, 3, 3, mirrored);
+        hawser_dataset_free(dataset);
+        load.columns = 2;
+        dataset = load_text("%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n", load);
+        const double cut[] = {1, 2, 2, 4, 3, 5};
+        expect_matrix(dataset, 3, 2, cut);
+        hawser_dataset_free(dataset);
+    }
+}
+
+static void columns_beyond_the_models_are_counted(void **state)
+{
+    (void)state;
+    for (int by_row = 0; by_row < 2; by_row++) {
+        hawser_load load = {.columns = 2, .rows_layout = by_row};
+        hawser_dataset *dataset =
+            load_text("%%MatrixMarket matrix coordinate real general\n2 9 4\n1 1 1\n1 9 1\n2 2 2\n2 9 2\n", load);
+        const double values[] = {1, 0, 0, 2};
+        expect_matrix(dataset, 2, 2, values);
+        assert_int_equal(hawser_dataset_figures(dataset)->unseen_entries, 2);
+        assert_int_equal(hawser_dataset_figures(dataset)->unseen_columns, 1);
+        hawser_dataset_free(dataset);
+    }
+}
+
+#define REAL "%%MatrixMarket matrix coordinate real general\n"
+
+static void wrong_text_is_refused_by_place_and_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n",
+         "in:1:34: a Matrix Market file of this kind is not supported; expected one of: real integer double pattern: "
+         "\"complex\""},
+        {"%%MatrixMarket matrix coordinate real hermitian\n1 1 1\n1 1 1\n",
+         "in:1:39: a Matrix Market file of this kind is not supported; expected one of: general symmetric: \"hermitian\""},
+        {"%%MatrixMarket vector array real general\n1 1\n1\n",
+         "in:1:16: a Matrix Market file of this kind is not supported; expected one of: matrix: \"vector\""},
+        {REAL "2 2\n1 1 1\n", "in:2:4: expected ROWS COLUMNS ENTRIES: end of line"},
+        {REAL "2 2 1 9\n1 1 1\n", "in:2:7: something follows the sizes: \"9\""},
+        {REAL "0 2 1\n1 1 1\n", "in:2:1: the matrix has no rows or no columns: \"0\""},
+        {REAL "2 2 1\n3 1 1\n", "in:3:1: the row number is not in 1 to 2, which the line of sizes gives: \"3\""},
+        {REAL "2 2 1\n1 0 1\n", "in:3:3: the column number is not in 1 to 2, which the line of sizes gives: \"0\""},
+        {REAL "2 2 1\n1 1.5 1\n", "in:3:3: expected a column number: \"1.5\""},
+        {REAL "2 2 1\n1 1 nan\n", "in:3:5: the value is NaN; remove the row or write a number: \"nan\""},
+        {REAL "2 2 1\n1 1\n", "in:3:4: the value is not a number: end of line"},
+        {REAL "2 2 1\n1 1 1 7\n", "in:3:7: something follows the entry: \"7\""},
+        {REAL "2 2 3\n1 1 1\n", "in: the line of sizes promises 3 entries, and the file has 1"},
+        {REAL "2 2 1\n1 1 1\n2 2 2\n", "in: the line of sizes promises 1 entries, and the file has 2"},
+        {REAL "2 2 2\n2 1 1\n2 1 2\n", "in: the entry in row 2 and column 1 is given twice"},
+        {REAL "% only comments\n", "in: ends before the line of sizes"},
+        {"%%MatrixMarket matrix array real general\n100000 100000\n1\n",
+         "in: the line of sizes promises 10000000000 entries, and the file has 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuse_text(cases[i].text, plain, cases[i].message);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(coordinates_in_any_order_are_read),
+        cmocka_unit_test(symmetric_and_pattern_files_are_read),
+        cmocka_unit_test(arrays_are_read_by_columns),
+        cmocka_unit_test(columns_beyond_the_models_are_counted),
+        cmocka_unit_test(wrong_text_is_refused_by_place_and_word),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

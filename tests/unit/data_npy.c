@@ -1,0 +1,123 @@
+#include "data_common.h"
+
+#include <math.h>
+
+typedef struct bytes {
+    char text[4096];
+    size_t count;
+} bytes;
+
+/* An .npy file of version 1 (or 2) with the given dictionary and content. */
+static bytes npy_file(int version, const char *facts, const void *values, size_t size)
+{
+    bytes b = {.text = "\x93NUMPY"};
+    size_t length = strlen(facts), start = version == 1 ? 10 : 12;
+    b.text[6] = (char)version;
+    b.text[8] = (char)(length & 255);
+    b.text[9] = (char)(length >> 8);
+    memcpy(b.text + start, facts, length);
+    memcpy(b.text + start + length, values, size);
+    b.count = start + length + size;
+    return b;
+}
+
+static hawser_dataset *load_bytes(bytes b, hawser_load load)
+{
+    hawser_dataset *dataset;
+    hawser_error error = {0};
+    load.threads = 2;
+    if (hw_load_memory("in", b.text, b.count, 0, &load, &dataset, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    return dataset;
+}
+
+static const double six[] = {1, 2, 3, 4, 5, 6};
+static const float six_narrow[] = {1, 2, 3, 4, 5, 6};
+
+static void both_types_and_orders_are_read(void **state)
+{
+    (void)state;
+    const double by_rows[] = {2, 3, 5, 6}, by_columns[] = {3, 5, 4, 6}, y_rows[] = {1, 4}, y_columns[] = {1, 2};
+    for (int k = 0; k < 16; k++) {
+        int narrow = k & 1, fortran = k >> 1 & 1, single = k >> 2 & 1, version = 1 + (k >> 3 & 1);
+        char facts[200];
+        snprintf(facts, sizeof facts, "{'descr': '<f%d', 'fortran_order': %s, 'shape': (2, 3), }  \n", narrow ? 4 : 8,
+                 fortran ? "True" : "False");
+        bytes b = npy_file(version, facts, narrow ? (const void *)six_narrow : six, narrow ? sizeof six_narrow : sizeof six);
+        hawser_load load = {.type = single ? HAWSER_F32 : HAWSER_F64};
+        hawser_dataset *dataset = load_bytes(b, load);
+        expect_matrix(dataset, 2, 2, fortran ? by_columns : by_rows);
+        assert_memory_equal(hawser_dataset_target(dataset), fortran ? y_columns : y_rows, sizeof y_rows);
+        assert_int_equal(hawser_dataset_figures(dataset)->format, HAWSER_NPY);
+        hawser_dataset_free(dataset);
+        load.target = "none";
+        load.columns = 2;
+        dataset = load_bytes(b, load);
+        assert_int_equal(hawser_dataset_matrix(dataset)->cols, 2);
+        assert_int_equal(hawser_dataset_figures(dataset)->unseen_columns, 1);
+        hawser_dataset_free(dataset);
+    }
+}
+
+static void one_dimension_is_one_column(void **state)
+{
+    (void)state;
+    hawser_dataset *dataset = load_bytes(
+        npy_file(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,), }\n", six, sizeof six), (hawser_load){0});
+    expect_matrix(dataset, 6, 1, six);
+    assert_null(hawser_dataset_target(dataset));
+    hawser_dataset_free(dataset);
+}
+
+static void refuse_npy(bytes b, const char *message)
+{
+    refuse_bytes(b.text, b.count, (hawser_load){0}, message);
+}
+
+static void other_arrays_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *facts, *message;
+    } cases[] = {
+        {"{'descr': '>f8', 'fortran_order': False, 'shape': (6,), }",
+         "in: numbers of type '>f8' are not supported; save the array as '<f4' or '<f8'"},
+        {"{'descr': '<i8', 'fortran_order': False, 'shape': (6,), }",
+         "in: numbers of type '<i8' are not supported; save the array as '<f4' or '<f8'"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3), }",
+         "in: the shape (1, 2, 3) is not one or two dimensions of at most 4294967294"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (-6,), }",
+         "in: the shape (-6,) is not one or two dimensions of at most 4294967294"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (), }", "in: holds a single number, not a matrix"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 6), }", "in: something follows the numbers"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (5,), }", "in: something follows the numbers"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (120000, 120000), }",
+         "in: the header promises 120000 x 120000 numbers, and the file has 48 bytes of them"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967294, 4294967294), }",
+         "in: the header promises 4294967294 x 4294967294 numbers, and the file has 48 bytes of them"},
+        {"{'descr': '<f8', 'shape': (6,), }", "in: damaged .npy header: {'descr': '<f8', 'shape': (6,), }"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuse_npy(npy_file(1, cases[i].facts, six, sizeof six), cases[i].message);
+    bytes b = npy_file(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,), }", six, sizeof six);
+    b.count = 20;
+    refuse_npy(b, "in: is cut off in its header");
+    b = npy_file(7, "{}", six, 0);
+    refuse_npy(b, "in: .npy version 7 is not supported");
+    double bad[] = {1, 2, 3, NAN};
+    refuse_npy(npy_file(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }", bad, sizeof bad),
+               "in: row 1, column 1 (from 0): the value is nan; remove the row");
+    bad[3] = -INFINITY;
+    refuse_npy(npy_file(1, "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 2), }", bad, sizeof bad),
+               "in: row 1, column 1 (from 0): the value is -inf; remove the row");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_types_and_orders_are_read),
+        cmocka_unit_test(one_dimension_is_one_column),
+        cmocka_unit_test(other_arrays_are_refused_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

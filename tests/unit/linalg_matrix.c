@@ -1,0 +1,419 @@
+/* The kernels against plain long double loops, every layout, type and variant; bit equality of the variants. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "hawser/matrix.h"
+#include "linalg/kernels.h"
+
+/* A random matrix with its dense long double shadow. */
+typedef struct problem {
+    hawser_matrix A;
+    uint64_t *offsets;
+    uint32_t *indices;
+    void *values;
+    double *shadow; /* column-major, rows x cols */
+} problem;
+
+static void put(void *values, hawser_type type, size_t at, double value)
+{
+    if (type == HAWSER_F32)
+        ((float *)values)[at] = (float)value;
+    else
+        ((double *)values)[at] = value;
+}
+
+static void fill(problem *p, hw_random *random, double density)
+{
+    size_t stored = 0, major = p->A.layout == HAWSER_CSR ? p->A.rows : p->A.cols;
+    size_t minor = p->A.layout == HAWSER_CSR ? p->A.cols : p->A.rows;
+    for (size_t j = 0; j < major; j++) {
+        for (size_t i = 0; i < minor; i++) {
+            if (p->A.layout != HAWSER_DENSE && hw_random_uniform(random) >= density * 2 * (double)(j + 1) / (double)major)
+                continue;
+            double value = hw_random_normal(random);
+            if (p->A.type == HAWSER_F32)
+                value = (float)value;
+            size_t place = p->A.layout == HAWSER_DENSE ? j * p->A.stride + i : stored;
+            put(p->values, p->A.type, place, value);
+            if (p->A.layout != HAWSER_DENSE)
+                p->indices[stored] = (uint32_t)i;
+            p->shadow[p->A.layout == HAWSER_CSR ? i * p->A.rows + j : j * p->A.rows + i] = value;
+            stored++;
+        }
+        if (p->A.layout != HAWSER_DENSE)
+            p->offsets[j + 1] = stored;
+    }
+    p->A.stored = stored;
+}
+
+static problem make(hawser_layout layout, hawser_type type, size_t rows, size_t cols, double density, uint64_t seed)
+{
+    problem p = {.A = {.rows = rows, .cols = cols, .layout = layout, .type = type}};
+    p.A.stride = layout == HAWSER_DENSE ? rows + 3 : 0;
+    size_t room = (rows + 3) * cols;
+    assert_int_equal(HW_NEW(&p.shadow, rows * cols, "shadow", NULL), HAWSER_OK);
+    assert_int_equal(hw_new_array(&p.values, room, hw_type_size(type), "values", NULL), HAWSER_OK);
+    assert_int_equal(HW_NEW(&p.offsets, (rows > cols ? rows : cols) + 1, "offsets", NULL), HAWSER_OK);
+    assert_int_equal(HW_NEW(&p.indices, room, "indices", NULL), HAWSER_OK);
+    hw_random random = hw_random_at(seed, 0, 0, 0);
+    fill(&p, &random, density);
+    p.A.values = p.values;
+    p.A.offsets = layout == HAWSER_DENSE ? NULL : p.offsets;
+    p.A.indices = layout == HAWSER_DENSE ? NULL : p.indices;
+    return p;
+}
+
+static void release(problem *p)
+{
+    free(p->offsets);
+    free(p->indices);
+    free(p->values);
+    free(p->shadow);
+}
+
+static double *numbers(size_t n, uint64_t seed)
+{
+    double *x;
+    assert_int_equal(HW_NEW(&x, n, "numbers", NULL), HAWSER_OK);
+    hw_random random = hw_random_at(seed, 1, 0, 0);
+    for (size_t i = 0; i < n; i++)
+        x[i] = hw_random_normal(&random);
+    return x;
+}
+
+/* `terms` is the sum of the terms' magnitudes, which bounds what rounding may do. */
+static void close_to(double got, long double expected, long double terms)
+{
+    assert_true(fabsl((long double)got - expected) <= 1e-14L * terms + 1e-300L);
+}
+
+static const size_t SHAPES[][2] = {{1, 1},  {3, 5},   {7, 9},   {8, 4},     {15, 6},
+                                   {16, 7}, {17, 13}, {33, 70}, {1100, 11}, {2500, 6}};
+enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
+
+/* Dot, scan, axpy and moments of columns of a view that does not begin at the first column. */
+static void check_columns(problem *p, const double *x, const double *w)
+{
+    size_t rows = p->A.rows, skip = p->A.cols > 1 ? 1 : 0;
+    hawser_matrix V = hawser_matrix_columns(&p->A, skip, p->A.cols);
+    assert_int_equal(V.first, skip);
+    assert_int_equal(V.cols, p->A.cols - skip);
+    double *out = numbers(V.cols, 3), *y = numbers(rows, 4), *start = numbers(rows, 4);
+    hawser_scan(&V, x, out);
+    for (size_t j = 0; j < V.cols; j++) {
+        const double *column = p->shadow + (j + skip) * rows;
+        long double dot = 0, terms = 0, sum = 0, squares = 0, total = 0, sizes = 0;
+        for (size_t i = 0; i < rows; i++) {
+            dot += (long double)column[i] * x[i];
+            terms += fabsl((long double)column[i] * x[i]);
+            sum += (long double)w[i] * column[i];
+            sizes += fabsl((long double)w[i] * column[i]);
+            squares += (long double)w[i] * ((long double)column[i] - 0.3L) * ((long double)column[i] - 0.3L);
+            total += w[i];
+        }
+        close_to(out[j], dot, terms);
+        double alone = hawser_column_dot(&V, j, x);
+        assert_memory_equal(&alone, &out[j], sizeof alone); /* a scan is its dots, bit for bit */
+        double got_sum, got_squares;
+        hawser_column_moments(&V, j, w, (double)total, 0.3, &got_sum, &got_squares);
+        close_to(got_sum, sum, sizes);
+        close_to(got_squares, squares, squares + total);
+        hawser_column_moments(&V, j, NULL, (double)rows, 0.3, &got_sum, &got_squares);
+        sum = squares = sizes = 0;
+        for (size_t i = 0; i < rows; i++) {
+            sum += column[i];
+            sizes += fabsl((long double)column[i]);
+            squares += ((long double)column[i] - 0.3L) * ((long double)column[i] - 0.3L);
+        }
+        close_to(got_sum, sum, sizes);
+        close_to(got_squares, squares, squares + (long double)rows);
+        memcpy(y, start, rows * sizeof *y);
+        hawser_column_axpy(&V, j, -1.7, y);
+        for (size_t i = 0; i < rows; i++)
+            close_to(y[i], start[i] - 1.7 * column[i], fabs(start[i]) + 2 * fabs(column[i]));
+    }
+    free(out);
+    free(y);
+    free(start);
+}
+
+static void columns_of_every_layout_and_type(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SHAPE_COUNT; s++)
+        for (int layout = HAWSER_DENSE; layout <= HAWSER_CSC; layout++)
+            for (int type = HAWSER_F64; type <= HAWSER_F32; type++) {
+                problem p = make((hawser_layout)layout, (hawser_type)type, SHAPES[s][0], SHAPES[s][1], 0.4, s);
+                double *x = numbers(p.A.rows, 1), *w = numbers(p.A.rows, 2);
+                for (size_t i = 0; i < p.A.rows; i++)
+                    w[i] = w[i] * w[i];
+                check_columns(&p, x, w);
+                free(x);
+                free(w);
+                release(&p);
+            }
+}
+
+static void multiply_and_combine(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SHAPE_COUNT; s++)
+        for (int layout = HAWSER_DENSE; layout <= HAWSER_CSR; layout++)
+            for (int type = HAWSER_F64; type <= HAWSER_F32; type++) {
+                size_t rows = SHAPES[s][0], cols = SHAPES[s][1];
+                problem p = make((hawser_layout)layout, (hawser_type)type, rows, cols, 0.4, s + 50);
+                double *w = numbers(cols, 5), *out = numbers(rows, 6), *again = numbers(rows, 6), *sum = numbers(rows, 6);
+                w[cols / 2] = 0;
+                uint32_t *order;
+                assert_int_equal(HW_NEW(&order, cols, "order", NULL), HAWSER_OK);
+                for (size_t j = 0; j < cols; j++)
+                    order[j] = (uint32_t)(cols - 1 - j);
+                hawser_multiply(&p.A, w, 0.25, out);
+                if (layout != HAWSER_CSR) {
+                    hawser_combine(&p.A, order, w, cols, sum);
+                    for (size_t j = 0; j < cols; j++) /* the same bits as one step after the other */
+                        hawser_column_axpy(&p.A, order[j], w[j], again);
+                    assert_memory_equal(sum, again, rows * sizeof *sum);
+                }
+                for (size_t i = 0; i < rows; i++) {
+                    long double expected = 0.25, terms = 1;
+                    for (size_t j = 0; j < cols; j++) {
+                        expected += (long double)p.shadow[j * rows + i] * w[j];
+                        terms += fabsl((long double)p.shadow[j * rows + i] * w[j]);
+                    }
+                    close_to(out[i], expected, terms);
+                }
+                free(w);
+                free(out);
+                free(again);
+                free(sum);
+                free(order);
+                release(&p);
+            }
+}
+
+static void rows_of_a_csr_view(void **state)
+{
+    (void)state;
+    problem p = make(HAWSER_CSR, HAWSER_F64, 20, 9, 0.5, 77);
+    hawser_matrix V = hawser_matrix_rows(&p.A, 5, 16);
+    assert_int_equal(V.first, 5);
+    assert_int_equal(V.stored, p.offsets[16] - p.offsets[5]);
+    double *w = numbers(9, 5), whole[20], part[11];
+    hawser_multiply(&p.A, w, 0, whole);
+    hawser_multiply(&V, w, 0, part);
+    assert_memory_equal(part, whole + 5, sizeof part);
+    free(w);
+    release(&p);
+}
+
+static void rows_of_a_dense_view(void **state)
+{
+    (void)state;
+    for (hawser_type type = HAWSER_F64; type <= HAWSER_F32; type++) {
+        problem p = make(HAWSER_DENSE, type, 20, 9, 1, 78);
+        hawser_matrix V = hawser_matrix_rows(&p.A, 5, 16), again = hawser_matrix_rows(&V, 2, 4);
+        assert_int_equal(V.first, 5);
+        assert_int_equal(V.stored, 11 * 9);
+        assert_int_equal(again.first, 7);
+        double *w = numbers(9, 5), whole[20], part[11];
+        hawser_multiply(&p.A, w, 0, whole);
+        hawser_multiply(&V, w, 0, part);
+        for (size_t i = 0; i < 11; i++)
+            assert_true(fabs(part[i] - whole[5 + i]) <= 1e-14 * (1 + fabs(whole[5 + i])));
+        hawser_multiply(&again, w, 0, part);
+        assert_true(fabs(part[1] - whole[8]) <= 1e-14 * (1 + fabs(whole[8])));
+        free(w);
+        release(&p);
+    }
+}
+
+static void dots_with_and_without_weights(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 70; n++) {
+        double *x = numbers(n, 1), *y = numbers(n, 2), *w = numbers(n, 3);
+        long double dot = 0, weighted = 0, terms = 0, weighted_terms = 0;
+        for (size_t i = 0; i < n; i++) {
+            dot += (long double)x[i] * y[i];
+            weighted += (long double)w[i] * x[i] * y[i];
+            terms += fabsl((long double)x[i] * y[i]);
+            weighted_terms += fabsl((long double)w[i] * x[i] * y[i]);
+        }
+        close_to(hawser_dot(n, x, y, NULL), dot, terms);
+        close_to(hawser_dot(n, x, y, w), weighted, weighted_terms);
+        free(x);
+        free(y);
+        free(w);
+    }
+}
+
+static void check_gram(problem *p, const double *weights, const uint32_t *columns, size_t fresh, size_t count)
+{
+    size_t rows = p->A.rows, ld = count + 2;
+    double *G = numbers(count * ld, 9), *before = numbers(count * ld, 9);
+    hawser_error error;
+    assert_int_equal(hawser_gram(&p->A, columns, fresh, count, weights, G, ld, &error), HAWSER_OK);
+    for (size_t a = 0; a < count; a++)
+        for (size_t b = 0; b < ld; b++) {
+            if (b >= count || (a < fresh && b < fresh)) { /* not ours: kept as it was */
+                assert_memory_equal(&G[a * ld + b], &before[a * ld + b], sizeof *G);
+                continue;
+            }
+            long double dot = 0, terms = 0;
+            for (size_t i = 0; i < rows; i++) {
+                long double product = (long double)p->shadow[columns[a] * rows + i] * p->shadow[columns[b] * rows + i];
+                dot += product * (weights != NULL ? weights[i] : 1);
+                terms += fabsl(product * (weights != NULL ? weights[i] : 1));
+            }
+            close_to(G[a * ld + b], dot, terms);
+            assert_memory_equal(&G[a * ld + b], &G[b * ld + a], sizeof *G);
+        }
+    free(G);
+    free(before);
+}
+
+static void gram_of_every_layout_and_type(void **state)
+{
+    (void)state;
+    const double densities[] = {0.02, 0.5}; /* the first goes row by row, the second column by column */
+    for (int layout = HAWSER_DENSE; layout <= HAWSER_CSC; layout++)
+        for (int type = HAWSER_F64; type <= HAWSER_F32; type++)
+            for (size_t d = 0; d < 2; d++) {
+                problem p = make((hawser_layout)layout, (hawser_type)type, 1300, 90, densities[d], d + 7);
+                double *w = numbers(p.A.rows, 2);
+                uint32_t columns[80];
+                for (uint32_t k = 0; k < 80; k++)
+                    columns[k] = (k * 37 + 5) % 90;
+                const size_t sets[][2] = {{0, 1}, {0, 3}, {0, 7}, {0, 80}, {79, 80}, {77, 80}, {66, 80}, {13, 71}, {5, 5}};
+                for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+                    check_gram(&p, NULL, columns, sets[s][0], sets[s][1]);
+                    check_gram(&p, w, columns, sets[s][0], sets[s][1]);
+                }
+                free(w);
+                release(&p);
+            }
+}
+
+/* Every kernel of two variants on the same input. */
+static void same_bits(const hw_kernels *one, const hw_kernels *two, const problem *p, const double *x, const double *w)
+{
+    const hw_typed_kernels *a = &one->typed[p->A.type], *b = &two->typed[p->A.type];
+    size_t rows = p->A.rows, cols = p->A.cols;
+    double out1[96], out2[96];
+    double *y1 = numbers(rows, 4), *y2 = numbers(rows, 4);
+    hw_moments m1, m2;
+    if (p->A.layout == HAWSER_DENSE) {
+        a->dense_scan(rows, cols, p->values, p->A.stride, x, out1);
+        b->dense_scan(rows, cols, p->values, p->A.stride, x, out2);
+        a->dense_axpy(rows, p->values, 0.7, y1);
+        b->dense_axpy(rows, p->values, 0.7, y2);
+        const void *four[4] = {p->values, p->values, p->values, p->values};
+        a->dense_axpy4(rows, four, x, y1);
+        b->dense_axpy4(rows, four, x, y2);
+        a->dense_moments(rows, p->values, w, 0.1, &m1);
+        b->dense_moments(rows, p->values, w, 0.1, &m2);
+    } else {
+        a->sparse_scan(cols, p->offsets, p->indices, p->values, x, out1);
+        b->sparse_scan(cols, p->offsets, p->indices, p->values, x, out2);
+        a->sparse_axpy(p->offsets[1], p->indices, p->values, 0.7, y1);
+        b->sparse_axpy(p->offsets[1], p->indices, p->values, 0.7, y2);
+        a->sparse_moments(p->offsets[1], p->indices, p->values, w, 0.1, &m1);
+        b->sparse_moments(p->offsets[1], p->indices, p->values, w, 0.1, &m2);
+    }
+    assert_memory_equal(out1, out2, cols * sizeof *out1);
+    assert_memory_equal(y1, y2, rows * sizeof *y1);
+    assert_memory_equal(&m1, &m2, sizeof m1);
+    double d1 = one->weighted_dot(rows, x, w, y1), d2 = two->weighted_dot(rows, x, w, y1);
+    assert_memory_equal(&d1, &d2, sizeof d1);
+    free(y1);
+    free(y2);
+}
+
+static void same_gram_bits(const hw_kernels *one, const hw_kernels *two)
+{
+    enum { COLUMNS = 23 };
+    double *packed = numbers(COLUMNS * HW_GRAM_ROWS, 8), G1[COLUMNS * COLUMNS] = {0}, G2[COLUMNS * COLUMNS] = {0};
+    const double *columns[COLUMNS];
+    for (size_t c = 0; c < COLUMNS; c++)
+        columns[c] = packed + c * HW_GRAM_ROWS;
+    one->gram_panel(columns, columns, 2, COLUMNS, 0, 19, G1, COLUMNS);
+    two->gram_panel(columns, columns, 2, COLUMNS, 0, 19, G2, COLUMNS);
+    assert_memory_equal(G1, G2, sizeof G1);
+    free(packed);
+}
+
+static void variants_agree_to_the_bit(void **state)
+{
+    (void)state;
+    assert_string_equal(hw_kernels_variant(0)->name, "portable");
+    size_t v = 1;
+    for (; hw_kernels_variant(v) != NULL; v++) {
+        const hw_kernels *one = hw_kernels_variant(0), *two = hw_kernels_variant(v);
+        for (size_t s = 0; s < SHAPE_COUNT; s++)
+            for (int layout = HAWSER_DENSE; layout <= HAWSER_CSC; layout++)
+                for (int type = HAWSER_F64; type <= HAWSER_F32; type++) {
+                    problem p = make((hawser_layout)layout, (hawser_type)type, SHAPES[s][0], SHAPES[s][1], 0.4, s);
+                    double *x = numbers(p.A.rows + 4, 1), *w = numbers(p.A.rows, 2);
+                    same_bits(one, two, &p, x, w);
+                    free(x);
+                    free(w);
+                    release(&p);
+                }
+        same_gram_bits(one, two);
+    }
+    assert_string_equal(hawser_kernels_name(), hw_kernels_variant(v - 1)->name);
+}
+
+/* The lanes are part of the promise: entry i of a dense dot goes to lane i mod 16, of a sparse one to i mod 8, and the tree is
+ * written out here a second time. */
+static void lanes_are_as_documented(void **state)
+{
+    (void)state;
+    enum { N = 59 };
+    double *x = numbers(N, 1), *y = numbers(N, 2), lane[16] = {0}, eight[8] = {0};
+    uint32_t indices[N];
+    for (uint32_t i = 0; i < N; i++) {
+        lane[i % 16] += x[i] * y[i];
+        eight[i % 8] += x[i] * y[i];
+        indices[i] = i;
+    }
+    for (int half = 8; half >= 1; half /= 2)
+        for (int i = 0; i < half; i++) {
+            lane[i] += lane[i + half];
+            if (half < 8)
+                eight[i] += eight[i + half];
+        }
+    for (size_t v = 0; hw_kernels_variant(v) != NULL; v++) {
+        double dense = hw_kernels_variant(v)->typed[HAWSER_F64].dense_dot(N, x, y);
+        double sparse = hw_kernels_variant(v)->typed[HAWSER_F64].sparse_dot(N, indices, x, y);
+        assert_memory_equal(&dense, &lane[0], sizeof dense);
+        assert_memory_equal(&sparse, &eight[0], sizeof sparse);
+    }
+    free(x);
+    free(y);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_of_every_layout_and_type),
+        cmocka_unit_test(multiply_and_combine),
+        cmocka_unit_test(rows_of_a_csr_view),
+        cmocka_unit_test(rows_of_a_dense_view),
+        cmocka_unit_test(dots_with_and_without_weights),
+        cmocka_unit_test(gram_of_every_layout_and_type),
+        cmocka_unit_test(variants_agree_to_the_bit),
+        cmocka_unit_test(lanes_are_as_documented),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

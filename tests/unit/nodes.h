@@ -1,0 +1,107 @@
+/* nodes.h - several nodes of one job as threads of the test: each has its own place, net and job. */
+#ifndef HW_TESTS_UNIT_NODES_H
+#define HW_TESTS_UNIT_NODES_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "job.h"
+
+enum { NODES_MOST = 8 };
+
+/* What stands in for a launcher: carries the manager's card. */
+typedef struct test_launcher {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    char card[HW_NET_ADDRESS];
+} test_launcher;
+
+static hawser_status launcher_publish(hw_place *place, const char *card, hawser_error *error)
+{
+    test_launcher *launcher = place->state;
+    (void)error;
+    pthread_mutex_lock(&launcher->mutex);
+    snprintf(launcher->card, sizeof launcher->card, "%s", card);
+    pthread_cond_broadcast(&launcher->changed);
+    pthread_mutex_unlock(&launcher->mutex);
+    return HAWSER_OK;
+}
+
+static hawser_status launcher_fetch(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error)
+{
+    test_launcher *launcher = place->state;
+    (void)error, (void)seconds;
+    pthread_mutex_lock(&launcher->mutex);
+    while (launcher->card[0] == '\0')
+        pthread_cond_wait(&launcher->changed, &launcher->mutex);
+    memcpy(card, launcher->card, HW_NET_ADDRESS);
+    pthread_mutex_unlock(&launcher->mutex);
+    return HAWSER_OK;
+}
+
+static void launcher_close(hw_place *place)
+{
+    (void)place;
+}
+
+/* One node: what it is to do, and what came out. */
+typedef struct test_node {
+    uint32_t node, nodes;
+    test_launcher *launcher;
+    const char *const *pairs; /* options */
+    hawser_options *options;
+    hawser_job *job;
+    hawser_status status;
+    hawser_error error;
+    void (*body)(struct test_node *node); /* called with the job open; sets status and error */
+    void *user;
+} test_node;
+
+static void *node_main(void *argument)
+{
+    static const hw_place_ops ops = {"test", launcher_publish, launcher_fetch, launcher_close};
+    test_node *node = argument;
+    hw_place place = {.ops = &ops,
+                      .node = node->node,
+                      .nodes = node->nodes,
+                      .key = "0123456789abcdef",
+                      .key_length = 16,
+                      .local = true,
+                      .lifeline = -1,
+                      .channel = {-1, -1},
+                      .state = node->launcher};
+    snprintf(place.job, sizeof place.job, "test");
+    snprintf(place.name, sizeof place.name, "host-%u", node->node);
+    node->status = hw_job_open_at(node->options, &place, &node->job, &node->error);
+    if (node->status == HAWSER_OK)
+        node->body(node);
+    hawser_close(node->job);
+    return NULL;
+}
+
+/* Runs `body` on every node of `count`, each with the options `pairs`; all of `nodes` are filled when it returns. */
+static inline void run_nodes(test_node *nodes, uint32_t count, const char *const *pairs, void (*body)(test_node *node),
+                             void *user)
+{
+    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
+    test_launcher launcher = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    pthread_t threads[NODES_MOST];
+    for (uint32_t i = 0; i < count; i++) {
+        nodes[i] = (test_node){.node = i, .nodes = count, .launcher = &launcher, .pairs = pairs, .body = body, .user = user};
+        hawser_error error = {0};
+        hawser_status status = hawser_options_new(tables, &nodes[i].options, &error);
+        for (const char *const *pair = pairs; status == HAWSER_OK && *pair != NULL; pair += 2)
+            status = hawser_options_set(nodes[i].options, pair[0], pair[1], HAWSER_FROM_PROGRAM, "test", &error);
+        if (status != HAWSER_OK)
+            fail_msg("%s", error.text);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, node_main, &nodes[i]), 0);
+    for (uint32_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    for (uint32_t i = 0; i < count; i++)
+        hawser_options_free(nodes[i].options);
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* The printed plans say what will run, and the numbers that decided it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+
+static double numbers[60];
+static const hawser_matrix matrix = {.rows = 5, .cols = 12, .stored = 60, .values = numbers, .stride = 5};
+
+static hawser_status unit(hawser_context *context)
+{
+    (void)context;
+    return HAWSER_OK;
+}
+
+static char *print(bool physical, bool dot)
+{
+    test_job test = OPEN_JOB("workers", "3", "filter", "absolute", "quota", "1k", "memory-limit", "100M");
+    hawser_program *program = hawser_program_new("shown", NULL);
+    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
+    hawser_state *v = hawser_replicated_state(program, "v", 5, 1, NULL, (hawser_rule){.gain = 9});
+    hawser_state *alpha = hawser_local_state(program, "alpha", data, 1, NULL);
+    hawser_state *order = hawser_replicated_state(program, "order", 4, 1, NULL, (hawser_rule){0});
+    hawser_replicated_state(program, "spare", 1, 1, NULL, (hawser_rule){0});
+    hawser_tie(alpha, v);
+    hawser_derive(v, unit);
+    hawser_encoding(v, HAWSER_AS_INT8);
+    hawser_metric_declare(program, "gap", HAWSER_SUM);
+    hawser_operator *outer = hawser_loop(hawser_root(program), "outer",
+                                         (hawser_until){.metric = "gap", .below = 0.01, .seconds = 9}, hawser_bsp());
+    hawser_unit_one(outer, "plan", unit, NULL, HAWSER_UPDATES(order));
+    hawser_operator *inner = hawser_loop(outer, "inner", (hawser_until){.clocks = 10}, hawser_ssp(2));
+    hawser_unit(inner, "sweep", unit, HAWSER_READS(data, order), HAWSER_UPDATES(v, alpha));
+    hawser_unit(hawser_root(program), "report", unit, HAWSER_READS(v), NULL);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    assert_non_null(stream);
+    hawser_error error = {0};
+    if (hawser_plan_print(test.job, program, physical, dot, stream, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    fclose(stream);
+    hawser_program_free(program);
+    close_job(test);
+    return text;
+}
+
+static void expect(bool physical, bool dot, const char *const *wanted)
+{
+    char *text = print(physical, dot);
+    for (; *wanted != NULL; wanted++)
+        if (strstr(text, *wanted) == NULL)
+            fail_msg("'%s' is not in\n%s", *wanted, text);
+    free(text);
+}
+
+static void logical(void **state)
+{
+    (void)state;
+    expect(false, false,
+           (const char *const[]){"A: data 5 x 12 dense f64, 60 stored, by column; created before 4, disposed after 1",
+                                 "alpha: local, width 1, along A, tied to v",
+                                 "spare: replicated 1 x 1, damping 1, gain 1; never",
+                                 "v: replicated 5 x 1, damping 1, gain 9, derived",
+                                 "loop 'outer' until 9 s or gap <= 0.01; bsp; stepped by the driver",
+                                 "loop 'inner' until 10 clocks; ssp:2; shipped", "unit 'plan' on one block; updates order",
+                                 "unit 'sweep' on each block; reads A, order; updates v, alpha", NULL});
+}
+
+static void physical(void **state)
+{
+    (void)state;
+    expect(true, false,
+           (const char *const[]){"3 blocks", "104857600", "largest share / mean = 1.000", "block 2: 8 to 12, 20 stored",
+                                 "form: deltas", "form: values (one writer)", "only block 0 updates it",
+                                 "accumulating (absolute)", "quota 1024 bytes", "at most 3 clocks",
+                                 "all but what is held, and but the rounding", "deltas rounded to int8",
+                                 "packed between processes; lossless", "credit window 3",
+                                 "unit 'plan' on one block (block 0)", "placed with its part of A", NULL});
+}
+
+static void dot(void **state)
+{
+    (void)state;
+    expect(false, true, (const char *const[]){"digraph logical {", "o0 -> o1;", "s0 -> o4", "}", NULL});
+    expect(true, true, (const char *const[]){"digraph physical {", "3 blocks", "o1 -> o3;", "}", NULL});
+}
+
+static void too_big(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "4", "memory-limit", "1M");
+    hawser_program *program = hawser_program_new("big", NULL);
+    hawser_state *v = hawser_replicated_state(program, "v", 50000, 1, NULL, (hawser_rule){0});
+    hawser_unit(hawser_root(program), "unit", unit, NULL, HAWSER_UPDATES(v));
+    hawser_error error = {0};
+    assert_int_equal(hawser_plan_print(test.job, program, true, false, stdout, &error), HAWSER_NO_MEMORY);
+    assert_non_null(strstr(error.text, "--memory-limit"));
+    hawser_program_free(program);
+    close_job(test);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(logical), cmocka_unit_test(physical), cmocka_unit_test(dot),
+                                       cmocka_unit_test(too_big)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

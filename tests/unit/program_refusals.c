@@ -1,0 +1,302 @@
+/* Programs that break the model are refused by name, before or at the first access. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "job.h"
+
+static double numbers[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+static const hawser_matrix matrix = {.rows = 3, .cols = 4, .stored = 12, .values = numbers, .stride = 3};
+
+static hawser_status nothing(hawser_context *context)
+{
+    (void)context;
+    return HAWSER_OK;
+}
+
+/* A program with one state of each kind and whatever `build` adds must be refused with all of `words` in the text. */
+typedef struct fixture {
+    hawser_program *program;
+    hawser_operator *root;
+    hawser_state *data, *whole, *v, *p, *alpha;
+} fixture;
+
+static fixture make(void)
+{
+    fixture f = {.program = hawser_program_new("broken", NULL)};
+    f.root = hawser_root(f.program);
+    f.data = hawser_data_state(f.program, "data", &matrix, HAWSER_BY_COLUMN);
+    f.whole = hawser_data_state(f.program, "whole", &matrix, HAWSER_WHOLE);
+    f.v = hawser_replicated_state(f.program, "v", 3, 1, NULL, (hawser_rule){0});
+    f.p = hawser_partitioned_state(f.program, "p", 8, f.data, NULL);
+    f.alpha = hawser_local_state(f.program, "alpha", f.data, 1, NULL);
+    hawser_metric_declare(f.program, "gap", HAWSER_SUM);
+    return f;
+}
+
+static void expect(fixture f, hawser_status wanted, const char *first, const char *second)
+{
+    test_job test = OPEN_JOB("workers", "2", "timeout", "20");
+    hawser_error error = {0};
+    hawser_run *run = NULL;
+    hawser_status status = hawser_run_program(test.job, f.program, &run, &error);
+    if (status != wanted || strstr(error.text, first) == NULL || strstr(error.text, second) == NULL)
+        fail_msg("got %s: %s", hawser_status_name(status), error.text);
+    assert_null(run);
+    hawser_program_free(f.program);
+    close_job(test);
+}
+
+#define BAD HAWSER_BAD_PROGRAM
+
+static void empty_program(void **state)
+{
+    (void)state;
+    expect(make(), BAD, "broken", "no operators");
+    test_job test = OPEN_JOB("workers", "1");
+    hawser_run *run = NULL;
+    assert_int_equal(hawser_run_program(test.job, NULL, &run, NULL), HAWSER_NO_MEMORY);
+    close_job(test);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    fixture f = make();
+    hawser_replicated_state(f.program, "v", 3, 1, NULL, (hawser_rule){0});
+    expect(f, BAD, "'v'", "two states");
+    f = make();
+    hawser_unit(f.root, "u", nothing, NULL, NULL);
+    hawser_unit(f.root, "u", nothing, NULL, NULL);
+    expect(f, BAD, "'u'", "two units");
+    f = make();
+    hawser_metric_declare(f.program, "gap", HAWSER_MAX);
+    expect(f, BAD, "'gap'", "twice");
+}
+
+static void states(void **state)
+{
+    (void)state;
+    fixture f = make();
+    hawser_replicated_state(f.program, "w", 0, 1, NULL, (hawser_rule){0});
+    expect(f, BAD, "'w'", "impossible size");
+    f = make();
+    hawser_replicated_state(f.program, "w", 1, 1, NULL, (hawser_rule){.damping = -1});
+    expect(f, BAD, "'w'", "damping");
+    f = make();
+    hawser_tie(f.alpha, f.p);
+    expect(f, BAD, "'alpha'", "no replicated state");
+    f = make();
+    hawser_tie(f.v, f.v);
+    expect(f, BAD, "'v'", "only a local state");
+    f = make();
+    hawser_local_state(f.program, "l", f.whole, 1, NULL);
+    expect(f, BAD, "'l'", "not split");
+    f = make();
+    hawser_partitioned_state(f.program, "q", 7, f.data, NULL);
+    expect(f, BAD, "'q'", "split of 'data'");
+    f = make();
+    hawser_derive(f.p, nothing);
+    expect(f, BAD, "'p'", "derived");
+    f = make();
+    hawser_encoding(f.p, HAWSER_AS_BF16);
+    expect(f, BAD, "'p'", "only deltas of a replicated state");
+    f = make();
+    hawser_encoding(f.v, (hawser_form)9);
+    expect(f, BAD, "'v'", "form 9");
+    f = make();
+    static const hawser_matrix rows = {.rows = 3, .cols = 4, .layout = HAWSER_CSR};
+    hawser_data_state(f.program, "r", &rows, HAWSER_BY_COLUMN);
+    expect(f, BAD, "'r'", "by column");
+}
+
+static void units(void **state)
+{
+    (void)state;
+    fixture f = make();
+    hawser_unit(f.root, "twins", nothing, HAWSER_READS(f.whole), HAWSER_UPDATES(f.v));
+    expect(f, BAD, "'twins'", "'v'");
+    f = make();
+    hawser_tie(f.alpha, f.v);
+    hawser_unit(f.root, "alone", nothing, HAWSER_READS(f.data), HAWSER_UPDATES(f.alpha));
+    expect(f, BAD, "'alone'", "tied");
+    f = make();
+    hawser_unit_one(f.root, "single", nothing, NULL, HAWSER_UPDATES(f.alpha));
+    expect(f, BAD, "'single'", "'alpha'");
+    f = make();
+    hawser_unit(f.root, "reader", nothing, HAWSER_READS(f.data), NULL);
+    hawser_unit(f.root, "late", nothing, NULL, HAWSER_UPDATES(f.data));
+    expect(f, BAD, "'late'", "'reader'");
+    f = make();
+    hawser_unit(hawser_loop(f.root, "l", (hawser_until){.clocks = 2}, hawser_bsp()), "again", nothing, NULL,
+                HAWSER_UPDATES(f.data));
+    expect(f, BAD, "'again'", "inside a loop");
+}
+
+static void operators(void **state)
+{
+    (void)state;
+    fixture f = make();
+    hawser_loop(f.root, "hollow", (hawser_until){.clocks = 1}, hawser_bsp());
+    expect(f, BAD, "'hollow'", "empty body");
+    f = make();
+    hawser_unit(hawser_loop(f.root, "endless", (hawser_until){0}, hawser_bsp()), "u", nothing, NULL, NULL);
+    expect(f, BAD, "'endless'", "no condition");
+    f = make();
+    hawser_unit(hawser_loop(f.root, "blind", (hawser_until){.metric = "objective"}, hawser_bsp()), "u", nothing, NULL, NULL);
+    expect(f, BAD, "'blind'", "'objective'");
+    f = make();
+    hawser_unit(hawser_loop(f.root, "mute", (hawser_until){.change = 0.1}, hawser_bsp()), "u", nothing, NULL, NULL);
+    expect(f, BAD, "'mute'", "names none");
+    f = make();
+    hawser_operator *both = hawser_parallel(f.root);
+    hawser_unit(both, "a", nothing, HAWSER_READS(f.data), HAWSER_UPDATES(f.v));
+    hawser_unit(both, "b", nothing, HAWSER_READS(f.data), HAWSER_UPDATES(f.v));
+    expect(f, BAD, "parallel", "'v'");
+    f = make();
+    hawser_operator *outer = hawser_loop(f.root, "outer", (hawser_until){.clocks = 1}, hawser_tap());
+    hawser_unit(hawser_sequence(outer), "u", nothing, NULL, NULL);
+    expect(f, BAD, "'outer'", "bsp");
+    f = make();
+    hawser_unit(hawser_branch(f.root, "fork", NULL, NULL), "u", nothing, NULL, NULL);
+    expect(f, BAD, "'fork'", "no test");
+}
+
+/* ------------------------------------------------------------------------------------------------- at first access ---- */
+
+static hawser_status undeclared(hawser_context *context)
+{
+    assert_null(hawser_cache(context, "v"));
+    return HAWSER_OK; /* overruled */
+}
+
+static hawser_status unknown(hawser_context *context)
+{
+    assert_null(hawser_view(context, "nonsense"));
+    return HAWSER_OK;
+}
+
+static hawser_status wrong_kind(hawser_context *context)
+{
+    assert_null(hawser_local(context, "v"));
+    return HAWSER_OK;
+}
+
+static hawser_status writes_a_read(hawser_context *context)
+{
+    assert_null(hawser_cache(context, "v"));
+    return HAWSER_OK;
+}
+
+static hawser_status touches_too_much(hawser_context *context)
+{
+    return hawser_touch(context, "v", 2, 2);
+}
+
+static hawser_status reports_nan(hawser_context *context)
+{
+    return hawser_report(context, "gap", (double)NAN);
+}
+
+static hawser_status reports_unknown(hawser_context *context)
+{
+    return hawser_report(context, "loss", 1);
+}
+
+static hawser_status writes_nan(hawser_context *context)
+{
+    hawser_cache(context, "v")[1] = hawser_block(context) == 1 ? (double)NAN : 0;
+    return HAWSER_OK;
+}
+
+static hawser_status stops_unasked(hawser_context *context)
+{
+    (void)context;
+    return HAWSER_STOP;
+}
+
+static hawser_status says_why(hawser_context *context)
+{
+    return hawser_block(context) == 1 ? hawser_unit_fail(context, HAWSER_DIVERGED, "step %d is too long", 7) : HAWSER_OK;
+}
+
+static void at_access(void **state)
+{
+    (void)state;
+    const struct {
+        hawser_unit_function *function;
+        bool reads, updates;
+        hawser_status status;
+        const char *words;
+    } cases[] = {{undeclared, false, false, BAD, "not declared"},
+                 {unknown, true, false, BAD, "'nonsense'"},
+                 {wrong_kind, true, false, BAD, "replicated"},
+                 {writes_a_read, true, false, BAD, "read, not updated"},
+                 {touches_too_much, false, true, BAD, "which has 3"},
+                 {reports_nan, false, false, HAWSER_NOT_FINITE, "'gap'"},
+                 {reports_unknown, false, false, BAD, "'loss'"},
+                 {writes_nan, false, true, HAWSER_NOT_FINITE, "v"},
+                 {stops_unasked, false, false, BAD, "stop"},
+                 {says_why, false, false, HAWSER_DIVERGED, "step 7 is too long"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int looped = 0; looped < 2; looped++) {
+            fixture f = make();
+            hawser_operator *parent =
+                looped ? hawser_loop(f.root, "loop", (hawser_until){.clocks = 5}, hawser_ssp(1)) : f.root;
+            hawser_unit(parent, "culprit", cases[i].function, cases[i].reads ? HAWSER_READS(f.v) : NULL,
+                        cases[i].updates ? HAWSER_UPDATES(f.v) : NULL);
+            expect(f, cases[i].status, cases[i].words, cases[i].function == writes_nan ? "block 1" : "'culprit'");
+        }
+}
+
+#ifndef NDEBUG
+static hawser_status writes_through_a_view(hawser_context *context)
+{
+    ((double *)(uintptr_t)hawser_view(context, "v"))[0] = 1;
+    return HAWSER_OK;
+}
+
+/* Debug builds: what is declared to be read is mapped read-only, so the write is caught where it happens. */
+static void read_only_pages(void **state)
+{
+    (void)state;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        if (freopen("/dev/null", "w", stderr) == NULL)
+            _exit(0);
+        fixture f = make();
+        hawser_unit(f.root, "writer", writes_through_a_view, HAWSER_READS(f.v), NULL);
+        test_job test = OPEN_JOB("workers", "1");
+        hawser_run *run = NULL;
+        hawser_status ended = hawser_run_program(test.job, f.program, &run, NULL);
+        _exit(ended == HAWSER_INTERNAL); /* it should not come here */
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(empty_program),   cmocka_unit_test(names),     cmocka_unit_test(states),
+        cmocka_unit_test(units),           cmocka_unit_test(operators), cmocka_unit_test(at_access),
+#ifndef NDEBUG
+        cmocka_unit_test(read_only_pages),
+#endif
+
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

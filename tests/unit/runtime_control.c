@@ -1,0 +1,410 @@
+/* The driver's control flow: loops in loops, branch, parallel, one and each, every way to end a loop, interrupt and limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "job.h"
+
+static double numbers[24];
+static const hawser_matrix matrix = {.rows = 2, .cols = 12, .stored = 24, .values = numbers, .stride = 2};
+
+typedef struct trace {
+    char text[4000];
+    size_t length;
+    hawser_job *job;
+    uint64_t interrupt_at;
+} trace;
+
+/* Names of the operators in the order in which the driver saw them end. */
+static void note(const hawser_progress *progress, void *user)
+{
+    trace *seen = user;
+    if (seen->length + 100 < sizeof seen->text)
+        seen->length += (size_t)snprintf(seen->text + seen->length, 100, "%s%llu ", hawser_progress_loop(progress),
+                                         (unsigned long long)hawser_progress_clock(progress));
+    if (seen->interrupt_at != 0 && hawser_progress_clocks(progress) == seen->interrupt_at)
+        hawser_interrupt(seen->job);
+}
+
+static hawser_status count(hawser_context *context)
+{
+    hawser_cache(context, "n")[0] += 1;
+    return hawser_report(context, "clock", (double)hawser_clock(context));
+}
+
+static hawser_status idle(hawser_context *context)
+{
+    (void)context;
+    return HAWSER_OK;
+}
+
+static hawser_run *run(test_job test, hawser_program *program, hawser_status wanted)
+{
+    hawser_run *result = NULL;
+    hawser_error error = {0};
+    hawser_status status = hawser_run_program(test.job, program, &result, &error);
+    if (status != wanted)
+        fail_msg("%s: %s", hawser_status_name(status), error.text);
+    return result;
+}
+
+static bool even_clock(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_clock(progress) % 2 == 0;
+}
+
+static void order(void **state)
+{
+    (void)state;
+    trace seen = {0};
+    test_job test = OPEN_JOB("workers", "3");
+    hawser_observe(test.job, note, &seen);
+    hawser_program *program = hawser_program_new("order", NULL);
+    hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+    hawser_metric_declare(program, "clock", HAWSER_MAX);
+    hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 3}, hawser_bsp());
+    hawser_unit_one(outer, "single", idle, NULL, NULL);
+    hawser_unit(hawser_loop(outer, "inner", (hawser_until){.clocks = 2}, hawser_bsp()), "count", count, NULL,
+                HAWSER_UPDATES(n));
+    hawser_operator *fork = hawser_branch(outer, "fork", even_clock, NULL);
+    hawser_unit(fork, "yes", idle, NULL, NULL);
+    hawser_unit(fork, "no", idle, NULL, NULL);
+    hawser_operator *both = hawser_parallel(hawser_root(program));
+    hawser_unit(both, "left", idle, NULL, NULL);
+    hawser_unit_one(both, "right", idle, NULL, NULL);
+    hawser_run *result = run(test, program, HAWSER_OK);
+    assert_string_equal(seen.text, "single0 inner0 inner1 yes0 single1 inner0 inner1 no1 single2 inner0 inner1 yes2 "
+                                   "left2 right2 ");
+    assert_true(hawser_result(result, "n", NULL)[0] == 3 * 3 * 2);
+    assert_true(hawser_result_metric(result, "clock") == 1);
+    assert_int_equal(hawser_run_figures(result)->clocks, 6);
+    assert_string_equal(hawser_run_figures(result)->stop_reason, "clocks");
+    assert_null(hawser_run_figures(result)->repeatable);
+    hawser_run_free(result);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+/* Falls to 1 at clock 5, stays there, and rises after clock 8. */
+static hawser_status fall(hawser_context *context)
+{
+    uint64_t t = hawser_clock(context);
+    double value = t < 5 ? 6.0 - (double)t : t < 9 ? 1 : (double)t;
+    return hawser_report(context, "m", value / hawser_blocks(context));
+}
+
+static bool at_four(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_clock(progress) == 4;
+}
+
+static void every_end(void **state)
+{
+    (void)state;
+    const struct {
+        hawser_until until;
+        uint64_t clocks;
+        const char *reason;
+    } cases[] = {{{.clocks = 4}, 4, "clocks"},
+                 {{.metric = "m", .below = 3}, 4, "m"},
+                 {{.metric = "m", .change = 1e-6}, 7, "change"},
+                 {{.metric = "m", .patience = 2}, 8, "patience"},
+                 {{.test = at_four}, 5, "test"},
+                 {{.test = at_four, .clocks = 3}, 3, "clocks"},
+                 {{.test = at_four, .clocks = 90, .seconds = 1000}, 5, "test"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            test_job test = OPEN_JOB("workers", "4");
+            if (seed != 0)
+                hw_job_use_fibers(test.job, seed);
+            hawser_program *program = hawser_program_new("ends", NULL);
+            hawser_metric_declare(program, "m", HAWSER_SUM);
+            hawser_unit(hawser_loop(hawser_root(program), "loop", cases[i].until, hawser_bsp()), "fall", fall, NULL, NULL);
+            hawser_run *result = run(test, program, HAWSER_OK);
+            const hawser_figures *figures = hawser_run_figures(result);
+            for (uint32_t b = 0; b < 4; b++)
+                assert_int_equal(figures->worker[b].clocks, cases[i].clocks);
+            assert_string_equal(figures->stop_reason, cases[i].reason);
+            hawser_run_free(result);
+            hawser_program_free(program);
+            close_job(test);
+        }
+}
+
+/* All blocks end at one clock (under TAP each where it is), and every clock that was run counts once. */
+static void assert_same_end(const hawser_run *result, uint32_t blocks, hawser_sync sync)
+{
+    const hawser_figures *figures = hawser_run_figures(result);
+    uint64_t sum = 0;
+    for (uint32_t b = 0; b < blocks; b++) {
+        sum += figures->worker[b].clocks;
+        if (sync.tightness != HAWSER_TAP)
+            assert_int_equal(figures->worker[b].clocks, figures->clocks);
+    }
+    assert_true(hawser_result(result, "n", NULL)[0] == (double)sum);
+}
+
+static void ends_by_time(void **state)
+{
+    (void)state;
+    const hawser_sync syncs[] = {hawser_bsp(), hawser_ssp(2), hawser_tap()};
+    for (int s = 0; s < 3; s++)
+        for (int whole = 0; whole < 2; whole++) {
+            test_job test = OPEN_JOB("workers", "2", "time-limit", whole ? "0.05" : "0");
+            hawser_program *program = hawser_program_new("time", NULL);
+            hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+            hawser_metric_declare(program, "clock", HAWSER_MAX);
+            hawser_until until = {.clocks = UINT64_MAX / 2, .seconds = whole ? 0 : 0.05};
+            hawser_unit(hawser_loop(hawser_root(program), "loop", until, syncs[s]), "count", count, NULL, HAWSER_UPDATES(n));
+            hawser_run *result = run(test, program, whole ? HAWSER_STOP : HAWSER_OK);
+            const hawser_figures *figures = hawser_run_figures(result);
+            assert_string_equal(figures->stop_reason, whole ? "time-limit" : "seconds");
+            assert_non_null(figures->repeatable);
+            assert_same_end(result, 2, syncs[s]);
+            hawser_run_free(result);
+            hawser_program_free(program);
+            close_job(test);
+        }
+}
+
+/* Time may run out between two looks at the clock; a loop that has all its credit from the start ends all the same. */
+static void ends_by_time_anywhere(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        test_job test = OPEN_JOB("workers", "2");
+        hawser_program *program = hawser_program_new("time", NULL);
+        hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+        hawser_until until = {.clocks = UINT64_MAX / 2, .seconds = 0.001 + 1e-5 * i};
+        hawser_metric_declare(program, "clock", HAWSER_MAX);
+        hawser_unit(hawser_loop(hawser_root(program), "loop", until, hawser_bsp()), "count", count, NULL, HAWSER_UPDATES(n));
+        hawser_run *result = run(test, program, HAWSER_OK);
+        assert_string_equal(hawser_run_figures(result)->stop_reason, "seconds");
+        assert_same_end(result, 2, hawser_bsp());
+        hawser_run_free(result);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
+/* Computes until the run is asked to end, which in one case the unit itself does from its first block. */
+static hawser_status endless(hawser_context *context)
+{
+    trace *seen = hawser_user(context);
+    hawser_cache(context, "n")[0] += 1;
+    if (hawser_block(context) == 0 && seen->interrupt_at != 0)
+        hawser_interrupt(seen->job);
+    while (!hawser_stopping(context))
+        continue;
+    return HAWSER_OK;
+}
+
+/* A unit that would compute for ever sees that it is to stop, on every block, and what it changed by then counts. */
+static void stops_within_a_clock(void **state)
+{
+    (void)state;
+    for (int by_signal = 0; by_signal < 2; by_signal++) {
+        test_job test = OPEN_JOB("workers", "2", "time-limit", by_signal ? "0" : "0.02");
+        trace seen = {.job = test.job, .interrupt_at = (uint64_t)by_signal};
+        hawser_program *program = hawser_program_new("endless", &seen);
+        hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+        hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 100}, hawser_bsp());
+        hawser_unit(loop, "endless", endless, NULL, HAWSER_UPDATES(n));
+        hawser_run *result = run(test, program, HAWSER_STOP);
+        const hawser_figures *figures = hawser_run_figures(result);
+        assert_string_equal(figures->stop_reason, by_signal ? "signal" : "time-limit");
+        assert_non_null(figures->repeatable);
+        assert_same_end(result, 2, hawser_bsp());
+        hawser_run_free(result);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
+/* A signal: everybody ends at one clock, what follows the loop still runs, and the result is whole. */
+static void interrupt(void **state)
+{
+    (void)state;
+    const hawser_sync syncs[] = {hawser_bsp(), hawser_ssp(3), hawser_tap()};
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        test_job test = OPEN_JOB("workers", "4");
+        trace seen = {.job = test.job, .interrupt_at = 5};
+        if (seed >= 6)
+            hw_job_use_fibers(test.job, seed);
+        hawser_observe(test.job, note, &seen);
+        hawser_program *program = hawser_program_new("signal", NULL);
+        hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+        hawser_metric_declare(program, "clock", HAWSER_MAX);
+        hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 1000}, hawser_bsp());
+        hawser_unit(hawser_loop(outer, "loop", (hawser_until){.clocks = 100000}, syncs[seed % 3]), "count", count, NULL,
+                    HAWSER_UPDATES(n));
+        hawser_unit(outer, "certificate", idle, NULL, NULL);
+        hawser_run *result = run(test, program, HAWSER_STOP);
+        const hawser_figures *figures = hawser_run_figures(result);
+        assert_string_equal(figures->stop_reason, "signal");
+        assert_string_equal(figures->repeatable, "a signal ended the run");
+        assert_true(figures->clocks >= 5);
+        assert_same_end(result, 4, syncs[seed % 3]);
+        assert_int_equal(strlen(strstr(seen.text, "certificate")), strlen("certificate0 "));
+        hawser_run_free(result);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
+static void clock_limit(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "3", "max-clocks", "7");
+    hawser_program *program = hawser_program_new("limit", NULL);
+    hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+    hawser_metric_declare(program, "clock", HAWSER_MAX);
+    hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 100}, hawser_bsp());
+    hawser_unit(hawser_loop(outer, "loop", (hawser_until){.clocks = 3}, hawser_ssp(1)), "count", count, NULL,
+                HAWSER_UPDATES(n));
+    hawser_run *result = run(test, program, HAWSER_STOP);
+    assert_true(hawser_result(result, "n", NULL)[0] == 21);
+    assert_int_equal(hawser_run_figures(result)->clocks, 7);
+    hawser_run_free(result);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+static bool tighten(hawser_progress *progress, void *user)
+{
+    (void)user;
+    if (hawser_progress_clock(progress) == 10)
+        hawser_progress_sync(progress, "loop", hawser_bsp());
+    return hawser_progress_clock(progress) >= 299;
+}
+
+/* A policy changes inside a loop: the loop's own clock goes on, nothing is lost, no clock runs twice. */
+static void policy_changes(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        test_job test = OPEN_JOB("workers", "3");
+        hw_job_use_fibers(test.job, seed);
+        hawser_program *program = hawser_program_new("policy", NULL);
+        hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+        hawser_metric_declare(program, "clock", HAWSER_MAX);
+        hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.test = tighten}, hawser_tap()), "count", count,
+                    NULL, HAWSER_UPDATES(n));
+        hawser_run *result = run(test, program, HAWSER_OK);
+        assert_same_end(result, 3, hawser_tap());
+        assert_true(hawser_result(result, "n", NULL)[0] >= 3 * 300);
+        assert_true(hawser_result_metric(result, "clock") == 299);
+        hawser_run_free(result);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
+static hawser_status bump_own(hawser_context *context)
+{
+    double *own = hawser_local(context, "p");
+    const double *all = hawser_view(context, "p");
+    for (size_t i = 0; i < hawser_data_view(context, "data")->cols; i++)
+        own[i] += 1 + hawser_block(context) + 0 * all[0];
+    return HAWSER_OK;
+}
+
+static hawser_status look(hawser_context *context)
+{
+    const double *all = hawser_view(context, "p");
+    double sum = 0;
+    for (int i = 0; i < 12; i++)
+        sum += all[i];
+    return hawser_report(context, "sum", sum);
+}
+
+/* Owners' values reach every reader; a local state comes back in global order. */
+static void partitioned(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "3");
+    double start[12];
+    for (int i = 0; i < 12; i++)
+        start[i] = i;
+    hawser_program *program = hawser_program_new("parts", NULL);
+    hawser_state *data = hawser_data_state(program, "data", &matrix, HAWSER_BY_COLUMN);
+    hawser_state *p = hawser_partitioned_state(program, "p", 12, data, start);
+    hawser_local_state(program, "l", data, 1, start);
+    hawser_metric_declare(program, "sum", HAWSER_MIN);
+    hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, hawser_bsp()), "bump", bump_own,
+                HAWSER_READS(data), HAWSER_UPDATES(p));
+    hawser_unit(hawser_root(program), "look", look, HAWSER_READS(p), NULL);
+    hawser_run *result = run(test, program, HAWSER_OK);
+    const double *values = hawser_result(result, "p", NULL);
+    for (int i = 0; i < 12; i++)
+        assert_true(values[i] == i + 5.0 * (1 + i / 4));
+    assert_true(hawser_result_metric(result, "sum") == 66 + 5 * 4 * 6);
+    size_t size = 0;
+    assert_memory_equal(hawser_result(result, "l", &size), start, sizeof start);
+    assert_int_equal(size, 12);
+    assert_null(hawser_result(result, "nonsense", &size));
+    assert_int_equal(size, 0);
+    hawser_run_free(result);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+static hawser_status halve(hawser_context *context)
+{
+    const hawser_matrix *part = hawser_data_view(context, "data");
+    double *values = hawser_scratch(context);
+    for (size_t j = 0; j < part->cols; j++)
+        values[j] = (double)(part->first + j) / 2;
+    hawser_matrix other = {.rows = 1, .cols = part->cols, .stored = part->cols, .values = values, .stride = 1};
+    return hawser_data_replace(context, "data", &other);
+}
+
+static hawser_status add_up(hawser_context *context)
+{
+    const hawser_matrix *part = hawser_data_view(context, "data");
+    double sum = 0;
+    for (size_t j = 0; j < part->cols; j++)
+        sum += ((const double *)part->values)[j * part->stride];
+    return hawser_report(context, "sum", sum);
+}
+
+static void transformed_data(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "5");
+    hawser_program *program = hawser_program_new("transform", NULL);
+    hawser_scratch_size(program, 12 * sizeof(double), NULL);
+    hawser_state *data = hawser_data_state(program, "data", &matrix, HAWSER_BY_COLUMN);
+    hawser_metric_declare(program, "sum", HAWSER_SUM);
+    hawser_unit(hawser_root(program), "halve", halve, NULL, HAWSER_UPDATES(data));
+    hawser_unit(hawser_root(program), "add", add_up, HAWSER_READS(data), NULL);
+    hawser_run *result = run(test, program, HAWSER_OK);
+    assert_true(hawser_result_metric(result, "sum") == 33);
+    hawser_run_free(result);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order),
+        cmocka_unit_test(every_end),
+        cmocka_unit_test(ends_by_time),
+        cmocka_unit_test(ends_by_time_anywhere),
+        cmocka_unit_test(stops_within_a_clock),
+        cmocka_unit_test(interrupt),
+        cmocka_unit_test(clock_limit),
+        cmocka_unit_test(policy_changes),
+        cmocka_unit_test(partitioned),
+        cmocka_unit_test(transformed_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,222 @@
+/*
+ * What travels between nodes: over every topology and in every form the bits of threads under BSP, and v = A alpha under any sync;
+ * coalescing where the way is slow; the bytes that are told.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "directory.h"
+#include "nodes.h"
+
+enum { ROWS = 600, COLS = 30 };
+static double A[ROWS * COLS];
+static const hawser_matrix matrix = {.rows = ROWS, .cols = COLS, .stored = ROWS * COLS, .values = A, .stride = ROWS};
+
+typedef struct outcome {
+    double v[ROWS], alpha[COLS];
+    uint64_t coalesced, plain, sent, updates, flows;
+    uint32_t most_lead;
+    char plan[4000];
+} outcome;
+
+typedef struct plan {
+    hawser_sync sync;
+    uint64_t clocks;
+    outcome outcomes[NODES_MOST];
+} plan;
+
+static hawser_status sweep(hawser_context *context)
+{
+    const hawser_matrix *part = hawser_data_view(context, "A");
+    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha"), gain = hawser_gain(context, "v");
+    for (size_t n = 0; n < part->cols; n++) {
+        size_t j = hawser_random_below(context, part->cols);
+        double step = 0.001 * hawser_random_uniform(context) * (1 - hawser_column_dot(part, j, v)) / gain;
+        hawser_column_axpy(part, j, step * gain, v);
+        alpha[j] += step;
+        if (n == 1)
+            HAWSER_TRY(hawser_yield(context));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status run_once(hawser_job *job, plan *how, outcome *result, hawser_error *error)
+{
+    hawser_program *program = hawser_program_new("exchange", how);
+    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
+    hawser_state *v = hawser_replicated_state(program, "v", ROWS, 1, NULL, (hawser_rule){.gain = 6});
+    hawser_state *alpha = hawser_local_state(program, "alpha", data, 1, NULL);
+    hawser_tie(alpha, v);
+    hawser_encoding(v, hawser_job_encoding(job));
+    hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 2}, hawser_bsp());
+    hawser_operator *loop = hawser_loop(outer, "inner", (hawser_until){.clocks = how->clocks}, how->sync);
+    hawser_unit(loop, "sweep", sweep, HAWSER_READS(data), HAWSER_UPDATES(v, alpha));
+    memset(result, 0, sizeof *result);
+    FILE *text = fmemopen(result->plan, sizeof result->plan - 1, "w");
+    hawser_run *run = NULL;
+    hawser_status status = hawser_plan_print(job, program, true, false, text, error);
+    fclose(text);
+    if (status == HAWSER_OK)
+        status = hawser_run_program(job, program, &run, error);
+    if (status == HAWSER_OK) {
+        const hawser_figures *figures = hawser_run_figures(run);
+        memcpy(result->v, hawser_result(run, "v", NULL), sizeof result->v);
+        memcpy(result->alpha, hawser_result(run, "alpha", NULL), sizeof result->alpha);
+        result->most_lead = figures->most_lead;
+        result->coalesced = figures->coalesced;
+        result->flows = figures->flow_count;
+        for (size_t i = 0; i < figures->flow_count; i++) {
+            const hawser_flow *flow = &figures->flows[i];
+            if (flow->state && strcmp(flow->name, "v") == 0) {
+                result->plain = flow->bytes_plain;
+                result->sent = flow->bytes_sent;
+                result->updates += flow->messages;
+            } else if (strcmp(flow->name, "update") == 0) { /* v is all that is updated */
+                assert_true(flow->bytes_plain == result->plain && flow->bytes_sent == result->sent);
+                assert_true(flow->messages == result->updates);
+            }
+        }
+    }
+    hawser_run_free(run);
+    hawser_program_free(program);
+    return status;
+}
+
+static void body(test_node *node)
+{
+    plan *how = node->user;
+    node->status = run_once(node->job, how, &how->outcomes[node->node], &node->error);
+}
+
+#define PAIRS(...) ((const char *const[]){__VA_ARGS__, "seed", "5", "timeout", "60", "check", "yes", NULL})
+
+static void assert_tied(const outcome *result)
+{
+    for (int i = 0; i < ROWS; i++) {
+        double sum = 0, scale = 0;
+        for (int j = 0; j < COLS; j++) {
+            sum += A[j * ROWS + i] * result->alpha[j];
+            scale += fabs(A[j * ROWS + i] * result->alpha[j]);
+        }
+        assert_true(fabs(sum - result->v[i]) <= 1e-13 * (1 + scale));
+    }
+}
+
+static void run_all(uint32_t count, const char *const *pairs, plan *how)
+{
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, count, pairs, body, how);
+    for (uint32_t i = 0; i < count; i++) {
+        if (nodes[i].status != HAWSER_OK)
+            fail_msg("node %u of %u: %s", i, count, nodes[i].error.text);
+        assert_tied(&how->outcomes[i]);
+        assert_memory_equal(how->outcomes[0].v, how->outcomes[i].v, sizeof how->outcomes[0].v);
+        if (how->sync.tightness != HAWSER_TAP)
+            assert_true(how->outcomes[i].most_lead <= how->sync.staleness);
+    }
+}
+
+static void the_bits_of_threads(void **state)
+{
+    (void)state;
+    const char *const forms[] = {"exact", "bf16", "f16", "int8"};
+    const char *const topologies[] = {"all", "halton", "tree", "servers:1", "servers:2"};
+    for (size_t f = 0; f < 4; f++) {
+        plan how = {.sync = hawser_bsp(), .clocks = 4};
+        outcome first;
+        hawser_error error = {0};
+        test_job test = open_job(PAIRS("workers", "6", "encoding", forms[f]));
+        assert_int_equal(run_once(test.job, &how, &first, &error), HAWSER_OK);
+        close_job(test);
+        assert_true(first.sent > first.plain); /* nothing is packed within a process, and envelopes count */
+        for (size_t t = 0; t < 5; t++) {
+            uint32_t count = (uint32_t)(2 + (f + t) % 5);
+            run_all(count, PAIRS("workers", "6", "encoding", forms[f], "topology", topologies[t]), &how);
+            assert_memory_equal(first.v, how.outcomes[0].v, sizeof first.v);
+            assert_memory_equal(first.alpha, how.outcomes[0].alpha, sizeof first.alpha);
+            assert_true(how.outcomes[0].updates > 0 && how.outcomes[1].flows == 0);
+            if (f > 0 && count == 6) /* in half the bytes and less, flushes in full counted */
+                assert_true(how.outcomes[0].sent < how.outcomes[0].plain * 7 / 10);
+            if (strstr(how.outcomes[0].plan, topologies[t]) == NULL)
+                fail_msg("no %s in %s", topologies[t], how.outcomes[0].plan);
+        }
+    }
+}
+
+static void every_sync_over_several_hops(void **state)
+{
+    (void)state;
+    const hawser_sync syncs[] = {hawser_ssp(1), hawser_ssp(3), hawser_tap()};
+    const char *const topologies[] = {"halton", "tree", "servers:1"};
+    for (size_t k = 0; k < 9; k++) {
+        plan how = {.sync = syncs[k / 3], .clocks = 12};
+        run_all(5, PAIRS("workers", "6", "topology", topologies[k % 3], "encoding", k % 2 ? "bf16" : "exact"), &how);
+    }
+}
+
+/* A way that takes some thousand bytes a second, and a bound that is passed at once. */
+static void slow_ways_coalesce(void **state)
+{
+    (void)state;
+    const hawser_sync syncs[] = {hawser_ssp(3), hawser_tap(), hawser_bsp()};
+    for (size_t s = 0; s < 3; s++) {
+        plan how = {.sync = syncs[s], .clocks = 30};
+        run_all(3, PAIRS("workers", "4", "rate", s < 2 ? "400k" : "2M", "backlog", "1"), &how);
+        assert_true((how.outcomes[0].coalesced > 0) == (s < 2));
+    }
+    plan how = {.sync = hawser_tap(), .clocks = 30};
+    run_all(3, PAIRS("workers", "4", "rate", "2M", "backlog", "0"), &how);
+    assert_true(how.outcomes[0].coalesced == 0);
+}
+
+static void refused(uint32_t count, const char *topology, const char *words)
+{
+    plan how = {.sync = hawser_bsp(), .clocks = 2};
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, count, PAIRS("workers", "4", "topology", topology), body, &how);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_not_equal(nodes[i].status, HAWSER_OK);
+        if (strstr(nodes[i].error.text, words) == NULL)
+            fail_msg("node %u: '%s' does not say '%s'", i, nodes[i].error.text, words);
+    }
+}
+
+static void graphs_from_a_file(void **state)
+{
+    char path[300], words[320];
+    snprintf(path, sizeof path, "%s/graph", (const char *)*state);
+    snprintf(words, sizeof words, "file:%s", path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "# a ring\n0 1\n1 2\n2 3\n3 0\n");
+    fclose(file);
+    plan how = {.sync = hawser_ssp(2), .clocks = 6};
+    run_all(4, PAIRS("workers", "4", "topology", words), &how);
+    assert_non_null(strstr(how.outcomes[3].plan, "at most 1 links out of a node, at most 3 from one node to another"));
+    refused(3, words, "line 4: no link from node 2 to node 3");
+    unlink(path);
+    refused(3, words, "No such file");
+    refused(3, "servers:4", "only 3 nodes");
+    refused(3, "ring", "'ring'");
+}
+
+int main(void)
+{
+    for (int i = 0; i < ROWS * COLS; i++)
+        A[i] = sin(1.7 * i) / (1 + i % 3);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bits_of_threads),
+        cmocka_unit_test(every_sync_over_several_hops),
+        cmocka_unit_test(slow_ways_coalesce),
+        cmocka_unit_test_setup_teardown(graphs_from_a_file, make_directory, remove_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

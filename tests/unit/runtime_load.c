@@ -1,0 +1,194 @@
+/*
+ * An input read by several nodes together is the input read by one: sizes, offsets, target, names; the entries of own columns from the
+ * start, those of others once they are wanted, within a run and outside of it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/residence.h"
+#include "directory.h"
+#include "nodes.h"
+
+enum { FILES_MOST = 3 };
+
+typedef struct input {
+    const char *paths[FILES_MOST];
+    size_t count;
+    hawser_load load;
+    const hawser_dataset *whole; /* as one process reads it */
+    bool parted;                 /* this format is read in parts */
+} input;
+
+static uint64_t column_begin(const hawser_matrix *A, size_t j)
+{
+    return A->layout == HAWSER_DENSE ? j * A->stride : A->offsets[j];
+}
+
+static bool same_column(const hawser_matrix *a, const hawser_matrix *b, size_t j)
+{
+    size_t size = a->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    uint64_t count = a->layout == HAWSER_DENSE ? a->rows : a->offsets[j + 1] - a->offsets[j];
+    if (a->layout != HAWSER_DENSE &&
+        memcmp(a->indices + column_begin(a, j), b->indices + column_begin(b, j), count * sizeof *a->indices) != 0)
+        return false;
+    return memcmp((const char *)a->values + column_begin(a, j) * size, (const char *)b->values + column_begin(b, j) * size,
+                  count * size) == 0;
+}
+
+static bool same_values(const double *a, const double *b, size_t n)
+{
+    return a == NULL || b == NULL ? a == b : memcmp(a, b, n * sizeof *a) == 0;
+}
+
+static bool same_shape(const hawser_dataset *a, const hawser_dataset *b)
+{
+    const hawser_matrix *A = hawser_dataset_matrix(a), *B = hawser_dataset_matrix(b);
+    if (A->rows != B->rows || A->cols != B->cols || A->stored != B->stored || A->layout != B->layout || A->type != B->type)
+        return false;
+    if (A->layout != HAWSER_DENSE && memcmp(A->offsets, B->offsets, (A->cols + 1) * sizeof *A->offsets) != 0)
+        return false;
+    for (size_t j = 0; j < A->cols; j++) {
+        const char *x = hawser_dataset_column(a, j), *y = hawser_dataset_column(b, j);
+        if ((x == NULL) != (y == NULL) || (x != NULL && strcmp(x, y) != 0))
+            return false;
+    }
+    return same_values(hawser_dataset_target(a), hawser_dataset_target(b), A->rows) &&
+           same_values(hawser_dataset_weights(a), hawser_dataset_weights(b), A->rows) &&
+           hawser_dataset_figures(a)->index_base == hawser_dataset_figures(b)->index_base;
+}
+
+/* Every block looks at its own columns, then wants all that it has not got, a few at a time. */
+static hawser_status look(hawser_context *context)
+{
+    const input *what = hawser_user(context);
+    const hawser_matrix *own = hawser_data_view(context, "X"), *all = hawser_data_view(context, "all"),
+                        *truth = hawser_dataset_matrix(what->whole);
+    for (size_t j = own->first; j < own->first + own->cols; j++)
+        if (!same_column(all, truth, j))
+            return hawser_unit_fail(context, HAWSER_BAD_INPUT, "own column %zu differs", j);
+    for (uint32_t j = 0; j + 1 < all->cols; j += 2) {
+        const uint32_t wanted[2] = {j, j + 1};
+        HAWSER_TRY(hawser_data_want(context, "all", wanted, 2));
+        if (!same_column(all, truth, j) || !same_column(all, truth, j + 1))
+            return hawser_unit_fail(context, HAWSER_BAD_INPUT, "wanted column %u differs", j);
+    }
+    const uint32_t beyond = (uint32_t)all->cols;
+    return hawser_data_want(context, "all", &beyond, 1) == HAWSER_OK
+               ? hawser_unit_fail(context, HAWSER_BAD_INPUT, "a column that is not there was given")
+               : HAWSER_BAD_ARGUMENT;
+}
+
+static hawser_status check(test_node *node, const input *what, const hawser_dataset *data)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    size_t here = 0;
+    if (!same_shape(data, what->whole))
+        return hawser_fail(&node->error, HAWSER_BAD_INPUT, "the shape differs");
+    for (size_t j = 0; X->residence != NULL && j < X->cols; j++)
+        here += hw_is_here(X->residence, (uint32_t)j);
+    if (what->parted && node->nodes > 1 && (X->residence == NULL || here == X->cols))
+        return hawser_fail(&node->error, HAWSER_BAD_INPUT, "%zu of %zu columns are here", here, X->cols);
+    const uint32_t some[] = {0, (uint32_t)X->cols - 1};
+    HAWSER_TRY(hawser_job_fetch(node->job, X, some, 2, &node->error));
+    if (!same_column(X, hawser_dataset_matrix(what->whole), 0) ||
+        !same_column(X, hawser_dataset_matrix(what->whole), X->cols - 1))
+        return hawser_fail(&node->error, HAWSER_BAD_INPUT, "a fetched column differs");
+    hawser_program *program = hawser_program_new("look", node->user);
+    hawser_state *part = hawser_data_state(program, "X", X, HAWSER_BY_COLUMN);
+    hawser_state *all = hawser_data_state(program, "all", X, HAWSER_WHOLE);
+    hawser_unit(hawser_root(program), "look", look, HAWSER_READS(part, all), NULL);
+    hawser_run *run = NULL;
+    hawser_status status = hawser_run_program(node->job, program, &run, &node->error);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    return status;
+}
+
+static void load_and_check(test_node *node)
+{
+    const input *what = node->user;
+    hawser_dataset *data = NULL;
+    node->status = hawser_job_load(node->job, what->paths, what->count, &what->load, &data, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = check(node, what, data);
+    hawser_dataset_free(data);
+}
+
+static void on_all_counts(input *what)
+{
+    hawser_dataset *whole = NULL;
+    hawser_error error = {0};
+    if (hawser_dataset_load(what->paths, what->count, &what->load, &whole, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    what->whole = whole;
+    for (uint32_t count = 1; count <= 5; count++) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, count, (const char *const[]){"workers", "6", "timeout", "60", NULL}, load_and_check, what);
+        for (uint32_t i = 0; i < count; i++) /* the last wish is refused: everything before it was right */
+            if (nodes[i].status != HAWSER_BAD_ARGUMENT || strstr(nodes[i].error.text, "which has") == NULL)
+                fail_msg("node %u of %u: %d %s", i, count, nodes[i].status, nodes[i].error.text);
+    }
+    hawser_dataset_free(whole);
+}
+
+static void write_svmlight(const char *path, int from, int rows, int base)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = from; i < from + rows; i++) {
+        fprintf(file, "%.17g", cos(i));
+        for (int j = 0; j < 40; j++)
+            if ((i * 7 + j * j) % 5 == 0)
+                fprintf(file, " %d:%.17g", j + base, sin(i + 3 * j));
+        fputc('\n', file);
+    }
+    fclose(file);
+}
+
+static void svmlight(void **state)
+{
+    (void)state;
+    const char *one = "one.svm", *two = "two.svm";
+    for (int base = 0; base < 2; base++) {
+        write_svmlight(one, 0, 57, base);
+        write_svmlight(two, 57, 3, base);
+        on_all_counts(&(input){.paths = {one, two}, .count = 2, .parted = true});
+        on_all_counts(&(input){.paths = {two}, .count = 1, .parted = true}); /* fewer rows than nodes */
+        on_all_counts(
+            &(input){.paths = {one}, .count = 1, .load = {.type = HAWSER_F32, .index_base = base + 1}, .parted = true});
+    }
+}
+
+static void csv(void **state)
+{
+    (void)state;
+    const char *path = "a.csv";
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "y,w,a,b,c,d,e,f,g\n");
+    for (int i = 0; i < 83; i++) {
+        fprintf(file, "%.17g,%d", tan(i), i % 3);
+        for (int j = 0; j < 7; j++)
+            fprintf(file, ",%.*f", i % 9, sin(i * j + 1.5));
+        fputc('\n', file);
+    }
+    fclose(file);
+    on_all_counts(&(input){.paths = {path}, .count = 1, .load = {.weights = "w"}, .parted = true});
+    on_all_counts(&(input){.paths = {path}, .count = 1, .load = {.missing = "mean"}});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(svmlight, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(csv, make_directory, remove_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

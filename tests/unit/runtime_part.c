@@ -1,0 +1,111 @@
+/* A block can ask which part of a partitioned or local state is its own, and the parts make up the whole. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "hawser/hawser.h"
+
+enum { COUNT = 10, ROWS = 7, WIDTH = 2 };
+
+static hawser_status number(hawser_context *context)
+{
+    size_t first = SIZE_MAX, count = hawser_part(context, "even", &first);
+    double *part = hawser_local(context, "even");
+    for (size_t i = 0; i < count; i++)
+        part[i] = (double)(first + i);
+    count = hawser_part(context, "wide", &first);
+    if (count != WIDTH * hawser_data_view(context, "rows")->rows ||
+        first != WIDTH * hawser_data_view(context, "rows")->first)
+        return hawser_unit_fail(context, HAWSER_INTERNAL, "the part of a local state does not follow its rows");
+    part = hawser_local(context, "wide");
+    for (size_t i = 0; i < count; i++)
+        part[i] = (double)(first + i);
+    return HAWSER_OK;
+}
+
+static hawser_status undeclared(hawser_context *context)
+{
+    size_t first;
+    hawser_part(context, "even", &first);
+    return HAWSER_OK;
+}
+
+static hawser_program *parts(hawser_unit_function *function, bool declared, const hawser_matrix *matrix)
+{
+    hawser_program *program = hawser_program_new("parts", NULL);
+    hawser_state *rows = hawser_data_state(program, "rows", matrix, HAWSER_BY_ROW);
+    hawser_state *even = hawser_partitioned_state(program, "even", COUNT, NULL, NULL);
+    hawser_state *wide = hawser_local_state(program, "wide", rows, WIDTH, NULL);
+    hawser_unit(hawser_root(program), "number", function, HAWSER_READS(rows),
+                declared ? HAWSER_UPDATES(even, wide) : HAWSER_UPDATES(wide));
+    return program;
+}
+
+static hawser_job *job_of(const char *workers)
+{
+    hawser_job *job = NULL;
+    hawser_error error = {0};
+    char name[] = "test", flag[] = "--workers", value[8];
+    snprintf(value, sizeof value, "%s", workers);
+    char *argv[] = {name, flag, value, NULL};
+    int argc = 3;
+    if (hawser_open(&argc, argv, &job, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    return job;
+}
+
+static void assert_counts_up(const hawser_run *run, const char *state, size_t wanted)
+{
+    size_t count = 0;
+    const double *values = hawser_result(run, state, &count);
+    assert_int_equal(count, wanted);
+    for (size_t i = 0; i < count; i++)
+        assert_true(values[i] == (double)i);
+}
+
+static void parts_make_up_the_whole(void **unused)
+{
+    (void)unused;
+    const double zeros[ROWS] = {0};
+    hawser_matrix matrix = {.rows = ROWS, .cols = 1, .stored = ROWS, .values = zeros, .stride = ROWS};
+    static const char *const workers[] = {"1", "2", "3", "7"};
+    for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
+        hawser_error error = {0};
+        hawser_job *job = job_of(workers[w]);
+        hawser_program *program = parts(number, true, &matrix);
+        hawser_run *run = NULL;
+        if (hawser_run_program(job, program, &run, &error) != HAWSER_OK)
+            fail_msg("%s workers: %s", workers[w], error.text);
+        assert_counts_up(run, "even", COUNT);
+        assert_counts_up(run, "wide", ROWS * WIDTH);
+        hawser_run_free(run);
+        hawser_program_free(program);
+        hawser_close(job);
+    }
+}
+
+static void a_part_of_an_undeclared_state_is_refused(void **unused)
+{
+    (void)unused;
+    const double zeros[ROWS] = {0};
+    hawser_matrix matrix = {.rows = ROWS, .cols = 1, .stored = ROWS, .values = zeros, .stride = ROWS};
+    hawser_error error = {0};
+    hawser_job *job = job_of("2");
+    hawser_program *program = parts(undeclared, false, &matrix);
+    hawser_run *run = NULL;
+    assert_int_equal(hawser_run_program(job, program, &run, &error), HAWSER_BAD_PROGRAM);
+    assert_null(run);
+    hawser_program_free(program);
+    hawser_close(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(parts_make_up_the_whole),
+                                       cmocka_unit_test(a_part_of_an_undeclared_state_is_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,432 @@
+/* One contract, every way: the same tests of hw_transport within a process, over Unix sockets, TCP and TLS. */
+#include "net_nodes.h"
+
+enum { NODES = 4, BLOCKS = 8, DRIVER = BLOCKS, ENDPOINTS = BLOCKS + 1 + NODES };
+
+typedef enum way { INPROC, UNIX, TCP, TLS } way;
+
+/* Endpoints over a few nodes; within a process there is one. */
+typedef struct world {
+    way way;
+    uint32_t nodes;
+    node node[NODES];
+    hw_transport *of[NODES];
+    uint32_t home[ENDPOINTS];
+    hw_transport *at[ENDPOINTS]; /* the transport where the endpoint lives */
+} world;
+
+static void begin_session(world *self, uint32_t session)
+{
+    for (uint32_t i = 0; i < self->nodes; i++) {
+        hawser_error error;
+        hawser_status status = self->way == INPROC ? hw_inproc_new(ENDPOINTS, &self->of[i], &error)
+                                                   : hw_net_transport_new(self->node[i].net, session, ENDPOINTS, BLOCKS,
+                                                                          self->home, &self->of[i], &error);
+        if (status != HAWSER_OK)
+            fail_msg("%s", error.text);
+        if (self->way != INPROC)
+            node_run(&self->node[i], self->of[i], session);
+    }
+    for (uint32_t e = 0; e < ENDPOINTS; e++)
+        self->at[e] = self->of[self->home[e]];
+}
+
+static void open_nodes(world *self, uint64_t rate)
+{
+    for (uint32_t i = 0; i < self->nodes; i++) {
+        hw_net_options options = node_options(i, self->way == UNIX ? "sockets" : NULL);
+        options.encrypt_always = self->way == TLS;
+        options.rate = rate;
+        node_open(&self->node[i], &options);
+        for (uint32_t j = 0; j < i; j++)
+            node_dial(&self->node[i], &self->node[j], j);
+    }
+    for (uint32_t i = 0; i < self->nodes; i++)
+        assert_true(node_await32(&self->node[i], &self->node[i].ups, self->nodes - 1));
+}
+
+static world *open_world(way chosen)
+{
+    world *self = calloc(1, sizeof *self);
+    assert_non_null(self);
+    self->way = chosen;
+    self->nodes = chosen == INPROC ? 1 : NODES;
+    for (uint32_t e = 0; e < ENDPOINTS; e++)
+        self->home[e] = e < BLOCKS ? e % self->nodes : e == DRIVER ? 0 : (e - DRIVER - 1) % self->nodes;
+    if (chosen != INPROC)
+        open_nodes(self, 0);
+    begin_session(self, 1);
+    return self;
+}
+
+static void end_session(world *self)
+{
+    for (uint32_t i = 0; i < self->nodes; i++) {
+        if (self->way != INPROC)
+            node_run(&self->node[i], NULL, 0);
+        self->of[i]->ops->free(self->of[i]);
+    }
+}
+
+static void close_world(world *self)
+{
+    end_session(self);
+    for (uint32_t i = 0; i < self->nodes && self->way != INPROC; i++)
+        node_close(&self->node[i]);
+    for (uint32_t i = 0; i < self->nodes && self->way != INPROC; i++) {
+        assert_int_equal(self->node[i].losses, 0);
+        assert_int_equal(self->node[i].refused, 0);
+    }
+    free(self);
+}
+
+static hawser_status send_from(world *self, uint32_t source, uint32_t destination, hw_message *message)
+{
+    hw_transport *transport = self->at[source];
+    message->envelope.source = source;
+    return transport->ops->send(transport, source, destination, message, NULL);
+}
+
+static hw_message *await_message(world *self, uint32_t endpoint)
+{
+    hw_transport *transport = self->at[endpoint];
+    for (double end = hw_seconds() + TEST_PATIENCE; hw_seconds() < end;) {
+        hw_message *message = transport->ops->receive(transport, endpoint);
+        if (message != NULL)
+            return message;
+        node_rest(0.0001);
+    }
+    fail_msg("endpoint %u waits in vain", endpoint);
+    return NULL;
+}
+
+static void expect_number(hw_message *message, uint64_t number, size_t length, uint32_t destination)
+{
+    assert_int_equal(message->envelope.destination, destination);
+    message->envelope.destination = 7;
+    assert_true(is_numbered(message, number, length));
+    hw_message_free(message);
+}
+
+/* Every field of the envelope is as it was sent. */
+static void envelopes_arrive_whole(world *self)
+{
+    const hw_envelope sent = {.kind = HW_MESSAGE_UPDATE,
+                              .form = HW_FORM_VALUES,
+                              .encoding = HW_SPARSE,
+                              .source = 1,
+                              .destination = 0,
+                              .session = 1,
+                              .incarnation = 11,
+                              .view = 12,
+                              .state = 13,
+                              .loop = 14,
+                              .epoch = UINT64_C(0x1234567890),
+                              .clock = UINT64_MAX - 1,
+                              .part = 15,
+                              .last = 1,
+                              .span = 16,
+                              .count = UINT64_C(1) << 60,
+                              .length = 3};
+    hw_message *message;
+    assert_int_equal(hw_message_new(3, &message, NULL), HAWSER_OK);
+    memcpy(message->payload, "abc", 3);
+    message->envelope = sent;
+    assert_int_equal(send_from(self, 1, 0, message), HAWSER_OK);
+    message = await_message(self, 0);
+    hw_envelope got = message->envelope;
+    assert_int_equal(got.kind, sent.kind);
+    assert_int_equal(got.form, sent.form);
+    assert_int_equal(got.encoding, sent.encoding);
+    assert_int_equal(got.source, sent.source);
+    assert_int_equal(got.incarnation, sent.incarnation);
+    assert_int_equal(got.view, sent.view);
+    assert_int_equal(got.state, sent.state);
+    assert_int_equal(got.loop, sent.loop);
+    assert_true(got.epoch == sent.epoch && got.clock == sent.clock && got.count == sent.count);
+    assert_int_equal(got.part, sent.part);
+    assert_int_equal(got.last, sent.last);
+    assert_int_equal(got.span, sent.span);
+    assert_int_equal(got.length, 3);
+    assert_int_equal(got.sequence, 0);
+    assert_memory_equal(message->payload, "abc", 3);
+    hw_message_free(message);
+}
+
+static void payloads_of_any_size_arrive(world *self)
+{
+    const size_t sizes[] = {0,     1,     2047,  2048,    2049,          16383,    16384,
+                            16385, 65535, 65536, 1 << 20, (1 << 22) + 1, 64 << 20, 1 << 30};
+    size_t count = sizeof sizes / sizeof *sizes - (getenv("HAWSER_TEST_LONG") == NULL || !*getenv("HAWSER_TEST_LONG"));
+    size_t small = 0;
+    while (sizes[small] < 64 << 20)
+        small++;
+    for (size_t i = 0; i < small; i++)
+        assert_int_equal(send_from(self, 2, 5, numbered(i, sizes[i])), HAWSER_OK);
+    for (size_t i = 0; i < small; i++)
+        expect_number(await_message(self, 5), i, sizes[i], 5);
+    for (size_t i = small; i < count; i++) {
+        assert_int_equal(send_from(self, 2, 5, numbered(i, sizes[i])), HAWSER_OK);
+        expect_number(await_message(self, 5), i, sizes[i], 5);
+    }
+}
+
+typedef struct talker {
+    world *world;
+    uint32_t endpoint;
+    uint64_t each;
+    int wrong;
+} talker;
+
+/* Sends to every other endpoint, its own node's too, and hears from all meanwhile. */
+static void *talk(void *argument)
+{
+    talker *self = argument;
+    hw_transport *transport = self->world->at[self->endpoint];
+    uint64_t next[ENDPOINTS] = {0}, left = self->each * (ENDPOINTS - 1), sent = 0, to = 0;
+    double end = hw_seconds() + TEST_PATIENCE;
+    while ((left > 0 || sent < self->each) && hw_seconds() < end) {
+        if (sent < self->each) {
+            if (to != self->endpoint)
+                self->wrong +=
+                    send_from(self->world, self->endpoint, (uint32_t)to, numbered(sent, sent * 37 % 3000)) != HAWSER_OK;
+            to = (to + 1) % ENDPOINTS;
+            sent += to == 0;
+        }
+        hw_message *message = transport->ops->receive(transport, self->endpoint);
+        if (message == NULL) {
+            if (sent == self->each)
+                node_rest(0.0002);
+            continue;
+        }
+        uint32_t source = message->envelope.source;
+        uint64_t due = next[source]++;
+        self->wrong += message->envelope.destination != self->endpoint || message->envelope.sequence != due;
+        message->envelope.destination = 7;
+        self->wrong += !is_numbered(message, due, due * 37 % 3000);
+        hw_message_free(message);
+        left--;
+    }
+    self->wrong += left > 0;
+    return NULL;
+}
+
+/* All endpoints to all, at once, from as many threads; order holds for each pair. */
+static void everybody_talks_to_everybody(world *self)
+{
+    talker talkers[ENDPOINTS];
+    pthread_t threads[ENDPOINTS];
+    for (uint32_t e = 0; e < ENDPOINTS; e++) {
+        talkers[e] = (talker){.world = self, .endpoint = e, .each = 200};
+        assert_int_equal(pthread_create(&threads[e], NULL, talk, &talkers[e]), 0);
+    }
+    for (uint32_t e = 0; e < ENDPOINTS; e++)
+        pthread_join(threads[e], NULL);
+    for (uint32_t e = 0; e < ENDPOINTS; e++)
+        assert_int_equal(talkers[e].wrong, 0);
+}
+
+/* Senders are not held up by one who does not look, nor does anything get lost. */
+static void a_slow_receiver_holds_up_nobody(world *self)
+{
+    enum { MANY = 200, LENGTH = 100000 };
+    for (uint64_t i = 0; i < MANY; i++)
+        assert_int_equal(send_from(self, 0, 3, numbered(i, LENGTH)), HAWSER_OK);
+    assert_int_equal(send_from(self, 0, 2, numbered(9, 5)), HAWSER_OK);
+    expect_number(await_message(self, 2), 9, 5, 2);
+    for (uint64_t i = 0; i < MANY; i++) {
+        if (i % 100 == 0)
+            node_rest(0.05);
+        expect_number(await_message(self, 3), i, LENGTH, 3);
+    }
+}
+
+/* Two that send to each other more than any socket holds, and look only afterwards: no deadlock. */
+static void both_full_and_neither_looks(world *self)
+{
+    enum { MANY = 24, LENGTH = 2 << 20 };
+    for (uint64_t i = 0; i < MANY; i++) {
+        assert_int_equal(send_from(self, 0, 1, numbered(i, LENGTH)), HAWSER_OK);
+        assert_int_equal(send_from(self, 1, 0, numbered(i, LENGTH)), HAWSER_OK);
+    }
+    for (uint64_t i = 0; i < MANY; i++) {
+        expect_number(await_message(self, 1), i, LENGTH, 1);
+        expect_number(await_message(self, 0), i, LENGTH, 0);
+    }
+}
+
+static void count_wake(void *argument)
+{
+    atomic_fetch_add((atomic_int *)argument, 1);
+}
+
+static void a_delivery_wakes_its_receiver(world *self)
+{
+    atomic_int woken = 0;
+    self->at[4]->ops->on_delivery(self->at[4], 4, count_wake, &woken);
+    for (uint64_t i = 0; i < 5; i++)
+        assert_int_equal(send_from(self, (uint32_t)i % 4, 4, numbered(i, 10)), HAWSER_OK);
+    for (int i = 0; i < 5; i++)
+        hw_message_free(await_message(self, 4));
+    for (double end = hw_seconds() + TEST_PATIENCE; atomic_load(&woken) < 5 && hw_seconds() < end;)
+        node_rest(0.0001); /* the message may be seen before the call */
+    assert_int_equal(atomic_load(&woken), 5);
+    self->at[4]->ops->on_delivery(self->at[4], 4, NULL, NULL);
+}
+
+static void a_closed_endpoint_takes_no_more(world *self)
+{
+    assert_int_equal(send_from(self, 6, 2, numbered(1, 10)), HAWSER_OK);
+    hw_message *message = await_message(self, 2);
+    self->at[2]->ops->close(self->at[2], 2);
+    self->at[2]->ops->close(self->at[2], 2);
+    expect_number(message, 1, 10, 2);
+    assert_int_equal(send_from(self, 6, 2, numbered(2, 10)), HAWSER_PEER_LOST); /* 2 and 6 live on one node */
+    assert_int_equal(send_from(self, 6, ENDPOINTS, numbered(2, 10)), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(send_from(self, 6, 1, numbered(3, 10)), HAWSER_OK);
+    expect_number(await_message(self, 1), 3, 10, 1);
+}
+
+static void spread_all(world *self, uint32_t source, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        hw_message *message = numbered(i, i % 5000);
+        message->envelope.kind = HW_MESSAGE_UPDATE;
+        assert_int_equal(self->at[source]->ops->spread(self->at[source], source, message, NULL), HAWSER_OK);
+    }
+}
+
+/* To every block of the other nodes, in order, and to nobody else. */
+static void expect_spread(world *self, uint32_t source, uint64_t from, uint64_t to)
+{
+    for (uint32_t e = 0; e < BLOCKS; e++)
+        for (uint64_t i = from; i < to && self->home[e] != self->home[source]; i++) {
+            hw_message *message = await_message(self, e);
+            assert_int_equal(message->envelope.source, source);
+            assert_int_equal(message->envelope.sequence, i);
+            message->envelope.kind = HW_MESSAGE_DATA;
+            expect_number(message, i - from, (i - from) % 5000, e);
+        }
+    for (uint32_t e = 0; e < ENDPOINTS; e++)
+        assert_null(self->at[e]->ops->receive(self->at[e], e));
+}
+
+static void a_spread_reaches_the_blocks_elsewhere(world *self)
+{
+    spread_all(self, 5, 200);
+    expect_spread(self, 5, 0, 200);
+}
+
+/* 1 -> 3 -> 0 and 2: each of them sends on what began at 1; nobody gets anything twice. */
+static void a_spread_goes_by_relays(world *self)
+{
+    if (self->way == INPROC)
+        return;
+    const uint32_t first[] = {3}, then[] = {0, 2};
+    assert_int_equal(hw_net_route(self->node[1].net, 1, first, 1, NULL), HAWSER_OK);
+    assert_int_equal(hw_net_route(self->node[3].net, 1, then, 2, NULL), HAWSER_OK);
+    spread_all(self, 5, 300); /* at home on node 1 */
+    expect_spread(self, 5, 0, 300);
+    for (uint32_t to = 0; to < NODES; to++) {
+        hw_net_path path;
+        if (to == 1)
+            continue;
+        assert_true(hw_net_path_of(self->node[1].net, to, &path));
+        assert_int_equal(path.messages_sent, to == 3 ? 300 : 0);
+    }
+    assert_int_equal(hw_net_route(self->node[1].net, 1, then, 2, NULL), HAWSER_OK); /* another way, without 3 */
+    spread_all(self, 5, 1);
+    for (uint32_t e = 0; e < BLOCKS; e++)
+        if (self->home[e] == 0 || self->home[e] == 2)
+            hw_message_free(await_message(self, e));
+}
+
+/* Messages say which run they are of. */
+static void runs_do_not_mix(world *self)
+{
+    if (self->way == INPROC)
+        return; /* one transport a run */
+    hw_transport *next;
+    assert_int_equal(hw_net_transport_new(self->node[1].net, 2, ENDPOINTS, BLOCKS, self->home, &next, NULL), HAWSER_OK);
+    assert_int_equal(next->ops->send(next, 1, 4, numbered(2, 10), NULL), HAWSER_OK);
+    assert_int_equal(send_from(self, 1, 4, numbered(3, 10)), HAWSER_OK);
+    expect_number(await_message(self, 4), 3, 10, 4);
+    hw_message *other = node_take(&self->node[0]); /* left to the owner, who knows what to do with it */
+    assert_int_equal(other->envelope.session, 2);
+    expect_number(other, 2, 10, 4);
+    next->ops->free(next);
+}
+
+/* A node that speaks for another is not believed. */
+static void a_source_is_believed_only_from_its_home(world *self)
+{
+    if (self->way == INPROC)
+        return;
+    hawser_error error;
+    hw_message *message = numbered(1, 4);
+    message->envelope.source = 2;
+    message->envelope.destination = 0;
+    assert_int_equal(hw_net_transport_arrived(self->of[0], 1, message, &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "endpoint 2"));
+    message = numbered(1, 4);
+    message->envelope.source = 1;
+    message->envelope.destination = 2;
+    assert_int_equal(hw_net_transport_arrived(self->of[0], 1, message, &error), HAWSER_BAD_INPUT);
+    message = numbered(1, 4);
+    message->envelope.kind = HW_MESSAGE_LOST;
+    message->envelope.source = 2;
+    message->envelope.destination = HW_TO_BLOCKS;
+    assert_int_equal(hw_net_transport_arrived(self->of[0], 0, message, &error), HAWSER_OK); /* made here */
+    for (uint32_t e = 0; e < BLOCKS; e += NODES)
+        hw_message_free(await_message(self, e));
+}
+
+typedef struct way_test {
+    way way;
+    void (*test)(world *);
+} way_test;
+
+static void run(void **state)
+{
+    const way_test *what = *state;
+    char directory[] = "/tmp/hawser-test-XXXXXX", command[100];
+    assert_non_null(mkdtemp(directory));
+    assert_int_equal(chdir(directory), 0);
+    world *self = open_world(what->way);
+    what->test(self);
+    close_world(self);
+    assert_int_equal(chdir("/"), 0);
+    (void)!snprintf(command, sizeof command, "rm -rf '%s'", directory);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    static const struct {
+        const char *name;
+        void (*test)(world *);
+    } contract[] = {
+        {"envelopes_arrive_whole", envelopes_arrive_whole},
+        {"payloads_of_any_size_arrive", payloads_of_any_size_arrive},
+        {"everybody_talks_to_everybody", everybody_talks_to_everybody},
+        {"a_slow_receiver_holds_up_nobody", a_slow_receiver_holds_up_nobody},
+        {"both_full_and_neither_looks", both_full_and_neither_looks},
+        {"a_delivery_wakes_its_receiver", a_delivery_wakes_its_receiver},
+        {"a_closed_endpoint_takes_no_more", a_closed_endpoint_takes_no_more},
+        {"a_spread_reaches_the_blocks_elsewhere", a_spread_reaches_the_blocks_elsewhere},
+        {"a_spread_goes_by_relays", a_spread_goes_by_relays},
+        {"runs_do_not_mix", runs_do_not_mix},
+        {"a_source_is_believed_only_from_its_home", a_source_is_believed_only_from_its_home},
+    };
+    static const char *const ways[] = {"inproc", "unix", "tcp", "tcp+tls"};
+    enum { TESTS = sizeof contract / sizeof *contract, WAYS = sizeof ways / sizeof *ways };
+    char names[TESTS * WAYS][80];
+    way_test whats[TESTS * WAYS];
+    struct CMUnitTest tests[TESTS * WAYS];
+    for (size_t i = 0; i < TESTS * WAYS; i++) {
+        (void)!snprintf(names[i], sizeof names[i], "%s: %s", ways[i / TESTS], contract[i % TESTS].name);
+        whats[i] = (way_test){(way)(i / TESTS), contract[i % TESTS].test};
+        tests[i] = (struct CMUnitTest){names[i], run, NULL, NULL, &whats[i]};
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

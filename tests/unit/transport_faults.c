@@ -1,0 +1,368 @@
+/* What befalls links: peers killed, stopped and cut off, all stopped together, bytes that are no frames. */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "net_nodes.h"
+
+#include "net_proxy.h"
+#include "transport/net/shake.h"
+
+#define NEVER 1000.0 /* a failure timeout that no test lives to see */
+
+/* A node in a process of its own. It dials the card that it reads from `orders`, says so by a byte on `news`, and goes on as `body`
+ * says. */
+typedef struct child {
+    pid_t pid;
+    int orders, news;
+} child;
+
+typedef struct child_net {
+    node own;
+    int orders, news;
+} child_net;
+
+static char ordered(int fd)
+{
+    char order = 0;
+    return read(fd, &order, 1) == 1 ? order : 0;
+}
+
+static void child_main(int orders, int news, double failure_timeout, int (*body)(child_net *))
+{
+    child_net self = {.orders = orders, .news = news};
+    hw_net_options options = node_options(1, NULL);
+    options.failure_timeout = failure_timeout;
+    node_open(&self.own, &options);
+    char card[HW_NET_ADDRESS] = "";
+    for (size_t i = 0; i + 1 < sizeof card; i++) {
+        card[i] = ordered(orders);
+        if (card[i] == '\n' || card[i] == 0) {
+            card[i] = '\0';
+            break;
+        }
+    }
+    uint32_t number;
+    if (hw_net_dial(self.own.net, card, HW_NET_ANY, TEST_PATIENCE, &number, NULL) != HAWSER_OK)
+        _exit(3);
+    if (write(news, "l", 1) != 1)
+        _exit(4);
+    int code = body(&self);
+    node_close(&self.own);
+    _exit(code);
+}
+
+/* To be called before this process has threads. */
+static child breed(double failure_timeout, int (*body)(child_net *))
+{
+    int orders[2], news[2];
+    assert_int_equal(pipe(orders), 0);
+    assert_int_equal(pipe(news), 0);
+    child made = {fork(), orders[1], news[0]};
+    assert_true(made.pid >= 0);
+    if (made.pid == 0) {
+        close(orders[1]);
+        close(news[0]);
+        child_main(orders[0], news[1], failure_timeout, body);
+    }
+    close(orders[0]);
+    close(news[1]);
+    return made;
+}
+
+static void order(child *one, const char *text)
+{
+    assert_int_equal(write(one->orders, text, strlen(text)), strlen(text));
+}
+
+static void order_card(child *one, const char *card)
+{
+    order(one, card);
+    order(one, "\n");
+    assert_int_equal(ordered(one->news), 'l');
+}
+
+static int reap(child *one)
+{
+    int status;
+    assert_int_equal(waitpid(one->pid, &status, 0), one->pid);
+    close(one->orders);
+    close(one->news);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+static void open_server(node *server, double failure_timeout)
+{
+    hw_net_options options = node_options(0, NULL);
+    options.failure_timeout = failure_timeout;
+    node_open(server, &options);
+}
+
+static int idle(child_net *self)
+{
+    (void)!ordered(self->orders);
+    return node_count(&self->own, &self->own.losses) > 0;
+}
+
+static int talk_until_ordered(child_net *self)
+{
+    for (uint64_t i = 0; node_count(&self->own, &self->own.losses) == 0; i++) {
+        hw_net_path path;
+        struct pollfd orders = {self->orders, POLLIN, 0};
+        if (poll(&orders, 1, 0) > 0)
+            break;
+        if (hw_net_path_of(self->own.net, 0, &path) && path.queued > 16 << 20)
+            node_rest(0.001);
+        else if (hw_net_send(self->own.net, 0, numbered(i, 100000), NULL) != HAWSER_OK)
+            break;
+    }
+    return node_count(&self->own, &self->own.losses) > 0;
+}
+
+static void drain(node *one)
+{
+    pthread_mutex_lock(&one->mutex);
+    hw_message *message = one->first;
+    one->first = NULL;
+    one->last = &one->first;
+    pthread_mutex_unlock(&one->mutex);
+    while (message != NULL) {
+        hw_message *next = message->next;
+        hw_message_free(message);
+        message = next;
+    }
+}
+
+static void a_killed_peer_is_lost_at_once(void **state, int (*body)(child_net *))
+{
+    (void)state;
+    child peer = breed(NEVER, body);
+    node server;
+    open_server(&server, NEVER);
+    order_card(&peer, hw_net_address(server.net));
+    kill(peer.pid, SIGKILL);
+    assert_true(node_await32(&server, &server.losses, 1));
+    assert_int_equal(server.lost_node, 1);
+    assert_non_null(strstr(server.why, "its connection was"));
+    assert_true(server.silent < NEVER);
+    assert_false(hw_net_linked(server.net, 1));
+    hawser_error error;
+    assert_int_equal(hw_net_send(server.net, 1, numbered(0, 9), &error), HAWSER_PEER_LOST);
+    assert_non_null(strstr(error.text, "is lost"));
+    assert_int_equal(reap(&peer), 100 + SIGKILL);
+    node_close(&server);
+    assert_int_equal(server.losses, 1);
+}
+
+static void killed_while_idle(void **state)
+{
+    a_killed_peer_is_lost_at_once(state, idle);
+}
+
+static void killed_while_talking(void **state)
+{
+    a_killed_peer_is_lost_at_once(state, talk_until_ordered);
+}
+
+static void a_stopped_peer_is_lost_by_its_silence(void **state)
+{
+    (void)state;
+    child peer = breed(1.5, idle);
+    node server;
+    open_server(&server, 1.5);
+    order_card(&peer, hw_net_address(server.net));
+    node_rest(2.5); /* signs of life keep it */
+    assert_int_equal(node_count(&server, &server.losses), 0);
+    kill(peer.pid, SIGSTOP);
+    assert_true(node_await32(&server, &server.losses, 1));
+    assert_string_equal(server.why, "nothing has been heard of it");
+    assert_true(server.silent >= 1.5);
+    kill(peer.pid, SIGCONT);
+    /* It finds its connection closed. */
+    node_rest(0.2);
+    order(&peer, "q");
+    assert_int_equal(reap(&peer), 1);
+    node_close(&server);
+}
+
+/* The server of the next test, in a process of its own. */
+static void serve_main(int orders, int news)
+{
+    node server;
+    open_server(&server, 1.5);
+    const char *card = hw_net_address(server.net);
+    if (write(news, card, strlen(card)) < 0 || write(news, "\n", 1) < 0)
+        _exit(4);
+    struct pollfd wait = {orders, POLLIN, 0};
+    while (poll(&wait, 1, 1) == 0)
+        drain(&server);
+    bool lost = node_count(&server, &server.losses) > 0;
+    node_close(&server);
+    _exit(lost || server.arrived == 0);
+}
+
+/* Ctrl-Z, or a suspended machine: pipes are full, nobody hears anything for two timeouts, and nobody is lost. */
+static void all_stopped_together_is_no_death(void **state)
+{
+    (void)state;
+    int orders[2], news[2];
+    assert_int_equal(pipe(orders), 0);
+    assert_int_equal(pipe(news), 0);
+    child server = {fork(), orders[1], news[0]};
+    if (server.pid == 0) {
+        close(orders[1]);
+        serve_main(orders[0], news[1]);
+    }
+    close(orders[0]);
+    close(news[1]);
+    child talker = breed(1.5, talk_until_ordered);
+    char card[HW_NET_ADDRESS] = "";
+    for (size_t i = 0; (card[i] = ordered(server.news)) != '\n'; i++)
+        assert_true(i + 2 < sizeof card && card[i] != 0);
+    *strchr(card, '\n') = '\0';
+    order_card(&talker, card);
+    child *all[] = {&server, &talker};
+    for (int round = 0; round < 2; round++) {
+        node_rest(0.3);
+        for (int i = 0; i < 2; i++)
+            kill(all[i]->pid, SIGSTOP);
+        node_rest(3.5);
+        for (int i = 0; i < 2; i++)
+            kill(all[round == 0 ? i : 1 - i]->pid, SIGCONT);
+    }
+    node_rest(2);
+    order(&talker, "q");
+    assert_int_equal(reap(&talker), 0);
+    order(&server, "q");
+    assert_int_equal(reap(&server), 0);
+}
+
+/* A cable cut: neither side hears of it but by silence. */
+static void cut(bool there, bool back, const char *why_here)
+{
+    node nodes[2];
+    proxy between;
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, NULL);
+        options.failure_timeout = i == 0 ? 1.5 : 1.7;
+        node_open(&nodes[i], &options);
+    }
+    proxy_open(&between, hw_net_address(nodes[0].net));
+    hawser_error error;
+    uint32_t number;
+    assert_int_equal(hw_net_dial(nodes[1].net, between.card, 0, TEST_PATIENCE, &number, &error), HAWSER_OK);
+    node_rest(0.2);
+    assert_int_equal(node_count(&nodes[0], &nodes[0].losses) + node_count(&nodes[1], &nodes[1].losses), 0);
+    atomic_store(&between.swallow[0], there);
+    atomic_store(&between.swallow[1], back);
+    for (uint64_t i = 0; i < 10; i++)
+        assert_int_equal(hw_net_send(nodes[0].net, 1, numbered(i, 10000), NULL), HAWSER_OK);
+    for (int i = 0; i < 2; i++)
+        assert_true(node_await32(&nodes[i], &nodes[i].losses, 1));
+    assert_string_equal(nodes[0].why, why_here);
+    if (back) {
+        assert_string_equal(nodes[1].why, "nothing has been heard of it");
+        assert_int_equal(nodes[1].arrived, 0);
+    }
+    proxy_stop(&between);
+    proxy_free(&between);
+    node_close(&nodes[0]);
+    node_close(&nodes[1]);
+}
+
+static void cut_both_ways(void **state)
+{
+    (void)state;
+    cut(true, true, "nothing has been heard of it");
+}
+
+static void cut_one_way(void **state)
+{
+    (void)state;
+    cut(true, false, "nothing has been heard of it");
+}
+
+/* A peer that knows the key and then misbehaves: the handshake is ours, what follows is the test's. */
+static int shake_hands_raw(node *server, uint32_t number)
+{
+    hw_identity self = {.job = "test", .name = "rogue", .build = "1.0 (test)", .key_length = 32, .incarnation = 77 + number};
+    memcpy(self.key, TEST_KEY, 32);
+    atomic_store(&self.node, number);
+    int fd = connect_to(port_of(hw_net_address(server->net)));
+    assert_true(fd >= 0);
+    hw_shake *shake = malloc(sizeof *shake);
+    hw_shake_begin(shake, &self, fd, true, 0);
+    assert_int_equal(hw_shake_step(shake), HW_SHAKE_DONE); /* the socket blocks: one step is all */
+    assert_int_equal(shake->number, number);
+    free(shake);
+    assert_true(node_await32(server, &server->ups, 1));
+    return fd;
+}
+
+static void expect_lost(const void *bytes, size_t size, const char *why)
+{
+    node server;
+    open_server(&server, NEVER);
+    int fd = shake_hands_raw(&server, 5);
+    assert_true(send_all(fd, bytes, size));
+    if (strstr(why, "closed") != NULL)
+        close(fd);
+    assert_true(node_await32(&server, &server.losses, 1));
+    if (strstr(server.why, why) == NULL)
+        fail_msg("\"%s\" lacks \"%s\"", server.why, why);
+    if (strstr(why, "closed") == NULL)
+        close(fd);
+    node_close(&server);
+    assert_int_equal(server.arrived, 0);
+}
+
+static size_t framed(unsigned char *to, hw_frame_type type, uint64_t chunk, uint64_t length)
+{
+    hw_frame frame = {.type = type, .chunk = chunk};
+    frame.envelope = (hw_envelope){.kind = HW_MESSAGE_DATA, .length = length};
+    return hw_frame_pack(to, &frame);
+}
+
+static void bytes_that_are_no_frames_end_the_link(void **state)
+{
+    (void)state;
+    unsigned char bytes[400];
+    memset(bytes, 'x', sizeof bytes);
+    expect_lost(bytes, 200, "it sent bytes that are no frame");
+    size_t size = framed(bytes, HW_FRAME_BEGIN, 100, 100);
+    expect_lost(bytes, size, "its connection was closed");      /* nothing of the payload */
+    expect_lost(bytes, size + 50, "its connection was closed"); /* half of it */
+    expect_lost(bytes, size - 1, "its connection was closed");  /* half a head */
+    for (size_t i = 12; i < size; i += 9) {
+        bytes[i] ^= 4;
+        expect_lost(bytes, size, "damaged");
+        bytes[i] ^= 4;
+    }
+    size = framed(bytes, HW_FRAME_BEGIN, (uint64_t)1 << 40, (uint64_t)1 << 40);
+    expect_lost(bytes, size, "longer than any may be");
+    size = framed(bytes, HW_FRAME_BEGIN, 200, 100);
+    expect_lost(bytes, size, "contradict");
+    size = framed(bytes, HW_FRAME_MORE, 10, 0);
+    expect_lost(bytes, size, "more of a message than there is");
+    size = framed(bytes, HW_FRAME_BEGIN, 10, 100);
+    size += 10 + framed(bytes + size + 10, HW_FRAME_BEGIN, 10, 100);
+    expect_lost(bytes, size, "within another");
+    size = framed(bytes, HW_FRAME_BEGIN, 10, 100);
+    size += 10 + framed(bytes + size + 10, HW_FRAME_MORE, 91, 0);
+    expect_lost(bytes, size, "more of a message than there is");
+    size = framed(bytes, HW_FRAME_ALIVE, 8, 0);
+    expect_lost(bytes, size, "makes no sense");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_while_idle),
+        cmocka_unit_test(killed_while_talking),
+        cmocka_unit_test(a_stopped_peer_is_lost_by_its_silence),
+        cmocka_unit_test(all_stopped_together_is_no_death),
+        cmocka_unit_test(cut_both_ways),
+        cmocka_unit_test(cut_one_way),
+        cmocka_unit_test(bytes_that_are_no_frames_end_the_link),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

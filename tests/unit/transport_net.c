@@ -1,0 +1,353 @@
+/* Nets of a few nodes in one process: links, order, numbers, goodbye, refusals. */
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "net_nodes.h"
+
+#include "directory.h"
+
+enum { NODES = 4, EACH = 3000 };
+
+static void messages_arrive_in_order_and_whole(void **state, bool unix_socket, bool encrypted)
+{
+    const size_t lengths[] = {0, 1, 63, 64, 4096, 2049, 70000, 1 << 20, 5};
+    const size_t kinds = sizeof lengths / sizeof *lengths;
+    char sockets[200];
+    (void)!snprintf(sockets, sizeof sockets, "%s/s", *state == NULL ? "" : (char *)*state);
+    node nodes[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, unix_socket ? sockets : NULL);
+        options.encrypt_always = encrypted;
+        node_open(&nodes[i], &options);
+    }
+    node_dial(&nodes[1], &nodes[0], 0);
+    assert_true(node_await32(&nodes[0], &nodes[0].ups, 1));
+    for (int side = 0; side < 2; side++) {
+        for (uint64_t i = 0; i < 300; i++)
+            assert_int_equal(hw_net_send(nodes[side].net, (uint32_t)!side, numbered(i, lengths[i % kinds]), NULL),
+                             HAWSER_OK);
+        for (uint64_t i = 0; i < 300; i++) {
+            hw_message *message = node_take(&nodes[!side]);
+            assert_true(is_numbered(message, i, lengths[i % kinds]));
+            assert_int_equal(message->origin, side);
+            hw_message_free(message);
+        }
+    }
+    hw_net_path path = node_path(&nodes[0], 1);
+    assert_string_equal(path.transport, unix_socket ? "unix" : encrypted ? "tcp+tls" : "tcp");
+    assert_int_equal(path.messages_sent, 300);
+    assert_int_equal(path.messages_received, 300);
+    assert_false(hw_net_path_of(nodes[0].net, 2, &path));
+    assert_true(hw_net_linked(nodes[0].net, 1));
+    assert_false(hw_net_linked(nodes[0].net, 2));
+    assert_true(hw_net_silence(nodes[0].net, 1) < TEST_PATIENCE);
+    assert_true(isinf(hw_net_silence(nodes[0].net, 2)));
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
+    assert_int_equal(nodes[0].losses, 0);
+    assert_int_equal(nodes[1].losses, 0);
+}
+
+static void over_unix(void **state)
+{
+    messages_arrive_in_order_and_whole(state, true, false);
+}
+
+static void over_tcp(void **state)
+{
+    messages_arrive_in_order_and_whole(state, false, false);
+}
+
+static void over_tls(void **state)
+{
+    messages_arrive_in_order_and_whole(state, false, true);
+}
+
+typedef struct sender {
+    node *from;
+    uint32_t number;
+    int failures;
+} sender;
+
+static void *send_to_all(void *argument)
+{
+    sender *self = argument;
+    for (uint64_t i = 0; i < EACH; i++)
+        for (uint32_t to = 0; to < NODES; to++)
+            if (to != self->number)
+                self->failures += hw_net_send(self->from->net, to, numbered(i, i % 100), NULL) != HAWSER_OK;
+    return NULL;
+}
+
+/* All to all, everybody at once; node 0 hands out the numbers. */
+static void many_nodes_talk_at_once(void **state)
+{
+    char sockets[200];
+    (void)!snprintf(sockets, sizeof sockets, "%s/s", *state == NULL ? "" : (char *)*state);
+    node nodes[NODES];
+    for (uint32_t i = 0; i < NODES; i++) {
+        hw_net_options options = node_options(i == 0 ? 0 : HW_NET_ANY, i < 2 ? sockets : NULL);
+        options.local_only = false;
+        options.trust_fabric = true;
+        options.interface = "127.0.0.1";
+        node_open(&nodes[i], &options);
+        for (uint32_t j = 0; j < i; j++)
+            node_dial(&nodes[i], &nodes[j], j);
+        assert_int_equal(hw_net_number(nodes[i].net), i);
+    }
+    for (uint32_t i = 0; i < NODES; i++)
+        assert_true(node_await32(&nodes[i], &nodes[i].ups, NODES - 1));
+    sender senders[NODES];
+    pthread_t threads[NODES];
+    for (uint32_t i = 0; i < NODES; i++) {
+        senders[i] = (sender){.from = &nodes[i], .number = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, send_to_all, &senders[i]), 0);
+    }
+    for (uint32_t i = 0; i < NODES; i++) {
+        uint64_t next[NODES] = {0};
+        for (uint32_t k = 0; k < EACH * (NODES - 1); k++) {
+            hw_message *message = node_take(&nodes[i]);
+            uint64_t due = next[message->origin]++;
+            assert_true(is_numbered(message, due, due % 100));
+            hw_message_free(message);
+        }
+    }
+    for (uint32_t i = 0; i < NODES; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(senders[i].failures, 0);
+    }
+    for (uint32_t i = 0; i < NODES; i++)
+        node_close(&nodes[i]);
+    for (uint32_t i = 0; i < NODES; i++)
+        assert_int_equal(nodes[i].losses, 0);
+}
+
+/* A goodbye is not a loss, and what was queued before it arrives. */
+static void what_is_queued_arrives_before_the_goodbye(void **state)
+{
+    (void)state;
+    node nodes[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, NULL);
+        node_open(&nodes[i], &options);
+    }
+    node_dial(&nodes[1], &nodes[0], HW_NET_ANY);
+    for (uint64_t i = 0; i < 20; i++)
+        assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(i, 3 << 20), NULL), HAWSER_OK);
+    hw_net_stop(nodes[1].net, TEST_PATIENCE);
+    assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(0, 1), NULL), HAWSER_PEER_LOST);
+    for (uint64_t i = 0; i < 20; i++) {
+        hw_message *message = node_take(&nodes[0]);
+        assert_true(is_numbered(message, i, 3 << 20));
+        hw_message_free(message);
+    }
+    hawser_error error;
+    while (hw_net_linked(nodes[0].net, 1))
+        node_rest(0.01);
+    assert_int_equal(hw_net_send(nodes[0].net, 1, numbered(0, 1), &error), HAWSER_PEER_LOST);
+    assert_non_null(strstr(error.text, "has left"));
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
+    assert_int_equal(nodes[0].losses, 0);
+}
+
+static void nobody_can_send_without_a_link(void **state)
+{
+    (void)state;
+    node alone;
+    hw_net_options options = node_options(0, NULL);
+    node_open(&alone, &options);
+    hawser_error error;
+    assert_int_equal(hw_net_send(alone.net, 1, numbered(0, 1), &error), HAWSER_PEER_LOST);
+    assert_non_null(strstr(error.text, "no link to node 1"));
+    node_close(&alone);
+}
+
+static void expect_refusal(node *one, const char *card, uint32_t expected, const char *first, const char *second)
+{
+    hawser_error error = {0};
+    uint32_t number;
+    assert_int_equal(hw_net_dial(one->net, card, expected, TEST_PATIENCE, &number, &error), HAWSER_PEER_LOST);
+    if (strstr(error.text, first) == NULL || strstr(error.text, second) == NULL)
+        fail_msg("\"%s\" lacks \"%s\" or \"%s\"", error.text, first, second);
+}
+
+static void strangers_are_refused_by_name(void **state, bool encrypted)
+{
+    (void)state;
+    node server, other;
+    hw_net_options options = node_options(0, NULL);
+    options.encrypt_always = encrypted;
+    node_open(&server, &options);
+    const char *card = hw_net_address(server.net);
+
+    options = node_options(1, NULL);
+    options.build = "2.0 (other)";
+    node_open(&other, &options);
+    expect_refusal(&other, card, 0, "1.0 (test)", "2.0 (other)");
+    node_close(&other);
+
+    options = node_options(1, NULL);
+    options.job = "another";
+    node_open(&other, &options);
+    expect_refusal(&other, card, 0, "\"another\"", "\"test\"");
+    node_close(&other);
+
+    options = node_options(1, NULL);
+    options.key = (const unsigned char *)"0123456789abcdef0123456789abcdeX";
+    node_open(&other, &options);
+    expect_refusal(&other, card, 0, "does not know the key", "\"test\"");
+    node_close(&other);
+
+    options = node_options(1, NULL);
+    options.name = "unwanted";
+    node_open(&other, &options);
+    expect_refusal(&other, card, 0, "refused: ", "unwanted is not wanted here");
+    expect_refusal(&other, card, 3, "node 3 was expected", "node 0");
+    node_close(&other);
+    expect_refusal(&server, card, 0, "has reached itself", "");
+
+    options = node_options(0, NULL);
+    node_open(&other, &options);
+    expect_refusal(&other, card, 0, "there is a node 0 already", "");
+    node_close(&other);
+
+    hw_net_gate_figures figures;
+    hw_net_gate_of(server.net, &figures);
+    assert_int_equal(figures.accepted, 0);
+    assert_int_equal(figures.refused_key, 1);
+    assert_int_equal(figures.refused_hello >= 4, 1);
+    assert_int_equal(server.ups, 0);
+    node_close(&server);
+}
+
+static void refused_in_clear(void **state)
+{
+    strangers_are_refused_by_name(state, false);
+}
+
+static void refused_under_tls(void **state)
+{
+    strangers_are_refused_by_name(state, true);
+}
+
+static void a_dial_waits_for_the_listener(void **state)
+{
+    (void)state;
+    node one;
+    hw_net_options options = node_options(1, NULL);
+    node_open(&one, &options);
+    hawser_error error;
+    uint32_t number;
+    double start = hw_seconds();
+    assert_int_equal(hw_net_dial(one.net, "127.0.0.1:1", 0, 0.3, &number, &error), HAWSER_PEER_LOST);
+    assert_true(hw_seconds() - start >= 0.2);
+    assert_non_null(strstr(error.text, "127.0.0.1:1"));
+    assert_non_null(strstr(error.text, "refused"));
+    assert_int_equal(hw_net_dial(one.net, "nonsense", 0, 9, &number, &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(hw_net_dial(one.net, "unix:/nowhere@another-host", 0, 0.1, &number, &error), HAWSER_PEER_LOST);
+    assert_non_null(strstr(error.text, "own host alone"));
+    node_close(&one);
+}
+
+static bool has_ipv6(void)
+{
+    struct sockaddr_in6 loopback = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    bool has = fd >= 0 && bind(fd, (struct sockaddr *)&loopback, sizeof loopback) == 0;
+    if (fd >= 0)
+        close(fd);
+    return has;
+}
+
+/* Over IPv6, by a card and by hand; and over IPv4 to one who listens everywhere. */
+static void addresses_of_both_families_work(void **state)
+{
+    (void)state;
+    if (!has_ipv6()) {
+        print_message("skipped: this host has no IPv6\n");
+        skip();
+    }
+    const char *const interfaces[] = {"::1", NULL, "lo"};
+    for (int i = 0; i < 3; i++) {
+        node nodes[2];
+        for (uint32_t n = 0; n < 2; n++) {
+            hw_net_options options = node_options(n, NULL);
+            options.local_only = false;
+            options.trust_fabric = true;
+            options.interface = interfaces[i];
+            options.port_low = 20000;
+            options.port_high = 60000;
+            node_open(&nodes[n], &options);
+        }
+        const char *card = hw_net_address(nodes[0].net);
+        unsigned port = (unsigned)atoi(strrchr(card, ':') + 1);
+        assert_true(port >= 20000 && port <= 60000);
+        char by_hand[64];
+        (void)!snprintf(by_hand, sizeof by_hand, "%s:%u", i == 0 ? "[::1]" : i == 1 ? "localhost" : "127.0.0.1", port);
+        if (i == 0)
+            assert_non_null(strstr(card, "tcp:[::1]:"));
+        uint32_t number;
+        hawser_error error = {0};
+        if (hw_net_dial(nodes[1].net, by_hand, 0, TEST_PATIENCE, &number, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(5, 100), NULL), HAWSER_OK);
+        hw_message *message = node_take(&nodes[0]);
+        assert_true(is_numbered(message, 5, 100));
+        hw_message_free(message);
+        assert_string_equal(node_path(&nodes[1], 0).transport, "tcp");
+        node_close(&nodes[1]);
+        node_close(&nodes[0]);
+    }
+}
+
+static void what_cannot_be_had_is_said(void **state)
+{
+    node one;
+    hawser_error error;
+    hw_net *net;
+    const hw_net_events events = {0};
+    hw_net_options options = node_options(0, NULL);
+    node_open(&one, &options);
+    unsigned port = (unsigned)atoi(strrchr(hw_net_address(one.net), ':') + 1);
+    options.port_low = options.port_high = (uint16_t)port;
+    assert_int_equal(hw_net_new(&options, &events, &net, &error), HAWSER_IO);
+    char text[20];
+    (void)!snprintf(text, sizeof text, "%u", port);
+    assert_non_null(strstr(error.text, text));
+    options = node_options(0, NULL);
+    options.local_only = false;
+    options.interface = "no-such-interface";
+    assert_int_equal(hw_net_new(&options, &events, &net, &error), HAWSER_IO);
+    assert_non_null(strstr(error.text, "no-such-interface"));
+    options = node_options(0, NULL);
+    options.key_length = 15;
+    assert_int_equal(hw_net_new(&options, &events, &net, &error), HAWSER_BAD_ARGUMENT);
+    char open[200];
+    (void)!snprintf(open, sizeof open, "%s/open", *state == NULL ? "" : (char *)*state);
+    assert_int_equal(mkdir(open, 0777), 0);
+    assert_int_equal(chmod(open, 0777), 0);
+    options = node_options(0, open);
+    assert_int_equal(hw_net_new(&options, &events, &net, &error), HAWSER_IO);
+    assert_non_null(strstr(error.text, "0700"));
+    node_close(&one);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(over_unix, make_directory, remove_directory),
+        cmocka_unit_test(over_tcp),
+        cmocka_unit_test(over_tls),
+        cmocka_unit_test_setup_teardown(many_nodes_talk_at_once, make_directory, remove_directory),
+        cmocka_unit_test(what_is_queued_arrives_before_the_goodbye),
+        cmocka_unit_test(nobody_can_send_without_a_link),
+        cmocka_unit_test(refused_in_clear),
+        cmocka_unit_test(refused_under_tls),
+        cmocka_unit_test(a_dial_waits_for_the_listener),
+        cmocka_unit_test(addresses_of_both_families_work),
+        cmocka_unit_test_setup_teardown(what_cannot_be_had_is_said, make_directory, remove_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

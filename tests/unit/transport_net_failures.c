@@ -1,0 +1,68 @@
+/* Every allocation that a net makes, from its making over a handshake to its end, failed in turn: a status or a lost link, never a
+ * crash, and nothing is left behind. */
+#include <fcntl.h>
+
+#include "failing.h"
+
+#include "net_nodes.h"
+
+enum { MOST = 400 };
+
+/* Two nets, a link, a few messages. What fails may fail anywhere, on any thread. */
+static void one_life(void)
+{
+    node nodes[2];
+    hawser_error error;
+    uint32_t number;
+    bool made[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, NULL);
+        options.handshake_timeout = 0.3;
+        options.encrypt_always = true;
+        made[i] = node_try(&nodes[i], &options, &error) == HAWSER_OK;
+        assert_true(made[i] || strlen(error.text) > 10);
+    }
+    if (made[0] && made[1] &&
+        hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, 0.4, &number, &error) == HAWSER_OK) {
+        for (uint64_t i = 0; i < 3; i++) {
+            hw_message *message;
+            if (hw_message_new(200000, &message, &error) != HAWSER_OK)
+                continue;
+            memset(message->payload, 1, 200000);
+            message->envelope.kind = HW_MESSAGE_DATA;
+            (void)!hw_net_send(nodes[1].net, 0, message, &error);
+        }
+    }
+    for (int i = 1; i >= 0; i--)
+        node_close(&nodes[i]);
+}
+
+static int descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) != -1;
+    return count;
+}
+
+static void nothing_leaks_when_memory_runs_out(void **state)
+{
+    (void)state;
+    int open = descriptors();
+    for (long n = 0; n < MOST; n++) { /* 0: nothing fails */
+        atomic_store(&countdown, n);
+        long before = atomic_load(&live);
+        one_life();
+        bool failed = n > 0 && atomic_load(&countdown) <= 0;
+        assert_int_equal(atomic_load(&live), before);
+        assert_int_equal(descriptors(), open);
+        if (n > 0 && !failed)
+            return; /* more than there are */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_leaks_when_memory_runs_out)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
