@@ -5,9 +5,6 @@ unset "${!HAWSER_@}"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-# The font library below the plots keeps its caches until the process ends.
-echo leak:libfontconfig >"$scratch/suppressions"
-export LSAN_OPTIONS=suppressions=$scratch/suppressions:print_suppressions=0
 failures=0
 complain() {
     echo "FAILED: $*" >&2
