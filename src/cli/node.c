@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "cli/cli.h"
-#include "runtime/enter.h"
+#include "runtime/job/enter.h"
 
 /* Of each node itself, or of the first one alone. */
 static bool of_one_node(const char *key)

@@ -6,12 +6,12 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "data/assemble.h"
-#include "data/cache.h"
-#include "data/csv.h"
-#include "data/market.h"
-#include "data/npy.h"
-#include "data/svmlight.h"
+#include "data/cache/cache.h"
+#include "data/format/csv.h"
+#include "data/format/market.h"
+#include "data/format/npy.h"
+#include "data/format/svmlight.h"
+#include "data/layout/assemble.h"
 
 enum { SAMPLES = 16, SAMPLE_BYTES = 1 << 16 };
 

@@ -2,7 +2,7 @@
 #ifndef HW_DATA_LOAD_H
 #define HW_DATA_LOAD_H
 
-#include "data/parse.h"
+#include "data/format/parse.h"
 
 /* Loads from a piece of memory that is read like a file called `name`. chunk_bytes 0: chosen. */
 hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, size_t chunk_bytes, const hawser_load *load,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/cache_format.h"
+#include "data/cache/format.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size);
 

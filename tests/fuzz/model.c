@@ -1,5 +1,5 @@
 /* Any bytes as a model file. */
-#include "data/model.h"
+#include "data/model/model.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size);
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "data/cache_format.h"
-#include "data/flip.h"
+#include "data/cache/format.h"
+#include "data/layout/flip.h"
 #include "directory.h"
 
 static const uint64_t OFFSETS[] = {0, 2, 2, 5, 6};

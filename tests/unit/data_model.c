@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "data/model.h"
+#include "data/model/model.h"
 #include "directory.h"
 
 static const float FLOATS[3] = {1.5F, -2, 1e-30F};

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "data/cache.h"
+#include "data/cache/cache.h"
 #include "data/dataset.h"
-#include "data/number_text.h"
+#include "data/format/number_text.h"
 #include "directory.h"
 
 /* The 3 x 3 matrix  1 0 2.5 / 0 -3 0 / 0.1 0 4e20  in every layout. */

@@ -3,7 +3,7 @@
 #define HW_TESTS_UNIT_JOB_H
 
 #include "hawser/hawser.h"
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 
 typedef struct test_job {
     hawser_options *options;

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/enter.h"
+#include "runtime/job/enter.h"
 
 static double left(char *variable, double limit, double now)
 {

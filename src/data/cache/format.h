@@ -1,0 +1,55 @@
+/* format.h - how the mapped file lies: a header, then sections at multiples of 64 bytes, each with size and digest.
+ * Little-endian, as it lies in memory. */
+#ifndef HW_DATA_CACHE_FORMAT_H
+#define HW_DATA_CACHE_FORMAT_H
+
+#include <stdint.h>
+
+#include "data/cache/cache.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "cache files are little-endian and mapped as they lie");
+
+enum { HW_CACHE_VERSION = 1, HW_CACHE_ALIGNMENT = 64, HW_CACHE_PIECE = 1 << 20 };
+
+enum hw_cache_section {
+    HW_CACHE_OFFSETS, /* sparse: lines + 1 numbers of 64 bits */
+    HW_CACHE_INDICES, /* sparse: stored numbers of 32 bits */
+    HW_CACHE_VALUES,  /* stored numbers; dense: column after column without gaps */
+    HW_CACHE_TARGET,  /* rows doubles or empty, as the next two */
+    HW_CACHE_WEIGHTS,
+    HW_CACHE_OFFSET,
+    HW_CACHE_NAMES, /* cols texts, each ended by a zero byte, or empty */
+    HW_CACHE_TARGET_NAME,
+    HW_CACHE_SECTIONS
+};
+
+typedef struct hw_cache_span {
+    uint64_t begin;
+    uint64_t size;
+    uint64_t digest; /* hw_hash chained over pieces of HW_CACHE_PIECE bytes, seed 0 */
+} hw_cache_span;
+
+typedef struct hw_cache_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t layout;
+    uint64_t digest; /* hw_hash of the header with zero here */
+    uint64_t file_size;
+    uint64_t rows;
+    uint64_t cols;
+    uint64_t stored;
+    uint32_t type;
+    int32_t index_base; /* -1: the input's format has none */
+    uint32_t base_guessed;
+    uint32_t unused;
+    hw_cache_span sections[HW_CACHE_SECTIONS];
+} hw_cache_header;
+
+_Static_assert(sizeof(hw_cache_header) == 72 + 24 * HW_CACHE_SECTIONS, "no padding that could differ");
+
+/* Makes a dataset over the bytes of a cache, aligned to HW_CACHE_ALIGNMENT, which must outlive it. Any bytes are allowed. Without
+ * `verify` digests are not looked at, so that a fuzzer gets past them; all that memory safety rests on is checked anyway. */
+hawser_status hw_cache_view(const unsigned char *bytes, size_t size, const char *name, bool verify, hawser_dataset **dataset,
+                            hawser_error *error) HAWSER_MUST_USE;
+
+#endif

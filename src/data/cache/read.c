@@ -1,0 +1,343 @@
+/* Opening a cache: the file is mapped and its arrays are used where they lie. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/machine.h"
+#include "base/memory.h"
+#include "data/cache/format.h"
+#include "data/layout/flip.h"
+
+typedef struct reader {
+    const unsigned char *bytes;
+    size_t size;
+    const char *name;
+    hw_cache_header header;
+    hawser_dataset *dataset;
+} reader;
+
+static hawser_status damaged(const reader *in, const char *what, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: damaged cache file: %s; convert the data again", in->name, what);
+}
+
+/* An empty section of a matrix is an empty array, of anything else something that the input did not have. */
+static const void *section(const reader *in, int which)
+{
+    if (which <= HW_CACHE_VALUES && in->header.layout != HAWSER_DENSE)
+        return in->bytes + in->header.sections[which].begin;
+    return in->header.sections[which].size == 0 ? NULL : in->bytes + in->header.sections[which].begin;
+}
+
+static hawser_status check_header(reader *in, bool verify, hawser_error *error)
+{
+    if (in->size < sizeof in->header || memcmp(in->bytes, HW_CACHE_MAGIC, 8) != 0)
+        return damaged(in, "no whole header", error);
+    memcpy(&in->header, in->bytes, sizeof in->header);
+    hw_cache_header copy = in->header;
+    copy.digest = 0;
+    if (copy.version != HW_CACHE_VERSION)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: cache version %u; this version of Hawser reads %d; convert the data again", in->name,
+                           copy.version, HW_CACHE_VERSION);
+    if (verify && hw_hash(&copy, sizeof copy, 0) != in->header.digest)
+        return damaged(in, "the header's checksum does not match", error);
+    if (copy.file_size != in->size)
+        return damaged(in, "it is not as long as it was written", error);
+    if (copy.rows == 0 || copy.cols == 0 || copy.rows > UINT32_MAX || copy.cols > UINT32_MAX || copy.layout > HAWSER_CSR ||
+        copy.type > HAWSER_F32 || copy.index_base < -1 || copy.index_base > 1)
+        return damaged(in, "a field of the header is out of range", error);
+    for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
+        const hw_cache_span *span = &copy.sections[s];
+        if (span->begin % HW_CACHE_ALIGNMENT != 0 || span->begin > in->size || span->size > in->size - span->begin)
+            return damaged(in, "a section reaches beyond the file", error);
+    }
+    return HAWSER_OK;
+}
+
+/* Products cannot overflow: each factor is below 2^32 and the stored numbers were checked against the file's size. */
+static hawser_status check_sizes(const reader *in, hawser_error *error)
+{
+    const hw_cache_header *h = &in->header;
+    uint64_t lines = h->layout == HAWSER_CSR ? h->rows : h->cols;
+    bool dense = h->layout == HAWSER_DENSE;
+    if (h->stored > in->size || (dense && h->stored != h->rows * h->cols))
+        return damaged(in, "the number of stored entries does not fit the file", error);
+    bool good = h->sections[HW_CACHE_OFFSETS].size == (dense ? 0 : (lines + 1) * 8) &&
+                h->sections[HW_CACHE_INDICES].size == (dense ? 0 : h->stored * 4) &&
+                h->sections[HW_CACHE_VALUES].size == h->stored * (h->type == HAWSER_F32 ? 4 : 8);
+    for (int s = HW_CACHE_TARGET; s <= HW_CACHE_OFFSET; s++)
+        good = good && (h->sections[s].size == 0 || h->sections[s].size == h->rows * 8);
+    return good ? HAWSER_OK : damaged(in, "a section has not the size that rows, columns and entries ask for", error);
+}
+
+static hawser_status check_digests(const reader *in, hawser_error *error)
+{
+    for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
+        const hw_cache_span *span = &in->header.sections[s];
+        uint64_t digest = 0, left = span->size;
+        const unsigned char *at = in->bytes + span->begin;
+        for (; left >= HW_CACHE_PIECE; left -= HW_CACHE_PIECE, at += HW_CACHE_PIECE)
+            digest = hw_hash(at, HW_CACHE_PIECE, digest);
+        if (hw_hash(at, (size_t)left, digest) != span->digest)
+            return damaged(in, "a checksum does not match", error);
+    }
+    return HAWSER_OK;
+}
+
+/* A checksum finds accidents; a file made to deceive must not lead the kernels out of their arrays either. */
+static hawser_status check_lines(const reader *in, const hawser_matrix *A, hawser_error *error)
+{
+    size_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols, width = A->layout == HAWSER_CSR ? A->cols : A->rows;
+    if (A->offsets[0] != 0 || A->offsets[lines] != A->stored)
+        return damaged(in, "the offsets do not span the entries", error);
+    for (size_t j = 0; j < lines; j++)
+        if (A->offsets[j] > A->offsets[j + 1])
+            return damaged(in, "the offsets do not ascend", error);
+    for (size_t j = 0; j < lines; j++) {
+        const uint32_t *at = A->indices + A->offsets[j];
+        size_t count = (size_t)(A->offsets[j + 1] - A->offsets[j]), wrong = 0;
+        for (size_t k = 1; k < count; k++)
+            wrong += at[k] <= at[k - 1];
+        if (wrong > 0 || (count > 0 && at[count - 1] >= width))
+            return damaged(in, "the indices of a line do not ascend or are out of range", error);
+    }
+    return HAWSER_OK;
+}
+
+/* Exponents of all ones are NaN and infinity. Whole numbers, so that the compiler may take many at a time. */
+static bool all_finite(const void *values, hawser_type type, uint64_t count)
+{
+    uint64_t wrong = 0;
+    if (type == HAWSER_F32) {
+        const float *at = values;
+        for (uint64_t i = 0; i < count; i++) {
+            uint32_t bits;
+            memcpy(&bits, at + i, sizeof bits);
+            wrong += (bits & UINT32_C(0x7f800000)) == UINT32_C(0x7f800000);
+        }
+    } else {
+        const double *at = values;
+        for (uint64_t i = 0; i < count; i++) {
+            uint64_t bits;
+            memcpy(&bits, at + i, sizeof bits);
+            wrong += (bits & UINT64_C(0x7ff0000000000000)) == UINT64_C(0x7ff0000000000000);
+        }
+    }
+    return wrong == 0;
+}
+
+static hawser_status check_numbers(const reader *in, hawser_error *error)
+{
+    const hawser_dataset *d = in->dataset;
+    bool good = all_finite(d->matrix.values, d->matrix.type, d->matrix.stored);
+    const double *const rows[] = {d->target, d->weights, d->offset};
+    for (int i = 0; i < 3; i++)
+        good = good && (rows[i] == NULL || all_finite(rows[i], HAWSER_F64, d->matrix.rows));
+    return good ? HAWSER_OK : damaged(in, "it holds numbers that are not finite", error);
+}
+
+static hawser_status read_names(reader *in, hawser_error *error)
+{
+    const hw_cache_header *h = &in->header;
+    const char *target = section(in, HW_CACHE_TARGET_NAME), *at = section(in, HW_CACHE_NAMES);
+    if (target != NULL &&
+        strnlen(target, h->sections[HW_CACHE_TARGET_NAME].size) + 1 != h->sections[HW_CACHE_TARGET_NAME].size)
+        return damaged(in, "the target's name does not end", error);
+    in->dataset->target_name = target;
+    if (at == NULL)
+        return HAWSER_OK;
+    uint64_t left = h->sections[HW_CACHE_NAMES].size;
+    if (left < h->cols) /* before room is made for them: a name takes a byte at least */
+        return damaged(in, "it has fewer names than columns", error);
+    const char **names = NULL;
+    HAWSER_TRY(HW_NEW(&names, h->cols, "the names of the columns", error));
+    hw_dataset_own(in->dataset, names);
+    for (uint64_t j = 0; j < h->cols; j++) {
+        size_t length = strnlen(at, left);
+        if (length == left)
+            return damaged(in, "it has fewer names than columns", error);
+        names[j] = at;
+        at += length + 1;
+        left -= length + 1;
+    }
+    if (left != 0)
+        return damaged(in, "it has more names than columns", error);
+    in->dataset->columns = names;
+    return HAWSER_OK;
+}
+
+static hawser_status read_all(reader *in, bool verify, hawser_error *error)
+{
+    HAWSER_TRY(check_header(in, verify, error));
+    HAWSER_TRY(check_sizes(in, error));
+    if (verify)
+        HAWSER_TRY(check_digests(in, error));
+    const hw_cache_header *h = &in->header;
+    hawser_dataset *d = in->dataset;
+    d->matrix = (hawser_matrix){.rows = h->rows,
+                                .cols = h->cols,
+                                .stored = h->stored,
+                                .layout = (hawser_layout)h->layout,
+                                .type = (hawser_type)h->type,
+                                .offsets = section(in, HW_CACHE_OFFSETS),
+                                .indices = section(in, HW_CACHE_INDICES),
+                                .values = section(in, HW_CACHE_VALUES),
+                                .stride = h->layout == HAWSER_DENSE ? h->rows : 0};
+    d->target = section(in, HW_CACHE_TARGET);
+    d->weights = section(in, HW_CACHE_WEIGHTS);
+    d->offset = section(in, HW_CACHE_OFFSET);
+    d->figures.index_base = h->index_base;
+    d->figures.base_guessed = h->base_guessed != 0;
+    if (h->layout != HAWSER_DENSE)
+        HAWSER_TRY(check_lines(in, &d->matrix, error));
+    HAWSER_TRY(check_numbers(in, error));
+    return read_names(in, error);
+}
+
+hawser_status hw_cache_view(const unsigned char *bytes, size_t size, const char *name, bool verify, hawser_dataset **dataset,
+                            hawser_error *error)
+{
+    reader in = {.bytes = bytes, .size = size, .name = name};
+    *dataset = NULL;
+    HAWSER_TRY(hw_dataset_new(&in.dataset, error));
+    hawser_status status = read_all(&in, verify, error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(in.dataset);
+        return status;
+    }
+    *dataset = in.dataset;
+    return HAWSER_OK;
+}
+
+/* ---- what the caller asks of it ---- */
+
+static bool asked(const char *text)
+{
+    return text != NULL && strcmp(text, "none") != 0;
+}
+
+static hawser_status check_wishes(const hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
+{
+    static const char again[] = "a cache keeps what it was converted with: give this option to `hawser data convert`";
+    if (asked(load->target) && (d->target_name == NULL || strcmp(load->target, d->target_name) != 0))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: target \"%s\" is not its target \"%s\"; %s", path, load->target,
+                           d->target_name != NULL ? d->target_name : "", again);
+    if (asked(load->weights) || asked(load->offset) || load->names != NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: cannot add weights, an offset or names from \"%s\"; %s", path,
+                           asked(load->weights)  ? load->weights
+                           : asked(load->offset) ? load->offset
+                                                 : load->names,
+                           again);
+    if (load->type == HAWSER_F32 && d->matrix.type != HAWSER_F32)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: it holds 64-bit numbers, asked were 32; %s", path, again);
+    if (load->index_base != 0 && d->figures.index_base >= 0 && load->index_base - 1 != d->figures.index_base)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: its index base is %d, asked was %d; %s", path,
+                           d->figures.index_base, load->index_base - 1, again);
+    return HAWSER_OK;
+}
+
+static hawser_status flip_dataset(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
+{
+    uint64_t need = d->matrix.stored * (d->matrix.type == HAWSER_F32 ? 8 : 12) + (d->matrix.rows + d->matrix.cols) * 8;
+    uint64_t have = load->memory_limit != 0 ? load->memory_limit : hw_machine_memory();
+    d->figures.memory_estimate = need;
+    if (need > have)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "%s: turning it from %s needs %llu MiB, %llu MiB are allowed", path,
+                           d->matrix.layout == HAWSER_CSC ? "columns into rows" : "rows into columns",
+                           (unsigned long long)(need >> 20), (unsigned long long)(have >> 20));
+    hw_flipped flipped;
+    HAWSER_TRY(hw_flip(&d->matrix, 0, d->matrix.layout == HAWSER_CSC ? d->matrix.rows : d->matrix.cols, &flipped, error));
+    hw_dataset_own(d, flipped.offsets);
+    hw_dataset_own(d, flipped.indices);
+    hw_dataset_own(d, flipped.values);
+    d->matrix = flipped.matrix;
+    return HAWSER_OK;
+}
+
+/* Leaves out the columns that a model does not know, and counts what that drops. */
+static hawser_status cut_columns(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
+{
+    if (load->columns == 0 || d->matrix.cols <= load->columns)
+        return HAWSER_OK;
+    if (d->matrix.layout == HAWSER_CSR)
+        HAWSER_TRY(flip_dataset(d, path, load, error));
+    hawser_matrix known = hawser_matrix_columns(&d->matrix, 0, load->columns);
+    d->figures.unseen_entries = d->matrix.stored - known.stored;
+    if (d->matrix.layout == HAWSER_DENSE)
+        d->figures.unseen_columns = d->matrix.cols - load->columns;
+    else
+        for (size_t j = load->columns; j < d->matrix.cols; j++)
+            d->figures.unseen_columns += d->matrix.offsets[j + 1] > d->matrix.offsets[j];
+    d->matrix = known;
+    return HAWSER_OK;
+}
+
+static hawser_status grant_wishes(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
+{
+    HAWSER_TRY(check_wishes(d, path, load, error));
+    if (load->target != NULL && !asked(load->target)) {
+        d->target = NULL;
+        d->target_name = NULL;
+    }
+    HAWSER_TRY(cut_columns(d, path, load, error));
+    if (d->matrix.layout == (load->rows_layout ? HAWSER_CSC : HAWSER_CSR))
+        HAWSER_TRY(flip_dataset(d, path, load, error));
+    d->figures.rows_read = NULL; /* mapped: nobody has read a row */
+    d->figures.readers = 0;
+    d->figures.format = HAWSER_CACHE;
+    return HAWSER_OK;
+}
+
+static hawser_status map_file(const char *path, void **bytes, size_t *size, hawser_error *error)
+{
+    struct stat facts;
+    hawser_status status = HAWSER_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &facts) != 0) {
+        status = hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", path, strerror(errno));
+    } else if (!S_ISREG(facts.st_mode) || facts.st_size == 0) {
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: a cache must be a plain file that is not empty", path);
+    } else {
+        *size = (size_t)facts.st_size;
+        *bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (*bytes == MAP_FAILED)
+            status = hawser_fail(error, HAWSER_IO, "%s: cannot map: %s", path, strerror(errno));
+        else
+            (void)madvise(*bytes, *size, MADV_WILLNEED);
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return status;
+}
+
+hawser_status hw_cache_open(const char *path, const hawser_load *load, hawser_dataset **dataset, hawser_error *error)
+{
+    double start = hw_seconds();
+    void *bytes = NULL;
+    size_t size = 0;
+    hawser_dataset *d = NULL;
+    *dataset = NULL;
+    HAWSER_TRY(map_file(path, &bytes, &size, error));
+    hawser_status status = hw_cache_view(bytes, size, path, true, &d, error);
+    if (status != HAWSER_OK) {
+        (void)munmap(bytes, size);
+        return status;
+    }
+    d->mapping = bytes;
+    d->mapping_bytes = size;
+    d->figures.bytes_read = d->figures.bytes_text = size;
+    status = grant_wishes(d, path, load, error);
+    if (status != HAWSER_OK) {
+        hawser_dataset_free(d);
+        return status;
+    }
+    d->figures.seconds = hw_seconds() - start;
+    *dataset = d;
+    return HAWSER_OK;
+}

@@ -1,0 +1,150 @@
+/* hawser_dataset_save. The sections are gone through twice: once for sizes and digests, then, behind the header, to write. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "data/cache/format.h"
+
+typedef struct writer {
+    hw_file *file; /* NULL: only count and digest */
+    hw_cache_span *span;
+    unsigned char *piece;
+    size_t used;
+} writer;
+
+static hawser_status end_piece(writer *out, hawser_error *error)
+{
+    size_t used = out->used;
+    out->used = 0;
+    out->span->digest = hw_hash(out->piece, used, out->span->digest);
+    out->span->size += used;
+    return out->file != NULL ? hw_file_write(out->file, out->piece, used, error) : HAWSER_OK;
+}
+
+static hawser_status put(writer *out, const void *data, size_t size, hawser_error *error)
+{
+    const unsigned char *from = data;
+    while (size > 0) {
+        size_t part = size < HW_CACHE_PIECE - out->used ? size : HW_CACHE_PIECE - out->used;
+        memcpy(out->piece + out->used, from, part);
+        out->used += part;
+        from += part;
+        size -= part;
+        if (out->used == HW_CACHE_PIECE)
+            HAWSER_TRY(end_piece(out, error));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status put_offsets(writer *out, const hawser_matrix *A, hawser_error *error)
+{
+    size_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols;
+    for (size_t j = 0; j <= lines; j++) {
+        uint64_t offset = A->offsets[j] - A->offsets[0]; /* a view begins anywhere, a file at zero */
+        HAWSER_TRY(put(out, &offset, sizeof offset, error));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status put_values(writer *out, const hawser_matrix *A, hawser_error *error)
+{
+    const unsigned char *values = A->values;
+    size_t size = A->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    if (A->layout != HAWSER_DENSE)
+        return put(out, values + A->offsets[0] * size, A->stored * size, error);
+    for (size_t j = 0; j < A->cols; j++)
+        HAWSER_TRY(put(out, values + j * A->stride * size, A->rows * size, error));
+    return HAWSER_OK;
+}
+
+static hawser_status put_names(writer *out, const hawser_dataset *dataset, hawser_error *error)
+{
+    for (size_t j = 0; dataset->columns != NULL && j < dataset->matrix.cols; j++)
+        HAWSER_TRY(put(out, dataset->columns[j], strlen(dataset->columns[j]) + 1, error));
+    return HAWSER_OK;
+}
+
+static hawser_status put_section(writer *out, const hawser_dataset *dataset, int section, hawser_error *error)
+{
+    const hawser_matrix *A = &dataset->matrix;
+    const double *const rows[] = {dataset->target, dataset->weights, dataset->offset};
+    switch (section) {
+    case HW_CACHE_OFFSETS: return A->layout == HAWSER_DENSE ? HAWSER_OK : put_offsets(out, A, error);
+    case HW_CACHE_INDICES:
+        return A->layout == HAWSER_DENSE ? HAWSER_OK : put(out, A->indices + A->offsets[0], A->stored * 4, error);
+    case HW_CACHE_VALUES: return put_values(out, A, error);
+    case HW_CACHE_NAMES: return put_names(out, dataset, error);
+    case HW_CACHE_TARGET_NAME:
+        return dataset->target_name == NULL ? HAWSER_OK
+                                            : put(out, dataset->target_name, strlen(dataset->target_name) + 1, error);
+    default:
+        return rows[section - HW_CACHE_TARGET] == NULL
+                   ? HAWSER_OK
+                   : put(out, rows[section - HW_CACHE_TARGET], A->rows * sizeof(double), error);
+    }
+}
+
+static uint64_t aligned(uint64_t size)
+{
+    return (size + HW_CACHE_ALIGNMENT - 1) / HW_CACHE_ALIGNMENT * HW_CACHE_ALIGNMENT;
+}
+
+static hawser_status describe(const hawser_dataset *dataset, unsigned char *piece, hw_cache_header *header,
+                              hawser_error *error)
+{
+    const hawser_matrix *A = &dataset->matrix;
+    *header = (hw_cache_header){.version = HW_CACHE_VERSION,
+                                .layout = A->layout,
+                                .rows = A->rows,
+                                .cols = A->cols,
+                                .stored = A->stored,
+                                .type = A->type,
+                                .index_base = dataset->figures.index_base,
+                                .base_guessed = dataset->figures.base_guessed};
+    memcpy(header->magic, HW_CACHE_MAGIC, sizeof header->magic);
+    uint64_t begin = aligned(sizeof *header);
+    for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
+        writer out = {NULL, &header->sections[s], piece, 0};
+        HAWSER_TRY(put_section(&out, dataset, s, error));
+        HAWSER_TRY(end_piece(&out, error));
+        header->sections[s].begin = begin;
+        begin += aligned(header->sections[s].size);
+    }
+    header->file_size = begin;
+    header->digest = hw_hash(header, sizeof *header, 0);
+    return HAWSER_OK;
+}
+
+static hawser_status write_all(const hawser_dataset *dataset, unsigned char *piece, hw_file *file, hawser_error *error)
+{
+    static const unsigned char zeros[HW_CACHE_ALIGNMENT];
+    hw_cache_header header;
+    HAWSER_TRY(describe(dataset, piece, &header, error));
+    HAWSER_TRY(hw_file_write(file, &header, sizeof header, error));
+    HAWSER_TRY(hw_file_write(file, zeros, aligned(sizeof header) - sizeof header, error));
+    for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
+        hw_cache_span span = {0};
+        writer out = {file, &span, piece, 0};
+        HAWSER_TRY(put_section(&out, dataset, s, error));
+        HAWSER_TRY(end_piece(&out, error));
+        HAWSER_TRY(hw_file_write(file, zeros, aligned(span.size) - span.size, error));
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hawser_dataset_save(const hawser_dataset *dataset, const char *path, hawser_error *error)
+{
+    hw_file file;
+    unsigned char *piece = NULL;
+    HAWSER_TRY(hw_file_begin(&file, path, error));
+    hawser_status status = HW_NEW(&piece, HW_CACHE_PIECE, "a write buffer", error);
+    if (status == HAWSER_OK)
+        status = write_all(dataset, piece, &file, error);
+    free(piece);
+    if (status == HAWSER_OK)
+        return hw_file_commit(&file, error);
+    hw_file_abort(&file);
+    return status;
+}

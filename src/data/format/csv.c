@@ -1,0 +1,219 @@
+#include "data/format/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/layout/assemble.h"
+
+typedef struct row_place {
+    const hw_csv *csv;
+    const hw_chunk *chunk;
+    double *row;
+    bool drop; /* the row has a missing value and goes */
+} row_place;
+
+static hawser_status missing_field(row_place *p, size_t column, const char *at, hawser_error *error)
+{
+    const hw_csv *csv = p->csv;
+    p->row[column] = csv->missing == HW_MEAN ? NAN : 0;
+    if (csv->missing == HW_DROP) {
+        p->drop = true;
+        return HAWSER_OK;
+    }
+    if (csv->roles[column] == HW_UNSEEN)
+        return HAWSER_OK;
+    const char *name = csv->names != NULL ? csv->names[column] : "";
+    if (csv->roles[column] != HW_FEATURE)
+        return hw_chunk_fail(p->chunk, at, error, "the %s is missing in column %zu %s; only --missing drop helps here",
+                             csv->roles[column] == HW_TARGET    ? "target"
+                             : csv->roles[column] == HW_WEIGHTS ? "weight"
+                                                                : "offset",
+                             column, name);
+    if (csv->missing == HW_REFUSE)
+        return hw_chunk_fail(p->chunk, at, error,
+                             "a value is missing in column %zu %s; --missing can say zero, mean or drop", column, name);
+    return HAWSER_OK;
+}
+
+/* Quoted, indented, missing and wrong fields: what the loop below leaves. Returns the field's end or NULL. */
+static const char *odd_field(row_place *p, size_t column, const char *at, hawser_error *error)
+{
+    const char *begin, *stop, *end = hw_csv_field(at, p->chunk->end, p->csv->delimiter, &begin, &stop);
+    if (end == NULL)
+        return (void)hw_chunk_fail(p->chunk, at, error, "a quote is not closed on its line"), NULL;
+    if (*end != '\n' && *end != p->csv->delimiter)
+        return (void)hw_chunk_fail(p->chunk, end, error, "something follows a closing quote"), NULL;
+    if (p->csv->roles[column] == HW_UNSEEN) {
+        p->row[column] = 0;
+        return end;
+    }
+    if (hw_csv_is_missing(begin, stop))
+        return missing_field(p, column, begin, error) == HAWSER_OK ? end : NULL;
+    while (stop > begin && stop[-1] == ' ')
+        stop--;
+    while (begin < stop && *begin == ' ')
+        begin++;
+    double value = 0;
+    if (hw_number(begin, &value) != stop)
+        return (void)hw_no_number(p->chunk, begin, "value", error), NULL;
+    if (value - value != 0)
+        return (void)hw_chunk_fail(p->chunk, begin, error, "the value is too large"), NULL;
+    p->row[column] = value;
+    return end;
+}
+
+static hawser_status wrong_width(const row_place *p, size_t column, const char *at, hawser_error *error)
+{
+    if (column < p->csv->width)
+        return hw_chunk_fail(p->chunk, at, error, "the row has %zu fields, and the first line %zu", column, p->csv->width);
+    return hw_chunk_fail(p->chunk, at, error, "the row has more fields than the first line's %zu", p->csv->width);
+}
+
+/* One row into p->row; returns the position behind its line end or NULL. */
+static inline const char *read_row(row_place *p, const char *at, hawser_error *error)
+{
+    size_t width = p->csv->width;
+    char delimiter = p->csv->delimiter;
+    for (size_t column = 0; column < width; column++) {
+        double value;
+        const char *end = hw_number(at, &value);
+        if (end != NULL && *end == '\r' && end[1] == '\n')
+            end++;
+        if (end == NULL || (*end != delimiter && *end != '\n') || value - value != 0) {
+            if ((end = odd_field(p, column, at, error)) == NULL)
+                return NULL;
+        } else {
+            p->row[column] = value;
+        }
+        bool last = *end == '\n';
+        if (last != (column + 1 == width))
+            return (void)wrong_width(p, column + 1, last ? end : end + 1, error), NULL;
+        at = end + 1;
+    }
+    return at;
+}
+
+/* The header in front of a further file is passed over; one that differs is an error, none is fine. */
+static hawser_status pass_header(const hw_csv *csv, const hw_chunk *chunk, const char **at, hawser_error *error)
+{
+    if (*at + csv->line_bytes < chunk->end && memcmp(*at, csv->line, csv->line_bytes) == 0 &&
+        (*at)[csv->line_bytes] == '\n') {
+        *at += csv->line_bytes + 1;
+        return HAWSER_OK;
+    }
+    const char *begin, *stop;
+    double value;
+    if (hw_csv_field(*at, chunk->end, csv->delimiter, &begin, &stop) == NULL ||
+        (hw_number(begin, &value) != stop && !hw_csv_is_missing(begin, stop)))
+        return hw_chunk_fail(chunk, *at, error, "this file's header differs from the first file's");
+    return HAWSER_OK;
+}
+
+hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error)
+{
+    const hw_csv *csv = context;
+    const char *at = chunk->begin;
+    hw_part_sizes sizes = {.value_bytes = hw_count(chunk->begin, chunk->end, '\n') * csv->width * sizeof(double)};
+    HAWSER_TRY(hw_part_room(job, part, &sizes, error));
+    bool first_file = chunk->file == &job->input.files[0];
+    uint64_t bytes = (uint64_t)(chunk->end - at);
+    if (first_file && csv->header && chunk->offset < csv->skip)
+        at += csv->skip - chunk->offset < bytes ? csv->skip - chunk->offset : bytes;
+    else if (chunk->first && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+        at += 3;
+    row_place place = {.csv = csv, .chunk = chunk, .row = part->values};
+    for (bool fresh = chunk->first && !first_file && csv->header; at < chunk->end;) {
+        if (*at == '\n' || (*at == '\r' && at[1] == '\n')) {
+            at += *at == '\r' ? 2 : 1;
+            continue;
+        }
+        if (fresh) {
+            fresh = false;
+            HAWSER_TRY(pass_header(csv, chunk, &at, error));
+            continue;
+        }
+        if ((at = read_row(&place, at, error)) == NULL)
+            return HAWSER_BAD_INPUT;
+        if (place.drop)
+            part->dropped++;
+        else
+            place.row += csv->width, part->rows++;
+        place.drop = false;
+    }
+    part->entries = part->rows * csv->width;
+    return HAWSER_OK;
+}
+
+/* The names of the features in the order of the matrix's columns, in one block: pointers, then text. */
+static hawser_status keep_names(const hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
+{
+    size_t bytes = 0, kept = 0;
+    for (size_t j = 0; j < csv->width; j++)
+        bytes += strlen(csv->names[j]) + 1;
+    char **block;
+    HAWSER_TRY(hw_new_array((void **)&block, csv->width * sizeof *block + bytes, 1, "column names", error));
+    hw_dataset_own(dataset, block);
+    char *text = (char *)(block + csv->width);
+    for (size_t j = 0; j < csv->width; j++) {
+        size_t length = strlen(csv->names[j]) + 1;
+        if (csv->roles[j] == HW_TARGET)
+            dataset->target_name = text;
+        else if (csv->roles[j] == HW_FEATURE)
+            block[kept++] = text;
+        else
+            continue;
+        memcpy(text, csv->names[j], length);
+        text += length;
+    }
+    dataset->columns = (const char *const *)block;
+    return HAWSER_OK;
+}
+
+static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
+{
+    HAWSER_TRY(hw_csv_begin(job, csv, error));
+    const char *head;
+    size_t bytes;
+    HAWSER_TRY(hw_input_head(&job->input, 0, 1 << 16, &head, &bytes, error));
+    bytes = bytes > 1 << 20 ? 1 << 20 : bytes;
+    double rows = (double)hw_count(head, head + bytes, '\n') + 1, text = (double)hw_input_text_bytes(&job->input);
+    double each = (double)csv->width * sizeof(double);
+    HAWSER_TRY(hw_budget_estimate(&job->budget,
+                                  (uint64_t)(text / (double)bytes * rows * each * 1.1) + (4 << 20) * job->threads, error));
+    bool done, means = csv->missing == HW_MEAN;
+    HAWSER_TRY(hw_place_dense(job, hw_csv_parse, csv, csv->header ? csv->skip : 0, csv->width, csv->roles, means, dataset,
+                              &done, error));
+    if (!done) {
+        HAWSER_TRY(hw_parse(job, hw_csv_parse, csv, error));
+        for (uint64_t p = 0; p < hw_job_parts(job); p++)
+            dataset->figures.rows_dropped += hw_job_part(job, p)->dropped;
+        HAWSER_TRY(hw_assemble_dense(job, csv->width, csv->roles, means, dataset, error));
+    }
+    for (size_t j = 0; j < csv->width; j++)
+        dataset->figures.unseen_columns += csv->roles[j] == HW_UNSEEN;
+    dataset->figures.unseen_entries = dataset->figures.unseen_columns * dataset->matrix.rows;
+    return csv->names != NULL ? keep_names(csv, dataset, error) : HAWSER_OK;
+}
+
+/* Text that was taken for CSV only because it is nothing else fails in ways that say little. */
+static hawser_status doubt(const hw_job *job, hawser_status status, hawser_error *error)
+{
+    if (job->load->format != HAWSER_GUESS || job->load->delimiter != 0 || error == NULL)
+        return status;
+    const hawser_error before = *error;
+    return hawser_fail(error, status,
+                       "%.400s; no comma, semicolon or tab is in its first line: see --delimiter and --format", before.text);
+}
+
+hawser_status hw_csv_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+{
+    hw_csv csv = {0};
+    hawser_status status = load_rows(job, &csv, dataset, error);
+    if (status == HAWSER_BAD_INPUT && csv.width == 1)
+        status = doubt(job, status, error);
+    hw_csv_free(&csv);
+    return status;
+}

@@ -1,0 +1,41 @@
+/* csv.h - comma, semicolon or tab separated rows of numbers, with or without a header. */
+#ifndef HW_DATA_CSV_H
+#define HW_DATA_CSV_H
+
+#include "data/format/parse.h"
+
+typedef enum hw_missing { HW_REFUSE = 0, HW_ZERO, HW_MEAN, HW_DROP } hw_missing;
+
+/* What the first line settles. Arrays are released by hw_csv_free. */
+typedef struct hw_csv {
+    char delimiter;
+    hw_missing missing;
+    bool header;
+    size_t width;         /* fields in a row */
+    unsigned char *roles; /* of each field, as assemble.h has them */
+    char *line;           /* the header as it stands; the same in front of a later file is passed over */
+    size_t line_bytes;
+    uint64_t skip; /* text bytes of the first file up to its rows */
+    char **names;  /* width names, or NULL without header */
+} hw_csv;
+
+/* Looks at the first line: delimiter, header, width, and which column has which role. What of the load's
+ * target, weights and offset names no column is taken to be a file by whoever loads. */
+hawser_status hw_csv_begin(hw_job *job, hw_csv *csv, hawser_error *error) HAWSER_MUST_USE;
+/* hw_parser; the context is the hw_csv. */
+hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error);
+/* Loads all of a CSV input into the dataset. */
+hawser_status hw_csv_load(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+void hw_csv_free(hw_csv *csv);
+
+/* One field's text: begin..end without blanks and quotes; returns where the field ends (delimiter or line end), NULL when a quote
+ * is not closed. */
+const char *hw_csv_field(const char *at, const char *end, char delimiter, const char **begin, const char **stop);
+/* The field's text stands for a missing value: empty, ?, NA, N/A, NaN, null, none. */
+bool hw_csv_is_missing(const char *begin, const char *stop);
+/* A column by its name, or number (negative from the end); width when it is neither. names may be NULL. */
+size_t hw_csv_column(const char *spec, char *const *names, size_t width);
+/* The delimiter that a line seems to have. */
+char hw_csv_delimiter(const char *line, const char *end);
+
+#endif

@@ -1,0 +1,274 @@
+#include "data/format/market.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/layout/assemble.h"
+
+/* What the first lines say. The sizes are claims: nothing is allocated by them before as many values were read. */
+typedef struct market {
+    bool array, symmetric, pattern;
+    uint64_t rows, cols, entries;
+    uint64_t skip; /* text bytes up to the first entry */
+} market;
+
+static const char *blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t' || *at == '\r')
+        at++;
+    return at;
+}
+
+/* A whole number and its end, which must be a blank or a line end; NULL when it is none or too large for 32 bits less one. */
+static inline const char *whole(const char *at, uint64_t *number)
+{
+    *number = 0;
+    const char *end = hw_digits(at, number);
+    bool fits = end > at && end - at <= 19 && (*number < UINT32_MAX);
+    return fits && (*end == ' ' || *end == '\n' || *end == '\t' || *end == '\r') ? end : NULL;
+}
+
+static hawser_status read_banner(const hw_chunk *line, market *m, hawser_error *error)
+{
+    static const char *const choices[4] = {"matrix", "coordinate array", "real integer double pattern", "general symmetric"};
+    char words[4][24] = {""};
+    const char *at = line->begin + strlen("%%MatrixMarket");
+    for (int i = 0; i < 4; i++) {
+        at = blanks(at);
+        size_t length = 0;
+        const char *word = at;
+        for (; *at != ' ' && *at != '\t' && *at != '\r' && *at != '\n' && *at != '\0'; at++)
+            if (length + 1 < sizeof words[i])
+                words[i][length++] = (char)(*at | 32);
+        const char *found = length > 0 ? strstr(choices[i], words[i]) : NULL;
+        if (found == NULL || (found > choices[i] && found[-1] != ' ') || (found[length] != ' ' && found[length] != '\0'))
+            return hw_chunk_fail(line, word, error,
+                                 "a Matrix Market file of this kind is not supported; expected one of: %s", choices[i]);
+    }
+    m->array = strcmp(words[1], "array") == 0;
+    m->pattern = strcmp(words[2], "pattern") == 0;
+    m->symmetric = strcmp(words[3], "symmetric") == 0;
+    if (m->array && m->pattern)
+        return hw_chunk_fail(line, line->begin, error, "an array has no pattern");
+    return HAWSER_OK;
+}
+
+static hawser_status read_sizes(const hw_chunk *line, market *m, hawser_error *error)
+{
+    uint64_t *const sizes[3] = {&m->rows, &m->cols, &m->entries};
+    const char *at = line->begin, *begin = at;
+    for (int i = 0; i < (m->array ? 2 : 3); i++) {
+        begin = blanks(at);
+        at = i < 2 ? whole(begin, sizes[i]) : hw_digits(begin, sizes[i]);
+        uint64_t large;
+        if (at == NULL && hw_digits(begin, &large) != begin)
+            return hw_chunk_fail(line, begin, error, "more than %u rows or columns are not supported", UINT32_MAX - 1);
+        if (at == NULL || at == begin || at - begin > 19)
+            return hw_chunk_fail(line, begin, error, "expected %s", m->array ? "ROWS COLUMNS" : "ROWS COLUMNS ENTRIES");
+    }
+    if (*blanks(at) != '\n')
+        return hw_chunk_fail(line, blanks(at), error, "something follows the sizes");
+    if (m->rows == 0 || m->cols == 0)
+        return hw_chunk_fail(line, line->begin, error, "the matrix has no rows or no columns");
+    if (m->symmetric && m->rows != m->cols)
+        return hw_chunk_fail(line, line->begin, error, "a symmetric matrix must be square");
+    if (m->array)
+        m->entries = m->symmetric ? m->rows * (m->rows + 1) / 2 : m->rows * m->cols;
+    return HAWSER_OK;
+}
+
+/* Banner, comments, sizes: read from a copy of each line, behind which nothing is read. */
+static hawser_status read_head(hw_job *job, market *m, hawser_error *error)
+{
+    const char *text;
+    size_t bytes, least = 1 << 16, at = 0;
+    HAWSER_TRY(hw_input_head(&job->input, 0, least, &text, &bytes, error));
+    for (uint64_t number = 1;; number++) {
+        const char *end = at < bytes ? memchr(text + at, '\n', bytes - at) : NULL;
+        while (end == NULL && bytes == least) {
+            least *= 2;
+            HAWSER_TRY(hw_input_head(&job->input, 0, least, &text, &bytes, error));
+            end = memchr(text + at, '\n', bytes - at);
+        }
+        if (at >= bytes)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: ends before the line of sizes", job->input.files[0].name);
+        size_t length = (size_t)((end != NULL ? end : text + bytes) - (text + at));
+        char copy[400 + HW_CHUNK_SLACK] = {0};
+        memcpy(copy, text + at, length < 400 ? length : 400);
+        copy[length < 400 ? length : 400] = '\n';
+        hw_chunk line = {
+            .file = &job->input.files[0], .begin = copy, .end = copy + (length < 400 ? length : 400), .line = number};
+        at += length + 1;
+        if (number == 1) {
+            HAWSER_TRY(read_banner(&line, m, error));
+        } else if (*copy != '%' && *blanks(copy) != '\n') {
+            m->skip = at;
+            return read_sizes(&line, m, error);
+        }
+    }
+}
+
+static inline hawser_status read_value(const market *m, const hw_chunk *chunk, const char **at, double *value,
+                                       hawser_error *error)
+{
+    if (m->pattern) {
+        *value = 1;
+        return HAWSER_OK;
+    }
+    const char *begin = blanks(*at), *end = hw_number(begin, value);
+    if (end == NULL || (*end != '\n' && *end != ' ' && *end != '\r' && *end != '\t'))
+        return hw_no_number(chunk, begin, "value", error);
+    if (*value - *value != 0)
+        return hw_chunk_fail(chunk, begin, error, "the value is too large");
+    *at = end;
+    return HAWSER_OK;
+}
+
+static inline hawser_status read_index(const hw_chunk *chunk, const char **at, uint64_t most, const char *what,
+                                       uint64_t *index, hawser_error *error)
+{
+    const char *begin = blanks(*at), *end = whole(begin, index);
+    if (end == NULL)
+        return hw_chunk_fail(chunk, begin, error, "expected a %s number", what);
+    if (*index == 0 || *index > most)
+        return hw_chunk_fail(chunk, begin, error, "the %s number is not in 1 to %llu, which the line of sizes gives", what,
+                             (unsigned long long)most);
+    *at = end;
+    return HAWSER_OK;
+}
+
+static hawser_status store(const hw_job *job, const hw_chunk *chunk, const char *at, hw_part *part, double value,
+                           hawser_error *error)
+{
+    if (job->load->type != HAWSER_F32) {
+        ((double *)part->values)[part->entries++] = value;
+        return HAWSER_OK;
+    }
+    float narrow = (float)value;
+    if (narrow - narrow != 0)
+        return hw_chunk_fail(chunk, at, error, "the value is too large for the storage type");
+    ((float *)part->values)[part->entries++] = narrow;
+    return HAWSER_OK;
+}
+
+static hawser_status read_entry(const market *m, const hw_job *job, const hw_chunk *chunk, const char **at, hw_part *part,
+                                hawser_error *error)
+{
+    uint64_t row, column;
+    double value = 0;
+    if (m->array) {
+        HAWSER_TRY(read_value(m, chunk, at, &value, error));
+        ((double *)part->values)[part->entries++] = value;
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(read_index(chunk, at, m->rows, "row", &row, error));
+    HAWSER_TRY(read_index(chunk, at, m->cols, "column", &column, error));
+    const char *begin = blanks(*at);
+    HAWSER_TRY(read_value(m, chunk, at, &value, error));
+    part->rows_of[part->entries] = (uint32_t)row - 1;
+    part->indices[part->entries] = (uint32_t)column - 1;
+    uint64_t most = m->symmetric && row > column ? row : column;
+    part->most = most - 1 > part->most ? (uint32_t)most - 1 : part->most;
+    return store(job, chunk, begin, part, value, error);
+}
+
+static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error)
+{
+    const market *m = context;
+    const char *at = chunk->begin;
+    if (chunk->offset < m->skip)
+        at += m->skip - chunk->offset < (uint64_t)(chunk->end - at) ? m->skip - chunk->offset : (uint64_t)(chunk->end - at);
+    uint64_t lines = hw_count(at, chunk->end, '\n'), indices = m->array ? 0 : lines;
+    hw_part_sizes sizes = {
+        .rows_of = indices, .indices = indices, .value_bytes = lines * (m->array || job->load->type != HAWSER_F32 ? 8 : 4)};
+    HAWSER_TRY(hw_part_room(job, part, &sizes, error));
+    while (at < chunk->end) {
+        at = blanks(at);
+        if (*at == '%')
+            at = memchr(at, '\n', (size_t)(chunk->end - at));
+        if (*at != '\n') {
+            HAWSER_TRY(read_entry(m, job, chunk, &at, part, error));
+            at = blanks(at);
+            if (*at != '\n')
+                return hw_chunk_fail(chunk, at, error, "something follows the entry");
+        }
+        at++;
+    }
+    part->rows = part->entries;
+    return HAWSER_OK;
+}
+
+/* Array: values come column by column; of a symmetric one the lower triangle. */
+static hawser_status fill_array(hw_job *job, const market *m, hawser_dataset *dataset, hawser_error *error)
+{
+    bool single = job->load->type == HAWSER_F32;
+    uint64_t keep = job->load->columns != 0 && job->load->columns < m->cols ? job->load->columns : m->cols, i = 0, j = 0;
+    if (job->load->columns > m->cols)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, and %zu are needed", job->input.files[0].name,
+                           (unsigned long long)m->cols, job->load->columns);
+    void *values;
+    HAWSER_TRY(hw_budget_array(&job->budget, &values, m->rows * keep, single ? 4 : 8, "the matrix", error));
+    hw_dataset_own(dataset, values);
+    for (uint64_t p = 0; p < hw_job_parts(job); p++) {
+        hw_part *part = hw_job_part(job, p);
+        for (uint64_t e = 0; e < part->entries; e++) {
+            double value = ((const double *)part->values)[e];
+            float narrow = single ? (float)value : 0;
+            if (narrow - narrow != 0)
+                return hawser_fail(error, HAWSER_BAD_INPUT, "%s: %g in row %llu, column %llu is too large for type f32",
+                                   job->input.files[0].name, value, (unsigned long long)i + 1, (unsigned long long)j + 1);
+            const uint64_t places[2] = {j * m->rows + i, i * m->rows + j};
+            const bool puts[2] = {j < keep, m->symmetric && i < keep};
+            for (int k = 0; k < 2; k++)
+                if (puts[k] && single)
+                    ((float *)values)[places[k]] = narrow;
+                else if (puts[k])
+                    ((double *)values)[places[k]] = value;
+            if (++i == m->rows)
+                i = m->symmetric ? ++j : (j++, 0);
+        }
+        hw_part_free(job, part);
+    }
+    dataset->matrix = (hawser_matrix){.rows = m->rows,
+                                      .cols = keep,
+                                      .stored = m->rows * keep,
+                                      .layout = HAWSER_DENSE,
+                                      .type = job->load->type,
+                                      .values = values,
+                                      .stride = m->rows};
+    dataset->figures.unseen_columns = m->cols - keep;
+    dataset->figures.unseen_entries = (m->cols - keep) * m->rows;
+    return HAWSER_OK;
+}
+
+hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+{
+    market m = {0};
+    const char *name = job->input.files[0].name;
+    if (job->input.count > 1)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: a Matrix Market input is one file, and %zu were given", name,
+                           job->input.count);
+    HAWSER_TRY(read_head(job, &m, error));
+    if (m.entries > UINT64_MAX / 64)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes claims %llu entries", name,
+                           (unsigned long long)m.entries);
+    uint64_t text = hw_input_text_bytes(&job->input), sides = m.symmetric ? 2 : 1,
+             size = job->load->type == HAWSER_F32 ? 4 : 8;
+    uint64_t least = m.array ? 2 : m.pattern ? 4 : 6; /* bytes of the shortest entry: more entries cannot be there */
+    uint64_t entries = text != 0 && text / least < m.entries ? text / least : m.entries;
+    uint64_t parts = entries * (m.array ? 8 : 8 + size), whole_bytes = entries * sides * (m.array ? size : 4 + size);
+    uint64_t majors = m.array ? 0 : (job->load->rows_layout ? m.rows : m.cols) * 16;
+    HAWSER_TRY(hw_budget_estimate(&job->budget, parts + whole_bytes + majors + (4 << 20) * (uint64_t)job->threads, error));
+    HAWSER_TRY(hw_parse(job, parse_lines, &m, error));
+    uint64_t found = 0;
+    for (uint64_t p = 0; p < hw_job_parts(job); p++)
+        found += hw_job_part(job, p)->entries;
+    if (found != m.entries)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes promises %llu entries, and the file has %llu",
+                           name, (unsigned long long)m.entries, (unsigned long long)found);
+    dataset->figures.index_base = 1;
+    return m.array ? fill_array(job, &m, dataset, error)
+                   : hw_assemble_coordinates(job, m.rows, m.cols, m.symmetric, dataset, error);
+}

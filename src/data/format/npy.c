@@ -1,0 +1,239 @@
+#include "data/format/npy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/format/csv.h"
+#include "data/layout/assemble.h"
+
+enum { TILE = 64 };
+
+typedef struct npy {
+    const char *name;
+    const unsigned char *values; /* not aligned */
+    uint64_t rows, width;
+    bool single, fortran;
+    int dimensions;
+    void *buffer; /* of an unpacked file */
+    size_t room;
+} npy;
+
+typedef struct npy_work {
+    hw_job *job;
+    hw_dense dense;
+    const npy *file;
+    uint64_t first; /* row of the file's first row */
+} npy_work;
+
+/* The text behind 'key': in the header's dictionary, or NULL. */
+static const char *entry(const char *header, const char *key)
+{
+    char quoted[32];
+    snprintf(quoted, sizeof quoted, "'%s'", key);
+    const char *at = strstr(header, quoted);
+    if (at == NULL)
+        return NULL;
+    at += strlen(quoted);
+    at += strspn(at, " ");
+    return *at == ':' ? at + 1 + strspn(at + 1, " ") : NULL;
+}
+
+static hawser_status read_shape(npy *f, const char *at, hawser_error *error)
+{
+    uint64_t sizes[2] = {0, 1};
+    const char *begin = at;
+    for (at += *at == '('; *at != ')'; f->dimensions++) {
+        char *end;
+        unsigned long long size = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : 0;
+        if (f->dimensions == 2 || *at < '0' || *at > '9' || size >= UINT32_MAX)
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s: the shape %.*s is not one or two dimensions of at most 4294967294", f->name,
+                               (int)(strcspn(begin, ")") + 1), begin);
+        sizes[f->dimensions] = size;
+        at = end + strspn(end, ", ");
+    }
+    f->rows = sizes[0];
+    f->width = sizes[1];
+    return f->dimensions > 0 ? HAWSER_OK
+                             : hawser_fail(error, HAWSER_BAD_INPUT, "%s: holds a single number, not a matrix", f->name);
+}
+
+static hawser_status read_facts(npy *f, const char *header, hawser_error *error)
+{
+    const char *type = entry(header, "descr"), *order = entry(header, "fortran_order"), *shape = entry(header, "shape");
+    if (type == NULL || order == NULL || shape == NULL || *shape != '(' || strchr(shape, ')') == NULL)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: damaged .npy header: %.60s", f->name, header);
+    f->single = strncmp(type, "'<f4'", 5) == 0;
+    if (!f->single && strncmp(type, "'<f8'", 5) != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: numbers of type %.*s are not supported; save the array as '<f4' or '<f8'", f->name,
+                           (int)strcspn(type, ","), type);
+    f->fortran = strncmp(order, "True", 4) == 0;
+    return read_shape(f, shape, error);
+}
+
+/* The header's claims are checked against the bytes that are there, so nothing is allocated by them. */
+static hawser_status read_header(npy *f, const char *text, size_t bytes, hawser_error *error)
+{
+    const unsigned char *u = (const unsigned char *)text;
+    size_t start = bytes > 8 && u[6] == 1 ? 10 : 12;
+    if (bytes < start || memcmp(text, HW_NPY_MAGIC, 6) != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is no .npy file, or is cut off in its header", f->name);
+    if (u[6] < 1 || u[6] > 3)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: .npy version %d is not supported", f->name, u[6]);
+    size_t length = (size_t)u[8] | (size_t)u[9] << 8;
+    if (u[6] > 1)
+        length |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
+    if (length > bytes - start || length > 1 << 20)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is cut off in its header", f->name);
+    char *header;
+    HAWSER_TRY(HW_NEW(&header, length + 1, "an .npy header", error));
+    memcpy(header, text + start, length);
+    hawser_status status = read_facts(f, header, error);
+    free(header);
+    HAWSER_TRY(status);
+    f->values = u + start + length;
+    uint64_t there = bytes - start - length, size = f->single ? 4 : 8;
+    if (f->width != 0 && there / size / f->width < f->rows)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: the header promises %llu x %llu numbers, and the file has %llu bytes of them", f->name,
+                           (unsigned long long)f->rows, (unsigned long long)f->width, (unsigned long long)there);
+    return f->rows * f->width * size == there
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_BAD_INPUT, "%s: something follows the numbers", f->name);
+}
+
+static double value_at(const npy *f, uint64_t place)
+{
+    uint64_t bits = 0;
+    const unsigned char *from = f->values + place * (f->single ? 4 : 8);
+    for (int i = 0; i < (f->single ? 4 : 8); i++)
+        bits |= (uint64_t)from[i] << 8 * i;
+    double value;
+    float narrow;
+    uint32_t low = (uint32_t)bits;
+    memcpy(&value, &bits, sizeof value);
+    memcpy(&narrow, &low, sizeof narrow);
+    return f->single ? (double)narrow : value;
+}
+
+static hawser_status put_rows(void *context, uint32_t thread, hawser_error *error)
+{
+    const npy_work *w = context;
+    const npy *f = w->file;
+    uint64_t begin = f->rows * thread / w->job->threads, end = f->rows * (thread + 1) / w->job->threads;
+    double *tile;
+    HAWSER_TRY(HW_NEW(&tile, TILE * f->width, "rows", error));
+    hawser_status status = HAWSER_OK;
+    for (uint64_t row = begin; status == HAWSER_OK && row < end; row += TILE) {
+        uint64_t count = end - row < TILE ? end - row : TILE;
+        for (uint64_t i = 0; status == HAWSER_OK && i < count; i++)
+            for (uint64_t j = 0; j < f->width; j++) {
+                double value = value_at(f, f->fortran ? j * f->rows + row + i : (row + i) * f->width + j);
+                tile[i * f->width + j] = value;
+                if (value - value != 0) {
+                    status = hawser_fail(error, HAWSER_BAD_INPUT,
+                                         "%s: row %llu, column %llu (from 0): the value is %g; remove the row", f->name,
+                                         (unsigned long long)(row + i), (unsigned long long)j, value);
+                    break;
+                }
+            }
+        if (status == HAWSER_OK)
+            status = hw_dense_put(&w->dense, tile, w->first + row, count, error);
+    }
+    w->job->rows_read[thread] += end - begin;
+    free(tile);
+    return status;
+}
+
+static hawser_status give_roles(const hw_job *job, const npy *f, unsigned char *roles, hawser_load_figures *figures,
+                                hawser_error *error)
+{
+    const char *specs[] = {job->load->target, job->load->weights, job->load->offset};
+    static const char *const what[] = {"target", "weights", "offset"};
+    if (specs[0] == NULL && f->dimensions == 2)
+        specs[0] = "0";
+    for (int i = 0; i < 3; i++) {
+        if (specs[i] == NULL || strcmp(specs[i], "none") == 0)
+            continue;
+        size_t column = hw_csv_column(specs[i], NULL, f->width);
+        if (column < f->width && roles[column] == HW_FEATURE)
+            roles[column] = (unsigned char)(HW_TARGET + i);
+        else if (column < f->width || !hw_is_file(specs[i]))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s: the %s '%s' is neither a free column (of %llu, from 0) nor a file", f->name, what[i],
+                               specs[i], (unsigned long long)f->width);
+    }
+    uint64_t features = 0;
+    for (uint64_t j = 0; j < f->width; j++)
+        if (roles[j] == HW_FEATURE && ++features > job->load->columns && job->load->columns != 0)
+            roles[j] = HW_UNSEEN;
+    if (features < job->load->columns)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: has %llu columns besides target, weights and offset, and %zu are needed", f->name,
+                           (unsigned long long)features, job->load->columns);
+    figures->unseen_columns = job->load->columns != 0 ? features - job->load->columns : 0;
+    return HAWSER_OK;
+}
+
+static hawser_status fill_files(hw_job *job, const npy *files, uint64_t rows, unsigned char *roles, hawser_dataset *dataset,
+                                hawser_error *error)
+{
+    npy_work w = {.job = job};
+    HAWSER_TRY(give_roles(job, &files[0], roles, &dataset->figures, error));
+    uint64_t size = job->load->type == HAWSER_F32 ? 4 : 8;
+    uint64_t used = atomic_load(&job->budget.used), scratch = TILE * files[0].width * sizeof(double) * job->threads;
+    HAWSER_TRY(hw_budget_estimate(&job->budget, used + scratch + rows * files[0].width * size, error));
+    HAWSER_TRY(HW_NEW(&job->rows_read, job->threads, "figures", error));
+    job->input.readers = job->threads;
+    HAWSER_TRY(hw_dense_begin(&w.dense, job, rows, files[0].width, roles, dataset, error));
+    for (size_t i = 0; i < job->input.count; i++) {
+        w.file = &files[i];
+        HAWSER_TRY(hw_in_parallel(job->threads, put_rows, &w, error));
+        w.first += files[i].rows;
+    }
+    hw_dense_end(&w.dense, dataset);
+    dataset->figures.unseen_entries = dataset->figures.unseen_columns * rows;
+    return HAWSER_OK;
+}
+
+static hawser_status read_files(hw_job *job, npy *files, uint64_t *rows, hawser_error *error)
+{
+    for (size_t i = 0; i < job->input.count; i++) {
+        const char *text;
+        size_t bytes;
+        npy *f = &files[i];
+        f->name = job->input.files[i].name;
+        HAWSER_TRY(hw_input_whole(&job->input, i, &text, &bytes, &f->buffer, &f->room, error));
+        HAWSER_TRY(read_header(f, text, bytes, error));
+        *rows += f->rows;
+        if (f->width != files[0].width)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, and %s %llu", f->name,
+                               (unsigned long long)f->width, files[0].name, (unsigned long long)files[0].width);
+    }
+    if (*rows == 0 || files[0].width == 0 || *rows >= UINT32_MAX)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the array has no rows, no columns, or more than 4294967294 rows",
+                           files[0].name);
+    return HAWSER_OK;
+}
+
+hawser_status hw_npy_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+{
+    npy *files;
+    unsigned char *roles = NULL;
+    uint64_t rows = 0;
+    HAWSER_TRY(HW_NEW(&files, job->input.count, "files", error));
+    hawser_status status = read_files(job, files, &rows, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&roles, files[0].width, "columns", error);
+    if (status == HAWSER_OK)
+        status = fill_files(job, files, rows, roles, dataset, error);
+    for (size_t i = 0; i < job->input.count; i++)
+        hw_pages_free(&job->budget, files[i].buffer, files[i].room);
+    free(roles);
+    free(files);
+    return status;
+}

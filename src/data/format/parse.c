@@ -1,0 +1,210 @@
+#include "data/format/parse.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+
+typedef struct thread_work {
+    hw_work work;
+    void *context;
+    uint32_t k;
+    pthread_mutex_t *gate;
+    const bool *cancelled; /* guarded by the gate */
+    hawser_status status;
+    hawser_error error;
+    pthread_t thread;
+} thread_work;
+
+/* Readers take turns, so none may begin before it is known that all are there. */
+static void *run(void *argument)
+{
+    thread_work *w = argument;
+    pthread_mutex_lock(w->gate);
+    bool cancelled = *w->cancelled;
+    pthread_mutex_unlock(w->gate);
+    if (!cancelled)
+        w->status = w->work(w->context, w->k, &w->error);
+    return NULL;
+}
+
+/* Starts all but the last, which is the caller's. */
+static hawser_status start_all(thread_work *all, uint32_t count, uint32_t *started, bool *cancelled, hawser_error *error)
+{
+    int code = 0;
+    pthread_mutex_lock(all[0].gate);
+    for (*started = 0; *started + 1 < count && code == 0; *started += code == 0)
+        code = pthread_create(&all[*started].thread, NULL, run, &all[*started]);
+    *cancelled = code != 0;
+    pthread_mutex_unlock(all[0].gate);
+    if (code == 0)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_NO_MEMORY, "cannot start thread %" PRIu32 " of %" PRIu32 ": %s; use fewer --threads",
+                       *started + 2, count, strerror(code));
+}
+
+hawser_status hw_in_parallel(uint32_t count, hw_work work, void *context, hawser_error *error)
+{
+    thread_work *all;
+    pthread_mutex_t gate;
+    bool cancelled = false;
+    uint32_t started;
+    HAWSER_TRY(HW_NEW(&all, count, "reader threads", error));
+    if (pthread_mutex_init(&gate, NULL) != 0) {
+        free(all);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a lock");
+    }
+    for (uint32_t k = 0; k < count; k++)
+        all[k] = (thread_work){.work = work, .context = context, .k = k, .gate = &gate, .cancelled = &cancelled};
+    hawser_status status = start_all(all, count, &started, &cancelled, error);
+    if (status == HAWSER_OK)
+        run(&all[count - 1]);
+    for (uint32_t k = 0; k < started; k++)
+        pthread_join(all[k].thread, NULL);
+    for (uint32_t k = 0; k < count && status == HAWSER_OK; k++)
+        if (all[k].status != HAWSER_OK)
+            status = hawser_fail(error, all[k].status, "%s", all[k].error.text);
+    pthread_mutex_destroy(&gate);
+    free(all);
+    return status;
+}
+
+typedef struct parse_work {
+    hw_job *job;
+    hw_parser parser;
+    void *context;
+    pthread_mutex_t lock; /* guards the three below */
+    uint64_t failed;      /* chunk of the first failure in input order */
+    hawser_status status;
+    hawser_error error;
+} parse_work;
+
+static void fail_at(parse_work *w, uint64_t sequence, hawser_status status, const hawser_error *error)
+{
+    hw_input_stop(&w->job->input);
+    pthread_mutex_lock(&w->lock);
+    if (w->status == HAWSER_OK || sequence < w->failed) {
+        w->failed = sequence;
+        w->status = status;
+        w->error = *error;
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static hawser_status one_chunk(parse_work *w, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
+{
+    hw_job *job = w->job;
+    HAWSER_TRY(
+        HW_GROW(&job->parts[reader], &job->part_rooms[reader], job->part_counts[reader] + 1, "a list of parts", error));
+    hw_part *part = &job->parts[reader][job->part_counts[reader]++];
+    memset(part, 0, sizeof *part);
+    part->least = UINT32_MAX;
+    HAWSER_TRY(w->parser(w->context, job, chunk, part, error));
+    job->rows_read[reader] += part->rows + part->dropped;
+    hw_chunk_done(&job->input, chunk);
+    return HAWSER_OK;
+}
+
+/* A failure is kept with its chunk's number, so that the threads' timing cannot choose the message. */
+static hawser_status read_chunks(void *context, uint32_t reader, hawser_error *error)
+{
+    parse_work *w = context;
+    hw_chunk chunk = {0};
+    for (bool more = true; more;) {
+        hawser_status status = hw_input_next(&w->job->input, reader, &chunk, &more, error);
+        if (status == HAWSER_OK && more)
+            status = one_chunk(w, reader, &chunk, error);
+        if (status != HAWSER_OK) {
+            fail_at(w, chunk.sequence, status, error);
+            break;
+        }
+    }
+    hw_chunk_release(&w->job->input, &chunk);
+    return HAWSER_OK;
+}
+
+hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_error *error)
+{
+    hw_input_share(&job->input, job->threads, job->chunk_bytes);
+    uint32_t readers = job->input.readers;
+    HAWSER_TRY(HW_NEW(&job->parts, readers, "parts", error));
+    HAWSER_TRY(HW_NEW(&job->part_counts, readers, "parts", error));
+    HAWSER_TRY(HW_NEW(&job->part_rooms, readers, "parts", error));
+    HAWSER_TRY(HW_NEW(&job->rows_read, readers, "figures", error));
+    parse_work w = {.job = job, .parser = parser, .context = context, .status = HAWSER_OK};
+    if (pthread_mutex_init(&w.lock, NULL) != 0)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a lock");
+    hawser_status status = hw_in_parallel(readers, read_chunks, &w, error);
+    pthread_mutex_destroy(&w.lock);
+    if (status == HAWSER_OK && w.status != HAWSER_OK)
+        status = hawser_fail(error, w.status, "%s", w.error.text);
+    return status;
+}
+
+hw_part *hw_job_part(const hw_job *job, uint64_t sequence)
+{
+    uint64_t reader = sequence % job->input.readers, place = sequence / job->input.readers;
+    return place < job->part_counts[reader] ? &job->parts[reader][place] : NULL;
+}
+
+uint64_t hw_job_parts(const hw_job *job)
+{
+    return job->input.sequence;
+}
+
+void hw_part_free(hw_job *job, hw_part *part)
+{
+    hw_pages_free(&job->budget, part->pages, part->bytes);
+    part->pages = NULL;
+    part->bytes = 0;
+}
+
+void hw_job_free(hw_job *job)
+{
+    for (uint32_t reader = 0; job->parts != NULL && job->part_counts != NULL && reader < job->input.readers; reader++) {
+        for (size_t i = 0; i < job->part_counts[reader]; i++)
+            hw_part_free(job, &job->parts[reader][i]);
+        free(job->parts[reader]);
+    }
+    free(job->parts);
+    free(job->part_counts);
+    free(job->part_rooms);
+    free(job->rows_read);
+    hw_input_close(&job->input);
+}
+
+hawser_status hw_part_room(hw_job *job, hw_part *part, const hw_part_sizes *sizes, hawser_error *error)
+{
+    size_t bytes = (size_t)(sizes->ends * sizeof *part->ends + sizes->target * sizeof *part->target + sizes->value_bytes +
+                            (sizes->rows_of + sizes->indices) * sizeof *part->indices + 8);
+    if (bytes > part->bytes) {
+        bool again = part->pages != NULL;
+        hw_part_free(job, part);
+        bytes += again ? bytes / 4 : 0; /* chunks to come will not be much larger */
+        HAWSER_TRY(hw_pages_new(&job->budget, &part->pages, bytes, error));
+        part->bytes = bytes;
+    }
+    char *at = part->pages;
+    part->ends = (void *)at;
+    at += sizes->ends * sizeof *part->ends;
+    part->target = (void *)at;
+    at += sizes->target * sizeof *part->target;
+    part->values = at;
+    at += (sizes->value_bytes + 7) / 8 * 8;
+    part->rows_of = (void *)at;
+    at += sizes->rows_of * sizeof *part->rows_of;
+    part->indices = (void *)at;
+    return HAWSER_OK;
+}
+
+hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *what, hawser_error *error)
+{
+    const char *word = at + (*at == '-' || *at == '+');
+    if (strncasecmp(word, "nan", 3) == 0)
+        return hw_chunk_fail(chunk, at, error, "the %s is NaN; remove the row or write a number", what);
+    if (strncasecmp(word, "inf", 3) == 0)
+        return hw_chunk_fail(chunk, at, error, "the %s is infinite; remove the row or write a number", what);
+    return hw_chunk_fail(chunk, at, error, "the %s is not a number", what);
+}

@@ -1,0 +1,62 @@
+/* parse.h - parses all chunks of an input by several threads into parts that keep the input's order. */
+#ifndef HW_DATA_PARSE_H
+#define HW_DATA_PARSE_H
+
+#include "data/dataset.h"
+#include "data/source/input.h"
+
+/* What one chunk came to. Arrays lie in one piece of pages, of the size that a count of the chunk's line ends and separators
+ * bounds, and go back to the system with the part. */
+typedef struct hw_part {
+    uint64_t rows, entries;
+    uint64_t *ends;       /* sparse text: entries up to and including each row */
+    uint32_t *rows_of;    /* Matrix Market: row of each entry */
+    uint32_t *indices;    /* column of each entry as written, the base not yet taken off */
+    double *target;       /* svmlight: one a row */
+    void *values;         /* sparse: one an entry, float or double; dense text: rows x width, double */
+    uint32_t least, most; /* of indices; least > most when there is none */
+    uint64_t dropped;     /* rows left out because a value is missing */
+    void *pages;
+    size_t bytes;
+} hw_part;
+
+/* Everything that a load has in hand. */
+typedef struct hw_job {
+    const hawser_load *load;
+    hw_budget budget;
+    hw_input input;
+    uint32_t threads;
+    size_t chunk_bytes; /* 0: chosen; tests force small ones */
+    hw_part **parts;    /* by reader: its chunks' parts */
+    size_t *part_counts, *part_rooms;
+    uint64_t *rows_read; /* by reader; becomes the dataset's */
+} hw_job;
+
+/* Parses one chunk into a zeroed part; the part's pages are the job's even after a failure. Called by several threads. */
+typedef hawser_status (*hw_parser)(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error);
+
+/* Runs `parser` over the whole input. Of several failures the first in input order is told, whatever the threads' timing. */
+hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_error *error) HAWSER_MUST_USE;
+
+/* The part of chunk `sequence`, NULL past the last. */
+hw_part *hw_job_part(const hw_job *job, uint64_t sequence);
+/* Number of parts, and of rows over all. */
+uint64_t hw_job_parts(const hw_job *job);
+void hw_part_free(hw_job *job, hw_part *part);
+void hw_job_free(hw_job *job);
+
+/* Pages for a part, cut into arrays; those of an emptied part serve again if they are enough. Counts of 0 give NULL. */
+typedef struct hw_part_sizes {
+    uint64_t ends, rows_of, indices, target, value_bytes;
+} hw_part_sizes;
+hawser_status hw_part_room(hw_job *job, hw_part *part, const hw_part_sizes *sizes, hawser_error *error) HAWSER_MUST_USE;
+
+/* Fails with what is wrong with the word at `at`, which is no finite number: "the WHAT is NaN ...". */
+hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *what, hawser_error *error);
+
+/* Calls work(context, k) for k = 0 .. count - 1, each on an own thread (the last on this one); returns the failure of the lowest
+ * k. A thread that cannot be started is run here instead. */
+typedef hawser_status (*hw_work)(void *context, uint32_t k, hawser_error *error);
+hawser_status hw_in_parallel(uint32_t count, hw_work work, void *context, hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,311 @@
+/* hawser_dataset_write: rows of a dataset in formats that other software reads. Sparse data goes out row by row. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "data/format/number_text.h"
+#include "data/layout/flip.h"
+
+typedef struct writer {
+    hw_file file;
+    const hawser_dataset *d; /* the rows asked for, sparse ones as CSR */
+    hawser_error *error;
+} writer;
+
+static double dense_at(const hawser_matrix *A, size_t row, size_t column)
+{
+    size_t at = column * A->stride + row;
+    return A->type == HAWSER_F32 ? (double)((const float *)A->values)[at] : ((const double *)A->values)[at];
+}
+
+static double sparse_at(const hawser_matrix *A, uint64_t entry)
+{
+    return A->type == HAWSER_F32 ? (double)((const float *)A->values)[entry] : ((const double *)A->values)[entry];
+}
+
+static hawser_status put_number(writer *out, double value, hawser_type type)
+{
+    char text[HW_NUMBER_TEXT];
+    return hw_file_write(&out->file, text, hw_number_text(text, value, type), out->error);
+}
+
+static hawser_status put_text(writer *out, const char *text)
+{
+    return hw_file_write(&out->file, text, strlen(text), out->error);
+}
+
+/* " 17:0.5" */
+static hawser_status put_entry(writer *out, uint64_t index, double value)
+{
+    char text[2 * HW_NUMBER_TEXT];
+    size_t size = 0;
+    text[size++] = ' ';
+    size += hw_number_text(text + size, (double)index, HAWSER_F64);
+    text[size++] = ':';
+    size += hw_number_text(text + size, value, out->d->matrix.type);
+    return hw_file_write(&out->file, text, size, out->error);
+}
+
+/* Columns keep the numbers that they came with, or a model of the original would misread the copy. */
+static hawser_status write_svmlight(writer *out)
+{
+    const hawser_matrix *A = &out->d->matrix;
+    uint64_t base = out->d->figures.index_base == 0 ? 0 : 1;
+    for (size_t i = 0; i < A->rows; i++) {
+        HAWSER_TRY(put_number(out, out->d->target != NULL ? out->d->target[i] : 0, HAWSER_F64));
+        if (A->layout == HAWSER_DENSE) {
+            for (size_t j = 0; j < A->cols; j++)
+                if (dense_at(A, i, j) != 0)
+                    HAWSER_TRY(put_entry(out, j + base, dense_at(A, i, j)));
+        } else {
+            for (uint64_t e = A->offsets[i]; e < A->offsets[i + 1]; e++)
+                HAWSER_TRY(put_entry(out, A->indices[e] + base, sparse_at(A, e)));
+        }
+        HAWSER_TRY(put_text(out, "\n"));
+    }
+    return HAWSER_OK;
+}
+
+/* ---- CSV ---- */
+
+static hawser_status put_name(writer *out, const char *name)
+{
+    if (name[0] != '\0' && strpbrk(name, ",;\t\"\r\n ") == NULL)
+        return put_text(out, name);
+    HAWSER_TRY(put_text(out, "\""));
+    for (; *name != '\0'; name++) {
+        if (*name == '"')
+            HAWSER_TRY(put_text(out, "\""));
+        HAWSER_TRY(hw_file_write(&out->file, name, 1, out->error));
+    }
+    return put_text(out, "\"");
+}
+
+/* A header always, so that a reader need not guess whether there is one. */
+static hawser_status write_csv_head(writer *out)
+{
+    const hawser_dataset *d = out->d;
+    if (d->target != NULL) {
+        HAWSER_TRY(put_name(out, d->target_name != NULL ? d->target_name : "target"));
+        HAWSER_TRY(put_text(out, ","));
+    }
+    if (d->weights != NULL)
+        HAWSER_TRY(put_text(out, "weight,"));
+    if (d->offset != NULL)
+        HAWSER_TRY(put_text(out, "offset,"));
+    for (size_t j = 0; j < d->matrix.cols; j++) {
+        if (j > 0)
+            HAWSER_TRY(put_text(out, ","));
+        if (d->columns != NULL)
+            HAWSER_TRY(put_name(out, d->columns[j]));
+        else
+            HAWSER_TRY(hw_file_print(&out->file, out->error, "x%zu", j + 1));
+    }
+    return put_text(out, "\n");
+}
+
+static hawser_status write_csv(writer *out)
+{
+    const hawser_matrix *A = &out->d->matrix;
+    const double *const extra[] = {out->d->target, out->d->weights, out->d->offset};
+    HAWSER_TRY(write_csv_head(out));
+    for (size_t i = 0; i < A->rows; i++) {
+        for (int k = 0; k < 3; k++)
+            if (extra[k] != NULL) {
+                HAWSER_TRY(put_number(out, extra[k][i], HAWSER_F64));
+                HAWSER_TRY(put_text(out, ","));
+            }
+        uint64_t e = A->layout == HAWSER_DENSE ? 0 : A->offsets[i];
+        for (size_t j = 0; j < A->cols; j++) {
+            double value = 0;
+            if (A->layout == HAWSER_DENSE)
+                value = dense_at(A, i, j);
+            else if (e < A->offsets[i + 1] && A->indices[e] == j)
+                value = sparse_at(A, e++);
+            if (j > 0)
+                HAWSER_TRY(put_text(out, ","));
+            HAWSER_TRY(put_number(out, value, A->type));
+        }
+        HAWSER_TRY(put_text(out, "\n"));
+    }
+    return HAWSER_OK;
+}
+
+/* ---- Matrix Market ---- */
+
+static hawser_status write_matrix_market(writer *out)
+{
+    const hawser_matrix *A = &out->d->matrix;
+    if (A->layout == HAWSER_DENSE) {
+        HAWSER_TRY(hw_file_print(&out->file, out->error, "%%%%MatrixMarket matrix array real general\n%zu %zu\n", A->rows,
+                                 A->cols));
+        for (size_t j = 0; j < A->cols; j++)
+            for (size_t i = 0; i < A->rows; i++) {
+                HAWSER_TRY(put_number(out, dense_at(A, i, j), A->type));
+                HAWSER_TRY(put_text(out, "\n"));
+            }
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(hw_file_print(&out->file, out->error,
+                             "%%%%MatrixMarket matrix coordinate real general\n%zu %zu %" PRIu64 "\n", A->rows, A->cols,
+                             A->stored));
+    for (size_t i = 0; i < A->rows; i++)
+        for (uint64_t e = A->offsets[i]; e < A->offsets[i + 1]; e++) {
+            HAWSER_TRY(hw_file_print(&out->file, out->error, "%zu %" PRIu64 " ", i + 1, (uint64_t)A->indices[e] + 1));
+            HAWSER_TRY(put_number(out, sparse_at(A, e), A->type));
+            HAWSER_TRY(put_text(out, "\n"));
+        }
+    return HAWSER_OK;
+}
+
+/* The format has no place for a target, so it goes into a file of its own, which readers take with --target PATH.target. */
+static hawser_status write_side_target(const hawser_dataset *d, const char *path, hawser_error *error)
+{
+    const hawser_dataset column = {.matrix = {.rows = d->matrix.rows,
+                                              .cols = 1,
+                                              .stored = d->matrix.rows,
+                                              .layout = HAWSER_DENSE,
+                                              .type = HAWSER_F64,
+                                              .values = d->target,
+                                              .stride = d->matrix.rows}};
+    char *name = NULL;
+    writer out = {.d = &column, .error = error};
+    size_t size = strlen(path) + sizeof ".target";
+    HAWSER_TRY(HW_NEW(&name, size, "a file name", error));
+    (void)snprintf(name, size, "%s.target", path);
+    hawser_status status = hw_file_begin(&out.file, name, error);
+    if (status == HAWSER_OK)
+        status = write_matrix_market(&out);
+    if (status == HAWSER_OK)
+        status = hw_file_commit(&out.file, error);
+    hw_file_abort(&out.file);
+    free(name);
+    return status;
+}
+
+/* ---- npy ---- */
+
+static hawser_status write_npy_head(writer *out, bool single, bool fortran, size_t columns)
+{
+    enum { PREFIX = 10, ALIGNMENT = 64 };
+    char text[256];
+    int length = snprintf(text, sizeof text, "{'descr': '<f%d', 'fortran_order': %s, 'shape': (%zu, %zu), }", single ? 4 : 8,
+                          fortran ? "True" : "False", out->d->matrix.rows, columns);
+    size_t total = (PREFIX + (size_t)length + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, size = total - PREFIX;
+    const unsigned char prefix[PREFIX] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(size & 255), (unsigned char)(size >> 8)};
+    HAWSER_TRY(hw_file_write(&out->file, prefix, sizeof prefix, out->error));
+    return hw_file_print(&out->file, out->error, "%-*s\n", (int)size - 1, text);
+}
+
+static hawser_status put_binary(writer *out, double value, bool single)
+{
+    float narrow = (float)value;
+    return single ? hw_file_write(&out->file, &narrow, sizeof narrow, out->error)
+                  : hw_file_write(&out->file, &value, sizeof value, out->error);
+}
+
+/* The target is the first column. Dense data goes out as it lies, by columns; sparse data by rows. */
+static hawser_status write_npy(writer *out)
+{
+    const hawser_matrix *A = &out->d->matrix;
+    const double *target = out->d->target;
+    bool single = A->type == HAWSER_F32 && target == NULL, dense = A->layout == HAWSER_DENSE;
+    HAWSER_TRY(write_npy_head(out, single, dense, A->cols + (target != NULL)));
+    if (dense) {
+        if (target != NULL)
+            HAWSER_TRY(hw_file_write(&out->file, target, A->rows * sizeof *target, out->error));
+        for (size_t j = 0; j < A->cols; j++)
+            for (size_t i = 0; i < A->rows; i++)
+                HAWSER_TRY(put_binary(out, dense_at(A, i, j), single));
+        return HAWSER_OK;
+    }
+    for (size_t i = 0; i < A->rows; i++) {
+        uint64_t e = A->offsets[i];
+        if (target != NULL)
+            HAWSER_TRY(put_binary(out, target[i], single));
+        for (size_t j = 0; j < A->cols; j++) {
+            bool stored = e < A->offsets[i + 1] && A->indices[e] == j;
+            HAWSER_TRY(put_binary(out, stored ? sparse_at(A, e) : 0, single));
+            e += stored;
+        }
+    }
+    return HAWSER_OK;
+}
+
+/* ---- all ---- */
+
+static hawser_status write_rows(const hawser_dataset *rows, hawser_format format, const char *path, hawser_error *error)
+{
+    writer out = {.d = rows, .error = error};
+    if (format == HAWSER_MATRIX_MARKET && rows->target != NULL) {
+        if (strcmp(path, "-") == 0)
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                               "Matrix Market keeps the target in a second file; name a file instead of -");
+        HAWSER_TRY(write_side_target(rows, path, error));
+    }
+    HAWSER_TRY(hw_file_begin(&out.file, path, error));
+    hawser_status status = format == HAWSER_SVMLIGHT        ? write_svmlight(&out)
+                           : format == HAWSER_CSV           ? write_csv(&out)
+                           : format == HAWSER_MATRIX_MARKET ? write_matrix_market(&out)
+                                                            : write_npy(&out);
+    if (status == HAWSER_OK)
+        return hw_file_commit(&out.file, error);
+    hw_file_abort(&out.file);
+    return status;
+}
+
+/* Fills `slice`, a view, with rows [begin, end); sparse data as CSR, which `flipped` holds where it was CSC. */
+static hawser_status slice_rows(const hawser_dataset *d, size_t begin, size_t end, hawser_dataset *slice,
+                                hw_flipped *flipped, hawser_error *error)
+{
+    const hawser_matrix *A = &d->matrix;
+    *flipped = (hw_flipped){0};
+    *slice = *d;
+    slice->target = d->target != NULL ? d->target + begin : NULL;
+    slice->weights = d->weights != NULL ? d->weights + begin : NULL;
+    slice->offset = d->offset != NULL ? d->offset + begin : NULL;
+    if (A->layout == HAWSER_CSC) {
+        HAWSER_TRY(hw_flip(A, begin, end, flipped, error));
+        slice->matrix = flipped->matrix;
+    } else {
+        slice->matrix = hawser_matrix_rows(A, begin, end);
+    }
+    return HAWSER_OK;
+}
+
+/* A cache keeps the layout of the data: what was turned into rows to be cut is turned back. */
+static hawser_status save_rows(const hawser_dataset *d, hawser_dataset *slice, const char *path, hawser_error *error)
+{
+    hw_flipped back = {0};
+    if (d->matrix.layout == HAWSER_CSC) {
+        HAWSER_TRY(hw_flip(&slice->matrix, 0, slice->matrix.cols, &back, error));
+        slice->matrix = back.matrix;
+    }
+    hawser_status status = hawser_dataset_save(slice, path, error);
+    hw_flip_free(&back);
+    return status;
+}
+
+hawser_status hawser_dataset_write(const hawser_dataset *dataset, size_t begin, size_t end, hawser_format format,
+                                   const char *path, hawser_error *error)
+{
+    const hawser_matrix *A = &dataset->matrix;
+    if (begin >= end || end > A->rows)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: cannot write rows %zu to %zu of %zu", path, begin, end, A->rows);
+    if (format <= HAWSER_GUESS || format > HAWSER_CACHE)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: name a format to write: svmlight, csv, npy, mtx or cache", path);
+    if (format != HAWSER_CSV && format != HAWSER_CACHE && (dataset->weights != NULL || dataset->offset != NULL))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: this format has no place for %s; write csv or cache", path,
+                           dataset->weights != NULL ? "example weights" : "an offset");
+    hawser_dataset slice;
+    hw_flipped flipped;
+    HAWSER_TRY(slice_rows(dataset, begin, end, &slice, &flipped, error));
+    hawser_status status =
+        format == HAWSER_CACHE ? save_rows(dataset, &slice, path, error) : write_rows(&slice, format, path, error);
+    hw_flip_free(&flipped);
+    return status;
+}

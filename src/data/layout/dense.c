@@ -1,0 +1,155 @@
+/* dense.c - rows of numbers to dense columns. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "data/layout/assemble.h"
+
+/* Rows that are turned at a time: their lines stay in the first-level cache while the columns go by. */
+enum { TILE = 64 };
+
+typedef struct dense_work {
+    hw_dense dense;
+    const uint64_t *first_rows;
+} dense_work;
+
+static bool put_tile(const hw_dense *w, const double *rows, uint64_t first, size_t count)
+{
+    size_t feature = 0;
+    bool finite = true;
+    for (size_t j = 0; j < w->width; j++) {
+        const double *from = rows + j;
+        if (w->roles[j] != HW_FEATURE) {
+            double *to = w->roles[j] == HW_UNSEEN ? NULL : w->special[w->roles[j]];
+            for (size_t i = 0; to != NULL && i < count; i++)
+                to[first + i] = from[i * w->width];
+        } else if (w->single) {
+            float *to = (float *)w->values + feature++ * w->rows + first;
+            for (size_t i = 0; i < count; i++) {
+                to[i] = (float)from[i * w->width];
+                finite &= !isinf(to[i]);
+            }
+        } else {
+            double *to = (double *)w->values + feature++ * w->rows + first;
+            for (size_t i = 0; i < count; i++)
+                to[i] = from[i * w->width];
+        }
+    }
+    return finite;
+}
+
+/* The matrix's pages are taken as its rows come, while those of the parts go: counted that way too. */
+hawser_status hw_dense_put(const hw_dense *w, const double *rows, uint64_t first, uint64_t count, hawser_error *error)
+{
+    HAWSER_TRY(hw_budget_take(&w->job->budget, count * w->features * (w->single ? 4 : 8), error));
+    for (uint64_t r = 0; r < count; r += TILE) {
+        size_t some = count - r < TILE ? count - r : TILE;
+        if (!put_tile(w, rows + r * w->width, first + r, some))
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT, "%s: a value in rows %llu to %llu is too large for type f32; use f64",
+                w->job->input.files[0].name, (unsigned long long)(first + r + 1), (unsigned long long)(first + r + some));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status put_parts(void *context, uint32_t thread, hawser_error *error)
+{
+    const dense_work *w = context;
+    hw_job *job = w->dense.job;
+    for (uint64_t p = thread; p < hw_job_parts(job); p += job->threads) {
+        hw_part *part = hw_job_part(job, p);
+        HAWSER_TRY(hw_dense_put(&w->dense, part->values, w->first_rows[p], part->rows, error));
+        hw_part_free(job, part);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status fill_means(void *context, uint32_t thread, hawser_error *error)
+{
+    const hw_dense *w = context;
+    for (uint64_t j = thread; j < w->features; j += w->job->threads) {
+        float *f = (float *)w->values + j * w->rows;
+        double *d = (double *)w->values + j * w->rows, sum = 0;
+        uint64_t count = 0;
+        for (uint64_t i = 0; i < w->rows; i++) {
+            double value = w->single ? (double)f[i] : d[i];
+            sum += isnan(value) ? 0 : value;
+            count += !isnan(value);
+        }
+        if (count == 0 && w->job->load->means == NULL)
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s: every value of feature %llu is missing, so it has no mean; remove it",
+                               w->job->input.files[0].name, (unsigned long long)j);
+        double mean = w->job->load->means != NULL ? w->job->load->means[j] : sum / (double)count;
+        w->means[j] = mean;
+        for (uint64_t i = 0; count < w->rows && i < w->rows; i++)
+            if (w->single && isnan(f[i]))
+                f[i] = (float)mean;
+            else if (!w->single && isnan(d[i]))
+                d[i] = mean;
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_dense_means(hw_dense *dense, hawser_dataset *dataset, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&dense->means, dense->features, "the columns' means", error));
+    hw_dataset_own(dataset, dense->means);
+    return hw_in_parallel(dense->job->threads, fill_means, dense, error);
+}
+
+hawser_status hw_dense_begin(hw_dense *w, hw_job *job, uint64_t rows, size_t width, const unsigned char *roles,
+                             hawser_dataset *dataset, hawser_error *error)
+{
+    *w = (hw_dense){.job = job, .roles = roles, .width = width, .rows = rows, .single = job->load->type == HAWSER_F32};
+    for (size_t j = 0; j < width; j++) {
+        unsigned role = roles[j];
+        w->features += role == HW_FEATURE;
+        if (role == HW_FEATURE || role == HW_UNSEEN)
+            continue;
+        HAWSER_TRY(hw_budget_array(&job->budget, (void **)&w->special[role], rows, sizeof(double), "a column", error));
+        hw_dataset_own(dataset, w->special[role]);
+    }
+    size_t size = w->single ? sizeof(float) : sizeof(double);
+    if (w->features > 0 && rows > SIZE_MAX / 2 / size / w->features)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the matrix is larger than memory can be", job->input.files[0].name);
+    w->values = aligned_alloc(HW_ALIGNMENT, (rows * w->features * size / HW_ALIGNMENT + 1) * HW_ALIGNMENT);
+    if (w->values == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a matrix of %llu x %llu", (unsigned long long)rows,
+                           (unsigned long long)w->features);
+    hw_dataset_own(dataset, w->values);
+    return HAWSER_OK;
+}
+
+void hw_dense_end(const hw_dense *w, hawser_dataset *dataset)
+{
+    dataset->matrix = (hawser_matrix){.rows = w->rows,
+                                      .cols = w->features,
+                                      .stored = w->rows * w->features,
+                                      .layout = HAWSER_DENSE,
+                                      .type = w->single ? HAWSER_F32 : HAWSER_F64,
+                                      .values = w->values,
+                                      .stride = w->rows};
+    dataset->target = w->special[HW_TARGET];
+    dataset->weights = w->special[HW_WEIGHTS];
+    dataset->offset = w->special[HW_OFFSET];
+    dataset->means = w->means;
+}
+
+hawser_status hw_assemble_dense(hw_job *job, size_t width, const unsigned char *roles, bool means, hawser_dataset *dataset,
+                                hawser_error *error)
+{
+    dense_work w = {0};
+    uint64_t rows, *first_rows = NULL;
+    HAWSER_TRY(hw_job_rows(job, &rows, &first_rows, error));
+    w.first_rows = first_rows;
+    hawser_status status = hw_dense_begin(&w.dense, job, rows, width, roles, dataset, error);
+    if (status == HAWSER_OK)
+        status = hw_in_parallel(job->threads, put_parts, &w, error);
+    if (status == HAWSER_OK && means)
+        status = hw_dense_means(&w.dense, dataset, error);
+    if (status == HAWSER_OK)
+        hw_dense_end(&w.dense, dataset);
+    free(first_rows);
+    return status;
+}

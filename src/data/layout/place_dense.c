@@ -1,0 +1,109 @@
+/* place_dense.c - text of rows to dense columns, each number written once: lines are counted, then every thread's run is parsed a
+ * chunk at a time and turned to where it belongs. Lines that turn out to be no rows leave gaps, which are closed in the end. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/layout/assemble.h"
+#include "data/source/runs.h"
+
+typedef struct line_run {
+    hw_part part; /* the chunk in hand */
+    uint64_t lines, first, row, dropped;
+} line_run;
+
+typedef struct place_work {
+    hw_job *job;
+    hw_parser parser;
+    void *context;
+    line_run *runs;
+    hw_dense dense;
+    uint64_t skip; /* bytes in front of the first file's rows */
+} place_work;
+
+static hawser_status count_chunk(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
+{
+    const place_work *w = context;
+    const char *at = chunk->begin;
+    uint64_t bytes = (uint64_t)(chunk->end - at);
+    (void)error;
+    if (chunk->file == &w->job->input.files[0] && chunk->offset < w->skip)
+        at += w->skip - chunk->offset < bytes ? w->skip - chunk->offset : bytes;
+    w->runs[reader].lines += hw_count(at, chunk->end, '\n');
+    return HAWSER_OK;
+}
+
+static hawser_status place_chunk(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
+{
+    const place_work *w = context;
+    line_run *run = &w->runs[reader];
+    hw_part *part = &run->part;
+    part->rows = part->entries = part->dropped = 0;
+    HAWSER_TRY(w->parser(w->context, w->job, chunk, part, error));
+    if (part->rows > run->first + run->lines - run->row)
+        return hw_runs_changed(w->job, error);
+    HAWSER_TRY(hw_dense_put(&w->dense, part->values, run->row, part->rows, error));
+    run->row += part->rows;
+    run->dropped += part->dropped;
+    w->job->rows_read[reader] += part->rows + part->dropped;
+    return HAWSER_OK;
+}
+
+/* Columns move towards the front, each to behind the one before, so nothing is overwritten that is still to move. */
+static void close_gaps(const place_work *w, void *values, size_t size, uint64_t columns, uint64_t rows)
+{
+    char *to = values;
+    for (uint64_t j = 0; rows < w->dense.rows && j < columns; j++)
+        for (uint32_t k = 0; k < w->job->input.readers; k++) {
+            const line_run *run = &w->runs[k];
+            memmove(to, (const char *)values + (j * w->dense.rows + run->first) * size, (run->row - run->first) * size);
+            to += (run->row - run->first) * size;
+        }
+}
+
+static hawser_status place(place_work *w, size_t width, const unsigned char *roles, hawser_dataset *dataset,
+                           hawser_error *error)
+{
+    uint32_t readers = w->job->input.readers;
+    uint64_t lines = 0, rows = 0;
+    HAWSER_TRY(hw_runs(w->job, count_chunk, w, error));
+    for (uint32_t k = 0; k < readers; k++) {
+        w->runs[k].first = w->runs[k].row = lines;
+        lines += w->runs[k].lines;
+    }
+    HAWSER_TRY(hw_dense_begin(&w->dense, w->job, lines, width, roles, dataset, error));
+    size_t size = w->dense.single ? sizeof(float) : sizeof(double);
+    hw_huge_pages(w->dense.values, lines * w->dense.features * size);
+    HAWSER_TRY(hw_runs(w->job, place_chunk, w, error));
+    for (uint32_t k = 0; k < readers; k++) {
+        rows += w->runs[k].row - w->runs[k].first;
+        dataset->figures.rows_dropped += w->runs[k].dropped;
+    }
+    HAWSER_TRY(hw_check_rows(w->job, rows, error));
+    close_gaps(w, w->dense.values, size, w->dense.features, rows);
+    for (int role = 0; role < HW_UNSEEN; role++)
+        if (w->dense.special[role] != NULL)
+            close_gaps(w, w->dense.special[role], sizeof(double), 1, rows);
+    w->dense.rows = rows;
+    return HAWSER_OK;
+}
+
+hawser_status hw_place_dense(hw_job *job, hw_parser parser, void *context, uint64_t skip, size_t width,
+                             const unsigned char *roles, bool means, hawser_dataset *dataset, bool *done,
+                             hawser_error *error)
+{
+    HAWSER_TRY(hw_runs_begin(job, done, error));
+    if (!*done)
+        return HAWSER_OK;
+    place_work w = {.job = job, .parser = parser, .context = context, .skip = skip};
+    HAWSER_TRY(HW_NEW(&w.runs, job->input.readers, "runs", error));
+    hawser_status status = place(&w, width, roles, dataset, error);
+    if (status == HAWSER_OK && means)
+        status = hw_dense_means(&w.dense, dataset, error);
+    if (status == HAWSER_OK)
+        hw_dense_end(&w.dense, dataset);
+    for (uint32_t k = 0; k < job->input.readers; k++)
+        hw_part_free(job, &w.runs[k].part);
+    free(w.runs);
+    return status;
+}

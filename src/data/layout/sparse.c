@@ -1,0 +1,391 @@
+/* sparse.c - parsed entries to compressed columns or rows: every thread counts the entries of its run of parts by column, the
+ * counts become places, then every thread puts its entries there. Runs lie in row order, so columns come out sorted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/layout/assemble.h"
+
+typedef struct scatter_work {
+    hw_job *job;
+    uint64_t parts;
+    uint64_t *first_rows;  /* of each part */
+    uint64_t *first_parts; /* of each thread */
+    uint64_t *places;      /* threads x majors: where the thread's next entry of the major goes */
+    uint64_t *offsets;
+    uint32_t *indices;
+    void *values;
+    double *target;
+    uint64_t majors, minors; /* columns and rows for CSC, the other way round for CSR */
+    uint32_t threads, base;
+    bool single, by_row, coordinates, mirrored, scattering;
+} scatter_work;
+
+hawser_status hw_check_rows(const hw_job *job, uint64_t rows, hawser_error *error)
+{
+    if ((rows > 0 || job->load->parts > 1) && rows < UINT32_MAX)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: %s", job->input.files[0].name,
+                       rows == 0 ? "no rows in the input" : "more than 4294967294 rows; split the input");
+}
+
+hawser_status hw_job_rows(const hw_job *job, uint64_t *rows, uint64_t **first_rows, hawser_error *error)
+{
+    uint64_t parts = hw_job_parts(job), sum = 0, *first;
+    HAWSER_TRY(HW_NEW(&first, parts + 1, "row numbers", error));
+    for (uint64_t p = 0; p < parts; p++) {
+        first[p] = sum;
+        sum += hw_job_part(job, p)->rows;
+    }
+    first[parts] = sum;
+    hawser_status status = hw_check_rows(job, sum, error);
+    if (status != HAWSER_OK) {
+        free(first);
+        return status;
+    }
+    *rows = sum;
+    *first_rows = first;
+    return HAWSER_OK;
+}
+
+static inline void place_entry(const scatter_work *w, uint64_t *places, uint32_t major, uint32_t minor, const void *values,
+                               uint64_t e, bool single)
+{
+    uint64_t place = places[major]++;
+    w->indices[place] = minor;
+    if (single)
+        ((float *)w->values)[place] = ((const float *)values)[e];
+    else
+        ((double *)w->values)[place] = ((const double *)values)[e];
+}
+
+/* Columns beyond the model's wrap nowhere: majors is the limit. */
+static inline void scatter_rows(const scatter_work *w, const hw_part *part, uint64_t row, uint64_t *places, bool single)
+{
+    for (uint64_t r = 0, e = 0; r < part->rows; r++, row++)
+        for (; e < part->ends[r]; e++) {
+            uint32_t column = part->indices[e] - w->base;
+            if (column < w->majors)
+                place_entry(w, places, column, (uint32_t)row, part->values, e, single);
+        }
+}
+
+static inline void scatter_coordinates(const scatter_work *w, const hw_part *part, uint64_t *places, bool single)
+{
+    const uint32_t *majors = w->by_row ? part->rows_of : part->indices, *minors = w->by_row ? part->indices : part->rows_of;
+    for (uint64_t e = 0; e < part->entries; e++) {
+        if (majors[e] < w->majors && minors[e] < w->minors)
+            place_entry(w, places, majors[e], minors[e], part->values, e, single);
+        if (w->mirrored && majors[e] != minors[e] && minors[e] < w->majors && majors[e] < w->minors)
+            place_entry(w, places, minors[e], majors[e], part->values, e, single);
+    }
+}
+
+static void count_part(const scatter_work *w, const hw_part *part, uint64_t *places)
+{
+    if (!w->coordinates) {
+        for (uint64_t e = 0; e < part->entries; e++)
+            if (part->indices[e] - w->base < w->majors)
+                places[part->indices[e] - w->base]++;
+        return;
+    }
+    const uint32_t *majors = w->by_row ? part->rows_of : part->indices, *minors = w->by_row ? part->indices : part->rows_of;
+    for (uint64_t e = 0; e < part->entries; e++) {
+        if (majors[e] < w->majors && minors[e] < w->minors)
+            places[majors[e]]++;
+        if (w->mirrored && majors[e] != minors[e] && minors[e] < w->majors && majors[e] < w->minors)
+            places[minors[e]]++;
+    }
+}
+
+static hawser_status run_of_parts(void *context, uint32_t thread, hawser_error *error)
+{
+    const scatter_work *w = context;
+    uint64_t *places = w->places + thread * w->majors;
+    (void)error;
+    for (uint64_t p = w->first_parts[thread]; p < w->first_parts[thread + 1]; p++) {
+        hw_part *part = hw_job_part(w->job, p);
+        if (!w->scattering) {
+            count_part(w, part, places);
+            continue;
+        }
+        if (w->coordinates && w->single)
+            scatter_coordinates(w, part, places, true);
+        else if (w->coordinates)
+            scatter_coordinates(w, part, places, false);
+        else if (w->single)
+            scatter_rows(w, part, w->first_rows[p], places, true);
+        else
+            scatter_rows(w, part, w->first_rows[p], places, false);
+        if (w->target != NULL && part->rows > 0)
+            memcpy(w->target + w->first_rows[p], part->target, part->rows * sizeof *w->target);
+        hw_part_free(w->job, part);
+    }
+    return HAWSER_OK;
+}
+
+/* Rows stay rows: entries are copied, without those beyond the model's columns. */
+static hawser_status copy_rows(void *context, uint32_t thread, hawser_error *error)
+{
+    const scatter_work *w = context;
+    (void)error;
+    for (uint64_t p = w->first_parts[thread]; p < w->first_parts[thread + 1]; p++) {
+        hw_part *part = hw_job_part(w->job, p);
+        uint64_t row = w->first_rows[p], place = w->scattering ? w->offsets[row] : 0;
+        for (uint64_t r = 0, e = 0; r < part->rows; r++, row++) {
+            uint64_t begin = e, kept = 0;
+            for (; e < part->ends[r]; e++)
+                kept += part->indices[e] - w->base < w->minors;
+            if (!w->scattering) {
+                w->offsets[row + 1] = kept;
+                continue;
+            }
+            for (uint64_t k = 0; k < kept; k++)
+                w->indices[place + k] = part->indices[begin + k] - w->base;
+            size_t size = w->single ? sizeof(float) : sizeof(double);
+            memcpy((char *)w->values + place * size, (char *)part->values + begin * size, kept * size);
+            place += kept;
+        }
+        if (!w->scattering)
+            continue;
+        if (w->target != NULL && part->rows > 0)
+            memcpy(w->target + w->first_rows[p], part->target, part->rows * sizeof *w->target);
+        hw_part_free(w->job, part);
+    }
+    return HAWSER_OK;
+}
+
+/* As many threads as parts of about equal entries, and no more than their counts are worth in memory. */
+static hawser_status deal_parts(scatter_work *w, uint64_t entries, hawser_error *error)
+{
+    uint64_t room = (entries * 4 > 1 << 24 ? entries * 4 : 1 << 24) / (w->majors * sizeof *w->places + 1);
+    w->threads = w->job->threads;
+    if (w->threads > w->parts)
+        w->threads = (uint32_t)w->parts;
+    if (w->threads > room)
+        w->threads = room > 1 ? (uint32_t)room : 1;
+    if (w->threads == 0)
+        w->threads = 1;
+    HAWSER_TRY(HW_NEW(&w->first_parts, w->threads + 1, "part numbers", error));
+    uint64_t sum = 0;
+    uint32_t thread = 1;
+    for (uint64_t p = 0; p < w->parts; p++) {
+        sum += hw_job_part(w->job, p)->entries;
+        while (thread < w->threads && sum * w->threads >= entries * thread)
+            w->first_parts[thread++] = p + 1;
+    }
+    for (; thread <= w->threads; thread++)
+        w->first_parts[thread] = w->parts;
+    return HAWSER_OK;
+}
+
+static uint64_t counts_to_places(scatter_work *w)
+{
+    uint64_t sum = 0;
+    for (uint64_t j = 0; j < w->majors; j++) {
+        w->offsets[j] = sum;
+        for (uint32_t t = 0; t < w->threads; t++) {
+            uint64_t count = w->places[t * w->majors + j];
+            w->places[t * w->majors + j] = sum;
+            sum += count;
+        }
+    }
+    w->offsets[w->majors] = sum;
+    return sum;
+}
+
+static hawser_status make_arrays(scatter_work *w, uint64_t stored, uint64_t targets, hawser_dataset *dataset,
+                                 hawser_error *error)
+{
+    hw_budget *budget = &w->job->budget;
+    HAWSER_TRY(hw_budget_array(budget, (void **)&w->indices, stored, sizeof *w->indices, "indices", error));
+    hw_dataset_own(dataset, w->indices);
+    HAWSER_TRY(hw_budget_array(budget, &w->values, stored, w->single ? 4 : 8, "values", error));
+    hw_dataset_own(dataset, w->values);
+    if (targets > 0) {
+        HAWSER_TRY(hw_budget_array(budget, (void **)&w->target, targets, sizeof(double), "the target", error));
+        hw_dataset_own(dataset, w->target);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status count_and_scatter(scatter_work *w, uint64_t targets, hawser_dataset *dataset, hawser_error *error)
+{
+    bool copying = w->by_row && !w->coordinates;
+    hw_work work = copying ? copy_rows : run_of_parts;
+    uint64_t stored = 0;
+    HAWSER_TRY(hw_budget_array(&w->job->budget, (void **)&w->offsets, w->majors + 1, sizeof *w->offsets, "offsets", error));
+    hw_dataset_own(dataset, w->offsets);
+    HAWSER_TRY(hw_in_parallel(w->threads, work, w, error));
+    if (copying) {
+        w->offsets[0] = 0;
+        for (uint64_t r = 0; r < w->majors; r++)
+            stored = w->offsets[r + 1] += stored;
+    } else {
+        stored = counts_to_places(w);
+    }
+    HAWSER_TRY(make_arrays(w, stored, targets, dataset, error));
+    w->scattering = true;
+    HAWSER_TRY(hw_in_parallel(w->threads, work, w, error));
+    dataset->matrix = (hawser_matrix){.rows = w->by_row ? w->majors : w->minors,
+                                      .cols = w->by_row ? w->minors : w->majors,
+                                      .stored = stored,
+                                      .layout = w->by_row ? HAWSER_CSR : HAWSER_CSC,
+                                      .type = w->single ? HAWSER_F32 : HAWSER_F64,
+                                      .offsets = w->offsets,
+                                      .indices = w->indices,
+                                      .values = w->values};
+    dataset->target = w->target;
+    return HAWSER_OK;
+}
+
+static hawser_status assemble(scatter_work *w, uint64_t entries, uint64_t targets, hawser_dataset *dataset,
+                              hawser_error *error)
+{
+    hw_budget *budget = &w->job->budget;
+    HAWSER_TRY(deal_parts(w, entries, error));
+    size_t bytes = w->by_row && !w->coordinates ? 8 : (w->threads * w->majors + 1) * sizeof *w->places;
+    hawser_status status = hw_pages_new(budget, (void **)&w->places, bytes, error);
+    if (status == HAWSER_OK)
+        status = count_and_scatter(w, targets, dataset, error);
+    hw_pages_free(budget, w->places, bytes);
+    free(w->first_parts);
+    return status;
+}
+
+/* Entries and different columns beyond the model's. */
+static hawser_status count_unseen(hw_job *job, uint64_t base, uint64_t most, hawser_load_figures *figures,
+                                  hawser_error *error)
+{
+    uint64_t limit = job->load->columns;
+    if (limit == 0 || most < base + limit)
+        return HAWSER_OK;
+    size_t bytes = (size_t)((most - base - limit) / 8 + 1);
+    unsigned char *seen;
+    HAWSER_TRY(hw_pages_new(&job->budget, (void **)&seen, bytes, error));
+    for (uint64_t p = 0; p < hw_job_parts(job); p++) {
+        const hw_part *part = hw_job_part(job, p);
+        for (uint64_t e = 0; e < part->entries; e++) {
+            uint64_t column = part->indices[e] - base;
+            if (column < limit)
+                continue;
+            column -= limit;
+            figures->unseen_entries++;
+            figures->unseen_columns += (seen[column / 8] >> column % 8 & 1) == 0;
+            seen[column / 8] |= (unsigned char)(1 << column % 8);
+        }
+    }
+    hw_pages_free(&job->budget, seen, bytes);
+    return HAWSER_OK;
+}
+
+hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+{
+    const hawser_load *load = job->load;
+    scatter_work w = {
+        .job = job, .parts = hw_job_parts(job), .single = load->type == HAWSER_F32, .by_row = load->rows_layout != 0};
+    uint64_t rows, entries = 0, least = UINT32_MAX, most = 0;
+    hawser_status status = hw_job_rows(job, &rows, &w.first_rows, error);
+    for (uint64_t p = 0; p < w.parts; p++) {
+        const hw_part *part = hw_job_part(job, p);
+        entries += part->entries;
+        least = part->least < least ? part->least : least;
+        most = part->most > most ? part->most : most;
+    }
+    hawser_load_figures *figures = &dataset->figures;
+    figures->index_base = load->index_base != 0 ? load->index_base - 1 : least != 0;
+    figures->base_guessed = load->index_base == 0 && least != 0;
+    w.base = (uint32_t)figures->index_base;
+    uint64_t cols = load->columns != 0 ? load->columns : entries > 0 ? most + 1 - w.base : 0;
+    w.majors = w.by_row ? rows : cols;
+    w.minors = w.by_row ? cols : rows;
+    bool targets = load->target == NULL || strcmp(load->target, "none") != 0;
+    if (status == HAWSER_OK && entries > 0)
+        status = count_unseen(job, w.base, most, figures, error);
+    if (status == HAWSER_OK)
+        status = assemble(&w, entries, targets ? rows : 0, dataset, error);
+    free(w.first_rows);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------- coordinates in any order ---- */
+
+typedef struct pair {
+    uint32_t index;
+    double value;
+} pair;
+
+static int compare_pairs(const void *a, const void *b)
+{
+    uint32_t x = ((const pair *)a)->index, y = ((const pair *)b)->index;
+    return (x > y) - (x < y);
+}
+
+static double value_at(const scatter_work *w, uint64_t e)
+{
+    return w->single ? (double)((const float *)w->values)[e] : ((const double *)w->values)[e];
+}
+
+/* Sorts one column (row) if it needs it and refuses what is there twice. */
+static hawser_status sort_major(const scatter_work *w, uint64_t j, pair **scratch, size_t *room, hawser_error *error)
+{
+    uint64_t begin = w->offsets[j], count = w->offsets[j + 1] - begin, e = 1;
+    while (e < count && w->indices[begin + e - 1] < w->indices[begin + e])
+        e++;
+    if (e >= count)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_GROW(scratch, room, count, "a column to sort", error));
+    for (e = 0; e < count; e++)
+        (*scratch)[e] = (pair){w->indices[begin + e], value_at(w, begin + e)};
+    qsort(*scratch, count, sizeof **scratch, compare_pairs);
+    for (e = 0; e < count; e++) {
+        uint64_t minor = (*scratch)[e].index;
+        if (e > 0 && minor == (*scratch)[e - 1].index)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the entry in row %llu and column %llu is given twice",
+                               w->job->input.files[0].name, (unsigned long long)(w->by_row ? j : minor) + 1,
+                               (unsigned long long)(w->by_row ? minor : j) + 1);
+        w->indices[begin + e] = (uint32_t)minor;
+        if (w->single)
+            ((float *)w->values)[begin + e] = (float)(*scratch)[e].value;
+        else
+            ((double *)w->values)[begin + e] = (*scratch)[e].value;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status sort_majors(void *context, uint32_t thread, hawser_error *error)
+{
+    const scatter_work *w = context;
+    pair *scratch = NULL;
+    size_t room = 0;
+    hawser_status status = HAWSER_OK;
+    uint64_t begin = w->majors * thread / w->threads, end = w->majors * (thread + 1) / w->threads;
+    for (uint64_t j = begin; status == HAWSER_OK && j < end; j++)
+        status = sort_major(w, j, &scratch, &room, error);
+    free(scratch);
+    return status;
+}
+
+hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, bool mirrored, hawser_dataset *dataset,
+                                      hawser_error *error)
+{
+    const hawser_load *load = job->load;
+    scatter_work w = {.job = job,
+                      .parts = hw_job_parts(job),
+                      .single = load->type == HAWSER_F32,
+                      .by_row = load->rows_layout != 0,
+                      .coordinates = true,
+                      .mirrored = mirrored};
+    uint64_t entries = 0, most = 0;
+    for (uint64_t p = 0; p < w.parts; p++) {
+        entries += hw_job_part(job, p)->entries;
+        most = hw_job_part(job, p)->most > most ? hw_job_part(job, p)->most : most;
+    }
+    if (entries > 0)
+        HAWSER_TRY(count_unseen(job, 0, most, &dataset->figures, error));
+    cols = load->columns != 0 ? load->columns : cols;
+    w.majors = w.by_row ? rows : cols;
+    w.minors = w.by_row ? cols : rows;
+    HAWSER_TRY(assemble(&w, entries, 0, dataset, error));
+    return hw_in_parallel(w.threads, sort_majors, &w, error);
+}

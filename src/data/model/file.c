@@ -1,0 +1,345 @@
+/* Models as safetensors files: eight bytes of header length, a JSON header, the tensors' bytes without gaps. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/machine.h"
+#include "base/memory.h"
+#include "data/model/model.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "model and cache files are little-endian and written as they lie");
+
+enum {
+    LENGTH_BYTES = 8,
+    MOST_HEADER = 100000000, /* the format's own limit */
+    MOST_NAMES = 1000        /* of tensors, of facts: names are compared pairwise */
+};
+
+static const char *const TYPE_NAMES[] = {[HAWSER_F64] = "F64", [HAWSER_F32] = "F32", [HAWSER_I64] = "I64"};
+
+/* ---- writing ---- */
+
+/* Tensors of eight-byte numbers go first, so that every tensor lies aligned without the gaps that the format forbids. */
+static bool in_pass(const hw_tensor *tensor, int pass)
+{
+    return (tensor->type == HAWSER_F32) == (pass == 1);
+}
+
+/* Takes over `value`, NULL allowed. */
+static bool put(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+static json_t *describe_tensor(const hw_tensor *tensor, size_t begin)
+{
+    json_t *shape = json_pack("[I]", (json_int_t)tensor->dims[0]);
+    if (shape != NULL && tensor->dims[1] != 0 &&
+        json_array_append_new(shape, json_integer((json_int_t)tensor->dims[1])) != 0) {
+        json_decref(shape);
+        return NULL;
+    }
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", TYPE_NAMES[tensor->type], "shape", shape, "data_offsets",
+                     (json_int_t)begin, (json_int_t)(begin + tensor->bytes));
+}
+
+static bool describe_facts(const hawser_model *model, json_t *facts)
+{
+    char digest[20];
+    (void)snprintf(digest, sizeof digest, "%016" PRIx64, hw_model_digest(model));
+    bool good =
+        put(facts, HW_MODEL_FORMAT, json_string(HW_MODEL_VERSION)) && put(facts, HW_MODEL_CHECKSUM, json_string(digest));
+    for (size_t i = 0; good && i < model->fact_count; i++)
+        good = put(facts, model->facts[i].key, json_string(model->facts[i].value));
+    return good;
+}
+
+/* The header's text, released by free(); NULL for want of memory. */
+static char *describe(const hawser_model *model)
+{
+    json_t *header = json_object(), *facts = json_object();
+    bool good = header != NULL && facts != NULL && describe_facts(model, facts);
+    good = put(header, "__metadata__", facts) && good;
+    size_t begin = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; good && i < model->tensor_count; i++)
+            if (in_pass(&model->tensors[i], pass)) {
+                good = put(header, model->tensors[i].name, describe_tensor(&model->tensors[i], begin));
+                begin += model->tensors[i].bytes;
+            }
+    char *text = good ? json_dumps(header, JSON_COMPACT) : NULL;
+    json_decref(header);
+    return text;
+}
+
+static hawser_status write_all(const hawser_model *model, const char *header, hw_file *file, hawser_error *error)
+{
+    size_t length = strlen(header), padded = (length + 7) / 8 * 8;
+    if (padded > MOST_HEADER)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "%s: a header of %zu bytes; safetensors allows %d: store fewer or shorter "
+                           "facts",
+                           file->path, padded, MOST_HEADER);
+    uint64_t written = padded;
+    HAWSER_TRY(hw_file_write(file, &written, sizeof written, error));
+    HAWSER_TRY(hw_file_write(file, header, length, error));
+    HAWSER_TRY(hw_file_write(file, "       ", padded - length, error));
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < model->tensor_count; i++)
+            if (in_pass(&model->tensors[i], pass))
+                HAWSER_TRY(hw_file_write(file, model->tensors[i].values, model->tensors[i].bytes, error));
+    return HAWSER_OK;
+}
+
+hawser_status hawser_model_save(const hawser_model *model, const char *path, hawser_error *error)
+{
+    hw_file file;
+    HAWSER_TRY(hw_file_begin(&file, path, error));
+    char *header = describe(model);
+    hawser_status status = header != NULL ? write_all(model, header, &file, error)
+                                          : hawser_fail(error, HAWSER_NO_MEMORY, "%s: no memory for the header", path);
+    free(header);
+    if (status == HAWSER_OK)
+        return hw_file_commit(&file, error);
+    hw_file_abort(&file);
+    return status;
+}
+
+/* ---- reading ---- */
+
+typedef struct source {
+    const char *name;
+    const unsigned char *data; /* behind the header */
+    size_t size;
+    hawser_model *model;
+    const char *format, *checksum; /* of the header, NULL where it has none */
+} source;
+
+static hawser_status damaged(const char *name, hawser_error *error, const char *what)
+{
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: not a whole model file: %s", name, what);
+}
+
+static hawser_status bad_tensor(const source *in, const char *tensor, const char *what, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: not a whole model file: tensor \"%.100s\": %s", in->name, tensor, what);
+}
+
+/* A whole number from 0 to `most`. */
+static bool whole(const json_t *json, size_t most, size_t *out)
+{
+    if (!json_is_integer(json) || json_integer_value(json) < 0 || (uint64_t)json_integer_value(json) > most)
+        return false;
+    *out = (size_t)json_integer_value(json);
+    return true;
+}
+
+static bool read_type(const json_t *json, hawser_type *type)
+{
+    for (int t = HAWSER_F64; json_is_string(json) && t <= HAWSER_I64; t++)
+        if (strcmp(json_string_value(json), TYPE_NAMES[t]) == 0) {
+            *type = (hawser_type)t;
+            return true;
+        }
+    return false;
+}
+
+/* A scalar is taken as one number in one dimension. */
+static bool read_shape(const json_t *json, size_t most, size_t dims[2])
+{
+    dims[0] = 1;
+    dims[1] = 0;
+    size_t count = json_array_size(json);
+    if (!json_is_array(json) || count > 2)
+        return false;
+    for (size_t d = 0; d < count; d++)
+        if (!whole(json_array_get(json, d), most, &dims[d]))
+            return false;
+    return count < 2 || dims[1] > 0;
+}
+
+/* *covered is the number of data bytes that the tensors so far claim; the last check in read_header makes overlaps show. */
+static hawser_status read_tensor(source *in, const char *name, const json_t *json, size_t *covered, hawser_error *error)
+{
+    hawser_type type;
+    size_t dims[2], begin, end;
+    const json_t *offsets = json_object_get(json, "data_offsets");
+    if (!read_type(json_object_get(json, "dtype"), &type))
+        return bad_tensor(in, name, "dtype must be F64, F32 or I64", error);
+    if (!read_shape(json_object_get(json, "shape"), in->size, dims))
+        return bad_tensor(in, name, "shape must be one or two sizes that the file can hold", error);
+    if (json_array_size(offsets) != 2 || !whole(json_array_get(offsets, 0), in->size, &begin) ||
+        !whole(json_array_get(offsets, 1), in->size, &end) || begin > end)
+        return bad_tensor(in, name, "data_offsets must be two places within the file; was it cut short?", error);
+    size_t size = type == HAWSER_F32 ? 4 : 8, columns = dims[1] == 0 ? 1 : dims[1];
+    if (dims[0] > in->size / columns || dims[0] * columns != (end - begin) / size || (end - begin) % size != 0)
+        return bad_tensor(in, name, "shape and data_offsets disagree", error);
+    *covered += end - begin;
+    if (*covered > in->size)
+        return bad_tensor(in, name, "it overlaps another tensor", error);
+    return hawser_model_tensor(in->model, name, type, dims, in->data + begin, error);
+}
+
+static hawser_status read_facts(source *in, json_t *facts, hawser_error *error)
+{
+    if (!json_is_object(facts))
+        return damaged(in->name, error, "__metadata__ is no object");
+    if (json_object_size(facts) > MOST_NAMES)
+        return damaged(in->name, error, "it has more than 1000 facts, no model of ours");
+    const char *key;
+    json_t *value;
+    json_object_foreach(facts, key, value)
+    {
+        if (!json_is_string(value))
+            return damaged(in->name, error, "__metadata__ may hold texts only");
+        if (strcmp(key, HW_MODEL_CHECKSUM) == 0)
+            in->checksum = json_string_value(value);
+        else if (strcmp(key, HW_MODEL_FORMAT) == 0)
+            in->format = json_string_value(value);
+        else
+            HAWSER_TRY(hawser_model_fact(in->model, key, json_string_value(value), error));
+    }
+    return HAWSER_OK;
+}
+
+/* Without gaps and overlaps, the spans, taken in order, each begin where the one before ended. */
+static hawser_status check_spans(const source *in, json_t *header, hawser_error *error)
+{
+    size_t reached = 0, count = json_object_size(header), steps = 0;
+    while (reached < in->size && steps++ <= count) {
+        const char *key;
+        json_t *value;
+        size_t next = reached;
+        json_object_foreach(header, key, value)
+        {
+            const json_t *offsets = json_object_get(value, "data_offsets");
+            if (json_array_size(offsets) == 2 && (size_t)json_integer_value(json_array_get(offsets, 0)) == reached &&
+                (size_t)json_integer_value(json_array_get(offsets, 1)) > next)
+                next = (size_t)json_integer_value(json_array_get(offsets, 1));
+        }
+        if (next == reached)
+            break;
+        reached = next;
+    }
+    return reached == in->size ? HAWSER_OK
+                               : damaged(in->name, error, "the tensors overlap or do not cover the data; was it cut short?");
+}
+
+static hawser_status check_digest(const source *in, hawser_error *error)
+{
+    if (in->format == NULL && in->checksum == NULL)
+        return HAWSER_OK;
+    if (in->format == NULL || in->checksum == NULL)
+        return damaged(in->name, error, "one of \"" HW_MODEL_FORMAT "\" and \"" HW_MODEL_CHECKSUM "\" is missing");
+    if (strcmp(in->format, HW_MODEL_VERSION) != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: model format \"%.20s\"; this version of Hawser reads " HW_MODEL_VERSION, in->name,
+                           in->format);
+    char digest[20];
+    (void)snprintf(digest, sizeof digest, "%016" PRIx64, hw_model_digest(in->model));
+    if (strcmp(in->checksum, digest) != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: the checksum does not match: the file was damaged, or changed by other "
+                           "software that kept the fact \"" HW_MODEL_CHECKSUM "\"",
+                           in->name);
+    return HAWSER_OK;
+}
+
+static hawser_status read_header(source *in, json_t *header, hawser_error *error)
+{
+    const char *key;
+    json_t *value;
+    size_t covered = 0;
+    if (!json_is_object(header))
+        return damaged(in->name, error, "the header is no object");
+    if (json_object_size(header) > MOST_NAMES)
+        return damaged(in->name, error, "it has more than 1000 tensors, no model of ours");
+    json_object_foreach(header, key, value)
+    {
+        if (strcmp(key, "__metadata__") == 0)
+            HAWSER_TRY(read_facts(in, value, error));
+        else
+            HAWSER_TRY(read_tensor(in, key, value, &covered, error));
+    }
+    if (covered != in->size)
+        return damaged(in->name, error, "the tensors do not cover the data; was it cut short?");
+    HAWSER_TRY(check_spans(in, header, error));
+    return check_digest(in, error);
+}
+
+hawser_status hw_model_parse(const unsigned char *bytes, size_t size, const char *name, hawser_model **model,
+                             hawser_error *error)
+{
+    uint64_t length;
+    *model = NULL;
+    if (size < LENGTH_BYTES + 2)
+        return damaged(name, error, "it is too short");
+    memcpy(&length, bytes, sizeof length);
+    if (length > size - LENGTH_BYTES || length > MOST_HEADER)
+        return damaged(name, error, "it does not begin with the length of a safetensors header");
+    json_error_t where;
+    json_t *header = json_loadb((const char *)bytes + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES, &where);
+    if (header == NULL && json_error_code(&where) == json_error_out_of_memory)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "%s: no memory for the header of %llu bytes", name,
+                           (unsigned long long)length);
+    if (header == NULL)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: not a whole model file: header byte %d: %s", name, where.position,
+                           where.text);
+    source in = {.name = name, .data = bytes + LENGTH_BYTES + length, .size = size - LENGTH_BYTES - (size_t)length};
+    hawser_status status = hawser_model_new(&in.model, error);
+    if (status == HAWSER_OK)
+        status = read_header(&in, header, error);
+    json_decref(header);
+    if (status != HAWSER_OK) {
+        hawser_model_free(in.model);
+        return status;
+    }
+    *model = in.model;
+    return HAWSER_OK;
+}
+
+static hawser_status read_whole(int fd, const char *path, unsigned char **bytes, size_t *size, hawser_error *error)
+{
+    struct stat facts;
+    if (fstat(fd, &facts) != 0)
+        return hawser_fail(error, HAWSER_IO, "%s: cannot read: %s", path, strerror(errno));
+    if (!S_ISREG(facts.st_mode))
+        return hawser_fail(error, HAWSER_IO, "%s: a model must be a plain file", path);
+    *size = (size_t)facts.st_size;
+    if (*size > hw_machine_memory())
+        return hawser_fail(error, HAWSER_NO_MEMORY, "%s: %zu bytes do not fit into memory", path, *size);
+    HAWSER_TRY(HW_NEW(bytes, *size, "the content of a model file", error));
+    for (size_t done = 0; done < *size;) {
+        ssize_t got = read(fd, *bytes + done, *size - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return hawser_fail(error, HAWSER_IO, "%s: cannot read: %s", path, strerror(errno));
+        if (got == 0)
+            *size = done; /* somebody cut it while we read; the checks will say so */
+        done += (size_t)got;
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hawser_model_load(const char *path, hawser_model **model, hawser_error *error)
+{
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    *model = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", path, strerror(errno));
+    hawser_status status = read_whole(fd, path, &bytes, &size, error);
+    if (status == HAWSER_OK)
+        status = hw_model_parse(bytes, size, path, model, error);
+    free(bytes);
+    (void)close(fd);
+    return status;
+}

@@ -1,0 +1,168 @@
+/* A model in memory: named tensors and text facts. Few of each, so looking one up walks the list. */
+#include "data/model/model.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+
+hawser_status hawser_model_new(hawser_model **model, hawser_error *error)
+{
+    return HW_NEW(model, 1, "a model", error);
+}
+
+void hawser_model_free(hawser_model *model)
+{
+    if (model == NULL)
+        return;
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        free(model->tensors[i].name);
+        free(model->tensors[i].values);
+    }
+    for (size_t i = 0; i < model->fact_count; i++) {
+        free(model->facts[i].key);
+        free(model->facts[i].value);
+    }
+    free(model->tensors);
+    free(model->facts);
+    free(model);
+}
+
+static const hw_tensor *find_tensor(const hawser_model *model, const char *name)
+{
+    for (size_t i = 0; i < model->tensor_count; i++)
+        if (strcmp(model->tensors[i].name, name) == 0)
+            return &model->tensors[i];
+    return NULL;
+}
+
+static hw_fact *find_fact(const hawser_model *model, const char *key)
+{
+    for (size_t i = 0; i < model->fact_count; i++)
+        if (strcmp(model->facts[i].key, key) == 0)
+            return &model->facts[i];
+    return NULL;
+}
+
+/* JSON holds UTF-8 alone. */
+static bool is_utf8(const char *text)
+{
+    json_t *string = json_string(text);
+    json_decref(string);
+    return string != NULL;
+}
+
+static hawser_status check_tensor(const hawser_model *model, const char *name, hawser_type type, const size_t dims[2],
+                                  hawser_error *error)
+{
+    if (name[0] == '\0' || strcmp(name, "__metadata__") == 0 || !is_utf8(name))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" cannot be the name of a tensor", name);
+    if (find_tensor(model, name) != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the model already has a tensor \"%s\"", name);
+    if (type != HAWSER_F64 && type != HAWSER_F32 && type != HAWSER_I64)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "tensor \"%s\": unknown type %d", name, (int)type);
+    size_t columns = dims[1] == 0 ? 1 : dims[1];
+    if (dims[0] > SIZE_MAX / 16 / columns)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "tensor \"%s\": %zu x %zu is more than memory can hold", name,
+                           dims[0], columns);
+    return HAWSER_OK;
+}
+
+hawser_status hawser_model_tensor(hawser_model *model, const char *name, hawser_type type, const size_t dims[2],
+                                  const void *values, hawser_error *error)
+{
+    HAWSER_TRY(check_tensor(model, name, type, dims, error));
+    HAWSER_TRY(HW_GROW(&model->tensors, &model->tensor_capacity, model->tensor_count + 1, "a model", error));
+    hw_tensor tensor = {.type = type, .dims = {dims[0], dims[1]}};
+    size_t count = dims[0] * (dims[1] == 0 ? 1 : dims[1]), size = type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    tensor.bytes = count * size;
+    HAWSER_TRY(hw_new_array(&tensor.values, count, size, "a tensor of a model", error));
+    hawser_status status = hw_copy_text(&tensor.name, name, error);
+    if (status != HAWSER_OK) {
+        free(tensor.values);
+        return status;
+    }
+    if (tensor.bytes > 0)
+        memcpy(tensor.values, values, tensor.bytes);
+    model->tensors[model->tensor_count++] = tensor;
+    return HAWSER_OK;
+}
+
+/* A path may hold any bytes; in a fact those that are no UTF-8 become question marks. */
+static void make_utf8(char *text)
+{
+    if (is_utf8(text))
+        return;
+    for (char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c >= 0x80)
+            *c = '?';
+}
+
+hawser_status hawser_model_fact(hawser_model *model, const char *key, const char *value, hawser_error *error)
+{
+    if (strcmp(key, HW_MODEL_CHECKSUM) == 0 || strcmp(key, HW_MODEL_FORMAT) == 0 || !is_utf8(key))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" cannot be the key of a fact", key);
+    char *copy = NULL;
+    HAWSER_TRY(hw_copy_text(&copy, value, error));
+    make_utf8(copy);
+    hw_fact *known = find_fact(model, key);
+    if (known != NULL) {
+        free(known->value);
+        known->value = copy;
+        return HAWSER_OK;
+    }
+    hw_fact fact = {.value = copy};
+    hawser_status status = HW_GROW(&model->facts, &model->fact_capacity, model->fact_count + 1, "a model", error);
+    if (status == HAWSER_OK)
+        status = hw_copy_text(&fact.key, key, error);
+    if (status != HAWSER_OK) {
+        free(copy);
+        return status;
+    }
+    model->facts[model->fact_count++] = fact;
+    return HAWSER_OK;
+}
+
+const void *hawser_model_get(const hawser_model *model, const char *name, hawser_type *type, size_t dims[2])
+{
+    const hw_tensor *tensor = find_tensor(model, name);
+    if (tensor == NULL)
+        return NULL;
+    if (type != NULL)
+        *type = tensor->type;
+    if (dims != NULL)
+        memcpy(dims, tensor->dims, sizeof tensor->dims);
+    return tensor->values;
+}
+
+const char *hawser_model_text(const hawser_model *model, const char *key)
+{
+    const hw_fact *fact = find_fact(model, key);
+    return fact != NULL ? fact->value : NULL;
+}
+
+bool hawser_model_fact_at(const hawser_model *model, size_t index, const char **key, const char **value)
+{
+    if (index >= model->fact_count)
+        return false;
+    *key = model->facts[index].key;
+    *value = model->facts[index].value;
+    return true;
+}
+
+uint64_t hw_model_digest(const hawser_model *model)
+{
+    uint64_t digest = 0;
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        const hw_tensor *tensor = &model->tensors[i];
+        uint64_t shape = hw_hash(tensor->name, strlen(tensor->name), 1 + (uint64_t)tensor->type);
+        shape = hw_hash(NULL, 0, shape ^ tensor->dims[0]);
+        digest += hw_hash(tensor->values, tensor->bytes, shape ^ tensor->dims[1]);
+    }
+    for (size_t i = 0; i < model->fact_count; i++) {
+        const hw_fact *fact = &model->facts[i];
+        digest += hw_hash(fact->value, strlen(fact->value), hw_hash(fact->key, strlen(fact->key), 99));
+    }
+    return digest;
+}

@@ -1,0 +1,93 @@
+#include "data/share/residence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/share/shard.h"
+
+hawser_status hw_residence_new(const hawser_matrix *whole, uint32_t *owner, uint32_t self, struct hawser_residence **out,
+                               hawser_error *error)
+{
+    struct hawser_residence *made = NULL;
+    hawser_status status = HW_NEW(&made, 1, "a matrix's residence", error);
+    if (status == HAWSER_OK) {
+        made->owner = owner;
+        status = HW_NEW(&made->state, whole->cols, "a matrix's residence", error);
+    } else {
+        free(owner);
+    }
+    if (status != HAWSER_OK) {
+        hw_residence_free(made);
+        return status;
+    }
+    made->whole = *whole;
+    made->whole.residence = NULL;
+    made->self = self;
+    for (size_t j = 0; j < whole->cols; j++)
+        atomic_init(&made->state[j], owner[j] == self ? HW_HERE : HW_ELSEWHERE);
+    *out = made;
+    return HAWSER_OK;
+}
+
+void hw_residence_free(struct hawser_residence *residence)
+{
+    if (residence == NULL)
+        return;
+    free(residence->owner);
+    free(residence->state);
+    free(residence);
+}
+
+typedef struct entry {
+    uint64_t column, length;
+} entry;
+
+static size_t padded(size_t bytes)
+{
+    return (bytes + 7) / 8 * 8;
+}
+
+size_t hw_columns_bytes(const struct hawser_residence *residence, const uint32_t *columns, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t k = 0; k < count; k++)
+        if (hw_is_here(residence, columns[k]))
+            bytes += sizeof(entry) + padded(hw_shard_column_bytes(&residence->whole, columns[k]));
+    return bytes;
+}
+
+void hw_columns_pack(const struct hawser_residence *residence, const uint32_t *columns, size_t count, void *bytes)
+{
+    char *at = bytes;
+    for (size_t k = 0; k < count; k++) {
+        if (!hw_is_here(residence, columns[k]))
+            continue;
+        entry head = {columns[k], hw_shard_column_bytes(&residence->whole, columns[k])};
+        memcpy(at, &head, sizeof head);
+        hw_shard_take_column(&residence->whole, columns[k], at + sizeof head);
+        at += sizeof head + padded(head.length);
+    }
+}
+
+hawser_status hw_columns_take(struct hawser_residence *residence, const void *bytes, size_t length, hawser_error *error)
+{
+    const char *at = bytes;
+    while (length != 0) {
+        entry head;
+        if (length < sizeof head)
+            return hawser_fail(error, HAWSER_INTERNAL, "columns came cut off");
+        memcpy(&head, at, sizeof head);
+        if (head.column >= residence->whole.cols || head.length > length - sizeof head ||
+            padded(head.length) > length - sizeof head)
+            return hawser_fail(error, HAWSER_INTERNAL, "column %llu came in a form that cannot be",
+                               (unsigned long long)head.column);
+        if (!hw_is_here(residence, (uint32_t)head.column)) {
+            HAWSER_TRY(hw_shard_put_column(&residence->whole, head.column, at + sizeof head, head.length, error));
+            atomic_store_explicit(&residence->state[head.column], HW_HERE, memory_order_release);
+        }
+        at += sizeof head + padded(head.length);
+        length -= sizeof head + padded(head.length);
+    }
+    return HAWSER_OK;
+}

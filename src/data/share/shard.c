@@ -1,0 +1,407 @@
+#include "data/share/shard.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/memory.h"
+
+hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
+{
+    const hawser_load_figures *figures = &rows->figures;
+    return (hw_shard_facts){.rows = rows->matrix.rows,
+                            .cols = rows->matrix.cols,
+                            .stored = rows->matrix.stored,
+                            .unseen_entries = figures->unseen_entries,
+                            .unseen_columns = figures->unseen_columns,
+                            .rows_dropped = figures->rows_dropped,
+                            .bytes_read = figures->bytes_read,
+                            .bytes_text = figures->bytes_text,
+                            .index_base = figures->index_base,
+                            .base_guessed = figures->base_guessed,
+                            .format = figures->format,
+                            .layout = rows->matrix.layout,
+                            .type = rows->matrix.type,
+                            .has_target = rows->target != NULL,
+                            .has_weights = rows->weights != NULL,
+                            .has_offset = rows->offset != NULL};
+}
+
+/* A node without rows has nothing to say of their form. */
+static bool same_form(const hw_shard_facts *a, const hw_shard_facts *b)
+{
+    return a->format == b->format && a->layout == b->layout && a->type == b->type && a->has_target == b->has_target &&
+           a->has_weights == b->has_weights && a->has_offset == b->has_offset;
+}
+
+static void add(hw_shard_facts *whole, const hw_shard_facts *part)
+{
+    whole->rows += part->rows;
+    whole->stored += part->stored;
+    whole->unseen_entries += part->unseen_entries;
+    whole->rows_dropped += part->rows_dropped;
+    whole->bytes_read += part->bytes_read;
+    whole->bytes_text += part->bytes_text;
+    if (part->unseen_columns > whole->unseen_columns)
+        whole->unseen_columns = part->unseen_columns;
+    if (part->index_base < whole->index_base)
+        whole->index_base = part->index_base;
+    whole->base_guessed = whole->base_guessed && part->base_guessed;
+}
+
+hawser_status hw_shard_agree(const hw_shard_facts *facts, uint32_t nodes, hw_shard_facts *whole, hawser_error *error)
+{
+    uint32_t first = 0;
+    while (first + 1 < nodes && facts[first].rows == 0)
+        first++;
+    *whole = facts[first];
+    for (uint32_t i = first + 1; i < nodes; i++) {
+        if (facts[i].rows == 0)
+            continue;
+        if (!same_form(whole, &facts[i]))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "nodes %u and %u have read parts that do not belong together (format, layout or target "
+                               "differ)",
+                               first, i);
+        add(whole, &facts[i]);
+    }
+    whole->cols = 0;
+    for (uint32_t i = 0; i < nodes; i++) {
+        uint64_t cols = facts[i].rows == 0 ? 0 : facts[i].cols + (uint64_t)(facts[i].index_base - whole->index_base);
+        if (cols > whole->cols)
+            whole->cols = cols;
+    }
+    if (whole->rows == 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "no rows in the input");
+    if (whole->rows >= UINT32_MAX || whole->cols >= UINT32_MAX)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "more than 4294967294 rows or columns; split the input");
+    if (whole->layout == HAWSER_DENSE)
+        whole->stored = whole->rows * whole->cols;
+    return HAWSER_OK;
+}
+
+/* By how much the columns of these rows lie higher in the whole. */
+static uint32_t shift_of(const hawser_dataset *rows, const hw_shard_facts *whole)
+{
+    return (uint32_t)(rows->figures.index_base - whole->index_base);
+}
+
+void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uint64_t *counts)
+{
+    const hawser_matrix *A = &rows->matrix;
+    uint32_t shift = shift_of(rows, whole);
+    for (uint64_t e = 0; A->layout != HAWSER_DENSE && A->rows != 0 && e < A->stored; e++)
+        counts[A->indices[e] + shift]++;
+}
+
+/* ------------------------------------------------------------------------------------------------------ packing ---- */
+
+/* A sparse piece: head, entries of each row (u32), columns (u32), padding to 8, values. A dense one: head, then column by column. */
+typedef struct head {
+    uint64_t rows, entries;
+} head;
+
+static size_t value_size(const hw_shard_facts *whole)
+{
+    return whole->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+}
+
+static size_t values_at(const head *h)
+{
+    return (sizeof *h + (h->rows + h->entries) * sizeof(uint32_t) + 7) / 8 * 8;
+}
+
+static hawser_status new_piece(hw_piece *piece, size_t length, const head *h, hawser_error *error)
+{
+    HAWSER_TRY(hw_new_array(&piece->data, length, 1, "a part of the input for another node", error));
+    piece->length = length;
+    memcpy(piece->data, h, sizeof *h);
+    return HAWSER_OK;
+}
+
+/* Where the next entry of a node's piece goes. */
+typedef struct writer {
+    uint32_t *counts, *columns;
+    char *values;
+} writer;
+
+static void write_rows(const hawser_matrix *A, uint32_t shift, const uint32_t *owner, uint32_t nodes, size_t size,
+                       writer *writers)
+{
+    for (size_t r = 0; r < A->rows; r++) {
+        for (uint64_t e = A->offsets[r]; e < A->offsets[r + 1]; e++) {
+            uint32_t column = A->indices[e] + shift;
+            writer *to = &writers[owner[column]];
+            *to->counts += 1;
+            *to->columns++ = column;
+            memcpy(to->values, (const char *)A->values + e * size, size);
+            to->values += size;
+        }
+        for (uint32_t d = 0; d < nodes; d++)
+            writers[d].counts++;
+    }
+}
+
+static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner,
+                                 uint32_t nodes, hw_piece *pieces, hawser_error *error)
+{
+    const hawser_matrix *A = &rows->matrix;
+    uint32_t shift = shift_of(rows, whole);
+    uint64_t *entries = NULL;
+    writer *writers = NULL;
+    hawser_status status = HW_NEW(&entries, nodes, "a part of the input", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&writers, nodes, "a part of the input", error);
+    for (uint64_t e = 0; status == HAWSER_OK && A->rows != 0 && e < A->stored; e++)
+        entries[owner[A->indices[e] + shift]]++;
+    for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
+        head h = {A->rows, entries[d]};
+        status = new_piece(&pieces[d], values_at(&h) + entries[d] * value_size(whole), &h, error);
+        if (status != HAWSER_OK)
+            break;
+        char *bytes = pieces[d].data;
+        writers[d].counts = (uint32_t *)(void *)(bytes + sizeof h);
+        writers[d].columns = writers[d].counts + A->rows;
+        writers[d].values = bytes + values_at(&h);
+    }
+    if (status == HAWSER_OK)
+        write_rows(A, shift, owner, nodes, value_size(whole), writers);
+    free(entries);
+    free(writers);
+    return status;
+}
+
+static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner,
+                                uint32_t nodes, hw_piece *pieces, hawser_error *error)
+{
+    const hawser_matrix *A = &rows->matrix;
+    size_t size = value_size(whole);
+    for (uint32_t d = 0; d < nodes; d++) {
+        head h = {.rows = A->rows};
+        for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
+            h.entries += owner[j] == d ? A->rows : 0;
+        HAWSER_TRY(new_piece(&pieces[d], sizeof h + h.entries * size, &h, error));
+        char *to = (char *)pieces[d].data + sizeof h;
+        for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
+            if (owner[j] == d) {
+                memcpy(to, (const char *)A->values + j * A->stride * size, A->rows * size);
+                to += A->rows * size;
+            }
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner, uint32_t nodes,
+                            hw_piece *pieces, hawser_error *error)
+{
+    memset(pieces, 0, nodes * sizeof *pieces);
+    hawser_status status = whole->layout == HAWSER_DENSE ? pack_dense(rows, whole, owner, nodes, pieces, error)
+                                                         : pack_sparse(rows, whole, owner, nodes, pieces, error);
+    for (uint32_t d = 0; status != HAWSER_OK && d < nodes; d++) {
+        free(pieces[d].data);
+        pieces[d] = (hw_piece){0};
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------ filling ---- */
+
+hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawser_dataset **out, hawser_error *error)
+{
+    hawser_dataset *dataset = NULL;
+    size_t size = value_size(whole), indices = whole->layout == HAWSER_DENSE ? 0 : whole->stored * sizeof(uint32_t);
+    indices = (indices + HW_ALIGNMENT - 1) / HW_ALIGNMENT * HW_ALIGNMENT;
+    size_t bytes = indices + whole->stored * size + HW_ALIGNMENT;
+    *out = NULL;
+    hawser_status status = hw_dataset_new(&dataset, error);
+    if (status != HAWSER_OK) {
+        free(offsets);
+        return status;
+    }
+    hw_dataset_own(dataset, offsets);
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) {
+        hawser_dataset_free(dataset);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no address space for a matrix of %llu entries",
+                           (unsigned long long)whole->stored);
+    }
+    dataset->mapping = map;
+    dataset->mapping_bytes = bytes;
+    bool dense = whole->layout == HAWSER_DENSE;
+    dataset->matrix = (hawser_matrix){.rows = whole->rows,
+                                      .cols = whole->cols,
+                                      .stored = whole->stored,
+                                      .layout = dense ? HAWSER_DENSE : HAWSER_CSC,
+                                      .type = (hawser_type)whole->type,
+                                      .offsets = offsets,
+                                      .indices = dense ? NULL : map,
+                                      .values = (char *)map + indices,
+                                      .stride = dense ? whole->rows : 0};
+    dataset->figures = (hawser_load_figures){.format = (hawser_format)whole->format,
+                                             .index_base = whole->index_base,
+                                             .base_guessed = whole->base_guessed != 0,
+                                             .bytes_read = whole->bytes_read,
+                                             .bytes_text = whole->bytes_text,
+                                             .unseen_entries = whole->unseen_entries,
+                                             .unseen_columns = whole->unseen_columns,
+                                             .rows_dropped = whole->rows_dropped};
+    *out = dataset;
+    return HAWSER_OK;
+}
+
+static hawser_status misfit(uint32_t node, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_INTERNAL, "the rows that node %u has read do not fit the whole", node);
+}
+
+/* Rows from `first` on; places[j] is where column j's next entry goes. */
+static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *whole, const hw_piece *piece, uint64_t first,
+                                 uint64_t *places, uint32_t node, hawser_error *error)
+{
+    head h;
+    size_t size = value_size(whole);
+    if (piece->length < sizeof h)
+        return misfit(node, error);
+    memcpy(&h, piece->data, sizeof h);
+    if (h.rows > whole->rows - first || h.entries > whole->stored || piece->length != values_at(&h) + h.entries * size)
+        return misfit(node, error);
+    const uint32_t *counts = (const uint32_t *)(const void *)((const char *)piece->data + sizeof h);
+    const uint32_t *columns = counts + h.rows;
+    const char *values = (const char *)piece->data + values_at(&h);
+    uint32_t *indices = (uint32_t *)(uintptr_t)A->indices;
+    uint64_t e = 0;
+    for (uint64_t r = 0; r < h.rows; r++)
+        for (uint64_t end = e + counts[r]; e < end; e++) {
+            if (e >= h.entries || columns[e] >= whole->cols || places[columns[e]] >= A->offsets[columns[e] + 1])
+                return misfit(node, error);
+            uint64_t place = places[columns[e]]++;
+            indices[place] = (uint32_t)(first + r);
+            memcpy((char *)(uintptr_t)A->values + place * size, values + e * size, size);
+        }
+    return e == h.entries ? HAWSER_OK : misfit(node, error);
+}
+
+static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
+                                const hw_piece *piece, uint64_t first, uint32_t node, hawser_error *error)
+{
+    head h;
+    size_t size = value_size(whole), at = sizeof h;
+    if (piece->length < sizeof h)
+        return misfit(node, error);
+    memcpy(&h, piece->data, sizeof h);
+    if (h.rows > whole->rows - first)
+        return misfit(node, error);
+    for (size_t j = 0; h.rows != 0 && j < A->cols; j++) {
+        if (owner[j] != self)
+            continue;
+        if (piece->length - at < h.rows * size)
+            return misfit(node, error);
+        memcpy((char *)(uintptr_t)A->values + (j * A->stride + first) * size, (const char *)piece->data + at, h.rows * size);
+        at += h.rows * size;
+    }
+    return at == piece->length ? HAWSER_OK : misfit(node, error);
+}
+
+hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
+                            const hw_piece *pieces, uint32_t nodes, hawser_error *error)
+{
+    const hawser_matrix *A = &dataset->matrix;
+    uint64_t *places = NULL, first = 0;
+    bool dense = A->layout == HAWSER_DENSE;
+    if (!dense) {
+        HAWSER_TRY(HW_NEW(&places, A->cols, "places of entries", error));
+        memcpy(places, A->offsets, A->cols * sizeof *places);
+    }
+    hawser_status status = HAWSER_OK;
+    for (uint32_t node = 0; node < nodes && status == HAWSER_OK; node++) {
+        status = dense ? fill_dense(A, whole, owner, self, &pieces[node], first, node, error)
+                       : fill_sparse(A, whole, &pieces[node], first, places, node, error);
+        if (status == HAWSER_OK)
+            first += ((const head *)pieces[node].data)->rows;
+    }
+    for (size_t j = 0; !dense && status == HAWSER_OK && j < A->cols; j++)
+        if (owner[j] == self && places[j] != A->offsets[j + 1])
+            status = misfit(self, error);
+    if (status == HAWSER_OK && first != whole->rows)
+        status = misfit(self, error);
+    free(places);
+    return status;
+}
+
+hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_piece *pieces, uint32_t nodes, const double **out,
+                              hawser_error *error)
+{
+    double *values = NULL;
+    size_t at = 0, bytes = dataset->matrix.rows * sizeof *values;
+    HAWSER_TRY(HW_NEW(&values, dataset->matrix.rows, "values of all rows", error));
+    for (uint32_t node = 0; node < nodes; node++) {
+        if (pieces[node].length > bytes - at) {
+            free(values);
+            return misfit(node, error);
+        }
+        if (pieces[node].length != 0)
+            memcpy((char *)values + at, pieces[node].data, pieces[node].length);
+        at += pieces[node].length;
+    }
+    if (at != bytes) {
+        free(values);
+        return misfit(0, error);
+    }
+    hw_dataset_own(dataset, values);
+    *out = values;
+    return HAWSER_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------- fetching ---- */
+
+static size_t entry_bytes(const hawser_matrix *whole)
+{
+    return whole->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+}
+
+static uint64_t column_entries(const hawser_matrix *whole, size_t column)
+{
+    return whole->layout == HAWSER_DENSE ? whole->rows : whole->offsets[column + 1] - whole->offsets[column];
+}
+
+size_t hw_shard_column_bytes(const hawser_matrix *whole, size_t column)
+{
+    size_t index = whole->layout == HAWSER_DENSE ? 0 : sizeof(uint32_t);
+    return column_entries(whole, column) * (entry_bytes(whole) + index);
+}
+
+static uint64_t column_begin(const hawser_matrix *whole, size_t column)
+{
+    return whole->layout == HAWSER_DENSE ? column * whole->stride : whole->offsets[column];
+}
+
+void hw_shard_take_column(const hawser_matrix *whole, size_t column, void *bytes)
+{
+    uint64_t count = column_entries(whole, column), begin = column_begin(whole, column);
+    size_t size = entry_bytes(whole);
+    if (count == 0)
+        return;
+    memcpy(bytes, (const char *)whole->values + begin * size, count * size);
+    if (whole->layout != HAWSER_DENSE)
+        memcpy((char *)bytes + count * size, whole->indices + begin, count * sizeof(uint32_t));
+}
+
+hawser_status hw_shard_put_column(const hawser_matrix *whole, size_t column, const void *bytes, size_t length,
+                                  hawser_error *error)
+{
+    if (column >= whole->cols || length != hw_shard_column_bytes(whole, column))
+        return hawser_fail(error, HAWSER_INTERNAL, "column %zu came in %zu bytes, which do not fit it", column, length);
+    uint64_t count = column_entries(whole, column), begin = column_begin(whole, column);
+    size_t size = entry_bytes(whole);
+    if (count == 0)
+        return HAWSER_OK;
+    memcpy((char *)(uintptr_t)whole->values + begin * size, bytes, count * size);
+    if (whole->layout == HAWSER_DENSE)
+        return HAWSER_OK;
+    uint32_t *indices = (uint32_t *)(uintptr_t)whole->indices + begin;
+    memcpy(indices, (const char *)bytes + count * size, count * sizeof *indices);
+    for (uint64_t e = 0; e < count; e++)
+        if (indices[e] >= whole->rows || (e > 0 && indices[e] <= indices[e - 1]))
+            return hawser_fail(error, HAWSER_INTERNAL, "column %zu came with row numbers that cannot be", column);
+    return HAWSER_OK;
+}

@@ -1,0 +1,102 @@
+#include "data/source/budget.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/machine.h"
+#include "base/memory.h"
+
+enum { HUGE_PAGE = 2 << 20 };
+
+void hw_budget_init(hw_budget *budget, uint64_t limit)
+{
+    budget->limit = limit != 0 ? limit : hw_machine_memory();
+    budget->estimate = 0;
+    atomic_init(&budget->used, 0);
+    atomic_init(&budget->peak, 0);
+}
+
+static hawser_status refuse(const hw_budget *budget, uint64_t bytes, const char *how, hawser_error *error)
+{
+    return hawser_fail(
+        error, HAWSER_NO_MEMORY,
+        "the load needs %s %.1f MiB of memory (%llu bytes), and %.1f MiB may be taken; raise memory-limit if there "
+        "is more, or use type f32, fewer rows or a binary cache",
+        how, (double)bytes / 0x1p20, (unsigned long long)bytes, (double)budget->limit / 0x1p20);
+}
+
+hawser_status hw_budget_estimate(hw_budget *budget, uint64_t bytes, hawser_error *error)
+{
+    budget->estimate = bytes;
+    return bytes <= budget->limit ? HAWSER_OK : refuse(budget, bytes, "about", error);
+}
+
+hawser_status hw_budget_take(hw_budget *budget, uint64_t bytes, hawser_error *error)
+{
+    uint64_t used = atomic_fetch_add(&budget->used, bytes) + bytes;
+    if (used > budget->limit || used < bytes) {
+        atomic_fetch_sub(&budget->used, bytes);
+        return refuse(budget, used < bytes ? UINT64_MAX : used, "at least", error);
+    }
+    uint64_t peak = atomic_load(&budget->peak);
+    while (used > peak && !atomic_compare_exchange_weak(&budget->peak, &peak, used)) {
+    }
+    return HAWSER_OK;
+}
+
+void hw_budget_give(hw_budget *budget, uint64_t bytes)
+{
+    atomic_fetch_sub(&budget->used, bytes);
+}
+
+hawser_status hw_pages_new(hw_budget *budget, void **pages, size_t bytes, hawser_error *error)
+{
+    *pages = NULL;
+    if (bytes == 0)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_budget_take(budget, bytes, error));
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        hw_budget_give(budget, bytes);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %zu bytes for parsed input; free memory", bytes);
+    }
+    if (bytes >= HUGE_PAGE)
+        madvise(memory, bytes, MADV_HUGEPAGE); /* otherwise a third of a load goes into taking pages one by one */
+    *pages = memory;
+    return HAWSER_OK;
+}
+
+void hw_pages_free(hw_budget *budget, void *pages, size_t bytes)
+{
+    if (pages == NULL)
+        return;
+    munmap(pages, bytes);
+    hw_budget_give(budget, bytes);
+}
+
+void hw_huge_pages(void *memory, size_t bytes)
+{
+    uintptr_t begin = ((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
+              end = ((uintptr_t)memory + bytes) / HUGE_PAGE * HUGE_PAGE;
+    if (end > begin)
+        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
+hawser_status hw_budget_array(hw_budget *budget, void **array, size_t count, size_t size, const char *what,
+                              hawser_error *error)
+{
+    *array = NULL;
+    size_t bytes = count * size;
+    if (size != 0 && count > SIZE_MAX / 2 / size)
+        return refuse(budget, UINT64_MAX, "more than", error);
+    HAWSER_TRY(hw_budget_take(budget, bytes, error));
+    size_t unit = bytes >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : HW_ALIGNMENT;
+    void *memory = aligned_alloc(unit, (bytes / unit + 1) * unit);
+    if (memory == NULL) {
+        hw_budget_give(budget, bytes);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %s: %zu bytes; free memory", what, bytes);
+    }
+    hw_huge_pages(memory, bytes); /* columns are scattered into: page walks would dominate */
+    *array = memory;
+    return HAWSER_OK;
+}

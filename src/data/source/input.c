@@ -1,0 +1,475 @@
+#include "data/source/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+static hawser_status start(hw_input *input, hw_budget *budget, hawser_error *error)
+{
+    memset(input, 0, sizeof *input);
+    input->budget = budget;
+    input->readers = 1;
+    input->all_mapped = true;
+    input->line = 1;
+    if (pthread_mutex_init(&input->lock, NULL) != 0)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a lock");
+    if (pthread_cond_init(&input->turn, NULL) != 0) {
+        pthread_mutex_destroy(&input->lock);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a condition");
+    }
+    input->has_lock = true;
+    return HAWSER_OK;
+}
+
+static hawser_status add_file(hw_input *input, const char *name, hw_input_file **file, hawser_error *error)
+{
+    HAWSER_TRY(HW_GROW(&input->files, &input->room, input->count + 1, "a list of files", error));
+    *file = &input->files[input->count];
+    memset(*file, 0, sizeof **file);
+    HAWSER_TRY(hw_copy_text(&(*file)->name, name, error));
+    input->count++;
+    return HAWSER_OK;
+}
+
+/* A plain regular file is mapped; a pipe becomes a stream; an archive will be one in its turn. Takes fd over. */
+static hawser_status attach(hw_input *input, hw_input_file *file, const char *path, int fd, hawser_error *error)
+{
+    struct stat facts;
+    hawser_status status = HAWSER_OK;
+    unsigned char first[8];
+    if (fstat(fd, &facts) != 0)
+        status = hawser_fail(error, HAWSER_IO, "%s: cannot look at it: %s", file->name, strerror(errno));
+    else if (S_ISDIR(facts.st_mode))
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: is a directory; name the files in it, for example '%s/*'",
+                             file->name, file->name);
+    else if (S_ISREG(facts.st_mode) && facts.st_size == 0)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: is empty", file->name);
+    if (status != HAWSER_OK) {
+        close(fd);
+        return status;
+    }
+    file->bytes = S_ISREG(facts.st_mode) ? (uint64_t)facts.st_size : 0;
+    bool again = S_ISREG(facts.st_mode) && strcmp(path, "-") != 0; /* it can be opened once more */
+    ssize_t count = S_ISREG(facts.st_mode) && lseek(fd, 0, SEEK_CUR) == 0 ? pread(fd, first, sizeof first, 0) : -1;
+    if (count > 0 && hw_packing_of(first, (size_t)count) == HW_PLAIN) {
+        void *map = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map != MAP_FAILED) {
+            file->map = map;
+            file->to = file->bytes;
+            close(fd);
+            return HAWSER_OK;
+        }
+    }
+    input->all_mapped = false;
+    if (!again)
+        return hw_stream_open(fd, file->name, &file->stream, error);
+    close(fd);
+    return HAWSER_OK;
+}
+
+static hawser_status need_stream(hw_input_file *file, hawser_error *error)
+{
+    if (file->map != NULL || file->stream != NULL || file->ended)
+        return HAWSER_OK;
+    int fd = open(file->name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", file->name, strerror(errno));
+    return hw_stream_open(fd, file->name, &file->stream, error);
+}
+
+static void end_stream(hw_input *input, hw_input_file *file)
+{
+    if (file->stream == NULL)
+        return;
+    file->consumed = hw_stream_consumed(file->stream);
+    file->ended = true;
+    hw_stream_close(file->stream);
+    file->stream = NULL;
+    hw_pages_free(input->budget, file->head, file->head_room);
+    file->head = NULL;
+    file->head_used = file->head_room = 0;
+}
+
+static hawser_status open_one(hw_input *input, const char *path, hawser_error *error)
+{
+    hw_input_file *file;
+    bool standard = strcmp(path, "-") == 0;
+    HAWSER_TRY(add_file(input, standard ? "standard input" : path, &file, error));
+    int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", file->name, strerror(errno));
+    return attach(input, file, path, fd, error);
+}
+
+/* A name that exists is itself, even with a star in it. */
+static hawser_status open_pattern(hw_input *input, const char *path, hawser_error *error)
+{
+    if (strcmp(path, "-") == 0 || strpbrk(path, "*?[") == NULL || access(path, F_OK) == 0)
+        return open_one(input, path, error);
+    glob_t found;
+    int outcome = glob(path, 0, NULL, &found);
+    hawser_status status = HAWSER_OK;
+    if (outcome == GLOB_NOMATCH)
+        status = hawser_fail(error, HAWSER_IO, "%s: no file matches", path);
+    else if (outcome != 0)
+        status = hawser_fail(error, outcome == GLOB_NOSPACE ? HAWSER_NO_MEMORY : HAWSER_IO, "%s: cannot list matching files",
+                             path);
+    for (size_t i = 0; status == HAWSER_OK && i < found.gl_pathc; i++)
+        status = open_one(input, found.gl_pathv[i], error);
+    if (outcome == 0)
+        globfree(&found);
+    return status;
+}
+
+hawser_status hw_input_open(hw_input *input, const char *const *paths, size_t count, hw_budget *budget, hawser_error *error)
+{
+    HAWSER_TRY(start(input, budget, error));
+    if (count == 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "no input file was named");
+    for (size_t i = 0; i < count; i++)
+        HAWSER_TRY(open_pattern(input, paths[i], error));
+    return HAWSER_OK;
+}
+
+hawser_status hw_input_memory(hw_input *input, const char *name, const char *text, size_t bytes, hw_budget *budget,
+                              hawser_error *error)
+{
+    HAWSER_TRY(start(input, budget, error));
+    hw_input_file *file;
+    HAWSER_TRY(add_file(input, name, &file, error));
+    if (bytes == 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is empty", name);
+    file->map = text;
+    file->bytes = file->to = bytes;
+    file->borrowed = true;
+    return HAWSER_OK;
+}
+
+void hw_input_close(hw_input *input)
+{
+    for (size_t i = 0; i < input->count; i++) {
+        hw_input_file *file = &input->files[i];
+        if (file->map != NULL && !file->borrowed)
+            munmap((void *)(uintptr_t)file->map, file->bytes);
+        hw_stream_close(file->stream);
+        hw_pages_free(input->budget, file->head, file->head_room);
+        free(file->name);
+    }
+    free(input->files);
+    if (input->has_lock) {
+        pthread_cond_destroy(&input->turn);
+        pthread_mutex_destroy(&input->lock);
+    }
+    memset(input, 0, sizeof *input);
+}
+
+/* Where the first line begins that begins at `offset` or later. */
+static uint64_t line_from(const hw_input_file *file, uint64_t offset)
+{
+    if (offset == 0 || offset >= file->bytes)
+        return offset < file->bytes ? offset : file->bytes;
+    const char *found = memchr(file->map + offset - 1, '\n', file->bytes - offset + 1);
+    return found != NULL ? (uint64_t)(found - file->map) + 1 : file->bytes;
+}
+
+void hw_input_part(hw_input *input, uint32_t part, uint32_t parts)
+{
+    uint64_t total = 0, before = 0;
+    for (size_t i = 0; i < input->count; i++)
+        total += input->files[i].bytes;
+    uint64_t low = total / parts * part + total % parts * part / parts;
+    uint64_t high = total / parts * (part + 1) + total % parts * (part + 1) / parts;
+    for (size_t i = 0; i < input->count; i++) {
+        hw_input_file *file = &input->files[i];
+        uint64_t begin = low > before ? low - before : 0, end = high > before ? high - before : 0;
+        if (file->map != NULL) {
+            file->from = line_from(file, begin);
+            file->to = line_from(file, end);
+        } else {
+            file->skipped = part + 1 < parts ? before < low || before >= high : before < low;
+        }
+        before += file->bytes;
+    }
+    input->offset = input->files[0].from;
+}
+
+void hw_input_share(hw_input *input, uint32_t readers, size_t chunk_bytes)
+{
+    enum { LEAST = 1 << 16, STREAM = 1 << 18, MOST = 4 << 20, CHUNKS_EACH = 16 };
+    uint64_t total = 0;
+    for (size_t i = 0; i < input->count; i++)
+        total += input->files[i].map != NULL ? input->files[i].to - input->files[i].from : input->files[i].bytes;
+    uint64_t share = total / ((uint64_t)readers * CHUNKS_EACH);
+    share = share < LEAST ? LEAST : share > MOST ? MOST : share;
+    input->chunk_bytes = chunk_bytes != 0 ? chunk_bytes : input->all_mapped ? (size_t)share : STREAM;
+    input->readers = readers;
+    if (input->all_mapped && total / input->chunk_bytes + 1 < readers)
+        input->readers = (uint32_t)(total / input->chunk_bytes + 1);
+}
+
+/* Room for `needed` bytes and the slack in a budgeted buffer; its first `used` bytes are kept. */
+static hawser_status make_room(hw_input *input, char **buffer, size_t *room, size_t used, size_t needed, hawser_error *error)
+{
+    if (needed + HW_CHUNK_SLACK <= *room)
+        return HAWSER_OK;
+    size_t wanted = needed + HW_CHUNK_SLACK > 2 * *room ? needed + HW_CHUNK_SLACK : 2 * *room;
+    void *bigger;
+    HAWSER_TRY(hw_pages_new(input->budget, &bigger, wanted, error));
+    if (used > 0)
+        memcpy(bigger, *buffer, used);
+    hw_pages_free(input->budget, *buffer, *room);
+    *buffer = bigger;
+    *room = wanted;
+    return HAWSER_OK;
+}
+
+hawser_status hw_input_head(hw_input *input, size_t number, size_t least, const char **text, size_t *bytes,
+                            hawser_error *error)
+{
+    hw_input_file *file = &input->files[number];
+    if (file->map != NULL) {
+        *text = file->map;
+        *bytes = file->bytes;
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(need_stream(file, error));
+    while (file->head_used < least || memchr(file->head, '\n', file->head_used) == NULL) {
+        size_t wanted = file->head_used < least ? least : 2 * file->head_used, got = 0;
+        HAWSER_TRY(make_room(input, &file->head, &file->head_room, file->head_used, wanted, error));
+        HAWSER_TRY(hw_stream_read(file->stream, file->head + file->head_used, wanted - file->head_used, &got, error));
+        file->head_used += got;
+        if (got == 0)
+            break;
+    }
+    *text = file->head;
+    *bytes = file->head_used;
+    return file->head_used > 0 ? HAWSER_OK : hawser_fail(error, HAWSER_BAD_INPUT, "%s: is empty", file->name);
+}
+
+hawser_status hw_input_whole(hw_input *input, size_t number, const char **text, size_t *bytes, void **buffer, size_t *room,
+                             hawser_error *error)
+{
+    hw_input_file *file = &input->files[number];
+    *buffer = NULL;
+    *room = 0;
+    if (file->map == NULL) { /* the head becomes the whole */
+        const char *head;
+        size_t least = file->head_used > 0 ? file->head_used : 1 << 20, before;
+        do {
+            before = file->head_used;
+            least *= 2;
+            HAWSER_TRY(hw_input_head(input, number, least, &head, bytes, error));
+        } while (file->head_used != before && file->head_used == least);
+        *buffer = file->head;
+        *room = file->head_room;
+        file->head = NULL;
+        file->head_room = 0;
+        *text = *buffer;
+        input->text += *bytes;
+        end_stream(input, file);
+        return HAWSER_OK;
+    }
+    *text = file->map;
+    *bytes = file->bytes;
+    input->text += *bytes;
+    return HAWSER_OK;
+}
+
+static void close_line(char *buffer, size_t *bytes)
+{
+    if (buffer[*bytes - 1] != '\n')
+        buffer[(*bytes)++] = '\n';
+    memset(buffer + *bytes, 0, HW_CHUNK_SLACK - 1);
+}
+
+/* A file's last chunk is copied, because nothing may be read behind a mapping's end. */
+hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t offset, uint64_t limit, hw_chunk *chunk,
+                           hawser_error *error)
+{
+    uint64_t left = limit - offset;
+    const char *begin = file->map + offset, *end = begin + left, *whole = file->map + file->bytes;
+    if (left > input->chunk_bytes) {
+        const char *found = memchr(begin + input->chunk_bytes - 1, '\n', left - input->chunk_bytes + 1);
+        end = found != NULL && whole - found > HW_CHUNK_SLACK ? found + 1 : end;
+    }
+    chunk->file = file;
+    chunk->first = offset == 0;
+    chunk->offset = offset;
+    chunk->line = 0;
+    chunk->next = (uint64_t)(end - file->map);
+    chunk->begin = begin;
+    chunk->end = end;
+    if (whole - end <= HW_CHUNK_SLACK) {
+        HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, 0, left + 1, error));
+        memcpy(chunk->buffer, begin, left);
+        size_t bytes = left;
+        close_line(chunk->buffer, &bytes);
+        chunk->begin = chunk->buffer;
+        chunk->end = chunk->buffer + bytes;
+    }
+    return HAWSER_OK;
+}
+
+/* Takes what is left over from the chunk before, reads on, and leaves over what follows the last line end. */
+static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *chunk, hawser_error *error)
+{
+    HAWSER_TRY(need_stream(file, error));
+    size_t used = file->head_used, end = 0, wanted = input->chunk_bytes;
+    HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, 0, used > wanted ? used : wanted, error));
+    if (used > 0)
+        memcpy(chunk->buffer, file->head, used);
+    for (bool ended = false; end == 0 && !ended;) {
+        size_t got = 0;
+        if (used < wanted) {
+            HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, used, wanted, error));
+            HAWSER_TRY(hw_stream_read(file->stream, chunk->buffer + used, wanted - used, &got, error));
+            used += got;
+            ended = used < wanted;
+        }
+        for (end = used; end > 0 && chunk->buffer[end - 1] != '\n';)
+            end--;
+        if (ended)
+            end = used;
+        wanted = 2 * (used > wanted ? used : wanted);
+    }
+    HAWSER_TRY(make_room(input, &file->head, &file->head_room, 0, used - end, error));
+    if (used > end)
+        memcpy(file->head, chunk->buffer + end, used - end);
+    file->head_used = used - end;
+    chunk->begin = chunk->end = chunk->buffer;
+    if (end > 0) {
+        close_line(chunk->buffer, &end);
+        chunk->end = chunk->buffer + end;
+    }
+    chunk->line = input->line;
+    chunk->next = input->offset + end;
+    input->line += hw_count(chunk->begin, chunk->end, '\n');
+    return HAWSER_OK;
+}
+
+/* Under the lock, in this reader's turn. */
+static hawser_status cut(hw_input *input, hw_chunk *chunk, bool *more, hawser_error *error)
+{
+    *more = false;
+    while (input->file < input->count) {
+        hw_input_file *file = &input->files[input->file];
+        chunk->file = file;
+        chunk->first = input->offset == 0;
+        chunk->offset = input->offset;
+        if (file->skipped)
+            chunk->begin = chunk->end = NULL;
+        else if (file->map == NULL)
+            HAWSER_TRY(cut_stream(input, file, chunk, error));
+        else if (input->offset < file->to)
+            HAWSER_TRY(hw_chunk_cut(input, file, input->offset, file->to, chunk, error));
+        else
+            chunk->begin = chunk->end = NULL;
+        if (chunk->begin != chunk->end) {
+            input->offset = chunk->next;
+            input->text += (uint64_t)(chunk->end - chunk->begin);
+            chunk->sequence = input->sequence++;
+            *more = true;
+            return HAWSER_OK;
+        }
+        if (file->map == NULL && chunk->first && !file->skipped)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is empty", file->name);
+        end_stream(input, file);
+        input->file++;
+        input->offset = input->file < input->count ? input->files[input->file].from : 0;
+        input->line = 1;
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_input_next(hw_input *input, uint32_t reader, hw_chunk *chunk, bool *more, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    *more = false;
+    pthread_mutex_lock(&input->lock);
+    while (!input->stopped && input->sequence % input->readers != reader)
+        pthread_cond_wait(&input->turn, &input->lock);
+    chunk->sequence = input->sequence;
+    if (!input->stopped)
+        status = cut(input, chunk, more, error);
+    if (!*more)
+        input->stopped = true;
+    pthread_cond_broadcast(&input->turn);
+    pthread_mutex_unlock(&input->lock);
+    return status;
+}
+
+void hw_input_stop(hw_input *input)
+{
+    pthread_mutex_lock(&input->lock);
+    input->stopped = true;
+    pthread_cond_broadcast(&input->turn);
+    pthread_mutex_unlock(&input->lock);
+}
+
+void hw_chunk_done(hw_input *input, const hw_chunk *chunk)
+{
+    const hw_input_file *file = chunk->file;
+    (void)input;
+    if (file->map == NULL || file->borrowed || chunk->begin == chunk->buffer)
+        return;
+    uintptr_t page = 4096, begin = ((uintptr_t)chunk->begin + page - 1) / page * page,
+              end = (uintptr_t)chunk->end / page * page;
+    if (end > begin)
+        madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+void hw_chunk_release(hw_input *input, hw_chunk *chunk)
+{
+    hw_pages_free(input->budget, chunk->buffer, chunk->room);
+    memset(chunk, 0, sizeof *chunk);
+}
+
+/* How many bytes of text a byte of the archives looked at came to. */
+static double text_ratio(const hw_input *input)
+{
+    double text = 0, packed = 0;
+    for (size_t i = 0; i < input->count; i++) {
+        const hw_input_file *file = &input->files[i];
+        if (file->stream == NULL || hw_stream_packing(file->stream) == HW_PLAIN)
+            continue;
+        text += (double)file->head_used;
+        packed += (double)hw_stream_consumed(file->stream);
+    }
+    return packed > 0 ? text / packed : 1;
+}
+
+uint64_t hw_input_text_bytes(const hw_input *input)
+{
+    double sum = 0, ratio = text_ratio(input);
+    for (size_t i = 0; i < input->count; i++) {
+        const hw_input_file *file = &input->files[i];
+        bool plain = file->map != NULL || (file->stream != NULL && hw_stream_packing(file->stream) == HW_PLAIN);
+        double bytes = file->map != NULL ? (double)(file->to - file->from) : file->skipped ? 0 : (double)file->bytes;
+        sum += bytes * (plain ? 1 : ratio);
+    }
+    return (uint64_t)sum;
+}
+
+uint64_t hw_input_consumed(const hw_input *input)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < input->count; i++) {
+        const hw_input_file *file = &input->files[i];
+        uint64_t dealt = file->map != NULL ? file->to - file->from : file->skipped ? 0 : file->bytes;
+        sum += file->stream != NULL ? hw_stream_consumed(file->stream) : file->ended ? file->consumed : dealt;
+    }
+    return sum;
+}
+
+bool hw_is_file(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode);
+}

@@ -1,0 +1,67 @@
+/* place.c - where in the input something is, for messages. */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/source/input.h"
+
+uint64_t hw_count(const char *begin, const char *end, char what)
+{
+    enum { LANES = 64, MOST = 255 };
+    uint64_t sum = 0;
+    while (end - begin >= LANES) { /* byte counters that the compiler keeps in vectors, emptied before they overflow */
+        unsigned char lanes[LANES] = {0};
+        for (int turn = 0; turn < MOST && end - begin >= LANES; turn++, begin += LANES)
+            for (int lane = 0; lane < LANES; lane++)
+                lanes[lane] = (unsigned char)(lanes[lane] + (begin[lane] == what));
+        for (int lane = 0; lane < LANES; lane++)
+            sum += lanes[lane];
+    }
+    for (; begin < end; begin++)
+        sum += *begin == what;
+    return sum;
+}
+
+/* The word at `at`, up to 40 characters of it, printable. */
+static void offending(const char *at, const char *end, char *out, size_t size)
+{
+    size_t count = 0;
+    for (; at < end && count + 4 < size && *at != '\n' && *at != '\r'; at++) {
+        if (count > 0 && strchr(" \t,;", *at) != NULL)
+            break;
+        unsigned char c = (unsigned char)*at;
+        out[count++] = (char)(isprint(c) || c >= 0x80 ? c : '?');
+    }
+    out[count] = '\0';
+    if (at < end && count + 4 >= size)
+        memcpy(out + count, "...", 4);
+}
+
+hawser_status hw_chunk_fail(const hw_chunk *chunk, const char *at, hawser_error *error, const char *format, ...)
+{
+    if (error == NULL)
+        return HAWSER_BAD_INPUT;
+    char message[600], word[48];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    const char *line = at;
+    while (line > chunk->begin && line[-1] != '\n')
+        line--;
+    const char *map = chunk->file->map;
+    uint64_t number = chunk->line != 0 ? chunk->line : 1 + hw_count(map, map + chunk->offset, '\n');
+    number += hw_count(chunk->begin, line, '\n');
+    offending(at, chunk->end, word, sizeof word - 3);
+    if (*word == '\0')
+        snprintf(word, sizeof word, "end of line");
+    else {
+        size_t length = strlen(word);
+        memmove(word + 1, word, length);
+        *word = '"';
+        memcpy(word + length + 1, "\"", 2);
+    }
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s:%llu:%llu: %s: %s", chunk->file->name, (unsigned long long)number,
+                       (unsigned long long)(at - line) + 1, message, word);
+}

@@ -1,0 +1,101 @@
+#include "data/source/runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+typedef struct runs_work {
+    hw_job *job;
+    hw_chunk_work work;
+    void *context;
+    uint64_t total;            /* bytes of all files */
+    _Atomic uint32_t failed;   /* the first reader that failed: those behind it stop, those before it go on */
+    _Atomic uint64_t consumed; /* text */
+} runs_work;
+
+hawser_status hw_runs_begin(hw_job *job, bool *can, hawser_error *error)
+{
+    enum { CHUNK = 1 << 18 };                              /* text and what it is parsed to stay in the second-level cache */
+    *can = job->input.all_mapped && job->load->parts <= 1; /* a part is dealt out in chunks */
+    if (!*can)
+        return HAWSER_OK;
+    hw_input_share(&job->input, job->threads, job->chunk_bytes != 0 ? job->chunk_bytes : CHUNK);
+    return HW_NEW(&job->rows_read, job->input.readers, "figures", error);
+}
+
+/* Where run k begins: the line start at or behind its share of the bytes. */
+static void run_begin(const runs_work *w, uint32_t k, size_t *file, uint64_t *offset)
+{
+    const hw_input *input = &w->job->input;
+    uint64_t at = w->total / input->readers * k + w->total % input->readers * k / input->readers;
+    for (*file = 0; *file < input->count && at >= input->files[*file].bytes; ++*file)
+        at -= input->files[*file].bytes;
+    *offset = at;
+    if (at == 0 || *file == input->count)
+        return;
+    const hw_input_file *f = &input->files[*file];
+    const char *found = memchr(f->map + at - 1, '\n', f->bytes - at + 1);
+    *offset = found != NULL ? (uint64_t)(found + 1 - f->map) : f->bytes;
+    if (f->bytes - *offset <= HW_CHUNK_SLACK) { /* a chunk may end there only if the file does */
+        *offset = 0;
+        ++*file;
+    }
+}
+
+static hawser_status walk(runs_work *w, uint32_t reader, hw_chunk *chunk, hawser_error *error)
+{
+    hw_input *input = &w->job->input;
+    size_t file, last;
+    uint64_t offset, end, bytes = 0;
+    run_begin(w, reader, &file, &offset);
+    run_begin(w, reader + 1, &last, &end);
+    for (; file <= last && file < input->count; file++, offset = 0) {
+        uint64_t limit = file == last ? end : input->files[file].bytes;
+        for (; offset < limit && atomic_load(&w->failed) >= reader; offset = chunk->next) {
+            HAWSER_TRY(hw_chunk_cut(input, &input->files[file], offset, limit, chunk, error));
+            HAWSER_TRY(w->work(w->context, reader, chunk, error));
+            bytes += (uint64_t)(chunk->end - chunk->begin);
+            hw_chunk_done(input, chunk);
+        }
+    }
+    atomic_fetch_add(&w->consumed, bytes);
+    return HAWSER_OK;
+}
+
+static hawser_status read_run(void *context, uint32_t reader, hawser_error *error)
+{
+    runs_work *w = context;
+    hw_chunk chunk = {0};
+    hawser_status status = walk(w, reader, &chunk, error);
+    hw_chunk_release(&w->job->input, &chunk);
+    uint32_t first = atomic_load(&w->failed);
+    while (status != HAWSER_OK && reader < first && !atomic_compare_exchange_weak(&w->failed, &first, reader)) {
+    }
+    return status;
+}
+
+hawser_status hw_runs(hw_job *job, hw_chunk_work work, void *context, hawser_error *error)
+{
+    runs_work w = {.job = job, .work = work, .context = context};
+    atomic_init(&w.failed, UINT32_MAX);
+    atomic_init(&w.consumed, 0);
+    for (size_t i = 0; i < job->input.count; i++)
+        w.total += job->input.files[i].bytes;
+    hawser_status status = hw_in_parallel(job->input.readers, read_run, &w, error);
+    job->input.text = atomic_load(&w.consumed);
+    return status;
+}
+
+void hw_runs_undo(hw_job *job)
+{
+    free(job->rows_read);
+    job->rows_read = NULL;
+    job->input.text = 0;
+}
+
+hawser_status hw_runs_changed(const hw_job *job, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_IO, "%s: the input changed while it was read; load it again when it is complete",
+                       job->input.files[0].name);
+}

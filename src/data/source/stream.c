@@ -1,0 +1,229 @@
+#include "data/source/stream.h"
+
+#include <errno.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/memory.h"
+
+enum { INPUT_BYTES = 1 << 17 };
+
+struct hw_stream {
+    int fd;
+    const char *name;
+    hw_packing packing;
+    bool at_end;    /* of the file */
+    bool in_member; /* an archive's member has begun and not ended */
+    bool done;      /* nothing more will come */
+    uint64_t consumed;
+    size_t used, filled; /* of input */
+    z_stream gzip;
+    lzma_stream xz;
+    ZSTD_DStream *zstd;
+    unsigned char input[INPUT_BYTES];
+};
+
+hw_packing hw_packing_of(const unsigned char *first, size_t count)
+{
+    if (count >= 3 && first[0] == 0x1f && first[1] == 0x8b && first[2] == 8)
+        return HW_GZIP;
+    if (count >= 6 && memcmp(first,
+                             "\xfd"
+                             "7zXZ\0",
+                             6) == 0)
+        return HW_XZ;
+    if (count >= 4 && memcmp(first, "\x28\xb5\x2f\xfd", 4) == 0)
+        return HW_ZSTD;
+    if (count >= 4 && (first[0] & 0xf0) == 0x50 && memcmp(first + 1, "\x2a\x4d\x18", 3) == 0)
+        return HW_ZSTD; /* a skippable frame in front */
+    return HW_PLAIN;
+}
+
+static const char *packing_name(hw_packing packing)
+{
+    return packing == HW_GZIP ? "gzip" : packing == HW_XZ ? "xz" : "zstd";
+}
+
+/* Tops the input up; what has not been used moves to the front. */
+static hawser_status fill(hw_stream *s, hawser_error *error)
+{
+    memmove(s->input, s->input + s->used, s->filled - s->used);
+    s->filled -= s->used;
+    s->used = 0;
+    while (!s->at_end && s->filled < INPUT_BYTES) {
+        ssize_t count = read(s->fd, s->input + s->filled, INPUT_BYTES - s->filled);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return hawser_fail(error, HAWSER_IO, "%s: cannot read: %s", s->name, strerror(errno));
+        s->at_end = count == 0;
+        s->filled += (size_t)count;
+        s->consumed += (uint64_t)count;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status start(hw_stream *s, hawser_error *error)
+{
+    bool ready = true;
+    if (s->packing == HW_GZIP)
+        ready = inflateInit2(&s->gzip, 15 + 16) == Z_OK;
+    else if (s->packing == HW_XZ)
+        ready = lzma_stream_decoder(&s->xz, UINT64_MAX, LZMA_CONCATENATED) == LZMA_OK;
+    else if (s->packing == HW_ZSTD)
+        ready = (s->zstd = ZSTD_createDStream()) != NULL && !ZSTD_isError(ZSTD_initDStream(s->zstd));
+    s->in_member = s->packing == HW_XZ;
+    return ready ? HAWSER_OK
+                 : hawser_fail(error, HAWSER_NO_MEMORY, "%s: cannot start unpacking %s", s->name, packing_name(s->packing));
+}
+
+hawser_status hw_stream_open(int fd, const char *name, hw_stream **stream, hawser_error *error)
+{
+    *stream = NULL;
+    hw_stream *s;
+    hawser_status status = HW_NEW(&s, 1, "an input buffer", error);
+    if (status != HAWSER_OK) {
+        close(fd);
+        return status;
+    }
+    s->fd = fd;
+    s->name = name;
+    status = fill(s, error);
+    s->packing = hw_packing_of(s->input, s->filled);
+    if (status == HAWSER_OK)
+        status = start(s, error);
+    if (status != HAWSER_OK) {
+        hw_stream_close(s);
+        return status;
+    }
+    *stream = s;
+    return HAWSER_OK;
+}
+
+static hawser_status damaged(const hw_stream *s, const char *why, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s archive is damaged: %s", s->name, packing_name(s->packing), why);
+}
+
+/* One step of each decoder: takes input, writes at most `room` bytes, says how many. */
+static hawser_status step_gzip(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
+{
+    if (!s->in_member && s->filled - s->used < 3 && !s->at_end)
+        HAWSER_TRY(fill(s, error)); /* enough of the next member to know it by */
+    if (!s->in_member && s->filled - s->used > 0) {
+        if (hw_packing_of(s->input + s->used, s->filled - s->used) != HW_GZIP)
+            return damaged(s, "something else follows its end", error);
+        inflateReset(&s->gzip);
+        s->in_member = true;
+    }
+    s->gzip.next_in = s->input + s->used;
+    s->gzip.avail_in = (uInt)(s->filled - s->used);
+    s->gzip.next_out = (unsigned char *)out;
+    s->gzip.avail_out = room > 1 << 30 ? 1 << 30 : (uInt)room;
+    uInt asked = s->gzip.avail_out;
+    int outcome = inflate(&s->gzip, Z_NO_FLUSH);
+    s->used = s->filled - s->gzip.avail_in;
+    *got = asked - s->gzip.avail_out;
+    if (outcome == Z_STREAM_END)
+        s->in_member = false;
+    else if (outcome == Z_MEM_ERROR)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "%s: no memory to unpack", s->name);
+    else if (outcome != Z_OK && outcome != Z_BUF_ERROR)
+        return damaged(s, s->gzip.msg != NULL ? s->gzip.msg : "wrong data", error);
+    return HAWSER_OK;
+}
+
+static hawser_status step_xz(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
+{
+    s->xz.next_in = s->input + s->used;
+    s->xz.avail_in = s->filled - s->used;
+    s->xz.next_out = (unsigned char *)out;
+    s->xz.avail_out = room;
+    lzma_ret outcome = lzma_code(&s->xz, s->at_end ? LZMA_FINISH : LZMA_RUN);
+    s->used = s->filled - s->xz.avail_in;
+    *got = room - s->xz.avail_out;
+    if (outcome == LZMA_STREAM_END) {
+        s->in_member = false;
+        s->done = true;
+    } else if (outcome == LZMA_MEM_ERROR) {
+        return hawser_fail(error, HAWSER_NO_MEMORY, "%s: no memory to unpack", s->name);
+    } else if (outcome != LZMA_OK && outcome != LZMA_BUF_ERROR) {
+        return damaged(s, outcome == LZMA_FORMAT_ERROR ? "something else follows its end" : "wrong data", error);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status step_zstd(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
+{
+    ZSTD_inBuffer in = {s->input, s->filled, s->used};
+    ZSTD_outBuffer to = {out, room, 0};
+    size_t outcome = ZSTD_decompressStream(s->zstd, &to, &in);
+    if (ZSTD_isError(outcome))
+        return damaged(s, ZSTD_getErrorName(outcome), error);
+    if (in.pos != s->used || to.pos != 0)
+        s->in_member = outcome != 0;
+    s->used = in.pos;
+    *got = to.pos;
+    return HAWSER_OK;
+}
+
+static hawser_status step(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
+{
+    switch (s->packing) {
+    case HW_GZIP: return step_gzip(s, out, room, got, error);
+    case HW_XZ: return step_xz(s, out, room, got, error);
+    case HW_ZSTD: return step_zstd(s, out, room, got, error);
+    case HW_PLAIN: break;
+    }
+    *got = s->filled - s->used < room ? s->filled - s->used : room;
+    memcpy(out, s->input + s->used, *got);
+    s->used += *got;
+    return HAWSER_OK;
+}
+
+hawser_status hw_stream_read(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
+{
+    size_t sum = 0;
+    while (sum < room && !s->done) {
+        if (s->used == s->filled && !s->at_end)
+            HAWSER_TRY(fill(s, error));
+        size_t before = s->used, count = 0;
+        HAWSER_TRY(step(s, out + sum, room - sum, &count, error));
+        sum += count;
+        if (count > 0 || s->used != before || !s->at_end)
+            continue;
+        if (s->in_member)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s archive is cut off after %llu bytes; fetch it again",
+                               s->name, packing_name(s->packing), (unsigned long long)s->consumed);
+        s->done = true;
+    }
+    *got = sum;
+    return HAWSER_OK;
+}
+
+uint64_t hw_stream_consumed(const hw_stream *s)
+{
+    return s->consumed - (s->filled - s->used);
+}
+
+hw_packing hw_stream_packing(const hw_stream *s)
+{
+    return s->packing;
+}
+
+void hw_stream_close(hw_stream *s)
+{
+    if (s == NULL)
+        return;
+    if (s->packing == HW_GZIP)
+        inflateEnd(&s->gzip);
+    if (s->packing == HW_XZ)
+        lzma_end(&s->xz);
+    ZSTD_freeDStream(s->zstd);
+    close(s->fd);
+    free(s);
+}

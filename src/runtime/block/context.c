@@ -1,0 +1,313 @@
+/* context.c - what a running unit may call. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/nodes/fetch.h"
+
+static const char *running(const hawser_context *context)
+{
+    return context->unit != NULL ? context->unit->name : context->rebuilds->name;
+}
+
+static hawser_status refuse(hawser_context *context, const char *format, ...) HAWSER_PRINTF(2, 3);
+
+/* The first refusal stands: what follows is usually its consequence. */
+static hawser_status refuse(hawser_context *context, const char *format, ...)
+{
+    if (context->failed != HAWSER_OK)
+        return context->failed;
+    char text[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    context->failed =
+        hawser_fail(&context->worker->error, HAWSER_BAD_PROGRAM, "%s '%s', block %u: %s",
+                    context->unit != NULL ? "unit" : "rebuild of", running(context), context->worker->block, text);
+    return context->failed;
+}
+
+static bool updates(const hawser_context *context, const hawser_state *state)
+{
+    return context->unit != NULL ? hw_unit_updates(context->unit, state) : context->rebuilds == state;
+}
+
+static bool declared(const hawser_context *context, const hawser_state *state)
+{
+    return context->unit == NULL || hw_unit_reads(context->unit, state) || hw_unit_updates(context->unit, state);
+}
+
+/* The block's part of a declared state of one of two kinds, or NULL, refused by name. */
+static hw_part *find(hawser_context *context, const char *name, const char *call, hw_state_kind kind, hw_state_kind other,
+                     bool for_change)
+{
+    const hawser_state *state = name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
+    if (state == NULL)
+        refuse(context, "%s: the program has no state '%s'", call, name != NULL ? name : "");
+    else if (!declared(context, state))
+        refuse(context, "%s: state '%s' is not declared by this unit", call, name);
+    else if (state->kind != kind && state->kind != other)
+        refuse(context, "%s: state '%s' is %s", call, name, hw_state_kind_name(state->kind));
+    else if (for_change && !updates(context, state))
+        refuse(context, "%s: state '%s' is declared to be read, not updated", call, name);
+    else
+        return &context->worker->parts[state->number];
+    return NULL;
+}
+
+hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds)
+{
+    uint64_t seed = worker->session->job->settings.seed;
+    uint64_t stream = unit != NULL ? unit->number : UINT64_C(0x100000000) + rebuilds->number;
+    uint64_t clock = worker->first_clock + worker->clock;
+    hawser_context context = {.worker = worker,
+                              .unit = unit,
+                              .rebuilds = rebuilds,
+                              .clock = clock,
+                              .random = hw_random_at(seed, stream, worker->block, (worker->entry << 40) + clock)};
+    worker->error = (hawser_error){0};
+    hawser_status status = (unit != NULL ? unit->function : rebuilds->rebuild)(&context);
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        worker->parts[i].page_filled = false;
+    if (context.failed != HAWSER_OK)
+        return context.failed;
+    if (status == HAWSER_OK)
+        return HAWSER_OK;
+    if (status == HAWSER_STOP || status == HAWSER_VIEW_CHANGED)
+        return hawser_fail(&worker->error, HAWSER_BAD_PROGRAM,
+                           "unit '%s', block %u: returned '%s' although no call had said so; end a loop by a metric or test",
+                           running(&context), worker->block, hawser_status_name(status));
+    if (worker->error.status == HAWSER_OK)
+        return hawser_fail(&worker->error, status, "unit '%s', block %u: returned '%s' in clock %llu", running(&context),
+                           worker->block, hawser_status_name(status), (unsigned long long)clock);
+    return status;
+}
+
+uint32_t hawser_block(const hawser_context *context)
+{
+    return context->worker->block;
+}
+
+uint32_t hawser_blocks(const hawser_context *context)
+{
+    return context->worker->session->blocks;
+}
+
+bool hawser_stopping(const hawser_context *context)
+{
+    const hw_session *session = context->worker->session;
+    double limit = session->job->time_limit;
+    return atomic_load_explicit(&session->job->interrupted, memory_order_relaxed) ||
+           (limit > 0 && session->crew->ops->now(session->crew) - session->began >= limit);
+}
+
+uint64_t hawser_clock(const hawser_context *context)
+{
+    return context->clock;
+}
+
+void *hawser_user(const hawser_context *context)
+{
+    return context->worker->session->program->user;
+}
+
+void *hawser_scratch(const hawser_context *context)
+{
+    return context->worker->scratch;
+}
+
+const hawser_matrix *hawser_data_view(hawser_context *context, const char *state)
+{
+    hw_part *part = find(context, state, "hawser_data_view", HW_DATA, HW_DATA, false);
+    return part != NULL ? &part->data : NULL;
+}
+
+hawser_status hawser_data_want(hawser_context *context, const char *state, const uint32_t *columns, size_t count)
+{
+    hw_part *part = find(context, state, "hawser_data_want", HW_DATA, HW_DATA, false);
+    return part != NULL ? hw_fetch_want(context->worker, part->state, columns, count) : context->failed;
+}
+
+double *hawser_cache(hawser_context *context, const char *state)
+{
+    hw_part *part = find(context, state, "hawser_cache", HW_REPLICATED, HW_REPLICATED, true);
+    return part != NULL ? hw_replica_cache(part->replica) : NULL;
+}
+
+const double *hawser_view(hawser_context *context, const char *state)
+{
+    hw_part *part = find(context, state, "hawser_view", HW_REPLICATED, HW_PARTITIONED, false);
+    if (part == NULL)
+        return NULL;
+    if (updates(context, part->state))
+        return hw_replica_cache(part->replica);
+    return hw_part_page(part);
+}
+
+double *hawser_local(hawser_context *context, const char *state)
+{
+    hw_part *part = find(context, state, "hawser_local", HW_LOCAL, HW_PARTITIONED, false);
+    if (part == NULL)
+        return NULL;
+    return part->replica != NULL ? hw_replica_cache(part->replica) + part->begin : part->work;
+}
+
+size_t hawser_part(hawser_context *context, const char *state, size_t *first)
+{
+    hw_part *part = find(context, state, "hawser_part", HW_LOCAL, HW_PARTITIONED, false);
+    if (first != NULL)
+        *first = part != NULL ? part->begin : 0;
+    return part != NULL ? part->count : 0;
+}
+
+hawser_status hawser_touch(hawser_context *context, const char *state, size_t first, size_t count)
+{
+    hw_part *part = find(context, state, "hawser_touch", HW_REPLICATED, HW_REPLICATED, true);
+    if (part == NULL)
+        return context->failed;
+    size_t size = hw_state_count(part->state);
+    if (first > size || count > size - first)
+        return refuse(context, "hawser_touch: entries %zu to %zu of state '%s', which has %zu", first, first + count, state,
+                      size);
+    hw_replica_touch(part->replica, first, count);
+    return HAWSER_OK;
+}
+
+hawser_status hawser_inc(hawser_context *context, const char *state, const uint64_t *keys, const double *values,
+                         size_t count)
+{
+    hw_part *part = find(context, state, "hawser_inc", HW_REPLICATED, HW_REPLICATED, true);
+    return part != NULL ? hw_replica_inc(part->replica, keys, values, count, &context->worker->error) : context->failed;
+}
+
+double hawser_gain(hawser_context *context, const char *state)
+{
+    hw_part *part = find(context, state, "hawser_gain", HW_REPLICATED, HW_REPLICATED, false);
+    return part == NULL ? (double)NAN : context->rebuilds == part->state ? 1 : hw_replica_gain(part->replica);
+}
+
+double hawser_damping(hawser_context *context, const char *state)
+{
+    hw_part *part = find(context, state, "hawser_damping", HW_REPLICATED, HW_REPLICATED, false);
+    return part == NULL ? (double)NAN : context->rebuilds == part->state ? 1 : part->state->rule.damping;
+}
+
+static hawser_status publish(hawser_context *context, hw_part *part)
+{
+    hw_worker *worker = context->worker;
+    uint64_t bytes = worker->station.bytes_sent;
+    HAWSER_TRY(hw_worker_cut(worker, part, false, false));
+    worker->events[worker->operator->number].bytes += worker->station.bytes_sent - bytes;
+    return HAWSER_OK;
+}
+
+hawser_status hawser_publish(hawser_context *context, const char *state)
+{
+    if (context->failed != HAWSER_OK)
+        return context->failed;
+    hw_part *part = find(context, state, "hawser_publish", HW_REPLICATED, HW_PARTITIONED, true);
+    if (part == NULL)
+        return context->failed;
+    if (context->rebuilds != NULL)
+        return refuse(context, "hawser_publish: a rebuild is summed as a whole");
+    return publish(context, part);
+}
+
+hawser_status hawser_yield(hawser_context *context)
+{
+    hw_worker *worker = context->worker;
+    if (context->failed != HAWSER_OK)
+        return context->failed;
+    if (context->rebuilds != NULL)
+        return refuse(context, "hawser_yield: a rebuild is summed as a whole");
+    for (hawser_state *const *item = context->unit->updates; *item != NULL; item++)
+        if (hw_state_travels(*item))
+            HAWSER_TRY(publish(context, &worker->parts[(*item)->number]));
+    HAWSER_TRY(hw_drain(&worker->station));
+    /* Under BSP what arrives in a clock belongs to its end. */
+    for (uint32_t i = 0; worker->policy.kind != HW_POLICY_BSP && i < worker->session->program->state_count; i++) {
+        hw_part *part = &worker->parts[i];
+        if (!part->live)
+            continue;
+        HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
+        if (part->page_filled)
+            hw_part_refresh_page(part);
+    }
+    return HAWSER_OK;
+}
+
+uint64_t hawser_random(hawser_context *context)
+{
+    return hw_random_next(&context->random);
+}
+
+uint64_t hawser_random_below(hawser_context *context, uint64_t bound)
+{
+    if (bound == 0) {
+        refuse(context, "hawser_random_below: the bound is 0");
+        return 0;
+    }
+    return hw_random_below(&context->random, bound);
+}
+
+double hawser_random_uniform(hawser_context *context)
+{
+    return hw_random_uniform(&context->random);
+}
+
+hawser_status hawser_data_replace(hawser_context *context, const char *state, const hawser_matrix *matrix)
+{
+    hw_part *part = find(context, state, "hawser_data_replace", HW_DATA, HW_DATA, true);
+    if (part == NULL)
+        return context->failed;
+    if (matrix == NULL)
+        return refuse(context, "hawser_data_replace: no matrix for state '%s'", state);
+    bool rows = part->state->split == HAWSER_BY_ROW;
+    size_t had = rows ? part->data.rows : part->data.cols, has = rows ? matrix->rows : matrix->cols;
+    if (has != had)
+        return refuse(context, "hawser_data_replace: a part of '%s' with %zu %s in place of one with %zu", state, has,
+                      rows ? "rows" : "columns", had);
+    size_t first = part->data.first;
+    part->data = *matrix;
+    part->data.first = first;
+    return HAWSER_OK;
+}
+
+hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, const char *format, ...)
+{
+    char text[700];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (context->failed != HAWSER_OK)
+        return context->failed;
+    hawser_status failure = status < 0 ? status : HAWSER_BAD_PROGRAM;
+    context->failed = hawser_fail(&context->worker->error, failure, "unit '%s', block %u: %s", running(context),
+                                  context->worker->block, text);
+    return failure;
+}
+
+hawser_status hawser_report(hawser_context *context, const char *metric, double value)
+{
+    hw_worker *worker = context->worker;
+    uint32_t number = hw_program_metric(worker->session->program, metric);
+    if (number == UINT32_MAX)
+        return refuse(context, "hawser_report: the program declares no metric '%s'", metric != NULL ? metric : "");
+    if (isnan(value)) {
+        hawser_status status = hawser_unit_fail(context, HAWSER_NOT_FINITE, "metric '%s' is not a number in clock %llu",
+                                                metric, (unsigned long long)context->clock);
+        return status;
+    }
+    worker->report.values[number] = value;
+    worker->report.mask |= UINT64_C(1) << number;
+    return HAWSER_OK;
+}
+
+double hawser_metric(const hawser_context *context, const char *metric)
+{
+    uint32_t number = hw_program_metric(context->worker->session->program, metric);
+    return number != UINT32_MAX ? context->worker->metrics[number] : (double)NAN;
+}

@@ -1,0 +1,409 @@
+/*
+ * phase.c - a phase on one block: clocks on credit, exchange at the end of each, and a quiescent point at the end of all.
+ */
+#include "runtime/block/phase.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define EACH_LIVE(worker, part)                                                                                             \
+    for (hw_part *part = (worker)->parts; part < (worker)->parts + (worker)->session->program->state_count; part++)         \
+        if (part->live)
+
+/* One copy more of a message that is going to several places; the last place takes the message itself. */
+static hawser_status copy_for_one(hw_worker *worker, hw_message *message, bool last, hw_message **copy)
+{
+    *copy = message;
+    if (last)
+        return HAWSER_OK;
+    hawser_status status = hw_message_share(message, copy, &worker->error);
+    if (status != HAWSER_OK)
+        hw_message_free(message);
+    return status;
+}
+
+/* Sends to all other blocks, in an order staggered by rank, one payload for all: to the other nodes once each. */
+static hawser_status send_to_others(hw_worker *worker, hw_part *part, hw_message *message)
+{
+    const hw_session *session = worker->session;
+    uint32_t local = session->local, own = worker->block - session->first;
+    bool elsewhere = session->nodes > 1;
+    hw_message *copy;
+    message->envelope.loop = worker->operator->number;
+    if (elsewhere) {
+        HAWSER_TRY(copy_for_one(worker, message, local == 1, &copy));
+        HAWSER_TRY(hw_spread(&worker->station, copy, hw_state_count(part->state), &part->flow));
+    }
+    for (uint32_t i = 1; i < local; i++) {
+        HAWSER_TRY(copy_for_one(worker, message, i + 1 == local, &copy));
+        uint64_t length = copy->envelope.length;
+        part->flow.messages++;
+        part->flow.plain += length;
+        part->flow.bytes += sizeof copy->envelope + length;
+        HAWSER_TRY(hw_send(&worker->station, session->first + (own + i) % local, copy));
+    }
+    return HAWSER_OK;
+}
+
+/* A cut has been made: it goes out, and what is tied to the state is committed with it. */
+static hawser_status send_cut(hw_worker *worker, hw_part *part, hw_message *message)
+{
+    if (message != NULL)
+        HAWSER_TRY(send_to_others(worker, part, message));
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_part *local = &worker->parts[i];
+        if (local->copy != NULL && local->state->tied_to == part->state)
+            hw_tied_commit(local->copy, local->work, local->count, part->state->rule.damping);
+    }
+    return HAWSER_OK;
+}
+
+/* The way to the others is busy, and what waits has not waited for long. */
+static bool should_defer(const hw_worker *worker)
+{
+    enum { SECONDS_MOST = 1 };
+    const hw_session *session = worker->session;
+    hw_transport *transport = session->transport;
+    if (session->job->backlog == 0 || session->nodes == 1 || transport->ops->pending(transport) <= session->job->backlog)
+        return false;
+    return !(worker->deferring > 0) || session->crew->ops->now(session->crew) - worker->deferring < SECONDS_MOST;
+}
+
+hawser_status hw_worker_cut(hw_worker *worker, hw_part *part, bool last, bool flush)
+{
+    enum { CLOCKS_MOST = 64 };
+    hw_message *message = NULL;
+    if (!flush && should_defer(worker) && hw_replica_defer(part->replica, worker->clock, last, CLOCKS_MOST)) {
+        if (!(worker->deferring > 0))
+            worker->deferring = worker->session->crew->ops->now(worker->session->crew);
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(hw_replica_cut(part->replica, worker->clock, last, flush, &message, &worker->error));
+    return send_cut(worker, part, message);
+}
+
+static bool has_deferred(hw_worker *worker)
+{
+    EACH_LIVE(worker, part)
+    if (hw_replica_deferred(part->replica) > 0)
+        return true;
+    return false;
+}
+
+/* What was deferred goes out before a block waits for anything: nobody can wait for it in turn. */
+static hawser_status send_deferred(hw_worker *worker)
+{
+    if (!(worker->deferring > 0))
+        return HAWSER_OK;
+    EACH_LIVE(worker, part)
+    {
+        hw_message *message = NULL;
+        if (hw_replica_deferred(part->replica) == 0)
+            continue;
+        HAWSER_TRY(hw_replica_cut_deferred(part->replica, &message, &worker->error));
+        HAWSER_TRY(send_cut(worker, part, message));
+    }
+    worker->deferring = 0;
+    return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------- waiting ---- */
+
+static uint64_t own_limit(const hw_worker *worker)
+{
+    return worker->limit < worker->final_limit ? worker->limit : worker->final_limit;
+}
+
+/* Credits are obeyed only when needed, so that what they announce takes effect at the same clock in every run. */
+static void use_credit(hw_worker *worker)
+{
+    while (worker->credits != NULL && !hw_admit_clock(worker->limit, worker->clock)) {
+        hw_message *message = worker->credits;
+        worker->credits = message->next;
+        if (worker->credits == NULL)
+            worker->credits_last = NULL;
+        hw_worker_obey(worker, message);
+        hw_message_free(message);
+    }
+}
+
+static bool inputs_are_in(hw_worker *worker)
+{
+    EACH_LIVE(worker, part)
+    if (!hw_admit_read(worker->policy, hw_replica_clocks(part->replica), worker->clock))
+        return false;
+    return true;
+}
+
+/* True when the next clock may run, or none will. */
+static bool may_go_on(void *argument)
+{
+    hw_worker *worker = argument;
+    if (worker->paused)
+        return false;
+    if (worker->clock >= worker->final_limit)
+        return true;
+    use_credit(worker);
+    return hw_admit_clock(own_limit(worker), worker->clock) && inputs_are_in(worker);
+}
+
+static bool all_are_in(void *argument)
+{
+    hw_worker *worker = argument;
+    EACH_LIVE(worker, part)
+    if (hw_clock_table_least(hw_replica_clocks(part->replica)) < worker->clock)
+        return false;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------ one clock ---- */
+
+static void note_staleness(hw_worker *worker)
+{
+    uint64_t oldest = worker->clock;
+    EACH_LIVE(worker, part)
+    {
+        uint64_t least = hw_clock_table_least(hw_replica_clocks(part->replica));
+        if (least < oldest)
+            oldest = least;
+    }
+    uint64_t age = worker->clock - oldest;
+    worker->staleness[age < HW_STALENESS_BUCKETS ? age : HW_STALENESS_BUCKETS - 1]++;
+    if (age > worker->most_lead)
+        worker->most_lead = age;
+}
+
+static hawser_status check_guarantee(hw_worker *worker)
+{
+    EACH_LIVE(worker, part)
+    {
+        bool holds = hw_ssp_holds(worker->policy, hw_replica_clocks(part->replica), worker->clock);
+        assert(holds);
+        if (worker->session->job->check && !holds)
+            return hawser_fail(&worker->error, HAWSER_INTERNAL,
+                               "state '%s' breaks the sync policy's guarantee in clock %llu", part->state->name,
+                               (unsigned long long)worker->clock);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status run_units(hw_worker *worker)
+{
+    const hawser_operator *operator= worker->operator;
+    hw_session *session = worker->session;
+    double slow = session->job->slow_block == worker->block ? session->job->slow_factor - 1 : 0;
+    double cpu = hw_thread_cpu_seconds();
+    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit)) {
+        if (unit->one && session->plan->placement[unit->number] != worker->block)
+            continue;
+        hw_event *event = &worker->events[unit->number];
+        double start = hw_seconds(), waited = worker->station.waited;
+        HAWSER_TRY(hw_context_run(worker, unit, NULL));
+        event->count++;
+        event->seconds += hw_seconds() - start;
+        event->waited += worker->station.waited - waited;
+    }
+    if (slow > 0 && operator->kind == HW_LOOP)
+        session->crew->ops->sleep(session->crew, worker->station.vehicle, slow * (hw_thread_cpu_seconds() - cpu));
+    return HAWSER_OK;
+}
+
+static hawser_status send_report(hw_worker *worker)
+{
+    hw_message *message = NULL;
+    HAWSER_TRY(hw_message_new(sizeof worker->report, &message, &worker->error));
+    message->envelope.kind = HW_MESSAGE_REPORT;
+    message->envelope.clock = worker->clock;
+    worker->report.bytes = worker->station.bytes_sent;
+    worker->report.lead = worker->most_lead;
+    memcpy(message->payload, &worker->report, sizeof worker->report);
+    return hw_send(&worker->station, worker->session->blocks, message);
+}
+
+static hawser_status run_clock(hw_worker *worker)
+{
+    bool hollow = worker->clock >= worker->hollow_from;
+    worker->started = worker->clock + 1;
+    if (!hollow)
+        note_staleness(worker);
+    HAWSER_TRY(check_guarantee(worker));
+    EACH_LIVE(worker, part)
+    HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
+    worker->report.mask = 0;
+    worker->report.hollow = hollow;
+    hawser_status status = hollow ? HAWSER_OK : run_units(worker);
+    if (status != HAWSER_OK) {
+        EACH_LIVE(worker, part)
+        hw_replica_rollback(part->replica);
+        for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+            if (worker->parts[i].copy != NULL)
+                memcpy(worker->parts[i].work, worker->parts[i].copy, worker->parts[i].count * sizeof(double));
+        return status;
+    }
+    uint64_t bytes = worker->station.bytes_sent;
+    EACH_LIVE(worker, part)
+    HAWSER_TRY(hw_worker_cut(worker, part, true, false));
+    worker->events[worker->operator->number].bytes += worker->station.bytes_sent - bytes;
+    if (!has_deferred(worker))
+        worker->deferring = 0;
+    HAWSER_TRY(send_report(worker));
+    worker->clock++;
+    if (worker->operator->kind == HW_LOOP)
+        worker->last_clock = worker->session->crew->ops->now(worker->session->crew);
+    return HAWSER_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------- begin and end ---- */
+
+static hawser_status rebuild(hw_worker *worker, hw_part *part, uint64_t epoch)
+{
+    uint64_t clock = worker->clock;
+    hw_replica_plain(part->replica, true);
+    hw_replica_zero(part->replica);
+    hw_replica_begin(part->replica, epoch, (hw_policy){HW_POLICY_BSP, 0});
+    worker->clock = 0;
+    HAWSER_TRY(hw_context_run(worker, NULL, part->state));
+    hw_message *message = NULL;
+    HAWSER_TRY(hw_replica_cut(part->replica, 0, true, true, &message, &worker->error));
+    if (message != NULL)
+        HAWSER_TRY(send_to_others(worker, part, message));
+    /* Only this state is waited for: the others are between epochs. */
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        worker->parts[i].live = &worker->parts[i] == part;
+    worker->clock = 1;
+    HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
+    HAWSER_TRY(hw_replica_end(part->replica, 1, &worker->error));
+    hw_replica_plain(part->replica, false);
+    part->fresh = true;
+    worker->clock = clock;
+    return HAWSER_OK;
+}
+
+static void mark_live(hw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_part *part = &worker->parts[i];
+        part->live = part->replica != NULL && hw_phase_updates(worker->operator, part->state);
+    }
+}
+
+/* A derived state follows from what is tied to it; where nothing is, from anything. */
+static bool changes_source(const hw_worker *worker, const hawser_state *derived)
+{
+    bool tied = false, updated = false;
+    for (const hawser_state *state = worker->session->program->states; state != NULL; state = state->next) {
+        bool follows = state->tied_to == derived;
+        tied = tied || follows;
+        updated = updated ||
+                  ((follows || state == derived || state->kind == HW_DATA) && hw_phase_updates(worker->operator, state));
+    }
+    for (const hawser_state *state = worker->session->program->states; !tied && state != NULL; state = state->next)
+        updated = updated || hw_phase_updates(worker->operator, state);
+    return updated;
+}
+
+/* Does leaving this phase rebuild it? */
+static bool is_rebuilt(const hw_worker *worker, const hw_part *part)
+{
+    return part->state->rebuild != NULL && worker->operator->kind == HW_LOOP &&
+                                           hw_phase_updates(worker->operator, part->state);
+}
+
+/* Entering (fresh ones need nothing) or leaving a loop. */
+static hawser_status rebuild_derived(hw_worker *worker, uint64_t epoch, bool leaving)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_part *part = &worker->parts[i];
+        if (part->state->rebuild == NULL)
+            continue;
+        if (is_rebuilt(worker, part) && (leaving || !part->fresh))
+            HAWSER_TRY(rebuild(worker, part, epoch + i));
+        if (!leaving && changes_source(worker, part->state))
+            part->fresh = false;
+    }
+    mark_live(worker);
+    return HAWSER_OK;
+}
+
+/* What filters hold back goes out in one clock of its own: whether a clock is the last is known too late, and not everywhere. */
+static hawser_status flush_held(hw_worker *worker)
+{
+    bool held = false;
+    EACH_LIVE(worker, part)
+    {
+        const hw_state_plan *plan = &worker->session->plan->states[part->state->number];
+        if (is_rebuilt(worker, part))
+            hw_replica_forget_held(part->replica);
+        else
+            held = held || plan->filter.kind != HW_FILTER_NONE || plan->rounding != HW_F64;
+    }
+    if (!held)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
+    EACH_LIVE(worker, part)
+    HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
+    EACH_LIVE(worker, part)
+    HAWSER_TRY(hw_worker_cut(worker, part, true, true));
+    worker->clock++;
+    return HAWSER_OK;
+}
+
+static void begin(hw_worker *worker, const hw_message *trigger)
+{
+    const hw_control *control = trigger->payload;
+    worker->operator= worker->session->program->operators[trigger->envelope.loop];
+    worker->policy = hw_policy_of((hawser_sync){(hawser_tightness)control->tightness, control->staleness});
+    worker->epoch = trigger->envelope.epoch;
+    worker->entry = control->entry;
+    worker->first_clock = control->first_clock;
+    worker->clock = 0;
+    hw_worker_obey(worker, trigger);
+}
+
+static hawser_status send_done(hw_worker *worker)
+{
+    hw_message *message = NULL;
+    HAWSER_TRY(hw_message_new(0, &message, &worker->error));
+    message->envelope.kind = HW_MESSAGE_DONE;
+    message->envelope.clock = worker->started;
+    return hw_send(&worker->station, worker->session->blocks, message);
+}
+
+hawser_status hw_phase_run(hw_worker *worker)
+{
+    uint64_t states = worker->session->program->state_count;
+    hw_message *trigger = worker->trigger;
+    worker->trigger = NULL;
+    begin(worker, trigger);
+    hw_message_free(trigger);
+    hw_event *event = &worker->events[worker->operator->number];
+    double start = hw_seconds(), waited = worker->station.waited;
+    HAWSER_TRY(rebuild_derived(worker, worker->epoch, false));
+    EACH_LIVE(worker, part)
+    hw_replica_begin(part->replica, worker->epoch + states, worker->policy);
+    for (;;) {
+        HAWSER_TRY(hw_drain(&worker->station));
+        if (!may_go_on(worker) || worker->clock >= worker->final_limit)
+            HAWSER_TRY(send_deferred(worker));
+        HAWSER_TRY(hw_wait(&worker->station, may_go_on, worker));
+        if (worker->clock >= worker->final_limit)
+            break;
+        HAWSER_TRY(run_clock(worker));
+    }
+    uint64_t clocks = worker->clock < worker->hollow_from ? worker->clock : worker->hollow_from;
+    HAWSER_TRY(flush_held(worker));
+    HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
+    EACH_LIVE(worker, part)
+    HAWSER_TRY(hw_replica_end(part->replica, worker->clock, &worker->error));
+    HAWSER_TRY(rebuild_derived(worker, worker->epoch + states + 1, true));
+    if (worker->operator->kind == HW_LOOP) {
+        worker->clocks += clocks;
+        event->count += clocks;
+        event->seconds += hw_seconds() - start;
+        event->waited += worker->station.waited - waited;
+    }
+    return send_done(worker);
+}

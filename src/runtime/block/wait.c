@@ -1,0 +1,137 @@
+/* wait.c - how anything waits: hear the inbox, ask, park. */
+#include "exchange/pack.h"
+#include "runtime/drive/session.h"
+
+hawser_status hw_drain(hw_station *station)
+{
+    hw_transport *transport = station->session->transport;
+    hw_message *message;
+    while (station->failed == HAWSER_OK && (message = transport->ops->receive(transport, station->endpoint)) != NULL) {
+        station->bytes_received += sizeof message->envelope + message->envelope.length;
+        station->failed = station->handle(station->owner, message);
+    }
+    return station->failed;
+}
+
+hawser_status hw_wait(hw_station *station, bool (*ready)(void *argument), void *argument)
+{
+    hw_crew *crew = station->session->crew;
+    double timeout = station->session->job->timeout;
+    double deadline = crew->ops->now(crew) + timeout;
+    for (;;) {
+        HAWSER_TRY(hw_drain(station));
+        if (ready(argument))
+            return HAWSER_OK;
+        double start = crew->ops->now(crew);
+        if (start >= deadline) {
+            bool idle = crew->ops->busy(crew) <= 1;
+            HAWSER_TRY(hw_drain(station)); /* what others sent before they fell idle may have come since the look above */
+            if (ready(argument))
+                return HAWSER_OK;
+            /* Of other nodes only their signs of life are known here: while those come somebody may be at work. */
+            if (idle && station->session->nodes <= 1)
+                return hawser_fail(station->error, HAWSER_TIMEOUT,
+                                   "%s %u has waited %.0f s in vain while nobody was at work; see --timeout",
+                                   station->endpoint < station->session->blocks ? "block" : "driver", station->endpoint,
+                                   timeout);
+            deadline = start + timeout;
+        }
+        double until = station->poll > 0 && start + station->poll < deadline ? start + station->poll : deadline;
+        crew->ops->park(crew, station->vehicle, until);
+        station->waited += crew->ops->now(crew) - start;
+    }
+}
+
+/* To so many places, of which each takes it for itself. */
+static void count(hw_station *station, const hw_message *message, uint64_t places, uint64_t plain, hw_flow *flow)
+{
+    uint64_t bytes = places * (sizeof message->envelope + message->envelope.length);
+    hw_flow *const flows[] = {message->envelope.kind < HW_KINDS ? &station->kinds[message->envelope.kind] : NULL, flow};
+    station->messages_sent += places;
+    station->bytes_sent += bytes;
+    for (int i = 0; i < 2; i++)
+        if (flows[i] != NULL)
+            *flows[i] = (hw_flow){flows[i]->messages + places, flows[i]->plain + places * plain, flows[i]->bytes + bytes};
+}
+
+/* The other end is gone. Why is on its way to this inbox, and is what has to be told; driver and agents see
+ * to it themselves. */
+static hawser_status hear_why(hw_station *station, hawser_status status)
+{
+    enum { SECONDS_MOST = 2 };
+    hw_crew *crew = station->session->crew;
+    if (status != HAWSER_PEER_LOST || station->session->nodes == 1 || station->endpoint >= station->session->blocks)
+        return status;
+    double until = crew->ops->now(crew) + SECONDS_MOST;
+    while (hw_drain(station) == HAWSER_OK && crew->ops->now(crew) < until)
+        crew->ops->park(crew, station->vehicle, until);
+    return station->failed != HAWSER_OK ? station->failed : status;
+}
+
+hawser_status hw_send(hw_station *station, uint32_t destination, hw_message *message)
+{
+    hw_session *session = station->session;
+    count(station, message, 1, message->envelope.length, NULL);
+    message->envelope.source = station->endpoint;
+    hawser_status status =
+        session->transport->ops->send(session->transport, station->endpoint, destination, message, station->error);
+    session->crew->ops->breathe(session->crew, station->vehicle);
+    return hear_why(station, status);
+}
+
+hawser_status hw_spread(hw_station *station, hw_message *message, size_t entries, hw_flow *flow)
+{
+    hw_session *session = station->session;
+    uint64_t plain = message->envelope.length;
+    hw_message *packed = NULL;
+    hawser_status status = hw_pack(message, entries, &packed, station->error);
+    if (status != HAWSER_OK || packed != NULL) {
+        hw_message_free(message);
+        message = packed;
+    }
+    if (status != HAWSER_OK)
+        return status;
+    count(station, message, session->nodes - 1, plain, flow);
+    message->envelope.source = station->endpoint;
+    status = session->transport->ops->spread(session->transport, station->endpoint, message, station->error);
+    return hear_why(station, status);
+}
+
+hawser_status hw_fail_loss(hw_station *station, const hw_message *message, const char *at, uint64_t clock)
+{
+    char text[700];
+    if (message->envelope.length != sizeof(hw_loss))
+        return hawser_fail(station->error, HAWSER_INTERNAL, "a loss was told in %llu bytes",
+                           (unsigned long long)message->envelope.length);
+    hw_loss_text(message->payload, text, sizeof text);
+    return hawser_fail(station->error, HAWSER_PEER_LOST, "%s; the job was in '%s', clock %llu", text,
+                       at != NULL ? at : "its beginning", (unsigned long long)clock);
+}
+
+const hawser_operator *hw_phase_first(const hawser_operator *operator)
+{
+    if (operator->kind == HW_UNIT)
+        return operator;
+    const hawser_operator *unit = operator->first;
+    while (unit != NULL && unit->kind != HW_UNIT)
+        unit = unit->next;
+    return unit;
+}
+
+const hawser_operator *hw_phase_next(const hawser_operator *operator, const hawser_operator * unit)
+{
+    if (operator->kind == HW_UNIT)
+        return NULL;
+    do
+        unit = unit->next;
+    while (unit != NULL && unit->kind != HW_UNIT);
+    return unit;
+}
+
+bool hw_phase_updates(const hawser_operator *operator, const hawser_state * state)
+{
+    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
+        if (hw_unit_updates(unit, state))
+            return true;
+    return false;
+}

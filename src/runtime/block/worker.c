@@ -1,0 +1,250 @@
+/* worker.c - making a block and hearing its messages. */
+#include "runtime/block/worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "runtime/block/phase.h"
+#include "runtime/nodes/fetch.h"
+
+static void put_gains(hw_worker *worker, const double *gains)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_part *part = &worker->parts[i];
+        if (part->state->kind == HW_REPLICATED && gains[i] != hw_replica_gain(part->replica))
+            hw_replica_set_gain(part->replica, gains[i]);
+    }
+}
+
+void hw_worker_obey(hw_worker *worker, const hw_message *message)
+{
+    const hw_control *control = message->payload;
+    const double *metrics = (const double *)(control + 1);
+    uint32_t count = worker->session->program->metric_count;
+    memcpy(worker->metrics, metrics, count * sizeof *metrics);
+    put_gains(worker, metrics + count);
+    worker->limit = control->limit;
+}
+
+static void drop_credits(hw_worker *worker)
+{
+    while (worker->credits != NULL) {
+        hw_message *next = worker->credits->next;
+        hw_message_free(worker->credits);
+        worker->credits = next;
+    }
+    worker->credits_last = NULL;
+}
+
+static hawser_status answer_pause(hw_worker *worker)
+{
+    hw_message *answer = NULL;
+    HAWSER_TRY(hw_message_new(0, &answer, &worker->error));
+    answer->envelope.kind = HW_MESSAGE_PAUSE;
+    answer->envelope.clock = worker->started;
+    worker->paused = true;
+    return hw_send(&worker->station, worker->session->blocks, answer);
+}
+
+static void keep_credit(hw_worker *worker, hw_message *message)
+{
+    const hw_control *control = message->payload;
+    if (control->final != 0) {
+        worker->final_limit = control->limit;
+        worker->paused = false;
+        if (control->hollow != 0)
+            worker->hollow_from = worker->started;
+    }
+    message->next = NULL;
+    if (worker->credits_last != NULL)
+        worker->credits_last->next = message;
+    else
+        worker->credits = message;
+    worker->credits_last = message;
+}
+
+static hawser_status accept_update(hw_worker *worker, hw_message *message)
+{
+    uint32_t state = message->envelope.state;
+    if (state >= worker->session->program->state_count || worker->parts[state].replica == NULL) {
+        hw_message_free(message);
+        return hawser_fail(&worker->error, HAWSER_INTERNAL,
+                           "block %u got an update of state number %u, which does not travel", worker->block, state);
+    }
+    return hw_replica_accept(worker->parts[state].replica, message, &worker->error);
+}
+
+/* What is still there belongs to the phase before; credits and pauses of the new one come behind its trigger. */
+static void keep_trigger(hw_worker *worker, hw_message *message)
+{
+    const hw_control *control = message->payload;
+    drop_credits(worker);
+    worker->paused = false;
+    worker->started = 0;
+    worker->hollow_from = UINT64_MAX;
+    worker->final_limit = control->final != 0 ? control->limit : UINT64_MAX;
+    worker->trigger = message;
+}
+
+/* The station's ear. HAWSER_PEER_LOST once the job is over. */
+static hawser_status handle(void *owner, hw_message *message)
+{
+    hw_worker *worker = owner;
+    switch (message->envelope.kind) {
+    case HW_MESSAGE_COLUMNS: return hw_fetch_take(worker, message);
+    case HW_MESSAGE_UPDATE: return accept_update(worker, message);
+    case HW_MESSAGE_TRIGGER: keep_trigger(worker, message); return HAWSER_OK;
+    case HW_MESSAGE_CREDIT: keep_credit(worker, message); return HAWSER_OK;
+    case HW_MESSAGE_PAUSE: hw_message_free(message); return answer_pause(worker);
+    case HW_MESSAGE_LOST: {
+        hawser_status status = hw_fail_loss(&worker->station, message, worker->operator!= NULL ? worker->operator->name : NULL,
+                                            worker->first_clock + worker->clock);
+        hw_message_free(message);
+        worker->over = true;
+        return status;
+    }
+    case HW_MESSAGE_ABORT:
+        hw_message_free(message);
+        worker->over = true;
+        return hawser_fail(&worker->error, HAWSER_PEER_LOST, "the job has ended");
+    default: break;
+    }
+    uint16_t kind = message->envelope.kind;
+    hw_message_free(message);
+    return hawser_fail(&worker->error, HAWSER_INTERNAL, "block %u got a message of kind %u", worker->block, kind);
+}
+
+static hawser_status open_local(hw_worker *worker, hw_part *part, hawser_error *error)
+{
+    hw_plan_range(worker->session->plan, part->state, worker->block, &part->begin, &part->count);
+    part->count -= part->begin;
+    size_t bytes = part->count * sizeof(double);
+    HAWSER_TRY(HW_NEW(&part->work, part->count, "a local state", error));
+    if (part->state->tied_to != NULL)
+        HAWSER_TRY(HW_NEW(&part->copy, part->count, "a local state's copy", error));
+    if (part->state->initial != NULL && bytes != 0) {
+        memcpy(part->work, part->state->initial + part->begin, bytes);
+        if (part->copy != NULL)
+            memcpy(part->copy, part->state->initial + part->begin, bytes);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status open_replica(hw_worker *worker, hw_part *part, hawser_error *error)
+{
+    const hw_session *session = worker->session;
+    const hawser_state *state = part->state;
+    const hw_state_plan *plan = &session->plan->states[state->number];
+    hw_replica_spec spec = {.state = state->number,
+                            .name = state->name,
+                            .count = hw_state_count(state),
+                            .block = worker->block,
+                            .blocks = session->blocks,
+                            .values = state->kind == HW_PARTITIONED,
+                            .rule = state->rule,
+                            .filter = plan->filter,
+                            .rounding = plan->rounding,
+                            .initial = state->initial,
+                            .seed = session->job->settings.seed,
+                            .sources = plan->sources,
+                            .source = plan->updater};
+    if (spec.values) {
+        hw_plan_range(session->plan, state, worker->block, &spec.own_begin, &spec.own_end);
+        part->begin = spec.own_begin;
+        part->count = spec.own_end - spec.own_begin;
+    }
+    HAWSER_TRY(hw_replica_new(&spec, &part->replica, error));
+    return hw_part_map_page(part, error);
+}
+
+static hawser_status open_part(hw_worker *worker, const hawser_state *state, hawser_error *error)
+{
+    hw_part *part = &worker->parts[state->number];
+    part->state = state;
+    switch (state->kind) {
+    case HW_DATA: part->data = hw_plan_part(worker->session->plan, state, worker->block); return HAWSER_OK;
+    case HW_LOCAL: return open_local(worker, part, error);
+    case HW_REPLICATED:
+    case HW_PARTITIONED: return open_replica(worker, part, error);
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t block, hawser_error *error)
+{
+    worker->session = session;
+    worker->block = block;
+    worker->station = (hw_station){.session = session,
+                                   .endpoint = block,
+                                   .vehicle = block - session->first,
+                                   .owner = worker,
+                                   .handle = handle,
+                                   .error = &worker->error};
+    const hawser_program *program = session->program;
+    HAWSER_TRY(HW_NEW(&worker->parts, program->state_count, "a block's states", error));
+    HAWSER_TRY(HW_NEW(&worker->events, program->operator_count, "a block's figures", error));
+    for (const hawser_state *state = program->states; state != NULL; state = state->next)
+        HAWSER_TRY(open_part(worker, state, error));
+    if (program->scratch_bytes != 0)
+        HAWSER_TRY(hw_new_array(&worker->scratch, program->scratch_bytes, 1, "a block's scratch", error));
+    HAWSER_TRY(hw_message_new(sizeof(hw_obituary), &worker->obituary, error));
+    for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
+        worker->metrics[i] = (double)NAN;
+    return HAWSER_OK;
+}
+
+void hw_worker_close(hw_worker *worker)
+{
+    const hawser_program *program = worker->session != NULL ? worker->session->program : NULL;
+    for (uint32_t i = 0; worker->parts != NULL && i < program->state_count; i++) {
+        hw_part *part = &worker->parts[i];
+        hw_replica_free(part->replica);
+        free(part->work);
+        free(part->copy);
+        hw_part_unmap_page(part);
+    }
+    if (worker->scratch != NULL && program->scratch_release != NULL)
+        program->scratch_release(worker->scratch);
+    free(worker->scratch);
+    free(worker->parts);
+    free(worker->events);
+    hw_message_free(worker->obituary);
+    hw_message_free(worker->trigger);
+    drop_credits(worker);
+}
+
+static void send_obituary(hw_worker *worker, hawser_status status)
+{
+    hw_message *message = worker->obituary;
+    worker->obituary = NULL;
+    message->envelope.kind = HW_MESSAGE_DONE;
+    hw_obituary *obituary = message->payload;
+    obituary->status = status;
+    memcpy(obituary->text, worker->error.text, sizeof obituary->text);
+    /* When even this cannot be sent the driver is gone, and with it everyone who could care. */
+    if (hw_send(&worker->station, worker->session->blocks, message) != HAWSER_OK)
+        worker->over = true;
+}
+
+static bool has_trigger(void *argument)
+{
+    return ((hw_worker *)argument)->trigger != NULL;
+}
+
+void hw_worker_main(hw_worker *worker)
+{
+    worker->cpu_began = hw_thread_cpu_seconds();
+    while (!worker->over) {
+        hawser_status status = hw_wait(&worker->station, has_trigger, worker);
+        if (status == HAWSER_OK)
+            status = hw_phase_run(worker);
+        if (status != HAWSER_OK && !worker->over) {
+            send_obituary(worker, status);
+            break;
+        }
+    }
+    worker->cpu_seconds = hw_thread_cpu_seconds() - worker->cpu_began;
+}

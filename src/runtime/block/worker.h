@@ -1,0 +1,90 @@
+/* worker.h - a block: its parts of the states, and the phase that it is in. */
+#ifndef HW_RUNTIME_WORKER_H
+#define HW_RUNTIME_WORKER_H
+
+#include "base/random.h"
+#include "exchange/exchange.h"
+#include "runtime/drive/session.h"
+
+enum { HW_STALENESS_BUCKETS = 1024 };
+
+/* A block's part of one state. */
+typedef struct hw_part {
+    const hawser_state *state;
+    hw_replica *replica; /* replicated, partitioned */
+    hawser_matrix data;
+    double *work, *copy; /* local; copy: what is committed of a tied one */
+    size_t begin, count; /* numbers of a local or partitioned state that are this block's */
+    bool live;           /* exchanged in this phase */
+    bool fresh;          /* derived: rebuilt since what it follows from was last changed */
+    double *page;        /* debug builds: what a unit that only reads sees, mapped read-only */
+    size_t page_bytes;
+    bool page_filled;
+    hw_flow flow; /* its updates */
+} hw_part;
+
+/* What one operator cost on one block. */
+typedef struct hw_event {
+    uint64_t count, bytes;
+    double seconds, waited;
+} hw_event;
+
+typedef struct hw_worker {
+    hw_session *session;
+    hw_station station;
+    uint32_t block;
+    hw_part *parts; /* by state number */
+    void *scratch;
+    hw_message *obituary; /* kept ready, so that want of memory can be reported */
+    hw_message *trigger;  /* heard, not begun */
+    hw_message *credits, *credits_last;
+    bool over;   /* the job has ended */
+    bool paused; /* the driver is about to say where the phase ends */
+    /* The phase: */
+    const hawser_operator *operator;
+    hw_policy policy;
+    uint64_t epoch;
+    uint64_t entry, first_clock;
+    uint64_t clock;   /* being run, or next */
+    uint64_t started; /* clocks begun */
+    uint64_t limit, final_limit;
+    double deferring;     /* since when changes wait that were not cut at their clock; 0: none do */
+    uint64_t hollow_from; /* clocks from here on pass without work */
+    double metrics[HW_METRICS_MOST];
+    hw_report report;
+    hawser_error error;
+    /* Figures: */
+    hw_event *events; /* by operator number */
+    uint64_t clocks, most_lead;
+    uint64_t staleness[HW_STALENESS_BUCKETS];
+    double cpu_began, cpu_seconds;
+    double last_clock; /* when it was done; 0: there was none */
+} hw_worker;
+
+struct hawser_context {
+    hw_worker *worker;
+    const hawser_operator *unit;  /* NULL in a rebuild */
+    const hawser_state *rebuilds; /* NULL in a unit */
+    uint64_t clock;
+    hw_random random;
+    hawser_status failed; /* an access that was refused: overrules what the unit returns */
+};
+
+hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t block, hawser_error *error) HAWSER_MUST_USE;
+void hw_worker_close(hw_worker *worker);
+/* Runs phases until the driver ends the job. */
+void hw_worker_main(hw_worker *worker);
+
+/* Sends a part (or the end) of this clock's changes of one state and commits what is tied to it. */
+hawser_status hw_worker_cut(hw_worker *worker, hw_part *part, bool last, bool flush) HAWSER_MUST_USE;
+/* Runs one unit, or a rebuild when unit is NULL, with everything a unit may ask for. */
+hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds) HAWSER_MUST_USE;
+
+/* What a unit that only reads a travelling state sees: the cache; in debug builds a copy in pages mapped read-only, so that a write
+ * through it is caught where it happens. */
+hawser_status hw_part_map_page(hw_part *part, hawser_error *error) HAWSER_MUST_USE;
+const double *hw_part_page(hw_part *part);
+void hw_part_refresh_page(hw_part *part); /* after a merge */
+void hw_part_unmap_page(hw_part *part);
+
+#endif

@@ -1,0 +1,244 @@
+/* thread.c - blocks carried by operating-system threads. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "runtime/carry/crew.h"
+
+enum { SPINS = 2000 };
+
+typedef struct hw_thread {
+    struct hw_threads *crew;
+    pthread_t id;
+    uint32_t number;
+    atomic_bool woken;
+    bool made;   /* mutex and condition are there */
+    bool parked; /* asleep and not counted as busy; guarded by mutex */
+    pthread_mutex_t mutex;
+    pthread_cond_t condition;
+} hw_thread;
+
+typedef struct hw_threads {
+    hw_crew super;
+    uint32_t count;
+    int spin;
+    void (*body)(void *argument, uint32_t number);
+    void *argument;
+    atomic_uint busy;
+    pthread_mutex_t mutex; /* guards gate and permits */
+    pthread_cond_t condition;
+    uint32_t permits;
+    int gate; /* 0 closed, 1 go, -1 cancelled */
+    hw_thread *threads;
+} hw_threads;
+
+static void take_permit(hw_threads *crew)
+{
+    pthread_mutex_lock(&crew->mutex);
+    while (crew->permits == 0)
+        pthread_cond_wait(&crew->condition, &crew->mutex);
+    crew->permits--;
+    pthread_mutex_unlock(&crew->mutex);
+}
+
+static void give_permit(hw_threads *crew)
+{
+    pthread_mutex_lock(&crew->mutex);
+    crew->permits++;
+    pthread_cond_signal(&crew->condition);
+    pthread_mutex_unlock(&crew->mutex);
+}
+
+static void *thread_main(void *argument)
+{
+    hw_thread *self = argument;
+    hw_threads *crew = self->crew;
+    pthread_mutex_lock(&crew->mutex);
+    while (crew->gate == 0)
+        pthread_cond_wait(&crew->condition, &crew->mutex);
+    bool go = crew->gate > 0;
+    pthread_mutex_unlock(&crew->mutex);
+    if (!go)
+        return NULL;
+    take_permit(crew);
+    crew->body(crew->argument, self->number);
+    atomic_fetch_sub(&crew->busy, 1);
+    give_permit(crew);
+    return NULL;
+}
+
+static void open_gate(hw_threads *crew, int gate)
+{
+    pthread_mutex_lock(&crew->mutex);
+    crew->gate = gate;
+    pthread_cond_broadcast(&crew->condition);
+    pthread_mutex_unlock(&crew->mutex);
+}
+
+static hawser_status run(hw_crew *super, void (*body)(void *argument, uint32_t number), void *argument, hawser_error *error)
+{
+    hw_threads *crew = (hw_threads *)super;
+    crew->body = body;
+    crew->argument = argument;
+    crew->gate = 0;
+    atomic_store(&crew->busy, crew->count);
+    uint32_t started = 0;
+    int failure = 0;
+    while (started + 1 < crew->count && failure == 0) {
+        failure = pthread_create(&crew->threads[started].id, NULL, thread_main, &crew->threads[started]);
+        if (failure == 0)
+            started++;
+    }
+    open_gate(crew, failure == 0 ? 1 : -1);
+    if (failure == 0) {
+        body(argument, crew->count - 1);
+        atomic_fetch_sub(&crew->busy, 1);
+    }
+    for (uint32_t i = 0; i < started; i++)
+        pthread_join(crew->threads[i].id, NULL);
+    if (failure != 0)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot start thread %u of %u: %s; use fewer workers", started + 1,
+                           crew->count - 1, strerror(failure));
+    return HAWSER_OK;
+}
+
+/* Sleeps unless there is a wake already. Who wakes a sleeper counts it as busy again, so that at no time is there somebody to
+ * come and nobody counted. */
+static void wait_until(hw_thread *self, double deadline)
+{
+    double whole = (double)(time_t)deadline;
+    struct timespec until = {(time_t)deadline, (long)((deadline - whole) * 1e9)};
+    pthread_mutex_lock(&self->mutex);
+    if (!atomic_load(&self->woken)) {
+        self->parked = true;
+        atomic_fetch_sub(&self->crew->busy, 1);
+    }
+    int result = 0;
+    while (!atomic_load(&self->woken) && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&self->condition, &self->mutex, &until);
+    if (self->parked)
+        atomic_fetch_add(&self->crew->busy, 1);
+    self->parked = false;
+    atomic_store(&self->woken, false);
+    pthread_mutex_unlock(&self->mutex);
+}
+
+static void park(hw_crew *super, uint32_t number, double deadline)
+{
+    hw_threads *crew = (hw_threads *)super;
+    hw_thread *self = &crew->threads[number];
+    bool woken = atomic_exchange(&self->woken, false);
+    for (int i = 0; crew->spin && !woken && i < SPINS; i++)
+        woken = atomic_load_explicit(&self->woken, memory_order_relaxed) && atomic_exchange(&self->woken, false);
+    if (woken)
+        return;
+    bool driver = number + 1 == crew->count;
+    if (!driver)
+        give_permit(crew);
+    wait_until(self, deadline);
+    if (!driver)
+        take_permit(crew);
+}
+
+static void wake(hw_crew *super, uint32_t number)
+{
+    hw_thread *thread = &((hw_threads *)super)->threads[number];
+    if (atomic_exchange(&thread->woken, true))
+        return;
+    pthread_mutex_lock(&thread->mutex);
+    if (thread->parked)
+        atomic_fetch_add(&thread->crew->busy, 1);
+    thread->parked = false;
+    pthread_cond_signal(&thread->condition);
+    pthread_mutex_unlock(&thread->mutex);
+}
+
+static void breathe(hw_crew *super, uint32_t number)
+{
+    (void)super;
+    (void)number;
+}
+
+static void sleep_seconds(hw_crew *super, uint32_t number, double seconds)
+{
+    (void)super;
+    (void)number;
+    struct timespec rest = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
+        continue;
+}
+
+static double now(hw_crew *super)
+{
+    (void)super;
+    return hw_seconds();
+}
+
+static uint32_t busy(hw_crew *super)
+{
+    return atomic_load(&((hw_threads *)super)->busy);
+}
+
+static void free_crew(hw_crew *super)
+{
+    hw_threads *crew = (hw_threads *)super;
+    for (uint32_t i = 0; crew->threads != NULL && i < crew->count; i++)
+        if (crew->threads[i].made) {
+            pthread_mutex_destroy(&crew->threads[i].mutex);
+            pthread_cond_destroy(&crew->threads[i].condition);
+        }
+    pthread_mutex_destroy(&crew->mutex);
+    pthread_cond_destroy(&crew->condition);
+    free(crew->threads);
+    free(crew);
+}
+
+static bool make_thread(hw_thread *thread)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0)
+        return false;
+    bool made =
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 && pthread_mutex_init(&thread->mutex, NULL) == 0;
+    if (made && pthread_cond_init(&thread->condition, &attributes) != 0) {
+        pthread_mutex_destroy(&thread->mutex);
+        made = false;
+    }
+    pthread_condattr_destroy(&attributes);
+    return thread->made = made;
+}
+
+hawser_status hw_thread_crew(uint32_t count, uint32_t permits, int spin, hw_crew **out, hawser_error *error)
+{
+    static const hw_crew_ops ops = {run, park, wake, breathe, sleep_seconds, now, busy, free_crew};
+    *out = NULL;
+    hw_threads *crew = NULL;
+    HAWSER_TRY(HW_NEW(&crew, 1, "threads", error));
+    crew->super.ops = &ops;
+    crew->count = count;
+    crew->permits = permits;
+    crew->spin = spin;
+    if (pthread_mutex_init(&crew->mutex, NULL) != 0 || pthread_cond_init(&crew->condition, NULL) != 0) {
+        free(crew);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a mutex");
+    }
+    hawser_status status = HW_NEW(&crew->threads, count, "threads", error);
+    for (uint32_t i = 0; i < count && status == HAWSER_OK; i++) {
+        crew->threads[i].crew = crew;
+        crew->threads[i].number = i;
+        if (!make_thread(&crew->threads[i]))
+            status = hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a condition variable");
+    }
+    if (status != HAWSER_OK) {
+        free_crew(&crew->super);
+        return status;
+    }
+    *out = &crew->super;
+    return HAWSER_OK;
+}

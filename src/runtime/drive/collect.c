@@ -1,0 +1,334 @@
+/* collect.c - results and figures out of the blocks of an ended session. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/machine.h"
+#include "base/memory.h"
+#include "runtime/nodes/agent.h"
+
+hawser_worker_figures hw_worker_figures_of(const hw_worker *worker)
+{
+    const hw_session *session = worker->session;
+    return (hawser_worker_figures){.cpu_seconds = worker->cpu_seconds,
+                                   .wait_seconds = worker->station.waited,
+                                   .last_clock_seconds = fmax(0.0, worker->last_clock - session->began),
+                                   .clocks = worker->clocks,
+                                   .bytes_sent = worker->station.bytes_sent,
+                                   .bytes_received = worker->station.bytes_received,
+                                   .messages_sent = worker->station.messages_sent,
+                                   .peak_rss = hw_machine_peak_rss(),
+                                   .node = session->node};
+}
+
+hw_block_record hw_worker_record(const hw_worker *worker)
+{
+    hw_block_record record = {
+        .block = worker->block, .most_lead = worker->most_lead, .figures = hw_worker_figures_of(worker)};
+    memcpy(record.kinds, worker->station.kinds, sizeof record.kinds);
+    memcpy(record.staleness, worker->staleness, sizeof record.staleness);
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        if (worker->parts[i].replica != NULL)
+            record.coalesced += hw_replica_figures_of(worker->parts[i].replica)->deferred;
+    return record;
+}
+
+bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link)
+{
+    hw_net_path path;
+    if (session->cluster == NULL || !hw_net_path_of(hw_cluster_net(session->cluster), node, &path))
+        return false;
+    *link =
+        (hawser_link){.from = session->node, .to = node, .messages_sent = path.messages_sent, .bytes_sent = path.bytes_sent};
+    memcpy(link->transport, path.transport, sizeof link->transport);
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------------- filling ---- */
+
+static hawser_status make_results(hawser_run *run, const hawser_program *program, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&run->results, program->state_count, "results", error));
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        if (state->kind == HW_DATA)
+            continue;
+        hw_result *result = &run->results[run->result_count++];
+        result->count = hw_state_count(state);
+        HAWSER_TRY(hw_copy_text(&result->name, state->name, error));
+        HAWSER_TRY(HW_NEW(&result->values, result->count, "a result", error));
+    }
+    for (uint32_t i = 0; i < program->metric_count; i++) {
+        HAWSER_TRY(hw_copy_text(&run->metric_names[i], program->metrics[i].name, error));
+        run->metric_count = i + 1;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status make_flows(hawser_run *run, hawser_error *error)
+{
+    static const char *const kinds[HW_KINDS] = {
+        [HW_MESSAGE_TRIGGER] = "trigger", [HW_MESSAGE_DONE] = "done",     [HW_MESSAGE_REPORT] = "report",
+        [HW_MESSAGE_CREDIT] = "credit",   [HW_MESSAGE_PAUSE] = "pause",   [HW_MESSAGE_ABORT] = "abort",
+        [HW_MESSAGE_UPDATE] = "update",   [HW_MESSAGE_GATHER] = "gather", [HW_MESSAGE_RESULT] = "result",
+        [HW_MESSAGE_CARD] = "card",       [HW_MESSAGE_DATA] = "data"};
+    HAWSER_TRY(HW_NEW(&run->flows, run->result_count + HW_KINDS, "figures", error));
+    for (uint32_t i = 0; i < run->result_count; i++)
+        run->flows[i] = (hawser_flow){.name = run->results[i].name, .state = true};
+    for (size_t k = 0; k < HW_KINDS; k++)
+        run->flows[run->result_count + k].name = kinds[k] != NULL ? kinds[k] : "other";
+    return HAWSER_OK;
+}
+
+static hawser_status make_figures(hawser_run *run, const hw_session *session, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&run->workers, session->blocks, "figures", error));
+    HAWSER_TRY(HW_NEW(&run->staleness, HW_STALENESS_BUCKETS, "figures", error));
+    run->figures = (hawser_figures){
+        .workers = session->blocks, .worker = run->workers, .staleness = run->staleness, .nodes = session->nodes};
+    HAWSER_TRY(HW_NEW(&run->lines, session->program->operator_count, "log lines", error));
+    run->line_count = session->program->operator_count;
+    for (size_t i = 0; i < run->line_count; i++) {
+        const hawser_operator *operator= session->program->operators[session->plan->order[i]];
+        run->lines[i] = (hw_log_line){.loop = operator->kind == HW_LOOP, .least_seconds = INFINITY};
+        if (operator->name != NULL)
+            HAWSER_TRY(hw_copy_text(&run->lines[i].name, operator->name, error));
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_run_new(const hw_session *session, hawser_run **out, hawser_error *error)
+{
+    *out = NULL;
+    hawser_run *run = NULL;
+    HAWSER_TRY(HW_NEW(&run, 1, "a run", error));
+    hawser_status status = make_results(run, session->program, error);
+    if (status == HAWSER_OK)
+        status = make_flows(run, error);
+    if (status == HAWSER_OK)
+        status = make_figures(run, session, error);
+    if (status != HAWSER_OK) {
+        hawser_run_free(run);
+        return status;
+    }
+    *out = run;
+    return HAWSER_OK;
+}
+
+void hw_run_add_block(hawser_run *run, const hw_block_record *record)
+{
+    hawser_figures *figures = &run->figures;
+    const hawser_worker_figures *worker = &record->figures;
+    run->workers[record->block] = *worker;
+    if (worker->clocks > figures->clocks)
+        figures->clocks = worker->clocks;
+    figures->bytes_exchanged += worker->bytes_sent;
+    figures->coalesced += record->coalesced;
+    hw_run_add_kinds(run, record->kinds);
+    if (record->most_lead > figures->most_lead)
+        figures->most_lead = record->most_lead < UINT32_MAX ? (uint32_t)record->most_lead : UINT32_MAX;
+    for (size_t i = 0; i < HW_STALENESS_BUCKETS; i++) {
+        run->staleness[i] += record->staleness[i];
+        if (record->staleness[i] != 0 && i + 1 > figures->staleness_count)
+            figures->staleness_count = i + 1;
+    }
+}
+
+void hw_run_add_events(hawser_run *run, const hw_session *session, const void *events)
+{
+    for (size_t i = 0; i < run->line_count; i++) {
+        hw_event event;
+        memcpy(&event, (const char *)events + session->plan->order[i] * sizeof event, sizeof event);
+        hw_log_line *line = &run->lines[i];
+        line->count += event.count;
+        line->bytes += event.bytes;
+        line->seconds += event.seconds;
+        line->waited += event.waited;
+        line->least_seconds = fmin(line->least_seconds, event.seconds);
+        line->most_seconds = fmax(line->most_seconds, event.seconds);
+    }
+}
+
+/* Results lie in the order of the states that are no data. */
+static hw_result *result_of(hawser_run *run, const hawser_state *state)
+{
+    hw_result *result = run->results;
+    for (const hawser_state *other = state->program->states; other != state; other = other->next)
+        result += other->kind != HW_DATA;
+    return result;
+}
+
+static void add_flow(hawser_run *run, const hawser_state *state, const hw_flow *flow)
+{
+    if (state->kind == HW_DATA)
+        return;
+    hawser_flow *to = &run->flows[result_of(run, state) - run->results];
+    to->messages += flow->messages;
+    to->bytes_plain += flow->plain;
+    to->bytes_sent += flow->bytes;
+}
+
+void hw_run_add_flows(hawser_run *run, const hw_session *session, const void *flows)
+{
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {
+        hw_flow flow;
+        memcpy(&flow, (const char *)flows + state->number * sizeof flow, sizeof flow);
+        add_flow(run, state, &flow);
+    }
+}
+
+void hw_run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS])
+{
+    for (size_t k = 0; k < HW_KINDS; k++) {
+        hawser_flow *to = &run->flows[run->result_count + k];
+        to->messages += kinds[k].messages;
+        to->bytes_plain += kinds[k].plain;
+        to->bytes_sent += kinds[k].bytes;
+    }
+}
+
+void hw_run_add_part(hawser_run *run, const hawser_state *state, size_t first, size_t count, const void *values)
+{
+    if (count != 0)
+        memcpy(result_of(run, state)->values + first, values, count * sizeof(double));
+}
+
+hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_error *error)
+{
+    HAWSER_TRY(HW_GROW(&run->links, &run->link_capacity, run->link_count + 1, "the links", error));
+    run->links[run->link_count++] = *link;
+    run->figures.links = run->links;
+    run->figures.link_count = run->link_count;
+    return HAWSER_OK;
+}
+
+/* --------------------------------------------------------------------------------------------------- collecting ---- */
+
+static void collect_worker(hawser_run *run, const hw_session *session, const hw_worker *worker)
+{
+    hw_block_record record = hw_worker_record(worker);
+    hw_run_add_block(run, &record);
+    hw_run_add_events(run, session, worker->events);
+    for (uint32_t i = 0; i < session->program->state_count; i++) {
+        const hw_part *part = &worker->parts[i];
+        add_flow(run, part->state, &part->flow);
+        if (part->state->kind == HW_LOCAL)
+            hw_run_add_part(run, part->state, part->begin, part->count, part->copy != NULL ? part->copy : part->work);
+    }
+}
+
+/* Every block has all of these; this node's first block speaks for them. */
+static void collect_travelling(hawser_run *run, const hw_session *session)
+{
+    for (uint32_t i = 0; i < session->program->state_count; i++) {
+        const hw_part *part = &session->workers[0].parts[i];
+        if (part->replica != NULL)
+            hw_run_add_part(run, part->state, 0, hw_state_count(part->state), hw_replica_base(part->replica));
+    }
+}
+
+static hawser_status collect_others(hawser_run *run, const hw_session *session, hawser_error *error)
+{
+    for (uint32_t node = 0; node < session->nodes; node++) {
+        hawser_link link;
+        if (node != session->node && hw_session_link(session, node, &link))
+            HAWSER_TRY(hw_run_add_link(run, &link, error));
+        if (session->driver->heard[node] != NULL)
+            HAWSER_TRY(hw_gather_take(session, session->driver->heard[node], run, error));
+    }
+    return HAWSER_OK;
+}
+
+/* Operators without a name or a visit are no lines. */
+static void drop_empty_lines(hawser_run *run)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < run->line_count; i++) {
+        if (run->lines[i].count != 0 && run->lines[i].name != NULL)
+            run->lines[kept++] = run->lines[i];
+        else
+            free(run->lines[i].name);
+    }
+    run->line_count = kept;
+}
+
+static void drop_empty_flows(hawser_run *run)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < run->result_count + HW_KINDS; i++)
+        if (run->flows[i].messages != 0)
+            run->flows[kept++] = run->flows[i];
+    run->figures.flows = run->flows;
+    run->figures.flow_count = kept;
+}
+
+hawser_status hw_run_collect(const hw_session *session, double seconds, hawser_run **out, hawser_error *error)
+{
+    *out = NULL;
+    hawser_run *run = NULL;
+    HAWSER_TRY(hw_run_new(session, &run, error));
+    run->figures.seconds = seconds;
+    run->figures.repeatable = session->driver->repeatable;
+    run->figures.stop_reason = session->driver->stop_reason;
+    memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
+    memcpy(run->metrics, session->driver->metrics, run->metric_count * sizeof *run->metrics);
+    collect_travelling(run, session);
+    for (uint32_t i = 0; i < session->local; i++)
+        collect_worker(run, session, &session->workers[i]);
+    hw_run_add_kinds(run, session->driver->station.kinds);
+    hawser_status status = collect_others(run, session, error);
+    drop_empty_lines(run);
+    drop_empty_flows(run);
+    if (status != HAWSER_OK) {
+        hawser_run_free(run);
+        return status;
+    }
+    *out = run;
+    return HAWSER_OK;
+}
+
+void hawser_run_free(hawser_run *run)
+{
+    if (run == NULL)
+        return;
+    for (uint32_t i = 0; i < run->result_count; i++) {
+        free(run->results[i].name);
+        free(run->results[i].values);
+    }
+    for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
+        free(run->metric_names[i]);
+    for (size_t i = 0; i < run->line_count; i++)
+        free(run->lines[i].name);
+    free(run->results);
+    free(run->links);
+    free(run->flows);
+    free(run->workers);
+    free(run->staleness);
+    free(run->lines);
+    free(run);
+}
+
+const double *hawser_result(const hawser_run *run, const char *state, size_t *count)
+{
+    if (count != NULL)
+        *count = 0;
+    for (uint32_t i = 0; state != NULL && i < run->result_count; i++)
+        if (strcmp(run->results[i].name, state) == 0) {
+            if (count != NULL)
+                *count = run->results[i].count;
+            return run->results[i].values;
+        }
+    return NULL;
+}
+
+double hawser_result_metric(const hawser_run *run, const char *metric)
+{
+    for (uint32_t i = 0; metric != NULL && i < run->metric_count; i++)
+        if (strcmp(run->metric_names[i], metric) == 0)
+            return run->metrics[i];
+    return (double)NAN;
+}
+
+const hawser_figures *hawser_run_figures(const hawser_run *run)
+{
+    return &run->figures;
+}

@@ -1,0 +1,166 @@
+/* control.c - what the driver says to the blocks: triggers, credit, pauses; and how it combines what they report. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/drive/driver.h"
+
+static hawser_status send_all(hw_driver *driver, hw_message *message)
+{
+    uint32_t blocks = driver->session->blocks;
+    for (uint32_t i = 0; i < blocks; i++) {
+        hw_message *copy = message;
+        if (i + 1 < blocks) {
+            hawser_status status = hw_message_share(message, &copy, &driver->error);
+            if (status != HAWSER_OK) {
+                hw_message_free(message);
+                return status;
+            }
+        }
+        HAWSER_TRY(hw_send(&driver->station, i, copy));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_control *head, hw_message **out)
+{
+    const hawser_program *program = driver->session->program;
+    size_t metrics = program->metric_count * sizeof(double), gains = program->state_count * sizeof(double);
+    HAWSER_TRY(hw_message_new(sizeof *head + metrics + gains, out, &driver->error));
+    char *payload = (*out)->payload;
+    memcpy(payload, head, sizeof *head);
+    memcpy(payload + sizeof *head, driver->metrics, metrics);
+    if (gains != 0)
+        memcpy(payload + sizeof *head + metrics, driver->gains, gains);
+    (*out)->envelope.kind = (uint16_t)kind;
+    return HAWSER_OK;
+}
+
+hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first_clock,
+                                uint64_t limit, bool final)
+{
+    driver->entries++;
+    driver->done = 0;
+    hw_control head = {.limit = limit,
+                       .first_clock = first_clock,
+                       .entry = driver->entries,
+                       .final = final,
+                       .tightness = sync.tightness,
+                       .staleness = sync.staleness};
+    hw_message *message = NULL;
+    HAWSER_TRY(control(driver, HW_MESSAGE_TRIGGER, &head, &message));
+    message->envelope.loop = operator->number;
+    /* Every entry has room for the loop itself and for the rebuild of each state before and after it. */
+    message->envelope.epoch = driver->entries * (2 * (uint64_t)driver->session->program->state_count + 2);
+    return send_all(driver, message);
+}
+
+static hawser_status give_credit(hw_driver *driver, hawser_sync sync, uint64_t limit, bool final, bool paused)
+{
+    hw_control head = {.limit = limit,
+                       .final = final,
+                       .tightness = sync.tightness,
+                       .staleness = sync.staleness,
+                       .hollow = paused && sync.tightness == HAWSER_TAP};
+    hw_message *message = NULL;
+    HAWSER_TRY(control(driver, HW_MESSAGE_CREDIT, &head, &message));
+    return send_all(driver, message);
+}
+
+hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t limit, bool final)
+{
+    return give_credit(driver, sync, limit, final, false);
+}
+
+static bool all_paused(void *argument)
+{
+    hw_driver *driver = argument;
+    return driver->paused == driver->session->blocks;
+}
+
+hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, uint64_t *limit)
+{
+    hw_message *message = NULL;
+    HAWSER_TRY(hw_message_new(0, &message, &driver->error));
+    message->envelope.kind = HW_MESSAGE_PAUSE;
+    driver->paused = 0;
+    driver->furthest = 0;
+    HAWSER_TRY(send_all(driver, message));
+    HAWSER_TRY(hw_wait(&driver->station, all_paused, driver));
+    *limit = driver->furthest;
+    return give_credit(driver, sync, *limit, true, true);
+}
+
+/* The canonical tree over blocks, whatever order the reports came in. */
+static double combine(const hw_driver *driver, uint32_t metric, hawser_combine_by by, double *parts)
+{
+    double extreme = (double)NAN;
+    for (uint32_t b = 0; b < driver->session->blocks; b++) {
+        const hw_report *report = driver->reports[b].first->payload;
+        bool has = (report->mask >> metric & 1) != 0;
+        double value = has ? report->values[metric] : 0;
+        parts[b] = value;
+        if (!has)
+            continue;
+        if (by == HAWSER_LAST)
+            return value;
+        if (isnan(extreme) || (by == HAWSER_MAX ? value > extreme : value < extreme))
+            extreme = value;
+    }
+    return by == HAWSER_SUM ? hw_reduce_scalars(parts, driver->session->blocks) : extreme;
+}
+
+/* The oldest report of each block, or false when one has none yet. */
+static bool complete_row(const hw_driver *driver, uint64_t *mask, bool *hollow)
+{
+    *mask = 0;
+    *hollow = false;
+    for (uint32_t b = 0; b < driver->session->blocks; b++) {
+        if (driver->reports[b].first == NULL)
+            return false;
+        const hw_report *report = driver->reports[b].first->payload;
+        *mask |= report->mask;
+        *hollow = *hollow || report->hollow != 0;
+    }
+    return true;
+}
+
+/* What the blocks have sent, and the furthest that one has run ahead: observers see both as metrics. */
+static void combine_figures(hw_driver *driver)
+{
+    driver->bytes = 0;
+    for (uint32_t b = 0; b < driver->session->blocks; b++) {
+        const hw_report *report = driver->reports[b].first->payload;
+        driver->bytes += (double)report->bytes;
+        if (driver->staleness < (double)report->lead)
+            driver->staleness = (double)report->lead;
+    }
+}
+
+static void drop_row(hw_driver *driver)
+{
+    for (uint32_t b = 0; b < driver->session->blocks; b++) {
+        hw_message *message = driver->reports[b].first;
+        driver->reports[b].first = message->next;
+        if (message->next == NULL)
+            driver->reports[b].last = NULL;
+        hw_message_free(message);
+    }
+}
+
+bool hw_driver_combine(hw_driver *driver)
+{
+    const hawser_program *program = driver->session->program;
+    uint64_t mask;
+    bool hollow;
+    while (complete_row(driver, &mask, &hollow)) {
+        /* A clock that some blocks have not run says nothing of the whole. */
+        for (uint32_t i = 0; !hollow && i < program->metric_count; i++)
+            if ((mask >> i & 1) != 0)
+                driver->metrics[i] = combine(driver, i, program->metrics[i].by, driver->parts);
+        combine_figures(driver);
+        drop_row(driver);
+        if (!hollow)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,173 @@
+/* credit.c - a shipped loop seen from the driver: it tests combined clocks and says how far the blocks may run. */
+#include "runtime/drive/driver.h"
+
+typedef struct hw_shipment {
+    hw_driver *driver;
+    const hawser_operator *loop;
+    hw_until until;
+    hawser_sync sync;
+    uint64_t first;    /* own iteration at which this phase began */
+    uint64_t combined; /* clocks of this phase that all blocks have reported */
+    uint64_t cap;      /* clocks of this phase after which a clock limit ends the loop */
+    uint64_t limit;    /* credit given */
+    bool final;
+    bool paused;        /* the end of this phase has been agreed already */
+    const char *reason; /* why the loop ends, once it does */
+} hw_shipment;
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool row_complete(const hw_driver *driver)
+{
+    for (uint32_t b = 0; b < driver->session->blocks; b++)
+        if (driver->reports[b].first == NULL)
+            return false;
+    return true;
+}
+
+/* The end that time or a signal asks for; it does not wait for a clock to be complete. */
+static const char *asked_to_end(hw_shipment *shipment)
+{
+    hw_driver *driver = shipment->driver;
+    hw_crew *crew = driver->session->crew;
+    double seconds = shipment->loop->until.seconds;
+    hw_driver_check(driver);
+    if (driver->stopping != NULL)
+        return driver->stopping;
+    if (seconds > 0 && crew->ops->now(crew) - shipment->until.began >= seconds) {
+        driver->repeatable = "a loop was ended by time";
+        return "seconds";
+    }
+    return NULL;
+}
+
+static bool has_news(void *argument)
+{
+    hw_shipment *shipment = argument;
+    return row_complete(shipment->driver) || hw_driver_all_done(shipment->driver) ||
+           (shipment->reason == NULL && asked_to_end(shipment) != NULL);
+}
+
+static bool only_clocks(const hawser_until *until)
+{
+    return until->clocks != 0 && until->metric == NULL && until->test == NULL;
+}
+
+/* Ends the phase early: under TAP, or when somebody waits for the end, at the first clock that no block has begun. */
+static hawser_status end_now(hw_shipment *shipment)
+{
+    shipment->final = shipment->paused = true;
+    return hw_driver_pause(shipment->driver, shipment->sync, &shipment->limit);
+}
+
+static hawser_status extend(hw_shipment *shipment)
+{
+    uint64_t window = hw_credit_window(hw_policy_of(shipment->sync));
+    uint64_t limit = least(shipment->cap, shipment->combined + window);
+    if (shipment->final || limit <= shipment->limit)
+        return HAWSER_OK;
+    shipment->limit = limit;
+    shipment->final = limit == shipment->cap;
+    return hw_driver_credit(shipment->driver, shipment->sync, limit, shipment->final);
+}
+
+/* A new policy begins with a new phase of the loop. */
+static bool sync_changed(const hw_shipment *shipment)
+{
+    hawser_sync asked = shipment->driver->syncs[shipment->loop->number];
+    return asked.tightness != shipment->sync.tightness || asked.staleness != shipment->sync.staleness;
+}
+
+/* The loop ends: no more credit, and what was given far ahead (a loop of clocks alone gets all at once) is taken back. */
+static hawser_status stop_credit(hw_shipment *shipment)
+{
+    uint64_t ahead = shipment->limit - shipment->combined;
+    if (shipment->paused || (shipment->final && ahead == 0))
+        return HAWSER_OK;
+    if (shipment->sync.tightness == HAWSER_TAP || ahead > hw_credit_window(hw_policy_of(shipment->sync)))
+        return end_now(shipment);
+    if (shipment->final)
+        return HAWSER_OK;
+    shipment->final = true;
+    return hw_driver_credit(shipment->driver, shipment->sync, shipment->limit, true);
+}
+
+/* One combined clock: observers, the stop test, and then more credit or none. */
+static hawser_status judge(hw_shipment *shipment)
+{
+    hw_driver *driver = shipment->driver;
+    uint64_t clock = shipment->first + shipment->combined++;
+    driver->clocks++;
+    hw_driver_observe(driver, shipment->loop->name, clock);
+    if (shipment->reason == NULL) {
+        shipment->reason = hw_until_ends(&shipment->until, driver, clock);
+        HAWSER_TRY(driver->error.status);
+        if (shipment->reason != NULL)
+            return stop_credit(shipment);
+    }
+    HAWSER_TRY(driver->error.status);
+    if (sync_changed(shipment) && !shipment->final)
+        return end_now(shipment);
+    return shipment->reason == NULL ? extend(shipment) : HAWSER_OK;
+}
+
+static hawser_status follow(hw_shipment *shipment)
+{
+    hw_driver *driver = shipment->driver;
+    for (;;) {
+        HAWSER_TRY(hw_wait(&driver->station, has_news, shipment));
+        const char *asked = shipment->reason == NULL ? asked_to_end(shipment) : NULL;
+        if (asked != NULL) {
+            shipment->reason = asked;
+            /* A clock limit of the whole run is in `cap` already. */
+            if (shipment->limit > shipment->combined && driver->done < driver->session->blocks)
+                HAWSER_TRY(end_now(shipment));
+        }
+        if (hw_driver_combine(driver))
+            HAWSER_TRY(judge(shipment));
+        else if (hw_driver_all_done(driver))
+            return HAWSER_OK;
+    }
+}
+
+static void plan_phase(hw_shipment *shipment)
+{
+    const hawser_until *until = &shipment->loop->until;
+    hw_driver *driver = shipment->driver;
+    uint64_t whole = driver->session->job->max_clocks;
+    shipment->sync = driver->syncs[shipment->loop->number];
+    shipment->combined = 0;
+    shipment->paused = false;
+    shipment->cap = until->clocks != 0 ? until->clocks - shipment->first : UINT64_MAX;
+    if (whole != 0)
+        shipment->cap = least(shipment->cap, whole - driver->clocks);
+    bool at_once = only_clocks(until) && shipment->sync.tightness != HAWSER_TAP;
+    uint64_t window = hw_credit_window(hw_policy_of(shipment->sync));
+    shipment->limit = at_once ? shipment->cap : least(shipment->cap, window);
+    shipment->final = shipment->limit == shipment->cap;
+    if (driver->session->blocks > 1 && shipment->sync.tightness != HAWSER_BSP && driver->repeatable == NULL)
+        driver->repeatable = shipment->sync.tightness == HAWSER_TAP ? "a loop ran under tap" : "a loop ran under ssp";
+}
+
+hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop)
+{
+    hw_crew *crew = driver->session->crew;
+    hw_shipment shipment = {.driver = driver, .loop = loop};
+    hw_until_begin(&shipment.until, &loop->until, crew->ops->now(crew));
+    hw_driver_check(driver);
+    shipment.reason = driver->stopping;
+    while (shipment.reason == NULL) {
+        plan_phase(&shipment);
+        HAWSER_TRY(hw_driver_trigger(driver, loop, shipment.sync, shipment.first, shipment.limit, shipment.final));
+        HAWSER_TRY(follow(&shipment));
+        shipment.first += shipment.combined;
+        hw_driver_check(driver);
+        if (shipment.reason == NULL)
+            shipment.reason = driver->stopping;
+    }
+    driver->stop_reason = shipment.reason;
+    return HAWSER_OK;
+}

@@ -1,0 +1,347 @@
+/* driver.c - the interpreter of the plan: one operator after the other, units by trigger. */
+#include "runtime/drive/driver.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "runtime/nodes/agent.h"
+
+/* How often an idle driver looks for signals and time limits: hawser_interrupt may be called where nothing can be woken. */
+#define POLL_SECONDS 0.02
+
+/* What a node says once before and once after the run. */
+static hawser_status keep_heard(hw_driver *driver, hw_message *message)
+{
+    const hw_session *session = driver->session;
+    uint32_t node = message->envelope.source - session->blocks - 1;
+    if (message->envelope.source <= session->blocks || node >= session->nodes || driver->heard[node] != NULL) {
+        hawser_status status = hawser_fail(&driver->error, HAWSER_INTERNAL, "endpoint %u spoke out of turn (kind %u)",
+                                           message->envelope.source, message->envelope.kind);
+        hw_message_free(message);
+        return status;
+    }
+    driver->heard[node] = message;
+    driver->heard_count++;
+    return HAWSER_OK;
+}
+
+static hawser_status hear_loss(hw_driver *driver, hw_message *message)
+{
+    hawser_status status = hw_fail_loss(&driver->station, message, driver->progress.name, driver->progress.clock);
+    hw_message_free(message);
+    return status;
+}
+
+static hawser_status handle(void *owner, hw_message *message)
+{
+    hw_driver *driver = owner;
+    uint32_t source = message->envelope.source;
+    hawser_status status = HAWSER_OK;
+    switch (message->envelope.kind) {
+    case HW_MESSAGE_LOST: return hear_loss(driver, message);
+    case HW_MESSAGE_PROGRAM:
+    case HW_MESSAGE_GATHER: return keep_heard(driver, message);
+    case HW_MESSAGE_INTERRUPT:
+        hawser_interrupt(driver->session->job);
+        hw_message_free(message);
+        return HAWSER_OK;
+    default: break;
+    }
+    if (source >= driver->session->blocks) {
+        status = hawser_fail(&driver->error, HAWSER_INTERNAL, "endpoint %u, which is no block, sent a message of kind %u",
+                             source, message->envelope.kind);
+    } else if (message->envelope.kind == HW_MESSAGE_REPORT) {
+        hw_reports *reports = &driver->reports[source];
+        message->next = NULL;
+        if (reports->last != NULL)
+            reports->last->next = message;
+        else
+            reports->first = message;
+        reports->last = message;
+        return HAWSER_OK;
+    } else if (message->envelope.kind == HW_MESSAGE_PAUSE) {
+        driver->paused++;
+        if (message->envelope.clock > driver->furthest)
+            driver->furthest = message->envelope.clock;
+    } else if (message->envelope.kind == HW_MESSAGE_DONE && message->payload != NULL) {
+        const hw_obituary *obituary = message->payload;
+        status = hawser_fail(&driver->error, (hawser_status)obituary->status, "%s", obituary->text);
+    } else if (message->envelope.kind == HW_MESSAGE_DONE)
+        driver->done++;
+    else
+        status = hawser_fail(&driver->error, HAWSER_INTERNAL, "the driver got a message of kind %u", message->envelope.kind);
+    hw_message_free(message);
+    return status;
+}
+
+hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_error *error)
+{
+    const hawser_program *program = session->program;
+    driver->session = session;
+    driver->stop_reason = "end";
+    driver->progress = (hawser_progress){.driver = driver, .name = program->name};
+    driver->station = (hw_station){.session = session,
+                                   .endpoint = session->blocks,
+                                   .vehicle = session->local,
+                                   .owner = driver,
+                                   .handle = handle,
+                                   .poll = POLL_SECONDS,
+                                   .error = &driver->error};
+    HAWSER_TRY(HW_NEW(&driver->reports, session->blocks, "a driver's reports", error));
+    HAWSER_TRY(HW_NEW(&driver->parts, session->blocks, "a driver's metrics", error));
+    HAWSER_TRY(HW_NEW(&driver->gains, program->state_count, "a driver's gains", error));
+    HAWSER_TRY(HW_NEW(&driver->syncs, program->operator_count, "a driver's policies", error));
+    HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's farewells", error));
+    HAWSER_TRY(HW_NEW(&driver->heard, session->nodes, "what nodes say", error));
+    for (uint32_t i = 0; i < session->blocks; i++)
+        HAWSER_TRY(hw_message_new(0, &driver->aborts[i], error));
+    for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
+        driver->metrics[i] = (double)NAN;
+    for (const hawser_state *state = program->states; state != NULL; state = state->next)
+        driver->gains[state->number] = state->rule.gain;
+    for (size_t i = 0; i < program->operator_count; i++)
+        driver->syncs[i] = program->operators[i]->sync;
+    return HAWSER_OK;
+}
+
+void hw_driver_close(hw_driver *driver)
+{
+    for (uint32_t i = 0; driver->reports != NULL && i < driver->session->blocks; i++)
+        while (driver->reports[i].first != NULL) {
+            hw_message *next = driver->reports[i].first->next;
+            hw_message_free(driver->reports[i].first);
+            driver->reports[i].first = next;
+        }
+    for (uint32_t i = 0; driver->aborts != NULL && i < driver->session->blocks; i++)
+        hw_message_free(driver->aborts[i]);
+    for (uint32_t i = 0; driver->heard != NULL && i < driver->session->nodes; i++)
+        hw_message_free(driver->heard[i]);
+    free(driver->heard);
+    free(driver->reports);
+    free(driver->parts);
+    free(driver->gains);
+    free(driver->syncs);
+    free(driver->aborts);
+}
+
+void hw_driver_check(hw_driver *driver)
+{
+    hw_session *session = driver->session;
+    double limit = session->job->time_limit;
+    if (driver->stopping != NULL)
+        return;
+    if (atomic_load(&session->job->interrupted)) {
+        driver->stopping = "signal";
+        driver->repeatable = "a signal ended the run";
+    } else if (limit > 0 && session->crew->ops->now(session->crew) - session->began >= limit) {
+        driver->stopping = "time-limit";
+        driver->repeatable = "a time limit ended the run";
+    } else if (session->job->max_clocks != 0 && driver->clocks >= session->job->max_clocks)
+        driver->stopping = "clocks";
+}
+
+void hw_driver_observe(hw_driver *driver, const char *name, uint64_t clock)
+{
+    driver->progress.name = name;
+    driver->progress.clock = clock;
+    if (driver->session->job->observer != NULL)
+        driver->session->job->observer(&driver->progress, driver->session->job->observer_user);
+}
+
+bool hw_driver_all_done(void *argument)
+{
+    hw_driver *driver = argument;
+    return driver->done == driver->session->blocks;
+}
+
+static hawser_status interpret(hw_driver *driver, const hawser_operator *operator);
+
+/* One unit, or the units of a parallel together. */
+static hawser_status run_units(hw_driver *driver, const hawser_operator *operator)
+{
+    HAWSER_TRY(hw_driver_trigger(driver, operator, hawser_bsp(), driver->progress.clock, 1, true));
+    HAWSER_TRY(hw_wait(&driver->station, hw_driver_all_done, driver));
+    if (!hw_driver_combine(driver))
+        return hawser_fail(&driver->error, HAWSER_INTERNAL, "not all blocks have reported on '%s'",
+                           hw_phase_first(operator)->name);
+    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
+        hw_driver_observe(driver, unit->name, driver->progress.clock);
+    return driver->error.status;
+}
+
+static hawser_status run_parallel(hw_driver *driver, const hawser_operator *parallel)
+{
+    if (hw_phase_first(parallel) != NULL)
+        HAWSER_TRY(run_units(driver, parallel));
+    for (const hawser_operator *child = parallel->first; child != NULL; child = child->next)
+        if (child->kind != HW_UNIT)
+            HAWSER_TRY(interpret(driver, child));
+    return HAWSER_OK;
+}
+
+static void note_stop(hw_driver *driver, const hawser_operator *loop, const char *reason)
+{
+    for (const hawser_operator *above = loop->parent; above != NULL; above = above->parent)
+        if (above->kind == HW_LOOP)
+            return;
+    driver->stop_reason = reason;
+}
+
+/* A loop around other operators than units: stepped here. */
+static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
+{
+    hw_until until;
+    hw_crew *crew = driver->session->crew;
+    hw_until_begin(&until, &loop->until, crew->ops->now(crew));
+    const char *reason = NULL;
+    hw_driver_check(driver);
+    for (uint64_t clock = 0; reason == NULL; clock++) {
+        if (driver->stopping != NULL) {
+            reason = driver->stopping;
+            break;
+        }
+        for (const hawser_operator *child = loop->first; child != NULL; child = child->next) {
+            driver->progress.clock = clock;
+            HAWSER_TRY(interpret(driver, child));
+        }
+        driver->progress.name = loop->name;
+        driver->progress.clock = clock;
+        reason = hw_until_ends(&until, driver, clock);
+        HAWSER_TRY(driver->error.status);
+        hw_driver_check(driver);
+    }
+    note_stop(driver, loop, reason);
+    return HAWSER_OK;
+}
+
+static hawser_status run_branch(hw_driver *driver, const hawser_operator *branch)
+{
+    driver->progress.name = branch->name;
+    bool yes = branch->test(&driver->progress, branch->user);
+    HAWSER_TRY(driver->error.status);
+    const hawser_operator *child = yes ? branch->first : branch->first->next;
+    return child != NULL ? interpret(driver, child) : HAWSER_OK;
+}
+
+static hawser_status interpret(hw_driver *driver, const hawser_operator *operator)
+{
+    switch (operator->kind) {
+    case HW_SEQUENCE: break;
+    case HW_PARALLEL: return run_parallel(driver, operator);
+    case HW_BRANCH: return run_branch(driver, operator);
+    case HW_UNIT: return run_units(driver, operator);
+    case HW_LOOP:
+        if (!hw_operator_shipped(operator))
+            return step_loop(driver, operator);
+        HAWSER_TRY(hw_driver_ship(driver, operator));
+        note_stop(driver, operator, driver->stop_reason);
+        return HAWSER_OK;
+    }
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+        HAWSER_TRY(interpret(driver, child));
+    return HAWSER_OK;
+}
+
+static bool all_heard(void *argument)
+{
+    hw_driver *driver = argument;
+    return driver->heard_count + 1 == driver->session->nodes;
+}
+
+/* First line in which two texts differ. */
+static void first_difference(const char *a, const char *b, char *line_a, char *line_b, size_t size)
+{
+    while (*a != '\0' || *b != '\0') {
+        size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+        if (n != m || memcmp(a, b, n) != 0) {
+            snprintf(line_a, size, "%.*s", (int)n, a);
+            snprintf(line_b, size, "%.*s", (int)m, b);
+            return;
+        }
+        a += n + (a[n] == '\n');
+        b += m + (b[m] == '\n');
+    }
+}
+
+static hawser_status compare_program(hw_driver *driver, uint32_t node, const char *own)
+{
+    const hw_message *message = driver->heard[node];
+    const char *other = message->payload;
+    size_t length = message->envelope.length;
+    char here[200] = "nothing", there[200] = "nothing";
+    if (length == 0 || other[length - 1] != '\0')
+        return hawser_fail(&driver->error, HAWSER_INTERNAL, "node %u says no program", node);
+    if (strcmp(own, other) == 0)
+        return HAWSER_OK;
+    first_difference(own, other, here, there, sizeof here);
+    return hawser_fail(&driver->error, HAWSER_BAD_PROGRAM,
+                       "node %u (%s) runs something else: '%s' there, '%s' on node 0; start the same program with the same "
+                       "options and input everywhere",
+                       node, hw_cluster_member(driver->session->cluster, node)->name, there, here);
+}
+
+static void drop_heard(hw_driver *driver)
+{
+    for (uint32_t i = 0; i < driver->session->nodes; i++) {
+        hw_message_free(driver->heard[i]);
+        driver->heard[i] = NULL;
+    }
+    driver->heard_count = 0;
+}
+
+hawser_status hw_driver_greet(hw_driver *driver)
+{
+    char *own = NULL;
+    HAWSER_TRY(hw_wait(&driver->station, all_heard, driver));
+    HAWSER_TRY(hw_session_program(driver->session, &own, &driver->error));
+    hawser_status status = HAWSER_OK;
+    for (uint32_t i = 1; i < driver->session->nodes && status == HAWSER_OK; i++)
+        status = compare_program(driver, i, own);
+    free(own);
+    drop_heard(driver);
+    return status;
+}
+
+hawser_status hw_driver_gather(hw_driver *driver)
+{
+    return hw_wait(&driver->station, all_heard, driver);
+}
+
+static void say_abort(hw_driver *driver)
+{
+    hawser_error ignored; /* a block that cannot be told has gone already */
+    driver->station.error = &ignored;
+    for (uint32_t i = 0; i < driver->session->blocks; i++) {
+        hw_message *message = driver->aborts[i];
+        driver->aborts[i] = NULL;
+        message->envelope.kind = HW_MESSAGE_ABORT;
+        if (hw_send(&driver->station, i, message) != HAWSER_OK)
+            continue;
+    }
+    driver->station.error = &driver->error;
+}
+
+void hw_driver_main(hw_driver *driver)
+{
+    bool alone = driver->session->nodes == 1;
+    hawser_status status = alone ? HAWSER_OK : hw_driver_greet(driver);
+    if (status == HAWSER_OK)
+        status = interpret(driver, driver->session->program->root);
+    if (status == HAWSER_OK && driver->stopping != NULL) {
+        driver->stop_reason = driver->stopping;
+        status = hawser_fail(&driver->error, HAWSER_STOP, "the run was ended early: %s", driver->stopping);
+    }
+    say_abort(driver);
+    if (!alone && (status == HAWSER_OK || status == HAWSER_STOP)) {
+        hawser_error ended = driver->error;
+        hawser_status gathered = hw_driver_gather(driver);
+        if (gathered == HAWSER_OK)
+            driver->error = ended;
+        else
+            status = gathered;
+    }
+    driver->error.status = status;
+}

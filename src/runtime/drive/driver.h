@@ -1,0 +1,81 @@
+/* driver.h - interprets a physical plan: triggers, credit, stop tests, combined metrics. */
+#ifndef HW_RUNTIME_DRIVER_H
+#define HW_RUNTIME_DRIVER_H
+
+#include "exchange/exchange.h"
+#include "runtime/drive/session.h"
+
+/* Reports of one block whose clock the others have not reached. */
+typedef struct hw_reports {
+    hw_message *first, *last;
+} hw_reports;
+
+struct hawser_progress {
+    struct hw_driver *driver;
+    const char *name;
+    uint64_t clock;
+};
+
+typedef struct hw_driver {
+    hw_session *session;
+    hw_station station;
+    hawser_error error;
+    hawser_progress progress;
+    double metrics[HW_METRICS_MOST];
+    double bytes, staleness; /* of all blocks so far, as of the last combined clock */
+    double *gains;           /* by state number */
+    hawser_sync *syncs;      /* by operator number */
+    hw_message **aborts;     /* one a block, kept ready */
+    hw_message **heard;      /* by node: its program before the run, what it gathered after; NULL: not yet */
+    uint32_t heard_count;
+    /* The phase: */
+    hw_reports *reports;  /* by block */
+    uint32_t done;        /* blocks that have ended it */
+    uint32_t paused;      /* blocks that have answered a pause */
+    uint64_t furthest;    /* clock among their answers */
+    uint64_t entries;     /* triggers so far */
+    uint64_t clocks;      /* combined clocks of shipped loops so far */
+    double *parts;        /* room to combine one metric */
+    const char *stopping; /* reason, once the whole run is asked to end */
+    const char *stop_reason;
+    const char *repeatable;
+} hw_driver;
+
+hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_error *error) HAWSER_MUST_USE;
+void hw_driver_close(hw_driver *driver);
+/* Runs the program from its root and tells all blocks when it ends. The result is in error.status, HAWSER_STOP included. */
+void hw_driver_main(hw_driver *driver);
+
+/* Waits until every other node has said which program it runs, and refuses one that is not ours. */
+hawser_status hw_driver_greet(hw_driver *driver) HAWSER_MUST_USE;
+/* Waits for what the other nodes gathered. */
+hawser_status hw_driver_gather(hw_driver *driver) HAWSER_MUST_USE;
+
+/* Combines the oldest reported clock when all blocks have reported it; false when there is none. */
+bool hw_driver_combine(hw_driver *driver);
+/* Sends a TRIGGER of `operator` to all blocks. */
+hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first_clock,
+                                uint64_t limit, bool final) HAWSER_MUST_USE;
+hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t limit, bool final) HAWSER_MUST_USE;
+/* Asks all blocks where they are; *limit becomes the first clock that none has begun, and is announced as the end. Under TAP a
+ * block that lags passes the clocks up to it without work: nobody waits for them. */
+hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, uint64_t *limit) HAWSER_MUST_USE;
+bool hw_driver_all_done(void *driver);
+/* Looks for signals and limits of the whole run. */
+void hw_driver_check(hw_driver *driver);
+void hw_driver_observe(hw_driver *driver, const char *name, uint64_t clock);
+/* A shipped loop, from entry to quiescence. */
+hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
+
+/* Until, evaluated clock by clock. */
+typedef struct hw_until {
+    const hawser_until *until;
+    double began, previous, best;
+    uint64_t since_best;
+    bool seen;
+} hw_until;
+void hw_until_begin(hw_until *state, const hawser_until *until, double now);
+/* Reason why the loop ends after its own iteration `clock`, or NULL. */
+const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock);
+
+#endif

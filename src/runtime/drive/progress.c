@@ -1,0 +1,81 @@
+/* progress.c - what tests and observers see of the driver, and may ask of it. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/drive/driver.h"
+
+double hawser_progress_metric(const hawser_progress *progress, const char *metric)
+{
+    uint32_t number = hw_program_metric(progress->driver->session->program, metric);
+    if (number != UINT32_MAX)
+        return progress->driver->metrics[number];
+    if (metric != NULL && strcmp(metric, "bytes") == 0)
+        return progress->driver->bytes;
+    return metric != NULL && strcmp(metric, "staleness") == 0 ? progress->driver->staleness : (double)NAN;
+}
+
+void hawser_progress_set(hawser_progress *progress, const char *metric, double value)
+{
+    hw_driver *driver = progress->driver;
+    uint32_t number = hw_program_metric(driver->session->program, metric);
+    if (number != UINT32_MAX)
+        driver->metrics[number] = value;
+    else if (driver->error.status == HAWSER_OK)
+        (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM, "hawser_progress_set: the program declares no metric '%s'",
+                          metric != NULL ? metric : "");
+}
+
+uint64_t hawser_progress_clock(const hawser_progress *progress)
+{
+    return progress->clock;
+}
+
+uint64_t hawser_progress_clocks(const hawser_progress *progress)
+{
+    return progress->driver->clocks;
+}
+
+double hawser_progress_seconds(const hawser_progress *progress)
+{
+    const hw_session *session = progress->driver->session;
+    return session->crew->ops->now(session->crew) - session->began;
+}
+
+const char *hawser_progress_loop(const hawser_progress *progress)
+{
+    return progress->name;
+}
+
+bool hawser_progress_stopping(const hawser_progress *progress)
+{
+    hw_driver_check(progress->driver);
+    return progress->driver->stopping != NULL;
+}
+
+void hawser_progress_gain(hawser_progress *progress, const char *state, double gain)
+{
+    hw_driver *driver = progress->driver;
+    const hawser_state *found = state != NULL ? hw_program_state(driver->session->program, state) : NULL;
+    if (found != NULL && found->kind == HW_REPLICATED && gain > 0 && isfinite(gain))
+        driver->gains[found->number] = gain;
+    else if (driver->error.status == HAWSER_OK)
+        (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM,
+                          "hawser_progress_gain: gain %g for '%s'; it takes a replicated state and a number above zero",
+                          gain, state != NULL ? state : "");
+}
+
+void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sync sync)
+{
+    hw_driver *driver = progress->driver;
+    const hawser_program *program = driver->session->program;
+    for (size_t i = 0; loop != NULL && i < program->operator_count; i++) {
+        const hawser_operator *operator= program->operators[i];
+        if (!hw_operator_shipped(operator) || strcmp(operator->name, loop) != 0)
+            continue;
+        driver->syncs[i] = sync;
+        return;
+    }
+    if (driver->error.status == HAWSER_OK)
+        (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM, "hawser_progress_sync: no shipped loop is called '%s'",
+                          loop != NULL ? loop : "");
+}

@@ -1,0 +1,203 @@
+/* run.c - the life of one execution: plan, blocks, transport, crew, and what is left. */
+#include "runtime/nodes/agent.h"
+#include "runtime/nodes/fetch.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+static void wake_endpoint(void *argument)
+{
+    hw_station *station = argument;
+    station->session->crew->ops->wake(station->session->crew, station->vehicle);
+}
+
+static hawser_status place_blocks(hw_session *session, hawser_error *error)
+{
+    session->node = session->cluster != NULL ? hw_cluster_self(session->cluster) : 0;
+    session->nodes = session->cluster != NULL ? hw_cluster_nodes(session->cluster) : 1;
+    session->first = hw_first_block(session->blocks, session->nodes, session->node);
+    session->local = hw_first_block(session->blocks, session->nodes, session->node + 1) - session->first;
+    HAWSER_TRY(HW_NEW(&session->home, session->blocks + 1 + session->nodes, "the places of blocks", error));
+    for (uint32_t node = 0; node < session->nodes; node++) {
+        uint32_t end = hw_first_block(session->blocks, session->nodes, node + 1);
+        for (uint32_t b = hw_first_block(session->blocks, session->nodes, node); b < end; b++)
+            session->home[b] = node;
+        session->home[hw_agent_endpoint(session, node)] = node;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status open_crew(hw_session *session, hawser_error *error)
+{
+    const hawser_job *job = session->job;
+    uint32_t vehicles = session->local + 1, threads = job->settings.threads;
+    uint32_t sharing = 1;
+    if (session->cluster != NULL)
+        sharing = hw_cluster_host_members(session->cluster, hw_cluster_member(session->cluster, session->node)->host);
+    if (threads > session->local)
+        threads = session->local;
+    /* Who waits may look for a while before he sleeps only where a processor is left over. */
+    int spin = threads == session->local && session->local * sharing < job->settings.processors;
+    if (job->fibers)
+        return hw_fiber_crew(vehicles, job->fiber_seed, &session->crew, error);
+    return hw_thread_crew(vehicles, threads, spin, &session->crew, error);
+}
+
+static hawser_status open_transport(hw_session *session, hawser_error *error)
+{
+    uint32_t endpoints = session->blocks + 1;
+    if (session->cluster == NULL)
+        return hw_inproc_new(endpoints, &session->transport, error);
+    return hw_cluster_begin(session->cluster, endpoints + session->nodes, session->blocks, session->home,
+                            &session->transport, error);
+}
+
+static hawser_status open_driver(hw_session *session, hawser_error *error)
+{
+    if (session->node == 0) {
+        HAWSER_TRY(HW_NEW(&session->driver, 1, "a driver", error));
+        return hw_driver_open(session->driver, session, error);
+    }
+    HAWSER_TRY(HW_NEW(&session->agent, 1, "an agent", error));
+    return hw_agent_open(session->agent, session, error);
+}
+
+/* The transport is opened last: from then on messages come. */
+static hawser_status open_session(hw_session *session, hawser_error *error)
+{
+    atomic_init(&session->ended, 0);
+    HAWSER_TRY(place_blocks(session, error));
+    if (session->blocks < session->nodes)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers", session->blocks,
+                           session->nodes);
+    HAWSER_TRY(open_crew(session, error));
+    HAWSER_TRY(HW_NEW(&session->workers, session->local, "blocks", error));
+    for (uint32_t i = 0; i < session->local; i++)
+        HAWSER_TRY(hw_worker_open(&session->workers[i], session, session->first + i, error));
+    HAWSER_TRY(open_driver(session, error));
+    HAWSER_TRY(open_transport(session, error));
+    hw_transport *transport = session->transport;
+    for (uint32_t i = 0; i < session->local; i++)
+        transport->ops->on_delivery(transport, session->first + i, wake_endpoint, &session->workers[i].station);
+    hw_station *last = session->node == 0 ? &session->driver->station : &session->agent->station;
+    transport->ops->on_delivery(transport, last->endpoint, wake_endpoint, last);
+    if (session->cluster == NULL)
+        return HAWSER_OK;
+    hw_cluster_serve(session->cluster, hw_fetch_serve, session);
+    return hw_cluster_attach(session->cluster, error);
+}
+
+static void close_session(hw_session *session)
+{
+    if (session->cluster != NULL)
+        hw_cluster_end(session->cluster);
+    else if (session->transport != NULL)
+        session->transport->ops->free(session->transport);
+    if (session->driver != NULL)
+        hw_driver_close(session->driver);
+    if (session->agent != NULL)
+        hw_agent_close(session->agent);
+    for (uint32_t i = 0; session->workers != NULL && i < session->local; i++)
+        hw_worker_close(&session->workers[i]);
+    free(session->driver);
+    free(session->agent);
+    free(session->workers);
+    free(session->home);
+    if (session->crew != NULL)
+        session->crew->ops->free(session->crew);
+}
+
+static void body(void *argument, uint32_t number)
+{
+    hw_session *session = argument;
+    if (number < session->local) {
+        hw_worker_main(&session->workers[number]);
+        atomic_fetch_add(&session->ended, 1);
+        session->crew->ops->wake(session->crew, session->local);
+    } else if (session->driver != NULL) {
+        hw_driver_main(session->driver);
+    } else {
+        hw_agent_main(session->agent);
+    }
+}
+
+/* The other nodes are told how it ended, and the result. Whom that cannot reach is lost, and knows it. */
+static hawser_status share(hw_session *session, const hawser_error *ended, const hawser_run *run)
+{
+    hw_message *message = NULL;
+    hawser_error error;
+    HAWSER_TRY(hw_share_pack(session, ended, run, &message, &error));
+    hw_station *station = &session->driver->station;
+    station->error = &error;
+    for (uint32_t node = 1; node < session->nodes; node++) {
+        hw_message *copy = message;
+        if (node + 1 < session->nodes && hw_message_share(message, &copy, &error) != HAWSER_OK)
+            continue;
+        if (hw_send(station, hw_agent_endpoint(session, node), copy) != HAWSER_OK)
+            continue;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status execute_here(hw_session *session, hawser_run **run, hawser_error *error)
+{
+    hw_crew *crew = session->crew;
+    session->began = crew->ops->now(crew);
+    HAWSER_TRY(crew->ops->run(crew, body, session, error));
+    hawser_status status = session->driver->error.status;
+    if (status != HAWSER_OK && error != NULL)
+        *error = session->driver->error;
+    if (status != HAWSER_OK && status != HAWSER_STOP)
+        return status;
+    HAWSER_TRY(hw_run_collect(session, crew->ops->now(crew) - session->began, run, error));
+    return status;
+}
+
+static hawser_status lead(hw_session *session, hawser_run **run, hawser_error *error)
+{
+    hawser_error own = {0};
+    hawser_status status = execute_here(session, run, &own);
+    own.status = status;
+    if (session->nodes > 1) {
+        hawser_status shared = share(session, &own, *run);
+        if (shared != HAWSER_OK && status == HAWSER_OK)
+            status = hawser_fail(&own, shared, "the result could not be told to the other nodes");
+    }
+    if (status != HAWSER_OK && error != NULL)
+        *error = own;
+    return status;
+}
+
+static hawser_status follow(hw_session *session, hawser_run **run, hawser_error *error)
+{
+    hw_crew *crew = session->crew;
+    hw_agent *agent = session->agent;
+    session->began = crew->ops->now(crew);
+    HAWSER_TRY(crew->ops->run(crew, body, session, error));
+    if (agent->error.status == HAWSER_OK)
+        return hw_share_take(session, agent->result, run, error);
+    if (error != NULL)
+        *error = agent->error;
+    return agent->error.status;
+}
+
+hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
+{
+    *run = NULL;
+    hw_plan *plan = NULL;
+    HAWSER_TRY(hw_job_plan(job, program, &plan, error));
+    hw_session session = {
+        .job = job, .program = program, .plan = plan, .cluster = job->cluster, .blocks = job->settings.blocks};
+    hawser_error own = {0};
+    hawser_status status = open_session(&session, &own);
+    if (status == HAWSER_OK)
+        status = session.node == 0 ? lead(&session, run, &own) : follow(&session, run, &own);
+    if (status < HAWSER_OK && job->cluster != NULL)
+        hw_cluster_words(job->cluster, own.text);
+    if (status != HAWSER_OK && error != NULL)
+        *error = own;
+    close_session(&session);
+    hw_plan_free(plan);
+    return status;
+}

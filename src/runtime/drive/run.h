@@ -1,0 +1,70 @@
+/* run.h - what is left when a run has ended. */
+#ifndef HW_RUNTIME_RUN_H
+#define HW_RUNTIME_RUN_H
+
+#include "runtime/block/worker.h"
+#include "runtime/drive/driver.h"
+
+typedef struct hw_result {
+    char *name;
+    double *values;
+    size_t count;
+} hw_result;
+
+/* One line of the log view, over all blocks. */
+typedef struct hw_log_line {
+    char *name;
+    bool loop;
+    uint64_t count, bytes;
+    double seconds, least_seconds, most_seconds, waited;
+} hw_log_line;
+
+/* What one block did. */
+typedef struct hw_block_record {
+    uint64_t block, most_lead;
+    hawser_worker_figures figures;
+    hw_flow kinds[HW_KINDS];
+    uint64_t coalesced;
+    uint64_t staleness[HW_STALENESS_BUCKETS];
+} hw_block_record;
+
+struct hawser_run {
+    hawser_figures figures;
+    char repeatable[100], stop_reason[100]; /* where the driver was elsewhere */
+    hawser_link *links;
+    size_t link_count, link_capacity;
+    hawser_flow *flows; /* by result, then by kind; in the end without those that are empty */
+    hawser_worker_figures *workers;
+    uint64_t *staleness;
+    hw_result *results;
+    uint32_t result_count;
+    char *metric_names[HW_METRICS_MOST];
+    double metrics[HW_METRICS_MOST];
+    uint32_t metric_count;
+    hw_log_line *lines;
+    size_t line_count;
+    char chosen[200]; /* why so many workers; empty: as asked */
+};
+
+/* A run with room for the results of a session, and nothing in it. */
+hawser_status hw_run_new(const hw_session *session, hawser_run **run, hawser_error *error) HAWSER_MUST_USE;
+void hw_run_add_block(hawser_run *run, const hw_block_record *record);
+/* One hw_event an operator, not aligned. */
+void hw_run_add_events(hawser_run *run, const hw_session *session, const void *events);
+/* One hw_flow a state that travels, not aligned; and one a kind of message. */
+void hw_run_add_flows(hawser_run *run, const hw_session *session, const void *flows);
+void hw_run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS]);
+/* A part of a local state. */
+void hw_run_add_part(hawser_run *run, const hawser_state *state, size_t first, size_t count, const void *values);
+hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_error *error) HAWSER_MUST_USE;
+
+hw_block_record hw_worker_record(const hw_worker *worker);
+hawser_worker_figures hw_worker_figures_of(const hw_worker *worker);
+/* The link from this node to another; false: there is none. */
+bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link);
+
+/* Takes results and figures out of an ended session. */
+hawser_status hw_run_collect(const hw_session *session, double seconds, hawser_run **run,
+                             hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,52 @@
+/* until.c - when a loop ends. */
+#include <float.h>
+#include <math.h>
+
+#include "runtime/drive/driver.h"
+
+void hw_until_begin(hw_until *state, const hawser_until *until, double now)
+{
+    *state = (hw_until){.until = until, .began = now, .best = INFINITY};
+}
+
+static const char *by_metric(hw_until *state, double value)
+{
+    const hawser_until *until = state->until;
+    const char *reason = NULL;
+    if (isnan(value))
+        return NULL;
+    /* below = 0 is a bound only where nothing else is asked of the metric. */
+    bool bounded = until->below != 0 || (until->change == 0 && until->patience == 0);
+    if (bounded && value <= until->below)
+        reason = until->metric;
+    double scale = fabs(value) > DBL_MIN ? fabs(value) : DBL_MIN;
+    if (reason == NULL && until->change != 0 && state->seen && fabs(value - state->previous) <= until->change * scale)
+        reason = "change";
+    if (value < state->best) {
+        state->best = value;
+        state->since_best = 0;
+    } else if (++state->since_best >= until->patience && until->patience != 0 && reason == NULL)
+        reason = "patience";
+    state->previous = value;
+    state->seen = true;
+    return reason;
+}
+
+const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock)
+{
+    const hawser_until *until = state->until;
+    const char *reason = NULL;
+    bool tested = until->test != NULL && until->test(&driver->progress, until->user);
+    if (until->metric != NULL)
+        reason = by_metric(state, hawser_progress_metric(&driver->progress, until->metric));
+    if (tested && reason == NULL)
+        reason = "test";
+    if (reason == NULL && until->clocks != 0 && clock + 1 >= until->clocks)
+        reason = "clocks";
+    hw_crew *crew = driver->session->crew;
+    if (reason == NULL && until->seconds > 0 && crew->ops->now(crew) - state->began >= until->seconds) {
+        reason = "seconds";
+        driver->repeatable = "a loop was ended by time";
+    }
+    return reason;
+}

@@ -1,0 +1,75 @@
+/* view.c - the --log-view table. */
+#include <inttypes.h>
+
+#include "runtime/drive/run.h"
+
+static void print_workers(const hawser_run *run, FILE *out)
+{
+    fprintf(out, "\n%8s %10s %10s %10s %14s %14s %14s\n", "worker", "clocks", "cpu s", "wait s", "wait ms/clock",
+            "bytes sent", "bytes received");
+    for (uint32_t b = 0; b < run->figures.workers; b++) {
+        const hawser_worker_figures *worker = &run->workers[b];
+        fprintf(out, "%8" PRIu32 " %10" PRIu64 " %10.3f %10.3f %14.3f %14" PRIu64 " %14" PRIu64 "\n", b, worker->clocks,
+                worker->cpu_seconds, worker->wait_seconds,
+                worker->clocks != 0 ? 1e3 * worker->wait_seconds / (double)worker->clocks : 0, worker->bytes_sent,
+                worker->bytes_received);
+    }
+}
+
+static void print_flows(const hawser_run *run, FILE *out)
+{
+    const hawser_figures *figures = &run->figures;
+    if (figures->flow_count != 0)
+        fprintf(out, "\n%-24s %10s %18s %18s\n", "sent", "messages", "bytes, unpacked", "bytes");
+    for (size_t i = 0; i < figures->flow_count; i++) {
+        const hawser_flow *flow = &figures->flows[i];
+        fprintf(out, "%s%-*s %10" PRIu64 " %18" PRIu64 " %18" PRIu64 "\n", flow->state ? "state " : "",
+                flow->state ? 18 : 24, flow->name, flow->messages, flow->bytes_plain, flow->bytes_sent);
+    }
+    if (figures->coalesced != 0)
+        fprintf(out, "%" PRIu64 " clocks' updates went out with those of a later one\n", figures->coalesced);
+}
+
+static void print_staleness(const hawser_run *run, FILE *out)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < run->figures.staleness_count; i++)
+        total += run->staleness[i];
+    fprintf(out, "\nstaleness: clocks begun with the oldest input so many clocks behind (furthest lead %" PRIu32 ")\n",
+            run->figures.most_lead);
+    for (size_t i = 0; i < run->figures.staleness_count; i++) {
+        if (run->staleness[i] == 0)
+            continue;
+        double share = (double)run->staleness[i] / (double)total;
+        fprintf(out, "%8zu%c %10" PRIu64 " %5.1f%% ", i, i + 1 == HW_STALENESS_BUCKETS ? '+' : ' ', run->staleness[i],
+                100 * share);
+        for (int mark = 0; mark < (int)(40 * share + 0.5); mark++)
+            fputc('#', out);
+        fputc('\n', out);
+    }
+}
+
+void hawser_run_log_view(const hawser_run *run, FILE *out)
+{
+    fprintf(out, "%-24s %10s %12s %10s %10s %10s %14s\n", "event", "count", "seconds", "max s", "max/min", "wait s",
+            "bytes");
+    for (size_t i = 0; i < run->line_count; i++) {
+        const hw_log_line *line = &run->lines[i];
+        fprintf(out, "%s%-*s %10" PRIu64 " %12.4f %10.4f ", line->loop ? "" : "  ", line->loop ? 24 : 22, line->name,
+                line->count, line->seconds, line->most_seconds);
+        if (line->least_seconds > 0)
+            fprintf(out, "%10.2f", line->most_seconds / line->least_seconds);
+        else
+            fprintf(out, "%10s", "-");
+        fprintf(out, " %10.4f %14" PRIu64 "\n", line->waited, line->bytes);
+    }
+    print_workers(run, out);
+    print_flows(run, out);
+    print_staleness(run, out);
+    fprintf(out, "\n%" PRIu64 " clocks, %.3f s, %" PRIu64 " bytes exchanged; ended by %s; %s%s\n", run->figures.clocks,
+            run->figures.seconds, run->figures.bytes_exchanged, run->figures.stop_reason,
+            run->figures.repeatable == NULL ? "bit-repeatable" : "not bit-repeatable: ",
+            run->figures.repeatable == NULL ? "" : run->figures.repeatable);
+    if (run->chosen[0] != '\0')
+        fprintf(out, "%s\n", run->chosen);
+}

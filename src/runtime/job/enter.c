@@ -1,0 +1,89 @@
+/* enter.c - how a job comes by its nodes, and by the time that it has. */
+#include "runtime/job/enter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/build.h"
+#include "base/machine.h"
+#include "base/memory.h"
+
+/* --port-range LOW-HIGH, or one port. */
+static hawser_status read_ports(const char *text, hw_cluster_options *cluster, hawser_error *error)
+{
+    unsigned low = 0, high = 0;
+    char end = '\0';
+    if (text == NULL || *text == '\0')
+        return HAWSER_OK;
+    int got = sscanf(text, "%5u-%5u%c", &low, &high, &end);
+    if (got == 1 && strchr(text, '-') == NULL)
+        high = low;
+    if ((got != 2 && high != low) || low == 0 || high < low || high > UINT16_MAX)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "port-range = '%s': expected LOW-HIGH or one port, from 1 to 65535, as in 7000-7100", text);
+    cluster->port_low = (uint16_t)low;
+    cluster->port_high = (uint16_t)high;
+    return HAWSER_OK;
+}
+
+/* By hand the manager says to everybody what is to be done; who knows already passes over it. */
+static hawser_status give_errand(hw_cluster *cluster, const hw_entry *entry, hawser_error *error)
+{
+    uint32_t nodes = hw_cluster_nodes(cluster);
+    hw_bytes *bytes = NULL;
+    HAWSER_TRY(HW_NEW(&bytes, 2 * (size_t)nodes, "an errand", error));
+    for (uint32_t i = 0; i < nodes && hw_cluster_self(cluster) == 0; i++)
+        bytes[i] = (hw_bytes){(void *)entry->errand, entry->errand_length};
+    hawser_status status = hw_cluster_alltoall(cluster, bytes, bytes + nodes, error);
+    for (uint32_t i = 0; i < nodes && status == HAWSER_OK; i++)
+        if (i == 0 && entry->heard != NULL)
+            *entry->heard = bytes[nodes];
+        else
+            free(bytes[nodes + i].data);
+    free(bytes);
+    return status;
+}
+
+hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluster **cluster, const hw_entry *entry,
+                       hawser_error *error)
+{
+    char build[HW_BUILD_SIZE];
+    hw_build(build);
+    hw_cluster_options how = {.build = build,
+                              .interface = hawser_options_text(options, "interface"),
+                              .trust_fabric = hawser_options_flag(options, "trust-fabric"),
+                              .failure_timeout = hawser_options_number(options, "failure-timeout"),
+                              .join_timeout = hawser_options_number(options, "join-timeout"),
+                              .rate = hawser_options_bytes(options, "rate"),
+                              .processors = hw_machine_processors()};
+    HAWSER_TRY(read_ports(hawser_options_text(options, "port-range"), &how, error));
+    const hw_place_options asked = {.environment = environ,
+                                    .key_file = hawser_options_text(options, "key-file"),
+                                    .name = hawser_options_text(options, "node-name"),
+                                    .join = hawser_options_text(options, "join"),
+                                    .listen = (uint32_t)hawser_options_integer(options, "listen"),
+                                    .alone = hawser_options_flag(options, "alone"),
+                                    .port_low = how.port_low,
+                                    .port_high = how.port_high};
+    if (place->ops == NULL)
+        HAWSER_TRY(hw_place_find(&asked, place, error));
+    if (place->ops == NULL || place->nodes == 1)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_cluster_join(place, &how, cluster, error));
+    return place->by_hand ? give_errand(*cluster, entry, error) : HAWSER_OK;
+}
+
+/* Slurm takes the processes away at SLURM_JOB_END_TIME; what is left until then, less time to save. */
+double hw_time_left(double limit, char *const *environment, double now)
+{
+    enum { LEAST_SECONDS = 1, SAVING_SECONDS = 30, SAVING_PART = 20 };
+    uint64_t end;
+    if (!hw_variable_number(environment, "SLURM_JOB_END_TIME", 1, INT64_MAX, &end))
+        return limit;
+    double left = (double)end - now;
+    double saving = left / SAVING_PART < SAVING_SECONDS ? left / SAVING_PART : SAVING_SECONDS;
+    left = left - saving > LEAST_SECONDS ? left - saving : LEAST_SECONDS;
+    return limit > 0 && limit < left ? limit : left;
+}

@@ -1,0 +1,279 @@
+/* job.c - opening a job: options, machine, and the request to stop. */
+#include "runtime/job/job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/machine.h"
+#include "base/memory.h"
+
+static hawser_sync read_sync(const char *text)
+{
+    if (strncmp(text, "ssp:", 4) == 0)
+        return hawser_ssp((uint32_t)strtoul(text + 4, NULL, 10));
+    return strcmp(text, "tap") == 0 ? hawser_tap() : hawser_bsp();
+}
+
+static hw_filter_kind read_filter(const char *text)
+{
+    static const char *const names[] = {"none", "random", "round-robin", "absolute", "relative", "fifo"};
+    for (int i = 0; i < 6; i++)
+        if (strcmp(text, names[i]) == 0)
+            return (hw_filter_kind)i;
+    return HW_FILTER_NONE;
+}
+
+static hawser_form read_form(const char *text)
+{
+    static const char *const names[] = {"exact", "bf16", "f16", "int8"};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(text, names[i]) == 0)
+            return (hawser_form)i;
+    return HAWSER_EXACT;
+}
+
+static hawser_status read_slow(hawser_job *job, const char *text, hawser_error *error)
+{
+    job->slow_block = UINT32_MAX;
+    if (text == NULL || *text == '\0')
+        return HAWSER_OK;
+    char *end = NULL;
+    unsigned long block = strtoul(text, &end, 10);
+    double factor = *end == ':' ? strtod(end + 1, &end) : 0;
+    if (end == text || *end != '\0' || !(factor >= 1 && factor <= 1000) || block >= job->settings.blocks)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "slow = '%s': expected WORKER:FACTOR, a worker below %u and a factor from 1 to 1000", text,
+                           job->settings.blocks);
+    job->slow_block = (uint32_t)block;
+    job->slow_factor = factor;
+    return HAWSER_OK;
+}
+
+static uint32_t default_blocks(const hawser_job *job)
+{
+    if (job->cluster == NULL)
+        return hw_machine_processors();
+    uint32_t nodes = hw_cluster_nodes(job->cluster), processors = hw_cluster_processors(job->cluster);
+    return nodes > processors ? nodes : processors;
+}
+
+static hawser_status resolve(hawser_job *job, hawser_error *error)
+{
+    const hawser_options *options = job->options;
+    hw_plan_settings *settings = &job->settings;
+    settings->processors = hw_machine_processors();
+    settings->blocks =
+        hawser_options_has(options, "workers") ? (uint32_t)hawser_options_integer(options, "workers") : default_blocks(job);
+    job->workers_given = hawser_options_has(options, "workers") || hawser_options_text(options, "slow") != NULL;
+    settings->threads = hawser_options_has(options, "threads") ? (uint32_t)hawser_options_integer(options, "threads") : 0;
+    if (settings->threads == 0 || settings->threads > settings->blocks)
+        settings->threads = settings->blocks;
+    settings->memory =
+        hawser_options_has(options, "memory-limit") ? hawser_options_bytes(options, "memory-limit") : hw_machine_memory();
+    settings->seed = (uint64_t)hawser_options_integer(options, "seed");
+    settings->filter = (hw_filter){.kind = read_filter(hawser_options_text(options, "filter")),
+                                   .quota = hawser_options_bytes(options, "quota"),
+                                   .max_held = (uint64_t)hawser_options_integer(options, "max-held-clocks")};
+    job->backlog = hawser_options_bytes(options, "backlog");
+    job->form = read_form(hawser_options_text(options, "encoding"));
+    job->sync = read_sync(hawser_options_text(options, "sync"));
+    job->max_clocks = (uint64_t)hawser_options_integer(options, "max-clocks");
+    job->time_limit = hw_time_left(hawser_options_number(options, "time-limit"), environ, hw_wall_seconds());
+    job->timeout = hawser_options_number(options, "timeout");
+    job->check = hawser_options_flag(options, "check");
+    return read_slow(job, hawser_options_text(options, "slow"), error);
+}
+
+hawser_status hawser_open_options(const hawser_options *options, hawser_job **out, hawser_error *error)
+{
+    return hw_job_open_at(options, NULL, out, error);
+}
+
+hawser_status hw_job_open_at(const hawser_options *options, const hw_place *place, hawser_job **out, hawser_error *error)
+{
+    return hw_job_enter(options, &(hw_entry){.place = place}, out, error);
+}
+
+hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry, hawser_job **out, hawser_error *error)
+{
+    *out = NULL;
+    hawser_job *job = NULL;
+    HAWSER_TRY(HW_NEW(&job, 1, "a job", error));
+    if (entry->place != NULL)
+        job->place = *entry->place;
+    atomic_init(&job->interrupted, false);
+    job->options = options;
+    hawser_status status = HAWSER_OK;
+    if (entry->joined != NULL) {
+        job->cluster = *entry->joined;
+        *entry->joined = NULL;
+    } else {
+        status = hw_enter(options, &job->place, &job->cluster, entry, error);
+    }
+    if (status == HAWSER_OK)
+        status = hw_job_topology(job, error);
+    if (status == HAWSER_OK)
+        status = resolve(job, error);
+    if (status != HAWSER_OK) {
+        if (job->cluster != NULL && error != NULL)
+            hw_cluster_words(job->cluster, error->text); /* the others hear why, not only that */
+        hawser_close(job);
+        return status;
+    }
+    *out = job;
+    return HAWSER_OK;
+}
+
+static void print_help(const hawser_options *options, const char *program)
+{
+    printf("usage: %s [options]\n\nOptions of the runtime (also HAWSER_KEY in the environment, key = value in --config "
+           "FILE):\n",
+           program);
+    const hawser_option *row;
+    for (size_t i = 0; (row = hawser_options_row(options, i)) != NULL; i++)
+        printf("  --%s%s%s\n      %s%s%s%s\n", row->key, row->unit ? " " : "", row->unit ? row->unit : "", row->help,
+               row->value ? " [" : "", row->value ? row->value : "", row->value ? "]" : "");
+}
+
+static hawser_status fill_options(int *argc, char **argv, hawser_options *options, hawser_error *error)
+{
+    HAWSER_TRY(hawser_options_environment(options, environ, error));
+    HAWSER_TRY(hawser_options_arguments(options, argc, argv, error));
+    const char *path = hawser_options_text(options, "config");
+    return path != NULL ? hawser_options_file(options, path, error) : HAWSER_OK;
+}
+
+hawser_status hawser_open(int *argc, char **argv, hawser_job **job, hawser_error *error)
+{
+    static const hawser_option own_rows[] = {
+        {"config", HAWSER_PATH, NULL, NULL, "FILE", "file of key = value lines", "0.1", 0},
+        {"help", HAWSER_FLAG, "no", NULL, NULL, "print these options and leave", "0.1", 'h'},
+        {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
+    };
+    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), own_rows, NULL};
+    *job = NULL;
+    hawser_options *options = NULL;
+    HAWSER_TRY(hawser_options_new(tables, &options, error));
+    hawser_status status = fill_options(argc, argv, options, error);
+    if (status == HAWSER_OK && hawser_options_flag(options, "help")) {
+        print_help(options, argv[0]);
+        status = hawser_fail(error, HAWSER_STOP, "help was asked for");
+    }
+    if (status == HAWSER_OK)
+        status = hawser_open_options(options, job, error);
+    if (status != HAWSER_OK) {
+        hawser_options_free(options);
+        return status;
+    }
+    (*job)->own_options = options;
+    return HAWSER_OK;
+}
+
+void hawser_close(hawser_job *job)
+{
+    if (job == NULL)
+        return;
+    hw_cluster_leave(job->cluster);
+    hw_place_close(&job->place);
+    hawser_options_free(job->own_options);
+    free(job);
+}
+
+uint32_t hawser_job_workers(const hawser_job *job)
+{
+    return job->settings.blocks;
+}
+
+void hawser_job_fit(hawser_job *job, uint64_t entries, uint64_t each)
+{
+    hw_plan_settings *settings = &job->settings;
+    if (job->workers_given || job->cluster != NULL || each == 0)
+        return;
+    uint64_t most = entries / each > 0 ? entries / each : 1;
+    if (settings->blocks > most)
+        settings->blocks = (uint32_t)most;
+    if (settings->threads > settings->blocks)
+        settings->threads = settings->blocks;
+    snprintf(settings->chosen, sizeof settings->chosen,
+             "%" PRIu32 " %s for %" PRIu64 " stored entries on %" PRIu32
+             " processors: each more pays for itself with %" PRIu64 " entries of its own (--workers decides otherwise)",
+             settings->blocks, settings->blocks == 1 ? "worker" : "workers", entries, settings->processors, each);
+}
+
+uint32_t hawser_job_nodes(const hawser_job *job)
+{
+    return job->cluster != NULL ? hw_cluster_nodes(job->cluster) : 1;
+}
+
+uint32_t hawser_job_node(const hawser_job *job)
+{
+    return job->cluster != NULL ? hw_cluster_self(job->cluster) : 0;
+}
+
+bool hawser_job_leads(const hawser_job *job)
+{
+    return hawser_job_node(job) == 0;
+}
+
+hawser_sync hawser_job_sync(const hawser_job *job)
+{
+    return job->sync;
+}
+
+hawser_form hawser_job_encoding(const hawser_job *job)
+{
+    return job->form;
+}
+
+uint64_t hawser_job_seed(const hawser_job *job)
+{
+    return job->settings.seed;
+}
+
+void hawser_interrupt(hawser_job *job)
+{
+    atomic_store(&job->interrupted, true);
+}
+
+void hawser_observe(hawser_job *job, hawser_observer *observer, void *user)
+{
+    job->observer = observer;
+    job->observer_user = user;
+}
+
+void hw_job_use_fibers(hawser_job *job, uint64_t seed)
+{
+    job->fibers = true;
+    job->fiber_seed = seed;
+}
+
+hawser_status hw_job_plan(const hawser_job *job, const hawser_program *program, hw_plan **out, hawser_error *error)
+{
+    *out = NULL;
+    hw_plan *plan = NULL;
+    HAWSER_TRY(hw_compile(program, &plan, error));
+    hawser_status status = hw_parallelise(plan, &job->settings, error);
+    if (status != HAWSER_OK) {
+        hw_plan_free(plan);
+        return status;
+    }
+    *out = plan;
+    return HAWSER_OK;
+}
+
+hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, bool physical, bool dot, FILE *out,
+                                hawser_error *error)
+{
+    hw_plan *plan = NULL;
+    HAWSER_TRY(hw_job_plan(job, program, &plan, error));
+    if (physical)
+        hw_plan_print_physical(plan, dot, out);
+    else
+        hw_plan_print_logical(plan, dot, out);
+    hw_plan_free(plan);
+    return HAWSER_OK;
+}

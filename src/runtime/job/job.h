@@ -1,0 +1,49 @@
+/* job.h - a job: settings resolved from options and machine, and the request to stop. */
+#ifndef HW_RUNTIME_JOB_H
+#define HW_RUNTIME_JOB_H
+
+#include <stdatomic.h>
+
+#include "cluster/cluster.h"
+#include "hawser/hawser.h"
+#include "program/plan.h"
+#include "runtime/carry/crew.h"
+#include "runtime/job/enter.h"
+
+struct hawser_job {
+    hawser_options *own_options; /* when opened from argv */
+    const hawser_options *options;
+    hw_place place;
+    hw_cluster *cluster; /* NULL: one node */
+    hw_plan_settings settings;
+    hawser_sync sync;
+    hawser_form form;
+    uint64_t backlog;    /* bytes that may wait to be sent before updates are coalesced; 0: any */
+    uint64_t max_clocks; /* 0: none */
+    double time_limit;   /* seconds, 0: none */
+    double timeout;
+    uint32_t slow_block; /* UINT32_MAX: none */
+    double slow_factor;
+    bool check;
+    bool workers_given; /* or implied by an option that names a worker */
+    bool fibers;        /* tests: run units as fibers under a seed */
+    uint64_t fiber_seed;
+    atomic_bool interrupted;
+    hawser_observer *observer;
+    void *observer_user;
+};
+
+/* Rows for a job without readers: threads, memory-limit. */
+const hawser_option *hw_machine_rows(void);
+/* Opens a job at a place that is known already (NULL: asks the launchers); copied, closed with the job. */
+hawser_status hw_job_open_at(const hawser_options *options, const hw_place *place, hawser_job **job,
+                             hawser_error *error) HAWSER_MUST_USE;
+/* From now on this job's runs carry their blocks by fibers, one at a time, in an order drawn from `seed`. */
+void hw_job_use_fibers(hawser_job *job, uint64_t seed);
+/* Lays the routes that --topology asks for; all nodes call it. */
+hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
+/* Checks, splits: the physical plan of a program under this job's settings. */
+hawser_status hw_job_plan(const hawser_job *job, const hawser_program *program, hw_plan **plan,
+                          hawser_error *error) HAWSER_MUST_USE;
+
+#endif

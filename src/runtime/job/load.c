@@ -1,0 +1,277 @@
+/*
+ * load.c - an input read by all nodes together: each reads a share of the lines, and keeps the columns of its own blocks.
+ *
+ * What cannot be read in parts (a cache is mapped and touched only where it is needed; .npy and Matrix Market) every node reads.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/load.h"
+#include "data/share/residence.h"
+#include "data/share/shard.h"
+#include "runtime/drive/session.h"
+
+typedef struct loading {
+    hw_cluster *cluster;
+    const hawser_job *job;
+    const hawser_load *load;
+    uint32_t nodes, self;
+    hawser_dataset *rows; /* what this node has read */
+    hw_shard_facts whole;
+    uint64_t *offsets;
+    uint32_t *owner; /* of each column */
+    hawser_dataset *dataset;
+} loading;
+
+static void free_bytes(hw_bytes *bytes, uint32_t count)
+{
+    for (uint32_t i = 0; bytes != NULL && i < count; i++)
+        free(bytes[i].data);
+    free(bytes);
+}
+
+static hawser_status gather(const loading *l, const void *data, size_t length, hw_bytes **in, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(in, l->nodes, "what the nodes say", error));
+    return hw_cluster_allgather(l->cluster, (hw_bytes){(void *)(uintptr_t)data, length}, *in, error);
+}
+
+static hawser_status read_part(loading *l, const char *const *paths, size_t count, hawser_error *error)
+{
+    hawser_load part = *l->load;
+    part.part = l->self;
+    bool means = l->load->missing != NULL && strcmp(l->load->missing, "mean") == 0; /* of all rows */
+    part.parts = means ? 0 : l->nodes;
+    part.rows_layout = !means;
+    hawser_status status = hawser_dataset_load(paths, count, &part, &l->rows, error);
+    return hw_cluster_agree(l->cluster, status, error);
+}
+
+static hawser_status agree_facts(loading *l, hawser_error *error)
+{
+    hw_shard_facts own = hw_shard_facts_of(l->rows), *all = NULL;
+    hw_bytes *in = NULL;
+    hawser_status status = gather(l, &own, sizeof own, &in, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&all, l->nodes, "what the nodes have read", error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
+        if (in[i].length != sizeof own)
+            status = hawser_fail(error, HAWSER_INTERNAL, "node %u says what it has read in %zu bytes", i, in[i].length);
+        else
+            memcpy(&all[i], in[i].data, sizeof own);
+    }
+    if (status == HAWSER_OK)
+        status = hw_shard_agree(all, l->nodes, &l->whole, error);
+    free(all);
+    free_bytes(in, l->nodes);
+    return status;
+}
+
+/* Each node adds up the counts of a slice of the columns, and tells all. */
+static hawser_status sum_counts(const loading *l, const uint64_t *counts, uint64_t *sums, hawser_error *error)
+{
+    size_t cols = l->whole.cols;
+    hw_bytes *out = NULL, *in = NULL;
+    hawser_status status = HW_NEW(&out, l->nodes, "counts", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, l->nodes, "counts", error);
+    size_t begin = cols * l->self / l->nodes, length = cols * (l->self + 1) / l->nodes - begin;
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
+        size_t first = cols * i / l->nodes;
+        out[i].data = (void *)(uintptr_t)(counts + first);
+        out[i].length = (cols * (i + 1) / l->nodes - first) * sizeof *counts;
+    }
+    if (status == HAWSER_OK)
+        status = hw_cluster_alltoall(l->cluster, out, in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
+        for (size_t j = 0; j < length && in[i].length == length * sizeof *counts; j++)
+            sums[begin + j] += ((const uint64_t *)in[i].data)[j];
+    free_bytes(in, l->nodes);
+    in = NULL;
+    free(out);
+    if (status == HAWSER_OK)
+        status = gather(l, sums + begin, length * sizeof *sums, &in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
+        size_t first = cols * i / l->nodes, bytes = (cols * (i + 1) / l->nodes - first) * sizeof *sums;
+        if (in[i].length == bytes && bytes != 0)
+            memcpy(sums + first, in[i].data, bytes);
+    }
+    free_bytes(in, l->nodes);
+    return status;
+}
+
+static hawser_status make_offsets(loading *l, hawser_error *error)
+{
+    uint64_t *counts = NULL;
+    if (l->whole.layout == HAWSER_DENSE)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&l->offsets, l->whole.cols + 1, "offsets", error));
+    HAWSER_TRY(HW_NEW(&counts, l->whole.cols, "counts", error));
+    hw_shard_count(l->rows, &l->whole, counts);
+    hawser_status status = sum_counts(l, counts, l->offsets, error);
+    free(counts);
+    for (uint64_t j = 0, sum = 0; status == HAWSER_OK && j <= l->whole.cols; j++) {
+        uint64_t count = l->offsets[j];
+        l->offsets[j] = sum;
+        sum += j < l->whole.cols ? count : 0;
+        l->whole.stored = sum;
+    }
+    return status;
+}
+
+/* As the plan will split them. */
+static hawser_status find_owners(loading *l, hawser_error *error)
+{
+    uint32_t blocks = l->job->settings.blocks;
+    hawser_matrix shape = {.rows = l->whole.rows,
+                           .cols = l->whole.cols,
+                           .stored = l->whole.stored,
+                           .layout = l->whole.layout == HAWSER_DENSE ? HAWSER_DENSE : HAWSER_CSC,
+                           .type = (hawser_type)l->whole.type,
+                           .offsets = l->offsets,
+                           .stride = l->whole.rows};
+    size_t *bounds = NULL;
+    HAWSER_TRY(HW_NEW(&l->owner, l->whole.cols, "owners of columns", error));
+    HAWSER_TRY(HW_NEW(&bounds, blocks + 1, "owners of columns", error));
+    hawser_balance(&shape, blocks, bounds);
+    for (uint32_t node = 0; node < l->nodes; node++) {
+        size_t end = bounds[hw_first_block(blocks, l->nodes, node + 1)];
+        for (size_t j = bounds[hw_first_block(blocks, l->nodes, node)]; j < end; j++)
+            l->owner[j] = node;
+    }
+    free(bounds);
+    return HAWSER_OK;
+}
+
+/* hw_bytes and hw_piece are the same thing in two rooms. */
+static hawser_status trade_entries(loading *l, hawser_error *error)
+{
+    hw_piece *out = NULL, *in = NULL;
+    hawser_status status = HW_NEW(&out, l->nodes, "parts of the input", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, l->nodes, "parts of the input", error);
+    if (status == HAWSER_OK)
+        status = hw_shard_pack(l->rows, &l->whole, l->owner, l->nodes, out, error);
+    status = hw_cluster_agree(l->cluster, status, error);
+    hw_bytes *sent = (hw_bytes *)(void *)out, *got = (hw_bytes *)(void *)in;
+    if (status == HAWSER_OK)
+        status = hw_cluster_alltoall(l->cluster, sent, got, error);
+    free_bytes(sent, l->nodes);
+    if (status == HAWSER_OK)
+        status = hw_shard_new(&l->whole, l->offsets, &l->dataset, error);
+    if (l->dataset != NULL)
+        l->offsets = NULL; /* the dataset's now */
+    if (status == HAWSER_OK)
+        status = hw_shard_fill(l->dataset, &l->whole, l->owner, l->self, in, l->nodes, error);
+    free_bytes(got, l->nodes);
+    return status;
+}
+
+static hawser_status gather_vector(loading *l, const double *own, const double **out, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    if (own == NULL && l->rows->matrix.rows != 0)
+        return HAWSER_OK;
+    hawser_status status = gather(l, own, l->rows->matrix.rows * sizeof *own, &in, error);
+    if (status == HAWSER_OK)
+        status = hw_shard_vector(l->dataset, (const hw_piece *)(const void *)in, l->nodes, out, error);
+    free_bytes(in, l->nodes);
+    return status;
+}
+
+/* Which vectors there are all nodes know, so all take part. */
+static hawser_status gather_vectors(loading *l, hawser_error *error)
+{
+    if (l->whole.has_target)
+        HAWSER_TRY(gather_vector(l, l->rows->target, &l->dataset->target, error));
+    if (l->whole.has_weights)
+        HAWSER_TRY(gather_vector(l, l->rows->weights, &l->dataset->weights, error));
+    if (l->whole.has_offset)
+        HAWSER_TRY(gather_vector(l, l->rows->offset, &l->dataset->offset, error));
+    return HAWSER_OK;
+}
+
+static hawser_status read_counts(loading *l, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    uint64_t own = l->rows->matrix.rows, *read = NULL;
+    hawser_status status = gather(l, &own, sizeof own, &in, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&read, l->nodes, "figures", error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
+        memcpy(&read[i], in[i].data, in[i].length < sizeof own ? in[i].length : sizeof own);
+    free_bytes(in, l->nodes);
+    if (status != HAWSER_OK)
+        return status;
+    hw_dataset_own(l->dataset, read);
+    l->dataset->figures.readers = l->nodes;
+    l->dataset->figures.rows_read = read;
+    return HAWSER_OK;
+}
+
+/* From now on the matrix says which of its columns are here. */
+static hawser_status settle(loading *l, hawser_error *error)
+{
+    hawser_dataset *dataset = l->dataset;
+    uint32_t *owner = l->owner;
+    l->owner = NULL;
+    HAWSER_TRY(hw_residence_new(&dataset->matrix, owner, l->self, &dataset->residence, error));
+    dataset->matrix.residence = dataset->residence;
+    return HAWSER_OK;
+}
+
+static hawser_status load_shares(loading *l, hawser_error *error)
+{
+    HAWSER_TRY(agree_facts(l, error));
+    HAWSER_TRY(make_offsets(l, error));
+    HAWSER_TRY(find_owners(l, error));
+    HAWSER_TRY(trade_entries(l, error));
+    HAWSER_TRY(gather_vectors(l, error));
+    HAWSER_TRY(read_counts(l, error));
+    HAWSER_TRY(settle(l, error));
+    l->dataset->figures.parted = true;
+    l->dataset->figures.seconds = l->rows->figures.seconds;
+    l->dataset->figures.memory_estimate = l->rows->figures.memory_estimate;
+    hw_dataset_take_names(l->dataset, l->rows);
+    return hw_load_sides(l->dataset, l->load, error);
+}
+
+static void free_loading(loading *l)
+{
+    hawser_dataset_free(l->rows);
+    free(l->offsets);
+    free(l->owner);
+}
+
+hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
+                              hawser_dataset **dataset, hawser_error *error)
+{
+    *dataset = NULL;
+    if (job->cluster == NULL || load->rows_layout != 0)
+        return hawser_dataset_load(paths, count, load, dataset, error);
+    loading l = {.cluster = job->cluster,
+                 .job = job,
+                 .load = load,
+                 .nodes = hw_cluster_nodes(job->cluster),
+                 .self = hw_cluster_self(job->cluster)};
+    hw_cluster_doing(l.cluster, "reading the input");
+    hawser_status status = read_part(&l, paths, count, error);
+    bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* of one kind on all nodes: it is the same input */
+    if (whole && l.rows->matrix.layout == HAWSER_CSR) {
+        hawser_dataset_free(l.rows);
+        l.rows = NULL;
+        status = hw_cluster_agree(l.cluster, hawser_dataset_load(paths, count, load, &l.rows, error), error);
+    } else if (status == HAWSER_OK && !whole) {
+        status = hw_cluster_agree(l.cluster, load_shares(&l, error), error);
+    }
+    if (status == HAWSER_OK) {
+        *dataset = whole ? l.rows : l.dataset;
+        l.rows = whole ? NULL : l.rows;
+    } else {
+        hawser_dataset_free(l.dataset);
+    }
+    hw_cluster_doing(l.cluster, "between two runs");
+    free_loading(&l);
+    return status;
+}

@@ -1,0 +1,78 @@
+/* rows.c - the options that every job understands; threads and memory-limit are shared with the readers, who own the rows. */
+#include "runtime/job/job.h"
+
+const hawser_option *hawser_job_rows(void)
+{
+    static const hawser_option rows[] = {
+        {"workers", HAWSER_INTEGER, NULL, "[1,65536]", "K",
+         "logical workers (blocks) that share the work; results depend on their number, not on threads; default: the "
+         "processors that this process may use, fewer where the work is too small to share",
+         "0.1", 'k'},
+        {"sync", HAWSER_WORD, "bsp", "bsp|ssp:N|tap", "POLICY",
+         "how tightly workers are tied: in step (bsp), at most N clocks apart (ssp:N), or not at all (tap)", "0.1", 's'},
+        {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "start of all random numbers", "0.1", 0},
+        {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H",
+         "work between two exchanges, as a fraction of a worker's own coordinates; where it is not given, an algorithm may "
+         "choose "
+         "otherwise (the lasso under bsp solves its working sets)",
+         "0.1", 0},
+        {"filter", HAWSER_WORD, "none", "none|random|round-robin|absolute|relative|fifo", "NAME",
+         "which entries of an update go first when a quota holds some back", "0.1", 0},
+        {"quota", HAWSER_BYTES, "0", NULL, "BYTES", "bytes that a worker may send per state and exchange; 0: no limit",
+         "0.1", 0},
+        {"max-held-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N",
+         "clocks for which a filter may hold an entry back; 0: the loop's staleness + 1", "0.1", 0},
+        {"encoding", HAWSER_WORD, "exact", "exact|bf16|f16|int8", "FORM",
+         "form in which workers' updates travel: exact, or rounded with what rounding leaves carried over to the next "
+         "update",
+         "0.1", 0},
+        {"merge", HAWSER_WORD, "add", "add|average", "RULE", "how workers' updates are merged", "0.1", 0},
+        {"max-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N", "end after so many clocks in all; 0: no limit", "0.1", 0},
+        {"time-limit", HAWSER_SECONDS, "0", "[0,1e9]", "TIME", "end after so much time; 0: no limit", "0.1", 0},
+        {"timeout", HAWSER_SECONDS, "600", "(0,1e9]", "TIME", "give up when every worker has waited in silence for so long",
+         "0.1", 0},
+        {"key-file", HAWSER_PATH, NULL, NULL, "FILE",
+         "file with the job's key, readable by its owner alone, where the launcher does not hand one out", "0.2", 0},
+        {"listen", HAWSER_INTEGER, "0", "[0,4096]", "N",
+         "be the first of N nodes; the others are started by hand or by a supervisor (hawser node --join); needs "
+         "--key-file; "
+         "0: no",
+         "0.2", 0},
+        {"join", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "be one of the others: where the first one listens", "0.2", 0},
+        {"node-name", HAWSER_TEXT, NULL, NULL, "NAME", "what the others call this node; default: its host's name", "0.2", 0},
+        {"alone", HAWSER_FLAG, "no", NULL, NULL, "be one process, whatever a launcher's environment says", "0.2", 0},
+        {"interface", HAWSER_TEXT, NULL, NULL, "NAME",
+         "network interface or address that other nodes reach this one by; default: that of the default route", "0.2", 0},
+        {"port-range", HAWSER_TEXT, NULL, NULL, "LOW-HIGH", "ports to listen on; default: the system's choice", "0.2", 0},
+        {"trust-fabric", HAWSER_FLAG, "no", NULL, NULL,
+         "do not encrypt what travels between hosts; the job's key is still proved", "0.2", 0},
+        {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME", "silence after which a node counts as lost", "0.2",
+         0},
+        {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all nodes are there", "0.2",
+         0},
+        {"rate", HAWSER_BYTES, "0", NULL, "BYTES", "bytes of updates that a node may send a second; 0: no limit", "0.2", 0},
+        {"topology", HAWSER_TEXT, "all", NULL, "GRAPH",
+         "over which links nodes exchange updates: all, halton, tree, servers:K, or file:PATH with a link FROM TO a line; "
+         "others are reached through nodes that pass updates on",
+         "0.2", 0},
+        {"backlog", HAWSER_BYTES, "1M", NULL, "BYTES",
+         "bytes waiting to be sent to other nodes from which on ssp and tap send several clocks' updates as one; 0: never",
+         "0.2", 0},
+        {"slow", HAWSER_TEXT, NULL, NULL, "WORKER:FACTOR",
+         "testing aid: make one worker FACTOR times slower by sleeping after its work in each clock", "0.1", 0},
+        {"check", HAWSER_FLAG, "no", NULL, NULL, "check the guarantees of the sync policy at every clock", "0.1", 0},
+        {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
+    };
+    return rows;
+}
+
+const hawser_option *hw_machine_rows(void)
+{
+    static const hawser_option rows[] = {
+        {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N", "workers that compute at the same time; 0: all", "0.1", 0},
+        {"memory-limit", HAWSER_BYTES, NULL, NULL, "BYTES",
+         "refuse a run whose states need more; what the machine and its cgroup leave if unset", "0.1", 0},
+        {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
+    };
+    return rows;
+}

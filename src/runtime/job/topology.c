@@ -1,0 +1,100 @@
+/* topology.c - over which links a job's nodes send their updates: agreed on once, before the first run. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "exchange/topology.h"
+#include "runtime/job/job.h"
+
+/* Words, a zero, and on node 0 the text of the file that they name, ended by a zero. */
+static hawser_status make_card(const char *words, bool reads, char **card, size_t *length, hawser_error *error)
+{
+    size_t capacity = 0, used = strlen(words) + 1;
+    HAWSER_TRY(hw_topology_check(words, error));
+    HAWSER_TRY(HW_GROW(card, &capacity, used + 1, "a topology's text", error));
+    memcpy(*card, words, used);
+    FILE *file = reads && strncmp(words, "file:", 5) == 0 ? fopen(words + 5, "r") : NULL;
+    bool failed = reads && strncmp(words, "file:", 5) == 0 && file == NULL;
+    hawser_status status = HAWSER_OK;
+    for (size_t got = 1; file != NULL && got > 0 && status == HAWSER_OK; used += got) {
+        got = 0;
+        status = HW_GROW(card, &capacity, used + 4097, "a topology's text", error);
+        if (status == HAWSER_OK)
+            got = fread(*card + used, 1, 4096, file);
+    }
+    failed = failed || (file != NULL && ferror(file));
+    if (failed)
+        status = hawser_fail(error, HAWSER_IO, "topology = %s: %s", words, strerror(errno));
+    if (file != NULL)
+        fclose(file);
+    (*card)[used] = '\0';
+    *length = used + 1;
+    return status;
+}
+
+/* All nodes were asked for the same. */
+static hawser_status compare(const hw_bytes *cards, uint32_t nodes, hawser_error *error)
+{
+    const char *first = cards[0].data;
+    for (uint32_t node = 0; node < nodes; node++) {
+        const char *words = cards[node].data;
+        if (cards[node].length < 2 || words[cards[node].length - 1] != '\0')
+            return hawser_fail(error, HAWSER_INTERNAL, "node %u says nothing about the topology", node);
+        if (strcmp(words, first) != 0)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "node %u was given --topology %s, node 0 --topology %s", node,
+                               words, first);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status lay(hawser_job *job, const hw_bytes *card, hawser_error *error)
+{
+    hw_plan_settings *settings = &job->settings;
+    const char *words = card->data, *edges = words + strlen(words) + 1;
+    hw_topology *topology = NULL;
+    bool file = strncmp(words, "file:", 5) == 0;
+    HAWSER_TRY(hw_topology_new(words, file ? edges : NULL, settings->nodes, &topology, error));
+    const hw_topology_figures *figures = hw_topology_figures_of(topology);
+    int n = snprintf(settings->topology, sizeof settings->topology,
+                     "topology %.60s: at most %u links out of a node, at most %u from one node to another", words,
+                     figures->degree, figures->depth);
+    if (figures->relayed > 0)
+        snprintf(settings->topology + n, sizeof settings->topology - (size_t)n,
+                 "; node %u passes on most, %llu messages when each node has sent one", figures->relaying,
+                 (unsigned long long)figures->relayed);
+    hawser_status status = hw_topology_routes(topology, hw_cluster_net(job->cluster), error);
+    hw_topology_free(topology);
+    return status;
+}
+
+hawser_status hw_job_topology(hawser_job *job, hawser_error *error)
+{
+    const char *words = hawser_options_text(job->options, "topology");
+    uint32_t nodes = job->cluster != NULL ? hw_cluster_nodes(job->cluster) : 1;
+    job->settings.nodes = nodes;
+    if (job->cluster == NULL)
+        return hw_topology_check(words, error);
+    char *card = NULL;
+    size_t length = 0;
+    hw_bytes *cards = NULL;
+    hawser_status status = make_card(words, hw_cluster_self(job->cluster) == 0, &card, &length, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&cards, nodes, "the nodes' topologies", error);
+    status = hw_cluster_agree(job->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_allgather(job->cluster, (hw_bytes){card, length}, cards, error);
+    if (status == HAWSER_OK) {
+        status = compare(cards, nodes, error);
+        if (status == HAWSER_OK)
+            status = lay(job, &cards[0], error);
+        /* Nobody sends before everybody knows what to pass on. */
+        status = hw_cluster_agree(job->cluster, status, error);
+        for (uint32_t node = 0; node < nodes; node++)
+            free(cards[node].data);
+    }
+    free(cards);
+    free(card);
+    return status;
+}
