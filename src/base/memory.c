@@ -26,6 +26,13 @@ hawser_status hw_new_array(void **out, size_t count, size_t size, const char *wh
     return HAWSER_OK;
 }
 
+void hw_bytes_free(hw_bytes *bytes, size_t count)
+{
+    for (size_t i = 0; bytes != NULL && i < count; i++)
+        free(bytes[i].data);
+    free(bytes);
+}
+
 hawser_status hw_grow(void **array, size_t *capacity, size_t needed, size_t size, const char *what, hawser_error *error)
 {
     if (needed <= *capacity)

@@ -9,6 +9,15 @@
 
 enum { HW_ALIGNMENT = 64 };
 
+/* A run of bytes, from malloc where somebody is given one to keep. */
+typedef struct hw_bytes {
+    void *data;
+    size_t length;
+} hw_bytes;
+
+/* Frees what `count` of them hold, and the array itself; NULL is allowed. */
+void hw_bytes_free(hw_bytes *bytes, size_t count);
+
 /* count * size zeroed bytes, aligned to HW_ALIGNMENT, released with free(). `what` names the thing in the error. A product that
  * overflows is HAWSER_NO_MEMORY. Zero bytes give a valid pointer. */
 hawser_status hw_new_array(void **out, size_t count, size_t size, const char *what, hawser_error *error) HAWSER_MUST_USE;

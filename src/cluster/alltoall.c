@@ -191,8 +191,6 @@ hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_er
                                         : hawser_fail(error, other.status, "node %u (%s): %s", i,
                                                       cluster->members[i].member.name, other.text);
     }
-    for (uint32_t i = 0; i < cluster->nodes; i++)
-        free(in[i].data);
-    free(in);
+    hw_bytes_free(in, cluster->nodes);
     return status;
 }

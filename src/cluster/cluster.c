@@ -137,7 +137,7 @@ void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
 void hw_cluster_lost(void *argument, uint32_t node, const char *why, double silent)
 {
     hw_cluster *cluster = argument;
-    hw_loss loss = {.node = node, .teller = cluster->self, .silent = silent};
+    hw_loss loss = {.node = node, .silent = silent};
     if (node < cluster->nodes_most)
         memcpy(loss.name, cluster->members[node].member.name, sizeof loss.name);
     snprintf(loss.why, sizeof loss.why, "%s", why);
@@ -161,7 +161,7 @@ static hawser_status pass_on(hw_cluster *cluster, uint32_t node, hw_message *mes
 {
     uint32_t session = message->envelope.session;
     if (session > cluster->session) {
-        message->envelope.view = node; /* who sent it, for later */
+        message->origin = node; /* also of one that nobody spread: it has arrived */
         keep_early(cluster, message);
         return HAWSER_OK;
     }
@@ -211,10 +211,8 @@ static hawser_status replay_early(hw_cluster *cluster, hawser_error *error)
     hawser_status status = HAWSER_OK;
     while (list != NULL) {
         hw_message *next = list->next;
-        uint32_t node = list->envelope.view;
-        list->envelope.view = 0;
         if (status == HAWSER_OK)
-            status = pass_on(cluster, node, list, error);
+            status = pass_on(cluster, list->origin, list, error);
         else
             hw_message_free(list);
         list = next;

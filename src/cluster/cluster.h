@@ -8,6 +8,7 @@
 #ifndef HW_CLUSTER_CLUSTER_H
 #define HW_CLUSTER_CLUSTER_H
 
+#include "base/memory.h"
 #include "cluster/place.h"
 
 typedef struct hw_cluster hw_cluster;
@@ -33,9 +34,8 @@ typedef struct hw_member {
 
 /* Payload of HW_MESSAGE_LOST. */
 typedef struct hw_loss {
-    uint32_t node;   /* who */
-    uint32_t teller; /* who saw it */
-    double silent;   /* seconds since its last sign of life, when it was seen */
+    uint32_t node; /* who */
+    double silent; /* seconds since its last sign of life, when it was seen */
     char name[HW_NET_NAME];
     char why[480];
 } hw_loss;
@@ -70,14 +70,8 @@ hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error) HAWSER
 /* Ends the run and frees its transport; late messages are dropped. */
 void hw_cluster_end(hw_cluster *cluster);
 
-/* Bytes of one node on their way to another. */
-typedef struct hw_bytes {
-    void *data; /* from malloc in what alltoall gives */
-    size_t length;
-} hw_bytes;
-
 /* Every node gives out[d] to node d and gets in[s] from node s, its own included; all nodes call it, in the same order. `in` has room
- * for all nodes; the caller frees its data. Blocks until everything is here; as long as the others show signs of life. With one node, or
+ * for all nodes; the caller frees its data, which is from malloc. Blocks until everything is here; as long as the others show signs of life. With one node, or
  * cluster NULL, a copy. Not while a run is under way. */
 hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in,
                                   hawser_error *error) HAWSER_MUST_USE;

@@ -312,7 +312,7 @@ static hawser_status send_book(hw_cluster *cluster, hawser_error *error)
 static void launcher_gone(void *argument)
 {
     hw_cluster *cluster = argument;
-    hw_loss loss = {.node = HW_NET_ANY, .teller = cluster->self, .why = "the launcher of this job is gone"};
+    hw_loss loss = {.node = HW_NET_ANY, .why = "the launcher of this job is gone"};
     hw_cluster_note_loss(cluster, &loss);
 }
 

@@ -282,8 +282,10 @@ static hawser_status count_unseen(hw_job *job, uint64_t base, uint64_t most, haw
 hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     const hawser_load *load = job->load;
-    scatter_work w = {
-        .job = job, .parts = hw_job_parts(job), .single = load->type == HAWSER_F32, .by_row = load->rows_layout != 0};
+    scatter_work w = {.job = job,
+                      .parts = hw_job_parts(job),
+                      .single = load->type == HAWSER_F32,
+                      .by_row = load->rows_layout != 0 || load->parts > 1};
     uint64_t rows, entries = 0, least = UINT32_MAX, most = 0;
     hawser_status status = hw_job_rows(job, &rows, &w.first_rows, error);
     for (uint64_t p = 0; p < w.parts; p++) {

@@ -111,7 +111,7 @@ static size_t values_at(const head *h)
     return (sizeof *h + (h->rows + h->entries) * sizeof(uint32_t) + 7) / 8 * 8;
 }
 
-static hawser_status new_piece(hw_piece *piece, size_t length, const head *h, hawser_error *error)
+static hawser_status new_piece(hw_bytes *piece, size_t length, const head *h, hawser_error *error)
 {
     HAWSER_TRY(hw_new_array(&piece->data, length, 1, "a part of the input for another node", error));
     piece->length = length;
@@ -143,7 +143,7 @@ static void write_rows(const hawser_matrix *A, uint32_t shift, const uint32_t *o
 }
 
 static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner,
-                                 uint32_t nodes, hw_piece *pieces, hawser_error *error)
+                                 uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
     const hawser_matrix *A = &rows->matrix;
     uint32_t shift = shift_of(rows, whole);
@@ -172,7 +172,7 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
 }
 
 static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner,
-                                uint32_t nodes, hw_piece *pieces, hawser_error *error)
+                                uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
     const hawser_matrix *A = &rows->matrix;
     size_t size = value_size(whole);
@@ -192,14 +192,14 @@ static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts
 }
 
 hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner, uint32_t nodes,
-                            hw_piece *pieces, hawser_error *error)
+                            hw_bytes *pieces, hawser_error *error)
 {
     memset(pieces, 0, nodes * sizeof *pieces);
     hawser_status status = whole->layout == HAWSER_DENSE ? pack_dense(rows, whole, owner, nodes, pieces, error)
                                                          : pack_sparse(rows, whole, owner, nodes, pieces, error);
     for (uint32_t d = 0; status != HAWSER_OK && d < nodes; d++) {
         free(pieces[d].data);
-        pieces[d] = (hw_piece){0};
+        pieces[d] = (hw_bytes){0};
     }
     return status;
 }
@@ -255,7 +255,7 @@ static hawser_status misfit(uint32_t node, hawser_error *error)
 }
 
 /* Rows from `first` on; places[j] is where column j's next entry goes. */
-static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *whole, const hw_piece *piece, uint64_t first,
+static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *whole, const hw_bytes *piece, uint64_t first,
                                  uint64_t *places, uint32_t node, hawser_error *error)
 {
     head h;
@@ -282,7 +282,7 @@ static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *w
 }
 
 static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
-                                const hw_piece *piece, uint64_t first, uint32_t node, hawser_error *error)
+                                const hw_bytes *piece, uint64_t first, uint32_t node, hawser_error *error)
 {
     head h;
     size_t size = value_size(whole), at = sizeof h;
@@ -303,7 +303,7 @@ static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *wh
 }
 
 hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
-                            const hw_piece *pieces, uint32_t nodes, hawser_error *error)
+                            const hw_bytes *pieces, uint32_t nodes, hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
     uint64_t *places = NULL, first = 0;
@@ -328,7 +328,7 @@ hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole
     return status;
 }
 
-hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_piece *pieces, uint32_t nodes, const double **out,
+hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, uint32_t nodes, const double **out,
                               hawser_error *error)
 {
     double *values = NULL;

@@ -9,13 +9,8 @@
 #ifndef HW_DATA_SHARD_H
 #define HW_DATA_SHARD_H
 
+#include "base/memory.h"
 #include "data/dataset.h"
-
-/* A run of bytes from malloc. */
-typedef struct hw_piece {
-    void *data;
-    size_t length;
-} hw_piece;
 
 /* What a node says of the rows that it has read. */
 typedef struct hw_shard_facts {
@@ -39,17 +34,17 @@ void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uin
 /* What of these rows goes to each node: owner[j] is the node of column j. pieces has room for all nodes; the caller frees them. Dense
  * rows likewise. */
 hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner, uint32_t nodes,
-                            hw_piece *pieces, hawser_error *error) HAWSER_MUST_USE;
+                            hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
 
 /* A dataset of the whole's shape without entries: offsets become its own (cols + 1, NULL when dense). */
 hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawser_dataset **dataset,
                            hawser_error *error) HAWSER_MUST_USE;
 /* Puts the entries of own columns in; pieces come from all nodes in the order of their rows. Refuses what does not fit. */
 hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
-                            const hw_piece *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
+                            const hw_bytes *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
 
 /* One of target, weights, offset: all rows' values in order, from the nodes' parts. */
-hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_piece *pieces, uint32_t nodes, const double **out,
+hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, uint32_t nodes, const double **out,
                               hawser_error *error) HAWSER_MUST_USE;
 
 /* Whole columns as bytes, and back to their places: what is fetched later. */

@@ -24,13 +24,6 @@ typedef struct loading {
     hawser_dataset *dataset;
 } loading;
 
-static void free_bytes(hw_bytes *bytes, uint32_t count)
-{
-    for (uint32_t i = 0; bytes != NULL && i < count; i++)
-        free(bytes[i].data);
-    free(bytes);
-}
-
 static hawser_status gather(const loading *l, const void *data, size_t length, hw_bytes **in, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(in, l->nodes, "what the nodes say", error));
@@ -43,7 +36,6 @@ static hawser_status read_part(loading *l, const char *const *paths, size_t coun
     part.part = l->self;
     bool means = l->load->missing != NULL && strcmp(l->load->missing, "mean") == 0; /* of all rows */
     part.parts = means ? 0 : l->nodes;
-    part.rows_layout = !means;
     hawser_status status = hawser_dataset_load(paths, count, &part, &l->rows, error);
     return hw_cluster_agree(l->cluster, status, error);
 }
@@ -64,7 +56,7 @@ static hawser_status agree_facts(loading *l, hawser_error *error)
     if (status == HAWSER_OK)
         status = hw_shard_agree(all, l->nodes, &l->whole, error);
     free(all);
-    free_bytes(in, l->nodes);
+    hw_bytes_free(in, l->nodes);
     return status;
 }
 
@@ -87,7 +79,7 @@ static hawser_status sum_counts(const loading *l, const uint64_t *counts, uint64
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
         for (size_t j = 0; j < length && in[i].length == length * sizeof *counts; j++)
             sums[begin + j] += ((const uint64_t *)in[i].data)[j];
-    free_bytes(in, l->nodes);
+    hw_bytes_free(in, l->nodes);
     in = NULL;
     free(out);
     if (status == HAWSER_OK)
@@ -97,7 +89,7 @@ static hawser_status sum_counts(const loading *l, const uint64_t *counts, uint64
         if (in[i].length == bytes && bytes != 0)
             memcpy(sums + first, in[i].data, bytes);
     }
-    free_bytes(in, l->nodes);
+    hw_bytes_free(in, l->nodes);
     return status;
 }
 
@@ -144,27 +136,25 @@ static hawser_status find_owners(loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* hw_bytes and hw_piece are the same thing in two rooms. */
 static hawser_status trade_entries(loading *l, hawser_error *error)
 {
-    hw_piece *out = NULL, *in = NULL;
+    hw_bytes *out = NULL, *in = NULL;
     hawser_status status = HW_NEW(&out, l->nodes, "parts of the input", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&in, l->nodes, "parts of the input", error);
     if (status == HAWSER_OK)
         status = hw_shard_pack(l->rows, &l->whole, l->owner, l->nodes, out, error);
     status = hw_cluster_agree(l->cluster, status, error);
-    hw_bytes *sent = (hw_bytes *)(void *)out, *got = (hw_bytes *)(void *)in;
     if (status == HAWSER_OK)
-        status = hw_cluster_alltoall(l->cluster, sent, got, error);
-    free_bytes(sent, l->nodes);
+        status = hw_cluster_alltoall(l->cluster, out, in, error);
+    hw_bytes_free(out, l->nodes);
     if (status == HAWSER_OK)
         status = hw_shard_new(&l->whole, l->offsets, &l->dataset, error);
     if (l->dataset != NULL)
         l->offsets = NULL; /* the dataset's now */
     if (status == HAWSER_OK)
         status = hw_shard_fill(l->dataset, &l->whole, l->owner, l->self, in, l->nodes, error);
-    free_bytes(got, l->nodes);
+    hw_bytes_free(in, l->nodes);
     return status;
 }
 
@@ -175,8 +165,8 @@ static hawser_status gather_vector(loading *l, const double *own, const double *
         return HAWSER_OK;
     hawser_status status = gather(l, own, l->rows->matrix.rows * sizeof *own, &in, error);
     if (status == HAWSER_OK)
-        status = hw_shard_vector(l->dataset, (const hw_piece *)(const void *)in, l->nodes, out, error);
-    free_bytes(in, l->nodes);
+        status = hw_shard_vector(l->dataset, in, l->nodes, out, error);
+    hw_bytes_free(in, l->nodes);
     return status;
 }
 
@@ -201,7 +191,7 @@ static hawser_status read_counts(loading *l, hawser_error *error)
         status = HW_NEW(&read, l->nodes, "figures", error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
         memcpy(&read[i], in[i].data, in[i].length < sizeof own ? in[i].length : sizeof own);
-    free_bytes(in, l->nodes);
+    hw_bytes_free(in, l->nodes);
     if (status != HAWSER_OK)
         return status;
     hw_dataset_own(l->dataset, read);
@@ -258,13 +248,8 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
     hw_cluster_doing(l.cluster, "reading the input");
     hawser_status status = read_part(&l, paths, count, error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* of one kind on all nodes: it is the same input */
-    if (whole && l.rows->matrix.layout == HAWSER_CSR) {
-        hawser_dataset_free(l.rows);
-        l.rows = NULL;
-        status = hw_cluster_agree(l.cluster, hawser_dataset_load(paths, count, load, &l.rows, error), error);
-    } else if (status == HAWSER_OK && !whole) {
+    if (status == HAWSER_OK && !whole)
         status = hw_cluster_agree(l.cluster, load_shares(&l, error), error);
-    }
     if (status == HAWSER_OK) {
         *dataset = whole ? l.rows : l.dataset;
         l.rows = whole ? NULL : l.rows;

@@ -160,12 +160,9 @@ hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, con
         hw_columns_pack(residence, mine, held, own.data);
         status = hw_cluster_allgather(job->cluster, own, in, error);
     }
-    for (uint32_t i = 0; in != NULL && i < nodes; i++) {
-        if (status == HAWSER_OK)
-            status = hw_columns_take(residence, in[i].data, in[i].length, error);
-        free(in[i].data);
-    }
-    free(in);
+    for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
+        status = hw_columns_take(residence, in[i].data, in[i].length, error);
+    hw_bytes_free(in, nodes);
     free(own.data);
     free(mine);
     return status;
