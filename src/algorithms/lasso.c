@@ -12,8 +12,11 @@
 #include <string.h>
 
 #include "algorithms/lasso/block.h"
-#include "algorithms/lasso/finish.h"
-#include "algorithms/lasso/model.h"
+#include "algorithms/lasso/evaluate.h"
+#include "algorithms/lasso/kind.h"
+#include "algorithms/lasso/options.h"
+#include "algorithms/linear/finish.h"
+#include "algorithms/linear/model.h"
 #include "algorithms/list.h"
 
 enum {
@@ -42,7 +45,7 @@ static hawser_status fail(hawser_context *context, const hawser_error *error)
 static hawser_status prepare(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    const hw_lasso *lasso = hawser_user(context);
+    const hw_linear *lasso = hawser_user(context);
     double fold = hawser_metric(context, "fold");
     hawser_error error = {0};
     if (hw_lasso_block_prepare(block, lasso, hawser_data_view(context, "X"), fold >= 1.0 ? (uint32_t)fold : 0, &error) !=
@@ -58,7 +61,7 @@ static hawser_status measure(hawser_context *context)
     hw_lasso_block *block = hawser_scratch(context);
     const double *alpha = hawser_local(context, "alpha");
     double lambda = hawser_metric(context, "lambda");
-    hw_lasso_sums sums;
+    hw_linear_sums sums;
     hw_lasso_block_residual(block, hawser_view(context, "v"), true);
     hw_lasso_block_scan(block, alpha, lambda);
     size_t nonzeros = hw_lasso_block_sums(block, alpha, lambda, &sums);
@@ -75,10 +78,10 @@ static hawser_status measure(hawser_context *context)
 
 static double combined_scale(const hawser_context *context)
 {
-    return hw_lasso_scale(&(hw_lasso_sums){.square = hawser_metric(context, "square"),
-                                           .target = hawser_metric(context, "target"),
-                                           .curved = hawser_metric(context, "curved"),
-                                           .ratio = hawser_metric(context, "ratio")});
+    return hw_linear_scale(&(hw_linear_sums){.square = hawser_metric(context, "square"),
+                                             .target = hawser_metric(context, "target"),
+                                             .curved = hawser_metric(context, "curved"),
+                                             .ratio = hawser_metric(context, "ratio")});
 }
 
 /* The dual's part of the certificate, now that the scaling by all blocks' columns is known. */
@@ -95,15 +98,15 @@ static hawser_status bound(hawser_context *context)
 static hawser_status choose(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    const hw_lasso_solver *solver = block->lasso->settings.solver;
+    const hw_linear_solver *solver = block->lasso->settings.solver;
     const double *alpha = hawser_local(context, "alpha");
     double lambda = hawser_metric(context, "lambda");
     hawser_error error = {0};
     double scale =
         combined_scale(context); /* the radius is of the gap at this very dual point, which may not be the best one */
-    hw_lasso_sums sums = {.square = hawser_metric(context, "square"), .target = hawser_metric(context, "target")};
+    hw_linear_sums sums = {.square = hawser_metric(context, "square"), .target = hawser_metric(context, "target")};
     double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
-    double gap = primal - hw_lasso_dual(&sums, scale, hawser_metric(context, "conjugate"));
+    double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
     hw_lasso_block_screen(block, alpha, lambda, scale, fmax(gap, hawser_metric(context, "gap")));
     if (solver->choose(block->solver, &block->columns, lambda, alpha, block->gradient, block->screened,
                        SMALLEST_SET / block->lasso->blocks + 8, &error) != HAWSER_OK)
@@ -116,33 +119,33 @@ static hawser_status choose(hawser_context *context)
 }
 
 /* Where one clock is all, leaving the loop derives v from alpha in any case: moving it too would be the same work again. */
-static bool one_clock(const hw_lasso *lasso)
+static bool one_clock(const hw_linear *lasso)
 {
     return lasso->blocks == 1 && lasso->settings.exchange_every <= 0.0 && lasso->settings.certify_every == 0;
 }
 
-static hw_lasso_round make_round(hawser_context *context, hw_lasso_block *block, double *alpha, double *v)
+static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block, double *alpha, double *v)
 {
-    const hw_lasso *lasso = block->lasso;
+    const hw_linear *lasso = block->lasso;
     /* Exact solutions of subproblems that stale neighbours have changed already are wasted, and blocks' sizes differ. */
     double every = lasso->strided ? 1.0 : lasso->settings.exchange_every;
     double share = every * (double)block->columns.X.cols;
-    return (hw_lasso_round){.columns = &block->columns,
-                            .lambda = hawser_metric(context, "lambda"),
-                            .gain = hawser_gain(context, "v"),
-                            .residual = block->residual,
-                            .sum = block->sum,
-                            .square = block->square,
-                            .gradient = block->gradient,
-                            .fresh = block->fresh,
-                            .alpha = alpha,
-                            .image = v,
-                            .gap = hawser_metric(context, "gap"),
-                            .tolerance = 0.3 * lasso->settings.tolerance * hawser_metric(context, "zero_objective"),
-                            .steps = every > 0.0 ? (uint64_t)ceil(share) : UINT64_MAX,
-                            .draw = draw,
-                            .source = context,
-                            .stop = {stopping, context}};
+    return (hw_linear_round){.columns = &block->columns,
+                             .lambda = hawser_metric(context, "lambda"),
+                             .gain = hawser_gain(context, "v"),
+                             .residual = block->residual,
+                             .sum = block->sum,
+                             .square = block->square,
+                             .gradient = block->gradient,
+                             .fresh = block->fresh,
+                             .alpha = alpha,
+                             .image = v,
+                             .gap = hawser_metric(context, "gap"),
+                             .tolerance = 0.3 * lasso->settings.tolerance * hawser_metric(context, "zero_objective"),
+                             .steps = every > 0.0 ? (uint64_t)ceil(share) : UINT64_MAX,
+                             .draw = draw,
+                             .source = context,
+                             .stop = {stopping, context}};
 }
 
 /* Joint working sets (joint.h): all blocks say what they chose, ... */
@@ -160,14 +163,14 @@ static hawser_status products(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     const hawser_matrix *whole = hawser_data_view(context, "whole");
-    const hw_lasso_members *members = &block->joint.members;
+    const hw_linear_members *members = &block->joint.members;
     size_t first = 0, count = 0;
     hawser_error error = {0};
     if (hw_lasso_joint_union(block, whole, hawser_view(context, "board"), &error) != HAWSER_OK)
         return fail(context, &error);
     HAWSER_TRY(hawser_data_want(context, "whole", members->columns, members->count));
     if (hw_lasso_joint_products(block, whole, hawser_block(context), hawser_cache(context, "products"), &first, &count,
-                                (hw_lasso_stop){stopping, context}, &error) != HAWSER_OK)
+                                (hw_linear_stop){stopping, context}, &error) != HAWSER_OK)
         return fail(context, &error);
     return hawser_touch(context, "products", first, count);
 }
@@ -177,7 +180,7 @@ static hawser_status solve_jointly(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     hawser_error error = {0};
-    hw_lasso_round round = make_round(context, block, NULL, NULL);
+    hw_linear_round round = make_round(context, block, NULL, NULL);
     if (hw_lasso_joint_solve(block, hawser_view(context, "products"), &round, hawser_cache(context, "solution"), &error) !=
         HAWSER_OK)
         return fail(context, &error);
@@ -197,13 +200,13 @@ static hawser_status move(hawser_context *context)
 static hawser_status sweep(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    const hw_lasso *lasso = block->lasso;
+    const hw_linear *lasso = block->lasso;
     double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha"), slack = 0.0;
     hawser_error error = {0};
     hw_lasso_block_residual(block, v, false);
     if (lasso->accelerated && hw_lasso_block_remember(block, alpha, (size_t)hawser_clock(context), &error) != HAWSER_OK)
         return fail(context, &error);
-    hw_lasso_round round = make_round(context, block, alpha, one_clock(lasso) ? NULL : v);
+    hw_linear_round round = make_round(context, block, alpha, one_clock(lasso) ? NULL : v);
     round.slack = lasso->blocks > 1 ? &slack : NULL;
     block->fresh = false;
     if (lasso->settings.solver->solve(block->solver, &round, &error) != HAWSER_OK)
@@ -219,7 +222,7 @@ static hawser_status remember(hawser_context *context)
     hw_lasso_block *block = hawser_scratch(context);
     hawser_error error = {0};
     hw_lasso_block_residual(block, hawser_view(context, "v"), false);
-    size_t at = (size_t)(hawser_clock(context) % HW_LASSO_HISTORY);
+    size_t at = (size_t)(hawser_clock(context) % HW_LINEAR_HISTORY);
     if (hw_lasso_block_remember(block, hawser_local(context, "alpha"), at, &error) != HAWSER_OK)
         return fail(context, &error);
     return HAWSER_OK;
@@ -232,12 +235,12 @@ static hawser_status propose(hawser_context *context)
     const double *alpha = hawser_local(context, "alpha");
     hawser_error error = {0};
     double now = 0.0;
-    if (block->lasso->strided && (hawser_clock(context) + 1) % HW_LASSO_HISTORY != 0) {
+    if (block->lasso->strided && (hawser_clock(context) + 1) % HW_LINEAR_HISTORY != 0) {
         HAWSER_TRY(hawser_report(context, "present_penalty", 0.0));
         return hawser_report(context, "candidate_penalty", NEVER);
     }
     hw_lasso_block_residual(block, hawser_view(context, "v"), false);
-    if (hw_lasso_block_remember(block, alpha, HW_LASSO_HISTORY, &error) != HAWSER_OK)
+    if (hw_lasso_block_remember(block, alpha, HW_LINEAR_HISTORY, &error) != HAWSER_OK)
         return fail(context, &error);
     double then = hw_lasso_block_propose(block, alpha, hawser_metric(context, "lambda"), &now);
     HAWSER_TRY(hawser_report(context, "present_penalty", now));
@@ -263,8 +266,8 @@ static hawser_status face(hawser_context *context)
     size_t count = 0;
     const uint32_t *list = block->lasso->settings.solver->members(block->solver, &count);
     hw_lasso_block_residual(block, hawser_view(context, "v"), false);
-    if (hw_lasso_search_begin(&block->search, &block->columns, list, count, hawser_local(context, "alpha"),
-                              hawser_metric(context, "lambda"), block->residual, block->sum, &error) != HAWSER_OK)
+    if (hw_linear_search_begin(&block->search, &block->columns, list, count, hawser_local(context, "alpha"),
+                               hawser_metric(context, "lambda"), block->residual, block->sum, &error) != HAWSER_OK)
         return fail(context, &error);
     return HAWSER_OK;
 }
@@ -274,8 +277,8 @@ static hawser_status search(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     if (!hawser_stopping(context))
-        hw_lasso_search_advance(&block->search, &block->columns, hawser_metric(context, "lambda"),
-                                hawser_clock(context) == 0, hawser_cache(context, "shares"));
+        hw_linear_search_advance(&block->search, &block->columns, hawser_metric(context, "lambda"),
+                                 hawser_clock(context) == 0, hawser_cache(context, "shares"));
     return HAWSER_OK;
 }
 
@@ -283,8 +286,8 @@ static hawser_status aim(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     double now = 0.0, then = 0.0;
-    hw_lasso_search_aim(&block->search, &block->columns, hawser_metric(context, "lambda"), hawser_local(context, "alpha"),
-                        hawser_cache(context, "shares"), &now, &then);
+    hw_linear_search_aim(&block->search, &block->columns, hawser_metric(context, "lambda"), hawser_local(context, "alpha"),
+                         hawser_cache(context, "shares"), &now, &then);
     HAWSER_TRY(hawser_report(context, "present_penalty", now));
     return hawser_report(context, "candidate_penalty", then);
 }
@@ -294,10 +297,10 @@ static hawser_status arrive(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     double reach =
-        hw_lasso_search_reach(&block->search, &block->columns, hawser_view(context, "shares"), block->residual, block->sum,
-                              hawser_metric(context, "present_penalty"), hawser_metric(context, "candidate_penalty"));
-    hw_lasso_search_go(&block->search, reach, hawser_gain(context, "v"), hawser_local(context, "alpha"),
-                       hawser_cache(context, "v"));
+        hw_linear_search_reach(&block->search, &block->columns, hawser_view(context, "shares"), block->residual, block->sum,
+                               hawser_metric(context, "present_penalty"), hawser_metric(context, "candidate_penalty"));
+    hw_linear_search_go(&block->search, reach, hawser_gain(context, "v"), hawser_local(context, "alpha"),
+                        hawser_cache(context, "v"));
     return HAWSER_OK;
 }
 
@@ -327,9 +330,9 @@ static hawser_status rebuild(hawser_context *context)
 static hawser_status record(hawser_context *context)
 {
     const hw_lasso_block *block = hawser_scratch(context);
-    const hw_lasso *lasso = hawser_user(context);
+    const hw_linear *lasso = hawser_user(context);
     const double *alpha = hawser_local(context, "alpha");
-    double fold = hawser_metric(context, "fold"), weight = 0.0, squares = 0.0;
+    double fold = hawser_metric(context, "fold"), weight = 0.0, errors = 0.0;
     if (lasso->lambda_count > 1 && !(fold >= 1.0)) {
         double *path = hawser_local(context, "path");
         size_t at = (size_t)hawser_metric(context, "lambda_number");
@@ -337,9 +340,10 @@ static hawser_status record(hawser_context *context)
             if (alpha[j] != 0.0)
                 path[j * lasso->lambda_count + at] = alpha[j];
     }
-    hw_lasso_block_held_out(block, hawser_view(context, "v"), fold >= 1.0 ? (uint32_t)fold : 0, &weight, &squares);
+    hw_linear_held_out(lasso, hawser_view(context, "v"), block->intercept, fold >= 1.0 ? (uint32_t)fold : 0, &weight,
+                       &errors);
     HAWSER_TRY(hawser_report(context, "held_weight", weight));
-    return hawser_report(context, "held_squares", squares);
+    return hawser_report(context, "held_errors", errors);
 }
 
 static void declare_metrics(hawser_program *program)
@@ -368,7 +372,7 @@ static void declare_metrics(hawser_program *program)
                    {"working_set", HAWSER_SUM},
                    {"screened", HAWSER_SUM},
                    {"held_weight", HAWSER_LAST},
-                   {"held_squares", HAWSER_LAST},
+                   {"held_errors", HAWSER_LAST},
                    {"present_penalty", HAWSER_SUM},
                    {"candidate_penalty", HAWSER_SUM},
                    {"largest_set", HAWSER_MAX}};
@@ -382,7 +386,7 @@ static void release(void *scratch)
 }
 
 /* The branch for working sets that are small enough to be solved as one; returns where the other branch begins. */
-static hawser_operator *joint_work(hawser_program *p, hw_lasso *lasso, hawser_operator *work, hawser_state *X,
+static hawser_operator *joint_work(hawser_program *p, hw_linear *lasso, hawser_operator *work, hawser_state *X,
                                    hawser_state *v, hawser_state *alpha)
 {
     size_t columns = lasso->X->cols;
@@ -391,9 +395,9 @@ static hawser_operator *joint_work(hawser_program *p, hw_lasso *lasso, hawser_op
         hawser_partitioned_state(p, "board", lasso->blocks * hw_lasso_joint_share(columns, lasso->blocks), NULL, NULL);
     hawser_state *triangle =
         hawser_replicated_state(p, "products", hw_lasso_joint_triangle(lasso->X), 1, NULL, (hawser_rule){0});
-    hawser_state *solution = hawser_replicated_state(
-        p, "solution", lasso->blocks * hw_lasso_joint_room(columns, lasso->blocks), 1, NULL, (hawser_rule){0});
-    hawser_operator *small = hawser_branch(work, "small", hw_lasso_small, lasso);
+    hawser_state *solution = hawser_replicated_state(p, "solution", lasso->blocks * hw_linear_room(columns, lasso->blocks),
+                                                     1, NULL, (hawser_rule){0});
+    hawser_operator *small = hawser_branch(work, "small", hw_linear_small, lasso);
     hawser_operator *joint = hawser_sequence(small);
     hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board));
     hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), HAWSER_UPDATES(triangle));
@@ -403,12 +407,12 @@ static hawser_operator *joint_work(hawser_program *p, hw_lasso *lasso, hawser_op
     return hawser_sequence(small);
 }
 
-static void search_work(hawser_program *p, hw_lasso *lasso, hawser_operator *work, hawser_state *X, hawser_state *v,
+static void search_work(hawser_program *p, hw_linear *lasso, hawser_operator *work, hawser_state *X, hawser_state *v,
                         hawser_state *alpha)
 {
     hawser_state *shares =
-        hawser_replicated_state(p, "shares", lasso->X->rows + HW_LASSO_SEARCH_SUMS, 1, NULL, (hawser_rule){0});
-    work = hawser_sequence(hawser_branch(work, "slow", hw_lasso_slow, lasso));
+        hawser_replicated_state(p, "shares", lasso->X->rows + HW_LINEAR_SEARCH_SUMS, 1, NULL, (hawser_rule){0});
+    work = hawser_sequence(hawser_branch(work, "slow", hw_linear_slow, lasso));
     hawser_unit(work, "face", face, HAWSER_READS(X, v, alpha), NULL);
     hawser_operator *steps = hawser_loop(work, "search", (hawser_until){.clocks = SEARCH_CLOCKS}, hawser_bsp());
     hawser_unit(steps, "step", search, HAWSER_READS(X), HAWSER_UPDATES(shares));
@@ -416,9 +420,9 @@ static void search_work(hawser_program *p, hw_lasso *lasso, hawser_operator *wor
     hawser_unit(work, "arrive", arrive, HAWSER_READS(X, shares), HAWSER_UPDATES(v, alpha));
 }
 
-static hawser_program *build(hw_lasso *lasso)
+static hawser_program *build(hw_linear *lasso)
 {
-    const hw_lasso_settings *settings = &lasso->settings;
+    const hw_linear_settings *settings = &lasso->settings;
     hawser_program *p = hawser_program_new("lasso", lasso);
     declare_metrics(p);
     hawser_scratch_size(p, sizeof(hw_lasso_block), release);
@@ -434,22 +438,22 @@ static hawser_program *build(hw_lasso *lasso)
 
     uint64_t clocks = settings->certify_every > 0            ? settings->certify_every
                       : one_clock(lasso)                     ? 1
-                      : lasso->accelerated || lasso->strided ? HW_LASSO_HISTORY
+                      : lasso->accelerated || lasso->strided ? HW_LINEAR_HISTORY
                                                              : 0;
-    hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_lasso_rounds_done, .user = lasso};
-    hawser_until sprints_done = {.test = hw_lasso_sprints_done, .user = lasso};
-    hawser_until certified = {.test = hw_lasso_certified, .user = lasso};
-    hawser_until path_done = {.test = hw_lasso_next_lambda, .user = lasso};
-    hawser_until folds_done = {.test = hw_lasso_next_fold, .user = lasso};
+    hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = lasso};
+    hawser_until sprints_done = {.test = hw_linear_sprints_done, .user = lasso};
+    hawser_until certified = {.test = hw_linear_certified, .user = lasso};
+    hawser_until path_done = {.test = hw_linear_next_lambda, .user = lasso};
+    hawser_until folds_done = {.test = hw_linear_next_fold, .user = lasso};
 
     hawser_operator *folds = hawser_loop(hawser_root(p), "folds", folds_done, hawser_bsp());
     hawser_unit(folds, "prepare", prepare, HAWSER_READS(X), NULL);
-    hawser_operator *begin = hawser_branch(folds, "begin", hw_lasso_begin_path, lasso);
+    hawser_operator *begin = hawser_branch(folds, "begin", hw_linear_begin_path, lasso);
     hawser_operator *lambdas = hawser_loop(begin, "path", path_done, hawser_bsp());
     hawser_operator *certify = hawser_loop(lambdas, "certify", certified, hawser_bsp());
     hawser_unit(certify, "measure", measure, HAWSER_READS(X, v, alpha), NULL);
     hawser_unit(certify, "bound", bound, HAWSER_READS(X), NULL);
-    hawser_operator *work = hawser_sequence(hawser_branch(certify, "open", hw_lasso_open, lasso));
+    hawser_operator *work = hawser_sequence(hawser_branch(certify, "open", hw_linear_open, lasso));
     hawser_unit(work, "choose", choose, HAWSER_READS(X, alpha), NULL);
     if (lasso->joint)
         work = joint_work(p, lasso, work, X, v, alpha);
@@ -473,15 +477,15 @@ static hawser_program *build(hw_lasso *lasso)
 static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
                           hawser_error *error)
 {
-    hw_lasso lasso;
+    hw_linear lasso;
     hawser_program *program = NULL;
-    hawser_status status = hw_lasso_new(&lasso, job, input, error);
+    hawser_status status = hw_linear_new(&lasso, hw_lasso_kind(), job, input, error);
     if (status == HAWSER_OK) {
         program = build(&lasso);
         status = hawser_plan_print(job, program, physical, dot, out, error);
     }
     hawser_program_free(program);
-    hw_lasso_free(&lasso);
+    hw_linear_free(&lasso);
     return status;
 }
 
@@ -495,12 +499,12 @@ static hawser_status image(hawser_context *context)
 
 static bool set_lambda(hawser_progress *progress, void *user)
 {
-    hawser_progress_set(progress, "lambda", ((const hw_lasso *)user)->rest_lambda);
+    hawser_progress_set(progress, "lambda", ((const hw_linear *)user)->rest_lambda);
     return true;
 }
 
 /* A certificate of given coefficients, and nothing else: the data may lie on several nodes. */
-static hawser_program *build_certificate(hw_lasso *lasso, const double *alpha)
+static hawser_program *build_certificate(hw_linear *lasso, const double *alpha)
 {
     hawser_program *p = hawser_program_new("certificate", lasso);
     declare_metrics(p);
@@ -516,23 +520,24 @@ static hawser_program *build_certificate(hw_lasso *lasso, const double *alpha)
     return p;
 }
 
-/* All nodes run it after an early end, whether or not node 0 has a certificate already: only node 0 knows. */
-static hawser_status certify_rest(hawser_job *job, hw_lasso *lasso, const hawser_run *ended, hawser_error *error)
+/* After an early end: what was measured last in an interrupted run is not what it left behind. All nodes run it, whether or not node 0
+ * has a certificate already: only node 0 knows. */
+static hawser_status certify_rest(hawser_job *job, hw_linear *lasso, const hawser_run *ended, hawser_error *error)
 {
     hawser_run *run = NULL;
     double lambda = hawser_result_metric(ended, "lambda");
-    lasso->rest_lambda = lambda >= 0.0 ? lambda : lasso->settings.lambda >= 0.0 ? lasso->settings.lambda : 0.0;
+    lasso->rest_lambda = lambda >= 0.0 ? lambda : hw_linear_one_lambda(lasso, 0.0);
     hawser_program *program = build_certificate(lasso, hawser_result(ended, "alpha", NULL));
     hawser_observe(job, NULL, NULL);
     hawser_status status = hawser_run_program(job, program, &run, error);
     if (status == HAWSER_OK)
-        hw_lasso_take_rest(lasso, run);
+        hw_linear_take_rest(lasso, run);
     hawser_run_free(run);
     hawser_program_free(program);
     return status;
 }
 
-static hawser_status run_and_finish(hawser_job *job, hw_lasso *lasso, const hawser_training_input *input,
+static hawser_status run_and_finish(hawser_job *job, hw_linear *lasso, const hawser_training_input *input,
                                     hawser_training *training, hawser_error *error)
 {
     hawser_program *program = build(lasso);
@@ -542,24 +547,24 @@ static hawser_status run_and_finish(hawser_job *job, hw_lasso *lasso, const haws
     bool early = status == HAWSER_STOP;
     if (status != HAWSER_OK && !early)
         return status;
-    if (early && hawser_job_nodes(job) > 1)
+    if (early)
         HAWSER_TRY(certify_rest(job, lasso, training->run, error));
     if (!hawser_job_leads(job)) /* what the stop tests saw, only node 0 knows */
         return HAWSER_OK;
-    return hw_lasso_finish(lasso, input, early, training, error);
+    return hw_linear_finish(lasso, input, early, training, error);
 }
 
 static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
                            hawser_error *error)
 {
-    hw_lasso lasso;
+    hw_linear lasso;
     memset(training, 0, sizeof *training);
-    hawser_status status = hw_lasso_new(&lasso, job, input, error);
+    hawser_status status = hw_linear_new(&lasso, hw_lasso_kind(), job, input, error);
     if (status == HAWSER_OK) {
         lasso.training = training;
         status = run_and_finish(job, &lasso, input, training, error);
     }
-    hw_lasso_free(&lasso);
+    hw_linear_free(&lasso);
     return status;
 }
 
@@ -578,7 +583,7 @@ const hawser_algorithm *hw_lasso_algorithm(void)
                                                .rows = hw_lasso_rows,
                                                .train = train,
                                                .plan = plan,
-                                               .predict = hw_lasso_predict,
+                                               .predict = hw_linear_margins,
                                                .evaluate = hw_lasso_evaluate};
     return &algorithm;
 }

@@ -20,7 +20,7 @@ typedef struct problem {
     uint32_t *indices;
     double *values;
     hawser_matrix matrix;
-    hw_lasso lasso;
+    hw_linear lasso;
     double lambda;
 } problem;
 
@@ -85,7 +85,7 @@ static void make(problem *q, size_t n, size_t p, double correlation, double dens
                                     .stored = at};
     q->lasso.X = &q->matrix;
     q->lasso.settings =
-        (hw_lasso_settings){.l1_ratio = 1.0, .tolerance = 1e-9, .intercept = true, .solver = hw_lasso_working_set()};
+        (hw_linear_settings){.l1_ratio = 1.0, .tolerance = 1e-9, .intercept = true, .solver = hw_linear_working_set()};
 }
 
 static void drop(problem *q)
@@ -131,7 +131,7 @@ static double centred(const problem *q, const double *column, double *out)
 
 static double reference_objective(const problem *q, const double *alpha)
 {
-    const hw_lasso_settings *s = &q->lasso.settings;
+    const hw_linear_settings *s = &q->lasso.settings;
     double *residual = malloc(q->n * sizeof(double)), *column = malloc(q->n * sizeof(double)), total = 0.0, loss = 0.0,
            penalty = 0.0;
     centred(q, q->lasso.target, residual);
@@ -154,7 +154,7 @@ static double reference_objective(const problem *q, const double *alpha)
 /* Cyclic descent on the centred copy until no coordinate moves by more than 1e-15 of what moves at all. */
 static double reference(const problem *q, double *alpha)
 {
-    const hw_lasso_settings *s = &q->lasso.settings;
+    const hw_linear_settings *s = &q->lasso.settings;
     double *X = malloc(q->n * q->p * sizeof(double)), *r = malloc(q->n * sizeof(double)),
            *deviation = malloc(q->p * sizeof(double));
     double total = 0.0, most = 1.0, biggest = 0.0;
@@ -208,10 +208,10 @@ typedef struct play {
 
 static void certify(play *game, const problem *q)
 {
-    hw_lasso_sums sums = {0};
+    hw_linear_sums sums = {0};
     double conjugate = 0.0, plain = 0.0;
     for (uint32_t b = 0; b < game->count; b++) {
-        hw_lasso_sums own;
+        hw_linear_sums own;
         const double *alpha = q->lasso.alpha + game->parts[b].first;
         hw_lasso_block_residual(&game->blocks[b], game->v, true);
         hw_lasso_block_scan(&game->blocks[b], alpha, q->lambda);
@@ -221,15 +221,15 @@ static void certify(play *game, const problem *q)
         sums.ratio = fmax(sums.ratio, own.ratio);
         sums.loss = own.loss, sums.square = own.square, sums.target = own.target;
     }
-    double scale = hw_lasso_scale(&sums);
+    double scale = hw_linear_scale(&sums);
     for (uint32_t b = 0; b < game->count; b++) {
         double own = 0.0, own_plain = 0.0;
         hw_lasso_block_conjugate(&game->blocks[b], q->lambda, scale, &own, &own_plain);
         conjugate += own;
         plain += own_plain;
     }
-    game->gap = hw_lasso_gap(&sums, conjugate, plain, game->blocks[0].zero_objective);
-    game->objective = hw_lasso_primal(&sums);
+    game->gap = hw_linear_gap(&sums, conjugate, plain, game->blocks[0].zero_objective);
+    game->objective = hw_linear_primal(&sums);
     for (uint32_t b = 0; b < game->count; b++)
         hw_lasso_block_screen(&game->blocks[b], q->lasso.alpha + game->parts[b].first, q->lambda, scale, game->gap);
 }
@@ -242,22 +242,22 @@ static void round_of_all(play *game, problem *q, uint64_t *seed, bool fresh)
         double *image = game->images + b * n;
         memcpy(image, game->v, n * sizeof(double));
         hw_lasso_block_residual(block, image, false);
-        hw_lasso_round round = {.columns = &block->columns,
-                                .lambda = q->lambda,
-                                .gain = game->gain,
-                                .residual = block->residual,
-                                .sum = block->sum,
-                                .square = block->square,
-                                .gradient = block->gradient,
-                                .fresh = fresh,
-                                .alpha = q->lasso.alpha + game->parts[b].first,
-                                .image = image,
-                                .gap = game->gap,
-                                .tolerance = 0.1 * q->lasso.settings.tolerance * block->zero_objective,
-                                .steps =
-                                    strcmp(q->lasso.settings.solver->name, "cd") == 0 ? block->columns.X.cols : UINT64_MAX,
-                                .draw = draw,
-                                .source = seed};
+        hw_linear_round round = {.columns = &block->columns,
+                                 .lambda = q->lambda,
+                                 .gain = game->gain,
+                                 .residual = block->residual,
+                                 .sum = block->sum,
+                                 .square = block->square,
+                                 .gradient = block->gradient,
+                                 .fresh = fresh,
+                                 .alpha = q->lasso.alpha + game->parts[b].first,
+                                 .image = image,
+                                 .gap = game->gap,
+                                 .tolerance = 0.1 * q->lasso.settings.tolerance * block->zero_objective,
+                                 .steps =
+                                     strcmp(q->lasso.settings.solver->name, "cd") == 0 ? block->columns.X.cols : UINT64_MAX,
+                                 .draw = draw,
+                                 .source = seed};
         assert_int_equal(q->lasso.settings.solver->solve(block->solver, &round, NULL), HAWSER_OK);
     }
     double *old = malloc(n * sizeof(double));
@@ -279,12 +279,12 @@ static void accelerate(play *game, problem *q, bool done)
         const uint32_t *members = q->lasso.settings.solver->members(block->solver, &count);
         double now = 0.0;
         hw_lasso_block_residual(block, game->v, false);
-        assert_int_equal(hw_lasso_accelerator_keep(&block->accelerator, &block->columns, members, count, game->kept,
-                                                   block->residual, alpha, NULL),
+        assert_int_equal(hw_linear_accelerator_keep(&block->accelerator, &block->columns, members, count, game->kept,
+                                                    block->residual, alpha, NULL),
                          HAWSER_OK);
         if (!done)
             continue;
-        after += hw_lasso_accelerator_propose(&block->accelerator, &block->columns, members, q->lambda, alpha, &now);
+        after += hw_linear_accelerator_propose(&block->accelerator, &block->columns, members, q->lambda, alpha, &now);
         before += now;
     }
     game->kept++;
@@ -294,8 +294,8 @@ static void accelerate(play *game, problem *q, bool done)
         hw_lasso_block *block = &game->blocks[b];
         size_t count = 0;
         const uint32_t *members = q->lasso.settings.solver->members(block->solver, &count);
-        hw_lasso_accelerator_take(&block->accelerator, &block->columns, members, 1.0, q->lasso.alpha + game->parts[b].first,
-                                  game->v);
+        hw_linear_accelerator_take(&block->accelerator, &block->columns, members, 1.0, q->lasso.alpha + game->parts[b].first,
+                                   game->v);
     }
     game->taken++;
 }
@@ -350,12 +350,12 @@ static void check(problem *q)
     double *alpha = calloc(q->p, sizeof(double)), optimum = reference(q, alpha);
     static const uint32_t counts[] = {1, 2, 3, 8};
     for (size_t k = 0; k < 4; k++) {
-        q->lasso.settings.solver = hw_lasso_working_set();
+        q->lasso.settings.solver = hw_linear_working_set();
         double found = solve(q, counts[k], counts[k] == 1 ? 1 : 5, optimum);
         assert_true(found - optimum <= 1.01e-9 * found + 1e-9 * reference_objective(q, (double[512]){0}));
         assert_true(found >= optimum * (1.0 - 1e-12));
     }
-    q->lasso.settings.solver = hw_lasso_coordinate();
+    q->lasso.settings.solver = hw_linear_coordinate();
     double found = solve(q, 2, 20, optimum);
     assert_true(found - optimum <= 1e-8 * reference_objective(q, (double[512]){0}));
     free(alpha);
@@ -533,7 +533,7 @@ static void one_sided_free_columns(void **unused)
 static void play_search(problem *q, uint32_t count, double *v)
 {
     hw_lasso_block *blocks = calloc(count, sizeof *blocks);
-    size_t n = q->n, length = n + HW_LASSO_SEARCH_SUMS;
+    size_t n = q->n, length = n + HW_LINEAR_SEARCH_SUMS;
     double *shares = calloc(length, sizeof(double)), *sum = calloc(length, sizeof(double)),
            *own = calloc(length, sizeof(double)), now = 0.0, then = 0.0, reach[MOST_BLOCKS];
     for (int clock = -1; clock <= 60; clock++) {
@@ -546,13 +546,13 @@ static void play_search(problem *q, uint32_t count, double *v)
             if (clock < 0) {
                 assert_int_equal(hw_lasso_block_prepare(block, &q->lasso, &part, 0, NULL), HAWSER_OK);
                 hw_lasso_block_residual(block, v, false);
-                assert_int_equal(hw_lasso_search_begin(&block->search, &block->columns, NULL, part.cols, alpha, q->lambda,
-                                                       block->residual, block->sum, NULL),
+                assert_int_equal(hw_linear_search_begin(&block->search, &block->columns, NULL, part.cols, alpha, q->lambda,
+                                                        block->residual, block->sum, NULL),
                                  HAWSER_OK);
             } else if (clock < 60) {
-                hw_lasso_search_advance(&block->search, &block->columns, q->lambda, clock == 0, own);
+                hw_linear_search_advance(&block->search, &block->columns, q->lambda, clock == 0, own);
             } else {
-                hw_lasso_search_aim(&block->search, &block->columns, q->lambda, alpha, own, &here, &there);
+                hw_linear_search_aim(&block->search, &block->columns, q->lambda, alpha, own, &here, &there);
             }
             for (size_t i = 0; i < length; i++)
                 sum[i] += own[i] - shares[i];
@@ -563,9 +563,9 @@ static void play_search(problem *q, uint32_t count, double *v)
     }
     for (uint32_t b = 0; b < count; b++) {
         hw_lasso_block *block = &blocks[b];
-        reach[b] = hw_lasso_search_reach(&block->search, &block->columns, shares, block->residual, block->sum, now, then);
+        reach[b] = hw_linear_search_reach(&block->search, &block->columns, shares, block->residual, block->sum, now, then);
         assert_true(reach[b] == reach[0]);
-        hw_lasso_search_go(&block->search, reach[b], 1.0, q->lasso.alpha + block->columns.X.first, v);
+        hw_linear_search_go(&block->search, reach[b], 1.0, q->lasso.alpha + block->columns.X.first, v);
         hw_lasso_block_release(block);
     }
     free(blocks);
@@ -640,7 +640,7 @@ static double cut_round(int kind, size_t looks)
 {
     problem q;
     make(&q, 400, 500, 0.4, kind == 1 ? 0.02 : 1.0, 47);
-    q.lasso.settings.solver = kind == 2 ? hw_lasso_coordinate() : hw_lasso_working_set();
+    q.lasso.settings.solver = kind == 2 ? hw_linear_coordinate() : hw_linear_working_set();
     at_fraction(&q, 0.01);
     hw_lasso_block block = {0};
     double *v = calloc(q.n, sizeof(double));
@@ -651,20 +651,20 @@ static double cut_round(int kind, size_t looks)
     assert_int_equal(q.lasso.settings.solver->choose(block.solver, &block.columns, q.lambda, q.lasso.alpha, block.gradient,
                                                      block.screened, 400, NULL),
                      HAWSER_OK);
-    hw_lasso_round round = {.columns = &block.columns,
-                            .lambda = q.lambda,
-                            .gain = 1.0,
-                            .residual = block.residual,
-                            .sum = block.sum,
-                            .square = block.square,
-                            .gradient = block.gradient,
-                            .fresh = true,
-                            .alpha = q.lasso.alpha,
-                            .image = v,
-                            .steps = 1u << 20,
-                            .draw = draw,
-                            .source = &seed,
-                            .stop = {asked_at_last, &looks}};
+    hw_linear_round round = {.columns = &block.columns,
+                             .lambda = q.lambda,
+                             .gain = 1.0,
+                             .residual = block.residual,
+                             .sum = block.sum,
+                             .square = block.square,
+                             .gradient = block.gradient,
+                             .fresh = true,
+                             .alpha = q.lasso.alpha,
+                             .image = v,
+                             .steps = 1u << 20,
+                             .draw = draw,
+                             .source = &seed,
+                             .stop = {asked_at_last, &looks}};
     assert_int_equal(q.lasso.settings.solver->solve(block.solver, &round, NULL), HAWSER_OK);
     assert_int_equal(looks, 0);
     for (size_t i = 0; i < q.n; i++) {

@@ -15,8 +15,8 @@ void hw_lasso_block_release(hw_lasso_block *block)
     if (block->lasso != NULL && block->lasso->settings.solver != NULL)
         block->lasso->settings.solver->free_state(block->solver);
     hw_lasso_joint_free(&block->joint);
-    hw_lasso_accelerator_free(&block->accelerator);
-    hw_lasso_search_free(&block->search);
+    hw_linear_accelerator_free(&block->accelerator);
+    hw_linear_search_free(&block->search);
     free(block->row_weights);
     hw_lasso_span_free(&block->span);
     free(block->residual);
@@ -28,7 +28,7 @@ void hw_lasso_block_release(hw_lasso_block *block)
 
 static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, hawser_error *error)
 {
-    const hw_lasso *lasso = block->lasso;
+    const hw_linear *lasso = block->lasso;
     size_t n = X->rows, p = X->cols;
     block->residual = calloc(n + 1, sizeof(double));
     block->reference_residual = calloc(n + 1, sizeof(double));
@@ -50,15 +50,13 @@ static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, haw
 /* This fold's weights: a row that is held out weighs nothing. */
 static void weigh(hw_lasso_block *block, uint32_t fold)
 {
-    const hw_lasso *lasso = block->lasso;
+    const hw_linear *lasso = block->lasso;
     size_t n = block->columns.X.rows;
     double total = (double)n;
     if (block->row_weights != NULL) {
         total = 0.0;
         for (size_t i = 0; i < n; i++) {
-            bool out =
-                lasso->fold != NULL && (lasso->fold[i] == HW_LASSO_ALWAYS_OUT || (fold > 0 && lasso->fold[i] == fold));
-            block->row_weights[i] = out ? 0.0 : lasso->weights != NULL ? lasso->weights[i] : 1.0;
+            block->row_weights[i] = hw_linear_out(lasso, i, fold) ? 0.0 : lasso->weights != NULL ? lasso->weights[i] : 1.0;
             total += block->row_weights[i];
         }
     }
@@ -68,9 +66,9 @@ static void weigh(hw_lasso_block *block, uint32_t fold)
 
 static void measure_columns(hw_lasso_block *block)
 {
-    hw_lasso_columns *columns = &block->columns;
-    const hw_lasso *lasso = block->lasso;
-    const hw_lasso_settings *settings = &lasso->settings;
+    hw_linear_columns *columns = &block->columns;
+    const hw_linear *lasso = block->lasso;
+    const hw_linear_settings *settings = &lasso->settings;
     for (size_t j = 0; j < columns->X.cols; j++) {
         size_t whole = columns->X.first + j;
         double sum = 0.0, squares = 0.0, mean = 0.0;
@@ -99,7 +97,7 @@ static double weight_at(const hw_lasso_block *block, size_t i)
     return block->row_weights != NULL ? block->row_weights[i] : 1.0;
 }
 
-hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_lasso *lasso, const hawser_matrix *X, uint32_t fold,
+hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *lasso, const hawser_matrix *X, uint32_t fold,
                                      hawser_error *error)
 {
     block->columns.X = *X;
@@ -165,12 +163,12 @@ void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual)
 
 static double one_gradient(const hw_lasso_block *block, size_t j)
 {
-    return hw_lasso_dot(&block->columns, j, block->residual, block->sum) / block->columns.total;
+    return hw_linear_dot(&block->columns, j, block->residual, block->sum) / block->columns.total;
 }
 
 static void full_scan(hw_lasso_block *block)
 {
-    hw_lasso_columns *columns = &block->columns;
+    hw_linear_columns *columns = &block->columns;
     hawser_scan(&columns->X, block->residual, block->gradient);
     for (size_t j = 0; j < columns->X.cols; j++)
         block->gradient[j] = (block->gradient[j] - columns->mean[j] * block->sum) / columns->total;
@@ -192,7 +190,7 @@ static double distance(const hw_lasso_block *block)
 
 void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda)
 {
-    const hw_lasso_columns *columns = &block->columns;
+    const hw_linear_columns *columns = &block->columns;
     size_t p = columns->X.cols;
     if (!block->referenced) {
         full_scan(block);
@@ -224,7 +222,7 @@ void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lamb
 
 double hw_lasso_block_lambda_max(hw_lasso_block *block)
 {
-    const hw_lasso_columns *columns = &block->columns;
+    const hw_linear_columns *columns = &block->columns;
     double most = 0.0, mean = 0.0;
     size_t n = columns->X.rows;
     for (size_t i = 0; columns->centred && i < n; i++)
@@ -242,19 +240,19 @@ double hw_lasso_block_lambda_max(hw_lasso_block *block)
     return most;
 }
 
-size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_lasso_sums *sums)
+size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_linear_sums *sums)
 {
-    const hw_lasso_columns *columns = &block->columns;
+    const hw_linear_columns *columns = &block->columns;
     size_t nonzeros = 0;
-    *sums = (hw_lasso_sums){.loss = block->loss, .square = block->square, .target = block->target};
+    *sums = (hw_linear_sums){.loss = block->loss, .square = block->square, .target = block->target};
     for (size_t j = 0; j < columns->X.cols; j++) {
-        hw_lasso_term term = hw_lasso_term_at(columns, j, lambda);
-        double ratio = hw_lasso_ratio(block->gradient[j], alpha[j], term);
+        hw_linear_term term = hw_linear_term_at(columns, j, lambda);
+        double ratio = hw_linear_ratio(block->gradient[j], alpha[j], term);
         sums->ratio = ratio > sums->ratio ? ratio : sums->ratio;
         if (alpha[j] == 0.0)
             continue;
         nonzeros++;
-        sums->penalty += hw_lasso_penalty(alpha[j], term);
+        sums->penalty += hw_linear_penalty(alpha[j], term);
         sums->curved += term.l2 * alpha[j] * alpha[j];
     }
     return nonzeros;
@@ -267,15 +265,15 @@ void hw_lasso_block_conjugate(const hw_lasso_block *block, double lambda, double
     for (size_t j = 0; j < block->columns.X.cols; j++) {
         if (largest * fabs(block->gradient[j]) <= lambda * block->columns.l1[j])
             continue;
-        hw_lasso_term term = hw_lasso_term_at(&block->columns, j, lambda);
-        *scaled += hw_lasso_conjugate(scale * block->gradient[j], term);
-        *plain += hw_lasso_conjugate(block->gradient[j], term);
+        hw_linear_term term = hw_linear_term_at(&block->columns, j, lambda);
+        *scaled += hw_linear_conjugate(scale * block->gradient[j], term);
+        *plain += hw_linear_conjugate(block->gradient[j], term);
     }
 }
 
 void hw_lasso_block_screen(hw_lasso_block *block, const double *alpha, double lambda, double scale, double gap)
 {
-    const hw_lasso_columns *columns = &block->columns;
+    const hw_linear_columns *columns = &block->columns;
     if (block->screened_at != lambda) {
         memset(block->screened, 0, columns->X.cols * sizeof(bool));
         block->screened_at = lambda;
@@ -291,21 +289,6 @@ void hw_lasso_block_screen(hw_lasso_block *block, const double *alpha, double la
     }
 }
 
-void hw_lasso_block_held_out(const hw_lasso_block *block, const double *v, uint32_t fold, double *weight, double *squares)
-{
-    const hw_lasso *lasso = block->lasso;
-    *weight = *squares = 0.0;
-    for (size_t i = 0; lasso->fold != NULL && i < block->columns.X.rows; i++) {
-        bool out = fold > 0 ? lasso->fold[i] == fold : lasso->fold[i] == HW_LASSO_ALWAYS_OUT;
-        if (!out)
-            continue;
-        double w = lasso->weights != NULL ? lasso->weights[i] : 1.0;
-        double error = lasso->target[i] - v[i] - block->intercept;
-        *weight += w;
-        *squares += w * error * error;
-    }
-}
-
 static const uint32_t *members(const hw_lasso_block *block, size_t *count)
 {
     return block->lasso->settings.solver->members(block->solver, count);
@@ -315,19 +298,19 @@ hawser_status hw_lasso_block_remember(hw_lasso_block *block, const double *alpha
 {
     size_t count = 0;
     const uint32_t *list = members(block, &count);
-    return hw_lasso_accelerator_keep(&block->accelerator, &block->columns, list, count, at, block->residual, alpha, error);
+    return hw_linear_accelerator_keep(&block->accelerator, &block->columns, list, count, at, block->residual, alpha, error);
 }
 
 double hw_lasso_block_propose(hw_lasso_block *block, const double *alpha, double lambda, double *now)
 {
     size_t count = 0;
     const uint32_t *list = members(block, &count);
-    return hw_lasso_accelerator_propose(&block->accelerator, &block->columns, list, lambda, alpha, now);
+    return hw_linear_accelerator_propose(&block->accelerator, &block->columns, list, lambda, alpha, now);
 }
 
 void hw_lasso_block_take(hw_lasso_block *block, double gain, double *alpha, double *image)
 {
     size_t count = 0;
     const uint32_t *list = members(block, &count);
-    hw_lasso_accelerator_take(&block->accelerator, &block->columns, list, gain, alpha, image);
+    hw_linear_accelerator_take(&block->accelerator, &block->columns, list, gain, alpha, image);
 }

@@ -5,16 +5,16 @@
 #ifndef HW_ALGORITHMS_LASSO_BLOCK_H
 #define HW_ALGORITHMS_LASSO_BLOCK_H
 
-#include "algorithms/lasso/accelerate.h"
-#include "algorithms/lasso/certificate.h"
 #include "algorithms/lasso/joint.h"
-#include "algorithms/lasso/problem.h"
-#include "algorithms/lasso/search.h"
 #include "algorithms/lasso/span.h"
+#include "algorithms/linear/accelerate.h"
+#include "algorithms/linear/certificate.h"
+#include "algorithms/linear/problem.h"
+#include "algorithms/linear/search.h"
 
 typedef struct hw_lasso_block {
-    const hw_lasso *lasso;
-    hw_lasso_columns columns;
+    const hw_linear *lasso;
+    hw_linear_columns columns;
     double *row_weights; /* this fold's; NULL while all rows count alike */
     hw_lasso_span span;  /* of columns without penalty */
     double *residual;    /* w_i r_i of the last look at v */
@@ -31,15 +31,15 @@ typedef struct hw_lasso_block {
     double zero_objective; /* at alpha = 0 */
     bool fresh;            /* the residual has not moved since the gradient was taken */
     double *column_memory;
-    hw_lasso_accelerator accelerator;
-    hw_lasso_search search;
+    hw_linear_accelerator accelerator;
+    hw_linear_search search;
     hw_lasso_joint joint;
     bool joint_stale; /* its Gram matrix is of another fold */
     void *solver;     /* state of lasso->settings.solver */
 } hw_lasso_block;
 
 /* Makes the block ready for a fold; allocates on the first call. */
-hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_lasso *lasso, const hawser_matrix *X, uint32_t fold,
+hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *lasso, const hawser_matrix *X, uint32_t fold,
                                      hawser_error *error) HAWSER_MUST_USE;
 void hw_lasso_block_release(hw_lasso_block *block);
 /* residual = w (y - v - intercept) with the best intercept, and its sums. `dual`: less what columns without a penalty forbid. */
@@ -50,7 +50,7 @@ double hw_lasso_block_lambda_max(hw_lasso_block *block);
  * they stay inside the penalty's dead zone are not touched. */
 void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda);
 /* This block's share of the sums; returns the number of nonzeros. */
-size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_lasso_sums *sums);
+size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_linear_sums *sums);
 /* sum_j h_j*(scale g_j), and the same at scale 1. */
 void hw_lasso_block_conjugate(const hw_lasso_block *block, double lambda, double scale, double *scaled, double *plain);
 /* Marks columns that a certificate (gap at dual point scale * r) proves to be zero. */
@@ -61,7 +61,5 @@ hawser_status hw_lasso_block_remember(hw_lasso_block *block, const double *alpha
                                       hawser_error *error) HAWSER_MUST_USE;
 double hw_lasso_block_propose(hw_lasso_block *block, const double *alpha, double lambda, double *now);
 void hw_lasso_block_take(hw_lasso_block *block, double gain, double *alpha, double *image);
-/* Sum of weights and of weighted squared errors of the rows that this fold holds out. */
-void hw_lasso_block_held_out(const hw_lasso_block *block, const double *v, uint32_t fold, double *weight, double *squares);
 
 #endif

@@ -5,27 +5,21 @@
 
 #include "algorithms/lasso/block.h"
 
-size_t hw_lasso_joint_room(size_t columns, uint32_t blocks)
-{
-    size_t room = HW_LASSO_JOINT_MOST / (blocks < 4 ? blocks : 4);
-    return columns < room ? columns : room;
-}
-
 size_t hw_lasso_joint_share(size_t columns, uint32_t blocks)
 {
-    return 1 + hw_lasso_joint_room(columns, blocks) * HW_LASSO_JOINT_FIELDS;
+    return 1 + hw_linear_room(columns, blocks) * HW_LASSO_JOINT_FIELDS;
 }
 
 /* Every block holds the matrix: from three blocks on they get no more memory together. */
 static size_t largest_gram(uint32_t blocks)
 {
-    size_t most = HW_LASSO_LARGEST_GRAM;
+    size_t most = HW_LINEAR_LARGEST_GRAM;
     return blocks > 2 ? (size_t)((double)most * sqrt(2.0 / blocks)) : most;
 }
 
 size_t hw_lasso_joint_triangle(const hawser_matrix *whole)
 {
-    size_t most = whole->cols < HW_LASSO_LARGEST_GRAM ? whole->cols : HW_LASSO_LARGEST_GRAM, all = most * (most + 1) / 2;
+    size_t most = whole->cols < HW_LINEAR_LARGEST_GRAM ? whole->cols : HW_LINEAR_LARGEST_GRAM, all = most * (most + 1) / 2;
     size_t fair = (size_t)(whole->stored / 64); /* all copies of the state together stay small beside the data */
     size_t limit = fair > HW_LASSO_JOINT_PRODUCTS ? fair : HW_LASSO_JOINT_PRODUCTS;
     return all < limit ? all : limit;
@@ -33,15 +27,15 @@ size_t hw_lasso_joint_triangle(const hawser_matrix *whole)
 
 void hw_lasso_joint_free(hw_lasso_joint *joint)
 {
-    hw_lasso_gram_free(&joint->gram);
-    hw_lasso_members_free(&joint->members);
+    hw_linear_gram_free(&joint->gram);
+    hw_linear_members_free(&joint->members);
     free(joint->whole.mean);
     memset(joint, 0, sizeof *joint);
 }
 
-static hawser_status allocate(hw_lasso_joint *joint, const hw_lasso *lasso, const hawser_matrix *whole, hawser_error *error)
+static hawser_status allocate(hw_lasso_joint *joint, const hw_linear *lasso, const hawser_matrix *whole, hawser_error *error)
 {
-    HAWSER_TRY(hw_lasso_gram_new(&joint->gram, whole->cols, error));
+    HAWSER_TRY(hw_linear_gram_new(&joint->gram, whole->cols, error));
     joint->gram.most = largest_gram(lasso->blocks);
     joint->whole.mean = calloc(2 * whole->cols, sizeof(double));
     if (joint->whole.mean == NULL)
@@ -52,14 +46,14 @@ static hawser_status allocate(hw_lasso_joint *joint, const hw_lasso *lasso, cons
 
 void hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share)
 {
-    const hw_lasso_columns *columns = &block->columns;
-    size_t count = 0, room = hw_lasso_joint_room(block->lasso->X->cols, block->lasso->blocks);
+    const hw_linear_columns *columns = &block->columns;
+    size_t count = 0, room = hw_linear_room(block->lasso->X->cols, block->lasso->blocks);
     const uint32_t *members = block->lasso->settings.solver->members(block->solver, &count);
     share[0] = (double)count;
     for (size_t k = 0; k < count && k < room; k++) {
         uint32_t j = members[k];
         double gradient =
-            block->fresh ? block->gradient[j] : hw_lasso_dot(columns, j, block->residual, block->sum) / columns->total;
+            block->fresh ? block->gradient[j] : hw_linear_dot(columns, j, block->residual, block->sum) / columns->total;
         const double fields[HW_LASSO_JOINT_FIELDS] = {(double)(columns->X.first + j),
                                                       gradient,
                                                       alpha[j],
@@ -72,14 +66,14 @@ void hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, doubl
 }
 
 /* The union, in the order of the blocks. */
-static hawser_status take_union(hw_lasso_joint *joint, const hw_lasso *lasso, const double *board, double lambda,
+static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, const double *board, double lambda,
                                 hawser_error *error)
 {
-    hw_lasso_members *members = &joint->members;
+    hw_linear_members *members = &joint->members;
     size_t share = hw_lasso_joint_share(lasso->X->cols, lasso->blocks), all = 0;
     for (uint32_t b = 0; b < lasso->blocks; b++)
         all += (size_t)board[b * share];
-    HAWSER_TRY(hw_lasso_members_reserve(members, all, error));
+    HAWSER_TRY(hw_linear_members_reserve(members, all, error));
     members->count = 0;
     for (uint32_t b = 0; b < lasso->blocks; b++)
         for (size_t k = 0; k < (size_t)board[b * share]; k++) {
@@ -91,8 +85,8 @@ static hawser_status take_union(hw_lasso_joint *joint, const hw_lasso *lasso, co
             joint->whole.norm[j] = fields[3];
             joint->whole.mean[j] = fields[4];
             members->terms[at] =
-                (hw_lasso_term){lambda * fields[5], lambda * fields[6], lasso->lower != NULL ? lasso->lower[j] : -INFINITY,
-                                lasso->upper != NULL ? lasso->upper[j] : INFINITY};
+                (hw_linear_term){lambda * fields[5], lambda * fields[6], lasso->lower != NULL ? lasso->lower[j] : -INFINITY,
+                                 lasso->upper != NULL ? lasso->upper[j] : INFINITY};
         }
     return HAWSER_OK;
 }
@@ -133,7 +127,7 @@ hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *w
     if (joint->whole.mean == NULL)
         HAWSER_TRY(allocate(joint, block->lasso, whole, error));
     if (block->joint_stale)
-        hw_lasso_gram_clear(&joint->gram);
+        hw_linear_gram_clear(&joint->gram);
     block->joint_stale = false;
     joint->whole.X = *whole;
     joint->whole.weights = block->columns.weights;
@@ -143,25 +137,25 @@ hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *w
 }
 
 hawser_status hw_lasso_joint_products(hw_lasso_block *block, const hawser_matrix *whole, uint32_t own, double *triangle,
-                                      size_t *first, size_t *count, hw_lasso_stop stop, hawser_error *error)
+                                      size_t *first, size_t *count, hw_linear_stop stop, hawser_error *error)
 {
     hw_lasso_joint *joint = &block->joint;
-    const hw_lasso *lasso = block->lasso;
-    const hw_lasso_members *members = &joint->members;
+    const hw_linear *lasso = block->lasso;
+    const hw_linear_members *members = &joint->members;
     *first = *count = 0;
-    joint->use_gram = hw_lasso_gram_pays(&joint->gram, &joint->whole, members->columns, members->count, joint->gram.most);
+    joint->use_gram = hw_linear_gram_pays(&joint->gram, &joint->whole, members->columns, members->count, joint->gram.most);
     if (!joint->use_gram)
         return HAWSER_OK;
-    HAWSER_TRY(hw_lasso_gram_admit(&joint->gram, members->columns, members->count, &joint->fresh, error));
+    HAWSER_TRY(hw_linear_gram_admit(&joint->gram, members->columns, members->count, &joint->fresh, error));
     if (triangle_at(joint, joint->gram.count) > hw_lasso_joint_triangle(whole)) {
         size_t fresh = joint->fresh;
         joint->fresh = joint->gram.count;
         if (own != HW_LASSO_JOINT_SOLVER)
             return HAWSER_OK;
-        return hw_lasso_gram_fill(&joint->gram, &joint->whole, fresh, joint->gram.count, stop, error);
+        return hw_linear_gram_fill(&joint->gram, &joint->whole, fresh, joint->gram.count, stop, error);
     }
     size_t begin = share_begin(joint, own, lasso->blocks), end = share_begin(joint, own + 1, lasso->blocks);
-    HAWSER_TRY(hw_lasso_gram_fill(&joint->gram, &joint->whole, begin, end, stop, error));
+    HAWSER_TRY(hw_linear_gram_fill(&joint->gram, &joint->whole, begin, end, stop, error));
     for (size_t a = begin; a < end; a++)
         memcpy(triangle + triangle_at(joint, a), joint->gram.values + a * joint->gram.capacity, (a + 1) * sizeof(double));
     *first = triangle_at(joint, begin);
@@ -182,18 +176,18 @@ static void take_products(hw_lasso_joint *joint, const double *triangle)
     joint->fresh = joint->gram.count;
 }
 
-hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const double *triangle, const hw_lasso_round *round,
+hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const double *triangle, const hw_linear_round *round,
                                    double *solution, hawser_error *error)
 {
     hw_lasso_joint *joint = &block->joint;
-    hw_lasso_members *members = &joint->members;
+    hw_linear_members *members = &joint->members;
     if (joint->use_gram)
         take_products(joint, triangle);
-    hw_lasso_round whole = *round;
+    hw_linear_round whole = *round;
     whole.columns = &joint->whole;
-    whole.gain = 1.0;                                           /* nobody else moves */
-    if (members->count != 0 && !hw_lasso_stopping(round->stop)) /* else the matrix may have holes */
-        HAWSER_TRY(hw_lasso_descend(members, joint->use_gram ? &joint->gram : NULL, &whole, error));
+    whole.gain = 1.0;                                            /* nobody else moves */
+    if (members->count != 0 && !hw_linear_stopping(round->stop)) /* else the matrix may have holes */
+        HAWSER_TRY(hw_linear_descend(members, joint->use_gram ? &joint->gram : NULL, &whole, error));
     if (members->count != 0)
         memcpy(solution, members->x, members->count * sizeof *solution);
     return HAWSER_OK;
@@ -201,7 +195,7 @@ hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const double *triangle
 
 void hw_lasso_joint_move(const hw_lasso_block *block, const double *solution, double *alpha)
 {
-    const hw_lasso_members *members = &block->joint.members;
+    const hw_linear_members *members = &block->joint.members;
     size_t first = block->columns.X.first;
     for (size_t k = 0; k < members->count; k++) {
         size_t j = members->columns[k];

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_lasso *lasso, hawser_error *error)
+hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear *lasso, hawser_error *error)
 {
     size_t n = lasso->X->rows, most = lasso->free_count;
     if (most == 0)
@@ -28,13 +28,13 @@ void hw_lasso_span_reset(hw_lasso_span *span)
     span->count = span->made = 0;
 }
 
-static double weight_at(const hw_lasso_columns *columns, size_t i)
+static double weight_at(const hw_linear_columns *columns, size_t i)
 {
     return columns->weights != NULL ? columns->weights[i] : 1.0;
 }
 
 /* Gram-Schmidt, twice, in the inner product of the weights; a column that depends on earlier ones becomes zero. */
-static void orthonormalise(hw_lasso_span *span, const hw_lasso *lasso, const hw_lasso_columns *columns, size_t k)
+static void orthonormalise(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, size_t k)
 {
     size_t n = columns->X.rows;
     double *q = span->basis + k * n, mean = 0.0, before = 0.0;
@@ -59,7 +59,7 @@ static void orthonormalise(hw_lasso_span *span, const hw_lasso *lasso, const hw_
 }
 
 /* Adds a free column to the span; the basis of the last time is used as far as the order is the same. */
-static void take_in(hw_lasso_span *span, const hw_lasso *lasso, const hw_lasso_columns *columns, uint32_t member)
+static void take_in(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, uint32_t member)
 {
     size_t k = span->count++;
     if (k < span->made && span->members[k] == member)
@@ -69,7 +69,7 @@ static void take_in(hw_lasso_span *span, const hw_lasso *lasso, const hw_lasso_c
     span->made = k + 1;
 }
 
-static void project_once(const hw_lasso_span *span, const hw_lasso_columns *columns, double *residual)
+static void project_once(const hw_lasso_span *span, const hw_linear_columns *columns, double *residual)
 {
     size_t n = columns->X.rows;
     for (size_t k = 0; k < span->count; k++) {
@@ -82,7 +82,7 @@ static void project_once(const hw_lasso_span *span, const hw_lasso_columns *colu
 
 /* Once leaves rounding of the size of what was there; when a second time takes out as much again, nothing but rounding was left,
  * and 0 is feasible. */
-static void take_out(const hw_lasso_span *span, const hw_lasso *lasso, const hw_lasso_columns *columns, double *residual)
+static void take_out(const hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, double *residual)
 {
     size_t n = columns->X.rows;
     double size = hawser_dot(n, lasso->target, lasso->target, columns->weights); /* measures the residual's own rounding */
@@ -96,7 +96,7 @@ static void take_out(const hw_lasso_span *span, const hw_lasso *lasso, const hw_
 
 /* Takes in the one-sided columns whose free side the residual points to; returns whether there are any. They only become more, so
  * that this comes to an end. */
-static bool take_in_violated(hw_lasso_span *span, const hw_lasso *lasso, const hw_lasso_columns *columns,
+static bool take_in_violated(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns,
                              const double *residual)
 {
     size_t n = columns->X.rows, before = span->count;
@@ -119,7 +119,7 @@ static bool take_in_violated(hw_lasso_span *span, const hw_lasso *lasso, const h
     return span->count > before;
 }
 
-void hw_lasso_span_project(hw_lasso_span *span, const hw_lasso *lasso, const hw_lasso_columns *columns, double *residual)
+void hw_lasso_span_project(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, double *residual)
 {
     span->count = 0;
     for (size_t f = 0; f < lasso->free_count; f++)

@@ -7,7 +7,7 @@
 #ifndef HW_ALGORITHMS_LASSO_SPAN_H
 #define HW_ALGORITHMS_LASSO_SPAN_H
 
-#include "algorithms/lasso/problem.h"
+#include "algorithms/linear/problem.h"
 
 typedef struct hw_lasso_span {
     double *basis;     /* orthonormal in the weights: rows x `made`, of which a projection uses the first `count` */
@@ -15,11 +15,11 @@ typedef struct hw_lasso_span {
     size_t count, made;
 } hw_lasso_span;
 
-hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_lasso *lasso, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear *lasso, hawser_error *error) HAWSER_MUST_USE;
 void hw_lasso_span_free(hw_lasso_span *span);
 /* The weights have changed: the basis has to be made anew. */
 void hw_lasso_span_reset(hw_lasso_span *span);
 /* Makes a (plain, centred) residual a feasible dual point as far as these columns go. */
-void hw_lasso_span_project(hw_lasso_span *span, const hw_lasso *lasso, const hw_lasso_columns *columns, double *residual);
+void hw_lasso_span_project(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, double *residual);
 
 #endif

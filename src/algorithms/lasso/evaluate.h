@@ -1,0 +1,10 @@
+/* evaluate.h - how well a lasso's predictions fit. */
+#ifndef HW_ALGORITHMS_LASSO_EVALUATE_H
+#define HW_ALGORITHMS_LASSO_EVALUATE_H
+
+#include "hawser/algorithm.h"
+
+hawser_status hw_lasso_evaluate(const hawser_model *model, const hawser_dataset *data, const double *predictions,
+                                hawser_fact facts[16], hawser_error *error);
+
+#endif

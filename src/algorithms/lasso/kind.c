@@ -1,0 +1,41 @@
+#include "algorithms/lasso/kind.h"
+
+#include "algorithms/linear/certificate.h"
+
+static hawser_status take_target(hw_linear *lasso, const hawser_training_input *input, hawser_error *error)
+{
+    const double *target = hawser_dataset_target(input->data), *offset = hawser_dataset_offset(input->data);
+    (void)error;
+    for (size_t i = 0; i < lasso->X->rows; i++)
+        lasso->target[i] = target[i] - (offset != NULL ? offset[i] : 0.0);
+    return HAWSER_OK;
+}
+
+static double row_error(double target, double margin)
+{
+    return (target - margin) * (target - margin);
+}
+
+static void certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap)
+{
+    hw_linear_sums sums = {.loss = metric(source, "loss"),
+                           .square = metric(source, "square"),
+                           .target = metric(source, "target"),
+                           .penalty = metric(source, "penalty"),
+                           .curved = metric(source, "curved"),
+                           .ratio = metric(source, "ratio")};
+    *objective = hw_linear_primal(&sums);
+    *gap = hw_linear_gap(&sums, metric(source, "conjugate"), metric(source, "plain_conjugate"), zero_objective);
+}
+
+const hw_linear_kind *hw_lasso_kind(void)
+{
+    static const hw_linear_kind kind = {.name = "lasso",
+                                        .cv_name = "cv_mse",
+                                        .validation_name = "validation_mse",
+                                        .fit_name = "r2",
+                                        .take_target = take_target,
+                                        .row_error = row_error,
+                                        .certificate = certificate};
+    return &kind;
+}

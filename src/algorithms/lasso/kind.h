@@ -1,0 +1,9 @@
+/* kind.h - what makes a linear model a lasso. */
+#ifndef HW_ALGORITHMS_LASSO_KIND_H
+#define HW_ALGORITHMS_LASSO_KIND_H
+
+#include "algorithms/linear/problem.h"
+
+const hw_linear_kind *hw_lasso_kind(void);
+
+#endif

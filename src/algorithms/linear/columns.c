@@ -1,0 +1,56 @@
+#include "algorithms/linear/columns.h"
+
+double hw_linear_conjugate(double gradient, hw_linear_term term)
+{
+    double excess = fabs(gradient) - term.l1;
+    double bound = gradient > 0.0 ? term.upper : -term.lower;
+    if (excess <= 0.0 || bound == 0.0)
+        return 0.0;
+    if (term.l2 <= 0.0)
+        return isinf(bound) ? 0.0 : excess * bound;
+    double t = excess / term.l2;
+    t = t < bound ? t : bound;
+    return excess * t - 0.5 * term.l2 * t * t;
+}
+
+double hw_linear_violation(double gradient, double t, hw_linear_term term)
+{
+    double slope = gradient - term.l2 * t; /* has to lie in l1 * sign(t), plus the cone of an active bound */
+    bool may_rise = t<term.upper, may_fall = t> term.lower;
+    double rise = slope - (t >= 0.0 ? term.l1 : -term.l1);  /* > 0: a larger t is better */
+    double fall = -slope - (t <= 0.0 ? term.l1 : -term.l1); /* > 0: a smaller t is better */
+    if (may_rise && rise > 0.0)
+        return rise;
+    return may_fall && fall > 0.0 ? fall : 0.0;
+}
+
+double hw_linear_ratio(double gradient, double t, hw_linear_term term)
+{
+    double slope = gradient - term.l2 * t;
+    double bound = slope > 0.0 ? term.upper : -term.lower;
+    if (!isinf(bound) || term.l1 <= 0.0)
+        return 0.0;
+    return fabs(slope) / term.l1;
+}
+
+void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, double *u)
+{
+    const hawser_matrix *X = &columns->X;
+    if (columns->weights == NULL) {
+        hawser_column_axpy(X, j, step, u);
+        return;
+    }
+    const double *w = columns->weights;
+    if (X->layout == HAWSER_DENSE) {
+        for (size_t i = 0; i < X->rows; i++) {
+            size_t at = j * X->stride + i;
+            u[i] += step * w[i] *
+                    (X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at]);
+        }
+        return;
+    }
+    for (uint64_t k = X->offsets[j]; k < X->offsets[j + 1]; k++) {
+        double x = X->type == HAWSER_F32 ? (double)((const float *)X->values)[k] : ((const double *)X->values)[k];
+        u[X->indices[k]] += step * w[X->indices[k]] * x;
+    }
+}

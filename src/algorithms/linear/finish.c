@@ -1,0 +1,115 @@
+#include "algorithms/linear/finish.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/linear/model.h"
+
+static double metric(const void *run, const char *name)
+{
+    return hawser_result_metric(run, name);
+}
+
+void hw_linear_take_rest(hw_linear *linear, const hawser_run *run)
+{
+    double zero = hawser_result_metric(run, "zero_objective");
+    linear->whole_zero_objective = zero;
+    linear->rest = (hw_linear_row){.lambda = linear->rest_lambda,
+                                   .nonzeros = hawser_result_metric(run, "nonzeros"),
+                                   .penalty = hawser_result_metric(run, "penalty"),
+                                   .intercept = hawser_result_metric(run, "intercept"),
+                                   .error = NAN,
+                                   .done = true};
+    linear->kind->certificate(metric, run, zero, &linear->rest.objective, &linear->rest.gap);
+}
+
+/* Errors of all lambdas on a data set of the user's. */
+static hawser_status validate(hw_linear *linear, const hawser_dataset *data, const double *alpha, const double *path,
+                              hawser_error *error)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    const double *y = hawser_dataset_target(data), *weights = hawser_dataset_weights(data),
+                 *offset = hawser_dataset_offset(data);
+    if (y == NULL || X->cols > linear->X->cols)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu columns%s, the training data %zu", X->cols,
+                           y == NULL ? " and no target" : "", linear->X->cols);
+    double *w = calloc(linear->X->cols + 1, sizeof *w), *predictions = calloc(X->rows + 1, sizeof *predictions);
+    hawser_status status = HAWSER_OK;
+    if (w == NULL || predictions == NULL)
+        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the validation of %zu rows", X->rows);
+    for (size_t l = 0; status == HAWSER_OK && l < linear->lambda_count && linear->rows[l].done; l++) {
+        double total = 0.0, errors = 0.0;
+        for (size_t j = 0; j < X->cols; j++)
+            w[j] = path != NULL ? path[j * linear->lambda_count + l] : alpha[j];
+        hawser_multiply(X, w, linear->rows[l].intercept, predictions);
+        for (size_t i = 0; i < X->rows; i++) {
+            double weight = weights != NULL ? weights[i] : 1.0;
+            total += weight;
+            errors += weight * linear->kind->row_error(y[i], predictions[i] + (offset != NULL ? offset[i] : 0.0));
+        }
+        linear->rows[l].error = errors / total;
+    }
+    free(w);
+    free(predictions);
+    return status;
+}
+
+static void tell(const hw_linear *linear, const hw_linear_row *row, const hawser_training_input *input,
+                 hawser_training *training)
+{
+    hawser_fact all[] = {{"objective", row->objective},
+                         {"gap", row->gap},
+                         {"lambda", row->lambda},
+                         {"nonzeros", row->nonzeros},
+                         {"intercept", row->intercept},
+                         {"lambda_max", linear->lambda_max},
+                         {linear->kind->fit_name, linear->whole_zero_objective > 0.0
+                                                      ? 1.0 - (row->objective - row->penalty) / linear->whole_zero_objective
+                                                      : 0.0}};
+    size_t at = sizeof all / sizeof *all;
+    memcpy(training->facts, all, sizeof all);
+    if (linear->lambda_count > 1)
+        training->facts[at++] = (hawser_fact){"lambdas", (double)linear->lambda_count};
+    if (!isnan(row->error))
+        training->facts[at++] =
+            (hawser_fact){linear->settings.folds > 0 ? linear->kind->cv_name : linear->kind->validation_name, row->error};
+    if (linear->settings.folds > 0 && !isnan(row->error))
+        training->facts[at++] = (hawser_fact){"cv_standard_error", row->standard_error};
+    (void)input;
+}
+
+static void say_why(const hw_linear *linear, bool early, hawser_training *training)
+{
+    const hawser_figures *figures = hawser_run_figures(training->run);
+    const char *reason = "gap";
+    for (size_t l = 0; l < linear->lambda_count; l++)
+        if (linear->rows[l].done && linear->rows[l].precision)
+            reason = "precision";
+    if (early)
+        reason = figures != NULL && figures->stop_reason != NULL ? figures->stop_reason : "limit";
+    snprintf(training->stop_reason, sizeof training->stop_reason, "%s", reason);
+    training->interrupted = early && strcmp(reason, "signal") == 0;
+}
+
+hawser_status hw_linear_finish(hw_linear *linear, const hawser_training_input *input, bool early, hawser_training *training,
+                               hawser_error *error)
+{
+    size_t count = 0;
+    const double *alpha = hawser_result(training->run, "alpha", &count);
+    const double *path = linear->lambda_count > 1 ? hawser_result(training->run, "path", &count) : NULL;
+    for (size_t l = 0; l < linear->lambda_count; l++)
+        if (!linear->rows[l].done)
+            linear->rows[l].error = NAN;
+    if (early && !linear->rows[0].done) {
+        path = NULL; /* not even the first lambda is complete: the model is what there is */
+        linear->rows[0] = linear->rest;
+    }
+    if (input->validation != NULL)
+        HAWSER_TRY(validate(linear, input->validation, alpha, path, error));
+    size_t chosen = path != NULL ? hw_linear_select(linear) : 0;
+    HAWSER_TRY(hw_linear_model_make(linear, input, chosen, alpha, path, &training->model, error));
+    tell(linear, &linear->rows[chosen], input, training);
+    say_why(linear, early, training);
+    return HAWSER_OK;
+}

@@ -1,0 +1,326 @@
+/* problem.c - from the input of a training to the problem that blocks share. */
+#include "algorithms/linear/problem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/linear/model.h"
+
+enum {
+    MOST_FREE_COLUMNS = 256,
+    WORTH_A_WORKER = 1 << 20 /* stored entries: ten passes over them take about as long as a run's waking and waiting */
+};
+
+static hawser_status new_doubles(double **out, size_t count, hawser_error *error)
+{
+    *out = calloc(count + 1, sizeof **out);
+    return *out != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu numbers", count);
+}
+
+/* Exactly `count` numbers, one a line. */
+static hawser_status read_column_file(const char *key, const char *path, size_t count, double *values, hawser_error *error)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return hawser_fail(error, HAWSER_IO, "--%s %s: %s", key, path, strerror(errno));
+    char line[256];
+    size_t at = 0;
+    hawser_status status = HAWSER_OK;
+    while (status == HAWSER_OK && fgets(line, sizeof line, file) != NULL) {
+        char *end = NULL;
+        double value = strtod(line, &end);
+        size_t rest = strspn(end, " \t\r\n");
+        if (end == line || end[rest] != '\0' || value != value)
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s:%zu: '%.60s' is not a number", path, at + 1, line);
+        else if (at == count)
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s:%zu: more lines than the data have columns (%zu)", path,
+                                 at + 1, count);
+        else
+            values[at++] = value;
+    }
+    if (status == HAWSER_OK && ferror(file))
+        status = hawser_fail(error, HAWSER_IO, "--%s %s: %s", key, path, strerror(errno));
+    fclose(file);
+    if (status == HAWSER_OK && at < count)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: %zu lines, but the data have %zu columns", path, at, count);
+    return status;
+}
+
+/* --lower, --upper: a number for all columns or a file; `sign` is that of an allowed bound. */
+static hawser_status read_bound(const hawser_options *options, const char *key, double sign, size_t columns, double **out,
+                                hawser_error *error)
+{
+    const char *text = hawser_options_text(options, key);
+    if (text == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(new_doubles(out, columns, error));
+    char *end = NULL;
+    double number = strtod(text, &end);
+    if (end != text && *end == '\0')
+        for (size_t j = 0; j < columns; j++)
+            (*out)[j] = number;
+    else
+        HAWSER_TRY(read_column_file(key, text, columns, *out, error));
+    for (size_t j = 0; j < columns; j++)
+        if (!((*out)[j] * sign >= 0.0))
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: %g for column %zu excludes zero", key, (*out)[j], j);
+    return HAWSER_OK;
+}
+
+static hawser_status read_penalties(hw_linear *linear, const hawser_options *options, hawser_error *error)
+{
+    size_t p = linear->X->cols;
+    HAWSER_TRY(read_bound(options, "lower", -1.0, p, &linear->lower, error));
+    HAWSER_TRY(read_bound(options, "upper", 1.0, p, &linear->upper, error));
+    const char *path = hawser_options_text(options, "penalty-factors");
+    if (path == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(new_doubles(&linear->factor, p, error));
+    HAWSER_TRY(read_column_file("penalty-factors", path, p, linear->factor, error));
+    for (size_t j = 0; j < p; j++)
+        if (!(linear->factor[j] >= 0.0) || isinf(linear->factor[j]))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s:%zu: a penalty factor must be >= 0 and finite, not %g", path,
+                               j + 1, linear->factor[j]);
+    return HAWSER_OK;
+}
+
+/* Copies, dense, the columns that have no penalty and on some side no bound: certificates need their span. */
+static hawser_status free_columns(hw_linear *linear, hawser_job *job, hawser_error *error)
+{
+    size_t n = linear->X->rows, count = 0;
+    uint32_t list[MOST_FREE_COLUMNS];
+    bool all = linear->settings.lambda == 0.0;
+    for (size_t j = 0; (all || linear->factor != NULL) && j < linear->X->cols; j++) {
+        bool bounded =
+            linear->lower != NULL && linear->upper != NULL && !isinf(linear->lower[j]) && !isinf(linear->upper[j]);
+        if ((!all && linear->factor[j] > 0.0) || bounded)
+            continue;
+        if (count == MOST_FREE_COLUMNS)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "more than %d columns have no penalty; give them a small %s",
+                               MOST_FREE_COLUMNS, all ? "--lambda" : "one with --penalty-factors");
+        list[count++] = (uint32_t)j;
+    }
+    if (count == 0)
+        return HAWSER_OK;
+    HAWSER_TRY(new_doubles(&linear->free_columns, n * count, error));
+    linear->free_side = calloc(count, sizeof *linear->free_side);
+    if (linear->free_side == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns without a penalty", count);
+    linear->free_count = count;
+    HAWSER_TRY(hawser_job_fetch(job, linear->X, list, count, error));
+    for (size_t k = 0; k < count; k++) {
+        bool below = linear->lower == NULL || isinf(linear->lower[list[k]]);
+        bool above = linear->upper == NULL || isinf(linear->upper[list[k]]);
+        linear->free_side[k] = below && above ? 0 : above ? 1 : -1;
+        hawser_column_axpy(linear->X, list[k], 1.0, linear->free_columns + k * n);
+    }
+    return HAWSER_OK;
+}
+
+/* A number in [0, bound) from (seed, row): the same whatever runs. */
+static uint64_t mix(uint64_t seed, uint64_t row)
+{
+    uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15) + row + UINT64_C(0x632be59bd9b4e019);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : a[1] < b[1] ? -1 : a[1] > b[1];
+}
+
+/* Deals the rows, shuffled by the seed, to equal folds; or keeps a fraction out. */
+static hawser_status deal_folds(hw_linear *linear, uint64_t seed, hawser_error *error)
+{
+    const hw_linear_settings *settings = &linear->settings;
+    size_t n = linear->X->rows;
+    if (settings->folds == 0 && settings->validation_fraction <= 0.0)
+        return HAWSER_OK;
+    if (settings->folds > n)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv %u: there are only %zu rows", settings->folds, n);
+    uint64_t *keys = malloc((n + 1) * 2 * sizeof *keys);
+    linear->fold = calloc(n + 1, sizeof *linear->fold);
+    if (keys == NULL || linear->fold == NULL) {
+        free(keys);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the folds of %zu rows", n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        keys[2 * i] = mix(seed, i);
+        keys[2 * i + 1] = i;
+    }
+    qsort(keys, n, 2 * sizeof *keys, by_key);
+    size_t kept = (size_t)(settings->validation_fraction * (double)n + 0.5);
+    for (size_t k = 0; k < n; k++)
+        linear->fold[keys[2 * k + 1]] = settings->folds > 0 ? 1 + (uint32_t)(k % settings->folds)
+                                        : k < kept          ? HW_LINEAR_ALWAYS_OUT
+                                                            : 0;
+    free(keys);
+    if (settings->folds == 0 && (kept == 0 || kept == n))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--validation-fraction %g leaves %zu of %zu rows",
+                           settings->validation_fraction, kept, n);
+    return HAWSER_OK;
+}
+
+static hawser_status take_target(hw_linear *linear, const hawser_training_input *input, hawser_error *error)
+{
+    size_t n = linear->X->rows;
+    if (hawser_dataset_target(input->data) == NULL)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; say which column it is with --target");
+    HAWSER_TRY(new_doubles(&linear->target, n, error));
+    linear->weights = hawser_dataset_weights(input->data);
+    for (size_t i = 0; linear->weights != NULL && i < n; i++)
+        if (!(linear->weights[i] >= 0.0))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the example weight %g is negative", i + 1,
+                               linear->weights[i]);
+    return linear->kind->take_target(linear, input, error);
+}
+
+bool hw_linear_out(const hw_linear *linear, size_t row, uint32_t fold)
+{
+    return linear->fold != NULL && (linear->fold[row] == HW_LINEAR_ALWAYS_OUT || (fold > 0 && linear->fold[row] == fold));
+}
+
+void hw_linear_held_out(const hw_linear *linear, const double *image, double intercept, uint32_t fold, double *weight,
+                        double *errors)
+{
+    *weight = *errors = 0.0;
+    for (size_t i = 0; linear->fold != NULL && i < linear->X->rows; i++) {
+        bool out = fold > 0 ? linear->fold[i] == fold : linear->fold[i] == HW_LINEAR_ALWAYS_OUT;
+        if (!out)
+            continue;
+        double w = linear->weights != NULL ? linear->weights[i] : 1.0;
+        double margin = image[i] + intercept + (linear->offset != NULL ? linear->offset[i] : 0.0);
+        *weight += w;
+        *errors += w * linear->kind->row_error(linear->target[i], margin);
+    }
+}
+
+static void weigh(hw_linear *linear)
+{
+    linear->total = 0.0;
+    for (size_t i = 0; i < linear->X->rows; i++)
+        if (!hw_linear_out(linear, i, 0))
+            linear->total += linear->weights != NULL ? linear->weights[i] : 1.0;
+}
+
+/* X alpha needs the columns of the start, wherever they are. */
+static hawser_status fetch_start(const hw_linear *linear, hawser_job *job, hawser_error *error)
+{
+    size_t count = 0;
+    uint32_t *list = calloc(linear->X->cols + 1, sizeof *list);
+    if (list == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the columns of the start");
+    for (size_t j = 0; j < linear->X->cols; j++)
+        if (linear->alpha[j] != 0.0)
+            list[count++] = (uint32_t)j;
+    hawser_status status = hawser_job_fetch(job, linear->X, list, count, error);
+    free(list);
+    return status;
+}
+
+static hawser_status take_start(hw_linear *linear, hawser_job *job, const hawser_model *init, hawser_error *error)
+{
+    size_t n = linear->X->rows, p = linear->X->cols;
+    HAWSER_TRY(new_doubles(&linear->alpha, p, error));
+    HAWSER_TRY(new_doubles(&linear->image, n, error));
+    if (init == NULL)
+        return HAWSER_OK;
+    double intercept = 0.0;
+    HAWSER_TRY(hw_linear_model_coefficients(init, p, linear->alpha, &intercept, error));
+    for (size_t j = 0; j < p; j++) { /* the start has to be feasible */
+        if (linear->lower != NULL && linear->alpha[j] < linear->lower[j])
+            linear->alpha[j] = linear->lower[j];
+        if (linear->upper != NULL && linear->alpha[j] > linear->upper[j])
+            linear->alpha[j] = linear->upper[j];
+    }
+    HAWSER_TRY(fetch_start(linear, job, error));
+    for (size_t j = 0; j < p; j++)
+        if (linear->alpha[j] != 0.0)
+            hawser_column_axpy(linear->X, j, linear->alpha[j], linear->image);
+    return HAWSER_OK;
+}
+
+/* sigma' = gamma K (s + 1) (Ma et al. 2015, with s + 1 rounds in flight); one block has nobody to be careful about. */
+static void take_rule(hw_linear *linear, hawser_job *job)
+{
+    linear->blocks = hawser_job_workers(job);
+    linear->sync = hawser_job_sync(job);
+    linear->form = hawser_job_encoding(job);
+    linear->damping = linear->settings.average ? 1.0 / linear->blocks : 1.0;
+    double flights = linear->sync.tightness == HAWSER_TAP ? 2.0 : linear->sync.staleness + 1.0;
+    linear->gain = linear->blocks == 1 ? 1.0 : linear->damping * linear->blocks * flights;
+    if (linear->settings.sigma > 0.0)
+        linear->gain = linear->settings.sigma;
+    bool free = linear->blocks > 1 && linear->settings.exchange_every <= 0.0 && linear->settings.certify_every == 0;
+    linear->accelerated = free && linear->sync.tightness == HAWSER_BSP;
+    linear->strided = free && !linear->accelerated;
+    linear->searched = free && !linear->settings.filtered;
+    linear->joint =
+        linear->accelerated && !linear->settings.average && linear->settings.sigma <= 0.0 && !linear->settings.filtered;
+}
+
+size_t hw_linear_room(size_t columns, uint32_t blocks)
+{
+    size_t room = HW_LINEAR_JOINT_MOST / (blocks < 4 ? blocks : 4);
+    return columns < room ? columns : room;
+}
+
+static hawser_status new_record(hw_linear *linear, hawser_error *error)
+{
+    size_t count = hw_linear_grid_size(&linear->settings), folds = linear->settings.folds;
+    linear->lambda_count = count;
+    HAWSER_TRY(new_doubles(&linear->lambdas, count, error));
+    HAWSER_TRY(new_doubles(&linear->errors, count * folds, error));
+    HAWSER_TRY(new_doubles(&linear->fold_weights, folds, error));
+    linear->rows = calloc(count, sizeof *linear->rows);
+    return linear->rows != NULL ? HAWSER_OK
+                                : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path of %zu lambdas", count);
+}
+
+hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawser_job *job,
+                            const hawser_training_input *input, hawser_error *error)
+{
+    memset(linear, 0, sizeof *linear);
+    linear->kind = kind;
+    HAWSER_TRY(hw_linear_settings_read(input->options, &linear->settings, error));
+    linear->X = hawser_dataset_matrix(input->data);
+    if (linear->X->rows == 0 || linear->X->cols == 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", linear->X->rows,
+                           linear->X->cols);
+    HAWSER_TRY(take_target(linear, input, error));
+    HAWSER_TRY(read_penalties(linear, input->options, error));
+    HAWSER_TRY(free_columns(linear, job, error));
+    HAWSER_TRY(deal_folds(linear, hawser_job_seed(job), error));
+    weigh(linear);
+    HAWSER_TRY(take_start(linear, job, input->init, error));
+    hawser_job_fit(job, linear->X->stored, WORTH_A_WORKER);
+    take_rule(linear, job);
+    return new_record(linear, error);
+}
+
+void hw_linear_free(hw_linear *linear)
+{
+    void *all[] = {linear->settings.path_list,
+                   linear->own_weights,
+                   linear->target,
+                   linear->fold,
+                   linear->factor,
+                   linear->lower,
+                   linear->upper,
+                   linear->alpha,
+                   linear->image,
+                   linear->lambdas,
+                   linear->rows,
+                   linear->errors,
+                   linear->fold_weights,
+                   linear->free_columns,
+                   linear->free_side};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+    memset(linear, 0, sizeof *linear);
+}

@@ -1,0 +1,135 @@
+/*
+ * problem.h - what is asked of a penalised linear model (the settings, the rows and their folds), shared by all blocks and read-only
+ * while units run; and the driver's record of what came out.
+ *
+ * A model predicts from margins x w + b + offset. What the algorithms on it differ in is a kind: a handful of functions.
+ */
+#ifndef HW_ALGORITHMS_LINEAR_PROBLEM_H
+#define HW_ALGORITHMS_LINEAR_PROBLEM_H
+
+#include "algorithms/linear/solver.h"
+#include "hawser/algorithm.h"
+
+/* The fold of a row that is kept for validation. */
+#define HW_LINEAR_ALWAYS_OUT UINT32_MAX
+
+/* Columns on the board where working sets of all blocks are solved as one; at least a quarter of it any block may fill. */
+enum { HW_LINEAR_JOINT_MOST = 32768 };
+
+typedef struct hw_linear_settings {
+    double lambda, lambda_ratio; /* lambda < 0: the ratio counts */
+    double cost;                 /* C, > 0: lambda is 1 / (C total) */
+    double *path_list;           /* lambdas, as given; NULL: a grid */
+    size_t path_count;           /* 0: one lambda */
+    double lambda_min_ratio;     /* <= 0: as glmnet chooses */
+    double l1_ratio, tolerance;
+    bool intercept, standardize, one_standard_error, average;
+    bool filtered;  /* updates may be held back or rounded */
+    uint32_t folds; /* of cross-validation, 0: none */
+    double validation_fraction;
+    double sigma;           /* 0: by the rule */
+    double exchange_every;  /* H; 0: until the local subproblem is solved */
+    uint64_t certify_every; /* clocks; 0: as needed */
+    const hw_linear_solver *solver;
+} hw_linear_settings;
+
+/* One lambda's line in the table of a path. */
+typedef struct hw_linear_row {
+    double lambda, objective, gap, penalty, nonzeros, intercept, error, standard_error;
+    bool precision, done;
+} hw_linear_row;
+
+struct hw_linear;
+typedef double hw_linear_metric(const void *source, const char *name);
+
+/* What tells one algorithm from another. */
+typedef struct hw_linear_kind {
+    const char *name;                      /* of the algorithm */
+    const char *cv_name, *validation_name; /* of what is measured on rows that are held out: "cv_mse" */
+    const char *fit_name;                  /* of the share of the loss at zero that the model takes away: "r2" */
+    /* Makes linear->target and linear->weights. */
+    hawser_status (*take_target)(struct hw_linear *linear, const hawser_training_input *input, hawser_error *error);
+    /* What is lost on one row for a margin, offset included unless the target carries it. */
+    double (*row_error)(double target, double margin);
+    /* Objective and gap from what units reported. */
+    void (*certificate)(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap);
+    /* What only this kind's models say; may be NULL. */
+    hawser_status (*model_facts)(const struct hw_linear *linear, hawser_model *model, hawser_error *error);
+} hw_linear_kind;
+
+typedef struct hw_linear {
+    const hw_linear_kind *kind;
+    hw_linear_settings settings;
+    const hawser_matrix *X;
+    const double *weights; /* or NULL */
+    double *own_weights;   /* the memory of weights that are not the input's; or NULL */
+    double *target;        /* y - offset, or what the kind makes of y */
+    const double *offset;  /* where the target does not carry it; or NULL */
+    double labels[2];      /* the target's values of class -1 and class 1, where there are classes */
+    double class_weights[2];
+    double total;   /* weight of all rows that are not kept for validation */
+    uint32_t *fold; /* by row: the fold (from 1) in which the row is held out, 0: never; NULL: no row ever is */
+    double *factor, *lower, *upper; /* by column, or NULL */
+    double *alpha, *image;          /* where to start, and X times that */
+    double *free_columns;           /* rows x free_count: columns without penalty, dense */
+    int *free_side;                 /* of each: 0 free on both sides, 1 above its lower bound, -1 below its upper one */
+    size_t free_count;
+    hawser_sync sync;
+    hawser_form form; /* in which moves of v travel */
+    uint32_t blocks;
+    double gain, damping;
+    bool joint;       /* working sets are solved as one: one machine, step by step, nothing held back */
+    bool accelerated; /* rounds are extrapolated over: possible where all blocks see the same residuals */
+    bool strided; /* whole sprints are extrapolated over: under SSP and TAP residuals agree only where a loop has ended */
+    bool
+        searched; /* where rounds make little progress, conjugate gradients over all blocks help: nothing may be held back */
+
+    /* the driver's record; units never look at it */
+    double *lambdas;
+    size_t lambda_count, at; /* `at` counts lambdas done in this fold */
+    uint32_t fold_at;
+    hw_linear_row *rows;
+    double *errors;       /* held-out mean error by (fold - 1) * lambda_count + lambda */
+    double *fold_weights; /* of the rows held out, by fold - 1 */
+    double lambda_max, whole_zero_objective, zero_objective, objective, best_objective, gap, best_gap, last_gap;
+    unsigned stale_certificates, doublings;
+    hw_linear_row rest; /* certificate of what an early end left behind on several nodes */
+    double rest_lambda;
+    bool begun, certified, at_precision;
+    hawser_training *training; /* for notes */
+} hw_linear;
+
+/* Reads the options that rows.h has, and what an algorithm may have besides. */
+hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_settings *settings,
+                                      hawser_error *error) HAWSER_MUST_USE;
+/* Makes target, folds, factors, bounds, start. Released by hw_linear_free also after a failure. */
+hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawser_job *job,
+                            const hawser_training_input *input, hawser_error *error) HAWSER_MUST_USE;
+void hw_linear_free(hw_linear *linear);
+
+/* The driver's tests (driver.c). `user` is the hw_linear. */
+bool hw_linear_begin_path(hawser_progress *progress, void *user);   /* branch: chooses the lambdas */
+bool hw_linear_open(hawser_progress *progress, void *user);         /* branch: is the gap still above the tolerance? */
+bool hw_linear_small(hawser_progress *progress, void *user);        /* branch: do the working sets fit on the board? */
+bool hw_linear_sprints_done(hawser_progress *progress, void *user); /* ends the loop of extrapolated rounds */
+bool hw_linear_slow(hawser_progress *progress, void *user);      /* branch: did the last rounds bring the gap down little? */
+bool hw_linear_certified(hawser_progress *progress, void *user); /* ends the loop of certificates */
+bool hw_linear_rounds_done(hawser_progress *progress, void *user); /* ends the loop of rounds */
+bool hw_linear_next_lambda(hawser_progress *progress, void *user); /* ends the path */
+bool hw_linear_next_fold(hawser_progress *progress, void *user);   /* ends the folds */
+
+/* Lambdas from high to low (path.c). */
+void hw_linear_grid(hw_linear *linear, double lambda_max);
+double hw_linear_one_lambda(const hw_linear *linear, double lambda_max);
+size_t hw_linear_grid_size(const hw_linear_settings *settings);
+/* Members that a block's share of the board has room for, where working sets are solved as one. */
+size_t hw_linear_room(size_t columns, uint32_t blocks);
+/* Whether a row is held out in a fold; fold 0 is the whole problem. */
+bool hw_linear_out(const hw_linear *linear, size_t row, uint32_t fold);
+/* Sum of weights and of weighted errors of the rows that a fold holds out, given X w and the intercept. */
+void hw_linear_held_out(const hw_linear *linear, const double *image, double intercept, uint32_t fold, double *weight,
+                        double *errors);
+/* Fills error and standard error of the rows from the folds and says which lambda to take. */
+size_t hw_linear_select(hw_linear *linear);
+
+#endif

@@ -1,0 +1,115 @@
+/* settings.c - what a linear model's options say together. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/linear/problem.h"
+
+/* A path is a count or a list; *list is malloc'ed. */
+static hawser_status read_path(const char *text, double **list, size_t *count, hawser_error *error)
+{
+    char *end = NULL;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (strspn(text, "0123456789") == strlen(text)) {
+        *count = (size_t)n;
+        return n >= 1 && n <= 100000 ? HAWSER_OK
+                                     : hawser_fail(error, HAWSER_BAD_OPTION, "--path %s: want 1 to 100000 lambdas", text);
+    }
+    size_t room = 1;
+    for (const char *at = text; *at != '\0'; at++)
+        room += *at == ',';
+    *list = malloc(room * sizeof **list);
+    if (*list == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu lambdas", room);
+    for (const char *at = text; *count < room; at = end + 1) {
+        double value = strtod(at, &end);
+        if (end == at || !(value > 0.0) || isinf(value) || (*end != ',' && *end != '\0'))
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--path: '%s' is no number of lambdas and no list of lambdas > 0",
+                               text);
+        (*list)[(*count)++] = value;
+        if (*end == '\0')
+            break;
+    }
+    return HAWSER_OK;
+}
+
+static bool given(const hawser_options *options, const char *key)
+{
+    return hawser_options_has(options, key) && hawser_options_source(options, key, NULL) != HAWSER_FROM_DEFAULT;
+}
+
+/* An option that can do nothing is a misunderstanding when somebody has typed it; what a file or the environment sets for all calls
+ * may lie idle in some. */
+static hawser_status check_idle(const hawser_options *options, hawser_error *error)
+{
+    const char *path = hawser_options_text(options, "path");
+    bool list = path != NULL && strchr(path, ',') != NULL, grid = !list && (path != NULL || given(options, "cv"));
+    if (hawser_options_source(options, "cv-rule", NULL) == HAWSER_FROM_COMMAND_LINE && !given(options, "cv"))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv-rule does nothing without --cv K");
+    if (hawser_options_source(options, "lambda-min-ratio", NULL) == HAWSER_FROM_COMMAND_LINE && !grid)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda-min-ratio does nothing without --path N or --cv K%s",
+                           list ? ": --path lists its lambdas itself" : "");
+    if (given(options, "validation") && (given(options, "cv") || given(options, "validation-fraction")))
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--validation excludes --cv and --validation-fraction: one of them says what lambda is chosen by");
+    return HAWSER_OK;
+}
+
+static hawser_status check_together(const hawser_options *options, hawser_error *error)
+{
+    HAWSER_TRY(check_idle(options, error));
+    static const char *const ways[] = {"lambda", "lambda-ratio", "C"};
+    const char *one = NULL;
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        if (!given(options, ways[k]))
+            continue;
+        if (one != NULL)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s and --%s say the same thing in two ways; give one", one,
+                               ways[k]);
+        one = ways[k];
+    }
+    if (one != NULL && (given(options, "path") || given(options, "cv")))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "one lambda (--%s) and many (--path, --cv) exclude each other", one);
+    if (given(options, "cv") && given(options, "validation-fraction"))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv and --validation-fraction exclude each other");
+    if (hawser_options_number(options, "l1-ratio") == 0.0 && !given(options, "lambda") && !given(options, "C") &&
+        !(given(options, "path") && strchr(hawser_options_text(options, "path"), ',') != NULL))
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "with --l1-ratio 0 there is no lambda_max; give --lambda, or --path with a list of lambdas");
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
+{
+    HAWSER_TRY(check_together(options, error));
+    settings->lambda = hawser_options_has(options, "lambda") ? hawser_options_number(options, "lambda") : -1.0;
+    settings->cost = hawser_options_has(options, "C") ? hawser_options_number(options, "C") : 0.0;
+    settings->lambda_ratio = hawser_options_number(options, "lambda-ratio");
+    settings->l1_ratio = hawser_options_number(options, "l1-ratio");
+    settings->tolerance = hawser_options_number(options, "tol");
+    settings->lambda_min_ratio = hawser_options_number(options, "lambda-min-ratio");
+    settings->intercept = hawser_options_flag(options, "intercept");
+    settings->standardize = hawser_options_flag(options, "standardize");
+    settings->folds = (uint32_t)hawser_options_integer(options, "cv");
+    settings->one_standard_error = strcmp(hawser_options_text(options, "cv-rule"), "1se") == 0;
+    settings->validation_fraction = hawser_options_number(options, "validation-fraction");
+    settings->average = strcmp(hawser_options_text(options, "merge"), "average") == 0;
+    settings->sigma = hawser_options_number(options, "sigma");
+    settings->exchange_every = given(options, "exchange-every") ? hawser_options_number(options, "exchange-every") : 0.0;
+    settings->certify_every = (uint64_t)hawser_options_integer(options, "certify-every");
+    const char *filter = hawser_options_text(options, "filter");
+    settings->filtered = hawser_options_bytes(options, "quota") > 0 || (filter != NULL && strcmp(filter, "none") != 0) ||
+                         strcmp(hawser_options_text(options, "encoding"), "exact") != 0;
+    const char *solver = hawser_options_text(options, "solver");
+    bool plain = solver != NULL && strcmp(solver, "cd") == 0;
+    settings->solver = plain ? hw_linear_coordinate() : hw_linear_working_set();
+    if (plain && settings->exchange_every <= 0.0)
+        settings->exchange_every = 1.0;
+    settings->path_count = settings->folds > 0 ? 100 : 0;
+    if (hawser_options_has(options, "path")) {
+        settings->path_count = 0;
+        HAWSER_TRY(read_path(hawser_options_text(options, "path"), &settings->path_list, &settings->path_count, error));
+    }
+    return HAWSER_OK;
+}
