@@ -49,10 +49,11 @@ static const hw_topic topics[] = {
      "otherwise. --interface and --port-range say where a node listens.\n\n"
      "A process that is one of several and cannot find the others is refused, since each would\n"
      "write the same model; --alone insists. A node that is lost ends the job everywhere\n"
-     "within --failure-timeout, exit code 8, by name. hawser run names the first node that\n"
-     "failed, gives the others --grace to end, and leaves nothing behind, even when it is\n"
-     "killed itself: its agents and the nodes notice. Ctrl-Z stops all nodes, fg continues them. Ctrl-C, SIGTERM,\n"
-     "--time-limit and the end of a Slurm job (SLURM_JOB_END_TIME) save what was reached.\n\n"
+     "within --failure-timeout, exit code 8, by name. hawser run names the node that failed\n"
+     "first and returns its code, whoever noticed it before; it gives the others --grace to\n"
+     "end, and leaves nothing behind, even when it is killed itself: its agents and the nodes\n"
+     "notice. Ctrl-Z stops all nodes, fg continues them. Ctrl-C, SIGTERM, --time-limit and\n"
+     "the end of a Slurm job (SLURM_JOB_END_TIME) save what was reached.\n\n"
      "deploy/ in the source has a unit for systemd, manifests for Kubernetes and a Dockerfile.\n"},
     {"formats", "Formats of inputs",
      "  svmlight       TARGET INDEX:VALUE ... [# comment]; qid:N is passed over\n"

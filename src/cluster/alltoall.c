@@ -170,6 +170,17 @@ hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *
     return status;
 }
 
+/* What was said by a node, which the launcher is told, or by this one. */
+static hawser_status fail_as(hw_cluster *cluster, uint32_t node, const hawser_error *said, hawser_error *error)
+{
+    if (node == cluster->self)
+        return hawser_fail(error, said->status, "%s", said->text);
+    pthread_mutex_lock(&cluster->mutex);
+    hw_cluster_blame(cluster, node, said->text);
+    pthread_mutex_unlock(&cluster->mutex);
+    return hawser_fail(error, said->status, "node %u (%s): %s", node, cluster->members[node].member.name, said->text);
+}
+
 hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error)
 {
     if (cluster == NULL)
@@ -187,9 +198,7 @@ hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_er
         memcpy(&other, in[i].data, sizeof other);
         other.text[sizeof other.text - 1] = '\0';
         if (other.status < HAWSER_OK && other.status >= HAWSER_INTERNAL)
-            status = i == cluster->self ? hawser_fail(error, other.status, "%s", other.text)
-                                        : hawser_fail(error, other.status, "node %u (%s): %s", i,
-                                                      cluster->members[i].member.name, other.text);
+            status = fail_as(cluster, i, &other, error);
     }
     hw_bytes_free(in, cluster->nodes);
     return status;

@@ -118,6 +118,14 @@ static void tell_driver(hw_cluster *cluster, const hw_loss *loss)
         return; /* then the manager is lost too, and that is told */
 }
 
+void hw_cluster_blame(hw_cluster *cluster, uint32_t node, const char *why)
+{
+    if (cluster->blamed || node >= cluster->nodes_most || node == cluster->self || cluster->place->ops->lost == NULL)
+        return;
+    cluster->blamed = true;
+    cluster->place->ops->lost(cluster->place, node, why);
+}
+
 void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
 {
     pthread_mutex_lock(&cluster->mutex);
@@ -125,6 +133,7 @@ void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
     if (first) {
         cluster->is_lost = true;
         cluster->loss = *loss;
+        hw_cluster_blame(cluster, loss->node, loss->why);
     }
     pthread_cond_broadcast(&cluster->changed);
     if (first) {
@@ -239,7 +248,7 @@ static void drop_farewells(hw_cluster *cluster)
     cluster->farewells = NULL;
 }
 
-static hawser_status told_loss(const hw_cluster *cluster, hawser_error *error)
+static hawser_status told_loss(hw_cluster *cluster, hawser_error *error)
 {
     for (uint32_t i = 0; i < cluster->nodes; i++)
         if (cluster->members[i].left && cluster->members[i].runs < cluster->session)

@@ -33,6 +33,7 @@ struct hw_cluster {
     hw_joiner *members; /* nodes_most */
     bool book, go;      /* the manager's word is here */
     bool is_lost;
+    bool blamed;       /* the launcher has been told whose failure ends this node */
     hw_loss loss;      /* the first one */
     const char *doing; /* what the job is at outside runs */
     char words[400];   /* own, for when we leave */
@@ -63,7 +64,9 @@ hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluste
                               hawser_error *error) HAWSER_MUST_USE;
 /* HAWSER_PEER_LOST in words: whom, and what the job was at. */
 hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_cluster_has_left(const hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
+/* Tells the launcher, once, whose failure this node will end for. The mutex is held. */
+void hw_cluster_blame(hw_cluster *cluster, uint32_t node, const char *why);
 /* join.c: tells the others that this node takes part in no more runs than there were. */
 void hw_cluster_say_leave(hw_cluster *cluster);
 /* host.c: what tells hosts apart: equal for processes that share memory and clock. */

@@ -175,9 +175,10 @@ static void up(void *argument, uint32_t node, const hw_net_hello *hello)
 
 /* ------------------------------------------------------------------------------------------------------ waiting ---- */
 
-hawser_status hw_cluster_has_left(const hw_cluster *cluster, uint32_t node, hawser_error *error)
+hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error)
 {
     const hw_joiner *joiner = &cluster->members[node];
+    hw_cluster_blame(cluster, node, joiner->words[0] != '\0' ? joiner->words : "it has left the job");
     return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has left the job: %s", node, joiner->member.name,
                        joiner->words[0] != '\0' ? joiner->words : "its own words say why");
 }

@@ -5,8 +5,9 @@
  * manager, to the others. After that the nodes talk among themselves. One file a launcher implements hw_place_ops.
  *
  * `hawser run` (cli/run) uses a channel: a socket in HAWSER_LAUNCH ("fd:N") with lines of text: launcher -> node "key HEX", node 0 ->
- * launcher "card CARD", launcher -> others "manager CARD". Its end of file says that the launcher is gone. HAWSER_NODE, HAWSER_NODES,
- * HAWSER_JOB, HAWSER_NODE_NAME and HAWSER_SOCKETS say the rest; the key is never in the environment.
+ * launcher "card CARD", launcher -> others "manager CARD", node -> launcher "lost N WHY" when another node's failure is about to end it.
+ * Its end of file says that the launcher is gone. HAWSER_NODE, HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME and HAWSER_SOCKETS say the
+ * rest; the key is never in the environment.
  */
 #ifndef HW_CLUSTER_PLACE_H
 #define HW_CLUSTER_PLACE_H
@@ -26,6 +27,9 @@ typedef struct hw_place_ops {
     hawser_status (*publish)(hw_place *place, const char *card, hawser_error *error);
     /* The others wait for node 0's card for at most `seconds`. */
     hawser_status (*fetch)(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error);
+    /* Another node has failed or was lost, and this one will end for it: so that the launcher can tell cause from consequence. May be
+     * NULL; never blocks; any thread, one at a time. */
+    void (*lost)(hw_place *place, uint32_t node, const char *why);
     /* Lets go of the launcher's resources; the place stays readable. Idempotent. */
     void (*close)(hw_place *place);
 } hw_place_ops;

@@ -103,6 +103,15 @@ static hawser_status fetch(hw_place *place, double seconds, char card[HW_NET_ADD
     return HAWSER_OK;
 }
 
+/* One line or nothing: what does not fit a full channel is known to the others, too. */
+static void say_lost(hw_place *place, uint32_t node, const char *why)
+{
+    char line[LONGEST_LINE];
+    int length = snprintf(line, sizeof line, "lost %u %.400s\n", node, why);
+    if (place->channel[1] >= 0 && send(place->channel[1], line, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return;
+}
+
 static void let_go(hw_place *place)
 {
     if (place->channel[0] >= 0)
@@ -174,7 +183,7 @@ static hawser_status read_place(const hw_place_options *options, hw_place *place
 
 hawser_status hw_place_run(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"hawser run", publish, fetch, let_go};
+    static const hw_place_ops ops = {"hawser run", publish, fetch, say_lost, let_go};
     const char *launch = hw_variable(options->environment, "HAWSER_LAUNCH");
     if (launch == NULL)
         return HAWSER_OK;

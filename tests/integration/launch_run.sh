@@ -72,6 +72,23 @@ has err 'cannot run ./missing: No such file'
 touch plain
 code 126 "$hawser" run -n 2 -- ./plain
 
+# Who ends for another's failure does not hide it, whatever is heard first; of those who only blame each other, the most blamed is named.
+blames() { printf 'case $HAWSER_NODE in %s esac' "$1"; }
+code 5 "$hawser" run -n 3 -- bash -c "$(blames '0) echo "lost 2 it is silent" >&3; exit 8;; 1) exit 8;; 2) sleep 0.4; exit 5;;')" </dev/null
+has err '^hawser run: node 2 \(node-2, pid [0-9]+\) ended with code 5$'
+code 4 "$hawser" run -n 3 -- bash -c "$(blames '0|1) echo "lost 2 no such file" >&3; exit 4;; 2) sleep 0.4; exit 4;;')" </dev/null
+has err '^hawser run: node 2 .* ended with code 4$'
+lacks err '^hawser run: node [01]'
+code 137 "$hawser" run -n 3 -- bash -c "$(blames '0|1) exit 8;; 2) sleep 0.4; kill -9 $$;;')" </dev/null
+has err '^hawser run: node 2 .* was killed by signal 9'
+code 8 "$hawser" run --grace 1 -n 4 -- bash -c "$(blames '0|2) echo "lost 1 it is silent" >&3; exit 8;; 1) sleep 1000;; 3) echo "lost 0 gone" >&3; exit 8;;')" </dev/null
+has err '^hawser run: node 1 .* failed first, as node [02] saw it: it is silent$'
+equal "$(grep -c '^hawser run:' err)" 1
+code 8 "$hawser" run -n 2 -- bash -c 'exit 8' </dev/null
+has err '^hawser run: node [01] .* ended with code 8$'
+code 8 "$hawser" run -n 2 -- bash -c 'echo "lost 9 gone" >&3; echo "lost x" >&3; exit 8' </dev/null # such nodes are not there
+has err '^hawser run: node [01] .* ended with code 8$'
+
 # What a node leaves running ends with it.
 code 0 "$hawser" run -n 2 -- bash -c 'sleep 4321.5 & true'
 ! pgrep -f 'sleep 4321.5' >/dev/null || complain "a process was left behind"

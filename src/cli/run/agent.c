@@ -249,7 +249,7 @@ static hawser_status pass_on(agent *it, const hw_child *child, int *fd, hw_frame
     return HAWSER_OK;
 }
 
-/* "card CARD" of node 0 is all that a node has to say. */
+/* "card CARD" of node 0, and "lost N WHY". */
 static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
 {
     char piece[LONGEST_LINE];
@@ -265,6 +265,8 @@ static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
         *end = '\0';
         if (child->node == 0 && strncmp(line, "card ", 5) == 0)
             HAWSER_TRY(put_text(it, HW_FRAME_CARD, 0, line + 5, error));
+        else if (strncmp(line, "lost ", 5) == 0)
+            HAWSER_TRY(put_text(it, HW_FRAME_LOST, child->node, line + 5, error));
         hw_buffer_drop(&child->heard, (size_t)(end - line) + 1);
     }
     if (hw_buffer_left(&child->heard) > LONGEST_LINE)
@@ -305,6 +307,8 @@ static hawser_status reap(agent *it, hw_child *child, hawser_error *error)
         if (child->err >= 0)
             HAWSER_TRY(pass_on(it, child, &child->err, HW_FRAME_ERR, error));
     }
+    if (child->channel >= 0)
+        HAWSER_TRY(hear(it, child, error));
     if (WIFSIGNALED(result))
         snprintf(text, sizeof text, "signal %d", WTERMSIG(result));
     else

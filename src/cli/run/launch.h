@@ -27,6 +27,10 @@ typedef struct hw_run_node {
     long pid;       /* 0: not started */
     bool ended;
     int code, signal;
+    bool ours;       /* it ended when we had sent signals that end */
+    uint32_t blamed; /* whom it has lost, as its channel says; the number of nodes: nobody */
+    double blamed_at;
+    char why[200];
     hw_lines out, err;
     FILE *file; /* --output-dir */
 } hw_run_node;
@@ -64,7 +68,10 @@ typedef struct hw_launch {
     int stdin_fd;     /* to be passed on to node 0 on another host; -1: not, or no more */
     size_t input_out; /* bytes of it that node 0 has not taken yet */
     unsigned interrupts;
-    uint32_t first_failed; /* node_count: none */
+    uint32_t first_failed; /* the one that is named; node_count: none yet */
+    uint32_t follower;     /* the first that has ended for another's failure; node_count: none */
+    double name_at;        /* when it is time to name whom the followers blame; 0: nobody is to be named */
+    bool hearsay;          /* so it was; who turns out to have failed of himself is named after all */
     int stage;             /* of ending what is left after a failure: 0 not, 1 waiting, 2 SIGTERM sent, 3 SIGKILL sent */
     double next_stage;
     struct pollfd *set;
@@ -87,8 +94,16 @@ hawser_status hw_lines_take(hw_lines *lines, const char *label, FILE *out, const
 
 /* loop.c: until all have ended. */
 hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
-/* A node has ended; the first one that failed is named, and the others' time runs. */
+
+/* blame.c: which node failed first, in cause and not in time of hearing. */
+/* A node has ended; the first one that failed of itself is named, and the others' time runs. */
 hawser_status hw_launch_ended(hw_launch *launch, uint32_t node, int code, int number, const char *why,
                               hawser_error *error) HAWSER_MUST_USE;
+/* A node says that it ends for another's failure. */
+void hw_launch_blames(hw_launch *launch, uint32_t teller, uint32_t node, const char *why);
+/* All have ended, or it is time: if all who failed have failed for others, the one that most of them blame is named. */
+void hw_launch_judge(hw_launch *launch);
+/* What hawser run returns. */
+int hw_launch_code(const hw_launch *launch);
 
 #endif

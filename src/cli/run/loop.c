@@ -1,5 +1,6 @@
 /* loop.c - waits for whatever comes: words and ends of nodes, signals, the end of a grace. */
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -10,44 +11,6 @@
 #include "cli/run/launch.h"
 
 enum { KILL_SECONDS = 5, INPUT_MOST = 1 << 18, PIECE = 1 << 16, PATIENCE = 3 };
-
-static void name_failure(const hw_launch *launch, uint32_t number, const char *why)
-{
-    const hw_run_node *node = &launch->nodes[number];
-    char pid[40] = "";
-    if (node->pid > 0)
-        snprintf(pid, sizeof pid, ", pid %ld", node->pid);
-    if (why != NULL)
-        fprintf(launch->stream_err, "hawser run: node %u (%s%s): %s\n", number, node->name, pid, why);
-    else if (node->signal != 0)
-        fprintf(launch->stream_err, "hawser run: node %u (%s%s) was killed by signal %d (%s)\n", number, node->name, pid,
-                node->signal, sigabbrev_np(node->signal) != NULL ? sigabbrev_np(node->signal) : "unknown");
-    else
-        fprintf(launch->stream_err, "hawser run: node %u (%s%s) ended with code %d\n", number, node->name, pid, node->code);
-    (void)fflush(launch->stream_err);
-}
-
-hawser_status hw_launch_ended(hw_launch *launch, uint32_t number, int code, int signal_number, const char *why,
-                              hawser_error *error)
-{
-    hw_run_node *node = &launch->nodes[number];
-    if (node->ended)
-        return HAWSER_OK;
-    const char *label = launch->prefix ? node->label : "";
-    node->ended = true;
-    node->code = code;
-    node->signal = signal_number;
-    HAWSER_TRY(hw_lines_take(&node->out, label, launch->stream_out, "", 0, true, error));
-    HAWSER_TRY(hw_lines_take(&node->err, label, launch->stream_err, "", 0, true, error));
-    if ((code == 0 && signal_number == 0) || launch->first_failed != launch->node_count)
-        return HAWSER_OK;
-    launch->first_failed = number;
-    launch->stage = 1;
-    launch->next_stage = hw_seconds() + launch->grace;
-    if (launch->interrupts == 0) /* after Ctrl-C nobody has to be told why they end */
-        name_failure(launch, number, why);
-    return HAWSER_OK;
-}
 
 static bool all_ended(const hw_launch *launch)
 {
@@ -122,6 +85,8 @@ static hawser_status serve_signals(hw_launch *launch, hawser_error *error)
 
 static hawser_status serve_time(hw_launch *launch, hawser_error *error)
 {
+    if (launch->name_at != 0 && hw_seconds() >= launch->name_at)
+        hw_launch_judge(launch);
     if (launch->stage == 0 || launch->stage == 3 || hw_seconds() < launch->next_stage)
         return HAWSER_OK;
     launch->stage++;
@@ -166,9 +131,11 @@ static void watch_all(hw_launch *launch)
 
 static int patience(const hw_launch *launch)
 {
-    if (launch->stage == 0 || launch->stage == 3)
+    double until = launch->stage == 0 || launch->stage == 3 ? INFINITY : launch->next_stage;
+    until = launch->name_at != 0 && launch->name_at < until ? launch->name_at : until;
+    if (isinf(until))
         return -1;
-    double left = launch->next_stage - hw_seconds();
+    double left = until - hw_seconds();
     return left > 0 ? (int)(left < 1e6 ? left * 1000 + 1 : 1e9) : 0;
 }
 
@@ -199,5 +166,6 @@ hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error)
 {
     while (!all_ended(launch))
         HAWSER_TRY(turn(launch, error));
+    hw_launch_judge(launch);
     return HAWSER_OK;
 }

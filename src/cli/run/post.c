@@ -209,6 +209,14 @@ static hawser_status take_end(hw_launch *launch, const hw_frame *frame, hawser_e
     return hw_launch_ended(launch, frame->number, killed ? 0 : number, killed ? number : 0, NULL, error);
 }
 
+static void take_blame(hw_launch *launch, const hw_frame *frame)
+{
+    char *why = NULL;
+    unsigned long node = strtoul(frame->payload, &why, 10);
+    if (why != frame->payload && *why == ' ' && node < launch->node_count)
+        hw_launch_blames(launch, frame->number, (uint32_t)node, why + 1);
+}
+
 static hawser_status take_failure(hw_launch *launch, const hw_frame *frame, hawser_error *error)
 {
     char *why = NULL;
@@ -231,6 +239,7 @@ static hawser_status take_frame(hw_launch *launch, const hw_post *post, const hw
         launch->input_out -= frame->number < launch->input_out ? frame->number : launch->input_out;
         return HAWSER_OK;
     case HW_FRAME_ENDED: return take_end(launch, frame, error);
+    case HW_FRAME_LOST: take_blame(launch, frame); return HAWSER_OK;
     default: return hawser_fail(error, HAWSER_BAD_INPUT, "an agent sent a frame that only hawser run sends");
     }
 }

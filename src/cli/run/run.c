@@ -78,8 +78,10 @@ static hawser_status assign(hw_call *call, hw_launch *launch, hw_hosts *hosts, h
     }
     if (nodes == 0)
         return hawser_fail(error, HAWSER_BAD_OPTION, "how many? hawser run -n N -- %s ...", call->words[0]);
-    launch->node_count = launch->first_failed = nodes;
+    launch->node_count = launch->first_failed = launch->follower = nodes;
     HAWSER_TRY(HW_NEW(&launch->nodes, nodes, "nodes", error));
+    for (uint32_t i = 0; i < nodes; i++)
+        launch->nodes[i].blamed = nodes;
     HAWSER_TRY(HW_NEW(&launch->posts, launch->post_count, "hosts", error));
     HAWSER_TRY(HW_NEW(&launch->set, 2 + 2 * launch->post_count, "a list of descriptors", error));
     for (size_t i = 0; i < launch->post_count; i++) {
@@ -202,10 +204,8 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
         launch.stdin_fd = STDIN_FILENO;
     if (status == HAWSER_OK)
         status = launch_all(&launch, error);
-    if (status == HAWSER_OK && launch.first_failed < launch.node_count) {
-        const hw_run_node *node = &launch.nodes[launch.first_failed];
-        call->code = node->signal != 0 ? 128 + node->signal : node->code;
-    }
+    if (status == HAWSER_OK)
+        call->code = hw_launch_code(&launch);
     free_launch(&launch);
     hw_hosts_free(&hosts);
     return status;

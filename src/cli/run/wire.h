@@ -35,7 +35,8 @@ typedef enum hw_frame_kind {
     HW_FRAME_OUT,
     HW_FRAME_ERR,
     HW_FRAME_TAKEN, /* number: bytes of input that node 0 has taken */
-    HW_FRAME_ENDED  /* payload: "code N" or "signal N" */
+    HW_FRAME_ENDED, /* payload: "code N" or "signal N" */
+    HW_FRAME_LOST   /* payload: "N why": it will end because node N has failed */
 } hw_frame_kind;
 
 enum { HW_FRAME_MOST = 1 << 20, HW_WIRE_FULL = 1 << 20 };

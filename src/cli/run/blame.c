@@ -1,0 +1,132 @@
+/* blame.c - which node failed first. Who loses another node ends, too, and may be heard of before it: cause and consequence are told
+ * apart by what the nodes say (HW_FRAME_LOST) and by the code that means a lost peer. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/run/launch.h"
+
+#define NAME_SECONDS 1.0 /* within which the end of the one that the others blame is heard of, if it has ended at all */
+
+static void begin_line(const hw_launch *launch, uint32_t number)
+{
+    const hw_run_node *node = &launch->nodes[number];
+    fprintf(launch->stream_err, "hawser run: node %u (%s", number, node->name);
+    if (node->pid > 0)
+        fprintf(launch->stream_err, ", pid %ld", node->pid);
+}
+
+static void name_failure(const hw_launch *launch, uint32_t number, const char *why)
+{
+    const hw_run_node *node = &launch->nodes[number];
+    const char *signal_name = node->signal != 0 ? sigabbrev_np(node->signal) : NULL;
+    if (launch->interrupts != 0) /* after Ctrl-C nobody has to be told why they end */
+        return;
+    begin_line(launch, number);
+    if (why != NULL)
+        fprintf(launch->stream_err, "): %s\n", why);
+    else if (node->signal != 0)
+        fprintf(launch->stream_err, ") was killed by signal %d (%s)\n", node->signal,
+                signal_name != NULL ? signal_name : "unknown");
+    else
+        fprintf(launch->stream_err, ") ended with code %d\n", node->code);
+    (void)fflush(launch->stream_err);
+}
+
+/* Between the first and the last of our signals only SIGTERM, and what a program makes of it, is our doing. */
+static bool ends_for_us(const hw_launch *launch, int number)
+{
+    return launch->stage == 3 || (launch->stage == 2 && (number == 0 || number == SIGTERM));
+}
+
+hawser_status hw_launch_ended(hw_launch *launch, uint32_t number, int code, int signal_number, const char *why,
+                              hawser_error *error)
+{
+    hw_run_node *node = &launch->nodes[number];
+    if (node->ended)
+        return HAWSER_OK;
+    const char *label = launch->prefix ? node->label : "";
+    node->ended = true;
+    node->code = code;
+    node->signal = signal_number;
+    node->ours = ends_for_us(launch, signal_number);
+    HAWSER_TRY(hw_lines_take(&node->out, label, launch->stream_out, "", 0, true, error));
+    HAWSER_TRY(hw_lines_take(&node->err, label, launch->stream_err, "", 0, true, error));
+    if (code == 0 && signal_number == 0)
+        return HAWSER_OK;
+    if (launch->stage == 0) {
+        launch->stage = 1;
+        launch->next_stage = hw_seconds() + launch->grace;
+    }
+    bool settled = launch->first_failed != launch->node_count;
+    if ((settled && !launch->hearsay) || node->ours)
+        return HAWSER_OK;
+    if (why == NULL && signal_number == 0 && (code == HW_EXIT_PEER || node->blamed != launch->node_count)) {
+        if (!settled && launch->follower == launch->node_count) {
+            launch->follower = number;
+            launch->name_at = hw_seconds() + NAME_SECONDS;
+        }
+        return HAWSER_OK;
+    }
+    launch->first_failed = number;
+    launch->hearsay = false;
+    launch->name_at = 0;
+    name_failure(launch, number, why);
+    return HAWSER_OK;
+}
+
+void hw_launch_blames(hw_launch *launch, uint32_t teller, uint32_t node, const char *why)
+{
+    if (teller == node || launch->nodes[teller].blamed != launch->node_count)
+        return;
+    launch->nodes[teller].blamed = node;
+    launch->nodes[teller].blamed_at = hw_seconds();
+    snprintf(launch->nodes[teller].why, sizeof launch->nodes[teller].why, "%s", why);
+}
+
+/* The node that most blame, and the first of those who did; of equals the one that was blamed first. */
+static uint32_t most_blamed(const hw_launch *launch, uint32_t *teller)
+{
+    uint32_t best = launch->node_count, most = 0;
+    for (uint32_t i = 0; i < launch->node_count; i++) {
+        uint32_t votes = 0;
+        const hw_run_node *one = &launch->nodes[i];
+        for (uint32_t k = 0; k < launch->node_count; k++)
+            votes += launch->nodes[k].blamed == one->blamed;
+        if (one->blamed == launch->node_count || votes < most ||
+            (votes == most && one->blamed_at >= launch->nodes[*teller].blamed_at))
+            continue;
+        most = votes;
+        best = one->blamed;
+        *teller = i;
+    }
+    return best;
+}
+
+void hw_launch_judge(hw_launch *launch)
+{
+    if (launch->name_at == 0)
+        return;
+    launch->name_at = 0;
+    uint32_t teller = 0, node = most_blamed(launch, &teller);
+    launch->hearsay = true;
+    launch->first_failed = node < launch->node_count ? node : launch->follower;
+    if (node == launch->node_count) {
+        name_failure(launch, launch->follower, NULL);
+    } else if (launch->interrupts == 0) {
+        begin_line(launch, node);
+        fprintf(launch->stream_err, ") failed first, as node %u saw it: %s\n", teller, launch->nodes[teller].why);
+        (void)fflush(launch->stream_err);
+    }
+}
+
+int hw_launch_code(const hw_launch *launch)
+{
+    if (launch->first_failed == launch->node_count)
+        return 0;
+    const hw_run_node *node = &launch->nodes[launch->first_failed];
+    if (node->ours || !node->ended || (node->code == 0 && node->signal == 0)) /* it was lost, whatever it came to later */
+        return HW_EXIT_PEER;
+    return node->signal != 0 ? 128 + node->signal : node->code;
+}
