@@ -3,13 +3,14 @@
 
 #include "base/memory.h"
 #include "transport/queue.h"
-#include "transport/transport.h"
+#include "transport/segment/shelf.h"
 
 typedef struct inproc {
     hw_transport transport;
     uint32_t count;
     hw_inbox *endpoints;
     uint64_t *sequences; /* [source][destination]; a row is its source's */
+    hw_shelf *shelf;
 } inproc;
 
 static inproc *of(hw_transport *transport)
@@ -17,15 +18,20 @@ static inproc *of(hw_transport *transport)
     return (inproc *)(void *)transport;
 }
 
+static hawser_status refuse(const inproc *self, uint32_t source, uint32_t destination, hw_message *message,
+                            hawser_error *error)
+{
+    hw_message_free(message);
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "cannot send from endpoint %u to endpoint %u: there are %u", source,
+                       destination, self->count);
+}
+
 static hawser_status inproc_send(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
                                  hawser_error *error)
 {
     inproc *self = of(transport);
-    if (source >= self->count || destination >= self->count) {
-        hw_message_free(message);
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "cannot send from endpoint %u to endpoint %u: there are %u", source,
-                           destination, self->count);
-    }
+    if (source >= self->count || destination >= self->count)
+        return refuse(self, source, destination, message, error);
     hw_inbox *to = &self->endpoints[destination];
     if (atomic_load_explicit(&to->closed, memory_order_acquire)) {
         hw_message_free(message);
@@ -69,6 +75,41 @@ static void inproc_on_delivery(hw_transport *transport, uint32_t number, void (*
     own->argument = argument;
 }
 
+static hawser_status inproc_expose(hw_transport *transport, uint32_t endpoint, const hw_segment_shape *shape,
+                                   hw_segment **segment, hawser_error *error)
+{
+    return hw_shelf_expose(of(transport)->shelf, endpoint, shape, segment, error);
+}
+
+static hawser_status inproc_put(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
+                                hawser_error *error)
+{
+    inproc *self = of(transport);
+    if (source >= self->count || destination >= self->count)
+        return refuse(self, source, destination, message, error);
+    message->envelope.source = source;
+    message->envelope.destination = destination;
+    hawser_status status = hw_shelf_put(self->shelf, message, error);
+    hw_message_free(message);
+    return status;
+}
+
+/* What is put is there: the answer can be given at once. */
+static hawser_status inproc_fence(hw_transport *transport, uint32_t source, uint32_t destination, uint32_t segment,
+                                  uint64_t ticket, hawser_error *error)
+{
+    inproc *self = of(transport);
+    if (source >= self->count || destination >= self->count)
+        return refuse(self, source, destination, NULL, error);
+    hw_message *fence;
+    HAWSER_TRY(hw_message_new(0, &fence, error));
+    fence->envelope = (hw_envelope){.source = source, .destination = destination, .state = segment, .clock = ticket};
+    hw_shelf_answer(self->shelf, fence);
+    if (!hw_inbox_put(&self->endpoints[source], fence))
+        hw_message_free(fence);
+    return HAWSER_OK;
+}
+
 static void inproc_close(hw_transport *transport, uint32_t number)
 {
     atomic_store_explicit(&of(transport)->endpoints[number].closed, true, memory_order_release);
@@ -79,6 +120,7 @@ static void inproc_free(hw_transport *transport)
     inproc *self = of(transport);
     for (uint32_t i = 0; i < self->count; i++)
         hw_inbox_empty(&self->endpoints[i]);
+    hw_shelf_free(self->shelf);
     free(self->endpoints);
     free(self->sequences);
     free(self);
@@ -91,6 +133,9 @@ static const hw_transport_ops inproc_ops = {
     .receive = inproc_receive,
     .pending = inproc_pending,
     .on_delivery = inproc_on_delivery,
+    .expose = inproc_expose,
+    .put = inproc_put,
+    .fence = inproc_fence,
     .close = inproc_close,
     .free = inproc_free,
 };
@@ -107,8 +152,11 @@ hawser_status hw_inproc_new(uint32_t endpoints, hw_transport **transport, hawser
     status = HW_NEW(&self->endpoints, endpoints, "the transport's endpoints", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&self->sequences, (size_t)endpoints * endpoints, "the transport's sequence numbers", error);
+    if (status == HAWSER_OK)
+        status = hw_shelf_new(endpoints, &self->shelf, error);
     if (status != HAWSER_OK) {
         free(self->endpoints);
+        free(self->sequences);
         free(self);
         return status;
     }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "transport/net/parts.h"
 #include "transport/queue.h"
+#include "transport/segment/shelf.h"
 
 typedef struct net_transport {
     hw_transport transport;
@@ -13,6 +14,7 @@ typedef struct net_transport {
     uint32_t *home;
     hw_inbox *inboxes;    /* [endpoint]; of those that are not here only `closed` is used */
     uint64_t **sequences; /* [source][destination], the last for all; NULL where the source is not here */
+    hw_shelf *shelf;
 } net_transport;
 
 static net_transport *of(hw_transport *transport)
@@ -87,6 +89,68 @@ static void net_on_delivery(hw_transport *transport, uint32_t number, void (*wak
     own->argument = argument;
 }
 
+static hawser_status net_expose(hw_transport *transport, uint32_t endpoint, const hw_segment_shape *shape,
+                                hw_segment **segment, hawser_error *error)
+{
+    net_transport *self = of(transport);
+    if (endpoint >= self->count || self->home[endpoint] != self->self)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "endpoint %u is not on node %u: it cannot expose memory there",
+                           endpoint, self->self);
+    return hw_shelf_expose(self->shelf, endpoint, shape, segment, error);
+}
+
+/* To a segment of this node at once, else by link: the thread that serves the links there writes it. */
+static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
+                             hawser_error *error)
+{
+    net_transport *self = of(transport);
+    if (source >= self->count || destination >= self->count || self->sequences[source] == NULL)
+        return refuse(self, source, destination, message, error);
+    hw_envelope *envelope = &message->envelope;
+    envelope->kind = HW_MESSAGE_PUT;
+    envelope->source = source;
+    envelope->destination = destination;
+    envelope->session = self->session;
+    if (message->payload == NULL)
+        envelope->length = 0;
+    if (self->home[destination] != self->self)
+        return hw_net_send(self->net, self->home[destination], message, error);
+    hawser_status status = hw_shelf_put(self->shelf, message, error);
+    hw_message_free(message);
+    return status;
+}
+
+/* To the one who asked. */
+static hawser_status answer_fence(net_transport *self, hw_message *fence, hawser_error *error)
+{
+    hw_shelf_answer(self->shelf, fence);
+    uint32_t to = fence->envelope.destination;
+    if (self->home[to] != self->self)
+        return hw_net_send(self->net, self->home[to], fence, error);
+    if (!hw_inbox_put(&self->inboxes[to], fence))
+        hw_message_free(fence);
+    return HAWSER_OK;
+}
+
+static hawser_status net_fence(hw_transport *transport, uint32_t source, uint32_t destination, uint32_t segment,
+                               uint64_t ticket, hawser_error *error)
+{
+    net_transport *self = of(transport);
+    if (source >= self->count || destination >= self->count || self->sequences[source] == NULL)
+        return refuse(self, source, destination, NULL, error);
+    hw_message *fence;
+    HAWSER_TRY(hw_message_new(0, &fence, error));
+    fence->envelope = (hw_envelope){.kind = HW_MESSAGE_FENCE,
+                                    .source = source,
+                                    .destination = destination,
+                                    .session = self->session,
+                                    .state = segment,
+                                    .clock = ticket};
+    if (self->home[destination] != self->self)
+        return hw_net_send(self->net, self->home[destination], fence, error);
+    return answer_fence(self, fence, error);
+}
+
 static void net_close(hw_transport *transport, uint32_t number)
 {
     atomic_store_explicit(&of(transport)->inboxes[number].closed, true, memory_order_release);
@@ -99,6 +163,7 @@ static void net_free(hw_transport *transport)
         hw_inbox_empty(&self->inboxes[i]);
     for (uint32_t i = 0; self->sequences != NULL && i < self->count; i++)
         free(self->sequences[i]);
+    hw_shelf_free(self->shelf);
     free(self->sequences);
     free(self->inboxes);
     free(self->home);
@@ -112,6 +177,9 @@ static const hw_transport_ops net_ops = {
     .receive = net_receive,
     .pending = net_pending,
     .on_delivery = net_on_delivery,
+    .expose = net_expose,
+    .put = net_put,
+    .fence = net_fence,
     .close = net_close,
     .free = net_free,
 };
@@ -131,6 +199,21 @@ static hawser_status to_blocks(net_transport *self, const hw_message *message, h
     return HAWSER_OK;
 }
 
+static hawser_status apply_put(net_transport *self, uint32_t node, const hw_message *message, hawser_error *error)
+{
+    hawser_error own;
+    if (hw_shelf_put(self->shelf, message, &own) == HAWSER_OK)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT, "node %u broke the rules: %s", node, own.text);
+}
+
+/* Who asked and is gone needs no answer; its loss is reported by its link. */
+static hawser_status hear_fence(net_transport *self, hw_message *fence, hawser_error *error)
+{
+    hawser_status status = answer_fence(self, fence, error);
+    return status == HAWSER_PEER_LOST ? HAWSER_OK : status;
+}
+
 hawser_status hw_net_transport_arrived(hw_transport *transport, uint32_t node, hw_message *message, hawser_error *error)
 {
     net_transport *self = of(transport);
@@ -144,6 +227,10 @@ hawser_status hw_net_transport_arrived(hw_transport *transport, uint32_t node, h
     else if (!all && (destination >= self->count || self->home[destination] != self->self))
         status = hawser_fail(error, HAWSER_BAD_INPUT, "node %u sent a message to endpoint %u, which is not on node %u", node,
                              destination, self->self);
+    else if (envelope->kind == HW_MESSAGE_PUT && !all)
+        status = apply_put(self, node, message, error);
+    else if (envelope->kind == HW_MESSAGE_FENCE && !all)
+        return hear_fence(self, message, error);
     else if (all)
         status = to_blocks(self, message, error);
     else if (hw_inbox_put(&self->inboxes[destination], message))
@@ -164,7 +251,7 @@ static hawser_status make(net_transport *self, const uint32_t *home, hawser_erro
         if (home[i] == self->self)
             HAWSER_TRY(HW_NEW(&self->sequences[i], (size_t)count + 1, "the transport's sequence numbers", error));
     }
-    return HAWSER_OK;
+    return hw_shelf_new(count, &self->shelf, error);
 }
 
 hawser_status hw_net_transport_new(hw_net *net, uint32_t session, uint32_t endpoints, uint32_t blocks, const uint32_t *home,

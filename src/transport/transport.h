@@ -1,9 +1,13 @@
 /*
- * transport.h - ordered, reliable messages between numbered endpoints.
+ * transport.h - two services between numbered endpoints: ordered, reliable messages, and puts into memory of the receiver.
  *
  * One contract for every way there is. Endpoint e < blocks belongs to block e, endpoint `blocks` to the driver, those behind it to
- * the nodes' agents, one each. Messages from one endpoint to another arrive once and in the order sent. The transport never looks
- * into a payload.
+ * the nodes' agents, one each. Messages from one endpoint to another arrive once and in the order sent. A put (segment.h) is one-sided:
+ * the receiver's threads have no part in it, and later puts overwrite earlier ones. The transport never looks into a payload.
+ *
+ * No entry blocks or waits, but free, which ends threads where there are any; so there is no deadline here. Who waits does so for messages,
+ * and what it waits for is said to it as one: the answer to a fence, the loss of a node. Locks are the transport's own, held for
+ * no longer than it takes to queue a message, and never while a callback runs.
  */
 #ifndef HW_TRANSPORT_TRANSPORT_H
 #define HW_TRANSPORT_TRANSPORT_H
@@ -13,6 +17,7 @@
 #include <stdint.h>
 
 #include "hawser/status.h"
+#include "transport/segment.h"
 
 /* What a message is about. */
 typedef enum hw_message_kind {
@@ -31,8 +36,13 @@ typedef enum hw_message_kind {
     HW_MESSAGE_GATHER,      /* agent -> driver: results and figures of a node's blocks */
     HW_MESSAGE_RESULT,      /* driver -> agent: how the run ended, and the results of all */
     HW_MESSAGE_CARD,        /* between managers and members, below any run: see cluster */
-    HW_MESSAGE_DATA         /* agent -> agent: a part of the input on its way to the node that needs it */
+    HW_MESSAGE_DATA,        /* agent -> agent: a part of the input on its way to the node that needs it */
+    HW_MESSAGE_PUT,         /* bytes on their way into a segment; never seen by an endpoint */
+    HW_MESSAGE_FLAG,        /* something put there is worth a look; the sender's own words */
+    HW_MESSAGE_FENCE,       /* asks how far puts have come; never seen by an endpoint */
+    HW_MESSAGE_FENCED       /* the answer: see hw_transport_ops.fence */
 } hw_message_kind;
+enum { HW_MESSAGE_KINDS = HW_MESSAGE_FENCED + 1 };
 
 /* Destination of a message to every block of a node. */
 #define HW_TO_BLOCKS UINT32_MAX
@@ -89,8 +99,8 @@ typedef struct hw_transport hw_transport;
 typedef struct hw_transport_ops {
     const char *name;
     /* Takes `message` (success or not) and queues it for `destination`; never blocks, never drops. envelope.destination,
-     * .sequence and .length are set here. Any thread may send for its own endpoint; wakes the receiver.
-     * HAWSER_PEER_LOST: that endpoint is closed. */
+     * .sequence and .length are set here. Any thread may send for its own endpoint; wakes the receiver. What `source` has put there before is
+     * visible when the message arrives: HW_MESSAGE_FLAG says so. HAWSER_PEER_LOST: that endpoint is closed. */
     hawser_status (*send)(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
                           hawser_error *error);
     /* The same to every block of the other nodes: one message a node, whatever the number of its blocks. Blocks of this node get
@@ -103,9 +113,26 @@ typedef struct hw_transport_ops {
     uint64_t (*pending)(hw_transport *transport);
     /* Calls `wake(argument)` on the sender's thread after each delivery to `endpoint`; it must not block. Set before use. */
     void (*on_delivery)(hw_transport *transport, uint32_t endpoint, void (*wake)(void *), void *argument);
-    /* Endpoint takes no more messages; what is queued stays readable. Idempotent. */
+    /* Exposes memory of `endpoint` to puts, from now on until hw_segment_retire. The transport owns it. HAWSER_BAD_ARGUMENT: a shape that cannot
+     * be, the number is exposed already, or the generation is not above that of the last that had it. The endpoint's owner's. */
+    hawser_status (*expose)(hw_transport *transport, uint32_t endpoint, const hw_segment_shape *shape, hw_segment **segment,
+                            hawser_error *error);
+    /* Takes `message` (success or not) and writes its payload into `source`'s slot of a segment of `destination`: envelope.state says which
+     * segment, .epoch its generation, .clock the put's sequence, from 1 and growing (the sender's count for that segment). Where the
+     * segment is retired or of another generation the put has no effect and is counted there. Ordered behind what `source` has sent or put to
+     * `destination` before. HAWSER_BAD_ARGUMENT: longer than a slot, or `source` has none there; where that is seen on another node, this one
+     * breaks the rules and is lost to it. HAWSER_PEER_LOST: no way there. Not held back by a rate limit. */
+    hawser_status (*put)(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
+                         hawser_error *error);
+    /* Asks `destination`'s node how far `source`'s puts have come; the answer is HW_MESSAGE_FENCED in `source`'s inbox, with the `ticket` in
+     * envelope.clock: every put before the fence is visible to readers there or will never be. .state is the segment, .epoch its
+     * generation (0: it is retired or was never exposed), .count the sequence of the last put from `source` that it took. Where the node is
+     * lost no answer comes, but word of the loss. */
+    hawser_status (*fence)(hw_transport *transport, uint32_t source, uint32_t destination, uint32_t segment, uint64_t ticket,
+                           hawser_error *error);
+    /* Endpoint takes no more messages; what is queued stays readable, and its segments stay as they are. Idempotent. */
     void (*close)(hw_transport *transport, uint32_t endpoint);
-    /* Frees everything, undelivered messages too. No call may be in progress. */
+    /* Frees everything, undelivered messages and segments too. No call may be in progress. */
     void (*free)(hw_transport *transport);
 } hw_transport_ops;
 

@@ -128,7 +128,7 @@ static const char *unpack_envelope(const unsigned char *at, hw_envelope *e, uint
     e->checksum = get64(&at);
     if (reserved != 0)
         return "it sent a frame whose reserved bytes are not zero";
-    if (e->kind < HW_MESSAGE_TRIGGER || e->kind > HW_MESSAGE_DATA)
+    if (e->kind < HW_MESSAGE_TRIGGER || e->kind >= HW_MESSAGE_KINDS)
         return "it sent a message of a kind that there is not";
     if (e->length > HW_WIRE_PAYLOAD_MOST)
         return "it sent a message longer than any may be";

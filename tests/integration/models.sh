@@ -49,4 +49,10 @@ check ssp.pml refused -DS=1 -DMUTANT=1
 check ssp.pml refused -DS=1 -DMUTANT=2
 check ssp.pml holds -DS=1 -DMUTANT=3 -DLOOSE
 check ssp.pml refused -DS=1 -DMUTANT=4
+check slot.pml holds -DSLOTS=1
+check slot.pml holds -DSLOTS=2
+check slot.pml holds -DSLOTS=2 -DPUTS=4
+for mutant in 1 2 3 4 5; do
+    check slot.pml refused -DMUTANT=$mutant
+done
 exit $failed

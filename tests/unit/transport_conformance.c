@@ -1,4 +1,4 @@
-/* One contract, every way: the same tests of hw_transport within a process, over Unix sockets, TCP and TLS. */
+/* One contract, every way: the same tests of hw_transport, messages and puts, within a process, over Unix sockets, TCP and TLS. */
 #include "net_nodes.h"
 
 enum { NODES = 4, BLOCKS = 8, DRIVER = BLOCKS, ENDPOINTS = BLOCKS + 1 + NODES };
@@ -381,6 +381,303 @@ static void a_source_is_believed_only_from_its_home(world *self)
         hw_message_free(await_message(self, e));
 }
 
+/* ------------------------------------------------------------------------------------- puts into segments ---- */
+
+enum { BOARD = 3, BOARD_SIZE = 1000 };
+
+/* The data of a put can be told from sender and sequence, every byte of it. */
+static size_t put_length(uint64_t sequence)
+{
+    return (size_t)(sequence * 37 % (BOARD_SIZE + 1));
+}
+
+static unsigned char put_byte(uint32_t sender, uint64_t sequence, size_t i)
+{
+    return (unsigned char)(sequence * 31 + sender * 7 + i);
+}
+
+static hw_message *a_put(uint32_t sender, uint32_t generation, uint64_t sequence)
+{
+    hw_message *message;
+    size_t length = put_length(sequence);
+    assert_int_equal(hw_message_new(length, &message, NULL), HAWSER_OK);
+    for (size_t i = 0; i < length; i++)
+        ((unsigned char *)message->payload)[i] = put_byte(sender, sequence, i);
+    message->envelope.state = BOARD;
+    message->envelope.epoch = generation;
+    message->envelope.clock = sequence;
+    return message;
+}
+
+static bool is_put(const hw_fresh *found, const unsigned char *data)
+{
+    bool right = found->length == put_length(found->sequence);
+    for (size_t i = 0; right && i < found->length; i++)
+        right = data[i] == put_byte(found->sender, found->sequence, i);
+    return right;
+}
+
+static hawser_status put_from(world *self, uint32_t source, uint32_t destination, uint32_t generation, uint64_t sequence)
+{
+    hw_transport *transport = self->at[source];
+    return transport->ops->put(transport, source, destination, a_put(source, generation, sequence), NULL);
+}
+
+static hw_segment *expose_to_all(world *self, uint32_t endpoint, uint32_t generation, uint32_t slots)
+{
+    uint32_t senders[ENDPOINTS];
+    for (uint32_t e = 0; e < ENDPOINTS; e++)
+        senders[e] = e;
+    const hw_segment_shape shape = {BOARD, generation, senders, ENDPOINTS, slots, BOARD_SIZE};
+    hw_segment *segment;
+    hawser_error error;
+    hw_transport *transport = self->at[endpoint];
+    if (transport->ops->expose(transport, endpoint, &shape, &segment, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    return segment;
+}
+
+/* Waits for the answer; what it says is compared. */
+static void fence_from(world *self, uint32_t source, uint32_t destination, uint64_t ticket, uint64_t generation,
+                       uint64_t last)
+{
+    hw_transport *transport = self->at[source];
+    assert_int_equal(transport->ops->fence(transport, source, destination, BOARD, ticket, NULL), HAWSER_OK);
+    hw_message *answer = await_message(self, source);
+    assert_int_equal(answer->envelope.kind, HW_MESSAGE_FENCED);
+    assert_int_equal(answer->envelope.source, destination);
+    assert_int_equal(answer->envelope.destination, source);
+    assert_int_equal(answer->envelope.clock, ticket);
+    assert_int_equal(answer->envelope.state, BOARD);
+    assert_int_equal(answer->envelope.epoch, generation);
+    assert_int_equal(answer->envelope.count, last);
+    hw_message_free(answer);
+}
+
+typedef struct putter {
+    world *world;
+    uint32_t endpoint, to;
+    uint64_t each;
+    int wrong;
+} putter;
+
+static void *put_many(void *argument)
+{
+    putter *self = argument;
+    for (uint64_t i = 1; i <= self->each; i++)
+        self->wrong += put_from(self->world, self->endpoint, self->to, 1, i) != HAWSER_OK;
+    hw_message *flag;
+    self->wrong += hw_message_new(0, &flag, NULL) != HAWSER_OK;
+    flag->envelope.kind = HW_MESSAGE_FLAG;
+    flag->envelope.clock = self->each;
+    self->wrong += send_from(self->world, self->endpoint, self->to, flag) != HAWSER_OK;
+    return NULL;
+}
+
+typedef struct reader {
+    uint64_t seen, missed;
+    int wrong;
+} reader;
+
+static void look(void *argument, const hw_fresh *found, const void *data)
+{
+    reader *self = argument;
+    self->seen++;
+    self->missed += found->missed;
+    self->wrong += !is_put(found, data);
+}
+
+/* Everybody puts as fast as it can into the slots at one endpoint, which reads meanwhile and hears nothing: what it finds is whole. The
+ * flag comes when the last put is to be seen. */
+static void puts_are_seen_whole(world *self, uint32_t slots)
+{
+    enum { TO = 2, EACH = 3000 };
+    hw_segment *segment = expose_to_all(self, TO, 1, slots);
+    putter putters[ENDPOINTS];
+    pthread_t threads[ENDPOINTS];
+    unsigned char buffer[BOARD_SIZE];
+    uint64_t after[ENDPOINTS] = {0}, all = 0;
+    reader eyes = {0};
+    for (uint32_t e = 0; e < ENDPOINTS; e++) {
+        putters[e] = (putter){.world = self, .endpoint = e, .to = TO, .each = EACH};
+        assert_int_equal(pthread_create(&threads[e], NULL, put_many, &putters[e]), 0);
+    }
+    for (double end = hw_seconds() + TEST_PATIENCE; all < ENDPOINTS * EACH && hw_seconds() < end;) {
+        if (hw_segment_scan(segment, after, buffer, look, &eyes) == 0)
+            node_rest(0.0001);
+        all = 0;
+        for (uint32_t e = 0; e < ENDPOINTS; e++)
+            all += after[e];
+    }
+    assert_int_equal(all, ENDPOINTS * EACH);
+    assert_int_equal(eyes.wrong, 0);
+    assert_int_equal(eyes.seen + eyes.missed, ENDPOINTS * EACH);
+    for (uint32_t e = 0; e < ENDPOINTS; e++) {
+        pthread_join(threads[e], NULL);
+        assert_int_equal(putters[e].wrong, 0);
+        hw_message *flag = await_message(self, TO);
+        assert_int_equal(flag->envelope.kind, HW_MESSAGE_FLAG);
+        assert_int_equal(flag->envelope.clock, EACH);
+        hw_message_free(flag);
+    }
+    hw_segment_figures figures;
+    hw_segment_figures_of(segment, &figures);
+    assert_int_equal(figures.puts, ENDPOINTS * EACH);
+    assert_int_equal(figures.late + figures.backward, 0);
+}
+
+static void puts_into_one_slot_are_seen_whole(world *self)
+{
+    puts_are_seen_whole(self, 1);
+}
+
+static void puts_into_three_slots_are_seen_whole(world *self)
+{
+    puts_are_seen_whole(self, 3);
+}
+
+/* Whoever hears of a put by a message sees it, or one that came later. */
+static void a_flag_comes_behind_its_put(world *self)
+{
+    hw_segment *segment = expose_to_all(self, 0, 1, 2);
+    unsigned char buffer[BOARD_SIZE];
+    for (uint64_t i = 1; i <= 300; i++) {
+        uint32_t source = (uint32_t)(1 + i % 3), to = 0;
+        hw_message *flag;
+        assert_int_equal(put_from(self, source, to, 1, i), HAWSER_OK);
+        assert_int_equal(hw_message_new(0, &flag, NULL), HAWSER_OK);
+        flag->envelope.kind = HW_MESSAGE_FLAG;
+        assert_int_equal(send_from(self, source, to, flag), HAWSER_OK);
+        hw_message_free(await_message(self, to));
+        hw_fresh found;
+        assert_int_equal(hw_segment_newest(segment, source, i - 1, buffer, &found), HW_LOOK_FRESH);
+        assert_int_equal(found.sequence, i);
+        assert_true(is_put(&found, buffer));
+        assert_int_equal(hw_segment_newest(segment, source, i, buffer, &found), HW_LOOK_NOTHING);
+    }
+}
+
+/* Its answer says that everything put before has arrived: nothing is waited for but the answer. */
+static void a_fence_waits_for_what_was_put(world *self)
+{
+    hw_segment *segment = expose_to_all(self, 3, 1, 1);
+    unsigned char buffer[BOARD_SIZE];
+    uint64_t sequence = 0;
+    for (uint64_t ticket = 1; ticket <= 50; ticket++) {
+        for (int i = 0; i < 20; i++)
+            assert_int_equal(put_from(self, 0, 3, 1, ++sequence), HAWSER_OK);
+        fence_from(self, 0, 3, ticket, 1, sequence);
+        hw_fresh found;
+        assert_int_equal(hw_segment_newest(segment, 0, sequence - 1, buffer, &found), HW_LOOK_FRESH);
+        assert_int_equal(found.sequence, sequence);
+        assert_true(is_put(&found, buffer));
+    }
+    fence_from(self, 3, 3, 7, 1, 0); /* the receiver's own puts: none yet */
+    fence_from(self, 0, 1, 8, 0, 0); /* where nothing is exposed */
+}
+
+/* The receiver fences: what comes after it has retired the segment changes nothing, there or in the next that has the number. */
+static void a_retired_segment_takes_no_puts(world *self)
+{
+    hw_segment *first = expose_to_all(self, 1, 1, 2);
+    unsigned char buffer[BOARD_SIZE];
+    hw_segment_figures figures;
+    hw_fresh found;
+    assert_int_equal(put_from(self, 0, 1, 1, 1), HAWSER_OK);
+    fence_from(self, 0, 1, 1, 1, 1);
+    hw_segment_retire(first);
+    hw_segment_retire(first);
+    assert_int_equal(put_from(self, 0, 1, 1, 2), HAWSER_OK);
+    fence_from(self, 0, 1, 2, 0, 0);
+    hw_segment_figures_of(first, &figures);
+    assert_int_equal(figures.puts, 1);
+    assert_int_equal(figures.late, 1);
+
+    const uint32_t one[] = {0};
+    hw_segment_shape shape = {BOARD, 1, one, 1, 2, BOARD_SIZE};
+    hw_segment *second;
+    hw_transport *transport = self->at[1];
+    assert_int_equal(transport->ops->expose(transport, 1, &shape, &second, NULL), HAWSER_BAD_ARGUMENT); /* not above */
+    second = expose_to_all(self, 1, 5, 2);
+    assert_int_equal(hw_segment_generation(second), 5);
+    shape.generation = 6;
+    assert_int_equal(transport->ops->expose(transport, 1, &shape, &first, NULL), HAWSER_BAD_ARGUMENT); /* it is there */
+    assert_int_equal(put_from(self, 0, 1, 1, 3), HAWSER_OK); /* of a sender that has slept through it */
+    assert_int_equal(put_from(self, 0, 1, 6, 3), HAWSER_OK);
+    fence_from(self, 0, 1, 3, 5, 0);
+    assert_int_equal(hw_segment_newest(second, 0, 0, buffer, &found), HW_LOOK_NOTHING);
+    assert_int_equal(put_from(self, 0, 1, 5, 1), HAWSER_OK);
+    fence_from(self, 0, 1, 4, 5, 1);
+    assert_int_equal(hw_segment_newest(second, 0, 0, buffer, &found), HW_LOOK_FRESH);
+    assert_true(is_put(&found, buffer));
+    hw_segment_figures_of(second, &figures);
+    assert_int_equal(figures.puts, 1);
+    assert_int_equal(figures.late, 2);
+}
+
+static void puts_never_go_backward(world *self)
+{
+    hw_segment *segment = expose_to_all(self, 0, 1, 2);
+    unsigned char buffer[BOARD_SIZE];
+    hw_segment_figures figures;
+    hw_fresh found;
+    const uint64_t order[] = {4, 4, 3, 2, 9, 5};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        assert_int_equal(put_from(self, 2, 0, 1, order[i]), HAWSER_OK);
+    fence_from(self, 2, 0, 1, 1, 9);
+    assert_int_equal(hw_segment_newest(segment, 2, 0, buffer, &found), HW_LOOK_FRESH);
+    assert_int_equal(found.sequence, 9);
+    assert_int_equal(found.missed, 8);
+    hw_segment_figures_of(segment, &figures);
+    assert_int_equal(figures.puts, 2);
+    assert_int_equal(figures.backward, 4);
+}
+
+/* What no honest sender puts: it is told where the segment is here, and refused where it comes from another node. */
+static void a_put_that_cannot_be_is_refused(world *self)
+{
+    const uint32_t one[] = {4};
+    const hw_segment_shape shape = {BOARD, 1, one, 1, 1, 8};
+    hw_segment *segment;
+    hw_transport *transport = self->at[0];
+    hawser_error error;
+    assert_int_equal(transport->ops->expose(transport, 0, &shape, &segment, &error), HAWSER_OK);
+    static const struct {
+        uint32_t source; /* both live where 0 does */
+        uint64_t sequence, length;
+        const char *words;
+    } bad[] = {{4, 1, 9, "put 9 bytes"}, {4, 0, 8, "sequence 0"}, {0, 1, 8, "no slot"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        for (int far = 0; far < 2; far++) {
+            hw_message *message;
+            assert_int_equal(hw_message_new((size_t)bad[i].length, &message, NULL), HAWSER_OK);
+            memset(message->payload, 1, (size_t)bad[i].length);
+            message->envelope.state = BOARD;
+            message->envelope.epoch = 1;
+            message->envelope.clock = bad[i].sequence;
+            if (!far) {
+                assert_int_equal(transport->ops->put(transport, bad[i].source, 0, message, &error), HAWSER_BAD_ARGUMENT);
+            } else if (self->way == INPROC) {
+                hw_message_free(message);
+                continue;
+            } else {
+                message->envelope.kind = HW_MESSAGE_PUT;
+                message->envelope.source = bad[i].source;
+                message->envelope.destination = 0;
+                assert_int_equal(hw_net_transport_arrived(transport, 0, message, &error), HAWSER_BAD_INPUT);
+            }
+            assert_non_null(strstr(error.text, bad[i].words));
+        }
+    }
+    assert_int_equal(transport->ops->put(transport, 4, ENDPOINTS, a_put(4, 1, 1), &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(transport->ops->fence(transport, 4, ENDPOINTS, BOARD, 1, &error), HAWSER_BAD_ARGUMENT);
+    if (self->way != INPROC) /* memory of another node is not ours to expose */
+        assert_int_equal(transport->ops->expose(transport, 1, &shape, &segment, &error), HAWSER_BAD_ARGUMENT);
+    hw_segment_figures figures;
+    hw_segment_figures_of(segment, &figures);
+    assert_int_equal(figures.puts + figures.late + figures.backward, 0);
+}
+
 typedef struct way_test {
     way way;
     void (*test)(world *);
@@ -417,6 +714,13 @@ int main(void)
         {"a_spread_goes_by_relays", a_spread_goes_by_relays},
         {"runs_do_not_mix", runs_do_not_mix},
         {"a_source_is_believed_only_from_its_home", a_source_is_believed_only_from_its_home},
+        {"puts_into_one_slot_are_seen_whole", puts_into_one_slot_are_seen_whole},
+        {"puts_into_three_slots_are_seen_whole", puts_into_three_slots_are_seen_whole},
+        {"a_flag_comes_behind_its_put", a_flag_comes_behind_its_put},
+        {"a_fence_waits_for_what_was_put", a_fence_waits_for_what_was_put},
+        {"a_retired_segment_takes_no_puts", a_retired_segment_takes_no_puts},
+        {"puts_never_go_backward", puts_never_go_backward},
+        {"a_put_that_cannot_be_is_refused", a_put_that_cannot_be_is_refused},
     };
     static const char *const ways[] = {"inproc", "unix", "tcp", "tcp+tls"};
     enum { TESTS = sizeof contract / sizeof *contract, WAYS = sizeof ways / sizeof *ways };

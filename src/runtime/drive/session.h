@@ -42,7 +42,7 @@ static inline uint32_t hw_agent_endpoint(const hw_session *session, uint32_t nod
 typedef struct hw_flow {
     uint64_t messages, plain, bytes;
 } hw_flow;
-enum { HW_KINDS = HW_MESSAGE_DATA + 1 };
+enum { HW_KINDS = HW_MESSAGE_KINDS };
 
 /* An endpoint's inbox, and the one place where anything waits. */
 typedef struct hw_station {
