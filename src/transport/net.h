@@ -121,8 +121,8 @@ uint64_t hw_net_pending(const hw_net *net);
 double hw_net_silence(hw_net *net, uint32_t node);
 void hw_net_gate_of(hw_net *net, hw_net_gate_figures *figures);
 
-/* Sends what is queued, says goodbye, and closes the links; a link that closes after a goodbye is not lost. At most `seconds`. Afterwards
- * only the figures can be asked for. Idempotent. Not from the net's own threads. */
+/* Sends what is queued, says goodbye, and closes the links; a link that closes after a goodbye is not lost. Takes as long as it takes, but
+ * gives up once nothing has moved for `seconds`. Afterwards only the figures can be asked for. Idempotent. Not from the net's own threads. */
 void hw_net_stop(hw_net *net, double seconds);
 void hw_net_free(hw_net *net); /* stops at once if need be */
 

@@ -75,6 +75,23 @@ static void what_waits_arrives_before_the_goodbye(void **state)
     assert_int_equal(nodes[0].losses, 0);
 }
 
+/* A farewell is cut short when nothing moves any more, not when much is left to be said. */
+static void a_farewell_lasts_as_long_as_there_is_something_to_send(void **state)
+{
+    enum { LONGER = 100 }; /* some 2.4 s at the rate */
+    (void)state;
+    node nodes[2];
+    open_two(nodes);
+    for (uint64_t i = 0; i < LONGER; i++)
+        send_as(&nodes[1], HW_MESSAGE_UPDATE, 3, 7, i, LENGTH);
+    hw_net_stop(nodes[1].net, 1);
+    for (uint64_t i = 0; i < LONGER; i++)
+        hw_message_free(node_take(&nodes[0]));
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
+    assert_int_equal(nodes[0].losses, 0);
+}
+
 /* Updates that wait for a node that is gone hold up nobody. */
 static void a_lost_link_gives_up_its_turn(void **state)
 {
@@ -105,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updates_flow_at_the_rate_and_others_overtake),
         cmocka_unit_test(what_waits_arrives_before_the_goodbye),
+        cmocka_unit_test(a_farewell_lasts_as_long_as_there_is_something_to_send),
         cmocka_unit_test(a_lost_link_gives_up_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

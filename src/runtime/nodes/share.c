@@ -21,6 +21,29 @@ typedef struct figures {
     char repeatable_reason[100], stop_reason[100];
 } figures;
 
+/* Room for what an algorithm might need is often far larger than what it came to need: zeros at either end stay here. By their bits, since
+ * -0 is no zero. */
+static void put_values(hw_cursor *cursor, const double *values, size_t count)
+{
+    static const double zero;
+    size_t begin = 0, end = count;
+    while (begin < end && memcmp(&values[begin], &zero, sizeof zero) == 0)
+        begin++;
+    while (end > begin && memcmp(&values[end - 1], &zero, sizeof zero) == 0)
+        end--;
+    const uint64_t range[2] = {begin, end - begin};
+    hw_put(cursor, range, sizeof range);
+    hw_put(cursor, values + begin, (end - begin) * sizeof *values);
+}
+
+/* `values` are zeros. */
+static bool take_values(hw_cursor *cursor, double *values, size_t count)
+{
+    uint64_t range[2];
+    return hw_get(cursor, range, sizeof range) && range[0] <= count && range[1] <= count - range[0] &&
+           hw_get(cursor, values + range[0], range[1] * sizeof *values);
+}
+
 static void put_run(hw_cursor *cursor, const hw_session *session, const hawser_run *run)
 {
     const hawser_figures *from = &run->figures;
@@ -37,7 +60,7 @@ static void put_run(hw_cursor *cursor, const hw_session *session, const hawser_r
     hw_put(cursor, run->staleness, HW_STALENESS_BUCKETS * sizeof *run->staleness);
     hw_put(cursor, run->metrics, sizeof run->metrics);
     for (uint32_t i = 0; i < run->result_count; i++)
-        hw_put(cursor, run->results[i].values, run->results[i].count * sizeof(double));
+        put_values(cursor, run->results[i].values, run->results[i].count);
 }
 
 hawser_status hw_share_pack(const hw_session *session, const hawser_error *ended, const hawser_run *run,
@@ -93,7 +116,7 @@ hawser_status hw_share_take(const hw_session *session, const hw_message *message
         HAWSER_TRY(hw_run_new(session, &run, error));
         bool fine = take_figures(&cursor, session, run);
         for (uint32_t i = 0; i < run->result_count && fine; i++)
-            fine = hw_get(&cursor, run->results[i].values, run->results[i].count * sizeof(double));
+            fine = take_values(&cursor, run->results[i].values, run->results[i].count);
         if (!fine) {
             hawser_run_free(run);
             return hawser_fail(error, HAWSER_INTERNAL, "the result of the run does not fit the program");

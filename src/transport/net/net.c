@@ -2,10 +2,12 @@
 #include "transport/net.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -251,19 +253,47 @@ void hw_net_gate_of(hw_net *net, hw_net_gate_figures *figures)
     pthread_mutex_unlock(&net->mutex);
 }
 
-/* Until every link is closed. */
+/* Bytes that have arrived at the peers whose links are open, or less by a constant: the kernel holds what it has taken until then. */
+static int64_t farewell_progress(hw_net *net)
+{
+    int64_t arrived = 0;
+    for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next) {
+        int waiting = 0;
+        pthread_mutex_lock(&link->mutex);
+        if (!link->shut && ioctl(link->channel.fd, SIOCOUTQ, &waiting) == 0)
+            arrived -= waiting;
+        pthread_mutex_unlock(&link->mutex);
+        arrived += (int64_t)atomic_load(&link->bytes_sent);
+    }
+    return arrived;
+}
+
+/* Until every link is closed, or nothing has moved for so long: how long the last messages take is for their size and the links to say. */
 static void await_closed(hw_net *net, double seconds)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    double end = (double)until.tv_nsec * 1e-9 + seconds, whole = (double)(time_t)end;
-    until.tv_sec += (time_t)end;
-    until.tv_nsec = (long)((end - whole) * 1e9);
-    pthread_mutex_lock(&net->mutex);
-    int result = 0;
-    while (net->open > 0 && result != ETIMEDOUT)
-        result = pthread_cond_timedwait(&net->changed, &net->mutex, &until);
-    pthread_mutex_unlock(&net->mutex);
+    double still_since = hw_seconds(), step = seconds < 0.4 ? seconds / 4 : 0.1;
+    int64_t before = farewell_progress(net);
+    for (uint32_t open_before = UINT32_MAX;;) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += (long)(step * 1e9);
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_mutex_lock(&net->mutex);
+        if (net->open > 0)
+            pthread_cond_timedwait(&net->changed, &net->mutex, &until);
+        uint32_t open = net->open;
+        pthread_mutex_unlock(&net->mutex);
+        if (open == 0)
+            return;
+        int64_t now = farewell_progress(net);
+        if (now != before || open != open_before)
+            still_since = hw_seconds();
+        else if (hw_seconds() - still_since >= seconds)
+            return;
+        before = now;
+        open_before = open;
+    }
 }
 
 void hw_net_stop(hw_net *net, double seconds)

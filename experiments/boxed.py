@@ -1,0 +1,173 @@
+"""Eight hosts on links of 100 Mbit/s, out of one machine (docs/box.md), and what passes their network cards while a job runs.
+
+    hosts = Hosts(8, "100mbit")
+    did = hosts.run([hawser, "run", *hosts.over(8), "--", "train", "lasso", ...])
+    did.said, did.sent, did.got, did.samples
+
+Without root, or where there can be no network namespaces, the script ends with status 77 and says so.
+"""
+import atexit
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE), str(TOP / "bench"), str(TOP / "tests/cluster")]
+import common  # noqa: E402
+from boxparts import network, system  # noqa: E402
+
+BOX = TOP / "tests/cluster/box"
+RATE = "100mbit"
+PATIENCE = 300        # seconds after which a job that should take some is taken for hung
+SAMPLE_EVERY = 0.05
+
+
+class Cards:
+    """The counters of all hosts' cards, seen from the switch: what comes in there is what the host sent."""
+
+    def __init__(self, box, hosts):
+        self.hosts = hosts
+        # The file stays that of the namespace in which it was opened.
+        self.file = system.inside(network.namespace(box, "switch"), lambda: open("/proc/thread-self/net/dev", encoding="ascii"))
+
+    def read(self):
+        """([bytes sent by each host], [bytes got by each])."""
+        self.file.seek(0)
+        found = {}
+        for line in self.file.read().splitlines()[2:]:
+            name, _, rest = line.partition(":")
+            numbers = rest.split()
+            found[name.strip()] = int(numbers[0]), int(numbers[8])
+        ports = [found[f"p{i}"] for i in range(self.hosts)]
+        return [p[0] for p in ports], [p[1] for p in ports]
+
+
+class Did:
+    """A job that ended: its last line, seconds, and bytes over each card, all in all and (seconds, sent by each) as it went."""
+
+    def __init__(self, said, seconds, before, after, samples):
+        self.said, self.seconds, self.samples = said, seconds, samples
+        self.sent = [b - a for a, b in zip(before[0], after[0])]
+        self.got = [b - a for a, b in zip(before[1], after[1])]
+
+    @property
+    def card_bytes(self):
+        return sum(self.sent)
+
+    @property
+    def busiest(self):
+        """Bytes one way over the card that carried most: what a link's rate divides into the least time possible."""
+        return max(self.sent + self.got)
+
+
+class Hosts:
+    def __init__(self, count=8, rate=RATE):
+        self.count, self.rate = count, rate
+        self.name = f"experiment-{os.getpid()}"
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="hawser-experiment-"))
+        atexit.register(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.environment = {**{k: v for k, v in os.environ.items() if not k.startswith("HAWSER_")}, "BOX_NAME": self.name,
+                            "TMPDIR": str(self.scratch)}
+        done = self.box("up", str(count), "--rate", rate, check=False)
+        if done.returncode:
+            sys.stderr.write(done.stdout + done.stderr)
+            sys.exit(done.returncode)
+        atexit.register(self.box, "down", check=False)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, lambda *_: sys.exit(130))
+        self.ssh = self.box("ssh-wrapper").stdout.strip()
+        self.cards = Cards(self.name, count)
+
+    def box(self, *words, check=True):
+        return subprocess.run([BOX, *words], env=self.environment, capture_output=True, text=True, check=check)
+
+    def over(self, nodes):
+        """The words of `hawser run` for one process on each of so many hosts."""
+        path = self.scratch / f"hosts.{nodes}"
+        path.write_text("".join(f"h{i}\n" for i in range(nodes)), encoding="ascii")
+        return ["-n", nodes, "--hosts", path, "--ssh", self.ssh]
+
+    def run(self, words, sample=False):
+        words = [str(word) for word in words]
+        samples, ended = [], threading.Event()
+        before, begun = self.cards.read(), time.monotonic()
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+
+        def watch():
+            while not ended.wait(SAMPLE_EVERY):
+                sent, _ = self.cards.read()
+                samples.append((time.monotonic() - begun, [b - a for a, b in zip(before[0], sent)]))
+
+        watcher = threading.Thread(target=watch) if sample else None
+        if watcher:
+            watcher.start()
+        try:
+            out, err = process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            out, err = process.communicate()
+            err += f"\nkilled: not done after {PATIENCE} s"
+        finally:
+            ended.set()
+            if watcher:
+                watcher.join()
+        if process.returncode:
+            raise common.Failed(f"{' '.join(words)}: exit status {process.returncode}\n{err[-2000:]}")
+        return Did(common.last_json(out), time.monotonic() - begun, before, self.cards.read(), samples)
+
+
+def parser_of(description, here):
+    """What every script here understands."""
+    import argparse
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="tiny problems and few points: does it work?")
+    parser.add_argument("--out", type=pathlib.Path, default=here, help="where CSV, SVG and page go (here)")
+    parser.add_argument("--hawser", help="the command; default: HAWSER_BINARY, the release build, PATH")
+    parser.add_argument("--work", type=pathlib.Path, default=common.TOP / "out/bench", help="where data are kept between runs (out/bench)")
+    parser.add_argument("--rate", default=RATE, help=f"of each host's link ({RATE})")
+    return parser
+
+
+def find_program(name):
+    """A program of experiments/, beside the build that HAWSER_BUILD names or the release build."""
+    path = pathlib.Path(os.environ.get("HAWSER_BUILD", TOP / "build/release")) / "experiments" / name
+    if not os.access(path, os.X_OK):
+        raise common.Failed(f"no {path}: build it (cmake --preset release -DHAWSER_TESTS=ON && cmake --build --preset release)")
+    return path
+
+
+def write_csv(path, rows):
+    import csv
+    fields = list(rows[0])
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(fields)
+        for row in rows:
+            writer.writerow([f"{row[f]:.6g}" if isinstance(row[f], float) else row[f] for f in fields])
+
+
+def put(path, mark, lines):
+    """Writes lines between the marks of a page, `<!-- MARK begin -->` and `<!-- MARK end -->`; what stands around them is written by hand."""
+    begin, end = f"<!-- {mark} begin -->", f"<!-- {mark} end -->"
+    page = path.read_text(encoding="utf-8") if path.exists() else ""
+    if begin not in page:
+        page += f"\n{begin}\n{end}\n"
+    before, rest = page.split(begin, 1)
+    path.write_text(before + "\n".join([begin, "", *lines, "", end]) + rest.split(end, 1)[1], encoding="utf-8")
+
+
+def main(name, work):
+    """Runs a script's work; failures are one line."""
+    try:
+        return work()
+    except common.Failed as failed:
+        sys.exit(f"{name}: {failed}")
