@@ -16,7 +16,7 @@
 enum { SAMPLES = 16, SAMPLE_BYTES = 1 << 16 };
 
 /* Entries and rows a byte, from samples all over the input, so that the memory can be told before the text is read. */
-static hawser_status estimate_rows(hw_job *job, hawser_error *error)
+static hawser_status estimate_rows(hw_job *job, double copies, hawser_error *error)
 {
     double entries = 0, lines = 0, bytes = 0, text = (double)hw_input_text_bytes(&job->input);
     for (size_t i = 0; i < SAMPLES; i++) {
@@ -31,7 +31,6 @@ static hawser_status estimate_rows(hw_job *job, hawser_error *error)
         lines += (double)hw_count(head + begin, end, '\n') + 1;
         bytes += (double)(end - head) - (double)begin;
     }
-    int copies = job->input.all_mapped && job->load->columns == 0 ? 1 : 2; /* parts, where the text is read once */
     double size = job->load->type == HAWSER_F32 ? 8 : 12;
     double need = text / bytes * (copies * entries * size + lines * 32) * 1.05 + (double)(4 << 20) * job->threads;
     return hw_budget_estimate(&job->budget, (uint64_t)need, error);
@@ -46,9 +45,14 @@ static hawser_status load_svmlight(hw_job *job, hawser_dataset *dataset, hawser_
                            "target = %s: svmlight's target is the first word of a line; unset it, or name a "
                            "file of targets, or none",
                            target);
-    HAWSER_TRY(estimate_rows(job, error));
-    bool done;
-    HAWSER_TRY(hw_place_rows(job, dataset, &done, error));
+    bool by_row = job->load->rows_layout != 0 || job->load->parts > 1, done = true;
+    bool placed = job->input.all_mapped && job->load->columns == 0 && job->load->parts <= 1;
+    double copies = !by_row ? 1.07 : placed ? 1 : 2; /* blocks of columns that are not full; parts, where they are made */
+    HAWSER_TRY(estimate_rows(job, copies, error));
+    if (by_row)
+        HAWSER_TRY(hw_place_rows(job, dataset, &done, error));
+    else
+        HAWSER_TRY(hw_gather_columns(job, dataset, error));
     if (!done) {
         HAWSER_TRY(hw_parse(job, hw_svmlight_parse, NULL, error));
         HAWSER_TRY(hw_assemble_rows(job, dataset, error));

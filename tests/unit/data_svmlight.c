@@ -185,7 +185,7 @@ static void threads_and_chunks_change_nothing(void **state)
     free(text);
 }
 
-/* The text is read twice: a file that is overwritten meanwhile may be refused or read, but never lead out of the arrays. */
+/* Rows are read twice: a file that is overwritten meanwhile may be refused or read, but never lead out of the arrays. */
 static void *overwrite(void *argument)
 {
     const int file = *(const int *)argument;
@@ -228,7 +228,6 @@ static void a_file_that_changes_is_refused_or_read(void **state)
     unlink(path);
 }
 
-/* More columns than are worth counting twice. */
 static void a_far_column_is_read(void **state)
 {
     (void)state;

@@ -71,17 +71,17 @@ hawser_status hw_in_parallel(uint32_t count, hw_work work, void *context, hawser
     return status;
 }
 
-typedef struct parse_work {
+typedef struct chunks_work {
     hw_job *job;
-    hw_parser parser;
+    hw_chunk_work work;
     void *context;
     pthread_mutex_t lock; /* guards the three below */
     uint64_t failed;      /* chunk of the first failure in input order */
     hawser_status status;
     hawser_error error;
-} parse_work;
+} chunks_work;
 
-static void fail_at(parse_work *w, uint64_t sequence, hawser_status status, const hawser_error *error)
+static void fail_at(chunks_work *w, uint64_t sequence, hawser_status status, const hawser_error *error)
 {
     hw_input_stop(&w->job->input);
     pthread_mutex_lock(&w->lock);
@@ -93,8 +93,49 @@ static void fail_at(parse_work *w, uint64_t sequence, hawser_status status, cons
     pthread_mutex_unlock(&w->lock);
 }
 
-static hawser_status one_chunk(parse_work *w, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
+/* A failure is kept with its chunk's number, so that the threads' timing cannot choose the message. */
+static hawser_status read_chunks(void *context, uint32_t reader, hawser_error *error)
 {
+    chunks_work *w = context;
+    hw_chunk chunk = {0};
+    for (bool more = true; more;) {
+        hawser_status status = hw_input_next(&w->job->input, reader, &chunk, &more, error);
+        if (status == HAWSER_OK && more)
+            status = w->work(w->context, reader, &chunk, error);
+        if (status != HAWSER_OK) {
+            fail_at(w, chunk.sequence, status, error);
+            break;
+        }
+        if (more)
+            hw_chunk_done(&w->job->input, &chunk);
+    }
+    hw_chunk_release(&w->job->input, &chunk);
+    return HAWSER_OK;
+}
+
+hawser_status hw_chunks(hw_job *job, hw_chunk_work work, void *context, hawser_error *error)
+{
+    hw_input_share(&job->input, job->threads, job->chunk_bytes);
+    HAWSER_TRY(HW_NEW(&job->rows_read, job->input.readers, "figures", error));
+    chunks_work w = {.job = job, .work = work, .context = context, .status = HAWSER_OK};
+    if (pthread_mutex_init(&w.lock, NULL) != 0)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a lock");
+    hawser_status status = hw_in_parallel(job->input.readers, read_chunks, &w, error);
+    pthread_mutex_destroy(&w.lock);
+    if (status == HAWSER_OK && w.status != HAWSER_OK)
+        status = hawser_fail(error, w.status, "%s", w.error.text);
+    return status;
+}
+
+typedef struct parse_work {
+    hw_job *job;
+    hw_parser parser;
+    void *context;
+} parse_work;
+
+static hawser_status parse_chunk(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
+{
+    const parse_work *w = context;
     hw_job *job = w->job;
     HAWSER_TRY(
         HW_GROW(&job->parts[reader], &job->part_rooms[reader], job->part_counts[reader] + 1, "a list of parts", error));
@@ -103,44 +144,16 @@ static hawser_status one_chunk(parse_work *w, uint32_t reader, const hw_chunk *c
     part->least = UINT32_MAX;
     HAWSER_TRY(w->parser(w->context, job, chunk, part, error));
     job->rows_read[reader] += part->rows + part->dropped;
-    hw_chunk_done(&job->input, chunk);
-    return HAWSER_OK;
-}
-
-/* A failure is kept with its chunk's number, so that the threads' timing cannot choose the message. */
-static hawser_status read_chunks(void *context, uint32_t reader, hawser_error *error)
-{
-    parse_work *w = context;
-    hw_chunk chunk = {0};
-    for (bool more = true; more;) {
-        hawser_status status = hw_input_next(&w->job->input, reader, &chunk, &more, error);
-        if (status == HAWSER_OK && more)
-            status = one_chunk(w, reader, &chunk, error);
-        if (status != HAWSER_OK) {
-            fail_at(w, chunk.sequence, status, error);
-            break;
-        }
-    }
-    hw_chunk_release(&w->job->input, &chunk);
     return HAWSER_OK;
 }
 
 hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_error *error)
 {
-    hw_input_share(&job->input, job->threads, job->chunk_bytes);
-    uint32_t readers = job->input.readers;
-    HAWSER_TRY(HW_NEW(&job->parts, readers, "parts", error));
-    HAWSER_TRY(HW_NEW(&job->part_counts, readers, "parts", error));
-    HAWSER_TRY(HW_NEW(&job->part_rooms, readers, "parts", error));
-    HAWSER_TRY(HW_NEW(&job->rows_read, readers, "figures", error));
-    parse_work w = {.job = job, .parser = parser, .context = context, .status = HAWSER_OK};
-    if (pthread_mutex_init(&w.lock, NULL) != 0)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a lock");
-    hawser_status status = hw_in_parallel(readers, read_chunks, &w, error);
-    pthread_mutex_destroy(&w.lock);
-    if (status == HAWSER_OK && w.status != HAWSER_OK)
-        status = hawser_fail(error, w.status, "%s", w.error.text);
-    return status;
+    HAWSER_TRY(HW_NEW(&job->parts, job->threads, "parts", error));
+    HAWSER_TRY(HW_NEW(&job->part_counts, job->threads, "parts", error));
+    HAWSER_TRY(HW_NEW(&job->part_rooms, job->threads, "parts", error));
+    parse_work w = {job, parser, context};
+    return hw_chunks(job, parse_chunk, &w, error);
 }
 
 hw_part *hw_job_part(const hw_job *job, uint64_t sequence)

@@ -35,7 +35,14 @@ typedef struct hw_job {
 /* Parses one chunk into a zeroed part; the part's pages are the job's even after a failure. Called by several threads. */
 typedef hawser_status (*hw_parser)(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error);
 
-/* Runs `parser` over the whole input. Of several failures the first in input order is told, whatever the threads' timing. */
+/* Called with the chunks of a reader in their order, by several readers at a time. */
+typedef hawser_status (*hw_chunk_work)(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error);
+
+/* Sets the job's readers, makes its rows_read, and deals the whole input out to them. Of several failures the first in input order is
+ * told, whatever the threads' timing. */
+hawser_status hw_chunks(hw_job *job, hw_chunk_work work, void *context, hawser_error *error) HAWSER_MUST_USE;
+
+/* Runs `parser` over the whole input; what it makes is kept as the job's parts. Of several failures the first in input order is told, whatever the threads' timing. */
 hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_error *error) HAWSER_MUST_USE;
 
 /* The part of chunk `sequence`, NULL past the last. */

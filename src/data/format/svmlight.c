@@ -5,8 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/number.h"
-
 /* A word in front of the entries is too: an index without a value, a text, a wrong character behind a number. */
 static hawser_status bad_entry(const hw_chunk *chunk, const char *at, hawser_error *error)
 {
@@ -51,11 +49,9 @@ static inline const char *read_entries(const char *at, uint64_t first, hw_part *
     float *floats = part->values;
     double *doubles = part->values;
     for (; at = hw_skip_blanks(at), *at != '\n' && *at != '#'; entries++) {
-        uint64_t word = hw_eight(at);
-        unsigned count = hw_digit_count(word);
-        uint64_t index = hw_digit_value(word, count);
-        const char *colon = at + count;
-        if ((*colon != ':' || count == 0) && (colon = hw_svmlight_long_index(at, &index)) == NULL)
+        uint64_t index;
+        const char *colon = hw_svmlight_index(at, &index);
+        if (colon == NULL)
             return (void)bad_entry(chunk, at, error), NULL;
         if (index < least)
             return (void)bad_order(chunk, at, index, least, error), NULL;
@@ -134,5 +130,16 @@ hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chun
     uint64_t lines = hw_count(chunk->begin, chunk->end, '\n'), entries = hw_count(chunk->begin, chunk->end, ':');
     hw_part_sizes sizes = {.ends = lines, .target = lines, .indices = entries, .value_bytes = entries * (single ? 4 : 8)};
     HAWSER_TRY(hw_part_room(job, part, &sizes, error));
+    return single ? read_rows(job, chunk, part, true, error) : read_rows(job, chunk, part, false, error);
+}
+
+hawser_status hw_svmlight_read(hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error)
+{
+    enum { ROW = 2, ENTRY = 4 }; /* the shortest of each, and what ends it: "1\n", "1:1 " */
+    bool single = job->load->type == HAWSER_F32;
+    uint64_t bytes = (uint64_t)(chunk->end - chunk->begin), rows = bytes / ROW + 1, entries = bytes / ENTRY + 1;
+    hw_part_sizes sizes = {.ends = rows, .target = rows, .indices = entries, .value_bytes = entries * (single ? 4 : 8)};
+    HAWSER_TRY(hw_part_room(job, part, &sizes, error));
+    part->rows = part->entries = 0;
     return single ? read_rows(job, chunk, part, true, error) : read_rows(job, chunk, part, false, error);
 }

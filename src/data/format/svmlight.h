@@ -2,13 +2,28 @@
 #ifndef HW_DATA_SVMLIGHT_H
 #define HW_DATA_SVMLIGHT_H
 
+#include "base/number.h"
 #include "data/format/parse.h"
 
 /* hw_parser. The context is not used. Refuses what is no number, index 0 where the base is 1, indices that do not ascend. */
 hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error);
 
-/* An index of more than seven digits, which the hot loops leave: where its colon is, or NULL when it is none. */
+/* The same into a part that is used again and again: its room is what a chunk of that length can hold, and of its pages those are taken
+ * that are written. least and most go on from what they are. */
+hawser_status hw_svmlight_read(hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error) HAWSER_MUST_USE;
+
+/* An index of more than eight digits, which the hot loops leave: where its colon is, or NULL when it is none. */
 const char *hw_svmlight_long_index(const char *at, uint64_t *index);
+
+/* The index in front of a colon: where that is, or NULL when there is none. */
+static inline const char *hw_svmlight_index(const char *at, uint64_t *index)
+{
+    uint64_t word = hw_eight(at);
+    unsigned count = hw_digit_count(word);
+    *index = hw_digit_value(word, count);
+    const char *colon = at + count;
+    return *colon == ':' && count > 0 ? colon : hw_svmlight_long_index(at, index);
+}
 
 static inline const char *hw_skip_blanks(const char *at)
 {

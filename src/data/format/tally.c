@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/number.h"
 #include "data/format/svmlight.h"
 
@@ -16,57 +15,17 @@ static inline const char *past_word(const char *at)
     }
 }
 
-static hawser_status more_columns(hw_job *job, hw_tally *tally, uint64_t index, hawser_error *error)
-{
-    enum { LEAST = 1 << 12 };
-    if (index >= tally->limit) {
-        tally->beyond = true;
-        return HAWSER_OK;
-    }
-    uint64_t room = 2 * tally->room > index + 1 ? 2 * tally->room : index + 1;
-    room = room < LEAST ? LEAST : room;
-    room = room < tally->limit ? room : tally->limit;
-    void *columns;
-    HAWSER_TRY(hw_pages_new(&job->budget, &columns, room * sizeof *tally->columns, error));
-    if (tally->room > 0)
-        memcpy(columns, tally->columns, tally->room * sizeof *tally->columns);
-    hw_pages_free(&job->budget, tally->columns, tally->room * sizeof *tally->columns);
-    tally->columns = columns;
-    tally->room = room;
-    return HAWSER_OK;
-}
-
-static inline bool count_column(hw_job *job, hw_tally *tally, uint64_t index, hawser_error *error)
-{
-    if (index >= tally->room && more_columns(job, tally, index, error) != HAWSER_OK)
-        return false;
-    if (index < tally->room)
-        tally->columns[index]++;
-    return true;
-}
-
 /* The entries of a row up to its end, or to what the parser will refuse. */
-static inline const char *count_entries(hw_job *job, const char *at, bool columns, hw_tally *tally, hawser_error *error)
+static inline const char *count_entries(const char *at, hw_tally *tally)
 {
-    uint64_t index = 0, first = UINT64_MAX, entries = 0;
+    uint64_t entries = 0, index;
     for (; at = hw_skip_blanks(at), *at != '\n' && *at != '#'; entries++) {
-        uint64_t word = hw_eight(at);
-        unsigned count = hw_digit_count(word);
-        uint64_t found = hw_digit_value(word, count);
-        const char *colon = at + count;
-        if ((*colon != ':' || count == 0) && (colon = hw_svmlight_long_index(at, &found)) == NULL)
+        const char *colon = hw_svmlight_index(at, &index);
+        if (colon == NULL)
             break;
-        index = found;
-        first = first < index ? first : index;
-        if (columns && !count_column(job, tally, index, error))
-            return NULL;
         at = past_word(colon + 1);
     }
     tally->entries += entries;
-    if (entries > 0) {
-        tally->least = first < tally->least ? (uint32_t)first : tally->least;
-        tally->most = index > tally->most ? (uint32_t)index : tally->most;
-    }
     return at;
 }
 
@@ -80,8 +39,7 @@ static inline const char *pass_target(const char *at, bool none)
     return memcmp(at, "qid:", 4) == 0 ? past_word(at) : at;
 }
 
-static inline hawser_status count_rows(hw_job *job, const hw_chunk *chunk, bool columns, hw_tally *tally,
-                                       hawser_error *error)
+static void count_rows(const hw_job *job, const hw_chunk *chunk, hw_tally *tally)
 {
     bool none = job->load->target != NULL && strcmp(job->load->target, "none") == 0;
     const char *at = chunk->begin;
@@ -90,14 +48,11 @@ static inline hawser_status count_rows(hw_job *job, const hw_chunk *chunk, bool 
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
         if (*at != '\n' && *at != '#') {
-            at = count_entries(job, pass_target(at, none), columns, tally, error);
-            if (at == NULL)
-                return HAWSER_NO_MEMORY;
+            at = count_entries(pass_target(at, none), tally);
             tally->rows++;
         }
         at = *at == '\n' ? at + 1 : (const char *)memchr(at, '\n', (size_t)(chunk->end - at)) + 1;
     }
-    return HAWSER_OK;
 }
 
 /* Lines and colons, which are rows and entries unless something odd is about: a comment, a query, a line that begins with a
@@ -135,47 +90,8 @@ static bool count_plain(const hw_chunk *chunk, hw_tally *tally)
     return true;
 }
 
-void hw_svmlight_count(hw_job *job, const hw_chunk *chunk, hw_tally *tally)
+void hw_svmlight_count(const hw_job *job, const hw_chunk *chunk, hw_tally *tally)
 {
     if (!count_plain(chunk, tally))
-        (void)count_rows(job, chunk, false, tally, NULL); /* takes no memory, so it cannot fail */
-}
-
-/* The number that ends at a colon; what is none is the parser's to refuse. */
-static inline uint64_t index_before(const hw_chunk *chunk, const char *colon)
-{
-    char near[8] = {0};
-    if (colon - chunk->begin < 8)
-        memcpy(near + 8 - (colon - chunk->begin), chunk->begin, (size_t)(colon - chunk->begin));
-    uint64_t word = hw_eight(colon - chunk->begin < 8 ? near : colon - 8);
-    unsigned count = hw_digit_tail(word);
-    if (count < 8)
-        return hw_eight_digits(count == 0 ? 0 : word >> (64 - 8 * count) << (64 - 8 * count));
-    const char *begin = colon - 8;
-    while (begin > chunk->begin && begin[-1] >= '0' && begin[-1] <= '9')
-        begin--;
-    uint64_t index;
-    return hw_svmlight_long_index(begin, &index) == colon ? index : 0;
-}
-
-hawser_status hw_svmlight_count_columns(hw_job *job, const hw_chunk *chunk, hw_tally *tally, hawser_error *error)
-{
-    if (!count_plain(chunk, tally))
-        return count_rows(job, chunk, true, tally, error);
-    uint64_t least = tally->least, most = tally->most;
-    for (const char *at = chunk->begin; at < chunk->end; at += 64) {
-        uint64_t colons = hw_equal_64(at, ':');
-        if (chunk->end - at < 64)
-            colons &= (UINT64_C(1) << (chunk->end - at)) - 1;
-        for (; colons != 0; colons &= colons - 1) {
-            uint64_t index = index_before(chunk, at + __builtin_ctzll(colons));
-            if (!count_column(job, tally, index, error))
-                return HAWSER_NO_MEMORY;
-            least = index < least ? index : least;
-            most = index > most ? index : most;
-        }
-    }
-    tally->least = (uint32_t)least;
-    tally->most = (uint32_t)most;
-    return HAWSER_OK;
+        count_rows(job, chunk, tally);
 }

@@ -1,5 +1,5 @@
-/* sparse.c - parsed entries to compressed columns or rows: every thread counts the entries of its run of parts by column, the
- * counts become places, then every thread puts its entries there. Runs lie in row order, so columns come out sorted. */
+/* sparse.c - parts of parsed entries to compressed rows, and of coordinates to rows or columns: every thread counts the entries of its
+ * run of parts by row or column, the counts become places, then every thread puts its entries there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,17 +59,6 @@ static inline void place_entry(const scatter_work *w, uint64_t *places, uint32_t
         ((double *)w->values)[place] = ((const double *)values)[e];
 }
 
-/* Columns beyond the model's wrap nowhere: majors is the limit. */
-static inline void scatter_rows(const scatter_work *w, const hw_part *part, uint64_t row, uint64_t *places, bool single)
-{
-    for (uint64_t r = 0, e = 0; r < part->rows; r++, row++)
-        for (; e < part->ends[r]; e++) {
-            uint32_t column = part->indices[e] - w->base;
-            if (column < w->majors)
-                place_entry(w, places, column, (uint32_t)row, part->values, e, single);
-        }
-}
-
 static inline void scatter_coordinates(const scatter_work *w, const hw_part *part, uint64_t *places, bool single)
 {
     const uint32_t *majors = w->by_row ? part->rows_of : part->indices, *minors = w->by_row ? part->indices : part->rows_of;
@@ -83,12 +72,6 @@ static inline void scatter_coordinates(const scatter_work *w, const hw_part *par
 
 static void count_part(const scatter_work *w, const hw_part *part, uint64_t *places)
 {
-    if (!w->coordinates) {
-        for (uint64_t e = 0; e < part->entries; e++)
-            if (part->indices[e] - w->base < w->majors)
-                places[part->indices[e] - w->base]++;
-        return;
-    }
     const uint32_t *majors = w->by_row ? part->rows_of : part->indices, *minors = w->by_row ? part->indices : part->rows_of;
     for (uint64_t e = 0; e < part->entries; e++) {
         if (majors[e] < w->majors && minors[e] < w->minors)
@@ -109,16 +92,10 @@ static hawser_status run_of_parts(void *context, uint32_t thread, hawser_error *
             count_part(w, part, places);
             continue;
         }
-        if (w->coordinates && w->single)
+        if (w->single)
             scatter_coordinates(w, part, places, true);
-        else if (w->coordinates)
-            scatter_coordinates(w, part, places, false);
-        else if (w->single)
-            scatter_rows(w, part, w->first_rows[p], places, true);
         else
-            scatter_rows(w, part, w->first_rows[p], places, false);
-        if (w->target != NULL && part->rows > 0)
-            memcpy(w->target + w->first_rows[p], part->target, part->rows * sizeof *w->target);
+            scatter_coordinates(w, part, places, false);
         hw_part_free(w->job, part);
     }
     return HAWSER_OK;
@@ -211,13 +188,12 @@ static hawser_status make_arrays(scatter_work *w, uint64_t stored, uint64_t targ
 
 static hawser_status count_and_scatter(scatter_work *w, uint64_t targets, hawser_dataset *dataset, hawser_error *error)
 {
-    bool copying = w->by_row && !w->coordinates;
-    hw_work work = copying ? copy_rows : run_of_parts;
+    hw_work work = w->coordinates ? run_of_parts : copy_rows;
     uint64_t stored = 0;
     HAWSER_TRY(hw_budget_array(&w->job->budget, (void **)&w->offsets, w->majors + 1, sizeof *w->offsets, "offsets", error));
     hw_dataset_own(dataset, w->offsets);
     HAWSER_TRY(hw_in_parallel(w->threads, work, w, error));
-    if (copying) {
+    if (!w->coordinates) {
         w->offsets[0] = 0;
         for (uint64_t r = 0; r < w->majors; r++)
             stored = w->offsets[r + 1] += stored;
@@ -244,7 +220,7 @@ static hawser_status assemble(scatter_work *w, uint64_t entries, uint64_t target
 {
     hw_budget *budget = &w->job->budget;
     HAWSER_TRY(deal_parts(w, entries, error));
-    size_t bytes = w->by_row && !w->coordinates ? 8 : (w->threads * w->majors + 1) * sizeof *w->places;
+    size_t bytes = !w->coordinates ? 8 : (w->threads * w->majors + 1) * sizeof *w->places;
     hawser_status status = hw_pages_new(budget, (void **)&w->places, bytes, error);
     if (status == HAWSER_OK)
         status = count_and_scatter(w, targets, dataset, error);
@@ -282,10 +258,7 @@ static hawser_status count_unseen(hw_job *job, uint64_t base, uint64_t most, haw
 hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     const hawser_load *load = job->load;
-    scatter_work w = {.job = job,
-                      .parts = hw_job_parts(job),
-                      .single = load->type == HAWSER_F32,
-                      .by_row = load->rows_layout != 0 || load->parts > 1};
+    scatter_work w = {.job = job, .parts = hw_job_parts(job), .single = load->type == HAWSER_F32, .by_row = true};
     uint64_t rows, entries = 0, least = UINT32_MAX, most = 0;
     hawser_status status = hw_job_rows(job, &rows, &w.first_rows, error);
     for (uint64_t p = 0; p < w.parts; p++) {
@@ -299,8 +272,8 @@ hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_erro
     figures->base_guessed = load->index_base == 0 && least != 0;
     w.base = (uint32_t)figures->index_base;
     uint64_t cols = load->columns != 0 ? load->columns : entries > 0 ? most + 1 - w.base : 0;
-    w.majors = w.by_row ? rows : cols;
-    w.minors = w.by_row ? cols : rows;
+    w.majors = rows;
+    w.minors = cols;
     bool targets = load->target == NULL || strcmp(load->target, "none") != 0;
     if (status == HAWSER_OK && entries > 0)
         status = count_unseen(job, w.base, most, figures, error);

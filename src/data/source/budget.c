@@ -82,21 +82,28 @@ void hw_huge_pages(void *memory, size_t bytes)
         madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
+hawser_status hw_huge_array(void **array, size_t count, size_t size, const char *what, hawser_error *error)
+{
+    *array = NULL;
+    size_t bytes = count * size, unit = bytes >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : HW_ALIGNMENT;
+    void *memory = size != 0 && count > SIZE_MAX / 2 / size ? NULL : aligned_alloc(unit, (bytes / unit + 1) * unit);
+    if (memory == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %s: %zu items of %zu bytes; free memory", what, count,
+                           size);
+    hw_huge_pages(memory, bytes); /* columns are scattered into: page walks would dominate */
+    *array = memory;
+    return HAWSER_OK;
+}
+
 hawser_status hw_budget_array(hw_budget *budget, void **array, size_t count, size_t size, const char *what,
                               hawser_error *error)
 {
     *array = NULL;
-    size_t bytes = count * size;
     if (size != 0 && count > SIZE_MAX / 2 / size)
         return refuse(budget, UINT64_MAX, "more than", error);
-    HAWSER_TRY(hw_budget_take(budget, bytes, error));
-    size_t unit = bytes >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : HW_ALIGNMENT;
-    void *memory = aligned_alloc(unit, (bytes / unit + 1) * unit);
-    if (memory == NULL) {
-        hw_budget_give(budget, bytes);
-        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %s: %zu bytes; free memory", what, bytes);
-    }
-    hw_huge_pages(memory, bytes); /* columns are scattered into: page walks would dominate */
-    *array = memory;
-    return HAWSER_OK;
+    HAWSER_TRY(hw_budget_take(budget, count * size, error));
+    hawser_status status = hw_huge_array(array, count, size, what, error);
+    if (status != HAWSER_OK)
+        hw_budget_give(budget, count * size);
+    return status;
 }

@@ -34,5 +34,7 @@ void hw_huge_pages(void *memory, size_t bytes);
 /* An array of the dataset, from malloc, aligned, not zeroed (its pages are taken as they are written); stays counted. */
 hawser_status hw_budget_array(hw_budget *budget, void **array, size_t count, size_t size, const char *what,
                               hawser_error *error) HAWSER_MUST_USE;
+/* The same for one that is filled while what it is made from goes: the caller counts it bit by bit. */
+hawser_status hw_huge_array(void **array, size_t count, size_t size, const char *what, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -87,13 +87,6 @@ hawser_status hw_runs(hw_job *job, hw_chunk_work work, void *context, hawser_err
     return status;
 }
 
-void hw_runs_undo(hw_job *job)
-{
-    free(job->rows_read);
-    job->rows_read = NULL;
-    job->input.text = 0;
-}
-
 hawser_status hw_runs_changed(const hw_job *job, hawser_error *error)
 {
     return hawser_fail(error, HAWSER_IO, "%s: the input changed while it was read; load it again when it is complete",

@@ -1,0 +1,98 @@
+/* buckets.h - entries that come row by row, dealt out into buckets of neighbouring columns: the first half of the way to compressed
+ * columns, whose second half then has one bucket in the caches at a time. Each reader has its own, without locks. */
+#ifndef HW_DATA_BUCKETS_H
+#define HW_DATA_BUCKETS_H
+
+#include <stdatomic.h>
+
+#include "data/format/parse.h"
+
+/* An index of HW_BUCKET_BITS + 1 digits or fewer (binary) has a bucket of its own; above, every power of two is cut into
+ * 2^HW_BUCKET_BITS, since in what people have the first columns are the fuller ones; and no bucket is wider than 2^HW_BUCKET_MOST, so
+ * that where a column lies in its bucket is two bytes. */
+enum { HW_BUCKET_BITS = 5, HW_BUCKET_MOST = 16 };
+
+static inline unsigned hw_bucket_shift(uint32_t index)
+{
+    unsigned shift = 31 - HW_BUCKET_BITS - (unsigned)__builtin_clz(index | 1 << HW_BUCKET_BITS);
+    return shift < HW_BUCKET_MOST ? shift : HW_BUCKET_MOST;
+}
+
+static inline size_t hw_bucket_of(uint32_t index)
+{
+    unsigned shift = hw_bucket_shift(index);
+    return ((size_t)shift << HW_BUCKET_BITS) + (index >> shift);
+}
+
+/* The least index of a bucket. */
+uint64_t hw_bucket_begin(size_t bucket);
+
+/* What an entry is kept as; its value, float or double, follows. */
+typedef struct hw_dealt {
+    uint16_t column; /* from the bucket's first */
+    uint16_t row;    /* from the stretch's first */
+} hw_dealt;
+
+/* A piece of a bucket: entries stand behind it, back to back. */
+typedef struct hw_block {
+    struct hw_block *next;
+    uint64_t bytes; /* of the block */
+} hw_block;
+
+/* Rows that a reader has met one after the other. */
+typedef struct hw_stretch {
+    uint64_t order; /* stretches of all readers, in the order of this, are the input */
+    uint64_t first; /* row; for the user of the buckets */
+    uint64_t rows;
+    double *target;
+    size_t target_room;
+    uint32_t *counts; /* entries in each bucket that there was by then */
+    size_t counted;
+    uint32_t reader;
+} hw_stretch;
+
+typedef struct hw_cursor {
+    char *at, *end; /* of what is left of the bucket's last block */
+} hw_cursor;
+
+typedef struct hw_bucket {
+    hw_block *first, *last;
+    uint64_t entries; /* in blocks in front of the last; once closed: in all */
+    uint64_t counted; /* in stretches that are closed */
+    uint64_t bytes;
+} hw_bucket;
+
+typedef struct hw_buckets {
+    hw_budget *budget;
+    size_t entry_bytes;
+    uint32_t reader;
+    size_t count, cursor_room, bucket_room;
+    hw_cursor *cursors;
+    hw_bucket *buckets;
+    hw_stretch *stretches;
+    size_t stretch_count, stretch_room;
+    char *arena, *arena_end; /* where the next block is cut from */
+    hw_block *arenas;
+    _Atomic uint64_t held; /* bytes of the budget */
+} hw_buckets;
+
+void hw_buckets_begin(hw_buckets *buckets, hw_budget *budget, uint32_t reader, bool single);
+/* Deals a part's rows out, and keeps their targets if asked. Rows of the same `order` follow each other. */
+hawser_status hw_buckets_add(hw_buckets *buckets, const hw_part *part, uint64_t order, bool targets,
+                             hawser_error *error) HAWSER_MUST_USE;
+/* Nothing more comes. */
+hawser_status hw_buckets_close(hw_buckets *buckets, hawser_error *error) HAWSER_MUST_USE;
+
+/* Entries of a block that is full, or of a bucket's last. */
+static inline uint64_t hw_block_entries(const hw_buckets *buckets, const hw_block *block)
+{
+    return (block->bytes - sizeof *block) / buckets->entry_bytes;
+}
+
+/* Gives a block's memory back; its `next` must have been read. Several threads may give back blocks of one reader. */
+void hw_block_drop(hw_buckets *buckets, hw_block *block);
+/* The same with a stretch's targets. */
+void hw_stretch_drop(hw_buckets *buckets, hw_stretch *stretch);
+void hw_buckets_free(hw_buckets *buckets);
+
+#endif

@@ -1,0 +1,333 @@
+/* columns.c - svmlight text to compressed columns, read once: every reader deals its entries out into buckets of neighbouring columns;
+ * then each bucket is counted by column and put in order while it lies in a cache, and its memory goes as the columns come. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "data/format/svmlight.h"
+#include "data/layout/assemble.h"
+#include "data/layout/buckets.h"
+#include "data/source/runs.h"
+
+typedef struct gather_work {
+    hw_job *job;
+    hw_buckets *readers;
+    hw_part *parts;      /* of each reader: the chunk in hand */
+    hw_stretch **order;  /* all readers' stretches as the input has them */
+    uint64_t *places;    /* of each bucket: where its entries begin */
+    _Atomic size_t next; /* bucket that nobody works at */
+    size_t stretches, buckets;
+    uint64_t rows, cols, stored;
+    uint32_t least, most; /* index */
+    uint32_t base;
+    uint64_t *offsets;
+    uint32_t *indices;
+    void *values;
+    double *target;
+    _Atomic uint64_t unseen_entries, unseen_columns;
+    bool single, targets, in_runs;
+} gather_work;
+
+/* ------------------------------------------------------------------------------------------------------ reading ---- */
+
+static hawser_status deal_chunk(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
+{
+    const gather_work *w = context;
+    hw_part *part = &w->parts[reader];
+    HAWSER_TRY(hw_svmlight_read(w->job, chunk, part, error));
+    w->job->rows_read[reader] += part->rows;
+    return hw_buckets_add(&w->readers[reader], part, w->in_runs || w->job->input.readers == 1 ? reader : chunk->sequence,
+                          w->targets, error);
+}
+
+static int compare_stretches(const void *a, const void *b)
+{
+    const hw_stretch *x = *(hw_stretch *const *)a, *y = *(hw_stretch *const *)b;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
+    return x < y ? -1 : x > y; /* of one reader, which has them in one array */
+}
+
+static hawser_status order_stretches(gather_work *w, hawser_error *error)
+{
+    for (uint32_t k = 0; k < w->job->input.readers; k++) {
+        HAWSER_TRY(hw_buckets_close(&w->readers[k], error));
+        w->stretches += w->readers[k].stretch_count;
+        w->buckets = w->readers[k].count > w->buckets ? w->readers[k].count : w->buckets;
+    }
+    HAWSER_TRY(HW_NEW(&w->order, w->stretches, "a list of rows", error));
+    size_t count = 0;
+    for (uint32_t k = 0; k < w->job->input.readers; k++)
+        for (size_t i = 0; i < w->readers[k].stretch_count; i++)
+            w->order[count++] = &w->readers[k].stretches[i];
+    qsort(w->order, count, sizeof *w->order, compare_stretches);
+    for (size_t i = 0; i < count; i++) {
+        w->order[i]->first = w->rows;
+        w->rows += w->order[i]->rows;
+    }
+    return hw_check_rows(w->job, w->rows, error);
+}
+
+static hawser_status read_all(gather_work *w, hawser_error *error)
+{
+    uint32_t most = w->job->threads;
+    HAWSER_TRY(HW_NEW(&w->readers, most, "readers", error));
+    HAWSER_TRY(HW_NEW(&w->parts, most, "readers", error));
+    for (uint32_t k = 0; k < most; k++) {
+        hw_buckets_begin(&w->readers[k], &w->job->budget, k, w->single);
+        w->parts[k].least = UINT32_MAX;
+    }
+    HAWSER_TRY(hw_runs_begin(w->job, &w->in_runs, error));
+    HAWSER_TRY(w->in_runs ? hw_runs(w->job, deal_chunk, w, error) : hw_chunks(w->job, deal_chunk, w, error));
+    for (uint32_t k = 0; k < most; k++) {
+        w->least = w->parts[k].least < w->least ? w->parts[k].least : w->least;
+        w->most = w->parts[k].most > w->most ? w->parts[k].most : w->most;
+        hw_part_free(w->job, &w->parts[k]);
+    }
+    return order_stretches(w, error);
+}
+
+/* ---------------------------------------------------------------------------------------------------- gathering ---- */
+
+/* The columns of a bucket, as far as the matrix has them. */
+typedef struct span {
+    uint64_t begin; /* index */
+    size_t width, seen;
+} span;
+
+static span span_of(const gather_work *w, size_t bucket)
+{
+    span s = {.begin = hw_bucket_begin(bucket)};
+    s.width = (size_t)(hw_bucket_begin(bucket + 1) - s.begin);
+    uint64_t end = w->cols + w->base;
+    s.seen = s.begin >= end ? 0 : end - s.begin < s.width ? (size_t)(end - s.begin) : s.width;
+    return s;
+}
+
+static void count_entries(const gather_work *w, size_t bucket, uint64_t *counts)
+{
+    for (uint32_t k = 0; k < w->job->input.readers; k++) {
+        const hw_buckets *own = &w->readers[k];
+        const size_t bytes = own->entry_bytes;
+        uint64_t left = bucket < own->count ? own->buckets[bucket].entries : 0;
+        for (const hw_block *block = left > 0 ? own->buckets[bucket].first : NULL; left > 0; block = block->next) {
+            uint64_t here = hw_block_entries(own, block);
+            here = here < left ? here : left;
+            const char *at = (const char *)(block + 1), *end = at + here * bytes;
+            for (; at < end; at += bytes) {
+                hw_dealt dealt;
+                memcpy(&dealt, at, sizeof dealt);
+                counts[dealt.column]++;
+            }
+            left -= here;
+        }
+    }
+}
+
+/* Counts become places and offsets; what is beyond the model's columns is counted alone. */
+static void place_columns(gather_work *w, size_t bucket, const span *s, uint64_t *counts)
+{
+    uint64_t sum = w->places[bucket], entries = 0, columns = 0;
+    for (size_t j = 0; j < s->seen; j++) {
+        uint64_t count = counts[j];
+        if (s->begin + j >= w->base)
+            w->offsets[s->begin + j - w->base] = sum;
+        counts[j] = sum;
+        sum += count;
+    }
+    for (size_t j = s->seen; j < s->width; j++) {
+        entries += counts[j];
+        columns += counts[j] > 0;
+    }
+    atomic_fetch_add(&w->unseen_entries, entries);
+    atomic_fetch_add(&w->unseen_columns, columns);
+}
+
+/* The places of a batch are found, and their cache lines called for, before anything is written there: stores to memory that is far
+ * are waited for one by one. */
+static inline void scatter(const gather_work *w, const char *at, uint64_t count, uint64_t row, size_t seen, uint64_t *places,
+                           bool single)
+{
+    enum { BATCH = 128 };
+    const size_t size = single ? sizeof(float) : sizeof(double), bytes = sizeof(hw_dealt) + size;
+    uint32_t *const indices = w->indices;
+    char *const values = w->values;
+    uint64_t to[BATCH];
+    while (count > 0) {
+        uint64_t some = count < BATCH ? count : BATCH;
+        hw_dealt dealt;
+        for (uint64_t e = 0; e < some; e++) {
+            memcpy(&dealt, at + e * bytes, sizeof dealt);
+            uint64_t place = places[dealt.column]++;
+            to[e] = place;
+            hw_prefetch_store(indices + place);
+            hw_prefetch_store(values + place * size);
+        }
+        for (uint64_t e = 0; e < some; e++, at += bytes) {
+            memcpy(&dealt, at, sizeof dealt);
+            if (dealt.column >= seen)
+                continue;
+            indices[to[e]] = (uint32_t)(row + dealt.row);
+            memcpy(values + to[e] * size, at + sizeof dealt, size);
+        }
+        count -= some;
+    }
+}
+
+/* Where a reader's next entries of the bucket stand. */
+typedef struct reading {
+    hw_block *block;
+    uint64_t used; /* entries of it */
+} reading;
+
+/* The arrays' pages are taken about as fast as the blocks' are given back, and are counted that way. */
+static hawser_status scatter_stretch(const gather_work *w, size_t bucket, const hw_stretch *stretch, reading *from,
+                                     size_t seen, uint64_t *places, hawser_error *error)
+{
+    hw_buckets *own = &w->readers[stretch->reader];
+    uint64_t left = bucket < stretch->counted ? stretch->counts[bucket] : 0;
+    while (left > 0) {
+        uint64_t room = hw_block_entries(own, from->block) - from->used, some = left < room ? left : room;
+        const char *at = (const char *)(from->block + 1) + from->used * own->entry_bytes;
+        if (seen > 0)
+            HAWSER_TRY(hw_budget_take(&w->job->budget, some * own->entry_bytes, error));
+        if (w->single)
+            scatter(w, at, some, stretch->first, seen, places, true);
+        else
+            scatter(w, at, some, stretch->first, seen, places, false);
+        left -= some;
+        from->used += some;
+        if (some == room) {
+            hw_block *done = from->block;
+            *from = (reading){.block = done->next};
+            hw_block_drop(own, done);
+        }
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status gather_bucket(gather_work *w, size_t bucket, uint64_t *counts, reading *from, hawser_error *error)
+{
+    span s = span_of(w, bucket);
+    memset(counts, 0, s.width * sizeof *counts);
+    count_entries(w, bucket, counts);
+    place_columns(w, bucket, &s, counts);
+    for (uint32_t k = 0; k < w->job->input.readers; k++)
+        from[k] = (reading){.block = bucket < w->readers[k].count ? w->readers[k].buckets[bucket].first : NULL};
+    for (size_t i = 0; i < w->stretches; i++)
+        HAWSER_TRY(scatter_stretch(w, bucket, w->order[i], &from[w->order[i]->reader], s.seen, counts, error));
+    for (uint32_t k = 0; k < w->job->input.readers; k++)
+        if (from[k].block != NULL)
+            hw_block_drop(&w->readers[k], from[k].block);
+    return HAWSER_OK;
+}
+
+static hawser_status gather_some(void *context, uint32_t thread, hawser_error *error)
+{
+    gather_work *w = context;
+    uint64_t *counts = NULL;
+    reading *from = NULL;
+    (void)thread;
+    hawser_status status = HW_NEW(&counts, 1 << HW_BUCKET_MOST, "counts of entries", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&from, w->job->input.readers, "readers", error);
+    while (status == HAWSER_OK) {
+        size_t bucket = atomic_fetch_add(&w->next, 1);
+        if (bucket >= w->buckets)
+            break;
+        status = gather_bucket(w, bucket, counts, from, error);
+    }
+    free(counts);
+    free(from);
+    return status;
+}
+
+/* Where each bucket's entries go. The last bucket that the matrix has columns of may have others too, so its end is found later. */
+static hawser_status place_buckets(gather_work *w, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&w->places, w->buckets + 1, "places of columns", error));
+    for (size_t b = 0; b < w->buckets; b++) {
+        w->places[b] = w->stored;
+        if (span_of(w, b).seen > 0)
+            for (uint32_t k = 0; k < w->job->input.readers; k++)
+                w->stored += b < w->readers[k].count ? w->readers[k].buckets[b].entries : 0;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status make_arrays(gather_work *w, hawser_dataset *dataset, hawser_error *error)
+{
+    hw_budget *budget = &w->job->budget;
+    HAWSER_TRY(hw_budget_array(budget, (void **)&w->offsets, w->cols + 1, sizeof *w->offsets, "offsets", error));
+    hw_dataset_own(dataset, w->offsets);
+    HAWSER_TRY(hw_huge_array((void **)&w->indices, w->stored, sizeof *w->indices, "indices", error));
+    hw_dataset_own(dataset, w->indices);
+    HAWSER_TRY(hw_huge_array(&w->values, w->stored, w->single ? 4 : 8, "values", error));
+    hw_dataset_own(dataset, w->values);
+    if (!w->targets)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_budget_array(budget, (void **)&w->target, w->rows, sizeof *w->target, "the target", error));
+    hw_dataset_own(dataset, w->target);
+    for (size_t i = 0; i < w->stretches; i++) {
+        hw_stretch *stretch = w->order[i];
+        if (stretch->rows > 0)
+            memcpy(w->target + stretch->first, stretch->target, stretch->rows * sizeof *w->target);
+        hw_stretch_drop(&w->readers[stretch->reader], stretch);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status gather(gather_work *w, hawser_dataset *dataset, hawser_error *error)
+{
+    const hawser_load *load = w->job->load;
+    HAWSER_TRY(read_all(w, error));
+    w->base = load->index_base != 0 ? (uint32_t)load->index_base - 1 : w->least != 0;
+    w->cols = load->columns != 0 ? load->columns : w->buckets > 0 ? (uint64_t)w->most + 1 - w->base : 0;
+    HAWSER_TRY(place_buckets(w, error));
+    HAWSER_TRY(make_arrays(w, dataset, error));
+    HAWSER_TRY(hw_in_parallel(w->job->input.readers, gather_some, w, error));
+    uint64_t covered = hw_bucket_begin(w->buckets), unseen = atomic_load(&w->unseen_entries), all = 0;
+    for (uint32_t k = 0; k < w->job->input.readers; k++)
+        for (size_t b = 0; b < w->readers[k].count; b++)
+            all += w->readers[k].buckets[b].entries;
+    w->stored = all - unseen;
+    for (uint64_t j = covered > w->base ? covered - w->base : 0; j < w->cols; j++)
+        w->offsets[j] = w->stored;
+    w->offsets[w->cols] = w->stored;
+    dataset->figures.index_base = (int)w->base;
+    dataset->figures.base_guessed = load->index_base == 0 && w->least != 0;
+    dataset->figures.unseen_entries = unseen;
+    dataset->figures.unseen_columns = atomic_load(&w->unseen_columns);
+    dataset->target = w->target;
+    dataset->matrix = (hawser_matrix){.rows = w->rows,
+                                      .cols = w->cols,
+                                      .stored = w->stored,
+                                      .layout = HAWSER_CSC,
+                                      .type = w->single ? HAWSER_F32 : HAWSER_F64,
+                                      .offsets = w->offsets,
+                                      .indices = w->indices,
+                                      .values = w->values};
+    return HAWSER_OK;
+}
+
+hawser_status hw_gather_columns(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+{
+    const char *target = job->load->target;
+    gather_work w = {.job = job,
+                     .least = UINT32_MAX,
+                     .single = job->load->type == HAWSER_F32,
+                     .targets = target == NULL || strcmp(target, "none") != 0};
+    hawser_status status = gather(&w, dataset, error);
+    for (uint32_t k = 0; k < job->threads; k++) {
+        if (w.readers != NULL)
+            hw_buckets_free(&w.readers[k]);
+        if (w.parts != NULL)
+            hw_part_free(job, &w.parts[k]);
+    }
+    free(w.readers);
+    free(w.parts);
+    free(w.order);
+    free(w.places);
+    return status;
+}
