@@ -14,6 +14,8 @@
  * it arrives and stands in the slot's checksum. The number may be exposed again under a higher generation.
  *
  * Nothing here waits: a reader finds what there is, a fence is answered by a message. So deadlines are those of whoever waits for messages.
+ *
+ * Used by the board of a run's nodes (runtime/nodes/board.h).
  */
 #ifndef HW_TRANSPORT_SEGMENT_H
 #define HW_TRANSPORT_SEGMENT_H

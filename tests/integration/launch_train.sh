@@ -80,12 +80,15 @@ kill -9 $launcher
 wait $launcher 2>/dev/null
 all_gone "launcher killed"
 begin
+sleep 1 # so that the driver has said where it is
 kill -9 "${nodes[2]}"
 wait $launcher
 (($? != 0)) || complain "a lost node and exit 0"
 all_gone "node killed"
 has err 'hawser run: node [0-2] \(node-[0-2], pid [0-9]+\) '
 has err 'node-2.* was lost|node 2 .*lost'
+# Where the job was is known on every node: the driver's board says it to those who do not lead.
+has err "^\[1\] .*the job was in '(joint|rounds|choose)'"
 begin
 kill -TERM $launcher
 wait $launcher

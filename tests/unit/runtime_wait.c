@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "job.h"
-#include "runtime/drive/session.h"
+#include "runtime/nodes/board.h"
 
 /* A crew of which the last other vehicle sends its message between the waiter's look at its mail and the question who is busy. */
 typedef struct late_crew {
@@ -74,6 +74,134 @@ static void mail_at_the_last_moment_is_heard(void **state)
     }
 }
 
+/* ------------------------------------------------------------------------------ two nodes, one of them the test ---- */
+
+enum { TIMEOUT = 50, MESSAGE_AT = 1000 };
+
+/* Time goes on only while the driver of node 0 waits; the test speaks for node 1 at each step. */
+typedef struct far_crew {
+    hw_crew super;
+    hw_session *session;
+    void (*step)(struct far_crew *crew);
+    double time;
+    uint32_t busy;
+    hw_tidings tidings;
+    uint64_t sequence;
+} far_crew;
+
+static double far_now(hw_crew *super)
+{
+    return ((far_crew *)super)->time;
+}
+
+static uint32_t far_busy(hw_crew *super)
+{
+    return ((far_crew *)super)->busy + 1;
+}
+
+static void far_put(far_crew *crew, const hw_tidings *tidings)
+{
+    hw_transport *transport = crew->session->transport;
+    uint32_t from = hw_agent_endpoint(crew->session, 1), to = hw_agent_endpoint(crew->session, 0);
+    hw_message *message;
+    assert_int_equal(hw_message_new(sizeof *tidings, &message, NULL), HAWSER_OK);
+    memcpy(message->payload, tidings, sizeof *tidings);
+    message->envelope.state = message->envelope.epoch = 1;
+    message->envelope.clock = ++crew->sequence;
+    assert_int_equal(transport->ops->put(transport, from, to, message, NULL), HAWSER_OK);
+}
+
+static void far_park(hw_crew *super, uint32_t number, double deadline)
+{
+    far_crew *crew = (far_crew *)super;
+    (void)number;
+    crew->time = deadline;
+    crew->step(crew);
+    if (crew->time >= MESSAGE_AT && crew->time < MESSAGE_AT + 1) {
+        hw_message *message;
+        assert_int_equal(hw_message_new(0, &message, NULL), HAWSER_OK);
+        hw_transport *transport = crew->session->transport;
+        assert_int_equal(transport->ops->send(transport, 0, 1, message, NULL), HAWSER_OK);
+    }
+}
+
+static void says_nothing(far_crew *crew)
+{
+    (void)crew;
+}
+
+static void rests_from_10(far_crew *crew)
+{
+    if (crew->sequence == 0 && crew->time >= 10)
+        far_put(crew, &(hw_tidings){.heard = 3});
+}
+
+static void works_until_200(far_crew *crew)
+{
+    if (crew->sequence == 0 || (crew->sequence == 1 && crew->time >= 200))
+        far_put(crew, &(hw_tidings){.busy = crew->sequence == 0});
+}
+
+static void sends_until_200(far_crew *crew)
+{
+    if (crew->sequence == 0 || (crew->sequence == 1 && crew->time >= 200))
+        far_put(crew, &(hw_tidings){.queued = crew->sequence == 0 ? 1000 : 0});
+}
+
+static void hears_now_and_then_until_300(far_crew *crew)
+{
+    if (crew->time <= 300 && (double)crew->sequence * 30 <= crew->time)
+        far_put(crew, &(hw_tidings){.heard = crew->sequence});
+}
+
+static void works_here_until_400(far_crew *crew)
+{
+    if (crew->sequence == 0)
+        far_put(crew, &(hw_tidings){0});
+    crew->busy = crew->time < 400;
+}
+
+/* How long the driver, or the agent of `node`, waits: until what is aimed at, or the message at MESSAGE_AT. */
+static double waits(uint32_t node, void (*step)(far_crew *), hawser_status wanted)
+{
+    static const hw_crew_ops ops = {.now = far_now, .busy = far_busy, .park = far_park};
+    test_job test = OPEN_JOB("workers", "1", "timeout", "50");
+    hawser_error error = {0};
+    bool came = false;
+    hw_session session = {.job = test.job, .blocks = 1, .node = node, .nodes = 2};
+    far_crew crew = {.super = {&ops}, .session = &session, .step = step};
+    session.crew = &crew.super;
+    assert_int_equal(hw_inproc_new(4, &session.transport, &error), HAWSER_OK);
+    assert_int_equal(hw_board_open(&session, &session.board, &error), HAWSER_OK);
+    hw_station station = {.session = &session, .endpoint = 1, .owner = &came, .handle = hear, .poll = 0.5, .error = &error};
+    assert_int_equal(hw_wait(&station, heard, &came), wanted);
+    assert_true(wanted == HAWSER_OK || strstr(error.text, "nobody was at work on any node") != NULL);
+    hw_board_close(session.board);
+    session.transport->ops->free(session.transport);
+    close_job(test);
+    return crew.time;
+}
+
+/* The driver gives up when all nodes have been silent at work for the timeout, and not before: heartbeats are not what it goes by. */
+static void a_job_in_which_no_node_works_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*step)(far_crew *);
+        double from; /* since when all is quiet */
+    } cases[] = {{rests_from_10, 10},
+                 {works_until_200, 200},
+                 {sends_until_200, 200},
+                 {hears_now_and_then_until_300, 300},
+                 {works_here_until_400, 400}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double waited = waits(0, cases[i].step, HAWSER_TIMEOUT);
+        assert_true(waited >= cases[i].from + TIMEOUT && waited <= cases[i].from + 2 * TIMEOUT + 2);
+    }
+    assert_true(waits(0, says_nothing, HAWSER_OK) >= MESSAGE_AT); /* who knows what it is at */
+    assert_true(waits(1, says_nothing, HAWSER_OK) >= MESSAGE_AT); /* an agent leaves it to the driver */
+}
+
 typedef struct meeting {
     hw_crew *crew;
     atomic_int round, looked;
@@ -117,6 +245,7 @@ static void who_is_woken_is_busy_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(mail_at_the_last_moment_is_heard),
+                                       cmocka_unit_test(a_job_in_which_no_node_works_ends),
                                        cmocka_unit_test(who_is_woken_is_busy_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,37 @@
 /* wait.c - how anything waits: hear the inbox, ask, park. */
+#include <stdio.h>
+
 #include "exchange/pack.h"
-#include "runtime/drive/session.h"
+#include "runtime/nodes/board.h"
 
 hawser_status hw_drain(hw_station *station)
 {
     hw_transport *transport = station->session->transport;
     hw_message *message;
+    uint64_t count = 0;
     while (station->failed == HAWSER_OK && (message = transport->ops->receive(transport, station->endpoint)) != NULL) {
+        count++;
         station->bytes_received += sizeof message->envelope + message->envelope.length;
         station->failed = station->handle(station->owner, message);
     }
+    if (count > 0)
+        atomic_fetch_add_explicit(&station->session->heard, count, memory_order_relaxed);
     return station->failed;
+}
+
+/* This node's driver or agent. */
+static bool speaks_for_node(const hw_station *station)
+{
+    return station->vehicle == station->session->local;
+}
+
+/* For how long nobody has been at work anywhere, as far as this station can say. Of other nodes the driver alone knows. */
+static double quiet(const hw_station *station, double timeout, double now)
+{
+    const hw_session *session = station->session;
+    if (session->nodes <= 1)
+        return timeout;
+    return speaks_for_node(station) ? hw_board_quiet(session->board, now) : 0;
 }
 
 hawser_status hw_wait(hw_station *station, bool (*ready)(void *argument), void *argument)
@@ -23,18 +44,20 @@ hawser_status hw_wait(hw_station *station, bool (*ready)(void *argument), void *
         if (ready(argument))
             return HAWSER_OK;
         double start = crew->ops->now(crew);
+        if (speaks_for_node(station))
+            hw_board_tick(station->session->board, start);
         if (start >= deadline) {
             bool idle = crew->ops->busy(crew) <= 1;
+            double silence = quiet(station, timeout, start);
             HAWSER_TRY(hw_drain(station)); /* what others sent before they fell idle may have come since the look above */
             if (ready(argument))
                 return HAWSER_OK;
-            /* Of other nodes only their signs of life are known here: while those come somebody may be at work. */
-            if (idle && station->session->nodes <= 1)
+            if (idle && silence >= timeout)
                 return hawser_fail(station->error, HAWSER_TIMEOUT,
-                                   "%s %u has waited %.0f s in vain while nobody was at work; see --timeout",
+                                   "%s %u has waited %.0f s in vain while nobody was at work%s; see --timeout",
                                    station->endpoint < station->session->blocks ? "block" : "driver", station->endpoint,
-                                   timeout);
-            deadline = start + timeout;
+                                   timeout, station->session->nodes > 1 ? " on any node" : "");
+            deadline = start + (silence < timeout ? timeout - silence : timeout);
         }
         double until = station->poll > 0 && start + station->poll < deadline ? start + station->poll : deadline;
         crew->ops->park(crew, station->vehicle, until);
@@ -99,13 +122,23 @@ hawser_status hw_spread(hw_station *station, hw_message *message, size_t entries
 
 hawser_status hw_fail_loss(hw_station *station, const hw_message *message, const char *at, uint64_t clock)
 {
-    char text[700];
+    char text[700], there[100] = "";
+    const hw_loss *loss = message->payload;
+    const hw_board *board = speaks_for_node(station) ? station->session->board : NULL;
+    hw_tidings tidings;
     if (message->envelope.length != sizeof(hw_loss))
         return hawser_fail(station->error, HAWSER_INTERNAL, "a loss was told in %llu bytes",
                            (unsigned long long)message->envelope.length);
-    hw_loss_text(message->payload, text, sizeof text);
-    return hawser_fail(station->error, HAWSER_PEER_LOST, "%s; the job was in '%s', clock %llu", text,
-                       at != NULL ? at : "its beginning", (unsigned long long)clock);
+    hw_loss_text(loss, text, sizeof text);
+    if (loss->node != 0 && hw_board_of(board, loss->node, &tidings) && tidings.clocks > 0)
+        (void)!snprintf(there, sizeof there, ", and node %u, when it last said so, in clock %llu", loss->node,
+                        (unsigned long long)tidings.clocks - 1);
+    if (at == NULL && hw_board_of(board, 0, &tidings)) {
+        at = tidings.phase;
+        clock = tidings.clocks;
+    }
+    return hawser_fail(station->error, HAWSER_PEER_LOST, "%s; the job was in '%s', clock %llu%s", text,
+                       at != NULL ? at : "its beginning", (unsigned long long)clock, there);
 }
 
 const hawser_operator *hw_phase_first(const hawser_operator *operator)

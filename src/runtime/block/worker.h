@@ -45,8 +45,9 @@ typedef struct hw_worker {
     hw_policy policy;
     uint64_t epoch;
     uint64_t entry, first_clock;
-    uint64_t clock;   /* being run, or next */
-    uint64_t started; /* clocks begun */
+    uint64_t clock;             /* being run, or next */
+    uint64_t started;           /* clocks begun */
+    atomic_uint_fast64_t begun; /* the same in the loop's own count, for the board */
     uint64_t limit, final_limit;
     double deferring;     /* since when changes wait that were not cut at their clock; 0: none do */
     uint64_t hollow_from; /* clocks from here on pass without work */

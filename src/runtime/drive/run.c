@@ -1,5 +1,6 @@
 /* run.c - the life of one execution: plan, blocks, transport, crew, and what is left. */
 #include "runtime/nodes/agent.h"
+#include "runtime/nodes/board.h"
 #include "runtime/nodes/fetch.h"
 
 #include <stdlib.h>
@@ -84,12 +85,15 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
     transport->ops->on_delivery(transport, last->endpoint, wake_endpoint, last);
     if (session->cluster == NULL)
         return HAWSER_OK;
+    if (session->nodes > 1)
+        HAWSER_TRY(hw_board_open(session, &session->board, error));
     hw_cluster_serve(session->cluster, hw_fetch_serve, session);
     return hw_cluster_attach(session->cluster, error);
 }
 
 static void close_session(hw_session *session)
 {
+    hw_board_close(session->board);
     if (session->cluster != NULL)
         hw_cluster_end(session->cluster);
     else if (session->transport != NULL)

@@ -18,11 +18,13 @@ typedef struct hw_session {
     hw_crew *crew;
     uint32_t blocks, first, local;
     uint32_t node, nodes;
-    uint32_t *home;            /* by endpoint: its node */
-    struct hw_worker *workers; /* `local` of them */
-    struct hw_driver *driver;  /* node 0's */
-    struct hw_agent *agent;    /* the others' */
-    atomic_uint ended;         /* local blocks that have ended */
+    uint32_t *home;             /* by endpoint: its node */
+    struct hw_worker *workers;  /* `local` of them */
+    struct hw_driver *driver;   /* node 0's */
+    struct hw_agent *agent;     /* the others' */
+    struct hw_board *board;     /* NULL where there is one node */
+    atomic_uint ended;          /* local blocks that have ended */
+    atomic_uint_fast64_t heard; /* messages that the stations here have taken in */
     double began;
 } hw_session;
 
@@ -61,12 +63,13 @@ typedef struct hw_station {
 /* Hears every message that is here. Whatever `handle` says that is not HAWSER_OK ends it. */
 hawser_status hw_drain(hw_station *station) HAWSER_MUST_USE;
 /* Waits until ready(argument), hearing messages meanwhile. HAWSER_OK, what `handle` said, or HAWSER_TIMEOUT when every vehicle of
- * the job has been waiting for the job's timeout: a unit that computes for long is no silence. */
+ * the job has been waiting for the job's timeout: a unit that computes for long is no silence. With several nodes only the driver says
+ * so, by what they put on its board. */
 hawser_status hw_wait(hw_station *station, bool (*ready)(void *argument), void *argument) HAWSER_MUST_USE;
 hawser_status hw_send(hw_station *station, uint32_t destination, hw_message *message) HAWSER_MUST_USE;
 /* To every block of the other nodes; packed where that is smaller, `entries` being the state's. What it came to is added to *flow. */
 hawser_status hw_spread(hw_station *station, hw_message *message, size_t entries, hw_flow *flow) HAWSER_MUST_USE;
-/* Says that a node was lost, and what this station was at. */
+/* Says that a node was lost, and what the job was at: where this station was (at NULL: where the driver last said it was). */
 hawser_status hw_fail_loss(hw_station *station, const hw_message *message, const char *at, uint64_t clock) HAWSER_MUST_USE;
 
 /* Head of TRIGGER and CREDIT payloads; then come the metrics and, per state, the gain. */

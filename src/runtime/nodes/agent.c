@@ -17,7 +17,7 @@ static hawser_status handle(void *owner, hw_message *message)
     }
     hawser_status status =
         message->envelope.kind == HW_MESSAGE_LOST
-            ? hw_fail_loss(&agent->station, message, agent->session->program->name, 0)
+            ? hw_fail_loss(&agent->station, message, NULL, 0)
             : hawser_fail(&agent->error, HAWSER_INTERNAL, "an agent got a message of kind %u", message->envelope.kind);
     hw_message_free(message);
     return status;
