@@ -172,10 +172,26 @@ static hawser_status products(hawser_context *context)
     if (hw_lasso_joint_products(block, whole, hawser_block(context), hawser_cache(context, "products"), &first, &count,
                                 (hw_linear_stop){stopping, context}, &error) != HAWSER_OK)
         return fail(context, &error);
+    HAWSER_TRY(hawser_report(context, "shared", block->joint.shared));
     return hawser_touch(context, "products", first, count);
 }
 
-/* ... one of them solves it, ... */
+/* ... solve it together, a product a clock, ... */
+static hawser_status descend(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    size_t first = 0, count = 0;
+    hawser_error error = {0};
+    hw_linear_round round = make_round(context, block, NULL, NULL);
+    if (hw_lasso_joint_descend(block, hawser_view(context, "products"), &round, hawser_block(context),
+                               hawser_cache(context, "sums"), &first, &count, &error) != HAWSER_OK)
+        return fail(context, &error);
+    HAWSER_TRY(hawser_report(context, "unsolved", !block->joint.solved));
+    HAWSER_TRY(hawser_touch(context, "sums", 0, 1));
+    return hawser_touch(context, "sums", first, count);
+}
+
+/* ... or one of them solves it, ... */
 static hawser_status solve_jointly(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -192,7 +208,8 @@ static hawser_status move(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     block->fresh = false;
-    hw_lasso_joint_move(block, hawser_view(context, "solution"), hawser_local(context, "alpha"));
+    hw_lasso_joint_move(block, hawser_view(context, "products"), hawser_view(context, "solution"),
+                        hawser_local(context, "alpha"));
     return hawser_touch(context, "v", 0, 0);
 }
 
@@ -375,7 +392,9 @@ static void declare_metrics(hawser_program *program)
                    {"held_errors", HAWSER_LAST},
                    {"present_penalty", HAWSER_SUM},
                    {"candidate_penalty", HAWSER_SUM},
-                   {"largest_set", HAWSER_MAX}};
+                   {"largest_set", HAWSER_MAX},
+                   {"shared", HAWSER_MAX},
+                   {"unsolved", HAWSER_MAX}};
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(program, metrics[k].name, metrics[k].by);
 }
@@ -401,9 +420,15 @@ static hawser_operator *joint_work(hawser_program *p, hw_linear *lasso, hawser_o
     hawser_operator *joint = hawser_sequence(small);
     hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board));
     hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), HAWSER_UPDATES(triangle));
-    hawser_unit_one(joint, "solve", solve_jointly, HAWSER_READS(v, triangle), HAWSER_UPDATES(solution));
+    hawser_operator *large = hawser_branch(joint, "large", hw_linear_shared, NULL);
+    hawser_state *sums =
+        hawser_replicated_state(p, "sums", hw_lasso_joint_sums(columns, lasso->blocks), 1, NULL, (hawser_rule){0});
+    hawser_operator *descents = hawser_loop(large, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());
+    hawser_operator *steps = hawser_loop(descents, "descent", (hawser_until){.clocks = HW_LASSO_JOINT_CLOCKS}, hawser_bsp());
+    hawser_unit(steps, "descend", descend, HAWSER_READS(v, triangle), HAWSER_UPDATES(sums));
+    hawser_unit_one(large, "solve", solve_jointly, HAWSER_READS(v, triangle), HAWSER_UPDATES(solution));
     hawser_operator *once = hawser_loop(joint, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_unit(once, "move", move, HAWSER_READS(X, solution), HAWSER_UPDATES(v, alpha));
+    hawser_unit(once, "move", move, HAWSER_READS(X, triangle, solution), HAWSER_UPDATES(v, alpha));
     return hawser_sequence(small);
 }
 

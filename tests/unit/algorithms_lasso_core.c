@@ -695,6 +695,139 @@ static void stops_within_a_round(void **unused)
     }
 }
 
+/* Blocks that have posted their working sets and shared the work of the union's Gram matrix, as the runtime would have it. */
+static void enter_joint(problem *q, hw_lasso_block *blocks, double *triangle)
+{
+    uint32_t count = q->lasso.blocks;
+    size_t share = hw_lasso_joint_share(q->p, count), first, made;
+    double *board = calloc(count * share, sizeof *board), *v = calloc(q->n, sizeof *v);
+    image_of(q, v);
+    for (uint32_t b = 0; b < count; b++) {
+        hawser_matrix part = hawser_matrix_columns(&q->matrix, q->p * b / count, q->p * (b + 1) / count);
+        const double *alpha = q->lasso.alpha + part.first;
+        hw_lasso_block *block = &blocks[b];
+        assert_int_equal(hw_lasso_block_prepare(block, &q->lasso, &part, 0, NULL), HAWSER_OK);
+        hw_lasso_block_residual(block, v, true);
+        hw_lasso_block_scan(block, alpha, q->lambda);
+        block->screened_at = q->lambda;
+        assert_int_equal(q->lasso.settings.solver->choose(block->solver, &block->columns, q->lambda, alpha, block->gradient,
+                                                          block->screened, part.cols, NULL),
+                         HAWSER_OK);
+        block->fresh = true;
+        hw_lasso_joint_post(block, alpha, board + b * share);
+    }
+    for (uint32_t b = 0; b < count; b++) {
+        assert_int_equal(hw_lasso_joint_union(&blocks[b], &q->matrix, board, NULL), HAWSER_OK);
+        assert_int_equal(
+            hw_lasso_joint_products(&blocks[b], &q->matrix, b, triangle, &first, &made, (hw_linear_stop){0}, NULL),
+            HAWSER_OK);
+    }
+    free(board);
+    free(v);
+}
+
+/* One clock of a shared descent on all blocks; what a block says it changed is all that it changed. Returns how many are done. */
+static uint32_t descend_once(const problem *q, hw_lasso_block *blocks, const double *triangle, double *sums,
+                             hw_linear_stop stop)
+{
+    uint32_t count = q->lasso.blocks, done = 0;
+    size_t length = hw_lasso_joint_sums(q->p, count), first, changed;
+    double *own = malloc(length * sizeof *own), *now = malloc(length * sizeof *now);
+    memcpy(now, sums, length * sizeof *now);
+    for (uint32_t b = 0; b < count; b++) {
+        hw_lasso_block *block = &blocks[b];
+        hw_linear_round round = {.lambda = q->lambda,
+                                 .gain = 1.0,
+                                 .residual = block->residual,
+                                 .sum = block->sum,
+                                 .square = block->square,
+                                 .tolerance = 1e-10 * block->zero_objective,
+                                 .steps = UINT64_MAX,
+                                 .stop = stop};
+        memcpy(own, now, length * sizeof *own);
+        assert_int_equal(hw_lasso_joint_descend(block, triangle, &round, b, own, &first, &changed, NULL), HAWSER_OK);
+        for (size_t i = 0; i < length; i++) {
+            assert_true(own[i] == now[i] || i == 0 || (i >= first && i < first + changed));
+            sums[i] += own[i] - now[i];
+        }
+        done += block->joint.solved;
+    }
+    free(own);
+    free(now);
+    return done;
+}
+
+/* A working set chosen, solved together in the wanted space, moved to. Returns the clocks. */
+static size_t descend_together(problem *q, hw_lasso_block *blocks, bool gram, hw_linear_stop stop)
+{
+    uint32_t count = q->lasso.blocks;
+    double *triangle = calloc(hw_lasso_joint_triangle(&q->matrix), sizeof *triangle),
+           *sums = calloc(hw_lasso_joint_sums(q->p, count), sizeof *sums);
+    size_t clocks = 0;
+    enter_joint(q, blocks, triangle);
+    for (uint32_t b = 0; b < count; b++) {
+        assert_true(blocks[b].joint.use_gram || !gram);
+        blocks[b].joint.use_gram = gram;
+        blocks[b].joint.shared = true;
+        memset(blocks[b].joint.share, 0, hw_lasso_joint_sums(q->p, count) * sizeof(double)); /* the state is a new one */
+    }
+    for (uint32_t done = 0; done == 0; clocks++) {
+        assert_true(clocks < 100000);
+        done = descend_once(q, blocks, triangle, sums, stop);
+        assert_true(done == 0 || done == count);
+    }
+    for (uint32_t b = 0; b < count; b++) {
+        const hw_linear_members *members = &blocks[b].joint.members;
+        assert_memory_equal(members->x, blocks[0].joint.members.x, members->count * sizeof(double));
+        hw_lasso_joint_move(&blocks[b], triangle, NULL, q->lasso.alpha + blocks[b].columns.X.first);
+    }
+    free(triangle);
+    free(sums);
+    return clocks;
+}
+
+/* A descent that blocks share finds the optimum in either space, with each block at the same numbers at the same clock; when one of
+ * them is asked to stop, all do so together. */
+static void descent_over_blocks(void **unused)
+{
+    (void)unused;
+    static const struct {
+        size_t n, p;
+        double density;
+        bool gram;
+    } kinds[] = {{300, 60, 1.0, true}, {60, 200, 1.0, false}, {900, 160, 0.3, true}, {300, 400, 0.05, false}};
+    for (size_t kind = 0; kind < 4; kind++)
+        for (uint32_t count = 1; count <= 8; count = 2 * count + 1) {
+            problem q;
+            size_t looks = 5;
+            make(&q, kinds[kind].n, kinds[kind].p, 0.6, kinds[kind].density, 71 + kind);
+            double *weights = calloc(q.n, sizeof *weights);
+            for (size_t i = 0; i < q.n; i++)
+                weights[i] = i % 7 == 0 ? 0.0 : 1.0 + (double)(i % 3);
+            q.lasso.weights = weights;
+            q.lasso.settings.intercept = count % 2;
+            q.lasso.blocks = count;
+            at_fraction(&q, 0.01);
+            hw_lasso_block blocks[MOST_BLOCKS] = {0};
+            double zero = reference_objective(&q, (double[512]){0});
+            assert_true(descend_together(&q, blocks, kinds[kind].gram, (hw_linear_stop){asked_at_last, &looks}) <= 7);
+            double cut = reference_objective(&q, q.lasso.alpha);
+            assert_true(cut < zero);
+            double *alpha = calloc(q.p, sizeof(double)), optimum = reference(&q, alpha), found = cut;
+            for (int round = 0; round < 300 && found - optimum > 1e-8 * zero; round++) {
+                descend_together(&q, blocks, kinds[kind].gram, (hw_linear_stop){0});
+                double now = reference_objective(&q, q.lasso.alpha);
+                assert_true(now <= found * (1.0 + 1e-12));
+                found = now;
+            }
+            assert_true(found - optimum <= 1e-8 * zero);
+            free(alpha);
+            for (uint32_t b = 0; b < count; b++)
+                hw_lasso_block_release(&blocks[b]);
+            drop(&q);
+        }
+}
+
 static void large_means(void **unused)
 {
     (void)unused;
@@ -748,12 +881,18 @@ static void lazy_scan_is_an_upper_bound(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_lasso),          cmocka_unit_test(more_columns_than_rows),
-        cmocka_unit_test(correlated_columns),   cmocka_unit_test(elastic_net_and_ridge),
-        cmocka_unit_test(weights_standardised), cmocka_unit_test(bounds_and_factors),
-        cmocka_unit_test(free_columns),         cmocka_unit_test(one_sided_free_columns),
-        cmocka_unit_test(stops_within_a_round), cmocka_unit_test(search_over_blocks),
-        cmocka_unit_test(large_means),          cmocka_unit_test(lazy_scan_is_an_upper_bound)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_lasso),
+                                       cmocka_unit_test(more_columns_than_rows),
+                                       cmocka_unit_test(correlated_columns),
+                                       cmocka_unit_test(elastic_net_and_ridge),
+                                       cmocka_unit_test(weights_standardised),
+                                       cmocka_unit_test(bounds_and_factors),
+                                       cmocka_unit_test(free_columns),
+                                       cmocka_unit_test(one_sided_free_columns),
+                                       cmocka_unit_test(stops_within_a_round),
+                                       cmocka_unit_test(search_over_blocks),
+                                       cmocka_unit_test(descent_over_blocks),
+                                       cmocka_unit_test(large_means),
+                                       cmocka_unit_test(lazy_scan_is_an_upper_bound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

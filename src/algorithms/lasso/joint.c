@@ -5,6 +5,9 @@
 
 #include "algorithms/lasso/block.h"
 
+/* In touched numbers of a product: below, an exchange takes longer than it saves. */
+static const double WORTH_SHARING = 200e3;
+
 size_t hw_lasso_joint_share(size_t columns, uint32_t blocks)
 {
     return 1 + hw_linear_room(columns, blocks) * HW_LASSO_JOINT_FIELDS;
@@ -25,8 +28,16 @@ size_t hw_lasso_joint_triangle(const hawser_matrix *whole)
     return all < limit ? all : limit;
 }
 
+size_t hw_lasso_joint_sums(size_t columns, uint32_t blocks)
+{
+    return 1 + blocks * hw_linear_room(columns, blocks);
+}
+
 void hw_lasso_joint_free(hw_lasso_joint *joint)
 {
+    hw_linear_descent_free(joint->descent);
+    free(joint->part.offsets);
+    free(joint->share);
     hw_linear_gram_free(&joint->gram);
     hw_linear_members_free(&joint->members);
     free(joint->whole.mean);
@@ -41,6 +52,9 @@ static hawser_status allocate(hw_lasso_joint *joint, const hw_linear *lasso, con
     if (joint->whole.mean == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the columns of a joint working set");
     joint->whole.norm = joint->whole.mean + whole->cols;
+    joint->share = calloc(hw_lasso_joint_sums(whole->cols, lasso->blocks), sizeof *joint->share);
+    if (joint->share == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a share of a joint working set");
     return HAWSER_OK;
 }
 
@@ -129,6 +143,9 @@ hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *w
     if (block->joint_stale)
         hw_linear_gram_clear(&joint->gram);
     block->joint_stale = false;
+    hw_linear_descent_free(joint->descent); /* of a run that was cut short */
+    joint->descent = NULL;
+    joint->solved = false;
     joint->whole.X = *whole;
     joint->whole.weights = block->columns.weights;
     joint->whole.total = block->columns.total;
@@ -144,14 +161,14 @@ hawser_status hw_lasso_joint_products(hw_lasso_block *block, const hawser_matrix
     const hw_linear_members *members = &joint->members;
     *first = *count = 0;
     joint->use_gram = hw_linear_gram_pays(&joint->gram, &joint->whole, members->columns, members->count, joint->gram.most);
+    joint->shared =
+        hw_linear_product_cost(&joint->whole, members->columns, members->count, joint->use_gram) >= WORTH_SHARING;
     if (!joint->use_gram)
         return HAWSER_OK;
     HAWSER_TRY(hw_linear_gram_admit(&joint->gram, members->columns, members->count, &joint->fresh, error));
     if (triangle_at(joint, joint->gram.count) > hw_lasso_joint_triangle(whole)) {
         size_t fresh = joint->fresh;
         joint->fresh = joint->gram.count;
-        if (own != HW_LASSO_JOINT_SOLVER)
-            return HAWSER_OK;
         return hw_linear_gram_fill(&joint->gram, &joint->whole, fresh, joint->gram.count, stop, error);
     }
     size_t begin = share_begin(joint, own, lasso->blocks), end = share_begin(joint, own + 1, lasso->blocks);
@@ -163,8 +180,7 @@ hawser_status hw_lasso_joint_products(hw_lasso_block *block, const hawser_matrix
     return HAWSER_OK;
 }
 
-/* The rows that all blocks computed, from the exchanged state: every block uses the same bits. */
-static void take_products(hw_lasso_joint *joint, const double *triangle)
+void hw_lasso_joint_take(hw_lasso_joint *joint, const double *triangle)
 {
     size_t ld = joint->gram.capacity;
     double *G = joint->gram.values;
@@ -182,7 +198,7 @@ hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const double *triangle
     hw_lasso_joint *joint = &block->joint;
     hw_linear_members *members = &joint->members;
     if (joint->use_gram)
-        take_products(joint, triangle);
+        hw_lasso_joint_take(joint, triangle);
     hw_linear_round whole = *round;
     whole.columns = &joint->whole;
     whole.gain = 1.0;                                            /* nobody else moves */
@@ -193,10 +209,17 @@ hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const double *triangle
     return HAWSER_OK;
 }
 
-void hw_lasso_joint_move(const hw_lasso_block *block, const double *solution, double *alpha)
+void hw_lasso_joint_move(hw_lasso_block *block, const double *triangle, const double *solution, double *alpha)
 {
-    const hw_linear_members *members = &block->joint.members;
+    hw_lasso_joint *joint = &block->joint;
+    const hw_linear_members *members = &joint->members;
     size_t first = block->columns.X.first;
+    if (joint->use_gram) /* who did not solve it needs the matrix whole the next time */
+        hw_lasso_joint_take(joint, triangle);
+    if (joint->shared && !joint->solved) /* the run was cut short */
+        return;
+    if (joint->shared)
+        solution = members->x;
     for (size_t k = 0; k < members->count; k++) {
         size_t j = members->columns[k];
         if (j >= first && j < first + block->columns.X.cols)

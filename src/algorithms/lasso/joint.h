@@ -1,10 +1,12 @@
 /*
- * joint.h - the working sets of all blocks solved as one, where all blocks can see the whole data (one machine).
+ * joint.h - the working sets of all blocks solved as one: all blocks can see all of the union's columns, on one machine as they are,
+ * over several nodes fetched once.
  *
- * What costs time then is shared: scans, column statistics, and the Gram matrix of the union, of which each block computes some
- * rows. The union's problem is solved by one block, on the residual where a Gram matrix does not pay: solved by all alike it would be
- * read by all from one memory. Each then moves its own coefficients, and v is derived from them. There is no conflict between blocks to be careful about. A set too large for its
- * block's share of the board goes through CoCoA rounds instead.
+ * What costs time is shared: scans, column statistics, the Gram matrix of the union, of which each block computes some rows, and on
+ * large sets the products of conjugate gradients, an exchange each: a block sums over its own rows (or makes its own slots), the
+ * rest of the descent all do alike. Small sets one block solves alone: an exchange would cost more than it saves. Each block then
+ * moves its own coefficients, and v is derived from them. There is no conflict between blocks to be careful about. A set too large
+ * for its block's share of the board goes through CoCoA rounds instead.
  */
 #ifndef HW_ALGORITHMS_LASSO_JOINT_H
 #define HW_ALGORITHMS_LASSO_JOINT_H
@@ -14,8 +16,8 @@
 
 enum {
     HW_LASSO_JOINT_FIELDS = 7,
-    HW_LASSO_JOINT_SOLVER = 0,        /* the block of a unit that reads no split data */
-    HW_LASSO_JOINT_PRODUCTS = 1 << 19 /* new products that are shared, at least; more are computed by the solver */
+    HW_LASSO_JOINT_PRODUCTS = 1 << 19, /* new products that are shared, at least; more are computed by who needs them */
+    HW_LASSO_JOINT_CLOCKS = 16         /* products between two looks of the driver whether the descent is done */
 };
 
 struct hw_lasso_block;
@@ -26,26 +28,43 @@ typedef struct hw_lasso_joint {
     hw_linear_members members; /* of the union; numbers of the whole */
     size_t fresh;              /* first slot whose products are to be taken from the exchanged state */
     bool use_gram;
+
+    /* the descent that blocks share */
+    hw_linear_part part;
+    hw_linear_descent *descent; /* NULL: not begun, or done */
+    double *share;              /* what this block has in the exchanged state; all else there is zero */
+    size_t low, high;           /* where that is */
+    bool shared, solved;
+    bool stopping; /* all blocks have been told so at the same clock */
 } hw_lasso_joint;
 
 void hw_lasso_joint_free(hw_lasso_joint *joint);
 /* Doubles of a block's share of the board, for a problem of so many columns, and those of the triangle of products. */
 size_t hw_lasso_joint_share(size_t columns, uint32_t blocks);
 size_t hw_lasso_joint_triangle(const hawser_matrix *whole);
+/* Of the state through which a descent is shared. */
+size_t hw_lasso_joint_sums(size_t columns, uint32_t blocks);
 
 /* Writes this block's members, as chosen last, to its share of the board. */
 void hw_lasso_joint_post(const struct hw_lasso_block *block, const double *alpha, double *share);
 /* Takes the union from the board: block->joint.members. Their columns have to be at hand for what follows. */
 hawser_status hw_lasso_joint_union(struct hw_lasso_block *block, const hawser_matrix *whole, const double *board,
                                    hawser_error *error) HAWSER_MUST_USE;
-/* Computes this block's rows of the products; they lie at [*first, *first + *count). */
+/* Settles whether there is a Gram matrix and whether the descent is shared, and computes this block's rows of the products; they lie at [*first, *first + *count). */
 hawser_status hw_lasso_joint_products(struct hw_lasso_block *block, const hawser_matrix *whole, uint32_t own,
                                       double *triangle, size_t *first, size_t *count, hw_linear_stop stop,
                                       hawser_error *error) HAWSER_MUST_USE;
 /* Solves the union's problem: a number a member, in their order, into `solution`. `round` is as for a solver, without alpha and image. */
 hawser_status hw_lasso_joint_solve(struct hw_lasso_block *block, const double *triangle, const hw_linear_round *round,
                                    double *solution, hawser_error *error) HAWSER_MUST_USE;
-/* Moves this block's coefficients to it. */
-void hw_lasso_joint_move(const struct hw_lasso_block *block, const double *solution, double *alpha);
+/* The same, shared (share.c): runs to the next product, or to the end (joint->solved). `sums` is the exchanged state, in which this
+ * block's share takes the place of its last one, at [*first, *first + *count) and at 0. */
+hawser_status hw_lasso_joint_descend(struct hw_lasso_block *block, const double *triangle, const hw_linear_round *round,
+                                     uint32_t own, double *sums, size_t *first, size_t *count,
+                                     hawser_error *error) HAWSER_MUST_USE;
+/* Puts the products that all blocks computed into the Gram matrix: every block uses the same bits. */
+void hw_lasso_joint_take(hw_lasso_joint *joint, const double *triangle);
+/* Moves this block's coefficients to the solution, or where the descent was shared to what that came to. */
+void hw_lasso_joint_move(struct hw_lasso_block *block, const double *triangle, const double *solution, double *alpha);
 
 #endif

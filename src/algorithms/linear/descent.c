@@ -13,14 +13,21 @@ enum {
     MOST_ITERATIONS = 160
 };
 
-typedef struct descent {
+struct hw_linear_descent {
     hw_linear_members *members;
-    const hw_linear_round *round;
+    hw_linear_round round;
     hw_linear_space space;
     hw_linear_image image, candidate;
     hw_linear_face face;
-    size_t epochs; /* before the next step on the face */
-} descent;
+    size_t epochs;    /* before the next step on the face */
+    double tolerance; /* of the local gap */
+    double best;      /* local gap so far */
+    unsigned stuck;   /* leaps since then */
+    uint64_t used;    /* coordinate steps */
+    bool searching;   /* on a face, and a product is asked for */
+    double *memory;
+    uint32_t *lists;
+};
 
 void hw_linear_members_free(hw_linear_members *members)
 {
@@ -53,14 +60,14 @@ hawser_status hw_linear_members_reserve(hw_linear_members *members, size_t neede
 }
 
 /* One pass over the members; returns the number of coordinates that moved, none where the run is to end. */
-static size_t epoch(descent *d)
+static size_t epoch(hw_linear_descent *d)
 {
     hw_linear_members *members = d->members;
     size_t moved = 0;
     for (size_t k = 0; k < members->count; k++) {
-        if (k % HW_LINEAR_LOOK == 0 && hw_linear_stopping(d->round->stop))
+        if (k % HW_LINEAR_LOOK == 0 && hw_linear_stopping(d->round.stop))
             return 0;
-        double curvature = d->round->gain * d->round->columns->norm[members->columns[k]];
+        double curvature = d->round.gain * d->round.columns->norm[members->columns[k]];
         double pull = hw_linear_space_pull(&d->space, k, &d->image);
         double step = hw_linear_prox(curvature * members->x[k] + pull, curvature, members->terms[k]) - members->x[k];
         if (step != 0.0) {
@@ -85,7 +92,7 @@ static double penalty(const hw_linear_members *members, const double *x)
 }
 
 /* The local duality gap: the subproblem is itself a lasso, on sqrt(sigma') X with residual r / sqrt(sigma'). */
-static double local_gap(descent *d)
+static double local_gap(hw_linear_descent *d)
 {
     hw_linear_members *members = d->members;
     hw_linear_sums sums = {.square = hw_linear_space_square(&d->space, members->x, &d->image),
@@ -109,7 +116,7 @@ static double local_gap(descent *d)
 }
 
 /* Jumps to the candidate in blend, given its image, when that has a lower objective. */
-static bool accept(descent *d)
+static bool accept(hw_linear_descent *d)
 {
     hw_linear_members *members = d->members;
     double then = penalty(members, members->blend) + 0.5 * hw_linear_space_square(&d->space, members->blend, &d->candidate);
@@ -123,12 +130,13 @@ static bool accept(descent *d)
     return true;
 }
 
-/* Towards the minimum on the face; returns the coordinate steps that it took. */
-static uint64_t leap(descent *d, double tolerance, uint64_t steps)
+/* Along the step that was found on the face. */
+static void leap(hw_linear_descent *d)
 {
     hw_linear_members *members = d->members;
-    if (!hw_linear_face_solve(&d->face, &d->space, &d->image, tolerance, steps))
-        return 0;
+    d->used += d->face.used;
+    if (!hw_linear_face_end(&d->face, &d->space))
+        return;
     for (double share = 1.0; share > 0.1; share *= 0.5) {
         hw_linear_face_clip(&d->face, &d->space, share, &d->image, members->blend, &d->candidate);
         if (!accept(d))
@@ -136,71 +144,129 @@ static uint64_t leap(descent *d, double tolerance, uint64_t steps)
         d->epochs = LEAST_EPOCHS;
         if (share == 1.0)
             d->face.patience = 2 * d->face.patience < MOST_ITERATIONS ? 2 * d->face.patience : MOST_ITERATIONS;
-        return d->face.used;
+        return;
     }
     /* signs are not known yet: descend for longer */
     hw_linear_face_advance(&d->face, &d->space, members->x, &d->image);
     d->epochs = 2 * d->epochs < MOST_EPOCHS ? 2 * d->epochs : MOST_EPOCHS;
     d->face.patience = LEAST_ITERATIONS;
-    return d->face.used;
 }
 
-static void run(descent *d)
+/* Some passes; false: that was all there is to do. */
+static bool pass(hw_linear_descent *d)
 {
-    const hw_linear_round *round = d->round;
-    uint64_t used = 0;
-    double best = INFINITY;
-    unsigned stuck = 0;
-    double fraction =
-        d->space.gram != NULL ? 1e-3 : 0.1; /* how exact pays: a certificate's scan costs much more than Gram steps */
-    double tolerance = fraction * round->gap > round->tolerance ? fraction * round->gap : round->tolerance;
-    d->epochs = LEAST_EPOCHS;
-    d->face.patience = LEAST_ITERATIONS;
-    if (round->slack != NULL)
-        *round->slack = local_gap(d);
-    while (used < round->steps) {
-        for (size_t at = 0; at < d->epochs && used < round->steps; at++) {
-            if (epoch(d) == 0)
-                return;
-            used += d->members->count;
+    for (size_t at = 0; at < d->epochs && d->used < d->round.steps; at++) {
+        if (epoch(d) == 0)
+            return false;
+        d->used += d->members->count;
+    }
+    return d->used < d->round.steps;
+}
+
+static bool good_enough(hw_linear_descent *d)
+{
+    double gap = local_gap(d);
+    d->stuck = gap < d->best ? 0 : d->stuck + 1;
+    d->best = gap < d->best ? gap : d->best;
+    return gap <= d->tolerance || d->stuck == 20;
+}
+
+bool hw_linear_descent_go(hw_linear_descent *d)
+{
+    for (;;) {
+        if (!d->searching) {
+            if (d->used >= d->round.steps || !pass(d))
+                return false;
+            hw_linear_face_begin(&d->face, &d->space, &d->image, d->tolerance);
+            d->searching = true;
         }
-        if (used >= round->steps)
-            return;
-        used += leap(d, tolerance, round->steps - used);
-        double gap = local_gap(d);
-        stuck = gap < best ? 0 : stuck + 1;
-        best = gap < best ? gap : best;
-        if (gap <= tolerance || stuck == 20)
-            return;
+        if (hw_linear_face_turn(&d->face, &d->space, d->round.steps - d->used))
+            return true;
+        d->searching = false;
+        leap(d);
+        if (good_enough(d))
+            return false;
     }
 }
 
-hawser_status hw_linear_descend(hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
-                                hawser_error *error)
+const double *hw_linear_descent_share(hw_linear_descent *d, size_t *first, size_t *count)
+{
+    hw_linear_face *face = &d->face;
+    return hw_linear_space_share(&d->space, face->parts, face->direction, face->count, &face->move, face->bend, first,
+                                 count);
+}
+
+size_t hw_linear_descent_sums(const hw_linear_descent *d)
+{
+    return hw_linear_space_sums(&d->space, d->face.count);
+}
+
+void hw_linear_descent_hear(hw_linear_descent *d, const double *sums)
+{
+    hw_linear_face *face = &d->face;
+    hw_linear_space_hear(&d->space, face->places, face->direction, face->count, sums, face->bend);
+    hw_linear_face_go(face, &d->space);
+}
+
+void hw_linear_descent_free(hw_linear_descent *d)
+{
+    if (d == NULL)
+        return;
+    free(d->memory);
+    free(d->lists);
+    free(d);
+}
+
+hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
+                                    const hw_linear_part *part, hw_linear_descent **descent, hawser_error *error)
 {
     size_t length = gram != NULL ? gram->count : round->columns->X.rows, m = members->count, row = members->capacity;
+    hw_linear_descent *d = calloc(1, sizeof *d);
     double *memory = calloc(3 * length + 1, sizeof *memory);
-    uint32_t *lists = calloc(2 * m + 1, sizeof *lists);
-    if (memory == NULL || lists == NULL) {
+    uint32_t *lists = calloc(3 * m + 1, sizeof *lists);
+    if (d == NULL || memory == NULL || lists == NULL) {
+        free(d);
         free(memory);
         free(lists);
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns and %zu rows", m,
                            round->columns->X.rows);
     }
-    descent d = {.members = members,
-                 .round = round,
-                 .space = {.members = members, .round = round, .gram = gram, .length = length},
-                 .image.values = gram != NULL ? memory : round->residual,
-                 .candidate.values = memory + length,
-                 .face = {.members = lists,
-                          .places = lists + m,
-                          .step = members->scratch,
-                          .pull = members->scratch + row,
-                          .direction = members->scratch + 2 * row,
-                          .bend = members->scratch + 3 * row,
-                          .move.values = memory + 2 * length}};
-    run(&d);
-    free(memory);
-    free(lists);
+    /* How exact pays: a certificate's scan costs much more than Gram steps. */
+    double wanted = (gram != NULL ? 1e-3 : 0.1) * round->gap;
+    *d = (hw_linear_descent){.members = members,
+                             .round = *round,
+                             .image.values = gram != NULL ? memory : round->residual,
+                             .candidate.values = memory + length,
+                             .face = {.members = lists,
+                                      .places = lists + m,
+                                      .parts = lists + 2 * m,
+                                      .step = members->scratch,
+                                      .pull = members->scratch + row,
+                                      .direction = members->scratch + 2 * row,
+                                      .bend = members->scratch + 3 * row,
+                                      .patience = LEAST_ITERATIONS,
+                                      .move.values = memory + 2 * length},
+                             .epochs = LEAST_EPOCHS,
+                             .tolerance = wanted > round->tolerance ? wanted : round->tolerance,
+                             .best = INFINITY,
+                             .memory = memory,
+                             .lists = lists};
+    d->space = (hw_linear_space){.members = members, .round = &d->round, .gram = gram, .part = part, .length = length};
+    if (round->slack != NULL)
+        *round->slack = local_gap(d);
+    *descent = d;
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_descend(hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
+                                hawser_error *error)
+{
+    hw_linear_descent *d = NULL;
+    HAWSER_TRY(hw_linear_descent_new(members, gram, round, NULL, &d, error));
+    while (hw_linear_descent_go(d)) {
+        size_t first, count;
+        hw_linear_descent_hear(d, hw_linear_descent_share(d, &first, &count));
+    }
+    hw_linear_descent_free(d);
     return HAWSER_OK;
 }

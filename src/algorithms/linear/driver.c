@@ -137,6 +137,18 @@ bool hw_linear_small(hawser_progress *progress, void *user)
     return hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_room(linear->X->cols, linear->blocks);
 }
 
+bool hw_linear_shared(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_metric(progress, "shared") > 0.0;
+}
+
+bool hw_linear_solved(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_metric(progress, "unsolved") <= 0.0;
+}
+
 bool hw_linear_sprints_done(hawser_progress *progress, void *user)
 {
     const hw_linear *linear = user;

@@ -21,6 +21,7 @@ static double find(hw_linear_face *face, const hw_linear_space *space, const hw_
         double pull = hw_linear_space_pull(space, k, image) - copysign(term.l1, x) - term.l2 * x;
         face->members[face->count] = (uint32_t)k;
         face->places[face->count] = hw_linear_space_place(space, k);
+        face->parts[face->count] = hw_linear_space_part_place(space, k);
         face->step[face->count] = 0.0;
         face->pull[face->count++] = pull;
         most = fmax(most, fabs(pull));
@@ -40,47 +41,53 @@ static double turn(hw_linear_face *face, const hw_linear_space *space, double be
     return now;
 }
 
-/* One step along the direction; returns the largest pull afterwards, or a negative number where the quadratic is flat. */
-static double go(hw_linear_face *face, const hw_linear_space *space, double power)
+void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image, double tolerance)
+{
+    double size = 0.0;
+    face->most = find(face, space, image);
+    for (size_t k = 0; k < space->members->count; k++)
+        size += fabs(space->members->x[k]);
+    face->used = 0;
+    face->power = 0.0;
+    /* The gap is about the largest pull times ||x||_1. Signs will change yet: a hundredth is exact enough for a start. */
+    face->target = fmax(0.2 * tolerance / size, 0.01 * face->most);
+}
+
+bool hw_linear_face_turn(hw_linear_face *face, const hw_linear_space *space, uint64_t steps)
+{
+    if (face->count == 0 || !(face->most > face->target) || face->used >= face->patience * face->count ||
+        face->used + face->count > steps || hw_linear_stopping(space->round->stop))
+        return false;
+    face->power = turn(face, space, face->power);
+    return true;
+}
+
+void hw_linear_face_go(hw_linear_face *face, const hw_linear_space *space)
 {
     const hw_linear_members *members = space->members;
     double bend = 0.0, scale = 0.0, most = 0.0;
-    hw_linear_space_bend(space, face->places, face->direction, face->count, &face->move, face->bend);
+    face->used += face->count;
     for (size_t f = 0; f < face->count; f++) {
         double p = face->direction[f];
         face->bend[f] += members->terms[face->members[f]].l2 * p;
         bend += p * face->bend[f];
         scale += p * p * curvature(space, face->members[f]);
     }
-    if (!(bend > 1e-13 * scale))
-        return -1.0;
-    double length = power / bend;
+    if (!(bend > 1e-13 * scale)) {
+        face->most = -1.0;
+        return;
+    }
+    double length = face->power / bend;
     for (size_t f = 0; f < face->count; f++) {
         face->step[f] += length * face->direction[f];
         face->pull[f] -= length * face->bend[f];
         most = fmax(most, fabs(face->pull[f]));
     }
-    return most;
+    face->most = most;
 }
 
-bool hw_linear_face_solve(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image, double tolerance,
-                          uint64_t steps)
+bool hw_linear_face_end(hw_linear_face *face, const hw_linear_space *space)
 {
-    double most = find(face, space, image), size = 0.0, power = 0.0;
-    for (size_t k = 0; k < space->members->count; k++)
-        size += fabs(space->members->x[k]);
-    face->used = 0;
-    /* The gap is about the largest pull times ||x||_1. Signs will change yet: a hundredth is exact enough for a start. */
-    double target = fmax(0.2 * tolerance / size, 0.01 * most);
-    if (face->count == 0 || !(most > target))
-        return false;
-    for (size_t i = 0; i < face->patience && most > target && face->used + face->count <= steps; i++) {
-        if (hw_linear_stopping(space->round->stop))
-            break;
-        power = turn(face, space, power);
-        most = go(face, space, power);
-        face->used += face->count;
-    }
     if (face->used == 0)
         return false;
     hw_linear_space_product(space, face->places, face->step, face->count, &face->move);

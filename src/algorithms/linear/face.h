@@ -10,21 +10,30 @@
 
 /* The members that are neither zero nor at a bound; arrays by place on the face unless said otherwise. */
 typedef struct hw_linear_face {
-    uint32_t *members, *places;
-    double *step;         /* towards the minimum */
-    double *pull;         /* what is left of the negative gradient there */
-    double *direction;    /* of the search */
-    double *bend;         /* sigma' G direction, and the L2 part's */
-    hw_linear_image move; /* image of step */
+    uint32_t *members, *places, *parts; /* the last two in the matrix of the space, and in this block's part of it */
+    double *step;                       /* towards the minimum */
+    double *pull;                       /* what is left of the negative gradient there */
+    double *direction;                  /* of the search */
+    double *bend;                       /* sigma' G direction, and the L2 part's */
+    hw_linear_image move;               /* image of step */
     size_t count;
     size_t patience; /* iterations at most: few while signs change, more once whole steps are taken */
     uint64_t used;   /* coordinate steps that it cost */
+    double most;     /* the largest pull; negative where the quadratic turned out flat */
+    double target;   /* the largest pull that may be left */
+    double power;    /* of the last direction */
 } hw_linear_face;
 
-/* Makes face->step and face->move from the point members->x with its image, for at most so many coordinate steps. Ends where the
- * local gap would be well below `tolerance`. False: there is nothing to go for. */
-bool hw_linear_face_solve(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image, double tolerance,
-                          uint64_t steps);
+/* A search: begin, then hear what each direction bends as long as there is another one, then end. It starts from the point
+ * members->x with its image and comes to an end where the local gap would be well below `tolerance`. */
+void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image,
+                          double tolerance);
+/* Makes face->direction; false: the search is over, for this or another reason, or would take more coordinate steps than that. */
+bool hw_linear_face_turn(hw_linear_face *face, const hw_linear_space *space, uint64_t steps);
+/* Goes along it; face->bend holds sigma' G direction. */
+void hw_linear_face_go(hw_linear_face *face, const hw_linear_space *space);
+/* Makes face->move of face->step. False: there was nothing to go for. */
+bool hw_linear_face_end(hw_linear_face *face, const hw_linear_space *space);
 /* Where a share of the step leads, cut off at zero and at the bounds: coefficients and image. */
 void hw_linear_face_clip(const hw_linear_face *face, const hw_linear_space *space, double share,
                          const hw_linear_image *image, double *x, hw_linear_image *x_image);

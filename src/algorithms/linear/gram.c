@@ -131,6 +131,17 @@ static double entries(const hw_linear_columns *columns, uint32_t j)
 
 /* Compares costs estimated in touched numbers. Dense arithmetic streams, from memory three times as slowly as from a processor's own
  * cache; sparse columns gather, the more slowly the longer the vector: hence the factors. */
+static double gram_cost(double m)
+{
+    return m * m * (m * m > (1 << 20) ? 0.3 : 0.1);
+}
+
+static double residual_cost(const hw_linear_columns *columns, double all)
+{
+    double gather = columns->X.rows > (1 << 17) ? 2.0 : 0.8;
+    return 2.0 * all * (columns->X.layout == HAWSER_DENSE ? 0.4 : gather);
+}
+
 bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *columns, const uint32_t *list, size_t count,
                          size_t most)
 {
@@ -146,8 +157,13 @@ bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *co
     }
     bool dense = columns->X.layout == HAWSER_DENSE;
     double build = dense ? fresh * m * 0.1 : 2.0 * fresh * (1.0 + all / (double)columns->X.rows);
-    double stream = m * m > (1 << 20) ? 0.3 : 0.1, gather = columns->X.rows > (1 << 17) ? 2.0 : 0.8;
-    double on_gram = build + EXPECTED_EPOCHS * m * (m * stream + 4.0);
-    double on_residual = EXPECTED_EPOCHS * 2.0 * all * (dense ? 0.4 : gather);
-    return on_gram < on_residual;
+    return build + EXPECTED_EPOCHS * (gram_cost(m) + 4.0 * m) < EXPECTED_EPOCHS * residual_cost(columns, all);
+}
+
+double hw_linear_product_cost(const hw_linear_columns *columns, const uint32_t *list, size_t count, bool use_gram)
+{
+    double all = 0.0;
+    for (size_t k = 0; k < count; k++)
+        all += entries(columns, list[k]);
+    return use_gram ? gram_cost((double)count) : residual_cost(columns, all);
 }

@@ -35,4 +35,7 @@ hawser_status hw_linear_gram_fill(hw_linear_gram *gram, const hw_linear_columns 
 bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *columns, const uint32_t *list, size_t count,
                          size_t most);
 
+/* What one product of conjugate gradients over the listed columns costs, in the same touched numbers. */
+double hw_linear_product_cost(const hw_linear_columns *columns, const uint32_t *list, size_t count, bool use_gram);
+
 #endif

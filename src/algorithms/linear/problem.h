@@ -78,7 +78,7 @@ typedef struct hw_linear {
     hawser_form form; /* in which moves of v travel */
     uint32_t blocks;
     double gain, damping;
-    bool joint;       /* working sets are solved as one: one machine, step by step, nothing held back */
+    bool joint;       /* working sets are solved as one: in step, nothing held back or averaged */
     bool accelerated; /* rounds are extrapolated over: possible where all blocks see the same residuals */
     bool strided; /* whole sprints are extrapolated over: under SSP and TAP residuals agree only where a loop has ended */
     bool
@@ -111,6 +111,8 @@ void hw_linear_free(hw_linear *linear);
 bool hw_linear_begin_path(hawser_progress *progress, void *user);   /* branch: chooses the lambdas */
 bool hw_linear_open(hawser_progress *progress, void *user);         /* branch: is the gap still above the tolerance? */
 bool hw_linear_small(hawser_progress *progress, void *user);        /* branch: do the working sets fit on the board? */
+bool hw_linear_shared(hawser_progress *progress, void *user);       /* branch: is a joint descent worth sharing? */
+bool hw_linear_solved(hawser_progress *progress, void *user);       /* ends it */
 bool hw_linear_sprints_done(hawser_progress *progress, void *user); /* ends the loop of extrapolated rounds */
 bool hw_linear_slow(hawser_progress *progress, void *user);      /* branch: did the last rounds bring the gap down little? */
 bool hw_linear_certified(hawser_progress *progress, void *user); /* ends the loop of certificates */

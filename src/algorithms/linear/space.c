@@ -17,18 +17,43 @@ void hw_linear_space_product(const hw_linear_space *space, const uint32_t *place
         product->values[i] *= columns->weights[i];
 }
 
-void hw_linear_space_bend(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t count,
-                          hw_linear_image *product, double *bend)
+const double *hw_linear_space_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
+                                    size_t listed, hw_linear_image *product, double *scratch, size_t *first, size_t *count)
+{
+    const hw_linear_columns *columns = space->round->columns;
+    const hw_linear_part *part = space->part;
+    const hawser_matrix *matrix = part != NULL ? &part->view : space->gram != NULL ? &space->gram->view : &columns->X;
+    size_t begin = part != NULL ? part->begin : 0, end = part != NULL ? part->end : space->length;
+    double *own = product->values + begin;
+    bool sparse = matrix->layout == HAWSER_CSC; /* its row numbers are those of the whole */
+    memset(own, 0, (end - begin) * sizeof *own);
+    hawser_combine(matrix, parts, direction, listed, sparse ? product->values : own);
+    *first = space->gram != NULL ? begin : 0;
+    *count = space->gram != NULL ? end - begin : listed;
+    if (space->gram != NULL)
+        return own;
+    for (size_t i = begin; columns->weights != NULL && i < end; i++)
+        product->values[i] *= columns->weights[i];
+    for (size_t f = 0; f < listed; f++)
+        scratch[f] = hawser_column_dot(matrix, parts[f], sparse ? product->values : own);
+    return scratch;
+}
+
+void hw_linear_space_hear(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
+                          const double *sums, double *bend)
 {
     const hw_linear_round *round = space->round;
     const hw_linear_columns *columns = round->columns;
-    hw_linear_space_product(space, places, direction, count, product);
-    for (size_t f = 0; f < count; f++)
-        if (space->gram != NULL)
-            bend[f] = round->gain * product->values[places[f]];
-        else
-            bend[f] = round->gain * (hawser_column_dot(&columns->X, places[f], product->values) / columns->total +
-                                     columns->mean[places[f]] * product->drift);
+    double drift = 0.0;
+    if (space->gram != NULL) {
+        for (size_t f = 0; f < listed; f++)
+            bend[f] = round->gain * sums[places[f]];
+        return;
+    }
+    for (size_t f = 0; columns->centred && f < listed; f++)
+        drift -= direction[f] * columns->mean[places[f]];
+    for (size_t f = 0; f < listed; f++)
+        bend[f] = round->gain * (sums[f] / columns->total + columns->mean[places[f]] * drift);
 }
 
 void hw_linear_space_go(const hw_linear_space *space, double length, const hw_linear_image *product,

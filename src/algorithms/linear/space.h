@@ -3,6 +3,9 @@
  * Gram space keeps q = G (x - start), by slot: a look costs nothing, a step costs an axpy as long as the set;
  * residual space keeps w r - sigma' w X (x - start), by row: looks and steps cost the entries of a column.
  * Both are linear, so a product (the image of a direction) can be taken once and be gone along as far as one likes.
+ *
+ * Blocks that descend in step can share what a product costs: each sums over its own rows, or makes its own slots, and the sums of
+ * what they come to are the same on all.
  */
 #ifndef HW_ALGORITHMS_LINEAR_SPACE_H
 #define HW_ALGORITHMS_LINEAR_SPACE_H
@@ -23,10 +26,20 @@ typedef struct hw_linear_members {
     double *memory;
 } hw_linear_members;
 
+/* What one block of several sums over: entries [begin, end) of an image, and the matrix cut down to them. */
+typedef struct hw_linear_part {
+    size_t begin, end;
+    hawser_matrix
+        view; /* in residual space on sparse data column 2k is what member k has in these rows; odd ones mean nothing */
+    uint64_t *offsets; /* of that view, two a member */
+    size_t capacity;   /* members that there is room for */
+} hw_linear_part;
+
 typedef struct hw_linear_space {
     const hw_linear_members *members;
     const hw_linear_round *round;
     const hw_linear_gram *gram; /* NULL: residual space */
+    const hw_linear_part *part; /* NULL: this block does all */
     size_t length;              /* of an image */
 } hw_linear_space;
 
@@ -67,12 +80,28 @@ static inline uint32_t hw_linear_space_place(const hw_linear_space *space, size_
     return space->gram != NULL ? space->gram->slot[j] : j;
 }
 
+/* Where its part is in the part's view. */
+static inline uint32_t hw_linear_space_part_place(const hw_linear_space *space, size_t k)
+{
+    bool cut = space->part != NULL && space->gram == NULL && space->round->columns->X.layout == HAWSER_CSC;
+    return cut ? (uint32_t)(2 * k) : hw_linear_space_place(space, k);
+}
+
 /* product = the image of a direction over the listed places, before sigma'. */
 void hw_linear_space_product(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t count,
                              hw_linear_image *product);
-/* bend[f] = sigma' G direction at the f-th of the listed places. `product` is scratch. */
-void hw_linear_space_bend(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t count,
-                          hw_linear_image *product, double *bend);
+/* What this block adds to G direction: *count numbers that begin at *first of what all add up. `parts` are the listed places in
+ * the part's view; `product` and `scratch` (as long as the list) hold the result, which is returned. */
+const double *hw_linear_space_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
+                                    size_t listed, hw_linear_image *product, double *scratch, size_t *first, size_t *count);
+/* bend[f] = sigma' G direction at the f-th of the listed places, from those sums (in residual space, which may be `bend` itself). */
+void hw_linear_space_hear(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
+                          const double *sums, double *bend);
+/* Numbers that are added up for a list so long. */
+static inline size_t hw_linear_space_sums(const hw_linear_space *space, size_t listed)
+{
+    return space->gram != NULL ? space->length : listed;
+}
 /* to = the image of x + length * direction, given that of x in `from` (which may be `to`). */
 void hw_linear_space_go(const hw_linear_space *space, double length, const hw_linear_image *product,
                         const hw_linear_image *from, hw_linear_image *to);

@@ -1,0 +1,163 @@
+/* share.c - a joint descent whose products all blocks share: see joint.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/lasso/block.h"
+
+enum {
+    BUCKETS = 1024, /* of rows, for shares that cost the same */
+    SAMPLE = 8      /* of so many entries one is counted */
+};
+
+/* Rows at which shares begin that hold equally many entries of the members, from a sample. */
+static size_t row_begin(const hw_lasso_joint *joint, const size_t *counts, uint32_t block, uint32_t blocks)
+{
+    size_t rows = joint->whole.X.rows, total = 0, before = 0;
+    for (size_t k = 0; k < BUCKETS; k++)
+        total += counts[k];
+    if (block == 0 || block == blocks)
+        return block == 0 ? 0 : rows;
+    for (size_t k = 0; k < BUCKETS; k++) {
+        if (before * blocks >= total * block)
+            return (k * rows + BUCKETS - 1) / BUCKETS;
+        before += counts[k];
+    }
+    return rows;
+}
+
+static size_t even_begin(size_t length, uint32_t block, uint32_t blocks)
+{
+    return length / blocks * block + length % blocks * block / blocks;
+}
+
+static void count_rows(const hw_lasso_joint *joint, size_t *counts)
+{
+    const hawser_matrix *X = &joint->whole.X;
+    uint64_t skip = 0;
+    for (size_t k = 0; k < joint->members.count; k++) {
+        uint32_t j = joint->members.columns[k];
+        uint64_t at = X->offsets[j] + skip;
+        for (; at < X->offsets[j + 1]; at += SAMPLE)
+            counts[(uint64_t)X->indices[at] * BUCKETS / X->rows]++;
+        skip = at - X->offsets[j + 1];
+    }
+}
+
+/* First entry of [begin, end) in a row of at least `row`. */
+static uint64_t entry_at(const uint32_t *indices, uint64_t begin, uint64_t end, size_t row)
+{
+    while (begin < end) {
+        uint64_t middle = begin + (end - begin) / 2;
+        if (indices[middle] < row)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+static hawser_status cut_columns(hw_lasso_joint *joint, uint32_t own, uint32_t blocks, hawser_error *error)
+{
+    hw_linear_part *part = &joint->part;
+    const hawser_matrix *X = &joint->whole.X;
+    size_t m = joint->members.count, counts[BUCKETS] = {0};
+    if (m > part->capacity) {
+        free(part->offsets);
+        part->capacity = m + m / 2;
+        part->offsets = malloc((2 * part->capacity + 1) * sizeof *part->offsets);
+    }
+    if (part->offsets == NULL) {
+        part->capacity = 0;
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the rows of %zu columns", m);
+    }
+    count_rows(joint, counts);
+    part->begin = row_begin(joint, counts, own, blocks);
+    part->end = row_begin(joint, counts, own + 1, blocks);
+    part->view = *X;
+    part->view.cols = 2 * m;
+    part->view.offsets = part->offsets;
+    for (size_t k = 0; k < m; k++) {
+        uint32_t j = joint->members.columns[k];
+        part->offsets[2 * k] = entry_at(X->indices, X->offsets[j], X->offsets[j + 1], part->begin);
+        part->offsets[2 * k + 1] = entry_at(X->indices, part->offsets[2 * k], X->offsets[j + 1], part->end);
+    }
+    part->offsets[2 * m] = 0;
+    return HAWSER_OK;
+}
+
+/* What this block sums over. */
+static hawser_status make_part(hw_lasso_joint *joint, uint32_t own, uint32_t blocks, hawser_error *error)
+{
+    hw_linear_part *part = &joint->part;
+    const hawser_matrix *matrix = joint->use_gram ? &joint->gram.view : &joint->whole.X;
+    if (matrix->layout != HAWSER_DENSE)
+        return cut_columns(joint, own, blocks, error);
+    part->begin = even_begin(matrix->rows, own, blocks);
+    part->end = even_begin(matrix->rows, own + 1, blocks);
+    part->view = hawser_matrix_rows(matrix, part->begin, part->end);
+    return HAWSER_OK;
+}
+
+static bool agreed(void *opaque)
+{
+    return ((const hw_lasso_joint *)opaque)->stopping;
+}
+
+static hawser_status begin(hw_lasso_block *block, const double *triangle, const hw_linear_round *round, uint32_t own,
+                           hawser_error *error)
+{
+    hw_lasso_joint *joint = &block->joint;
+    if (joint->use_gram)
+        hw_lasso_joint_take(joint, triangle);
+    joint->stopping = false;
+    HAWSER_TRY(make_part(joint, own, block->lasso->blocks, error));
+    hw_linear_round whole = *round;
+    whole.columns = &joint->whole;
+    whole.gain = 1.0; /* nobody else moves */
+    whole.stop = (hw_linear_stop){agreed, joint};
+    return hw_linear_descent_new(&joint->members, joint->use_gram ? &joint->gram : NULL, &whole, &joint->part,
+                                 &joint->descent, error);
+}
+
+/* Puts a share, which begins at `low`, in the place of the last one. */
+static void put(hw_lasso_joint *joint, const double *share, size_t low, size_t high, double *sums)
+{
+    size_t begin = low < joint->low ? low : joint->low, end = high > joint->high ? high : joint->high;
+    for (size_t i = begin; i < end; i++) {
+        double fresh = i >= low && i < high ? share[i - low] : 0.0;
+        sums[i] += fresh - joint->share[i];
+        joint->share[i] = fresh;
+    }
+    joint->low = low;
+    joint->high = high;
+}
+
+hawser_status hw_lasso_joint_descend(hw_lasso_block *block, const double *triangle, const hw_linear_round *round,
+                                     uint32_t own, double *sums, size_t *first, size_t *count, hawser_error *error)
+{
+    hw_lasso_joint *joint = &block->joint;
+    *first = *count = 0;
+    if (joint->solved)
+        return HAWSER_OK;
+    if (joint->descent == NULL) {
+        HAWSER_TRY(begin(block, triangle, round, own, error));
+    } else {
+        joint->stopping = joint->stopping || sums[0] > 0.0;
+        hw_linear_descent_hear(joint->descent, sums + 1);
+    }
+    if (!hw_linear_descent_go(joint->descent)) {
+        hw_linear_descent_free(joint->descent);
+        joint->descent = NULL;
+        joint->solved = true;
+        return HAWSER_OK;
+    }
+    size_t begin, length, low = joint->low, high = joint->high;
+    const double *share = hw_linear_descent_share(joint->descent, &begin, &length);
+    put(joint, share, 1 + begin, 1 + begin + length, sums);
+    *first = low < joint->low ? low : joint->low;
+    *count = (high > joint->high ? high : joint->high) - *first;
+    double stop = hw_linear_stopping(round->stop) ? 1.0 : 0.0; /* seen by one, heard by all at the same clock */
+    sums[0] += stop - joint->share[0];
+    joint->share[0] = stop;
+    return HAWSER_OK;
+}
