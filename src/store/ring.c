@@ -1,0 +1,146 @@
+#include "store/ring.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/wide.h"
+
+typedef struct point {
+    uint64_t position;
+    uint32_t server;
+} point;
+
+/* Two points at one position, however unlikely, stand in the order of their servers, everywhere the same. */
+static int compare_points(const void *a, const void *b)
+{
+    const point *x = a, *y = b;
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    return (x->server > y->server) - (x->server < y->server);
+}
+
+/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014), a bijection. */
+uint64_t hw_key_position(uint64_t key)
+{
+    key += UINT64_C(0x9e3779b97f4a7c15);
+    key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    key = (key ^ (key >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return key ^ (key >> 31);
+}
+
+hawser_status hw_ring_new(const uint64_t *names, uint32_t count, uint32_t points, hw_ring *ring, hawser_error *error)
+{
+    *ring = (hw_ring){0};
+    size_t all = (size_t)count * points;
+    point *found = NULL;
+    hawser_status status = HW_NEW(&found, all, "a ring of servers", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&ring->points, all, "a ring of servers", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&ring->servers, all, "a ring of servers", error);
+    if (status != HAWSER_OK) {
+        free(found);
+        hw_ring_free(ring);
+        return status;
+    }
+    for (uint32_t s = 0; s < count; s++)
+        for (uint32_t k = 0; k < points; k++)
+            found[(size_t)s * points + k] = (point){hw_key_position(hw_key_position(names[s]) ^ k), s};
+    qsort(found, all, sizeof *found, compare_points);
+    for (size_t i = 0; i < all; i++) {
+        if (i > 0 && found[i].position == found[i - 1].position)
+            continue;
+        ring->points[ring->count] = found[i].position;
+        ring->servers[ring->count++] = found[i].server;
+    }
+    free(found);
+    return HAWSER_OK;
+}
+
+void hw_ring_free(hw_ring *ring)
+{
+    free(ring->points);
+    free(ring->servers);
+    *ring = (hw_ring){0};
+}
+
+/* How many points lie at or before a position. */
+static size_t points_before(const hw_ring *ring, uint64_t position)
+{
+    size_t low = 0, high = ring->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ring->points[middle] <= position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t hw_ring_at(const hw_ring *ring, uint64_t position)
+{
+    size_t before = points_before(ring, position);
+    return ring->servers[before > 0 ? before - 1 : ring->count - 1]; /* the last arc goes on past zero */
+}
+
+uint32_t hw_ring_of_key(const hw_ring *ring, uint64_t key)
+{
+    return hw_ring_at(ring, hw_key_position(key));
+}
+
+/* The first key, counted from the table's first, that lies at or behind a position: ceil(position * keys / 2^64), where `keys` is 0 for
+ * 2^64 of them. It may be `keys` itself: there is none. */
+static uint64_t first_key_at(uint64_t position, uint64_t keys)
+{
+    if (keys == 0)
+        return position;
+    uint64_t low, high = hw_multiply_high(position, keys, &low);
+    return high + (low != 0);
+}
+
+static void add_arc(hw_arcs *arcs, uint64_t first, uint64_t last, uint32_t server)
+{
+    if (arcs->count > 0 && arcs->arcs[arcs->count - 1].server == server)
+        arcs->arcs[arcs->count - 1].last = last;
+    else
+        arcs->arcs[arcs->count++] = (hw_arc){first, last, server};
+}
+
+hawser_status hw_ring_cut(const hw_ring *ring, uint64_t first, uint64_t last, hw_arcs *arcs, hawser_error *error)
+{
+    *arcs = (hw_arcs){0};
+    HAWSER_TRY(HW_NEW(&arcs->arcs, ring->count + 1, "the ranges of a table", error));
+    uint64_t keys = last - first + 1, begin = 0;
+    uint32_t server = ring->servers[ring->count - 1];
+    for (size_t i = 0; i < ring->count; i++) {
+        uint64_t end = first_key_at(ring->points[i], keys);
+        if (keys != 0 && end >= keys)
+            break; /* what is left belongs to the point before */
+        if (end > begin)
+            add_arc(arcs, first + begin, first + (end - 1), server);
+        begin = end;
+        server = ring->servers[i];
+    }
+    add_arc(arcs, first + begin, last, server);
+    return HAWSER_OK;
+}
+
+void hw_arcs_free(hw_arcs *arcs)
+{
+    free(arcs->arcs);
+    *arcs = (hw_arcs){0};
+}
+
+size_t hw_arcs_find(const hw_arcs *arcs, uint64_t key)
+{
+    size_t low = 0, high = arcs->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (arcs->arcs[middle].first <= key)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}

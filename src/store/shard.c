@@ -1,0 +1,273 @@
+#include "store/shard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/ring.h"
+
+/* Rows of values lie in one growing array, in the order in which keys came into being; a dense shard's all at once. The index of a sparse
+ * one is a table of slots, open addressing, at most half full: a probe seldom leaves its cache line. */
+typedef struct slot {
+    uint64_t key;
+    uint64_t row; /* + 1; 0: free */
+} slot;
+
+struct hw_table_shard {
+    const hw_table_spec *spec;
+    uint64_t first, last;
+    size_t row_bytes;  /* of values */
+    size_t row_memory; /* doubles */
+    unsigned char *values;
+    double *memory;
+    size_t rows, room;
+    slot *slots;
+    size_t mask; /* slots - 1 */
+};
+
+enum { FIRST_SLOTS = 64 };
+
+static size_t home(const hw_table_shard *shard, uint64_t key)
+{
+    return (size_t)(hw_key_position(key) >> 3) & shard->mask;
+}
+
+hawser_status hw_table_shard_new(const hw_table_spec *spec, uint64_t first, uint64_t last, hw_table_shard **out,
+                                 hawser_error *error)
+{
+    hw_table_shard *shard = NULL;
+    HAWSER_TRY(HW_NEW(&shard, 1, "a shard", error));
+    *shard = (hw_table_shard){.spec = spec, .first = first, .last = last};
+    shard->row_bytes = spec->width * hw_value_size(spec->type);
+    shard->row_memory = (size_t)spec->width * spec->function->memory;
+    hawser_status status = HAWSER_OK;
+    if (spec->sparse) {
+        shard->mask = FIRST_SLOTS - 1;
+        status = HW_NEW(&shard->slots, FIRST_SLOTS, "a sparse shard", error);
+    } else if (last - first >= SIZE_MAX / shard->row_bytes - 1) {
+        status =
+            hawser_fail(error, HAWSER_NO_MEMORY, "table '%s': %llu keys of %zu bytes are more than an address space has",
+                        spec->name, (unsigned long long)(last - first) + 1, shard->row_bytes);
+    } else {
+        shard->rows = shard->room = (size_t)(last - first) + 1;
+        status = hw_new_array((void **)&shard->values, shard->rows, shard->row_bytes, "a dense shard", error);
+        if (status == HAWSER_OK && shard->row_memory > 0)
+            status = hw_new_array((void **)&shard->memory, shard->rows, shard->row_memory * sizeof(double), "a dense shard",
+                                  error);
+    }
+    if (status != HAWSER_OK)
+        hw_table_shard_free(shard);
+    else
+        *out = shard;
+    return status;
+}
+
+void hw_table_shard_free(hw_table_shard *shard)
+{
+    if (shard == NULL)
+        return;
+    free(shard->values);
+    free(shard->memory);
+    free(shard->slots);
+    free(shard);
+}
+
+size_t hw_table_shard_keys(const hw_table_shard *shard)
+{
+    return shard->rows;
+}
+
+size_t hw_table_shard_bytes(const hw_table_shard *shard)
+{
+    size_t slots = shard->slots != NULL ? (shard->mask + 1) * sizeof *shard->slots : 0;
+    return sizeof *shard + slots + shard->room * (shard->row_bytes + shard->row_memory * sizeof(double));
+}
+
+/* ---------------------------------------------------------------------------------------------------- finding rows ---- */
+
+/* Row of a key, or SIZE_MAX. */
+static size_t row_of(const hw_table_shard *shard, uint64_t key)
+{
+    if (shard->slots == NULL)
+        return (size_t)(key - shard->first);
+    for (size_t at = home(shard, key);; at = (at + 1) & shard->mask) {
+        if (shard->slots[at].row == 0)
+            return SIZE_MAX;
+        if (shard->slots[at].key == key)
+            return (size_t)shard->slots[at].row - 1;
+    }
+}
+
+static void insert(hw_table_shard *shard, uint64_t key, size_t row)
+{
+    size_t at = home(shard, key);
+    while (shard->slots[at].row != 0)
+        at = (at + 1) & shard->mask;
+    shard->slots[at] = (slot){key, row + 1};
+}
+
+/* Room for `more` rows and their slots: all of it, or nothing changes but capacity. */
+static hawser_status make_room(hw_table_shard *shard, size_t more, hawser_error *error)
+{
+    size_t needed = shard->rows + more, values = shard->room, memory = shard->room;
+    if (needed > shard->room) {
+        HAWSER_TRY(hw_grow((void **)&shard->values, &values, needed, shard->row_bytes, "a sparse shard", error));
+        if (shard->row_memory > 0)
+            HAWSER_TRY(hw_grow((void **)&shard->memory, &memory, needed, shard->row_memory * sizeof(double),
+                               "a sparse shard", error));
+        shard->room = shard->row_memory > 0 && memory < values ? memory : values;
+    }
+    size_t slots = shard->mask + 1;
+    if (needed <= slots / 2)
+        return HAWSER_OK;
+    while (needed > slots / 2)
+        slots *= 2;
+    slot *old = shard->slots, *grown = NULL;
+    size_t old_slots = shard->mask + 1;
+    HAWSER_TRY(HW_NEW(&grown, slots, "a sparse shard", error));
+    shard->slots = grown;
+    shard->mask = slots - 1;
+    for (size_t i = 0; i < old_slots; i++)
+        if (old[i].row != 0)
+            insert(shard, old[i].key, (size_t)old[i].row - 1);
+    free(old);
+    return HAWSER_OK;
+}
+
+/* Makes sure that all keys exist. */
+static hawser_status make_keys(hw_table_shard *shard, const uint64_t *keys, size_t count, hawser_error *error)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < count; i++)
+        missing += row_of(shard, keys[i]) == SIZE_MAX;
+    if (missing == 0)
+        return HAWSER_OK;
+    HAWSER_TRY(make_room(shard, missing, error));
+    for (size_t i = 0; i < count; i++) {
+        if (row_of(shard, keys[i]) != SIZE_MAX)
+            continue;
+        size_t row = shard->rows++;
+        memset(shard->values + row * shard->row_bytes, 0, shard->row_bytes);
+        if (shard->row_memory > 0)
+            memset(shard->memory + row * shard->row_memory, 0, shard->row_memory * sizeof(double));
+        insert(shard, keys[i], row);
+    }
+    return HAWSER_OK;
+}
+
+/* How many keys from keys[0] on have rows one after the other; *row: the first one's, SIZE_MAX where keys do not exist. */
+static size_t run_of(const hw_table_shard *shard, const uint64_t *keys, size_t count, size_t *row)
+{
+    *row = row_of(shard, keys[0]);
+    size_t n = 1;
+    if (shard->slots == NULL)
+        while (n < count && keys[n] == keys[0] + n)
+            n++;
+    return n;
+}
+
+/* -------------------------------------------------------------------------------------------------- reading, writing ---- */
+
+void hw_table_shard_get(const hw_table_shard *shard, const uint64_t *keys, size_t count, void *out)
+{
+    unsigned char *to = out;
+    for (size_t i = 0, n; i < count; i += n, to += n * shard->row_bytes) {
+        size_t row;
+        n = run_of(shard, keys + i, count - i, &row);
+        if (row == SIZE_MAX)
+            memset(to, 0, shard->row_bytes);
+        else
+            memcpy(to, shard->values + row * shard->row_bytes, n * shard->row_bytes);
+    }
+}
+
+void hw_table_shard_get_range(const hw_table_shard *shard, uint64_t first, uint64_t last, void *out)
+{
+    memcpy(out, shard->values + (size_t)(first - shard->first) * shard->row_bytes,
+           ((size_t)(last - first) + 1) * shard->row_bytes);
+}
+
+static void apply_rows(hw_table_shard *shard, size_t row, size_t rows, const void *updates)
+{
+    const hw_table_spec *spec = shard->spec;
+    hw_applying applying = {
+        .type = spec->type,
+        .width = spec->width,
+        .rows = rows,
+        .values = shard->values + row * shard->row_bytes,
+        .memory = shard->memory != NULL ? shard->memory + row * shard->row_memory : NULL,
+        .updates = updates,
+        .parameters = spec->parameters,
+        .user = spec->function->user,
+    };
+    spec->function->apply(&applying);
+}
+
+hawser_status hw_table_shard_apply(hw_table_shard *shard, const uint64_t *keys, size_t count, const void *updates,
+                                   hawser_error *error)
+{
+    const unsigned char *from = updates;
+    if (shard->slots != NULL)
+        HAWSER_TRY(make_keys(shard, keys, count, error));
+    for (size_t i = 0, n; i < count; i += n, from += n * shard->row_bytes) {
+        size_t row;
+        n = run_of(shard, keys + i, count - i, &row);
+        apply_rows(shard, row, n, from);
+    }
+    return HAWSER_OK;
+}
+
+void hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t last, const void *updates)
+{
+    apply_rows(shard, (size_t)(first - shard->first), (size_t)(last - first) + 1, updates);
+}
+
+/* ------------------------------------------------------------------------------------------------------ as a whole ---- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys)
+{
+    size_t n = 0;
+    if (shard->slots == NULL) {
+        for (n = 0; n < shard->rows; n++)
+            keys[n] = shard->first + n;
+        return;
+    }
+    for (size_t i = 0; i <= shard->mask; i++)
+        if (shard->slots[i].row != 0)
+            keys[n++] = shard->slots[i].key;
+    qsort(keys, n, sizeof *keys, compare_keys);
+}
+
+void hw_table_shard_get_memory(const hw_table_shard *shard, const uint64_t *keys, size_t count, double *out)
+{
+    size_t bytes = shard->row_memory * sizeof(double);
+    for (size_t i = 0; i < count && bytes > 0; i++) {
+        size_t row = row_of(shard, keys[i]);
+        if (row == SIZE_MAX)
+            memset(out + i * shard->row_memory, 0, bytes);
+        else
+            memcpy(out + i * shard->row_memory, shard->memory + row * shard->row_memory, bytes);
+    }
+}
+
+hawser_status hw_table_shard_set(hw_table_shard *shard, const uint64_t *keys, size_t count, const void *values,
+                                 const double *memory, hawser_error *error)
+{
+    const unsigned char *from = values;
+    if (shard->slots != NULL)
+        HAWSER_TRY(make_keys(shard, keys, count, error));
+    for (size_t i = 0; i < count; i++) {
+        size_t row = row_of(shard, keys[i]);
+        memcpy(shard->values + row * shard->row_bytes, from + i * shard->row_bytes, shard->row_bytes);
+        if (memory != NULL && shard->row_memory > 0)
+            memcpy(shard->memory + row * shard->row_memory, memory + i * shard->row_memory,
+                   shard->row_memory * sizeof(double));
+    }
+    return HAWSER_OK;
+}

@@ -1,0 +1,42 @@
+/*
+ * shard.h - the part of a table that one server has: ranges of a dense table's keys, or a hash table of a sparse one's.
+ *
+ * No locks: whoever serves a shard does so one request at a time. Servers keep many shards, so that one that is hot holds up no other.
+ */
+#ifndef HW_STORE_SHARD_H
+#define HW_STORE_SHARD_H
+
+#include "store/table.h"
+
+typedef struct hw_table_shard hw_table_shard;
+
+/* A dense shard has keys first..last (both included), all zeros; a sparse one has none yet. `spec` must outlive it. */
+hawser_status hw_table_shard_new(const hw_table_spec *spec, uint64_t first, uint64_t last, hw_table_shard **shard,
+                                 hawser_error *error) HAWSER_MUST_USE;
+void hw_table_shard_free(hw_table_shard *shard);
+
+size_t hw_table_shard_keys(const hw_table_shard *shard);  /* that exist */
+size_t hw_table_shard_bytes(const hw_table_shard *shard); /* of memory */
+
+/* Values of keys[0..count), ascending, without repetitions, to `out` (count * width of the type); of a key that does not exist, zeros.
+ * Keys of a dense shard are within it: the caller has checked that. */
+void hw_table_shard_get(const hw_table_shard *shard, const uint64_t *keys, size_t count, void *out);
+/* A dense shard's keys first..last. */
+void hw_table_shard_get_range(const hw_table_shard *shard, uint64_t first, uint64_t last, void *out);
+
+/* Applies the table's function: updates are count * width of the type. Keys that do not exist come into being as zeros first; when there is no
+ * memory for all of those, HAWSER_NO_MEMORY and nothing has changed. NaN and infinity are the caller's to refuse. */
+hawser_status hw_table_shard_apply(hw_table_shard *shard, const uint64_t *keys, size_t count, const void *updates,
+                                   hawser_error *error) HAWSER_MUST_USE;
+void hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t last, const void *updates);
+
+/* All keys that exist, ascending (room for hw_table_shard_keys), for checkpoints and for moving it. */
+void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys);
+
+/* What the function keeps beside the values, as hw_table_shard_get and set take them: count * width * memory doubles. */
+void hw_table_shard_get_memory(const hw_table_shard *shard, const uint64_t *keys, size_t count, double *out);
+/* Puts values (and memory, unless NULL) in place, past the function: loading a checkpoint, taking over a range. */
+hawser_status hw_table_shard_set(hw_table_shard *shard, const uint64_t *keys, size_t count, const void *values,
+                                 const double *memory, hawser_error *error) HAWSER_MUST_USE;
+
+#endif

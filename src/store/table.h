@@ -1,0 +1,68 @@
+/*
+ * table.h - what a table is, for everybody who touches one.
+ *
+ * A table maps 64-bit keys to values of one type and one fixed width. Dense: keys first..last all exist. Sparse: a key exists once it
+ * has been pushed; until then it reads as zeros.
+ */
+#ifndef HW_STORE_TABLE_H
+#define HW_STORE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawser/status.h"
+
+typedef enum hw_value_type { HW_VALUE_F32 = 1, HW_VALUE_F64, HW_VALUE_I64 } hw_value_type;
+
+static inline size_t hw_value_size(hw_value_type type)
+{
+    return type == HW_VALUE_F32 ? 4 : 8;
+}
+
+/* What a function of the server's is given: `rows` keys one after the other in memory, with what was pushed for them. */
+typedef struct hw_applying {
+    hw_value_type type;
+    uint32_t width; /* numbers a key */
+    size_t rows;
+    void *values;   /* rows * width of the type, to be changed in place */
+    double *memory; /* rows * width * the function's `memory`: what it keeps beside each number; NULL where it keeps none */
+    const void *updates;      /* rows * width of the type */
+    const double *parameters; /* the table's; the function's `parameters` of them */
+    void *user;
+} hw_applying;
+
+/* How a server changes values by what is pushed. */
+typedef struct hw_function {
+    const char *name;
+    uint32_t memory;             /* doubles kept beside each number */
+    uint32_t parameters;         /* that it takes */
+    const char *parameter_names; /* "rate, epsilon", for messages */
+    bool floats_only;            /* means nothing for integers */
+    bool additive;               /* f(f(x, a), b) == f(x, a + b): updates may be added up on their way */
+    /* NULL: the parameters are good; else what is wrong with them. */
+    const char *(*check)(const double *parameters);
+    void (*apply)(const hw_applying *applying);
+    void *user;
+} hw_function;
+
+/* The functions there are: by name, or by number from 0 until NULL. */
+const hw_function *hw_function_find(const char *name);
+const hw_function *hw_function_at(size_t number);
+
+enum { HW_FUNCTION_PARAMETERS = 8, HW_TABLE_NAME = 64 };
+
+typedef struct hw_table_spec {
+    char name[HW_TABLE_NAME];
+    hw_value_type type;
+    uint32_t width;
+    bool sparse;
+    uint64_t first, last; /* dense: its keys, both included; sparse: 0 and UINT64_MAX */
+    const hw_function *function;
+    double parameters[HW_FUNCTION_PARAMETERS];
+} hw_table_spec;
+
+/* HAWSER_BAD_INPUT says what is wrong with it. */
+hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
+
+#endif
