@@ -62,7 +62,7 @@ typedef struct hw_table_spec {
     double parameters[HW_FUNCTION_PARAMETERS];
 } hw_table_spec;
 
-/* HAWSER_BAD_INPUT says what is wrong with it. */
+/* HAWSER_BAD_ARGUMENT says what is wrong with it. */
 hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

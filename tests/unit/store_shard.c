@@ -221,24 +221,24 @@ static void bad_tables_are_refused(void **state)
     memcpy(good.parameters, (double[]){0.1, 0.9, 0.999, 1e-8}, 4 * sizeof(double));
     assert_int_equal(hw_table_check(&good, &error), HAWSER_OK);
     bad = good, bad.name[0] = '\0';
-    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_INPUT);
+    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
     bad = good, memset(bad.name, 'x', sizeof bad.name);
-    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_INPUT);
+    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
     bad = good, bad.width = 0;
-    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_INPUT);
+    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
     bad = good, bad.first = 10;
-    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_INPUT);
+    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
     bad = good, bad.type = HW_VALUE_I64;
-    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_INPUT);
+    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
     bad = good, bad.type = (hw_value_type)9;
-    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_INPUT);
+    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
     bad = good, bad.function = NULL;
-    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_INPUT);
+    assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
     for (int i = 0; i < 4; i++) {
         bad = good, bad.parameters[i] = i == 1 || i == 2 ? 1 : 0;
-        assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_INPUT);
+        assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
         bad.parameters[i] = NAN;
-        assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_INPUT);
+        assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
     }
     assert_non_null(strstr(error.text, "epsilon"));
 }

@@ -1,0 +1,304 @@
+/* hear.c - a request becomes an errand: read, checked against its table, cut into pieces by stripe, a reply made ready. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/stripe.h"
+
+enum { SMALL = 1024 }; /* numbers of a request below which waking somebody costs more than the work */
+
+void hw_errand_free(hw_errand *errand)
+{
+    if (errand == NULL)
+        return;
+    hw_message_free(errand->message);
+    hw_message_free(errand->reply);
+    hw_scratch_free(&errand->scratch);
+    hw_list_drop(errand->list);
+    free(errand->grouped);
+    free(errand->rows);
+    free(errand);
+}
+
+static void refuse(hw_server *server, uint32_t client, const hw_request_head *head, hw_outcome outcome, const char *words)
+{
+    hw_message *reply = NULL;
+    atomic_fetch_add_explicit(outcome == HW_FORGOTTEN ? &server->forgotten : &server->refused, 1, memory_order_relaxed);
+    if (hw_refusal_write(head, outcome, words, &reply, NULL) == HAWSER_OK)
+        server->options.reply(server->options.argument, client, reply);
+}
+
+/* ------------------------------------------------------------------------------------------------------- whose keys ---- */
+
+/* The stripe that has a key of a dense table; NULL: another server's. */
+static hw_stripe *stripe_of(const hw_served *served, uint64_t key)
+{
+    uint32_t low = 0, high = served->stripe_count;
+    while (high > low) {
+        uint32_t middle = low + (high - low) / 2;
+        if (served->stripes[middle].last < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < served->stripe_count && served->stripes[low].first <= key ? &served->stripes[low] : NULL;
+}
+
+static bool has_key(const hw_stripe *stripe, uint64_t key)
+{
+    const hw_arc *arc = &stripe->arcs[hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, key)];
+    return arc->first <= key && key <= arc->last;
+}
+
+static hw_piece *add_piece(hw_errand *errand, hw_stripe *stripe)
+{
+    hw_piece *piece = &errand->pieces[errand->count++];
+    *piece = (hw_piece){.errand = errand, .stripe = stripe, .first = stripe->first, .last = stripe->last};
+    return piece;
+}
+
+/* A clock is told to every stripe that its range meets. */
+static void cut_clock(hw_errand *errand, const hw_served *served)
+{
+    const hw_request_head *head = &errand->request.head;
+    for (uint32_t s = 0; s < served->stripe_count; s++) {
+        hw_stripe *stripe = &served->stripes[s];
+        if (stripe->first > head->last || stripe->last < head->first)
+            continue;
+        hw_piece *piece = add_piece(errand, stripe);
+        piece->first = stripe->first > head->first ? stripe->first : head->first;
+        piece->last = stripe->last < head->last ? stripe->last : head->last;
+    }
+}
+
+/* A range is all on this server: clients cut it by arc. */
+static bool cut_range(hw_errand *errand, const hw_served *served)
+{
+    const hw_request_head *head = &errand->request.head;
+    uint64_t key = head->first;
+    for (hw_stripe *stripe = stripe_of(served, key); stripe != NULL; stripe++) {
+        hw_piece *piece = add_piece(errand, stripe);
+        piece->first = key;
+        piece->last = stripe->last < head->last ? stripe->last : head->last;
+        piece->begin = (size_t)(key - head->first);
+        piece->end = (size_t)(piece->last - head->first) + 1;
+        /* Between the arcs of one stripe keys of others may lie. */
+        size_t at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, key);
+        for (uint64_t next = key;; next = stripe->arcs[at].first) {
+            if (stripe->arcs[at].first > next || stripe->arcs[at].last < next)
+                return false;
+            if (stripe->arcs[at].last >= piece->last)
+                break;
+            next = stripe->arcs[at].last + 1;
+            if (++at == stripe->shard_count || stripe->arcs[at].first != next)
+                return false;
+        }
+        if (piece->last == head->last)
+            return true;
+        key = piece->last + 1;
+        if (stripe + 1 == served->stripes + served->stripe_count || stripe[1].first != key)
+            return false;
+    }
+    return false;
+}
+
+/* Keys ascend, and so do stripes. */
+static bool cut_list(hw_errand *errand, const hw_served *served)
+{
+    const uint64_t *keys = errand->request.keys;
+    size_t count = (size_t)errand->request.head.count;
+    hw_stripe *stripe = NULL;
+    hw_piece *piece = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (stripe == NULL || keys[i] > stripe->last) {
+            stripe = stripe_of(served, keys[i]);
+            if (stripe == NULL)
+                return false;
+            piece = add_piece(errand, stripe);
+            piece->begin = i;
+            piece->first = keys[i];
+        }
+        if (!has_key(stripe, keys[i]))
+            return false;
+        piece->last = keys[i];
+        piece->end = i + 1;
+    }
+    return true;
+}
+
+static uint32_t number_of(const hw_served *served, uint64_t key)
+{
+    /* Not the bits that the ring cuts by, nor those that a shard's own table looks at first. */
+    return (uint32_t)(hw_key_position(~key) >> 40) % served->stripe_count;
+}
+
+/* A sparse table's keys are counted by stripe and put beside each other; within a stripe they still ascend. */
+static hawser_status cut_hashed(hw_errand *errand, const hw_served *served, bool *own, hawser_error *error)
+{
+    const hw_server *server = errand->server;
+    const uint64_t *keys = errand->request.keys;
+    size_t count = (size_t)errand->request.head.count, places[64] = {0}, before = 0;
+    HAWSER_TRY(HW_NEW(&errand->grouped, count, "the keys of a request", error));
+    HAWSER_TRY(HW_NEW(&errand->rows, count, "the keys of a request", error));
+    *own = true;
+    for (size_t i = 0; i < count; i++) {
+        places[number_of(served, keys[i])]++;
+        *own &= hw_ring_of_key(&server->ring, keys[i]) == server->options.self;
+    }
+    for (uint32_t s = 0; s < served->stripe_count; s++) {
+        size_t n = places[s];
+        places[s] = before;
+        before += n;
+        if (n == 0)
+            continue;
+        hw_piece *piece = add_piece(errand, &served->stripes[s]);
+        piece->begin = places[s];
+        piece->end = before;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t to = places[number_of(served, keys[i])]++;
+        errand->grouped[to] = keys[i];
+        errand->rows[to] = (uint32_t)i;
+    }
+    return HAWSER_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- hearing ---- */
+
+/* The keys of a known list, or keeps those of one that gets a number. False: forgotten. */
+static bool look_up(hw_errand *errand, hw_lists *lists)
+{
+    hw_request *request = &errand->request;
+    const hw_request_head *head = &request->head;
+    if (head->keys == HW_KEYS_GAPS && head->list != 0)
+        hw_lists_put(lists, head->table, head->list, request->keys, (size_t)head->count);
+    if (head->keys != HW_KEYS_KNOWN)
+        return true;
+    errand->list = hw_lists_get(lists, head->table, head->list);
+    if (errand->list == NULL || errand->list->count != head->count || errand->list->keys[0] != head->first ||
+        errand->list->keys[head->count - 1] != head->last)
+        return false;
+    request->keys = errand->list->keys;
+    return true;
+}
+
+static hawser_status make_reply(hw_errand *errand, hawser_error *error)
+{
+    const hw_request_head *head = &errand->request.head;
+    bool pulls = head->operation == HW_PULL || head->operation == HW_PUSH_PULL;
+    hw_reply_head reply = {.outcome = HW_APPLIED, .table = head->table, .task = head->task};
+    void *values = NULL;
+    if (head->operation == HW_CLOCK)
+        return HAWSER_OK;
+    if (pulls && head->count > SIZE_MAX / 16 / errand->spec->width)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "table '%s': a reply with %llu keys fits no memory", errand->spec->name,
+                           (unsigned long long)head->count);
+    reply.count = pulls ? head->count * errand->spec->width : 0;
+    HAWSER_TRY(hw_reply_new(errand->spec, &reply, &errand->reply, &values, error));
+    errand->out = pulls ? values : NULL;
+    return HAWSER_OK;
+}
+
+static hawser_status cut(hw_errand *errand, const hw_served *served, hawser_error *error)
+{
+    const hw_request_head *head = &errand->request.head;
+    bool own = true;
+    if (head->operation == HW_CLOCK)
+        cut_clock(errand, served);
+    else if (served->spec.sparse)
+        HAWSER_TRY(cut_hashed(errand, served, &own, error));
+    else
+        own = head->keys == HW_KEYS_RANGE ? cut_range(errand, served) : cut_list(errand, served);
+    if (!own)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': not all keys from %llu to %llu are server %u's",
+                           served->spec.name, (unsigned long long)head->first, (unsigned long long)head->last,
+                           errand->server->options.self);
+    return HAWSER_OK;
+}
+
+static void count_in(hw_server *server, const hw_errand *errand, uint64_t length)
+{
+    const hw_request_head *head = &errand->request.head;
+    atomic_fetch_add_explicit(&server->requests, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&server->bytes_in, length, memory_order_relaxed);
+    if (errand->request.values != NULL)
+        atomic_fetch_add_explicit(&server->keys_in, head->count, memory_order_relaxed);
+    if (errand->out != NULL)
+        atomic_fetch_add_explicit(&server->keys_out, head->count, memory_order_relaxed);
+}
+
+/* The errand may be gone as soon as its last piece is put. */
+static void send_out(hw_errand *errand)
+{
+    hw_server *server = errand->server;
+    uint32_t count = errand->count;
+    bool small = errand->request.head.count * errand->spec->width <= SMALL;
+    atomic_init(&errand->left, count);
+    for (uint32_t i = 0; i < count; i++) {
+        hw_stripe *stripe = errand->pieces[i].stripe;
+        if (!hw_stripe_put(stripe, &errand->pieces[i]))
+            continue;
+        if (small)
+            hw_stripe_work(stripe);
+        else
+            server->options.ready(server->options.argument, stripe);
+    }
+}
+
+static hawser_status prepare(hw_errand *errand, const hw_served *served, bool *forgotten, hawser_error *error)
+{
+    hw_server *server = errand->server;
+    const hw_request_head *head = &errand->request.head;
+    hw_request_head own = *head;
+    HAWSER_TRY(hw_request_read(&served->spec, &own, errand->message, &errand->scratch, &errand->request, error));
+    if (own.worker >= server->options.workers && (own.operation == HW_CLOCK))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no worker %u; there are %u", served->spec.name,
+                           own.worker, server->options.workers);
+    *forgotten = !look_up(errand, &server->lists[errand->client]);
+    if (*forgotten)
+        return HAWSER_OK;
+    HAWSER_TRY(make_reply(errand, error));
+    return cut(errand, served, error);
+}
+
+hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error)
+{
+    hw_request_head head;
+    if (!hw_request_head_of(message, &head)) {
+        hw_message_free(message);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "client %u sent %s", client, "what is no request to a store");
+    }
+    if (head.table >= server->table_count) {
+        char words[96];
+        snprintf(words, sizeof words, "there is no table number %u; there are %zu", head.table, server->table_count);
+        refuse(server, client, &head, HW_REFUSED, words);
+        hw_message_free(message);
+        return HAWSER_OK;
+    }
+    const hw_served *served = server->tables[head.table];
+    hw_errand *errand = NULL;
+    hawser_status status =
+        hw_new_array((void **)&errand, 1, sizeof *errand + served->stripe_count * sizeof(hw_piece), "a request", error);
+    if (status != HAWSER_OK) {
+        hw_message_free(message);
+        return status;
+    }
+    *errand = (hw_errand){.server = server, .client = client, .message = message, .spec = &served->spec};
+    errand->request.head = head;
+    atomic_init(&errand->least, UINT64_MAX);
+    hawser_error wrong = {0};
+    bool forgotten = false;
+    status = prepare(errand, served, &forgotten, &wrong);
+    if (status != HAWSER_OK || forgotten) {
+        refuse(server, client, &head, forgotten ? HW_FORGOTTEN : HW_REFUSED, forgotten ? "" : wrong.text);
+        hw_errand_free(errand);
+        return HAWSER_OK;
+    }
+    count_in(server, errand, message->envelope.length);
+    if (errand->count == 0) /* a clock that concerns no key of this server */
+        hw_errand_free(errand);
+    else
+        send_out(errand);
+    return HAWSER_OK;
+}

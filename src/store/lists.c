@@ -1,0 +1,132 @@
+#include "store/lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+enum { COUNT_LEAST = 16 }; /* shorter lists are as short as what would name them */
+
+void hw_lists_init(hw_lists *lists, size_t bytes_most)
+{
+    memset(lists, 0, sizeof *lists);
+    lists->most = bytes_most;
+}
+
+void hw_lists_free(hw_lists *lists)
+{
+    for (uint32_t i = 0; i < HW_LISTS_MOST; i++)
+        hw_list_drop(lists->list[i]);
+    hw_lists_init(lists, lists->most);
+}
+
+void hw_list_hold(hw_list *list)
+{
+    atomic_fetch_add_explicit(&list->holders, 1, memory_order_relaxed);
+}
+
+void hw_list_drop(hw_list *list)
+{
+    if (list != NULL && atomic_fetch_sub_explicit(&list->holders, 1, memory_order_acq_rel) == 1)
+        free(list);
+}
+
+static size_t bytes_of(size_t count)
+{
+    return sizeof(hw_list) + count * sizeof(uint64_t);
+}
+
+void hw_lists_forget(hw_lists *lists, uint32_t number)
+{
+    hw_list *list = lists->list[number - 1];
+    if (list == NULL)
+        return;
+    lists->bytes -= bytes_of(list->count);
+    lists->list[number - 1] = NULL;
+    hw_list_drop(list);
+}
+
+/* Number of the list that was not used for longest, or 0. */
+static uint32_t oldest(const hw_lists *lists)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < HW_LISTS_MOST; i++)
+        if (lists->list[i] != NULL && (found == 0 || lists->list[i]->used < lists->list[found - 1]->used))
+            found = i + 1;
+    return found;
+}
+
+static hw_list *put(hw_lists *lists, uint32_t table, uint32_t number, const uint64_t *keys, size_t count, uint64_t hash)
+{
+    hw_lists_forget(lists, number);
+    if (count > lists->most / sizeof *keys || bytes_of(count) > lists->most)
+        return NULL;
+    while (lists->bytes + bytes_of(count) > lists->most)
+        hw_lists_forget(lists, oldest(lists));
+    hw_list *list = malloc(bytes_of(count));
+    if (list == NULL)
+        return NULL; /* a list that is not kept is sent in full */
+    *list = (hw_list){.table = table, .number = number, .hash = hash, .used = ++lists->looks, .count = count};
+    atomic_init(&list->holders, 1);
+    memcpy(list->keys, keys, count * sizeof *keys);
+    lists->bytes += bytes_of(count);
+    lists->list[number - 1] = list;
+    lists->hashes[number - 1] = hash;
+    return list;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- server ---- */
+
+hw_list *hw_lists_get(hw_lists *lists, uint32_t table, uint32_t number)
+{
+    hw_list *list = number >= 1 && number <= HW_LISTS_MOST ? lists->list[number - 1] : NULL;
+    if (list == NULL || list->table != table)
+        return NULL;
+    list->used = ++lists->looks;
+    hw_list_hold(list);
+    return list;
+}
+
+void hw_lists_put(hw_lists *lists, uint32_t table, uint32_t number, const uint64_t *keys, size_t count)
+{
+    if (number >= 1 && number <= HW_LISTS_MOST)
+        (void)put(lists, table, number, keys, count, 0);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- client ---- */
+
+static bool is_it(const hw_list *list, uint32_t table, uint64_t hash, const uint64_t *keys, size_t count)
+{
+    return list != NULL && list->hash == hash && list->table == table && list->count == count &&
+           memcmp(list->keys, keys, count * sizeof *keys) == 0;
+}
+
+/* A number that is free, or that of the list that was not used for longest. */
+static uint32_t free_number(const hw_lists *lists)
+{
+    for (uint32_t i = 0; i < HW_LISTS_MOST; i++)
+        if (lists->list[i] == NULL)
+            return i + 1;
+    return oldest(lists);
+}
+
+uint32_t hw_lists_number(hw_lists *lists, uint32_t table, const uint64_t *keys, size_t count, bool *known)
+{
+    *known = false;
+    if (count < COUNT_LEAST || lists->most == 0)
+        return 0;
+    uint64_t hash = hw_hash(keys, count * sizeof *keys, table);
+    for (uint32_t i = 0; i < HW_LISTS_MOST; i++)
+        if (lists->hashes[i] == hash && is_it(lists->list[i], table, hash, keys, count)) {
+            lists->list[i]->used = ++lists->looks;
+            *known = true;
+            return i + 1;
+        }
+    uint64_t *seen = &lists->seen[hash % HW_LISTS_MOST];
+    if (*seen != hash) { /* once is no sign that it will be used again */
+        *seen = hash;
+        return 0;
+    }
+    hw_list *list = put(lists, table, free_number(lists), keys, count, hash);
+    return list != NULL ? list->number : 0;
+}

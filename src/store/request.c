@@ -1,0 +1,221 @@
+#include "store/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/keys.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "heads are little-endian and written as they lie");
+_Static_assert(sizeof(hw_request_head) == 80 && sizeof(hw_reply_head) == 40, "heads have no holes");
+
+void hw_scratch_free(hw_scratch *scratch)
+{
+    free(scratch->keys);
+    free(scratch->values);
+    *scratch = (hw_scratch){0};
+}
+
+static size_t padded(size_t bytes)
+{
+    return (bytes + 7) / 8 * 8;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- writing ---- */
+
+hawser_status hw_request_write(const hw_table_spec *table, const hw_request *request, hw_message **message,
+                               hawser_error *error)
+{
+    hw_request_head head = request->head;
+    size_t numbers = (size_t)head.count * table->width, values = 0;
+    head.values = HW_VALUES_NONE;
+    if (request->values != NULL)
+        head.values = (uint8_t)hw_values_choose(table->type, request->values, numbers, &values);
+    size_t key_bound = head.keys == HW_KEYS_GAPS ? hw_keys_bound((size_t)head.count) : 0;
+    unsigned char *gaps = NULL;
+    if (key_bound > 0) {
+        gaps = malloc(key_bound);
+        if (gaps == NULL)
+            return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a request of %llu keys",
+                               (unsigned long long)head.count);
+        head.key_bytes = hw_keys_encode(request->keys, (size_t)head.count, gaps);
+    } else {
+        head.key_bytes = 0;
+    }
+    head.value_bytes = values;
+    hawser_status status = hw_message_new(sizeof head + padded((size_t)head.key_bytes) + values, message, error);
+    if (status == HAWSER_OK) {
+        unsigned char *out = (*message)->payload;
+        memcpy(out, &head, sizeof head);
+        out += sizeof head;
+        if (gaps != NULL) {
+            memset(out + padded((size_t)head.key_bytes) - 8 * (head.key_bytes > 0), 0, 8 * (head.key_bytes > 0));
+            memcpy(out, gaps, (size_t)head.key_bytes);
+        }
+        hw_values_encode(head.values, table->type, request->values, numbers, out + padded((size_t)head.key_bytes));
+    }
+    free(gaps);
+    return status;
+}
+
+hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_message **message, void **values,
+                           hawser_error *error)
+{
+    hw_reply_head own = *head;
+    own.value_bytes = own.count * hw_value_size(table->type);
+    own.values = own.count > 0 ? HW_VALUES_DENSE : HW_VALUES_NONE;
+    HAWSER_TRY(hw_message_new(sizeof own + (size_t)own.value_bytes, message, error));
+    memcpy((*message)->payload, &own, sizeof own);
+    *values = (unsigned char *)(*message)->payload + sizeof own;
+    return HAWSER_OK;
+}
+
+hawser_status hw_reply_pack(const hw_table_spec *table, hw_message **message, hawser_error *error)
+{
+    hw_reply_head head;
+    unsigned char *payload = (*message)->payload;
+    memcpy(&head, payload, sizeof head);
+    size_t bytes = 0;
+    hw_values_form form = hw_values_choose(table->type, payload + sizeof head, (size_t)head.count, &bytes);
+    if (form == HW_VALUES_DENSE)
+        return HAWSER_OK;
+    hw_message *shorter = NULL;
+    HAWSER_TRY(hw_message_new(sizeof head + bytes, &shorter, error));
+    head.values = (uint8_t)form;
+    head.value_bytes = bytes;
+    memcpy(shorter->payload, &head, sizeof head);
+    hw_values_encode(form, table->type, payload + sizeof head, (size_t)head.count,
+                     (unsigned char *)shorter->payload + sizeof head);
+    hw_message_free(*message);
+    *message = shorter;
+    return HAWSER_OK;
+}
+
+hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
+                               hawser_error *error)
+{
+    hw_reply_head reply = {
+        .outcome = (uint8_t)outcome, .table = head->table, .task = head->task, .value_bytes = strlen(words)};
+    HAWSER_TRY(hw_message_new(sizeof reply + (size_t)reply.value_bytes, message, error));
+    memcpy((*message)->payload, &reply, sizeof reply);
+    memcpy((unsigned char *)(*message)->payload + sizeof reply, words, (size_t)reply.value_bytes);
+    return HAWSER_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- reading ---- */
+
+bool hw_request_head_of(const hw_message *message, hw_request_head *head)
+{
+    uint64_t length = message->envelope.length;
+    if (length < sizeof *head)
+        return false;
+    memcpy(head, message->payload, sizeof *head);
+    length -= sizeof *head;
+    if (head->key_bytes > length || padded((size_t)head->key_bytes) > length)
+        return false;
+    return head->value_bytes == length - padded((size_t)head->key_bytes);
+}
+
+static hawser_status check_shape(const hw_table_spec *table, const hw_request_head *head, hawser_error *error)
+{
+    bool pushes = head->operation == HW_PUSH || head->operation == HW_PUSH_PULL;
+    if (head->operation < HW_PUSH || head->operation > HW_CLOCK)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no operation %u", table->name, head->operation);
+    if (pushes != (head->values != HW_VALUES_NONE))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': a %s %s values", table->name, pushes ? "push" : "pull",
+                           pushes ? "without" : "with");
+    if (head->first < table->first || head->last > table->last || head->first > head->last)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': keys %llu to %llu are not within %llu to %llu", table->name,
+                           (unsigned long long)head->first, (unsigned long long)head->last, (unsigned long long)table->first,
+                           (unsigned long long)table->last);
+    uint64_t span = head->last - head->first;
+    bool range = head->keys == HW_KEYS_RANGE;
+    if (range && table->sparse && head->operation != HW_CLOCK)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s' is sparse: its keys are named one by one, not as a range",
+                           table->name);
+    if (head->count == 0 || head->count - 1 > span || (range && head->count - 1 != span))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %llu keys cannot lie between %llu and %llu", table->name,
+                           (unsigned long long)head->count, (unsigned long long)head->first, (unsigned long long)head->last);
+    return HAWSER_OK;
+}
+
+/* A list of n keys takes at least n / 128 bytes, so a length that a stranger claims allocates no more than so many times what he sent. */
+static hawser_status read_keys(const hw_table_spec *table, const hw_request_head *head, const unsigned char *in,
+                               hw_scratch *scratch, hawser_error *error)
+{
+    bool right = (head->count - 1) / 128 <= head->key_bytes;
+    if (right) {
+        HAWSER_TRY(HW_GROW(&scratch->keys, &scratch->keys_room, (size_t)head->count, "the keys of a request", error));
+        right = hw_keys_decode(in, (size_t)head->key_bytes, head->first, (size_t)head->count, scratch->keys) &&
+                scratch->keys[head->count - 1] == head->last;
+    }
+    if (!right)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %llu bytes are not an ascending list of %llu keys",
+                           table->name, (unsigned long long)head->key_bytes, (unsigned long long)head->count);
+    return HAWSER_OK;
+}
+
+static hawser_status read_values(const hw_table_spec *table, const hw_request_head *head, const unsigned char *in,
+                                 hw_scratch *scratch, const void **values, hawser_error *error)
+{
+    size_t size = hw_value_size(table->type), numbers;
+    /* Also without zeros a number takes a bit, so this much is 64 times what was sent at most. */
+    bool right = head->count <= head->value_bytes * 8 / table->width;
+    numbers = right ? (size_t)head->count * table->width : 0;
+    *values = in;
+    if (right && head->values == HW_VALUES_DENSE) {
+        right = head->value_bytes == numbers * size;
+    } else if (right) {
+        HAWSER_TRY(HW_GROW(&scratch->values, &scratch->values_room, numbers * size, "the values of a request", error));
+        right = hw_values_decode(head->values, table->type, in, (size_t)head->value_bytes, numbers, scratch->values);
+        *values = scratch->values;
+    }
+    if (!right)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %llu bytes are not the values of %llu keys", table->name,
+                           (unsigned long long)head->value_bytes, (unsigned long long)head->count);
+    size_t bad = hw_values_not_finite(table->type, *values, numbers);
+    if (bad < numbers)
+        return hawser_fail(error, HAWSER_NOT_FINITE, "table '%s': what is pushed is not finite in number %zu of %zu",
+                           table->name, bad, numbers);
+    return HAWSER_OK;
+}
+
+hawser_status hw_request_read(const hw_table_spec *table, const hw_request_head *head, const hw_message *message,
+                              hw_scratch *scratch, hw_request *request, hawser_error *error)
+{
+    const unsigned char *body = (const unsigned char *)message->payload + sizeof *head;
+    *request = (hw_request){.head = *head};
+    HAWSER_TRY(check_shape(table, head, error));
+    if (head->keys == HW_KEYS_GAPS) {
+        HAWSER_TRY(read_keys(table, head, body, scratch, error));
+        request->keys = scratch->keys;
+    } else if ((head->keys != HW_KEYS_RANGE && head->keys != HW_KEYS_KNOWN) || head->key_bytes != 0) {
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no form %u of keys with %llu bytes", table->name,
+                           head->keys, (unsigned long long)head->key_bytes);
+    }
+    if (head->values != HW_VALUES_NONE)
+        HAWSER_TRY(read_values(table, head, body + padded((size_t)head->key_bytes), scratch, &request->values, error));
+    return HAWSER_OK;
+}
+
+bool hw_reply_head_of(const hw_message *message, hw_reply_head *head)
+{
+    if (message->envelope.length < sizeof *head)
+        return false;
+    memcpy(head, message->payload, sizeof *head);
+    return head->value_bytes == message->envelope.length - sizeof *head;
+}
+
+bool hw_reply_read(const hw_table_spec *table, const hw_reply_head *head, const hw_message *message, void *values)
+{
+    return head->outcome == HW_APPLIED &&
+           hw_values_decode(head->values, table->type, (const unsigned char *)message->payload + sizeof *head,
+                            (size_t)head->value_bytes, (size_t)head->count, values);
+}
+
+void hw_refusal_read(const hw_reply_head *head, const hw_message *message, char *words, size_t size)
+{
+    snprintf(words, size, "%.*s", (int)(head->value_bytes < size ? head->value_bytes : size - 1),
+             (const char *)message->payload + sizeof *head);
+}

@@ -1,0 +1,102 @@
+/*
+ * request.h - what clients and servers say to each other: the head of a payload, then bytes of keys, then bytes of values.
+ *
+ * What comes in is believed after hw_request_read has checked it: lengths against the payload, keys against the table, values against
+ * their count. A request is about one table on one server.
+ */
+#ifndef HW_STORE_REQUEST_H
+#define HW_STORE_REQUEST_H
+
+#include "store/values.h"
+#include "transport/transport.h"
+
+typedef enum hw_operation {
+    HW_PUSH = 1,  /* keys and values in; an empty reply says that they were applied */
+    HW_PULL,      /* keys in; values out */
+    HW_PUSH_PULL, /* both; what comes out has been pushed to */
+    HW_CLOCK,     /* the client has finished a clock on the keys: told to the range's clock; no reply */
+    HW_CREATE     /* a table; the body is a hw_table_words */
+} hw_operation;
+
+typedef enum hw_keys_form {
+    HW_KEYS_RANGE = 1, /* first .. last */
+    HW_KEYS_GAPS,      /* count keys from first to last: see keys.h */
+    HW_KEYS_KNOWN      /* the list that was sent as number `list` before */
+} hw_keys_form;
+
+/* 80 bytes, little-endian, every field at a multiple of its size. */
+typedef struct hw_request_head {
+    uint8_t operation, keys, values, unused;
+    uint32_t table;  /* number */
+    uint32_t list;   /* 0: no number; else the number by which these keys may be named from now on, or are named */
+    uint32_t worker; /* of the client's: whose clock, whose update */
+    uint64_t task;   /* the client's name for it; comes back in the reply */
+    uint64_t clock;  /* of the worker */
+    uint64_t least;  /* pulls: wait until every worker's clock on the keys is there; 0: at once */
+    uint64_t first, last;
+    uint64_t count; /* of keys */
+    uint64_t key_bytes, value_bytes;
+} hw_request_head;
+
+/* A request as it is used on either side; memory is whoever's who filled it. */
+typedef struct hw_request {
+    hw_request_head head;
+    const uint64_t *keys; /* NULL for a range */
+    const void *values;   /* head.count * width, dense; NULL where none are pushed */
+} hw_request;
+
+typedef enum hw_outcome { HW_APPLIED = 1, HW_FORGOTTEN /* the list of keys: send them again */, HW_REFUSED } hw_outcome;
+
+typedef struct hw_reply_head {
+    uint8_t outcome, values, unused[2];
+    uint32_t table;
+    uint64_t task;
+    uint64_t clock; /* least clock of all workers on the keys, when the values were read */
+    uint64_t count; /* numbers */
+    uint64_t value_bytes;
+    /* the values; or, where refused, the words */
+} hw_reply_head;
+
+/* A table's spec as it travels. */
+typedef struct hw_table_words {
+    char name[HW_TABLE_NAME], function[HW_TABLE_NAME];
+    uint32_t type, width, sparse, number;
+    uint64_t first, last;
+    double parameters[HW_FUNCTION_PARAMETERS];
+} hw_table_words;
+
+/* Makes a message of a request: head.keys says how keys go, head.values and the byte counts are chosen here. */
+hawser_status hw_request_write(const hw_table_spec *table, const hw_request *request, hw_message **message,
+                               hawser_error *error) HAWSER_MUST_USE;
+
+/* Memory for what a message holds in another form than it is used in; grows, is used again. Zero it first. */
+typedef struct hw_scratch {
+    uint64_t *keys;
+    size_t keys_room;
+    unsigned char *values;
+    size_t values_room;
+} hw_scratch;
+void hw_scratch_free(hw_scratch *scratch);
+
+/* The head of a request, to find its table by; false when the message has none, or its lengths do not add up. */
+bool hw_request_head_of(const hw_message *message, hw_request_head *head);
+/* Reads a request whose head is right. Keys and values lie in the message or in `scratch`, until either changes; keys of a known list are
+ * NULL. HAWSER_BAD_INPUT says what is wrong with it: keys that do not ascend or are not the table's, values that are not as many, or
+ * not finite; HAWSER_NO_MEMORY. */
+hawser_status hw_request_read(const hw_table_spec *table, const hw_request_head *head, const hw_message *message,
+                              hw_scratch *scratch, hw_request *request, hawser_error *error) HAWSER_MUST_USE;
+
+/* A reply with room for head->count numbers, which the caller fills at *values; then hw_reply_pack leaves out zeros where that is
+ * shorter, and the message may go. */
+hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_message **message, void **values,
+                           hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_reply_pack(const hw_table_spec *table, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
+                               hawser_error *error) HAWSER_MUST_USE;
+bool hw_reply_head_of(const hw_message *message, hw_reply_head *head);
+/* The values of a reply, dense, to `values` (head->count numbers); false when they are not that. */
+bool hw_reply_read(const hw_table_spec *table, const hw_reply_head *head, const hw_message *message, void *values);
+/* The words of a refusal. */
+void hw_refusal_read(const hw_reply_head *head, const hw_message *message, char *words, size_t size);
+
+#endif

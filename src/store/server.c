@@ -1,0 +1,172 @@
+/* server.c - a server's tables: made, found, measured, gone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/stripe.h"
+
+enum { STRIPES = 8, LIST_BYTES = 16 << 20 };
+
+hawser_status hw_server_new(const hw_server_options *options, hw_server **out, hawser_error *error)
+{
+    hw_server *server = NULL;
+    HAWSER_TRY(HW_NEW(&server, 1, "a server of the store", error));
+    server->options = *options;
+    if (server->options.stripes == 0)
+        server->options.stripes = STRIPES;
+    if (server->options.list_bytes == 0)
+        server->options.list_bytes = LIST_BYTES;
+    hawser_status status = hw_ring_new(options->names, options->servers, HW_RING_POINTS, &server->ring, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&server->lists, options->clients, "lists of keys", error);
+    if (status != HAWSER_OK) {
+        hw_server_free(server);
+        return status;
+    }
+    for (uint32_t c = 0; c < options->clients; c++)
+        hw_lists_init(&server->lists[c], server->options.list_bytes);
+    server->options.names = NULL;
+    *out = server;
+    return HAWSER_OK;
+}
+
+static void free_waiting(hw_piece *piece)
+{
+    while (piece != NULL) {
+        hw_piece *next = piece->next;
+        if (atomic_fetch_sub(&piece->errand->left, 1) == 1)
+            hw_errand_free(piece->errand);
+        piece = next;
+    }
+}
+
+static void free_served(hw_served *served)
+{
+    if (served == NULL)
+        return;
+    for (uint32_t s = 0; s < served->stripe_count; s++) {
+        free_waiting(served->stripes[s].waiting);
+        free_waiting(atomic_load(&served->stripes[s].arrived));
+        hw_stripe_close(&served->stripes[s]);
+    }
+    free(served->stripes);
+    free(served);
+}
+
+void hw_server_free(hw_server *server)
+{
+    if (server == NULL)
+        return;
+    for (size_t t = 0; t < server->table_count; t++)
+        free_served(server->tables[t]);
+    for (uint32_t c = 0; server->lists != NULL && c < server->options.clients; c++)
+        hw_lists_free(&server->lists[c]);
+    free(server->tables);
+    free(server->lists);
+    hw_ring_free(&server->ring);
+    free(server);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ tables ---- */
+
+/* Own arcs of a dense table; a sparse table's own keys lie all over. */
+static hawser_status own_arcs(const hw_server *server, const hw_table_spec *spec, hw_arcs *arcs, hawser_error *error)
+{
+    HAWSER_TRY(hw_ring_cut(&server->ring, spec->first, spec->last, arcs, error));
+    size_t own = 0;
+    for (size_t i = 0; i < arcs->count; i++)
+        if (arcs->arcs[i].server == server->options.self)
+            arcs->arcs[own++] = arcs->arcs[i];
+    arcs->count = own;
+    return HAWSER_OK;
+}
+
+/* Stripes of neighbouring arcs, each with its share of the keys as far as arcs go. */
+static hawser_status open_dense(hw_server *server, hw_served *served, const hw_arcs *arcs, hawser_error *error)
+{
+    double keys = 0, done = 0;
+    for (size_t i = 0; i < arcs->count; i++)
+        keys += (double)(arcs->arcs[i].last - arcs->arcs[i].first) + 1;
+    uint32_t most = server->options.stripes;
+    for (size_t i = 0, end; i < arcs->count; i = end) {
+        double wanted = keys * (served->stripe_count + 1) / most;
+        for (end = i; end < arcs->count && (end == i || done < wanted || served->stripe_count + 1 == most); end++)
+            done += (double)(arcs->arcs[end].last - arcs->arcs[end].first) + 1;
+        hw_stripe *stripe = &served->stripes[served->stripe_count++];
+        HAWSER_TRY(hw_stripe_open(stripe, server, &served->spec, arcs->arcs + i, end - i, error));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status open_sparse(hw_server *server, hw_served *served, hawser_error *error)
+{
+    hw_arc all = {served->spec.first, served->spec.last, server->options.self};
+    while (served->stripe_count < server->options.stripes) {
+        hw_stripe *stripe = &served->stripes[served->stripe_count++];
+        HAWSER_TRY(hw_stripe_open(stripe, server, &served->spec, &all, 1, error));
+    }
+    return HAWSER_OK;
+}
+
+static bool same_spec(const hw_table_spec *a, const hw_table_spec *b)
+{
+    return a->type == b->type && a->width == b->width && a->sparse == b->sparse && a->first == b->first &&
+           a->last == b->last && a->function == b->function &&
+           memcmp(a->parameters, b->parameters, a->function->parameters * sizeof *a->parameters) == 0;
+}
+
+hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
+{
+    HAWSER_TRY(hw_table_check(spec, error));
+    for (size_t t = 0; t < server->table_count; t++) {
+        if (strcmp(server->tables[t]->spec.name, spec->name) != 0)
+            continue;
+        *number = (uint32_t)t;
+        if (same_spec(&server->tables[t]->spec, spec))
+            return HAWSER_OK;
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' exists with another type, width, range or function",
+                           spec->name);
+    }
+    HAWSER_TRY(HW_GROW(&server->tables, &server->table_room, server->table_count + 1, "the tables", error));
+    hw_served *served = NULL;
+    hw_arcs arcs = {0};
+    HAWSER_TRY(HW_NEW(&served, 1, "a table", error));
+    served->spec = *spec;
+    hawser_status status = HW_NEW(&served->stripes, server->options.stripes, "the stripes of a table", error);
+    if (status == HAWSER_OK && !spec->sparse)
+        status = own_arcs(server, spec, &arcs, error);
+    if (status == HAWSER_OK)
+        status = spec->sparse ? open_sparse(server, served, error) : open_dense(server, served, &arcs, error);
+    hw_arcs_free(&arcs);
+    if (status != HAWSER_OK) {
+        free_served(served);
+        return status;
+    }
+    *number = (uint32_t)server->table_count;
+    server->tables[server->table_count++] = served;
+    return HAWSER_OK;
+}
+
+void hw_server_figures_of(hw_server *server, hw_server_figures *figures)
+{
+    *figures = (hw_server_figures){
+        .requests = server->requests,
+        .refused = server->refused,
+        .forgotten = server->forgotten,
+        .deferred = server->deferred,
+        .keys_in = server->keys_in,
+        .keys_out = server->keys_out,
+        .bytes_in = server->bytes_in,
+        .bytes_out = server->bytes_out,
+    };
+    for (size_t t = 0; t < server->table_count; t++)
+        for (uint32_t s = 0; s < server->tables[t]->stripe_count; s++) {
+            const hw_stripe *stripe = &server->tables[t]->stripes[s];
+            for (size_t i = 0; i < stripe->shard_count; i++) {
+                figures->keys += hw_table_shard_keys(stripe->shards[i]);
+                figures->bytes += hw_table_shard_bytes(stripe->shards[i]);
+            }
+            for (uint32_t w = 0; w < server->options.workers; w++)
+                figures->clock_ranges += stripe->clocks[w].count;
+        }
+}

@@ -1,0 +1,52 @@
+/*
+ * server.h - one server of a store: hears requests, cuts them into pieces for its stripes, answers when the last piece is done.
+ *
+ * It owns no thread: hw_server_hear is called by whoever has a message, hw_stripe_work by whoever the owner sends. Requests of one
+ * client are heard one at a time and in order; different clients' may be heard at once. A stripe is worked by one thread at a time,
+ * which the server sees to itself.
+ */
+#ifndef HW_STORE_SERVER_H
+#define HW_STORE_SERVER_H
+
+#include "store/lists.h"
+#include "store/request.h"
+#include "store/ring.h"
+
+typedef struct hw_server hw_server;
+typedef struct hw_stripe hw_stripe;
+
+typedef struct hw_server_options {
+    uint32_t self, servers;
+    const uint64_t *names; /* of the servers, for the ring; copied */
+    uint32_t clients;      /* 0 .. clients - 1 */
+    uint32_t workers;      /* of all clients, who have clocks: 0 .. workers - 1 */
+    uint32_t stripes;      /* of a table; 0: 8 */
+    size_t list_bytes;     /* that lists of keys may take, a client; 0: 16 MiB */
+    void *argument;
+    /* There is work for a stripe that nobody does: somebody calls hw_stripe_work for it, once. Any thread. */
+    void (*ready)(void *argument, hw_stripe *stripe);
+    /* A reply for a client; takes the message. Any thread. */
+    void (*reply)(void *argument, uint32_t client, hw_message *message);
+} hw_server_options;
+
+hawser_status hw_server_new(const hw_server_options *options, hw_server **server, hawser_error *error) HAWSER_MUST_USE;
+void hw_server_free(hw_server *server); /* no call may be in progress */
+
+/* Adds a table; the same spec under the same name again gives the same number, another spec is HAWSER_BAD_ARGUMENT. Not while requests are heard. */
+hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uint32_t *number,
+                               hawser_error *error) HAWSER_MUST_USE;
+
+/* Takes a request in (and the message). What is wrong with it is told to the client; HAWSER_NO_MEMORY where even that is not possible,
+ * HAWSER_BAD_ARGUMENT where it is no request at all. Small requests for stripes that nobody works on are done at once. */
+hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+/* Does what waits for a stripe. */
+void hw_stripe_work(hw_stripe *stripe);
+
+typedef struct hw_server_figures {
+    uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
+    uint64_t keys, bytes;  /* that exist; memory of values */
+    uint64_t clock_ranges; /* ranges that clocks are kept for */
+} hw_server_figures;
+void hw_server_figures_of(hw_server *server, hw_server_figures *figures);
+
+#endif

@@ -1,0 +1,294 @@
+#include "store/stripe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_table_spec *spec, const hw_arc *arcs,
+                             size_t count, hawser_error *error)
+{
+    stripe->server = server;
+    stripe->spec = spec;
+    stripe->first = spec->sparse ? spec->first : arcs[0].first;
+    stripe->last = spec->sparse ? spec->last : arcs[count - 1].last;
+    stripe->waiting_end = &stripe->waiting;
+    atomic_init(&stripe->arrived, NULL);
+    atomic_init(&stripe->busy, false);
+    HAWSER_TRY(HW_NEW(&stripe->shards, count, "a stripe of a table", error));
+    HAWSER_TRY(HW_NEW(&stripe->arcs, count, "a stripe of a table", error));
+    HAWSER_TRY(HW_NEW(&stripe->clocks, server->options.workers, "the clocks of a table", error));
+    for (; stripe->shard_count < count; stripe->shard_count++) {
+        const hw_arc *arc = &arcs[stripe->shard_count];
+        HAWSER_TRY(hw_table_shard_new(spec, arc->first, arc->last, &stripe->shards[stripe->shard_count], error));
+        stripe->arcs[stripe->shard_count] = *arc;
+    }
+    for (uint32_t w = 0; w < server->options.workers; w++)
+        HAWSER_TRY(hw_range_clock_new(stripe->first, stripe->last, &stripe->clocks[w], error));
+    return HAWSER_OK;
+}
+
+void hw_stripe_close(hw_stripe *stripe)
+{
+    for (size_t i = 0; i < stripe->shard_count; i++)
+        hw_table_shard_free(stripe->shards[i]);
+    for (uint32_t w = 0; stripe->clocks != NULL && w < stripe->server->options.workers; w++)
+        hw_range_clock_free(&stripe->clocks[w]);
+    free(stripe->shards);
+    free(stripe->arcs);
+    free(stripe->clocks);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ clocks ---- */
+
+static uint64_t least_clock(const hw_stripe *stripe, uint64_t first, uint64_t last)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t w = 0; w < stripe->server->options.workers; w++) {
+        uint64_t own = hw_range_clock_least(&stripe->clocks[w], first, last);
+        if (own < least)
+            least = own;
+    }
+    return least;
+}
+
+/* The keys of a piece from its first to its last; between those of a list others may lie, which cost nothing but patience. */
+static void span_of(const hw_piece *piece, uint64_t *first, uint64_t *last)
+{
+    const hw_errand *errand = piece->errand;
+    *first = piece->first;
+    *last = piece->last;
+    if (errand->spec->sparse) {
+        *first = errand->request.head.first;
+        *last = errand->request.head.last;
+    }
+}
+
+static bool clocks_are_there(const hw_stripe *stripe, const hw_piece *piece)
+{
+    uint64_t first, last, least = piece->errand->request.head.least;
+    span_of(piece, &first, &last);
+    return least == 0 || least_clock(stripe, first, last) >= least;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- doing ---- */
+
+static size_t row_bytes(const hw_errand *errand)
+{
+    return errand->spec->width * hw_value_size(errand->spec->type);
+}
+
+static void fail(hw_errand *errand, hawser_status status)
+{
+    atomic_store_explicit(&errand->failed, (int)status, memory_order_relaxed);
+}
+
+/* A range: shard by shard. */
+static void do_range(hw_stripe *stripe, const hw_piece *piece)
+{
+    hw_errand *errand = piece->errand;
+    size_t bytes = row_bytes(errand), at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, piece->first);
+    const unsigned char *values = errand->request.values;
+    for (; at < stripe->shard_count && stripe->arcs[at].first <= piece->last; at++) {
+        const hw_arc *arc = &stripe->arcs[at];
+        uint64_t first = arc->first > piece->first ? arc->first : piece->first;
+        uint64_t last = arc->last < piece->last ? arc->last : piece->last;
+        size_t offset = (piece->begin + (size_t)(first - piece->first)) * bytes;
+        if (values != NULL)
+            hw_table_shard_apply_range(stripe->shards[at], first, last, values + offset);
+        if (errand->out != NULL)
+            hw_table_shard_get_range(stripe->shards[at], first, last, errand->out + offset);
+    }
+}
+
+/* The end of the keys from `begin` on that lie in an arc. */
+static size_t end_of_arc(const uint64_t *keys, size_t begin, size_t end, const hw_arc *arc)
+{
+    if (keys[end - 1] <= arc->last)
+        return end;
+    while (end - begin > 1) {
+        size_t middle = begin + (end - begin) / 2;
+        if (keys[middle] <= arc->last)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return end;
+}
+
+static void do_list(hw_stripe *stripe, const hw_piece *piece)
+{
+    hw_errand *errand = piece->errand;
+    size_t bytes = row_bytes(errand), at = 0;
+    const unsigned char *values = errand->request.values;
+    const uint64_t *keys = errand->request.keys;
+    for (size_t i = piece->begin, end; i < piece->end; i = end) {
+        at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, keys[i]);
+        end = end_of_arc(keys, i, piece->end, &stripe->arcs[at]);
+        hawser_status status = HAWSER_OK;
+        if (values != NULL)
+            status = hw_table_shard_apply(stripe->shards[at], keys + i, end - i, values + i * bytes, NULL);
+        if (status != HAWSER_OK)
+            fail(errand, status);
+        if (errand->out != NULL)
+            hw_table_shard_get(stripe->shards[at], keys + i, end - i, errand->out + i * bytes);
+    }
+}
+
+/* Keys of a sparse table lie grouped by stripe, apart from their rows: a buffer of a few rows stands between. */
+static void do_grouped(hw_stripe *stripe, const hw_piece *piece)
+{
+    enum { BUFFER = 8192 };
+    hw_errand *errand = piece->errand;
+    size_t bytes = row_bytes(errand), most = BUFFER / bytes > 0 ? BUFFER / bytes : 1;
+    const unsigned char *values = errand->request.values;
+    _Alignas(8) unsigned char near[BUFFER], *buffer = near;
+    if (bytes > BUFFER && (buffer = malloc(bytes)) == NULL) {
+        fail(errand, HAWSER_NO_MEMORY);
+        return;
+    }
+    for (size_t i = piece->begin, n; i < piece->end; i += n) {
+        n = piece->end - i < most ? piece->end - i : most;
+        const uint64_t *keys = errand->grouped + i;
+        const uint32_t *rows = errand->rows + i;
+        for (size_t k = 0; values != NULL && k < n; k++)
+            memcpy(buffer + k * bytes, values + rows[k] * bytes, bytes);
+        if (values != NULL && hw_table_shard_apply(stripe->shards[0], keys, n, buffer, NULL) != HAWSER_OK)
+            fail(errand, HAWSER_NO_MEMORY);
+        if (errand->out == NULL)
+            continue;
+        hw_table_shard_get(stripe->shards[0], keys, n, buffer);
+        for (size_t k = 0; k < n; k++)
+            memcpy(errand->out + rows[k] * bytes, buffer + k * bytes, bytes);
+    }
+    if (buffer != near)
+        free(buffer);
+}
+
+static void note_clock(hw_stripe *stripe, const hw_piece *piece)
+{
+    const hw_request_head *head = &piece->errand->request.head;
+    uint64_t first, last;
+    span_of(piece, &first, &last);
+    if (hw_range_clock_advance(&stripe->clocks[head->worker], first, last, head->clock + 1, NULL) != HAWSER_OK)
+        fail(piece->errand, HAWSER_NO_MEMORY);
+}
+
+static void lower(_Atomic uint64_t *least, uint64_t to)
+{
+    uint64_t now = atomic_load_explicit(least, memory_order_relaxed);
+    while (to < now && !atomic_compare_exchange_weak_explicit(least, &now, to, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+/* The last piece of an errand sends the reply. */
+static void finish(hw_piece *piece)
+{
+    hw_errand *errand = piece->errand;
+    if (atomic_fetch_sub_explicit(&errand->left, 1, memory_order_acq_rel) > 1)
+        return;
+    hw_server *server = errand->server;
+    hw_message *reply = errand->reply;
+    hw_reply_head head;
+    hawser_status failed = (hawser_status)atomic_load_explicit(&errand->failed, memory_order_relaxed);
+    if (failed != HAWSER_OK) {
+        hw_message_free(reply);
+        if (hw_refusal_write(&errand->request.head, HW_REFUSED, "the server has no memory left for it", &reply, NULL) !=
+            HAWSER_OK)
+            reply = NULL;
+    } else if (reply != NULL) {
+        memcpy(&head, reply->payload, sizeof head);
+        head.clock = atomic_load_explicit(&errand->least, memory_order_relaxed);
+        memcpy(reply->payload, &head, sizeof head);
+        (void)hw_reply_pack(errand->spec, &reply, NULL); /* as it is, it is right too */
+        atomic_fetch_add_explicit(&server->bytes_out, reply->envelope.length, memory_order_relaxed);
+    }
+    errand->reply = NULL;
+    uint32_t client = errand->client;
+    hw_errand_free(errand);
+    if (reply != NULL)
+        server->options.reply(server->options.argument, client, reply);
+}
+
+static void do_piece(hw_stripe *stripe, hw_piece *piece)
+{
+    hw_errand *errand = piece->errand;
+    if (errand->request.head.operation == HW_CLOCK) {
+        note_clock(stripe, piece);
+    } else {
+        if (errand->out != NULL && stripe->server->options.workers > 0) {
+            uint64_t first, last;
+            span_of(piece, &first, &last);
+            lower(&errand->least, least_clock(stripe, first, last));
+        }
+        if (errand->grouped != NULL)
+            do_grouped(stripe, piece);
+        else if (errand->request.head.keys == HW_KEYS_RANGE)
+            do_range(stripe, piece);
+        else
+            do_list(stripe, piece);
+    }
+    finish(piece);
+}
+
+/* A clock has been told: those that waited for it are done, in the order in which they came. */
+static void wake_waiting(hw_stripe *stripe)
+{
+    hw_piece **at = &stripe->waiting;
+    while (*at != NULL) {
+        hw_piece *piece = *at;
+        if (!clocks_are_there(stripe, piece)) {
+            at = &piece->next;
+            continue;
+        }
+        *at = piece->next;
+        do_piece(stripe, piece);
+    }
+    stripe->waiting_end = at;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- queue ---- */
+
+bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece)
+{
+    piece->next = atomic_load_explicit(&stripe->arrived, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&stripe->arrived, &piece->next, piece, memory_order_seq_cst,
+                                                  memory_order_relaxed))
+        ;
+    return !atomic_exchange(&stripe->busy, true);
+}
+
+/* Oldest first. */
+static hw_piece *take_all(hw_stripe *stripe)
+{
+    hw_piece *newest = atomic_exchange_explicit(&stripe->arrived, NULL, memory_order_acquire), *oldest = NULL;
+    while (newest != NULL) {
+        hw_piece *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}
+
+void hw_stripe_work(hw_stripe *stripe)
+{
+    do {
+        for (hw_piece *piece = take_all(stripe), *next; piece != NULL; piece = next) {
+            next = piece->next;
+            bool told = piece->errand->request.head.operation == HW_CLOCK;
+            if (clocks_are_there(stripe, piece)) {
+                do_piece(stripe, piece);
+            } else {
+                atomic_fetch_add_explicit(&stripe->server->deferred, 1, memory_order_relaxed);
+                piece->next = NULL;
+                *stripe->waiting_end = piece;
+                stripe->waiting_end = &piece->next;
+            }
+            if (told)
+                wake_waiting(stripe);
+        }
+        atomic_store(&stripe->busy, false);
+        /* A piece that came since, and found the stripe busy, is this one's to do. */
+    } while (atomic_load(&stripe->arrived) != NULL && !atomic_exchange(&stripe->busy, true));
+}

@@ -1,0 +1,76 @@
+/* stripe.h - the inside of a server, shared by server.c (tables), hear.c (requests to pieces) and stripe.c (pieces done). */
+#ifndef HW_STORE_STRIPE_H
+#define HW_STORE_STRIPE_H
+
+#include "store/range_clock.h"
+#include "store/server.h"
+#include "store/shard.h"
+
+/* A request on its way through the stripes. */
+typedef struct hw_errand hw_errand;
+
+/* The part of it that one stripe does. */
+typedef struct hw_piece {
+    struct hw_piece *next;
+    hw_errand *errand;
+    hw_stripe *stripe;
+    uint64_t first, last; /* keys of a range */
+    size_t begin, end;    /* of the errand's keys; of a range: numbers of its rows, counted from the request's first */
+} hw_piece;
+
+struct hw_errand {
+    hw_server *server;
+    uint32_t client;
+    hw_message *message; /* values may lie in it */
+    hw_scratch scratch;
+    hw_request request;
+    hw_list *list; /* of known keys; held */
+    const hw_table_spec *spec;
+    uint64_t *grouped; /* sparse: keys by stripe; */
+    uint32_t *rows;    /* and which row of the request each is */
+    hw_message *reply;
+    unsigned char *out;     /* rows of the reply */
+    atomic_uint left;       /* pieces that are not done */
+    _Atomic uint64_t least; /* clock, of what was read */
+    _Atomic int failed;     /* hawser_status of a piece that could not be done */
+    uint32_t count;
+    hw_piece pieces[];
+};
+
+/* Some neighbouring arcs of a dense table, or some positions of a sparse one's. */
+struct hw_stripe {
+    hw_server *server;
+    const hw_table_spec *spec;
+    uint64_t first, last; /* keys; of a sparse table all */
+    hw_table_shard **shards;
+    hw_arc *arcs; /* of the shards */
+    size_t shard_count;
+    hw_range_clock *clocks;                   /* by worker; empty until a clock is told */
+    _Alignas(64) _Atomic(hw_piece *) arrived; /* newest first */
+    atomic_bool busy;                         /* somebody works on it, or has been sent for */
+    hw_piece *waiting, **waiting_end;         /* pulls whose clocks are not there, in order */
+};
+
+typedef struct hw_served {
+    hw_table_spec spec;
+    hw_stripe *stripes;
+    uint32_t stripe_count;
+} hw_served;
+
+struct hw_server {
+    hw_server_options options;
+    hw_ring ring;
+    hw_served **tables;
+    size_t table_count, table_room;
+    hw_lists *lists; /* by client */
+    _Atomic uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
+};
+
+hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_table_spec *spec, const hw_arc *arcs,
+                             size_t count, hawser_error *error) HAWSER_MUST_USE;
+void hw_stripe_close(hw_stripe *stripe);
+/* Puts a piece; true when the caller must see that the stripe is worked. */
+bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece);
+void hw_errand_free(hw_errand *errand);
+
+#endif

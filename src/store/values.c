@@ -1,0 +1,130 @@
+#include "store/values.h"
+
+#include <string.h>
+
+static size_t bitmap_bytes(size_t count)
+{
+    return (count + 63) / 64 * 8;
+}
+
+#define COUNT_NONZERO(type)                                                                                                 \
+    static size_t nonzero_##type(const unsigned char *numbers, size_t count)                                                \
+    {                                                                                                                       \
+        size_t n = 0;                                                                                                       \
+        for (size_t i = 0; i < count; i++) {                                                                                \
+            type bits;                                                                                                      \
+            memcpy(&bits, numbers + i * sizeof bits, sizeof bits);                                                          \
+            n += bits != 0;                                                                                                 \
+        }                                                                                                                   \
+        return n;                                                                                                           \
+    }
+COUNT_NONZERO(uint32_t)
+COUNT_NONZERO(uint64_t)
+
+hw_values_form hw_values_choose(hw_value_type type, const void *values, size_t count, size_t *bytes)
+{
+    size_t size = hw_value_size(type);
+    size_t nonzero = size == 4 ? nonzero_uint32_t(values, count) : nonzero_uint64_t(values, count);
+    size_t dense = count * size, without = bitmap_bytes(count) + nonzero * size;
+    *bytes = without < dense ? without : dense;
+    return without < dense ? HW_VALUES_NONZERO : HW_VALUES_DENSE;
+}
+
+static bool is_zero(const unsigned char *number, size_t size)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, number, size);
+    return bits == 0;
+}
+
+void hw_values_encode(hw_values_form form, hw_value_type type, const void *values, size_t count, unsigned char *out)
+{
+    size_t size = hw_value_size(type);
+    if (form == HW_VALUES_DENSE)
+        memcpy(out, values, count * size);
+    if (form != HW_VALUES_NONZERO)
+        return;
+    const unsigned char *from = values;
+    unsigned char *next = out + bitmap_bytes(count);
+    for (size_t i = 0; i < count; i += 64) {
+        uint64_t bits = 0;
+        for (size_t k = 0; k < 64 && i + k < count; k++)
+            if (!is_zero(from + (i + k) * size, size)) {
+                bits |= UINT64_C(1) << k;
+                memcpy(next, from + (i + k) * size, size);
+                next += size;
+            }
+        memcpy(out + i / 8, &bits, sizeof bits);
+    }
+}
+
+/* Numbers that a bitmap says are there; SIZE_MAX when it speaks of numbers behind the last. */
+static size_t told(const unsigned char *in, size_t count)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < count; i += 64) {
+        uint64_t bits;
+        memcpy(&bits, in + i / 8, sizeof bits);
+        if (count - i < 64 && bits >> (count - i) != 0)
+            return SIZE_MAX;
+        for (; bits != 0; bits &= bits - 1)
+            all++;
+    }
+    return all;
+}
+
+bool hw_values_decode(hw_values_form form, hw_value_type type, const unsigned char *in, size_t bytes, size_t count,
+                      void *values)
+{
+    size_t size = hw_value_size(type), bitmap = bitmap_bytes(count);
+    if (form == HW_VALUES_DENSE) {
+        if (bytes != count * size)
+            return false;
+        memcpy(values, in, bytes);
+        return true;
+    }
+    if (form != HW_VALUES_NONZERO || bytes < bitmap)
+        return false;
+    size_t there = told(in, count);
+    if (there == SIZE_MAX || bytes - bitmap != there * size)
+        return false;
+    unsigned char *to = values;
+    const unsigned char *next = in + bitmap;
+    memset(to, 0, count * size);
+    for (size_t i = 0; i < count; i += 64) {
+        uint64_t bits;
+        memcpy(&bits, in + i / 8, sizeof bits);
+        for (size_t k = 0; bits != 0; k++, bits >>= 1)
+            if (bits & 1) {
+                memcpy(to + (i + k) * size, next, size);
+                next += size;
+            }
+    }
+    return true;
+}
+
+/* x - x is 0 for numbers only. All are looked at: faster than a way out for the one that never comes. */
+#define FIND_NOT_FINITE(type)                                                                                               \
+    static size_t not_finite_##type(const type *values, size_t count)                                                       \
+    {                                                                                                                       \
+        size_t bad = 0, i = 0;                                                                                              \
+        for (i = 0; i < count; i++)                                                                                         \
+            bad += !(values[i] - values[i] == 0);                                                                           \
+        if (bad == 0)                                                                                                       \
+            return count;                                                                                                   \
+        for (i = 0; values[i] - values[i] == 0;)                                                                            \
+            i++;                                                                                                            \
+        return i;                                                                                                           \
+    }
+FIND_NOT_FINITE(float)
+FIND_NOT_FINITE(double)
+
+size_t hw_values_not_finite(hw_value_type type, const void *values, size_t count)
+{
+    switch (type) {
+    case HW_VALUE_F32: return not_finite_float(values, count);
+    case HW_VALUE_F64: return not_finite_double(values, count);
+    case HW_VALUE_I64: break;
+    }
+    return count;
+}

@@ -1,0 +1,180 @@
+/* Lists of keys and numbers as bytes: there and back, and nothing believed that is not so. */
+#include "store/keys.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "store/lists.h"
+#include "store/values.h"
+
+enum { MOST = 2000 };
+
+/* Ascending, with gaps of every size, now and then up to the last key of all. */
+static size_t draw(hw_random *random, uint64_t *keys)
+{
+    size_t count = 1 + (size_t)hw_random_below(random, MOST);
+    uint64_t bits = hw_random_below(random, 52), key = hw_random_next(random) >> hw_random_below(random, 64);
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = key;
+        uint64_t gap = hw_random_below(random, 3) == 0 ? 1 : 1 + (hw_random_next(random) & ((UINT64_C(1) << bits) - 1));
+        if (key > UINT64_MAX - gap)
+            return i + 1;
+        key += gap;
+    }
+    if (hw_random_below(random, 4) == 0)
+        keys[count - 1] = UINT64_MAX;
+    return count;
+}
+
+static void keys_go_there_and_back(void **state)
+{
+    (void)state;
+    static uint64_t keys[MOST], back[MOST];
+    static unsigned char bytes[9 * MOST + 64];
+    hw_random random = hw_random_at(1, 0, 0, 0);
+    for (int round = 0; round < 500; round++) {
+        size_t count = draw(&random, keys);
+        assert_true(hw_keys_ascend(keys, count));
+        size_t length = hw_keys_encode(keys, count, bytes);
+        assert_true(length <= hw_keys_bound(count));
+        assert_true(hw_keys_decode(bytes, length, keys[0], count, back));
+        assert_memory_equal(keys, back, count * sizeof *keys);
+        /* One byte less, one more, one key more: no such list. */
+        assert_false(length > 0 && hw_keys_decode(bytes, length - 1, keys[0], count, back));
+        assert_false(hw_keys_decode(bytes, length + 1, keys[0], count, back));
+        /* Whatever else the bytes may say, what comes out ascends. */
+        if (length > 0) {
+            bytes[hw_random_below(&random, length)] ^= (unsigned char)(1 + hw_random_below(&random, 255));
+            if (hw_keys_decode(bytes, length, keys[0], count, back))
+                assert_true(hw_keys_ascend(back, count));
+        }
+    }
+}
+
+static void following_keys_take_no_room(void **state)
+{
+    (void)state;
+    static uint64_t keys[MOST];
+    static unsigned char bytes[9 * MOST];
+    for (size_t i = 0; i < MOST; i++)
+        keys[i] = 77 + i;
+    assert_true(hw_keys_follow(keys, MOST));
+    assert_int_equal(hw_keys_encode(keys, MOST, bytes), (MOST - 1 + 127) / 128);
+    keys[MOST - 1]++;
+    assert_false(hw_keys_follow(keys, MOST));
+    keys[5] = keys[4];
+    assert_false(hw_keys_ascend(keys, MOST));
+    assert_false(hw_keys_decode(NULL, 0, 0, 0, keys));
+}
+
+static void values_go_there_and_back(void **state)
+{
+    (void)state;
+    static double values[MOST], back[MOST];
+    static unsigned char bytes[9 * MOST];
+    hw_random random = hw_random_at(2, 0, 0, 0);
+    for (int round = 0; round < 600; round++) {
+        hw_value_type type = (hw_value_type)(1 + round % 3);
+        size_t count = 1 + (size_t)hw_random_below(&random, MOST), size = hw_value_size(type), length;
+        uint64_t zeros = hw_random_below(&random, 20);
+        unsigned char *raw = (unsigned char *)values;
+        for (size_t i = 0; i < count; i++) {
+            uint64_t bits = hw_random_below(&random, 20) < zeros ? 0 : hw_random_next(&random); /* any pattern, NaN too */
+            if (hw_random_below(&random, 50) == 0)
+                bits = type == HW_VALUE_F32 ? UINT64_C(0x80000000) : UINT64_C(1) << 63; /* -0.0 */
+            memcpy(raw + i * size, &bits, size);
+        }
+        hw_values_form form = hw_values_choose(type, values, count, &length);
+        assert_true(length <= count * size);
+        memset(bytes, 0xff, sizeof bytes);
+        hw_values_encode(form, type, values, count, bytes);
+        assert_int_equal(bytes[length], 0xff);
+        assert_true(hw_values_decode(form, type, bytes, length, count, back));
+        assert_memory_equal(values, back, count * size);
+        assert_false(hw_values_decode(form, type, bytes, length + 1, count, back));
+        assert_false(hw_values_decode(form, type, bytes, length - 1, count, back));
+        assert_false(hw_values_decode((hw_values_form)7, type, bytes, length, count, back));
+        /* A bit for a number behind the last. */
+        if (form == HW_VALUES_NONZERO && count % 64 != 0) {
+            bytes[(count - 1) / 64 * 8 + 7] |= 0x80;
+            assert_false(hw_values_decode(form, type, bytes, length + size, count, back));
+        }
+    }
+}
+
+static void what_is_not_finite_is_found(void **state)
+{
+    (void)state;
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t n = 1; n < 70; n++)
+        for (size_t k = 0; k < 3; k++) {
+            double wide[70] = {0};
+            float narrow[70] = {0};
+            wide[0] = 1e308, narrow[0] = 3e38F;
+            assert_int_equal(hw_values_not_finite(HW_VALUE_F64, wide, n), n);
+            assert_int_equal(hw_values_not_finite(HW_VALUE_F32, narrow, n), n);
+            wide[n - 1] = bad[k], narrow[n - 1] = (float)bad[k];
+            assert_int_equal(hw_values_not_finite(HW_VALUE_F64, wide, n), n - 1);
+            assert_int_equal(hw_values_not_finite(HW_VALUE_F32, narrow, n), n - 1);
+            assert_int_equal(hw_values_not_finite(HW_VALUE_I64, wide, n), n);
+        }
+}
+
+/* Both sides of a link with little memory: whatever is forgotten by whom, a number never means other keys than the client's. */
+static void numbers_mean_the_same_on_both_sides(void **state)
+{
+    (void)state;
+    enum { LISTS = 40, COUNT = 50 };
+    static uint64_t keys[LISTS][COUNT];
+    static hw_lists client, server;
+    hw_random random = hw_random_at(4, 0, 0, 0);
+    hw_lists_init(&client, 20 * (sizeof(hw_list) + COUNT * sizeof(uint64_t)));
+    hw_lists_init(&server, 11 * (sizeof(hw_list) + COUNT * sizeof(uint64_t)));
+    for (size_t l = 0; l < LISTS; l++)
+        for (size_t i = 0; i < COUNT; i++)
+            keys[l][i] = i * LISTS + (i % 2 == 0 ? 0 : l);
+    uint64_t saved = 0, sent = 0, forgotten = 0;
+    for (int round = 0; round < 20000; round++) {
+        size_t l = (size_t)hw_random_below(&random, 1 + hw_random_below(&random, LISTS)); /* some far more often */
+        uint32_t table = (uint32_t)hw_random_below(&random, 2);
+        bool known;
+        uint32_t number = hw_lists_number(&client, table, keys[l], COUNT, &known);
+        hw_list *list = number != 0 && known ? hw_lists_get(&server, table, number) : NULL;
+        if (list != NULL) {
+            assert_memory_equal(list->keys, keys[l], sizeof keys[l]);
+            hw_list_drop(list);
+            saved++;
+            continue;
+        }
+        forgotten += known;
+        sent++;
+        if (number != 0)
+            hw_lists_put(&server, table, number, keys[l], COUNT);
+        assert_true(client.bytes <= client.most && server.bytes <= server.most);
+    }
+    assert_true(saved > sent && forgotten > 100);
+    bool known;
+    assert_int_equal(hw_lists_number(&client, 0, keys[0], 3, &known), 0); /* not worth a number */
+    assert_null(hw_lists_get(&server, 0, 0));
+    assert_null(hw_lists_get(&server, 0, HW_LISTS_MOST + 1));
+    hw_lists_free(&client);
+    hw_lists_free(&server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_go_there_and_back),
+        cmocka_unit_test(following_keys_take_no_room),
+        cmocka_unit_test(values_go_there_and_back),
+        cmocka_unit_test(what_is_not_finite_is_found),
+        cmocka_unit_test(numbers_mean_the_same_on_both_sides),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
