@@ -71,17 +71,16 @@ hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head
     return HAWSER_OK;
 }
 
-hawser_status hw_reply_pack(const hw_table_spec *table, hw_message **message, hawser_error *error)
+void hw_reply_pack(const hw_table_spec *table, hw_message **message)
 {
     hw_reply_head head;
     unsigned char *payload = (*message)->payload;
     memcpy(&head, payload, sizeof head);
     size_t bytes = 0;
     hw_values_form form = hw_values_choose(table->type, payload + sizeof head, (size_t)head.count, &bytes);
-    if (form == HW_VALUES_DENSE)
-        return HAWSER_OK;
     hw_message *shorter = NULL;
-    HAWSER_TRY(hw_message_new(sizeof head + bytes, &shorter, error));
+    if (form == HW_VALUES_DENSE || hw_message_new(sizeof head + bytes, &shorter, NULL) != HAWSER_OK)
+        return;
     head.values = (uint8_t)form;
     head.value_bytes = bytes;
     memcpy(shorter->payload, &head, sizeof head);
@@ -89,7 +88,6 @@ hawser_status hw_reply_pack(const hw_table_spec *table, hw_message **message, ha
                      (unsigned char *)shorter->payload + sizeof head);
     hw_message_free(*message);
     *message = shorter;
-    return HAWSER_OK;
 }
 
 hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,

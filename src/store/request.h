@@ -87,10 +87,10 @@ hawser_status hw_request_read(const hw_table_spec *table, const hw_request_head 
                               hw_scratch *scratch, hw_request *request, hawser_error *error) HAWSER_MUST_USE;
 
 /* A reply with room for head->count numbers, which the caller fills at *values; then hw_reply_pack leaves out zeros where that is
- * shorter, and the message may go. */
+ * shorter (and there is memory to do it), and the message may go. */
 hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_message **message, void **values,
                            hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_reply_pack(const hw_table_spec *table, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
+void hw_reply_pack(const hw_table_spec *table, hw_message **message);
 hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
                                hawser_error *error) HAWSER_MUST_USE;
 bool hw_reply_head_of(const hw_message *message, hw_reply_head *head);

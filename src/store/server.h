@@ -37,7 +37,7 @@ hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uin
                                hawser_error *error) HAWSER_MUST_USE;
 
 /* Takes a request in (and the message). What is wrong with it is told to the client; HAWSER_NO_MEMORY where even that is not possible,
- * HAWSER_BAD_ARGUMENT where it is no request at all. Small requests for stripes that nobody works on are done at once. */
+ * HAWSER_BAD_INPUT where it is no request at all. Small requests for stripes that nobody works on are done at once. */
 hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 /* Does what waits for a stripe. */
 void hw_stripe_work(hw_stripe *stripe);
