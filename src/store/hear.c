@@ -187,7 +187,7 @@ static hawser_status make_reply(hw_errand *errand, hawser_error *error)
 {
     const hw_request_head *head = &errand->request.head;
     bool pulls = head->operation == HW_PULL || head->operation == HW_PUSH_PULL;
-    hw_reply_head reply = {.outcome = HW_APPLIED, .table = head->table, .task = head->task};
+    hw_reply_head reply = {.outcome = HW_APPLIED, .table = head->table, .leg = head->leg, .task = head->task};
     void *values = NULL;
     if (head->operation == HW_CLOCK)
         return HAWSER_OK;

@@ -8,7 +8,7 @@
 #include "store/keys.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "heads are little-endian and written as they lie");
-_Static_assert(sizeof(hw_request_head) == 80 && sizeof(hw_reply_head) == 40, "heads have no holes");
+_Static_assert(sizeof(hw_request_head) == 88 && sizeof(hw_reply_head) == 48, "heads have no holes");
 
 void hw_scratch_free(hw_scratch *scratch)
 {
@@ -93,8 +93,11 @@ void hw_reply_pack(const hw_table_spec *table, hw_message **message)
 hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
                                hawser_error *error)
 {
-    hw_reply_head reply = {
-        .outcome = (uint8_t)outcome, .table = head->table, .task = head->task, .value_bytes = strlen(words)};
+    hw_reply_head reply = {.outcome = (uint8_t)outcome,
+                           .table = head->table,
+                           .leg = head->leg,
+                           .task = head->task,
+                           .value_bytes = strlen(words)};
     HAWSER_TRY(hw_message_new(sizeof reply + (size_t)reply.value_bytes, message, error));
     memcpy((*message)->payload, &reply, sizeof reply);
     memcpy((unsigned char *)(*message)->payload + sizeof reply, words, (size_t)reply.value_bytes);
@@ -129,7 +132,9 @@ static hawser_status check_shape(const hw_table_spec *table, const hw_request_he
                            (unsigned long long)table->last);
     uint64_t span = head->last - head->first;
     bool range = head->keys == HW_KEYS_RANGE;
-    if (range && table->sparse && head->operation != HW_CLOCK)
+    if (head->operation == HW_CLOCK)
+        return HAWSER_OK;
+    if (range && table->sparse)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s' is sparse: its keys are named one by one, not as a range",
                            table->name);
     if (head->count == 0 || head->count - 1 > span || (range && head->count - 1 != span))

@@ -24,15 +24,17 @@ typedef enum hw_keys_form {
     HW_KEYS_KNOWN      /* the list that was sent as number `list` before */
 } hw_keys_form;
 
-/* 80 bytes, little-endian, every field at a multiple of its size. */
+/* 88 bytes, little-endian, every field at a multiple of its size. */
 typedef struct hw_request_head {
     uint8_t operation, keys, values, unused;
     uint32_t table;  /* number */
     uint32_t list;   /* 0: no number; else the number by which these keys may be named from now on, or are named */
-    uint32_t worker; /* of the client's: whose clock, whose update */
-    uint64_t task;   /* the client's name for it; comes back in the reply */
-    uint64_t clock;  /* of the worker */
-    uint64_t least;  /* pulls: wait until every worker's clock on the keys is there; 0: at once */
+    uint32_t worker; /* clocks: whose */
+    uint32_t leg;    /* which part of the task this is; comes back in the reply */
+    uint32_t zero;
+    uint64_t task;  /* the client's name for it; comes back in the reply */
+    uint64_t clock; /* of the worker */
+    uint64_t least; /* pulls: wait until every worker's clock on the keys is there; 0: at once */
     uint64_t first, last;
     uint64_t count; /* of keys */
     uint64_t key_bytes, value_bytes;
@@ -49,7 +51,7 @@ typedef enum hw_outcome { HW_APPLIED = 1, HW_FORGOTTEN /* the list of keys: send
 
 typedef struct hw_reply_head {
     uint8_t outcome, values, unused[2];
-    uint32_t table;
+    uint32_t table, leg, zero;
     uint64_t task;
     uint64_t clock; /* least clock of all workers on the keys, when the values were read */
     uint64_t count; /* numbers */

@@ -1,0 +1,72 @@
+/*
+ * client.h - one client of a store: cuts what is asked for by server, keeps the order that was asked for, puts together what comes back.
+ *
+ * It owns no thread and takes one call at a time. A *task* is one push, pull, push_pull or clock; tasks are numbered from 1 in the order in
+ * which they are given. A task may wait for older ones ("execute-after-finish", Li et al. 2014, section 3.4), which makes a graph
+ * without cycles: sequential, eventual and bounded-delay consistency are ways to draw it.
+ */
+#ifndef HW_STORE_CLIENT_H
+#define HW_STORE_CLIENT_H
+
+#include "store/lists.h"
+#include "store/request.h"
+#include "store/ring.h"
+
+typedef struct hw_client hw_client;
+
+typedef struct hw_client_options {
+    uint32_t servers;
+    const uint64_t *names; /* of the servers, for the ring; copied */
+    size_t list_bytes;     /* that lists of keys may take, a server; 0: 16 MiB */
+    void *argument;
+    /* Takes a message to a server. What fails is the task's failure. */
+    hawser_status (*send)(void *argument, uint32_t server, hw_message *message, hawser_error *error);
+    /* A task has ended: `error` says why it failed, where status is not HAWSER_OK. May submit others. */
+    void (*finished)(void *argument, uint64_t task, hawser_status status, const hawser_error *error);
+} hw_client_options;
+
+hawser_status hw_client_new(const hw_client_options *options, hw_client **client, hawser_error *error) HAWSER_MUST_USE;
+void hw_client_free(hw_client *client);
+
+/* Says what a table is; tables get the numbers 0, 1 ... that the servers give them, in the same order. */
+hawser_status hw_client_table(hw_client *client, const hw_table_spec *spec, uint32_t *number,
+                              hawser_error *error) HAWSER_MUST_USE;
+const hw_table_spec *hw_client_spec(const hw_client *client, uint32_t table); /* NULL: no such table */
+
+/* What is asked for. Memory that it points to stays the caller's, unchanged, until the task has ended. */
+typedef struct hw_order {
+    hw_operation operation;
+    uint32_t table;
+    const uint64_t *keys; /* count of them, ascending; NULL: the range first..last */
+    size_t count;
+    uint64_t first, last;
+    const void *values;    /* pushes: count * width of the table's type */
+    void *out;             /* pulls: the same */
+    uint32_t worker;       /* clocks: whose */
+    uint64_t clock;        /* and which has been finished */
+    uint64_t least;        /* pulls: wait until every worker has finished that many clocks on the keys */
+    uint64_t *oldest;      /* pulls, or NULL: how many clocks of every worker were in, at least */
+    const uint64_t *after; /* tasks that must have ended before this one begins; copied */
+    size_t after_count;
+} hw_order;
+
+/* Begins a task, or keeps it until it may begin. HAWSER_BAD_ARGUMENT says what is wrong with the order; nothing has begun then. */
+hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_t *task,
+                               hawser_error *error) HAWSER_MUST_USE;
+/* A reply of a server; takes the message. HAWSER_BAD_INPUT: it is none, or not to what was asked. */
+hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+
+bool hw_client_ended(const hw_client *client, uint64_t task);
+size_t hw_client_open(const hw_client *client); /* tasks that have not ended */
+/* Ends all tasks with this status: a server is lost. */
+void hw_client_fail(hw_client *client, hawser_status status, const hawser_error *error);
+
+typedef struct hw_client_figures {
+    uint64_t tasks, messages, bytes_sent, bytes_received;
+    uint64_t bytes_plain;  /* what keys and values would have taken as they lie */
+    uint64_t lists_known;  /* requests that named their keys by number */
+    uint64_t lists_resent; /* of these, forgotten by the server */
+} hw_client_figures;
+const hw_client_figures *hw_client_figures_of(const hw_client *client);
+
+#endif

@@ -1,0 +1,473 @@
+/*
+ * Clients and servers under a seed: messages of every link arrive in order, but links, stripes and clients take turns as the seed says.
+ * What is read is compared with a plain model of the tables.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "store/client.h"
+#include "store/server.h"
+
+enum { SERVERS_MOST = 5, CLIENTS_MOST = 3, TASKS_MOST = 4000, READY_MOST = 4096 };
+
+typedef struct line { /* messages on their way, in order */
+    hw_message *first, **end;
+} line;
+
+typedef struct world world;
+typedef struct peer {
+    world *world;
+    uint32_t number;
+} peer;
+
+struct world {
+    hw_random random;
+    uint32_t servers, clients;
+    hw_server *server[SERVERS_MOST];
+    hw_client *client[CLIENTS_MOST];
+    peer server_peer[SERVERS_MOST], client_peer[CLIENTS_MOST];
+    line there[CLIENTS_MOST][SERVERS_MOST], back[CLIENTS_MOST][SERVERS_MOST];
+    hw_stripe *ready[READY_MOST];
+    size_t ready_count;
+    hawser_status status[CLIENTS_MOST][TASKS_MOST];
+    uint64_t ended[CLIENTS_MOST][TASKS_MOST]; /* when, from 1 */
+    hawser_error error;                       /* of the last that failed */
+    uint64_t moment;
+};
+
+static void put(line *to, hw_message *message)
+{
+    if (to->first == NULL)
+        to->end = &to->first;
+    message->next = NULL;
+    *to->end = message;
+    to->end = &message->next;
+}
+
+static hw_message *take(line *from)
+{
+    hw_message *message = from->first;
+    from->first = message->next;
+    return message;
+}
+
+static hawser_status send(void *argument, uint32_t server, hw_message *message, hawser_error *error)
+{
+    (void)error;
+    peer *p = argument;
+    put(&p->world->there[p->number][server], message);
+    return HAWSER_OK;
+}
+
+static void finished(void *argument, uint64_t task, hawser_status status, const hawser_error *error)
+{
+    peer *p = argument;
+    assert_true(task < TASKS_MOST && p->world->ended[p->number][task] == 0);
+    p->world->status[p->number][task] = status;
+    p->world->ended[p->number][task] = ++p->world->moment;
+    if (status != HAWSER_OK)
+        p->world->error = *error;
+}
+
+static void ready(void *argument, hw_stripe *stripe)
+{
+    world *w = ((peer *)argument)->world;
+    assert_true(w->ready_count < READY_MOST);
+    w->ready[w->ready_count++] = stripe;
+}
+
+static void reply(void *argument, uint32_t client, hw_message *message)
+{
+    peer *p = argument;
+    put(&p->world->back[client][p->number], message);
+}
+
+static world *open_world(uint64_t seed, uint32_t servers, uint32_t clients, uint32_t workers, size_t list_bytes)
+{
+    static const uint64_t names[SERVERS_MOST] = {11, 12, 13, 14, 15};
+    world *w = calloc(1, sizeof *w);
+    w->random = hw_random_at(seed, 77, 0, 0);
+    w->servers = servers;
+    w->clients = clients;
+    for (uint32_t s = 0; s < servers; s++) {
+        w->server_peer[s] = (peer){w, s};
+        hw_server_options options = {.self = s,
+                                     .servers = servers,
+                                     .names = names,
+                                     .clients = clients,
+                                     .workers = workers,
+                                     .stripes = 3,
+                                     .list_bytes = list_bytes,
+                                     .argument = &w->server_peer[s],
+                                     .ready = ready,
+                                     .reply = reply};
+        assert_int_equal(hw_server_new(&options, &w->server[s], NULL), HAWSER_OK);
+    }
+    for (uint32_t c = 0; c < clients; c++) {
+        w->client_peer[c] = (peer){w, c};
+        hw_client_options options = {
+            .servers = servers, .names = names, .argument = &w->client_peer[c], .send = send, .finished = finished};
+        assert_int_equal(hw_client_new(&options, &w->client[c], NULL), HAWSER_OK);
+    }
+    return w;
+}
+
+static void close_world(world *w)
+{
+    for (uint32_t c = 0; c < w->clients; c++)
+        for (uint32_t s = 0; s < w->servers; s++) {
+            while (w->there[c][s].first != NULL)
+                hw_message_free(take(&w->there[c][s]));
+            while (w->back[c][s].first != NULL)
+                hw_message_free(take(&w->back[c][s]));
+        }
+    for (uint32_t c = 0; c < w->clients; c++)
+        hw_client_free(w->client[c]);
+    for (uint32_t s = 0; s < w->servers; s++)
+        hw_server_free(w->server[s]);
+    free(w);
+}
+
+static uint32_t create(world *w, hw_table_spec spec)
+{
+    uint32_t number = 99, other;
+    for (uint32_t s = 0; s < w->servers; s++)
+        assert_int_equal(hw_server_create(w->server[s], &spec, &number, NULL), HAWSER_OK);
+    for (uint32_t c = 0; c < w->clients; c++) {
+        assert_int_equal(hw_client_table(w->client[c], &spec, &other, NULL), HAWSER_OK);
+        assert_int_equal(other, number);
+    }
+    return number;
+}
+
+/* Something that can happen happens; false: nothing can. */
+static bool step(world *w)
+{
+    uint32_t lines = w->clients * w->servers, choices = 2 * lines + (uint32_t)w->ready_count;
+    uint32_t from = (uint32_t)hw_random_below(&w->random, choices);
+    for (uint32_t k = 0; k < choices; k++) {
+        uint32_t i = (from + k) % choices;
+        if (i >= 2 * lines) {
+            hw_stripe *stripe = w->ready[i - 2 * lines];
+            w->ready[i - 2 * lines] = w->ready[--w->ready_count];
+            hw_stripe_work(stripe);
+            return true;
+        }
+        uint32_t c = i % lines / w->servers, s = i % w->servers;
+        line *way = i < lines ? &w->there[c][s] : &w->back[c][s];
+        if (way->first == NULL)
+            continue;
+        hawser_error error = {0};
+        hawser_status status = i < lines ? hw_server_hear(w->server[s], c, take(way), &error)
+                                         : hw_client_hear(w->client[c], s, take(way), &error);
+        if (status != HAWSER_OK)
+            fail_msg("%s", error.text);
+        return true;
+    }
+    return false;
+}
+
+static void settle(world *w)
+{
+    while (step(w))
+        ;
+}
+
+static hw_table_spec spec_of(const char *name, hw_value_type type, uint32_t width, bool sparse, uint64_t first,
+                             uint64_t last)
+{
+    hw_table_spec spec = {.type = type, .width = width, .sparse = sparse, .first = first, .last = last};
+    snprintf(spec.name, sizeof spec.name, "%s", name);
+    spec.function = hw_function_find("add");
+    return spec;
+}
+
+static uint64_t submit(world *w, uint32_t client, hw_order order)
+{
+    uint64_t task = 0;
+    hawser_error error = {0};
+    if (hw_client_submit(w->client[client], &order, &task, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    return task;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------------- */
+
+enum { KEYS = 300, WIDTH = 2, OPERATIONS = 60 };
+
+/* Integers, whose sums are right in any order: after everything each key holds what all clients pushed to it together. What a client reads
+ * holds all of its own that was before, and no more than all of everybody's. */
+static void sums_are_right(bool sparse, uint64_t seed)
+{
+    static uint64_t keys[OPERATIONS][KEYS];
+    static int64_t values[OPERATIONS][KEYS * WIDTH], out[OPERATIONS][KEYS * WIDTH];
+    static int64_t own[OPERATIONS][KEYS][WIDTH], plain[KEYS][WIDTH], mine[CLIENTS_MOST][KEYS][WIDTH];
+    static uint64_t universe[KEYS];
+    world *w = open_world(seed, 1 + (uint32_t)(seed % SERVERS_MOST), 1 + (uint32_t)(seed % CLIENTS_MOST), 0, 6000);
+    uint64_t base = sparse ? 0 : UINT64_MAX - KEYS + 1;
+    for (uint64_t i = 0; i < KEYS; i++)
+        universe[i] = sparse ? i * (UINT64_MAX / KEYS) : base + i;
+    uint32_t table = create(w, spec_of("t", HW_VALUE_I64, WIDTH, sparse, sparse ? 0 : base, UINT64_MAX));
+    memset(plain, 0, sizeof plain);
+    memset(mine, 0, sizeof mine);
+    size_t counts[OPERATIONS], firsts[OPERATIONS];
+    hw_operation operations[OPERATIONS];
+    bool ranges[OPERATIONS];
+    for (int n = 0; n < OPERATIONS; n++) {
+        uint32_t c = (uint32_t)hw_random_below(&w->random, w->clients);
+        size_t count = 0, first = (size_t)hw_random_below(&w->random, KEYS);
+        bool range = !sparse && hw_random_below(&w->random, 3) == 0, repeat = n > 3 && hw_random_below(&w->random, 2) == 0;
+        if (repeat) { /* the same list of keys again */
+            int old = (int)hw_random_below(&w->random, (uint64_t)n);
+            count = counts[old], first = firsts[old], range = ranges[old];
+            memcpy(keys[n], keys[old], sizeof keys[n]);
+        } else if (range) {
+            count = 1 + (size_t)hw_random_below(&w->random, KEYS - first);
+        } else {
+            for (size_t i = 0; i < KEYS; i++)
+                if (hw_random_below(&w->random, 4) == 0 || (i == first && count == 0))
+                    keys[n][count++] = universe[i];
+        }
+        counts[n] = count, firsts[n] = first, ranges[n] = range;
+        operations[n] = (hw_operation)(HW_PUSH + hw_random_below(&w->random, 3));
+        bool pushes = operations[n] != HW_PULL;
+        for (size_t i = 0; i < count; i++) {
+            size_t at = first + i;
+            for (size_t k = 0; !range && k < KEYS; k++)
+                if (universe[k] == keys[n][i])
+                    at = k;
+            for (size_t k = 0; k < WIDTH; k++) {
+                values[n][i * WIDTH + k] =
+                    hw_random_below(&w->random, 3) == 0 ? 0 : 1 + (int64_t)hw_random_below(&w->random, 9);
+                if (pushes) {
+                    plain[at][k] += values[n][i * WIDTH + k];
+                    mine[c][at][k] += values[n][i * WIDTH + k];
+                }
+            }
+            memcpy(own[n][i], mine[c][at], sizeof own[n][i]);
+        }
+        submit(w, c,
+               (hw_order){.operation = operations[n],
+                          .table = table,
+                          .keys = range ? NULL : keys[n],
+                          .count = count,
+                          .first = range ? universe[first] : 0,
+                          .last = range ? universe[first + count - 1] : 0,
+                          .values = pushes ? values[n] : NULL,
+                          .out = operations[n] != HW_PUSH ? out[n] : NULL});
+        for (uint64_t k = hw_random_below(&w->random, 30); k > 0; k--)
+            step(w);
+    }
+    settle(w);
+    for (int n = 0; n < OPERATIONS; n++)
+        for (size_t i = 0; operations[n] != HW_PUSH && i < counts[n]; i++)
+            for (size_t k = 0; k < WIDTH; k++) {
+                size_t at = firsts[n] + i;
+                for (size_t u = 0; !ranges[n] && u < KEYS; u++)
+                    if (universe[u] == keys[n][i])
+                        at = u;
+                assert_true(out[n][i * WIDTH + k] >= own[n][i][k] && out[n][i * WIDTH + k] <= plain[at][k]);
+            }
+    static int64_t all[KEYS * WIDTH];
+    submit(w, 0, (hw_order){.operation = HW_PULL, .table = table, .keys = universe, .count = KEYS, .out = all});
+    settle(w);
+    assert_memory_equal(all, plain, sizeof plain);
+    for (uint32_t c = 0; c < w->clients; c++)
+        assert_int_equal(hw_client_open(w->client[c]), 0);
+    close_world(w);
+}
+
+static void sums_of_dense_tables(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++)
+        sums_are_right(false, seed);
+}
+
+static void sums_of_sparse_tables(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 100; seed < 160; seed++)
+        sums_are_right(true, seed);
+}
+
+/* Random graphs of tasks: none ends before those that it names, whatever the order of messages. */
+static void tasks_wait_for_those_they_name(void **state)
+{
+    (void)state;
+    enum { TASKS = 200 };
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        world *w = open_world(seed, 3, 1, 0, 0);
+        uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, 999));
+        uint64_t after[TASKS][3], counts[TASKS];
+        static double one[1000];
+        for (size_t t = 0; t < TASKS; t++) {
+            counts[t] = t > 0 ? hw_random_below(&w->random, 4) : 0;
+            for (size_t k = 0; k < counts[t]; k++)
+                after[t][k] = 1 + hw_random_below(&w->random, t);
+            uint64_t task = submit(w, 0,
+                                   (hw_order){.operation = HW_PUSH,
+                                              .table = table,
+                                              .first = 5 * t,
+                                              .last = 5 * t + 4,
+                                              .values = one,
+                                              .after = after[t],
+                                              .after_count = (size_t)counts[t]});
+            assert_int_equal(task, t + 1);
+            if (hw_random_below(&w->random, 2) == 0)
+                step(w);
+        }
+        settle(w);
+        for (size_t t = 0; t < TASKS; t++)
+            for (size_t k = 0; k < counts[t]; k++)
+                assert_true(w->ended[0][after[t][k]] < w->ended[0][t + 1]);
+        close_world(w);
+    }
+}
+
+/* A long chain fails from its first task on, without a stack as long as the chain. */
+static void failures_pass_on(void **state)
+{
+    (void)state;
+    world *w = open_world(1, 2, 1, 0, 0);
+    uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, 999));
+    static double one[1000];
+    uint64_t before = submit(w, 0, (hw_order){.operation = HW_PUSH, .table = table, .first = 0, .last = 999, .values = one});
+    uint64_t first = before;
+    for (int t = 1; t < TASKS_MOST - 1; t++)
+        before = submit(w, 0,
+                        (hw_order){.operation = HW_PUSH,
+                                   .table = table,
+                                   .first = 0,
+                                   .last = 9,
+                                   .values = one,
+                                   .after = &before,
+                                   .after_count = 1});
+    hawser_error lost = {0};
+    (void)hawser_fail(&lost, HAWSER_PEER_LOST, "server 1 is lost");
+    hw_client_fail(w->client[0], HAWSER_PEER_LOST, &lost);
+    for (uint64_t task = first; task <= before; task++)
+        assert_int_equal(w->status[0][task], HAWSER_PEER_LOST);
+    assert_non_null(strstr(w->error.text, "server 1 is lost"));
+    settle(w); /* replies that come too late do no harm */
+    assert_int_equal(hw_client_open(w->client[0]), 0);
+    close_world(w);
+}
+
+/* SSP on the server: a pull for clock t under staleness s comes back with every worker's updates of clocks <= t - s - 1. Each worker adds
+ * 1 to every key in every clock. */
+static void clocks_are_waited_for(void **state)
+{
+    (void)state;
+    enum { WORKERS = 3, CLOCKS = 12, N = 64 };
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        uint64_t s = seed % 4;
+        bool sparse = seed % 2;
+        world *w = open_world(seed, 1 + (uint32_t)(seed % 4), WORKERS, WORKERS, 0);
+        uint32_t table = create(w, spec_of("t", HW_VALUE_I64, 1, sparse, 0, sparse ? UINT64_MAX : N - 1));
+        static int64_t one[N], out[WORKERS][N];
+        static uint64_t keys[N], oldest[WORKERS];
+        for (uint64_t i = 0; i < N; i++)
+            one[i] = 1, keys[i] = sparse ? i * i * 1000003 : i;
+        uint64_t clock[WORKERS] = {0}, pulling[WORKERS] = {0};
+        uint64_t waited = 0;
+        for (bool done = false; !done;) {
+            done = true;
+            for (uint32_t k = 0; k < WORKERS; k++) {
+                if (clock[k] == CLOCKS || (pulling[k] != 0 && !hw_client_ended(w->client[k], pulling[k]))) {
+                    done &= clock[k] == CLOCKS;
+                    waited += clock[k] < CLOCKS;
+                    continue;
+                }
+                done = false;
+                if (pulling[k] == 0) {
+                    pulling[k] = submit(w, k,
+                                        (hw_order){.operation = HW_PULL,
+                                                   .table = table,
+                                                   .keys = keys,
+                                                   .count = N,
+                                                   .out = out[k],
+                                                   .oldest = &oldest[k],
+                                                   .least = clock[k] > s ? clock[k] - s : 0});
+                    continue;
+                }
+                for (size_t i = 0; i < N; i++) {
+                    int64_t others = clock[k] > s ? (int64_t)(WORKERS - 1) * (int64_t)(clock[k] - s) : 0;
+                    assert_true(out[k][i] >= (int64_t)clock[k] + others);    /* read-my-writes, and all that is old enough */
+                    assert_true((uint64_t)out[k][i] >= WORKERS * oldest[k]); /* what the reply says of itself is so */
+                }
+                submit(w, k, (hw_order){.operation = HW_PUSH, .table = table, .keys = keys, .count = N, .values = one});
+                submit(w, k,
+                       (hw_order){.operation = HW_CLOCK,
+                                  .table = table,
+                                  .first = 0,
+                                  .last = sparse ? UINT64_MAX : N - 1,
+                                  .worker = k,
+                                  .clock = clock[k]});
+                clock[k]++;
+                pulling[k] = 0;
+                for (uint32_t j = 0; j < WORKERS; j++)
+                    assert_true(clock[k] <= clock[j] + s + 1); /* nobody leads by more */
+            }
+            for (uint64_t n = hw_random_below(&w->random, 8); n > 0; n--)
+                step(w);
+        }
+        assert_true(waited > 0);
+        settle(w);
+        hw_server_figures figures;
+        hw_server_figures_of(w->server[0], &figures);
+        assert_true(figures.clock_ranges <= (uint64_t)WORKERS * 3);
+        close_world(w);
+    }
+}
+
+static void what_is_wrong_is_refused(void **state)
+{
+    (void)state;
+    world *w = open_world(1, 2, 1, 1, 0);
+    uint32_t dense = create(w, spec_of("d", HW_VALUE_F64, 1, false, 10, 19));
+    uint32_t sparse = create(w, spec_of("s", HW_VALUE_F32, 1, true, 0, UINT64_MAX));
+    double values[20] = {0}, out[20];
+    uint64_t keys[] = {12, 11}, task, future = 50;
+    values[3] = NAN;
+    const hw_order wrong[] = {
+        {.operation = HW_PULL, .table = 7, .first = 10, .last = 12, .out = out},
+        {.operation = HW_PULL, .table = dense, .first = 9, .last = 12, .out = out},
+        {.operation = HW_PULL, .table = dense, .first = 12, .last = 20, .out = out},
+        {.operation = HW_PULL, .table = dense, .first = 12, .last = 11, .out = out},
+        {.operation = HW_PULL, .table = dense, .first = 12, .last = 12},
+        {.operation = HW_PUSH, .table = dense, .first = 12, .last = 12},
+        {.operation = HW_PUSH, .table = dense, .first = 12, .last = 15, .values = values},
+        {.operation = HW_PULL, .table = dense, .keys = keys, .count = 2, .out = out},
+        {.operation = HW_PULL, .table = dense, .keys = keys, .count = 0, .out = out},
+        {.operation = HW_PULL, .table = sparse, .first = 0, .last = 1, .out = out},
+        {.operation = HW_PULL, .table = dense, .first = 10, .last = 12, .out = out, .after = &future, .after_count = 1},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        hawser_error error = {0};
+        hawser_status status = hw_client_submit(w->client[0], &wrong[i], &task, &error);
+        assert_true(status == HAWSER_BAD_ARGUMENT || status == HAWSER_NOT_FINITE);
+        assert_true(strlen(error.text) > 10);
+    }
+    /* What a client lets through and a server does not: a clock of a worker that there is not. */
+    assert_int_equal(hw_client_open(w->client[0]), 0);
+    settle(w);
+    close_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_of_dense_tables),           cmocka_unit_test(sums_of_sparse_tables),
+        cmocka_unit_test(tasks_wait_for_those_they_name), cmocka_unit_test(failures_pass_on),
+        cmocka_unit_test(clocks_are_waited_for),          cmocka_unit_test(what_is_wrong_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
