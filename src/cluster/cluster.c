@@ -141,6 +141,8 @@ void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
         tell_driver(cluster, loss);
     }
     pthread_mutex_unlock(&cluster->mutex);
+    if (first)
+        hw_cluster_tell_channel(cluster);
 }
 
 void hw_cluster_lost(void *argument, uint32_t node, const char *why, double silent)
@@ -192,6 +194,10 @@ void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message)
     }
     if (message->envelope.kind == HW_MESSAGE_DATA) {
         hw_cluster_keep_parcel(cluster, node, message);
+        return;
+    }
+    if (message->envelope.kind == HW_MESSAGE_ASK || message->envelope.kind == HW_MESSAGE_ANSWER) {
+        hw_cluster_beside(cluster, node, message);
         return;
     }
     hawser_error error;
@@ -322,5 +328,6 @@ void hw_cluster_leave(hw_cluster *cluster)
     free(cluster->members);
     pthread_cond_destroy(&cluster->changed);
     pthread_mutex_destroy(&cluster->mutex);
+    pthread_rwlock_destroy(&cluster->beside);
     free(cluster);
 }

@@ -67,6 +67,18 @@ hawser_status hw_cluster_begin(hw_cluster *cluster, uint32_t endpoints, uint32_t
 void hw_cluster_serve(hw_cluster *cluster, hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error),
                       void *argument);
 hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
+/* What stands beside the runs: messages of a store (HW_MESSAGE_ASK, HW_MESSAGE_ANSWER), on the net's thread, from the node that its link has
+ * proved; and the first loss of a node. Takes the messages. */
+typedef struct hw_channel {
+    void *argument;
+    void (*arrived)(void *argument, uint32_t node, hw_message *message);
+    void (*lost)(void *argument, const hawser_error *error);
+} hw_channel;
+/* Opens it, or closes it (NULL): when that returns, nobody is in it. HAWSER_PEER_LOST: somebody is lost already. All nodes have opened theirs
+ * before one sends: what comes without a channel is dropped. */
+hawser_status hw_cluster_channel(hw_cluster *cluster, const hw_channel *channel, hawser_error *error) HAWSER_MUST_USE;
+/* Sends to another node's channel. Takes the message. */
+hawser_status hw_cluster_tell(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 /* Ends the run and frees its transport; late messages are dropped. */
 void hw_cluster_end(hw_cluster *cluster);
 

@@ -48,6 +48,8 @@ struct hw_cluster {
     uint32_t endpoints, blocks;
     hw_message **farewells; /* by endpoint, for local ones */
     hw_message *early, *early_last;
+    pthread_rwlock_t beside; /* guards the channel; whoever is in it reads */
+    hw_channel channel;
 };
 
 /* The net's events. */
@@ -59,6 +61,9 @@ void hw_cluster_hear_card(hw_cluster *cluster, uint32_t node, hw_message *messag
 /* alltoall.c: keeps a parcel until it is asked for. */
 void hw_cluster_keep_parcel(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_drop_parcels(hw_cluster *cluster);
+/* channel.c: takes a message that belongs to no run; tells of the loss that has been noted. */
+void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
+void hw_cluster_tell_channel(hw_cluster *cluster);
 /* Waits, the mutex held, until ready(cluster, node); HAWSER_PEER_LOST when somebody is lost or that node has left. */
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
                               hawser_error *error) HAWSER_MUST_USE;

@@ -412,6 +412,7 @@ static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&cluster->mutex, NULL);
+    pthread_rwlock_init(&cluster->beside, NULL);
     pthread_cond_init(&cluster->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     *out = cluster;

@@ -198,7 +198,7 @@ static void end(hw_client *client, task *t)
     client->open--;
     if (t->order.oldest != NULL)
         *t->order.oldest = t->oldest;
-    client->options.finished(client->options.argument, t->number, t->failed, &t->error);
+    client->options.finished(client->options.argument, t->order.tag, t->number, t->failed, &t->error);
     for (size_t i = 0; i < t->follower_count; i++) {
         task *follower = t->followers[i];
         if (t->failed != HAWSER_OK && follower->failed == HAWSER_OK)

@@ -22,7 +22,7 @@ typedef struct hw_client_options {
     /* Takes a message to a server. What fails is the task's failure. */
     hawser_status (*send)(void *argument, uint32_t server, hw_message *message, hawser_error *error);
     /* A task has ended: `error` says why it failed, where status is not HAWSER_OK. May submit others. */
-    void (*finished)(void *argument, uint64_t task, hawser_status status, const hawser_error *error);
+    void (*finished)(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
 } hw_client_options;
 
 hawser_status hw_client_new(const hw_client_options *options, hw_client **client, hawser_error *error) HAWSER_MUST_USE;
@@ -48,6 +48,7 @@ typedef struct hw_order {
     uint64_t *oldest;      /* pulls, or NULL: how many clocks of every worker were in, at least */
     const uint64_t *after; /* tasks that must have ended before this one begins; copied */
     size_t after_count;
+    void *tag; /* for `finished` */
 } hw_order;
 
 /* Begins a task, or keeps it until it may begin. HAWSER_BAD_ARGUMENT says what is wrong with the order; nothing has begun then. */

@@ -269,9 +269,10 @@ hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *mes
         hw_message_free(message);
         return hawser_fail(error, HAWSER_BAD_INPUT, "client %u sent %s", client, "what is no request to a store");
     }
-    if (head.table >= server->table_count) {
+    size_t tables = atomic_load_explicit(&server->table_count, memory_order_acquire);
+    if (head.table >= tables) {
         char words[96];
-        snprintf(words, sizeof words, "there is no table number %u; there are %zu", head.table, server->table_count);
+        snprintf(words, sizeof words, "there is no table number %u; there are %zu", head.table, tables);
         refuse(server, client, &head, HW_REFUSED, words);
         hw_message_free(message);
         return HAWSER_OK;

@@ -61,7 +61,6 @@ void hw_server_free(hw_server *server)
         free_served(server->tables[t]);
     for (uint32_t c = 0; server->lists != NULL && c < server->options.clients; c++)
         hw_lists_free(&server->lists[c]);
-    free(server->tables);
     free(server->lists);
     hw_ring_free(&server->ring);
     free(server);
@@ -127,7 +126,9 @@ hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uin
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' exists with another type, width, range or function",
                            spec->name);
     }
-    HAWSER_TRY(HW_GROW(&server->tables, &server->table_room, server->table_count + 1, "the tables", error));
+    if (server->table_count == HW_TABLES_MOST)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a store has %d tables at most", spec->name,
+                           HW_TABLES_MOST);
     hw_served *served = NULL;
     hw_arcs arcs = {0};
     HAWSER_TRY(HW_NEW(&served, 1, "a table", error));
@@ -143,8 +144,14 @@ hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uin
         return status;
     }
     *number = (uint32_t)server->table_count;
-    server->tables[server->table_count++] = served;
+    server->tables[*number] = served;
+    atomic_store_explicit(&server->table_count, (size_t)*number + 1, memory_order_release);
     return HAWSER_OK;
+}
+
+uint32_t hw_server_stripes(const hw_server *server)
+{
+    return server->options.stripes;
 }
 
 void hw_server_figures_of(hw_server *server, hw_server_figures *figures)

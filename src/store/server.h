@@ -32,9 +32,11 @@ typedef struct hw_server_options {
 hawser_status hw_server_new(const hw_server_options *options, hw_server **server, hawser_error *error) HAWSER_MUST_USE;
 void hw_server_free(hw_server *server); /* no call may be in progress */
 
-/* Adds a table; the same spec under the same name again gives the same number, another spec is HAWSER_BAD_ARGUMENT. Not while requests are heard. */
+/* Adds a table; the same spec under the same name again gives the same number, another spec is HAWSER_BAD_ARGUMENT. One at a time; requests for other tables may be heard meanwhile. */
 hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uint32_t *number,
                                hawser_error *error) HAWSER_MUST_USE;
+
+uint32_t hw_server_stripes(const hw_server *server); /* at most, a table */
 
 /* Takes a request in (and the message). What is wrong with it is told to the client; HAWSER_NO_MEMORY where even that is not possible,
  * HAWSER_BAD_INPUT where it is no request at all. Small requests for stripes that nobody works on are done at once. */

@@ -60,9 +60,9 @@ typedef struct hw_served {
 struct hw_server {
     hw_server_options options;
     hw_ring ring;
-    hw_served **tables;
-    size_t table_count, table_room;
-    hw_lists *lists; /* by client */
+    hw_served *tables[HW_TABLES_MOST];
+    atomic_size_t table_count; /* tables before it stay where they are, while others come */
+    hw_lists *lists;           /* by client */
     _Atomic uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
 };
 

@@ -50,7 +50,7 @@ typedef struct hw_function {
 const hw_function *hw_function_find(const char *name);
 const hw_function *hw_function_at(size_t number);
 
-enum { HW_FUNCTION_PARAMETERS = 8, HW_TABLE_NAME = 64 };
+enum { HW_FUNCTION_PARAMETERS = 8, HW_TABLE_NAME = 64, HW_TABLES_MOST = 1024 };
 
 typedef struct hw_table_spec {
     char name[HW_TABLE_NAME];

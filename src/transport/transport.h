@@ -40,9 +40,11 @@ typedef enum hw_message_kind {
     HW_MESSAGE_PUT,         /* bytes on their way into a segment; never seen by an endpoint */
     HW_MESSAGE_FLAG,        /* something put there is worth a look; the sender's own words */
     HW_MESSAGE_FENCE,       /* asks how far puts have come; never seen by an endpoint */
-    HW_MESSAGE_FENCED       /* the answer: see hw_transport_ops.fence */
+    HW_MESSAGE_FENCED,      /* the answer: see hw_transport_ops.fence */
+    HW_MESSAGE_ASK,         /* client -> server of a store; belongs to no run */
+    HW_MESSAGE_ANSWER       /* server -> client */
 } hw_message_kind;
-enum { HW_MESSAGE_KINDS = HW_MESSAGE_FENCED + 1 };
+enum { HW_MESSAGE_KINDS = HW_MESSAGE_ANSWER + 1 };
 
 /* Destination of a message to every block of a node. */
 #define HW_TO_BLOCKS UINT32_MAX

@@ -66,9 +66,10 @@ static hawser_status send(void *argument, uint32_t server, hw_message *message, 
     return HAWSER_OK;
 }
 
-static void finished(void *argument, uint64_t task, hawser_status status, const hawser_error *error)
+static void finished(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error)
 {
     peer *p = argument;
+    assert_null(tag);
     assert_true(task < TASKS_MOST && p->world->ended[p->number][task] == 0);
     p->world->status[p->number][task] = status;
     p->world->ended[p->number][task] = ++p->world->moment;

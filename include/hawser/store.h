@@ -1,0 +1,121 @@
+/*
+ * store.h - the store door: a parameter server. Tables of numbers by 64-bit key, spread over the nodes of a job; push and pull on
+ * ranges and lists of keys, asynchronous, in the order that you ask for and no more.
+ *
+ * The model is the parameter server's (Li et al. 2014) with the clocks of SSP tables (Ho et al. 2013). Every node of the job opens the
+ * store alike; the first `servers` of them keep the tables, all of them may ask. In one process it is the same store without a network.
+ *
+ *   hawser_store_open(job, NULL, &store, &error);
+ *   hawser_store_table(store, &(hawser_table){.name = "w", .type = HAWSER_F32, .last = 999999}, &w, &error);
+ *   hawser_push(store, &(hawser_request){.table = w, .keys = keys, .count = n, .values = gradient}, &task, &error);
+ *   hawser_pull(store, &(hawser_request){.table = w, .keys = keys, .count = n, .out = weights, .after = &task, .after_count = 1}, &task,
+ *               &error);
+ *   hawser_store_wait(store, task, &error);
+ *
+ * All calls but opening, closing and hawser_store_table may be made from any thread.
+ */
+#ifndef HAWSER_STORE_H
+#define HAWSER_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawser/hawser.h"
+#include "hawser/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hawser_store hawser_store;
+
+/** Zero fields mean the default. */
+typedef struct hawser_store_options {
+    uint32_t servers;  /**< the nodes 0 .. servers - 1 keep the tables; default: all */
+    uint32_t threads;  /**< of a server; default: as many as processors that the node may use, 4 at most */
+    uint32_t workers;  /**< a node's workers that have clocks, the same on every node; default 1 */
+    size_t list_bytes; /**< for lists of keys that are sent by number once known, for each pair of nodes; default 16 MiB */
+    double timeout;    /**< seconds that a wait may take; default: the job's --timeout */
+} hawser_store_options;
+
+/** Opens the job's store; one at a time. Every node calls it alike and with the same options. The store ends before the job is closed. */
+HAWSER_API hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *options, hawser_store **store,
+                                           hawser_error *error) HAWSER_MUST_USE;
+/** Ends what is under way, waits until every node has come this far, and frees. Every node calls it. NULL is allowed. */
+HAWSER_API void hawser_store_close(hawser_store *store);
+
+/** What a table is. Dense: keys first..last, all of them zero at first. Sparse: any 64-bit keys; one that was never pushed reads as
+ *  zero and takes no memory. */
+typedef struct hawser_table {
+    const char *name; /**< 1 to 63 bytes */
+    hawser_type type; /**< HAWSER_F64, HAWSER_F32 or HAWSER_I64 */
+    uint32_t width; /**< numbers a key; 0: 1 */
+    bool sparse;
+    uint64_t first, last; /**< dense; both included */
+    const char *
+        function; /**< how what is pushed changes what is there: "add" (NULL), "assign", "max", "average" (the mean of all that was
+                                pushed), "adagrad" (rate, epsilon), "adam" (rate, beta1, beta2, epsilon), "proximal" (rate, l1, l2, low, high: a
+                                proximal gradient step) */
+    double parameters[8]; /**< of the function */
+} hawser_table;
+
+/** Makes a table, or finds the one of that name, and gives its number. Every node calls it alike, in the same order. */
+HAWSER_API hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number,
+                                            hawser_error *error) HAWSER_MUST_USE;
+
+/** What is asked for. Memory that it points to stays yours, unchanged (`out`: unread), until the task has ended. */
+typedef struct hawser_request {
+    uint32_t table;
+    const uint64_t *keys; /**< `count` of them, ascending, each once; NULL: the range first..last of a dense table */
+    size_t count;
+    uint64_t first, last;
+    const void *values; /**< pushes: width numbers of the table's type for every key, key after key; finite */
+    void *out;          /**< pulls: the same */
+    uint64_t
+        least; /**< pulls: wait until every worker has finished that many clocks on these keys (0: wait for nobody). A read in
+                             clock t with staleness s asks for t - s */
+    uint64_t *oldest;      /**< pulls, or NULL: how many clocks of every worker are in what came, at least */
+    const uint64_t *after; /**< tasks that must have ended before this one begins ("execute-after-finish"); copied */
+    size_t after_count;
+    /** Called when the task has ended, on a thread of the store's; it must not block. It may ask for more. NULL: nothing. */
+    void (*done)(void *user, uint64_t task, hawser_status status);
+    void *user;
+} hawser_request;
+
+/** Begins a task, or keeps it until those that it names have ended, and gives its number. Returns at once. What is wrong with the request is
+ *  HAWSER_BAD_ARGUMENT or HAWSER_NOT_FINITE, and nothing has begun. A client reads what it wrote: its tasks on one key happen in the order in
+ *  which they were begun. */
+HAWSER_API hawser_status hawser_push(hawser_store *store, const hawser_request *request, uint64_t *task,
+                                     hawser_error *error) HAWSER_MUST_USE;
+HAWSER_API hawser_status hawser_pull(hawser_store *store, const hawser_request *request, uint64_t *task,
+                                     hawser_error *error) HAWSER_MUST_USE;
+/** Pushes, and reads what came of it, on each key in one step. */
+HAWSER_API hawser_status hawser_push_pull(hawser_store *store, const hawser_request *request, uint64_t *task,
+                                          hawser_error *error) HAWSER_MUST_USE;
+/** Says that a worker of this node (0 .. workers - 1) has finished a clock, counted from 0, on keys first..last of a table (sparse: all). What
+ *  it pushed before is in by then. */
+HAWSER_API hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock,
+                                            uint64_t first, uint64_t last, hawser_error *error) HAWSER_MUST_USE;
+
+/** Waits until a task has ended; its status. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
+HAWSER_API hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error) HAWSER_MUST_USE;
+/** Waits until all tasks of this node have ended; the status of one that failed, if one did. */
+HAWSER_API hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
+
+/** What this node has asked for, and what it has done as a server, since the store was opened. */
+typedef struct hawser_store_figures {
+    uint64_t tasks, messages, bytes_sent, bytes_received;
+    uint64_t bytes_plain;                                      /**< what was sent, had keys and values gone as they lie */
+    uint64_t lists_known;                                      /**< requests whose keys went as a number */
+    uint64_t lists_resent;                                     /**< of these, whose server had forgotten it */
+    uint64_t served_requests, served_refused, served_deferred; /**< deferred: pulls that waited for clocks */
+    uint64_t keys, bytes;                                      /**< kept here; bytes: memory of values */
+    uint64_t clock_ranges;                                     /**< ranges of keys for which clocks are kept here */
+} hawser_store_figures;
+HAWSER_API void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

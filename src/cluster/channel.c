@@ -1,0 +1,42 @@
+/* channel.c - messages that belong to no run: a store's. */
+#include "cluster/internal.h"
+
+hawser_status hw_cluster_channel(hw_cluster *cluster, const hw_channel *channel, hawser_error *error)
+{
+    pthread_rwlock_wrlock(&cluster->beside);
+    cluster->channel = channel != NULL ? *channel : (hw_channel){0};
+    pthread_rwlock_unlock(&cluster->beside);
+    if (channel == NULL)
+        return HAWSER_OK;
+    pthread_mutex_lock(&cluster->mutex);
+    hawser_status status = cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK;
+    pthread_mutex_unlock(&cluster->mutex);
+    return status;
+}
+
+hawser_status hw_cluster_tell(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error)
+{
+    return hw_net_send(cluster->net, node, message, error);
+}
+
+void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message)
+{
+    pthread_rwlock_rdlock(&cluster->beside);
+    if (cluster->channel.arrived != NULL)
+        cluster->channel.arrived(cluster->channel.argument, node, message);
+    else
+        hw_message_free(message);
+    pthread_rwlock_unlock(&cluster->beside);
+}
+
+void hw_cluster_tell_channel(hw_cluster *cluster)
+{
+    hawser_error error = {0};
+    pthread_mutex_lock(&cluster->mutex);
+    (void)!hw_cluster_fail_lost(cluster, &error);
+    pthread_mutex_unlock(&cluster->mutex);
+    pthread_rwlock_rdlock(&cluster->beside);
+    if (cluster->channel.lost != NULL)
+        cluster->channel.lost(cluster->channel.argument, &error);
+    pthread_rwlock_unlock(&cluster->beside);
+}

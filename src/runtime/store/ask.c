@@ -1,0 +1,159 @@
+/* ask.c - tasks as the user sees them: begun, waited for, counted. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "runtime/store/hub.h"
+
+static hawser_status submit(hawser_store *store, hw_order *order, const hawser_request *request, uint64_t *task,
+                            hawser_error *error)
+{
+    if (request->done != NULL) {
+        hw_told *told = malloc(sizeof *told);
+        if (told == NULL)
+            return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a task");
+        *told = (hw_told){.done = request->done, .user = request->user};
+        order->tag = told;
+    }
+    pthread_mutex_lock(&store->mutex);
+    hawser_status status = store->lost ? hawser_fail(error, store->loss.status, "%s", store->loss.text)
+                                       : hw_client_submit(store->client, order, task, error);
+    hw_hub_unlock(store);
+    if (status != HAWSER_OK)
+        free(order->tag);
+    return status;
+}
+
+static hw_order order_of(const hawser_request *request, hw_operation operation)
+{
+    return (hw_order){
+        .operation = operation,
+        .table = request->table,
+        .keys = request->keys,
+        .count = request->count,
+        .first = request->first,
+        .last = request->last,
+        .values = operation == HW_PULL ? NULL : request->values,
+        .out = operation == HW_PUSH ? NULL : request->out,
+        .least = operation == HW_PUSH ? 0 : request->least,
+        .oldest = request->oldest,
+        .after = request->after,
+        .after_count = request->after_count,
+    };
+}
+
+hawser_status hawser_push(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
+{
+    hw_order order = order_of(request, HW_PUSH);
+    return submit(store, &order, request, task, error);
+}
+
+hawser_status hawser_pull(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
+{
+    hw_order order = order_of(request, HW_PULL);
+    return submit(store, &order, request, task, error);
+}
+
+hawser_status hawser_push_pull(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
+{
+    hw_order order = order_of(request, HW_PUSH_PULL);
+    return submit(store, &order, request, task, error);
+}
+
+hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock, uint64_t first,
+                                 uint64_t last, hawser_error *error)
+{
+    uint64_t task = 0;
+    if (worker >= store->options.workers)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no worker %u on a node: the store was opened with %u",
+                           worker, store->options.workers);
+    hw_order order = {.operation = HW_CLOCK,
+                      .table = table,
+                      .worker = store->self * store->options.workers + worker,
+                      .clock = clock,
+                      .first = first,
+                      .last = last};
+    return submit(store, &order, &(hawser_request){0}, &task, error);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- waiting ---- */
+
+static bool is_over(const hawser_store *store, uint64_t task)
+{
+    return task == 0 ? hw_client_open(store->client) == 0 : hw_client_ended(store->client, task);
+}
+
+/* The mutex is held; 0: all tasks. */
+static hawser_status wait_for(hawser_store *store, uint64_t task, hawser_error *error)
+{
+    double deadline = hw_seconds() + store->options.timeout, whole = (double)(time_t)deadline;
+    struct timespec until = {(time_t)deadline, (long)((deadline - whole) * 1e9)};
+    while (!is_over(store, task))
+        if (pthread_cond_timedwait(&store->ended, &store->mutex, &until) == ETIMEDOUT)
+            return hawser_fail(error, HAWSER_TIMEOUT, "the store has not answered for %.3g s: %zu tasks are open",
+                               store->options.timeout, hw_client_open(store->client));
+    return HAWSER_OK;
+}
+
+/* Of the task, or with 0 of any since the last time that all were asked for. */
+static hawser_status failure_of(hawser_store *store, uint64_t task, hawser_error *error)
+{
+    uint64_t kept = store->failed < HW_FAILURES ? store->failed : HW_FAILURES;
+    for (uint64_t i = 0; i < kept; i++) {
+        hw_failure *failure = &store->failures[i];
+        if (failure->status != HAWSER_OK && (task == 0 || failure->task == task)) {
+            hawser_status status = hawser_fail(error, failure->status, "%s", failure->text);
+            failure->status = HAWSER_OK;
+            return status;
+        }
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error)
+{
+    pthread_mutex_lock(&store->mutex);
+    hawser_status status =
+        task != 0 ? wait_for(store, task, error) : hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no task 0");
+    if (status == HAWSER_OK)
+        status = failure_of(store, task, error);
+    hw_hub_unlock(store);
+    return status;
+}
+
+hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
+{
+    pthread_mutex_lock(&store->mutex);
+    hawser_status status = wait_for(store, 0, error);
+    if (status == HAWSER_OK)
+        status = failure_of(store, 0, error);
+    hw_hub_unlock(store);
+    return status;
+}
+
+void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures)
+{
+    pthread_mutex_lock(&store->mutex);
+    const hw_client_figures *asked = hw_client_figures_of(store->client);
+    *figures = (hawser_store_figures){
+        .tasks = asked->tasks,
+        .messages = asked->messages,
+        .bytes_sent = asked->bytes_sent,
+        .bytes_received = asked->bytes_received,
+        .bytes_plain = asked->bytes_plain,
+        .lists_known = asked->lists_known,
+        .lists_resent = asked->lists_resent,
+    };
+    pthread_mutex_unlock(&store->mutex);
+    if (store->server == NULL)
+        return;
+    hw_server_figures served;
+    hw_server_figures_of(store->server, &served);
+    figures->served_requests = served.requests;
+    figures->served_refused = served.refused;
+    figures->served_deferred = served.deferred;
+    figures->keys = served.keys;
+    figures->bytes = served.bytes;
+    figures->clock_ranges = served.clock_ranges;
+}

@@ -1,0 +1,143 @@
+/* carry.c - messages of a store on their way: from the client to its servers, from the server to its clients, here or over the net. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/store/hub.h"
+
+/* The client's way out, its lock held. */
+hawser_status hw_hub_send(void *argument, uint32_t server, hw_message *message, hawser_error *error)
+{
+    hawser_store *store = argument;
+    if (store->lost) {
+        hw_message_free(message);
+        return hawser_fail(error, store->loss.status, "%s", store->loss.text);
+    }
+    message->envelope.kind = HW_MESSAGE_ASK;
+    message->envelope.destination = server;
+    message->next = NULL;
+    *store->outbox_end = message;
+    store->outbox_end = &message->next;
+    return HAWSER_OK;
+}
+
+void hw_hub_finished(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error)
+{
+    hawser_store *store = argument;
+    hw_told *told = tag;
+    if (status != HAWSER_OK) {
+        hw_failure *failure = &store->failures[store->failed++ % HW_FAILURES];
+        failure->task = task;
+        failure->status = status;
+        snprintf(failure->text, sizeof failure->text, "%.479s", error->text);
+    }
+    if (told == NULL)
+        return;
+    told->task = task;
+    told->status = status;
+    *store->told_end = told;
+    store->told_end = &told->next;
+}
+
+/* One message out, without the lock: to the own server, which may answer at once, or into the net. */
+static void carry_one(hawser_store *store, hw_message *message)
+{
+    hawser_error error = {0};
+    uint32_t server = message->envelope.destination;
+    hawser_status status = server == store->self ? hw_server_hear(store->server, store->self, message, &error)
+                                                 : hw_cluster_tell(store->job->cluster, server, message, &error);
+    if (status != HAWSER_OK)
+        hw_hub_lost(store, &error);
+}
+
+void hw_hub_unlock(hawser_store *store)
+{
+    while (!store->carrying && store->outbox != NULL) {
+        hw_message *message = store->outbox;
+        store->outbox = NULL;
+        store->outbox_end = &store->outbox;
+        store->carrying = true; /* others leave theirs to us, so that all leave in order */
+        pthread_mutex_unlock(&store->mutex);
+        while (message != NULL) {
+            hw_message *next = message->next;
+            carry_one(store, message);
+            message = next;
+        }
+        pthread_mutex_lock(&store->mutex);
+        store->carrying = false;
+    }
+    hw_told *told = store->told;
+    store->told = NULL;
+    store->told_end = &store->told;
+    pthread_mutex_unlock(&store->mutex);
+    while (told != NULL) {
+        hw_told *next = told->next;
+        told->done(told->user, told->task, told->status);
+        free(told);
+        told = next;
+    }
+}
+
+/* A reply has come to this node's client. */
+static void answered(hawser_store *store, uint32_t server, hw_message *message)
+{
+    hawser_error error = {0};
+    pthread_mutex_lock(&store->mutex);
+    hawser_status status = hw_client_hear(store->client, server, message, &error);
+    if (status != HAWSER_OK) {
+        store->lost = true;
+        store->loss = error;
+        hw_client_fail(store->client, status, &error);
+    }
+    pthread_cond_broadcast(&store->ended);
+    hw_hub_unlock(store);
+}
+
+/* The server's way out; any thread. */
+void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
+{
+    hawser_store *store = argument;
+    hawser_error error = {0};
+    if (client == store->self) {
+        answered(store, store->self, message);
+        return;
+    }
+    message->envelope.kind = HW_MESSAGE_ANSWER;
+    if (hw_cluster_tell(store->job->cluster, client, message, &error) != HAWSER_OK)
+        hw_hub_lost(store, &error);
+}
+
+void hw_hub_ready(void *argument, hw_stripe *stripe)
+{
+    hawser_store *store = argument;
+    hw_stripe_pool_put(&store->pool, stripe);
+}
+
+/* On the net's thread. */
+void hw_hub_arrived(void *argument, uint32_t node, hw_message *message)
+{
+    hawser_store *store = argument;
+    hawser_error error = {0};
+    if (message->envelope.kind == HW_MESSAGE_ANSWER) {
+        answered(store, node, message);
+    } else if (store->server == NULL) {
+        hw_message_free(message);
+    } else if (hw_server_hear(store->server, node, message, &error) != HAWSER_OK) {
+        hw_hub_lost(store, &error);
+    }
+}
+
+void hw_hub_lost(void *argument, const hawser_error *error)
+{
+    hawser_store *store = argument;
+    pthread_mutex_lock(&store->mutex);
+    if (!store->lost) {
+        store->lost = true;
+        store->loss = *error;
+        if (store->loss.status == HAWSER_OK)
+            store->loss.status = HAWSER_PEER_LOST;
+        hw_client_fail(store->client, store->loss.status, &store->loss);
+    }
+    pthread_cond_broadcast(&store->ended);
+    hw_hub_unlock(store);
+}

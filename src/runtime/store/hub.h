@@ -1,0 +1,80 @@
+/*
+ * hub.h - the store of a job on one node: a client that any thread may use, a server and its threads where this node serves.
+ *
+ * Requests wait in an outbox until the client's lock is let go; one thread at a time carries them out, so that they leave in order. What
+ * is for this node's own server is heard by the thread that carries it.
+ */
+#ifndef HW_RUNTIME_STORE_HUB_H
+#define HW_RUNTIME_STORE_HUB_H
+
+#include <pthread.h>
+
+#include "hawser/store.h"
+#include "runtime/job/job.h"
+#include "store/client.h"
+#include "store/server.h"
+
+/* A task that failed, for whoever waits for it. */
+typedef struct hw_failure {
+    uint64_t task;
+    hawser_status status;
+    char text[480];
+} hw_failure;
+
+enum { HW_FAILURES = 64 };
+
+/* What is told to a user when a task has ended. */
+typedef struct hw_told {
+    void (*done)(void *user, uint64_t task, hawser_status status);
+    void *user;
+    uint64_t task;
+    hawser_status status;
+    struct hw_told *next;
+} hw_told;
+
+/* Stripes that wait for a thread; each at most once. */
+typedef struct hw_stripe_pool {
+    pthread_mutex_t mutex;
+    pthread_cond_t filled;
+    hw_stripe **ring;
+    size_t room, first, count;
+    bool ended;
+    pthread_t *threads;
+    uint32_t started;
+} hw_stripe_pool;
+
+struct hawser_store {
+    hawser_job *job;
+    hawser_store_options options;
+    uint32_t self, nodes, servers;
+    hw_server *server; /* NULL: this node does not serve */
+    hw_stripe_pool pool;
+    pthread_mutex_t mutex; /* guards what follows, the client with it */
+    pthread_cond_t ended;
+    hw_client *client;
+    hw_message *outbox, **outbox_end; /* envelope.destination: the server */
+    bool carrying;                    /* somebody empties the outbox */
+    hw_told *told, **told_end;
+    uint64_t failed; /* tasks so far */
+    hw_failure failures[HW_FAILURES];
+    bool lost;
+    hawser_error loss;
+};
+
+/* pool.c: threads that work stripes. */
+hawser_status hw_stripe_pool_start(hw_stripe_pool *pool, uint32_t threads, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_stripe_pool_room(hw_stripe_pool *pool, size_t stripes, hawser_error *error) HAWSER_MUST_USE;
+void hw_stripe_pool_put(hw_stripe_pool *pool, hw_stripe *stripe);
+void hw_stripe_pool_stop(hw_stripe_pool *pool);
+
+/* carry.c: between client, servers and net. */
+hawser_status hw_hub_send(void *store, uint32_t server, hw_message *message, hawser_error *error);
+void hw_hub_finished(void *store, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
+void hw_hub_reply(void *store, uint32_t client, hw_message *message);
+void hw_hub_ready(void *store, hw_stripe *stripe);
+void hw_hub_arrived(void *store, uint32_t node, hw_message *message);
+void hw_hub_lost(void *store, const hawser_error *error);
+/* Lets go of the mutex, then sends what waits and tells what has ended. */
+void hw_hub_unlock(hawser_store *store);
+
+#endif

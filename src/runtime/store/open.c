@@ -1,0 +1,229 @@
+/* open.c - a store from its opening to its end, and its tables: what all nodes do alike. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/machine.h"
+#include "base/memory.h"
+#include "runtime/store/hub.h"
+
+/* What nodes compare before they go on. */
+typedef struct facts {
+    uint32_t servers, workers;
+} facts;
+
+static hawser_status same_on_all(hawser_job *job, const void *own, size_t length, const char *what, hawser_error *error)
+{
+    uint32_t nodes = hawser_job_nodes(job);
+    hw_bytes *in = NULL;
+    HAWSER_TRY(HW_NEW(&in, nodes, "what all nodes say", error));
+    hawser_status status = hw_cluster_allgather(job->cluster, (hw_bytes){(void *)(uintptr_t)own, length}, in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
+        if (in[i].length != length || memcmp(in[i].data, own, length) != 0)
+            status = hawser_fail(error, HAWSER_BAD_ARGUMENT, "node %u and node %u differ in %s: every node must call alike",
+                                 hawser_job_node(job), i, what);
+    hw_bytes_free(in, nodes);
+    return status;
+}
+
+static hawser_status resolve(hawser_store *store, const hawser_store_options *given, hawser_error *error)
+{
+    enum { THREADS_MOST = 4 };
+    hawser_store_options *options = &store->options;
+    *options = given != NULL ? *given : (hawser_store_options){0};
+    store->nodes = hawser_job_nodes(store->job);
+    store->self = hawser_job_node(store->job);
+    store->servers = options->servers > 0 ? options->servers : store->nodes;
+    if (store->servers > store->nodes)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a store of %u servers needs as many nodes; the job has %u",
+                           store->servers, store->nodes);
+    if (options->workers == 0)
+        options->workers = 1;
+    if (options->threads == 0) {
+        uint32_t processors = hw_machine_processors();
+        options->threads = processors < THREADS_MOST ? processors : THREADS_MOST;
+    }
+    if (!(options->timeout > 0))
+        options->timeout = store->job->timeout;
+    return HAWSER_OK;
+}
+
+static hawser_status make_server(hawser_store *store, const uint64_t *names, hawser_error *error)
+{
+    if (store->self >= store->servers)
+        return HAWSER_OK;
+    hw_server_options options = {
+        .self = store->self,
+        .servers = store->servers,
+        .names = names,
+        .clients = store->nodes,
+        .workers = store->nodes * store->options.workers,
+        .list_bytes = store->options.list_bytes,
+        .argument = store,
+        .ready = hw_hub_ready,
+        .reply = hw_hub_reply,
+    };
+    HAWSER_TRY(hw_server_new(&options, &store->server, error));
+    return hw_stripe_pool_start(&store->pool, store->options.threads, error);
+}
+
+static hawser_status make_ends(hawser_store *store, hawser_error *error)
+{
+    uint64_t *names = NULL;
+    HAWSER_TRY(HW_NEW(&names, store->servers, "the servers' names", error));
+    for (uint32_t s = 0; s < store->servers; s++)
+        names[s] = s + 1;
+    hw_client_options options = {
+        .servers = store->servers,
+        .names = names,
+        .list_bytes = store->options.list_bytes,
+        .argument = store,
+        .send = hw_hub_send,
+        .finished = hw_hub_finished,
+    };
+    hawser_status status = hw_client_new(&options, &store->client, error);
+    if (status == HAWSER_OK)
+        status = make_server(store, names, error);
+    free(names);
+    return status;
+}
+
+static void free_store(hawser_store *store)
+{
+    hw_stripe_pool_stop(&store->pool);
+    hw_client_free(store->client);
+    hw_server_free(store->server);
+    pthread_mutex_destroy(&store->mutex);
+    pthread_cond_destroy(&store->ended);
+    pthread_mutex_destroy(&store->pool.mutex);
+    pthread_cond_destroy(&store->pool.filled);
+    free(store);
+}
+
+static hawser_status connect_store(hawser_store *store, hawser_error *error)
+{
+    if (store->job->cluster == NULL)
+        return HAWSER_OK;
+    const hw_channel channel = {store, hw_hub_arrived, hw_hub_lost};
+    return hw_cluster_channel(store->job->cluster, &channel, error);
+}
+
+hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *options, hawser_store **out,
+                                hawser_error *error)
+{
+    *out = NULL;
+    hawser_store *store = NULL;
+    pthread_condattr_t attributes;
+    HAWSER_TRY(HW_NEW(&store, 1, "a store", error));
+    store->job = job;
+    store->outbox_end = &store->outbox;
+    store->told_end = &store->told;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&store->mutex, NULL);
+    pthread_cond_init(&store->ended, &attributes);
+    pthread_mutex_init(&store->pool.mutex, NULL);
+    pthread_cond_init(&store->pool.filled, NULL);
+    pthread_condattr_destroy(&attributes);
+    hawser_status status = resolve(store, options, error);
+    if (status == HAWSER_OK)
+        status = make_ends(store, error);
+    if (status == HAWSER_OK)
+        status = connect_store(store, error);
+    /* When all have said yes, all have their channels open. */
+    status = hw_cluster_agree(job->cluster, status, error);
+    const facts own = {store->servers, store->options.workers};
+    if (status == HAWSER_OK)
+        status = same_on_all(job, &own, sizeof own, "servers or workers of the store", error);
+    if (status != HAWSER_OK) {
+        if (job->cluster != NULL)
+            (void)!hw_cluster_channel(job->cluster, NULL, NULL);
+        free_store(store);
+        return status;
+    }
+    *out = store;
+    return HAWSER_OK;
+}
+
+void hawser_store_close(hawser_store *store)
+{
+    if (store == NULL)
+        return;
+    hawser_error ignored = {0};
+    (void)!hawser_store_wait_all(store, &ignored);
+    if (store->job->cluster != NULL) {
+        /* Others may still ask this node. */
+        (void)!hw_cluster_agree(store->job->cluster, HAWSER_OK, &ignored);
+        (void)!hw_cluster_channel(store->job->cluster, NULL, NULL);
+    }
+    free_store(store);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ tables ---- */
+
+static hw_value_type type_of(hawser_type type)
+{
+    switch (type) {
+    case HAWSER_F32: return HW_VALUE_F32;
+    case HAWSER_I64: return HW_VALUE_I64;
+    case HAWSER_F64: break;
+    }
+    return HW_VALUE_F64;
+}
+
+static hawser_status spec_of(const hawser_table *table, hw_table_spec *spec, hawser_error *error)
+{
+    const char *function = table->function != NULL ? table->function : "add";
+    *spec = (hw_table_spec){
+        .type = type_of(table->type),
+        .width = table->width > 0 ? table->width : 1,
+        .sparse = table->sparse,
+        .first = table->sparse ? 0 : table->first,
+        .last = table->sparse ? UINT64_MAX : table->last,
+        .function = hw_function_find(function),
+    };
+    if (table->name == NULL || strlen(table->name) >= sizeof spec->name)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %zu bytes", sizeof spec->name - 1);
+    memcpy(spec->name, table->name, strlen(table->name) + 1);
+    if (spec->function == NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_ARGUMENT,
+            "table '%s': there is no function '%s'; there are add, assign, max, average, adagrad, adam, proximal",
+            table->name, function);
+    memcpy(spec->parameters, table->parameters, spec->function->parameters * sizeof *spec->parameters);
+    return hw_table_check(spec, error);
+}
+
+static hawser_status create(hawser_store *store, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
+{
+    uint32_t served = 0;
+    if (store->server != NULL) {
+        HAWSER_TRY(hw_stripe_pool_room(&store->pool, hw_server_stripes(store->server), error));
+        HAWSER_TRY(hw_server_create(store->server, spec, &served, error));
+    }
+    pthread_mutex_lock(&store->mutex);
+    hawser_status status = hw_client_table(store->client, spec, number, error);
+    pthread_mutex_unlock(&store->mutex);
+    if (status == HAWSER_OK && store->server != NULL && served != *number)
+        status = hawser_fail(error, HAWSER_INTERNAL, "table '%s' has two numbers", spec->name);
+    return status;
+}
+
+hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
+{
+    hw_table_spec spec;
+    hawser_status status = spec_of(table, &spec, error);
+    if (status == HAWSER_OK)
+        status = create(store, &spec, number, error);
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
+    hw_table_words words = {.type = spec.type,
+                            .width = spec.width,
+                            .sparse = spec.sparse,
+                            .number = *number,
+                            .first = spec.first,
+                            .last = spec.last};
+    memcpy(words.name, spec.name, sizeof words.name);
+    snprintf(words.function, sizeof words.function, "%s", spec.function->name);
+    memcpy(words.parameters, spec.parameters, sizeof words.parameters);
+    return same_on_all(store->job, &words, sizeof words, "a table of the store", error);
+}

@@ -1,0 +1,300 @@
+/* The store door over one node and several: what is pushed is there, whoever serves; order, clocks, losses, wrong calls. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawser/store.h"
+#include "nodes.h"
+
+enum { N = 3000, ROUNDS = 20, THREADS = 3 };
+
+#define MUST(call)                                                                                                          \
+    do {                                                                                                                    \
+        if ((call) != HAWSER_OK)                                                                                            \
+            return;                                                                                                         \
+    } while (0)
+
+/* ---------------------------------------------------------------------------------------- sums from every node ---- */
+
+typedef struct sums {
+    uint32_t servers;
+    bool sparse;
+    atomic_uint told;
+} sums;
+
+static void told(void *user, uint64_t task, hawser_status status)
+{
+    sums *how = user;
+    if (task > 0 && status == HAWSER_OK)
+        atomic_fetch_add(&how->told, 1);
+}
+
+static uint64_t key_of(bool sparse, uint64_t i)
+{
+    return sparse ? i * UINT64_C(0x123456789ab) : i;
+}
+
+typedef struct pusher {
+    hawser_store *store;
+    uint32_t table, seed;
+    sums *how;
+    hawser_status status;
+    hawser_error error;
+} pusher;
+
+/* Adds 1 to every third key, and then to every key, ROUNDS times; some of it as a range. */
+static void *push_all(void *argument)
+{
+    pusher *p = argument;
+    static const uint64_t everything = N;
+    double *one = malloc(N * sizeof *one), *out = malloc(N * sizeof *out);
+    uint64_t *keys = malloc(N * sizeof *keys), task = 0;
+    for (uint64_t i = 0; i < N; i++)
+        one[i] = 1;
+    for (int round = 0; round < ROUNDS && p->status == HAWSER_OK; round++) {
+        size_t count = 0;
+        for (uint64_t i = 0; i < everything; i += 3)
+            keys[count++] = key_of(p->how->sparse, i);
+        hawser_request request = {
+            .table = p->table, .keys = keys, .count = count, .values = one, .done = told, .user = p->how};
+        p->status = hawser_push(p->store, &request, &task, &p->error);
+        if (p->status == HAWSER_OK)
+            p->status = hawser_store_wait(p->store, task, &p->error);
+        for (uint64_t i = 0; i < everything; i++)
+            keys[i] = key_of(p->how->sparse, i);
+        request = (hawser_request){
+            .table = p->table, .keys = p->how->sparse ? keys : NULL, .count = N, .last = N - 1, .values = one, .out = out};
+        if (p->status == HAWSER_OK)
+            p->status = hawser_push_pull(p->store, &request, &task, &p->error);
+        if (p->status == HAWSER_OK)
+            p->status = hawser_store_wait(p->store, task, &p->error);
+        for (uint64_t i = 0; i < everything && p->status == HAWSER_OK; i++)
+            if (out[i] < (round + 1) * (i % 3 == 0 ? 2.0 : 1.0))
+                p->status = hawser_fail(&p->error, HAWSER_INTERNAL, "own pushes are not there");
+    }
+    free(one);
+    free(out);
+    free(keys);
+    return NULL;
+}
+
+static void sum_body(test_node *node)
+{
+    sums *how = node->user;
+    hawser_store *store = NULL;
+    const hawser_store_options options = {.servers = how->servers, .threads = 2};
+    MUST(node->status = hawser_store_open(node->job, &options, &store, &node->error));
+    uint32_t table = 9;
+    node->status =
+        hawser_store_table(store, &(hawser_table){.name = "t", .sparse = how->sparse, .last = N - 1}, &table, &node->error);
+    pusher pushers[THREADS];
+    pthread_t threads[THREADS];
+    for (uint32_t t = 0; t < THREADS && node->status == HAWSER_OK; t++) {
+        pushers[t] = (pusher){.store = store, .table = table, .how = how};
+        pthread_create(&threads[t], NULL, push_all, &pushers[t]);
+    }
+    for (uint32_t t = 0; t < THREADS && node->status == HAWSER_OK; t++)
+        pthread_join(threads[t], NULL);
+    for (uint32_t t = 0; t < THREADS && node->status == HAWSER_OK; t++)
+        if (pushers[t].status != HAWSER_OK)
+            node->status = hawser_fail(&node->error, pushers[t].status, "%.400s", pushers[t].error.text);
+    /* After a second table, which all make together, all pushes of all nodes are there. */
+    uint32_t other;
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_table(store, &(hawser_table){.name = "u", .type = HAWSER_I64}, &other, &node->error);
+    double *out = malloc(N * sizeof *out);
+    uint64_t *keys = malloc(N * sizeof *keys), task;
+    for (uint64_t i = 0; i < N; i++)
+        keys[i] = key_of(how->sparse, i);
+    if (node->status == HAWSER_OK)
+        node->status =
+            hawser_pull(store, &(hawser_request){.table = table, .keys = keys, .count = N, .out = out}, &task, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_wait(store, task, &node->error);
+    for (uint64_t i = 0; i < N && node->status == HAWSER_OK; i++)
+        if (out[i] != (double)(node->nodes * THREADS * ROUNDS) * (i % 3 == 0 ? 2 : 1))
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "key %llu has %g", (unsigned long long)i, out[i]);
+    hawser_store_figures figures;
+    hawser_store_figures_of(store, &figures);
+    if (node->status == HAWSER_OK && (how->servers > 0 && node->node >= how->servers) != (figures.keys == 0))
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "node %u keeps %llu keys", node->node,
+                                   (unsigned long long)figures.keys);
+    if (node->status == HAWSER_OK && (figures.lists_known == 0 || figures.bytes_sent >= figures.bytes_plain))
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "nothing was saved");
+    free(out);
+    free(keys);
+    hawser_store_close(store);
+}
+
+static const char *const plain[] = {"workers", "1", NULL};
+
+static void check_all(const test_node *nodes, uint32_t count, const char *what)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i].status != HAWSER_OK)
+            fail_msg("%s: node %u of %u: %s", what, i, count, nodes[i].error.text);
+}
+
+static void sums_over(uint32_t count, uint32_t servers, bool sparse)
+{
+    test_node nodes[NODES_MOST];
+    sums how = {.servers = servers, .sparse = sparse};
+    run_nodes(nodes, count, plain, sum_body, &how);
+    check_all(nodes, count, "sums");
+    assert_int_equal(atomic_load(&how.told), count * THREADS * ROUNDS);
+}
+
+static void sums_are_whole(void **state)
+{
+    (void)state;
+    sums_over(1, 0, false);
+    sums_over(1, 0, true);
+    sums_over(2, 1, false);
+    sums_over(3, 0, false);
+    sums_over(3, 2, true);
+    sums_over(4, 1, true);
+}
+
+/* ---------------------------------------------------------------------------------- staleness, thread by thread ---- */
+
+enum { WORKERS = 2, CLOCKS = 30, KEYS = 500 };
+
+typedef struct worker {
+    hawser_store *store;
+    uint32_t table, number, all;
+    uint64_t staleness;
+    hawser_status status;
+    hawser_error error;
+} worker;
+
+/* SSP (Ho et al. 2013): what a worker in clock t reads has all updates of clocks <= t - s - 1 and its own. */
+static hawser_status one_clock(worker *w, uint64_t t, const double *one, double *out)
+{
+    uint64_t task, oldest = 0;
+    hawser_request request = {.table = w->table,
+                              .last = KEYS - 1,
+                              .out = out,
+                              .oldest = &oldest,
+                              .least = t > w->staleness ? t - w->staleness : 0};
+    HAWSER_TRY(hawser_pull(w->store, &request, &task, &w->error));
+    HAWSER_TRY(hawser_store_wait(w->store, task, &w->error));
+    for (uint64_t i = 0; i < KEYS; i++)
+        if (out[i] < (double)t + (double)(w->all - 1) * (double)request.least || out[i] < (double)w->all * (double)oldest ||
+            out[i] > (double)t + (double)(w->all - 1) * (double)(t + w->staleness + 1))
+            return hawser_fail(&w->error, HAWSER_INTERNAL, "clock %llu reads %g", (unsigned long long)t, out[i]);
+    request = (hawser_request){.table = w->table, .last = KEYS - 1, .values = one};
+    HAWSER_TRY(hawser_push(w->store, &request, &task, &w->error));
+    return hawser_store_clock(w->store, w->table, w->number, t, 0, KEYS - 1, &w->error);
+}
+
+static void *run_clocks(void *argument)
+{
+    worker *w = argument;
+    double one[KEYS], out[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++)
+        one[i] = 1;
+    for (uint64_t t = 0; t < CLOCKS && w->status == HAWSER_OK; t++)
+        w->status = one_clock(w, t, one, out);
+    w->status = w->status == HAWSER_OK ? hawser_store_wait_all(w->store, &w->error) : w->status;
+    return NULL;
+}
+
+static void clock_body(test_node *node)
+{
+    hawser_store *store = NULL;
+    const hawser_store_options options = {.workers = WORKERS};
+    MUST(node->status = hawser_store_open(node->job, &options, &store, &node->error));
+    uint32_t table = 0;
+    node->status = hawser_store_table(store, &(hawser_table){.name = "t", .last = KEYS - 1}, &table, &node->error);
+    worker workers[WORKERS];
+    pthread_t threads[WORKERS];
+    for (uint32_t k = 0; k < WORKERS && node->status == HAWSER_OK; k++) {
+        workers[k] = (worker){
+            .store = store, .table = table, .number = k, .all = node->nodes * WORKERS, .staleness = *(uint64_t *)node->user};
+        pthread_create(&threads[k], NULL, run_clocks, &workers[k]);
+    }
+    for (uint32_t k = 0; k < WORKERS && node->status == HAWSER_OK; k++)
+        pthread_join(threads[k], NULL);
+    for (uint32_t k = 0; k < WORKERS && node->status == HAWSER_OK; k++)
+        if (workers[k].status != HAWSER_OK)
+            node->status = hawser_fail(&node->error, workers[k].status, "%.400s", workers[k].error.text);
+    hawser_store_close(store);
+}
+
+static void staleness_is_bounded(void **state)
+{
+    (void)state;
+    for (uint64_t staleness = 0; staleness < 3; staleness++)
+        for (uint32_t count = 1; count <= 3; count++) {
+            test_node nodes[NODES_MOST];
+            run_nodes(nodes, count, plain, clock_body, &staleness);
+            check_all(nodes, count, "clocks");
+        }
+}
+
+/* ------------------------------------------------------------------------------------------------- what goes wrong ---- */
+
+static void wrong_body(test_node *node)
+{
+    const char *how = node->user;
+    hawser_store *store = NULL;
+    const hawser_store_options options = {.servers = strcmp(how, "servers") == 0 ? 1 + node->node : 0};
+    MUST(node->status = hawser_store_open(node->job, &options, &store, &node->error));
+    uint32_t table = 0;
+    hawser_table asked = {.name = "t", .last = 99};
+    if (strcmp(how, "width") == 0)
+        asked.width = 1 + node->node;
+    if (strcmp(how, "function") == 0)
+        asked.function = "adagard";
+    node->status = hawser_store_table(store, &asked, &table, &node->error);
+    double out[100];
+    uint64_t task = 0;
+    const hawser_request request = {.table = table, .last = 99, .out = out, .least = 1}; /* nobody's clock ever comes */
+    if (node->status == HAWSER_OK)
+        node->status = hawser_pull(store, &request, &task, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_wait(store, task, &node->error);
+    hawser_store_close(store);
+}
+
+static void expect(const char *how, const char *const *pairs, hawser_status status, const char *words)
+{
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 2, pairs, wrong_body, (void *)(uintptr_t)how);
+    assert_int_equal(nodes[0].status, status);
+    if (strstr(nodes[0].error.text, words) == NULL)
+        fail_msg("%s: no '%s' in: %s", how, words, nodes[0].error.text);
+}
+
+static void nodes_must_call_alike(void **state)
+{
+    (void)state;
+    expect("servers", plain, HAWSER_BAD_ARGUMENT, "node 0 and node 1 differ in servers");
+    expect("width", plain, HAWSER_BAD_ARGUMENT, "node 0 and node 1 differ in a table");
+    expect("function", plain, HAWSER_BAD_ARGUMENT, "there is no function 'adagard'; there are add");
+}
+
+static void nobody_waits_for_ever(void **state)
+{
+    (void)state;
+    static const char *const soon[] = {"workers", "1", "timeout", "0.3", NULL};
+    expect("waits", soon, HAWSER_TIMEOUT, "has not answered for 0.3 s: 1 tasks are open");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_whole),
+        cmocka_unit_test(staleness_is_bounded),
+        cmocka_unit_test(nodes_must_call_alike),
+        cmocka_unit_test(nobody_waits_for_ever),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
