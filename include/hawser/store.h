@@ -50,7 +50,7 @@ HAWSER_API void hawser_store_close(hawser_store *store);
 typedef struct hawser_table {
     const char *name; /**< 1 to 63 bytes */
     hawser_type type; /**< HAWSER_F64, HAWSER_F32 or HAWSER_I64 */
-    uint32_t width; /**< numbers a key; 0: 1 */
+    uint32_t width;   /**< numbers a key; 0: 1 */
     bool sparse;
     uint64_t first, last; /**< dense; both included */
     const char *
