@@ -2,38 +2,93 @@
 #include <string.h>
 
 #include "exchange/pack.h"
+#include "exchange/reduce.h"
 #include "exchange/replica.h"
 
-void hw_park(hw_replica *replica, uint32_t source, hw_message *message)
+/* Lanes [begin, end) are what a message is about. */
+static void lanes_of(const hw_replica *replica, const hw_envelope *envelope, uint32_t *begin, uint32_t *end)
 {
-    hw_parked *parked = &replica->parked[source];
-    message->next = NULL;
-    if (parked->first == NULL)
-        parked->first = message;
-    else
-        parked->last->next = message;
-    parked->last = message;
+    *begin = envelope->lane == 0 ? 0 : envelope->lane - 1;
+    *end = envelope->lane == 0 ? replica->lane_count : envelope->lane;
+}
+
+hawser_status hw_park(hw_replica *replica, const hw_message *message, hawser_error *error)
+{
+    uint32_t begin, end;
+    lanes_of(replica, &message->envelope, &begin, &end);
+    for (uint32_t k = begin; k < end; k++) {
+        hw_message *share;
+        HAWSER_TRY(hw_message_share(message, &share, error));
+        hw_lane_park(&replica->lanes[k], share);
+    }
+    return HAWSER_OK;
+}
+
+static void record_block(hw_replica *replica, uint32_t block, uint32_t begin, uint32_t end, uint64_t done)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t k = 0; k < replica->lane_count; k++) {
+        hw_lane *lane = &replica->lanes[k];
+        if (k >= begin && k < end) {
+            lane->done[block] = lane->done[block] < done ? done : lane->done[block];
+            lane->parts[block] = 0;
+        }
+        least = lane->done[block] < least ? lane->done[block] : least;
+    }
+    if (replica->clocks.done[block] < least)
+        replica->clocks.done[block] = least;
 }
 
 void hw_record_done(hw_replica *replica, uint32_t source, uint64_t done)
 {
-    uint32_t begin = replica->spec.sources == 1 ? 0 : source;
-    uint32_t end = replica->spec.sources == 1 ? replica->spec.blocks : source + 1;
-    for (uint32_t i = begin; i < end; i++)
-        if (replica->clocks.done[i] < done)
-            replica->clocks.done[i] = done;
-    replica->parts[source] = 0;
+    if (replica->spec.sources == 1)
+        for (uint32_t block = 0; block < replica->spec.blocks; block++)
+            record_block(replica, block, 0, replica->lane_count, done);
+    else
+        record_block(replica, source, 0, replica->lane_count, done);
+}
+
+/* Is this just what its source says of the whole state? */
+static bool is_leaf(const hw_envelope *envelope)
+{
+    return envelope->kind == HW_MESSAGE_UPDATE && envelope->covers == 1 && envelope->first == envelope->source &&
+           envelope->lane == 0;
+}
+
+/* Whose updates, and of what range, where somebody may add up. */
+static bool fits_adding(const hw_replica *replica, const hw_envelope *envelope)
+{
+    const hw_replica_spec *spec = &replica->spec;
+    if (spec->adding == NULL)
+        return is_leaf(envelope);
+    bool addend = envelope->kind == HW_MESSAGE_ADDEND;
+    bool whole = envelope->lane == 0 && (spec->adding->lanes == 1 || addend || is_leaf(envelope));
+    bool own = spec->block >= envelope->first && spec->block - envelope->first < envelope->covers;
+    return (!own || spec->adding->gathers) && (!addend || (replica->adder != NULL && spec->adding->gathers)) &&
+           hw_is_subtree(spec->blocks, envelope->first, envelope->covers) &&
+           (whole || (spec->adding->lanes > 1 && envelope->lane > 0 && envelope->lane <= spec->adding->lanes));
+}
+
+/* What was gathered comes back to those who said it, one by one where adding it up did not pay: it is here already. */
+static bool is_own_again(const hw_replica *replica, const hw_envelope *envelope)
+{
+    return envelope->kind == HW_MESSAGE_UPDATE && envelope->covers == 1 && envelope->first == replica->spec.block;
 }
 
 static hawser_status check_envelope(const hw_replica *replica, const hw_envelope *envelope, hawser_error *error)
 {
     const hw_replica_spec *spec = &replica->spec;
-    if (envelope->kind != HW_MESSAGE_UPDATE || envelope->state != spec->state)
+    bool kind = envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND;
+    if (!kind || envelope->state != spec->state)
         return hawser_fail(error, HAWSER_BAD_INPUT, "message of kind %u for state %u came to state '%s' (%u)",
                            envelope->kind, envelope->state, spec->name, spec->state);
     if (envelope->source >= spec->blocks || envelope->source == spec->block || !hw_is_source(replica, envelope->source))
         return hawser_fail(error, HAWSER_BAD_INPUT, "block %u may not send updates of state '%s' to block %u",
                            envelope->source, spec->name, spec->block);
+    if (!fits_adding(replica, envelope))
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "block %u sent an update of state '%s' by %u blocks from %u on, range %u, which nobody adds up",
+                           envelope->source, spec->name, envelope->covers, envelope->first, envelope->lane);
     bool form = envelope->form == HW_FORM_VALUES ? spec->values || spec->sources == 1
                                                  : envelope->form == HW_FORM_DELTA && !spec->values;
     if (!form)
@@ -54,6 +109,10 @@ static hawser_status check_payload(const hw_replica *replica, const hw_message *
     if (bad < payload.count)
         return hawser_fail(error, HAWSER_NOT_FINITE, "%s is %g at entry %zu", what, payload.values[bad],
                            hw_payload_index(&payload, bad));
+    uint32_t lane = message->envelope.lane;
+    if (lane > 0 && (hw_payload_seek(&payload, replica->lanes[lane - 1].begin) > 0 ||
+                     hw_payload_seek(&payload, replica->lanes[lane - 1].end) < payload.count))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s has entries outside of its range", what);
     if (spec->values && hw_payload_seek(&payload, spec->own_begin) < hw_payload_seek(&payload, spec->own_end))
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s changes entries that block %u owns", what, spec->block);
     return HAWSER_OK;
@@ -65,7 +124,7 @@ static hawser_status check_order(const hw_replica *replica, const hw_envelope *e
 {
     uint32_t source = envelope->source;
     uint64_t clock = replica->clocks.done[source];
-    uint32_t part = replica->parts[source], span = envelope->span;
+    uint32_t part = replica->lanes[0].parts[source], span = envelope->span;
     uint64_t most = replica->policy.kind == HW_POLICY_SSP ? replica->policy.staleness : hw_parks(replica) ? 0 : UINT32_MAX;
     bool due = span <= most && envelope->clock >= span && envelope->clock - span == clock;
     if (!due || envelope->part != part || envelope->last > 1)
@@ -73,43 +132,143 @@ static hawser_status check_order(const hw_replica *replica, const hw_envelope *e
             error, HAWSER_BAD_INPUT,
             "block %u sent part %u of clock %llu and %u before it of state '%s' where part %u of clock %llu is due", source,
             envelope->part, (unsigned long long)envelope->clock, span, replica->spec.name, part, (unsigned long long)clock);
-    const hw_message *before = replica->parked[source].last;
-    if (replica->parked[source].first != NULL && before->envelope.clock == clock && before->envelope.form != envelope->form)
+    const hw_message *before = replica->lanes[0].parked[source].last;
+    if (replica->lanes[0].parked[source].first != NULL && before->envelope.clock == clock &&
+        before->envelope.form != envelope->form)
         return hawser_fail(error, HAWSER_BAD_INPUT, "block %u sent parts of clock %llu of state '%s' in two forms", source,
                            (unsigned long long)clock, replica->spec.name);
     return HAWSER_OK;
 }
 
-/* Takes a message of the open epoch whose content has been checked. */
-static hawser_status take(hw_replica *replica, hw_message *message, hawser_error *error)
+/* The same for what others have added up or passed on: of each block that it is about this part is due, and the own one has been cut. */
+static hawser_status check_sum(const hw_replica *replica, const hw_envelope *envelope, hawser_error *error)
+{
+    const hw_lane *lane = &replica->lanes[envelope->lane == 0 ? 0 : envelope->lane - 1];
+    bool whole = envelope->part == 0 && envelope->last == 1;
+    bool due = hw_adds(replica) && envelope->span == 0 && envelope->last <= 1 && (whole || envelope->covers == 1);
+    for (uint32_t block = envelope->first; due && block < envelope->first + envelope->covers; block++) {
+        bool own = block == replica->spec.block;
+        due = lane->done[block] == envelope->clock + own && lane->parts[block] == (own ? 0 : envelope->part) &&
+              (!own || replica->merged <= envelope->clock);
+    }
+    if (due)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "block %u sent part %u of clock %llu of state '%s' by blocks %u to %u, added up, which is not due",
+                       envelope->source, envelope->part, (unsigned long long)envelope->clock, replica->spec.name,
+                       envelope->first, envelope->first + envelope->covers - 1);
+}
+
+/* A sum that the own update is in takes its place. */
+static void leave_to_sum(hw_replica *replica, const hw_envelope *envelope)
+{
+    uint32_t own = replica->spec.block, begin, end;
+    if (envelope->covers == 1 || own < envelope->first || own >= envelope->first + envelope->covers)
+        return;
+    lanes_of(replica, envelope, &begin, &end);
+    for (uint32_t k = begin; k < end; k++) {
+        const hw_message *message = hw_lane_oldest(&replica->lanes[k], own, envelope->clock);
+        for (; message != NULL && message->envelope.clock == envelope->clock; message = message->next) {
+            hw_payload payload = hw_payload_of(message, replica->spec.count);
+            hw_mark_stale(replica, &payload);
+        }
+        hw_lane_drop(&replica->lanes[k], own, own + 1, envelope->clock);
+    }
+}
+
+static void record(hw_replica *replica, const hw_envelope *envelope)
+{
+    uint32_t begin, end;
+    lanes_of(replica, envelope, &begin, &end);
+    if (!envelope->last) {
+        for (uint32_t k = begin; k < end; k++)
+            replica->lanes[k].parts[envelope->first]++;
+        return;
+    }
+    if (replica->spec.sources == 1) {
+        hw_record_done(replica, envelope->source, envelope->clock + 1);
+        return;
+    }
+    for (uint32_t block = envelope->first; block < envelope->first + envelope->covers; block++)
+        if (block != replica->spec.block)
+            record_block(replica, block, begin, end, envelope->clock + 1);
+}
+
+/* Takes the message; where it is for one lane nothing is allocated. */
+static hawser_status park(hw_replica *replica, hw_message *message, hawser_error *error)
+{
+    const hw_envelope envelope = message->envelope;
+    hw_message *addend = NULL;
+    hawser_status status = HAWSER_OK;
+    uint32_t begin, end;
+    lanes_of(replica, &envelope, &begin, &end);
+    if (hw_adder_wants(replica, message))
+        status = hw_message_share(message, &addend, error);
+    if (status == HAWSER_OK && end - begin > 1)
+        status = hw_park(replica, message, error);
+    if (status == HAWSER_OK && end - begin == 1)
+        hw_lane_park(&replica->lanes[begin], message);
+    else
+        hw_message_free(message);
+    if (status == HAWSER_OK) {
+        record(replica, &envelope);
+        return addend != NULL ? hw_adder_take(replica, addend, error) : HAWSER_OK;
+    }
+    hw_message_free(addend);
+    return status;
+}
+
+hawser_status hw_take_update(hw_replica *replica, hw_message *message, hawser_error *error)
 {
     hw_envelope envelope = message->envelope;
-    hawser_status status = check_order(replica, &envelope, error);
-    if (status != HAWSER_OK) {
+    hawser_status status = HAWSER_OK;
+    if (is_own_again(replica, &envelope)) {
         hw_message_free(message);
-        return status;
+        return HAWSER_OK;
     }
-    if (hw_parks(replica)) {
-        hw_park(replica, envelope.source, message);
-    } else {
+    status = is_leaf(&envelope) ? check_order(replica, &envelope, error) : check_sum(replica, &envelope, error);
+    if (status == HAWSER_OK && hw_parks(replica)) {
+        leave_to_sum(replica, &envelope);
+        return park(replica, message, error);
+    } else if (status == HAWSER_OK) {
         if (!replica->ended && !replica->apart && hw_is_source(replica, replica->spec.block))
             hw_set_apart(replica);
         hw_apply(replica, message);
-        hw_message_free(message);
     }
-    replica->parts[envelope.source]++;
-    if (envelope.last)
-        hw_record_done(replica, envelope.source, envelope.clock + 1);
-    return HAWSER_OK;
+    if (status == HAWSER_OK)
+        record(replica, &envelope);
+    hw_message_free(message);
+    return status;
 }
 
-static void keep_early(hw_replica *replica, hw_message *message)
+/* Takes a message of the open epoch whose content has been checked. */
+static hawser_status take(hw_replica *replica, hw_message *message, hawser_error *error)
 {
-    hw_message **place = &replica->early;
-    while (*place != NULL)
-        place = &(*place)->next;
+    if (message->envelope.kind == HW_MESSAGE_UPDATE)
+        return hw_take_update(replica, message, error);
+    if (hw_adder_wants(replica, message))
+        return hw_adder_take(replica, message, error);
+    uint32_t source = message->envelope.source;
+    hw_message_free(message);
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "block %u sent an update of state '%s' to be added up, which nobody does here", source,
+                       replica->spec.name);
+}
+
+void hw_append(hw_message **list, hw_message *message)
+{
+    while (*list != NULL)
+        list = &(*list)->next;
     message->next = NULL;
-    *place = message;
+    *list = message;
+}
+
+hw_message *hw_replica_next(hw_replica *replica)
+{
+    hw_message *message = replica->outgoing;
+    if (message != NULL)
+        replica->outgoing = message->next;
+    return message;
 }
 
 void hw_replay_early(hw_replica *replica)
@@ -119,7 +278,7 @@ void hw_replay_early(hw_replica *replica)
     while (list != NULL) {
         hw_message *next = list->next;
         if (list->envelope.epoch > replica->epoch) {
-            keep_early(replica, list);
+            hw_append(&replica->early, list);
         } else {
             hawser_error *error = &replica->trouble;
             hawser_status status = hw_replica_accept(replica, list, error->status == HAWSER_OK ? error : NULL);
@@ -147,11 +306,19 @@ static hawser_status unpack(const hw_replica *replica, hw_message **message, haw
 hawser_status hw_replica_accept(hw_replica *replica, hw_message *message, hawser_error *error)
 {
     uint64_t epoch = message->envelope.epoch;
+    if (message->envelope.covers == 0) {
+        message->envelope.covers = 1;
+        message->envelope.first = message->envelope.source;
+    }
     hawser_status status = check_envelope(replica, &message->envelope, error);
     if (status == HAWSER_OK)
         status = unpack(replica, &message, error);
     if (status == HAWSER_OK)
         status = check_payload(replica, message, error);
+    if (status == HAWSER_OK && is_own_again(replica, &message->envelope)) {
+        hw_message_free(message);
+        return HAWSER_OK;
+    }
     if (status == HAWSER_OK && (epoch < replica->epoch || (epoch == replica->epoch && replica->over)))
         status = hawser_fail(
             error, HAWSER_BAD_INPUT, "an update of state '%s' by block %u is of epoch %llu, which is over (now %llu)",
@@ -162,6 +329,6 @@ hawser_status hw_replica_accept(hw_replica *replica, hw_message *message, hawser
     }
     if (replica->begun && epoch == replica->epoch)
         return take(replica, message, error);
-    keep_early(replica, message);
+    hw_append(&replica->early, message);
     return HAWSER_OK;
 }

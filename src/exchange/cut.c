@@ -156,7 +156,7 @@ static void advance_origin(hw_replica *replica)
 static hawser_status make_message(hw_replica *replica, uint64_t clock, bool flush, hw_message **message, hawser_error *error)
 {
     hw_form form = sends_values(replica) ? HW_FORM_VALUES : HW_FORM_DELTA;
-    uint32_t part = replica->parts[replica->spec.block];
+    uint32_t part = replica->lanes[0].parts[replica->spec.block];
     if (hw_holds(replica)) {
         HAWSER_TRY(hw_hold_cut(replica, clock, part, flush || replica->plain, message, error));
     } else {
@@ -164,7 +164,11 @@ static hawser_status make_message(hw_replica *replica, uint64_t clock, bool flus
     }
     hw_envelope *envelope = &(*message)->envelope;
     envelope->form = (uint8_t)form;
-    envelope->source = replica->spec.block;
+    envelope->source = envelope->first = replica->spec.block;
+    envelope->covers = 1;
+    envelope->destination = hw_adds(replica) ? replica->spec.adding->own_to : HW_TO_BLOCKS;
+    if (envelope->destination < replica->spec.blocks)
+        envelope->kind = HW_MESSAGE_ADDEND;
     envelope->state = replica->spec.state;
     envelope->epoch = replica->epoch;
     envelope->clock = clock;
@@ -189,17 +193,15 @@ static hawser_status take_own(hw_replica *replica, const hw_message *message, ha
         hw_apply(replica, message);
         return HAWSER_OK;
     }
-    hw_message *copy;
-    HAWSER_TRY(hw_message_share(message, &copy, error));
-    hw_park(replica, replica->spec.block, copy);
-    return HAWSER_OK;
+    return hw_park(replica, message, error);
 }
 
 static void end_cut(hw_replica *replica, uint64_t clock, bool last)
 {
     uint32_t own = replica->spec.block;
     memset(replica->touched, 0, hw_words(replica->tiles) * sizeof *replica->touched);
-    replica->parts[own]++;
+    for (uint32_t k = 0; k < replica->lane_count; k++)
+        replica->lanes[k].parts[own]++;
     if (!last)
         return;
     replica->marked = false;
@@ -209,12 +211,28 @@ static void end_cut(hw_replica *replica, uint64_t clock, bool last)
     hw_record_done(replica, own, clock + 1);
 }
 
+/* The own update goes out, or stays here to be added up, or both. */
+static hawser_status add_own(hw_replica *replica, hw_message *made, hw_message **message, hawser_error *error)
+{
+    hw_message *copy = made;
+    if (made == NULL || !hw_adder_wants(replica, made)) {
+        *message = made;
+        return HAWSER_OK;
+    }
+    if (made->envelope.destination != replica->spec.block) {
+        HAWSER_TRY(hw_message_share(made, &copy, error));
+        *message = made;
+    }
+    return hw_adder_take(replica, copy, error);
+}
+
 hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, bool flush, hw_message **message,
                              hawser_error *error)
 {
     uint32_t own = replica->spec.block;
     hw_message *made = NULL;
     *message = NULL;
+    HAWSER_TRY(hw_told_trouble(replica, error));
     if (!hw_is_source(replica, own))
         return HAWSER_OK;
     if (!replica->begun || clock != replica->clocks.done[own])
@@ -246,8 +264,8 @@ hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, boo
     } else {
         count_message(replica, &made->envelope);
     }
-    if (status == HAWSER_OK)
-        end_cut(replica, clock, last);
-    *message = made;
-    return status;
+    if (status != HAWSER_OK)
+        return status;
+    end_cut(replica, clock, last);
+    return add_own(replica, made, message, error);
 }

@@ -180,11 +180,12 @@ hawser_status hw_payload_check(const hw_message *message, size_t n, const char *
     return HAWSER_OK;
 }
 
-hawser_status hw_encode(const double *values, size_t n, hw_message **message, hawser_error *error)
+hawser_status hw_encode_range(const double *values, size_t begin, size_t end, size_t n, hw_message **message,
+                              hawser_error *error)
 {
     size_t count = 0, first = n, last = 0;
     *message = NULL;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = begin; i < end; i++) {
         if (hw_bits(values[i]) == 0)
             continue;
         first = count == 0 ? i : first;
@@ -205,6 +206,11 @@ hawser_status hw_encode(const double *values, size_t n, hw_message **message, ha
         hw_packing_index(*message, n, position++, i);
     }
     return HAWSER_OK;
+}
+
+hawser_status hw_encode(const double *values, size_t n, hw_message **message, hawser_error *error)
+{
+    return hw_encode_range(values, 0, n, n, message, error);
 }
 
 hawser_status hw_decode_add(const hw_message *message, double scale, size_t n, double *out, hawser_error *error)

@@ -17,6 +17,7 @@
 
 #include "base/random.h"
 #include "consistency/consistency.h"
+#include "exchange/adding.h"
 #include "exchange/narrow.h"
 #include "hawser/hawser.h"
 #include "transport/transport.h"
@@ -50,10 +51,11 @@ typedef struct hw_replica_spec {
     hw_filter filter;
     hw_width
         rounding; /* HW_F64: none. Deltas go out rounded; what is left stays with the state and joins the entry's next delta */
-    const double *initial; /* count values or NULL */
-    uint64_t seed;         /* for the random filter */
-    uint32_t sources;      /* how many blocks update the state: 1 for a `one` unit, else blocks */
-    uint32_t source;       /* with sources == 1: which; all clocks stand as its clock does, others' cuts say nothing */
+    const double *initial;   /* count values or NULL */
+    uint64_t seed;           /* for the random filter */
+    uint32_t sources;        /* how many blocks update the state: 1 for a `one` unit, else blocks */
+    uint32_t source;         /* with sources == 1: which; all clocks stand as its clock does, others' cuts say nothing */
+    const hw_adding *adding; /* deltas of all blocks alone: who adds up what under BSP; NULL: nobody. Outlives the replica */
 } hw_replica_spec;
 
 typedef struct hw_replica hw_replica;
@@ -88,7 +90,8 @@ void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy);
  * and it is not the last part, or nobody to say it to (one block, or another is the one source). The envelope's loop, incarnation
  * and view are the caller's to fill. flush: send everything, held parts too, whatever the quota. The cut delta counts as this block's
  * own update: parked under BSP until the clock is merged, applied at once (with damping) under SSP and TAP. NaN or infinity is
- * HAWSER_NOT_FINITE and names state, block and entry. */
+ * HAWSER_NOT_FINITE and names state, block and entry. Where it goes to stands in the envelope's destination: HW_TO_BLOCKS, all other
+ * blocks, unless somebody adds up first (adding.h). */
 hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, bool flush, hw_message **message,
                              hawser_error *error) HAWSER_MUST_USE;
 
@@ -104,6 +107,10 @@ hawser_status hw_replica_cut_deferred(hw_replica *replica, hw_message **message,
  * merged. One of an epoch that has not begun here is kept until it does. Refused: wrong state, source, form, an epoch that is
  * over, a length or index that does not fit, a number that is not finite, a repeated or missing part. */
 hawser_status hw_replica_accept(hw_replica *replica, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+
+/* What is to be sent besides, because of what was cut or accepted: sums, and updates on their way. NULL: nothing; the destination
+ * says where to. Ask after each cut and accept until there is nothing. */
+hw_message *hw_replica_next(hw_replica *replica);
 
 /* How many complete clocks of each block are in (applied or, under BSP, parked): what admit_read looks at. */
 const hw_clock_table *hw_replica_clocks(const hw_replica *replica);
@@ -136,6 +143,9 @@ double hw_reduce_scalars(const double *parts, uint32_t count); /* the same tree 
 
 /* Packs n doubles: dense or (index, value) pairs, whichever is smaller; exact for every bit pattern, -0.0 included. */
 hawser_status hw_encode(const double *values, size_t n, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
+/* The same for entries [begin, end) of a state of n; values of the whole state. */
+hawser_status hw_encode_range(const double *values, size_t begin, size_t end, size_t n, hw_message **message,
+                              hawser_error *error) HAWSER_MUST_USE;
 /* Checks a payload from anywhere and calls back or writes: out[i] += scale * value (add) or out[i] = value. */
 hawser_status hw_decode_add(const hw_message *message, double scale, size_t n, double *out,
                             hawser_error *error) HAWSER_MUST_USE;

@@ -1,23 +1,12 @@
 #include <string.h>
 
-#include "exchange/reduce.h"
 #include "exchange/replica.h"
 
-static void add_scaled(double *restrict to, const double *restrict from, double scale, size_t n)
+/* A sum of zero leaves an entry as it is, its sign too: the bits do not depend on whether somebody said zero or nothing. */
+static void add_sum(double *restrict to, const double *restrict sum, double scale, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        to[i] += scale * from[i];
-}
-
-/* to[index - offset] += scale * value for positions [begin, end) of a payload. */
-static void add_payload(const hw_payload *payload, size_t begin, size_t end, double scale, double *to, size_t offset)
-{
-    if (payload->index32 == NULL && payload->index64 == NULL) {
-        add_scaled(to + (payload->first + begin - offset), payload->values + begin, scale, end - begin);
-        return;
-    }
-    for (size_t i = begin; i < end; i++)
-        to[hw_payload_index(payload, i) - offset] += scale * payload->values[i];
+        to[i] = sum[i] != 0 ? to[i] + scale * sum[i] : to[i];
 }
 
 static void set_payload(const hw_payload *payload, double *to)
@@ -26,7 +15,7 @@ static void set_payload(const hw_payload *payload, double *to)
         to[hw_payload_index(payload, i)] = payload->values[i];
 }
 
-static void mark_stale(hw_replica *replica, const hw_payload *payload)
+void hw_mark_stale(hw_replica *replica, const hw_payload *payload)
 {
     if (payload->count == 0)
         return;
@@ -56,72 +45,16 @@ void hw_apply(hw_replica *replica, const hw_message *message)
     hw_payload payload = hw_payload_of(message, replica->spec.count);
     if (payload.count == 0)
         return;
-    mark_stale(replica, &payload);
+    hw_mark_stale(replica, &payload);
     if (message->envelope.form == HW_FORM_VALUES) {
         set_payload(&payload, replica->base);
     } else if (hw_user_merges(replica)) {
         memset(replica->sum, 0, replica->spec.count * sizeof(double));
-        add_payload(&payload, 0, payload.count, 1, replica->sum, 0);
+        hw_add_payload(&payload, 0, payload.count, 1, replica->sum, 0);
         merge_by_user(replica, message->envelope.clock);
     } else {
-        add_payload(&payload, 0, payload.count, hw_damping_now(replica), replica->base, 0);
+        hw_add_payload(&payload, 0, payload.count, hw_damping_now(replica), replica->base, 0);
     }
-}
-
-/* A piece of the state: entries [begin, begin + count), within one tile. */
-typedef struct piece {
-    size_t begin, count;
-    uint64_t clock;
-} piece;
-
-static bool of_clock(const hw_message *message, uint64_t clock)
-{
-    return message != NULL && message->envelope.clock == clock;
-}
-
-/* What one source says about a piece: NULL when nothing, the payload itself where it covers the piece, else gathered in scratch. */
-static const double *leaf(const hw_replica *replica, piece where, uint32_t source, double *scratch)
-{
-    const hw_message *message = replica->parked[source].first;
-    bool any = false;
-    for (; of_clock(message, where.clock); message = message->next) {
-        hw_payload payload = hw_payload_of(message, replica->spec.count);
-        size_t begin = hw_payload_seek(&payload, where.begin);
-        size_t end = hw_payload_seek(&payload, where.begin + where.count);
-        if (begin == end)
-            continue;
-        bool dense = message->envelope.encoding == HW_DENSE;
-        if (!any && dense && end - begin == where.count && !of_clock(message->next, where.clock))
-            return payload.values + begin;
-        if (!any)
-            memset(scratch, 0, where.count * sizeof *scratch);
-        any = true;
-        add_payload(&payload, begin, end, 1, scratch, where.begin);
-    }
-    return any ? scratch : NULL;
-}
-
-/* The canonical sum of a piece over blocks [begin, begin + count): hw_reduce's tree, a tile at a time, so that what the leaves
- * hold in shared payloads is only read. NULL when nobody says anything. */
-static const double *tree(const hw_replica *replica, piece where, uint32_t begin, uint32_t count, double *scratch)
-{
-    if (count == 1)
-        return leaf(replica, where, begin, scratch);
-    uint32_t left_count = hw_left_of(count);
-    const double *left = tree(replica, where, begin, left_count, scratch);
-    uint32_t middle = begin + left_count, rest = count - left_count;
-    if (left == NULL)
-        return tree(replica, where, middle, rest, scratch);
-    const double *right = tree(replica, where, middle, rest, scratch + HW_TILE);
-    if (right == NULL)
-        return left;
-    if (left == scratch) {
-        add_scaled(scratch, right, 1, where.count);
-        return scratch;
-    }
-    for (size_t i = 0; i < where.count; i++)
-        scratch[i] = left[i] + right[i];
-    return scratch;
 }
 
 /* Brings a tile of the cache to base + gain * held + own unsent changes. */
@@ -161,8 +94,9 @@ static bool take_values(hw_replica *replica, uint64_t clock)
 {
     bool values = false;
     for (uint32_t source = 0; source < replica->spec.blocks; source++) {
-        const hw_message *message = replica->parked[source].first;
-        for (; of_clock(message, clock) && message->envelope.form == HW_FORM_VALUES; message = message->next) {
+        const hw_message *message = hw_lane_oldest(replica->lanes, source, clock);
+        for (; message != NULL && message->envelope.clock == clock && message->envelope.form == HW_FORM_VALUES;
+             message = message->next) {
             hw_apply(replica, message);
             values = true;
         }
@@ -170,29 +104,34 @@ static bool take_values(hw_replica *replica, uint64_t clock)
     return values;
 }
 
-static void mark_clock(hw_replica *replica, uint64_t clock)
+static void mark_clock(hw_replica *replica, const hw_lane *lane, uint64_t clock)
 {
-    for (uint32_t source = 0; source < replica->spec.blocks; source++)
-        for (const hw_message *message = replica->parked[source].first; of_clock(message, clock); message = message->next) {
+    for (uint32_t source = 0; source < replica->spec.blocks; source++) {
+        const hw_message *message = hw_lane_oldest(lane, source, clock);
+        for (; message != NULL && message->envelope.clock == clock; message = message->next) {
             hw_payload payload = hw_payload_of(message, replica->spec.count);
-            mark_stale(replica, &payload);
+            hw_mark_stale(replica, &payload);
         }
+    }
 }
 
 static void merge_deltas(hw_replica *replica, uint64_t clock)
 {
     bool user = hw_user_merges(replica);
-    mark_clock(replica, clock);
+    double *to = user ? replica->sum : replica->base, damping = user ? 1 : hw_damping_now(replica);
     if (user)
         memset(replica->sum, 0, replica->spec.count * sizeof(double));
-    for (size_t tile = 0; tile < replica->tiles; tile++) {
-        if (!hw_bit(replica->stale, tile))
-            continue;
-        piece where = {tile * HW_TILE, hw_tile_end(replica, tile) - tile * HW_TILE, clock};
-        const double *sum = tree(replica, where, 0, replica->spec.blocks, replica->scratch);
-        if (sum != NULL)
-            add_scaled((user ? replica->sum : replica->base) + where.begin, sum, user ? 1 : hw_damping_now(replica),
-                       where.count);
+    for (uint32_t k = 0; k < replica->lane_count; k++) {
+        const hw_lane *lane = &replica->lanes[k];
+        mark_clock(replica, lane, clock);
+        for (size_t tile = lane->begin / HW_TILE; tile * HW_TILE < lane->end; tile++) {
+            if (!hw_bit(replica->stale, tile))
+                continue;
+            hw_piece where = {tile * HW_TILE, hw_tile_end(replica, tile) - tile * HW_TILE, clock};
+            const double *sum = hw_lane_sum(lane, where, 0, replica->spec.blocks, replica->scratch);
+            if (sum != NULL)
+                add_sum(to + where.begin, sum, damping, where.count);
+        }
     }
     if (user)
         merge_by_user(replica, clock);
@@ -200,14 +139,8 @@ static void merge_deltas(hw_replica *replica, uint64_t clock)
 
 static void drop_clock(hw_replica *replica, uint64_t clock)
 {
-    for (uint32_t source = 0; source < replica->spec.blocks; source++) {
-        hw_parked *parked = &replica->parked[source];
-        while (of_clock(parked->first, clock)) {
-            hw_message *next = parked->first->next;
-            hw_message_free(parked->first);
-            parked->first = next;
-        }
-    }
+    for (uint32_t k = 0; k < replica->lane_count; k++)
+        hw_lane_drop(&replica->lanes[k], 0, replica->spec.blocks, clock);
 }
 
 /* Merges the clocks before `clock`, each in its turn. */
@@ -229,7 +162,7 @@ static hawser_status merge_parked(hw_replica *replica, uint64_t clock, hawser_er
     return HAWSER_OK;
 }
 
-static hawser_status told_trouble(const hw_replica *replica, hawser_error *error)
+hawser_status hw_told_trouble(const hw_replica *replica, hawser_error *error)
 {
     if (replica->trouble.status == HAWSER_OK)
         return HAWSER_OK;
@@ -238,7 +171,7 @@ static hawser_status told_trouble(const hw_replica *replica, hawser_error *error
 
 hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error *error)
 {
-    HAWSER_TRY(told_trouble(replica, error));
+    HAWSER_TRY(hw_told_trouble(replica, error));
     if (!hw_is_source(replica, replica->spec.block))
         replica->ended = true;
     if (hw_parks(replica))
@@ -267,7 +200,7 @@ static hawser_status check_nothing_held(const hw_replica *replica, hawser_error 
 
 hawser_status hw_replica_end(hw_replica *replica, uint64_t clocks, hawser_error *error)
 {
-    HAWSER_TRY(told_trouble(replica, error));
+    HAWSER_TRY(hw_told_trouble(replica, error));
     HAWSER_TRY(check_nothing_held(replica, error));
     if (replica->span > 0)
         return hawser_fail(error, HAWSER_INTERNAL,
@@ -277,6 +210,12 @@ hawser_status hw_replica_end(hw_replica *replica, uint64_t clocks, hawser_error 
         return hawser_fail(error, HAWSER_INTERNAL, "state '%s' at block %u: the epoch ends at clock %llu, only %llu are in",
                            replica->spec.name, replica->spec.block, (unsigned long long)clocks,
                            (unsigned long long)hw_clock_table_least(&replica->clocks));
+    for (uint32_t k = 0; replica->adder != NULL && hw_adds(replica) && k < replica->lane_count; k++)
+        if (replica->adder->lanes[k].blocks > 0 && replica->adder->told[k] != clocks)
+            return hawser_fail(error, HAWSER_INTERNAL,
+                               "state '%s' at block %u: the epoch ends at clock %llu, sums were sent of %llu",
+                               replica->spec.name, replica->spec.block, (unsigned long long)clocks,
+                               (unsigned long long)replica->adder->told[k]);
     hw_replica_rollback(replica);
     replica->ended = true;
     HAWSER_TRY(hw_replica_merge(replica, clocks, error));

@@ -2,6 +2,7 @@
 #ifndef HW_EXCHANGE_REDUCE_H
 #define HW_EXCHANGE_REDUCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How many of a range of count >= 2 blocks form the left subtree: the largest power of two below count. */
@@ -11,6 +12,34 @@ static inline uint32_t hw_left_of(uint32_t count)
     while (left < count - left)
         left *= 2;
     return left;
+}
+
+/* A range of blocks. */
+typedef struct hw_run {
+    uint32_t begin, end;
+} hw_run;
+
+/* The largest subtree over `blocks` blocks that `block` is in and that lies within `within` (which it is in as well). */
+static inline hw_run hw_subtree_in(uint32_t blocks, uint32_t block, hw_run within)
+{
+    hw_run tree = {0, blocks};
+    while (tree.end - tree.begin > 1 && (tree.begin < within.begin || tree.end > within.end)) {
+        uint32_t middle = tree.begin + hw_left_of(tree.end - tree.begin);
+        if (block < middle)
+            tree.end = middle;
+        else
+            tree.begin = middle;
+    }
+    return tree;
+}
+
+/* Is there a subtree over just these blocks? */
+static inline bool hw_is_subtree(uint32_t blocks, uint32_t first, uint32_t count)
+{
+    if (first >= blocks || count == 0 || count > blocks - first)
+        return false;
+    hw_run tree = hw_subtree_in(blocks, first, (hw_run){first, first + count});
+    return tree.begin == first && tree.end == first + count;
 }
 
 #endif

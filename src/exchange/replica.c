@@ -28,8 +28,9 @@ static hawser_status check_spec(const hw_replica_spec *spec, hawser_error *error
     bool blocks = spec->block < spec->blocks && (spec->sources == spec->blocks || spec->sources == 1);
     bool source = spec->sources != 1 || spec->source < spec->blocks;
     bool range = !spec->values || (spec->own_begin <= spec->own_end && spec->own_end <= spec->count);
+    bool adding = spec->adding == NULL || (!spec->values && spec->sources == spec->blocks && spec->blocks > 1);
     bool rule = isfinite(spec->rule.damping) && spec->rule.damping != 0 && isfinite(spec->rule.gain) && spec->rule.gain > 0;
-    if (blocks && source && range && rule)
+    if (blocks && source && range && rule && adding)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                        "state '%s': block %u of %u, %u sources, own range %zu to %zu of %zu, damping %g, gain %g do not fit",
@@ -65,6 +66,24 @@ static hawser_status allocate_held(hw_replica *replica, hawser_error *error)
     return HAWSER_OK;
 }
 
+static hawser_status allocate_lanes(hw_replica *replica, hawser_error *error)
+{
+    const hw_replica_spec *spec = &replica->spec;
+    uint32_t count = spec->adding != NULL ? spec->adding->lanes : 1;
+    HAWSER_TRY(HW_NEW(&replica->lanes, count, "parked updates", error));
+    for (; replica->lane_count < count; replica->lane_count++) {
+        uint32_t k = replica->lane_count;
+        size_t begin = spec->adding != NULL ? spec->adding->lane[k].begin : 0;
+        size_t end = spec->adding != NULL ? spec->adding->lane[k].end : spec->count;
+        hawser_status status = hw_lane_new(spec->blocks, spec->count, begin, end, &replica->lanes[k], error);
+        if (status != HAWSER_OK) {
+            hw_lane_free(&replica->lanes[k]);
+            return status;
+        }
+    }
+    return spec->adding != NULL && spec->adding->adds ? hw_adder_new(replica, error) : HAWSER_OK;
+}
+
 static hawser_status allocate(hw_replica *replica, hawser_error *error)
 {
     const hw_replica_spec *spec = &replica->spec;
@@ -78,8 +97,7 @@ static hawser_status allocate(hw_replica *replica, hawser_error *error)
     HAWSER_TRY(HW_NEW(&replica->scratch, (levels + 1) * HW_TILE, "scratch of a merge", error));
     HAWSER_TRY(HW_NEW(&replica->touched, hw_words(replica->tiles), "a state's touched ranges", error));
     HAWSER_TRY(HW_NEW(&replica->stale, hw_words(replica->tiles), "a state's changed ranges", error));
-    HAWSER_TRY(HW_NEW(&replica->parked, spec->blocks, "parked updates", error));
-    HAWSER_TRY(HW_NEW(&replica->parts, spec->blocks, "part numbers", error));
+    HAWSER_TRY(allocate_lanes(replica, error));
     if (spec->rule.merge != NULL)
         HAWSER_TRY(HW_NEW(&replica->sum, n, "the sum for a merge function", error));
     if (needs_filter(spec) || needs_rounding(spec))
@@ -129,13 +147,15 @@ void hw_replica_free(hw_replica *replica)
 {
     if (replica == NULL)
         return;
-    for (uint32_t i = 0; replica->parked != NULL && i < replica->spec.blocks; i++)
-        free_list(replica->parked[i].first);
+    for (uint32_t k = 0; k < replica->lane_count; k++)
+        hw_lane_free(&replica->lanes[k]);
+    hw_adder_free(replica);
     free_list(replica->early);
+    free_list(replica->outgoing);
     hw_spares_free(&replica->spares);
-    void *const arrays[] = {replica->base,  replica->cache,  replica->origin,   replica->scratch, replica->touched,
-                            replica->stale, replica->parked, replica->parts,    replica->sum,     replica->held,
-                            replica->score, replica->since,  replica->selected, replica->rest,    replica->scales};
+    void *const arrays[] = {replica->base,  replica->cache,    replica->origin, replica->scratch, replica->touched,
+                            replica->stale, replica->lanes,    replica->sum,    replica->held,    replica->score,
+                            replica->since, replica->selected, replica->rest,   replica->scales};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     hw_clock_table_free(&replica->clocks);
@@ -213,7 +233,9 @@ void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy)
 {
     assert(!replica->begun);
     hw_clock_table_reset(&replica->clocks);
-    memset(replica->parts, 0, replica->spec.blocks * sizeof *replica->parts);
+    for (uint32_t k = 0; k < replica->lane_count; k++)
+        hw_lane_reset(&replica->lanes[k]);
+    hw_adder_reset(replica);
     replica->policy = policy;
     replica->epoch = epoch;
     replica->merged = 0;

@@ -1,7 +1,7 @@
 /*
  * replica.h - the inside of a replica, shared by the files that make up its life: replica.c (birth, access, epochs), cut.c (own
  * changes out), defer.c (not yet), hold.c, filter.c and round.c (a part of them), accept.c (others' changes in), merge.c (the canonical
- * merge and the fold into the cache).
+ * merge and the fold into the cache), adder.c (others' changes added up and sent on).
  *
  * Two things stand beside the three vectors of exchange.h. `origin` is the cache as it would be had the unit done nothing since
  * the last cut: own unsent changes are cache - origin. It is `base` itself as long as the two are equal and a vector of its own
@@ -13,11 +13,14 @@
 
 #include "exchange/encoding.h"
 #include "exchange/exchange.h"
+#include "exchange/lane.h"
 
-/* A source's messages of clocks that are not merged yet, in order. */
-typedef struct hw_parked {
-    hw_message *first, *last;
-} hw_parked;
+/* What this block adds up for others; a lane of the replica's `adding` each, unused where its run is empty. */
+typedef struct hw_adder {
+    hw_lane *lanes;
+    uint64_t *told; /* by lane: clocks whose sums are sent */
+    double *sum;    /* of the lane and blocks at hand */
+} hw_adder;
 
 struct hw_replica {
     hw_replica_spec spec;
@@ -39,10 +42,12 @@ struct hw_replica {
     uint64_t *rest;  /* bit an entry: what is held of it is what rounding has left, and need not go by itself */
     int16_t *scales; /* of 8-bit values, a tile */
 
-    hw_parked *parked; /* per source, under BSP */
-    uint32_t *parts;   /* per source: number of the next part of its clock */
+    hw_lane *lanes; /* what is in, under BSP until its clock is merged; one, or those of `adding` */
+    uint32_t lane_count;
+    hw_adder *adder; /* NULL: nothing is added up here */
     hw_spares spares;
-    hw_message *early; /* of epochs that have not begun here */
+    hw_message *early;    /* of epochs that have not begun here */
+    hw_message *outgoing; /* what hw_replica_next has to give */
     hw_clock_table clocks;
     hw_policy policy;
     uint64_t epoch;
@@ -98,6 +103,12 @@ static inline bool hw_parks(const hw_replica *replica)
     return replica->policy.kind == HW_POLICY_BSP && replica->spec.blocks > 1;
 }
 
+/* Do updates of this epoch go by those who add them up? */
+static inline bool hw_adds(const hw_replica *replica)
+{
+    return replica->spec.adding != NULL && replica->policy.kind == HW_POLICY_BSP;
+}
+
 static inline const double *hw_origin(const hw_replica *replica)
 {
     return replica->apart ? replica->origin : replica->base;
@@ -135,11 +146,26 @@ void hw_set_apart(hw_replica *replica);
 
 /* merge.c: applies a checked update to base at once. */
 void hw_apply(hw_replica *replica, const hw_message *message);
-/* accept.c: keeps a message until its clock is merged; takes it. */
-void hw_park(hw_replica *replica, uint32_t source, hw_message *message);
+/* merge.c: what went wrong with an early message. */
+hawser_status hw_told_trouble(const hw_replica *replica, hawser_error *error) HAWSER_MUST_USE;
+/* merge.c: a tile's cache no longer follows from base and held. */
+void hw_mark_stale(hw_replica *replica, const hw_payload *payload);
+/* accept.c: a share of a message for each lane that it is about, kept until the clock is merged. */
+hawser_status hw_park(hw_replica *replica, const hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 /* accept.c: takes in what arrived before the epoch began. */
 void hw_replay_early(hw_replica *replica);
+/* accept.c: takes a sound update of the open epoch, from wherever it came. */
+hawser_status hw_take_update(hw_replica *replica, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 void hw_record_done(hw_replica *replica, uint32_t source, uint64_t done);
+/* Puts a message at the end of a list. */
+void hw_append(hw_message **list, hw_message *message);
+
+/* adder.c: is this update one that is added up here? Takes it; what can be told now is told. */
+hawser_status hw_adder_new(hw_replica *replica, hawser_error *error) HAWSER_MUST_USE;
+void hw_adder_free(hw_replica *replica);
+void hw_adder_reset(hw_replica *replica);
+bool hw_adder_wants(const hw_replica *replica, const hw_message *message);
+hawser_status hw_adder_take(hw_replica *replica, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
 /* Which entries go out in a cut: how many, and the window they lie in. */
 typedef struct hw_changes {

@@ -10,6 +10,7 @@ struct hw_topology {
     bool *link;         /* [from * nodes + to]; NULL: all are linked with all */
     uint32_t *out, *in; /* [node * (nodes + 1)]: how many links, then the nodes at their other ends */
     uint32_t *parent;   /* [origin * nodes + node] */
+    hw_adding_shape adding;
     hw_topology_figures figures;
 };
 
@@ -94,10 +95,12 @@ static void make_halton(hw_topology *topology, uint32_t *steps, uint32_t *queue)
             *link_at(topology, node, (uint32_t)(((uint64_t)node + distance) % nodes)) = *link_at(topology, 0, distance);
 }
 
+/* Above a node is the one without its lowest set bit: all below a node are consecutive, and as many as a subtree of the canonical
+ * reduction has, so that their updates add up to one. */
 static void make_tree(hw_topology *topology)
 {
     for (uint32_t node = 1; node < topology->nodes; node++)
-        link_both(topology, node, (node - 1) / 2);
+        link_both(topology, node, node & (node - 1));
 }
 
 static void make_servers(hw_topology *topology, uint32_t servers)
@@ -171,15 +174,18 @@ static hawser_status make_graph(hw_topology *topology, const char *words, const 
         return read_edges(topology, words, edges, error);
     if (servers > nodes)
         return hawser_fail(error, HAWSER_BAD_OPTION, "topology = %s: there are only %u nodes", words, nodes);
-    if (servers > 0)
+    if (servers > 0) {
         make_servers(topology, servers);
-    else if (strcmp(words, "tree") == 0)
+        topology->adding = (hw_adding_shape){HW_ADDING_SERVERS, servers};
+    } else if (strcmp(words, "tree") == 0) {
         make_tree(topology);
-    else if (strcmp(words, "halton") == 0)
+        topology->adding = (hw_adding_shape){HW_ADDING_TREE, 0};
+    } else if (strcmp(words, "halton") == 0) {
         make_halton(topology, steps, queue);
-    else
+    } else {
         return hawser_fail(error, HAWSER_BAD_OPTION, "topology = '%s': there is no such topology, and no file of one",
                            words);
+    }
     return HAWSER_OK;
 }
 
@@ -380,6 +386,11 @@ uint32_t hw_topology_nodes(const hw_topology *topology)
 bool hw_topology_links(const hw_topology *topology, uint32_t from, uint32_t to)
 {
     return from != to && (hw_topology_direct(topology) || *link_at(topology, from, to));
+}
+
+hw_adding_shape hw_topology_adding(const hw_topology *topology)
+{
+    return topology->adding;
 }
 
 const hw_topology_figures *hw_topology_figures_of(const hw_topology *topology)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "exchange/adding.h"
 #include "hawser/status.h"
 
 enum { HW_TOPOLOGY_NODES_MOST = 4096 }; /* of other topologies than "all": every node keeps every origin's tree */
@@ -26,7 +27,7 @@ typedef struct hw_topology_figures {
 } hw_topology_figures;
 
 /* `words`: "all"; "halton" (MALT: log2 N links a node, at distances N/2, N/4, 3N/4, N/8 ..., and as many more as it takes to reach
- * everybody within 2 log2 N links); "tree" (binary, both ways); "servers:K" (nodes 0 to K - 1 are linked with everybody, the others with them alone); or
+ * everybody within 2 log2 N links); "tree" (binomial, both ways: node n and n without its lowest set bit); "servers:K" (nodes 0 to K - 1 are linked with everybody, the others with them alone); or
  * anything else with `edges`, a text with a link "from to" a line and comments from # on. A graph in which some node cannot be
  * reached from another is refused, and both are named. */
 hawser_status hw_topology_new(const char *words, const char *edges, uint32_t nodes, hw_topology **topology,
@@ -39,6 +40,8 @@ bool hw_topology_direct(const hw_topology *topology);
 uint32_t hw_topology_children(const hw_topology *topology, uint32_t origin, uint32_t node, uint32_t *children);
 uint32_t hw_topology_nodes(const hw_topology *topology);
 bool hw_topology_links(const hw_topology *topology, uint32_t from, uint32_t to);
+/* How updates are added up over it: along a tree, at servers, or only within nodes. */
+hw_adding_shape hw_topology_adding(const hw_topology *topology);
 const hw_topology_figures *hw_topology_figures_of(const hw_topology *topology);
 
 /* Tells a net of as many nodes to which of them it passes on what: once everybody is linked and before the first run. */

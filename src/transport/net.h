@@ -70,7 +70,7 @@ typedef struct hw_net_options {
     bool encrypt_always;      /* there too; for tests and measurements */
     double failure_timeout;   /* seconds of silence; default 5 */
     double handshake_timeout; /* default 5 */
-    uint64_t rate; /* bytes a second that this node sends in HW_MESSAGE_UPDATE, evenly; 0: no limit. All else overtakes, but
+    uint64_t rate;            /* bytes a second that this node sends in updates, evenly; 0: no limit. All else overtakes, but
                     * for each (source, destination) the order holds. */
 } hw_net_options;
 

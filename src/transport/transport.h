@@ -42,9 +42,10 @@ typedef enum hw_message_kind {
     HW_MESSAGE_FENCE,       /* asks how far puts have come; never seen by an endpoint */
     HW_MESSAGE_FENCED,      /* the answer: see hw_transport_ops.fence */
     HW_MESSAGE_ASK,         /* client -> server of a store; belongs to no run */
-    HW_MESSAGE_ANSWER       /* server -> client */
+    HW_MESSAGE_ANSWER,      /* server -> client */
+    HW_MESSAGE_ADDEND       /* block -> block: an update on its way to where it is added to others */
 } hw_message_kind;
-enum { HW_MESSAGE_KINDS = HW_MESSAGE_ANSWER + 1 };
+enum { HW_MESSAGE_KINDS = HW_MESSAGE_ADDEND + 1 };
 
 /* Destination of a message to every block of a node. */
 #define HW_TO_BLOCKS UINT32_MAX
@@ -71,6 +72,9 @@ typedef struct hw_envelope {
     uint32_t part;        /* number of this part within the clock */
     uint32_t last;        /* 1: the clock's updates of this state by this source are complete with this part */
     uint32_t span;        /* clocks before `clock` that this update covers too (coalesced under SSP and TAP); 0: none */
+    uint32_t first;       /* updates: the blocks whose deltas this is the canonical sum of begin here, */
+    uint32_t covers;      /* and are so many; 0: the source's alone, as if first = source and covers = 1 */
+    uint32_t lane;        /* updates: 1 + number of the range of the state that this is about; 0: all of it */
     uint64_t sequence;    /* per (source, destination) */
     uint64_t count;       /* entries in the payload */
     uint64_t length;      /* payload bytes */

@@ -88,7 +88,9 @@ size_t hw_frame_pack(unsigned char *to, const hw_frame *frame)
         at = put32(at, e->part);
         at = put32(at, e->last);
         at = put32(at, e->span);
-        at = put32(at, 0);
+        at = put32(at, e->first);
+        at = put32(at, e->covers);
+        at = put32(at, e->lane);
         at = put64(at, e->sequence);
         at = put64(at, e->count);
         at = put64(at, e->length);
@@ -121,13 +123,13 @@ static const char *unpack_envelope(const unsigned char *at, hw_envelope *e, uint
     e->part = get32(&at);
     e->last = get32(&at);
     e->span = get32(&at);
-    uint32_t reserved = get32(&at);
+    e->first = get32(&at);
+    e->covers = get32(&at);
+    e->lane = get32(&at);
     e->sequence = get64(&at);
     e->count = get64(&at);
     e->length = get64(&at);
     e->checksum = get64(&at);
-    if (reserved != 0)
-        return "it sent a frame whose reserved bytes are not zero";
     if (e->kind < HW_MESSAGE_TRIGGER || e->kind >= HW_MESSAGE_KINDS)
         return "it sent a message of a kind that there is not";
     if (e->length > HW_WIRE_PAYLOAD_MOST)

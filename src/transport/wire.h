@@ -12,9 +12,9 @@
 #include "transport/net.h"
 
 enum {
-    HW_WIRE_VERSION = 1,
+    HW_WIRE_VERSION = 2,
     HW_FRAME_HEAD = 24,     /* bytes of every frame's head */
-    HW_FRAME_MESSAGE = 120, /* of one that begins a message: head and envelope */
+    HW_FRAME_MESSAGE = 128, /* of one that begins a message: head and envelope */
     HW_LETTER_HEAD = 16,
     HW_LETTER_BODY = 2048, /* at most */
     HW_LETTER_MOST = HW_LETTER_HEAD + HW_LETTER_BODY,

@@ -1,7 +1,8 @@
 /* Feeds a replica and the decoder with messages that no honest peer would send. Whatever comes, nothing may be read or written out
  * of bounds, and a refusal names its reason.
  *
- * Input: one byte that chooses the replica's form and policy, then messages: 13 bytes of envelope, a length, the payload. */
+ * Input: a byte that chooses the replica's form and policy, one that says who adds up, then messages: 16 bytes of envelope, a length, the
+ * payload. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,12 +11,13 @@
 #include "exchange/exchange.h"
 #include "exchange/pack.h"
 
-enum { ENTRIES = 24, HEAD = 13 };
+enum { ENTRIES = 520, HEAD = 16 }; /* two tiles, so that there are ranges */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static hw_replica *open_replica(uint8_t choice)
+static hw_replica *open_replica(uint8_t choice, uint8_t shape, hw_adding **adding)
 {
+    static const uint32_t homes[][3] = {{0, 0, 1}, {0, 1, 1}, {0, 1, 2}};
     hw_replica *replica = NULL;
     hw_replica_spec spec = {.name = "fuzzed", .count = ENTRIES, .blocks = 3, .sources = choice & 4 ? 1 : 3, .source = 1};
     spec.rule = (hawser_rule){.damping = 0.5, .gain = choice & 8 ? 2 : 1};
@@ -25,6 +27,13 @@ static hw_replica *open_replica(uint8_t choice)
         spec.filter = (hw_filter){HW_FILTER_ABSOLUTE, 30, 2};
     if (choice & 64)
         spec.rounding = choice & 128 ? HW_INT8 : HW_BF16;
+    spec.block = shape / 32 % 3;
+    *adding = NULL;
+    hw_adding_shape how = {(hw_adding_kind)(shape / 4 % 4 % 3), 2};
+    if (shape % 4 < 3 && spec.sources == 3 && !spec.values &&
+        hw_adding_new(how, homes[shape % 4], 3, spec.block, 0, ENTRIES, adding, NULL) != HAWSER_OK)
+        abort();
+    spec.adding = *adding;
     if (hw_replica_new(&spec, &replica, NULL) != HAWSER_OK)
         abort();
     hw_replica_begin(replica, 1, (hw_policy){(hw_policy_kind)(choice % 3), 1});
@@ -39,6 +48,7 @@ static hw_message *next_message(const uint8_t **data, size_t *size)
     if (*size < HEAD + 1)
         return NULL;
     size_t length = head[HEAD];
+    static const uint16_t kinds[] = {HW_MESSAGE_ADDEND, HW_MESSAGE_UPDATE};
     *data += HEAD + 1;
     *size -= HEAD + 1;
     length = length < *size ? length : *size;
@@ -49,7 +59,7 @@ static hw_message *next_message(const uint8_t **data, size_t *size)
     *data += length;
     *size -= length;
     hw_envelope *envelope = &message->envelope;
-    envelope->kind = head[0] & 1 ? HW_MESSAGE_UPDATE : head[0];
+    envelope->kind = head[0] < 128 ? kinds[head[0] & 1] : head[0];
     envelope->form = head[1];
     envelope->encoding = head[2];
     envelope->source = head[3];
@@ -59,9 +69,19 @@ static hw_message *next_message(const uint8_t **data, size_t *size)
     envelope->part = head[7];
     envelope->last = head[8];
     envelope->span = head[12] == 255 ? UINT32_MAX : head[12] & 3;
+    envelope->first = head[13];
+    envelope->covers = head[14];
+    envelope->lane = head[15] & 3;
     envelope->count = head[9] == 255 ? UINT64_MAX / 8 + head[10] : head[9];
     envelope->length = head[11] == 255 ? UINT64_MAX - head[10] : length + (head[11] == 254);
     return message;
+}
+
+static void drop_next(hw_replica *replica)
+{
+    hw_message *message;
+    while ((message = hw_replica_next(replica)) != NULL)
+        hw_message_free(message);
 }
 
 /* A step of the own block's life between two messages, when the message's tail says so. */
@@ -77,6 +97,7 @@ static void live(hw_replica *replica, uint64_t *clock, uint8_t what)
     if ((what & 2) && hw_replica_cut(replica, *clock, what & 4, what & 8, &message, NULL) == HAWSER_OK)
         *clock += (what & 4) != 0;
     hw_message_free(message);
+    drop_next(replica);
     if ((what & 16) && hw_admit_read((hw_policy){HW_POLICY_BSP, 0}, hw_replica_clocks(replica), *clock) &&
         hw_replica_merge(replica, *clock, NULL) != HAWSER_OK)
         return;
@@ -111,13 +132,14 @@ static void repack(const hw_message *message)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size == 0)
+    if (size < 2)
         return 0;
-    hw_replica *replica = open_replica(data[0]);
+    hw_adding *adding;
+    hw_replica *replica = open_replica(data[0], data[1], &adding);
     hw_message *message;
     uint64_t clock = 0;
-    data++;
-    size--;
+    data += 2;
+    size -= 2;
     while ((message = next_message(&data, &size)) != NULL) {
         double out[ENTRIES] = {0};
         hawser_error error = {0};
@@ -128,11 +150,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         error.text[0] = '\0';
         if (hw_replica_accept(replica, message, &error) != HAWSER_OK && error.text[0] == '\0')
             abort();
+        drop_next(replica);
         live(replica, &clock, what);
         for (size_t i = 0; i < ENTRIES; i++)
             if (isnan(hw_replica_base(replica)[i]))
                 abort();
     }
     hw_replica_free(replica);
+    hw_adding_free(adding);
     return 0;
 }

@@ -25,18 +25,12 @@ static hawser_status copy_for_one(hw_worker *worker, hw_message *message, bool l
     return status;
 }
 
-/* Sends to all other blocks, in an order staggered by rank, one payload for all: to the other nodes once each. */
-static hawser_status send_to_others(hw_worker *worker, hw_part *part, hw_message *message)
+/* To the other blocks of this node, in an order staggered by rank. */
+static hawser_status send_here(hw_worker *worker, hw_part *part, hw_message *message)
 {
     const hw_session *session = worker->session;
     uint32_t local = session->local, own = worker->block - session->first;
-    bool elsewhere = session->nodes > 1;
     hw_message *copy;
-    message->envelope.loop = worker->operator->number;
-    if (elsewhere) {
-        HAWSER_TRY(copy_for_one(worker, message, local == 1, &copy));
-        HAWSER_TRY(hw_spread(&worker->station, copy, hw_state_count(part->state), &part->flow));
-    }
     for (uint32_t i = 1; i < local; i++) {
         HAWSER_TRY(copy_for_one(worker, message, i + 1 == local, &copy));
         uint64_t length = copy->envelope.length;
@@ -48,11 +42,43 @@ static hawser_status send_to_others(hw_worker *worker, hw_part *part, hw_message
     return HAWSER_OK;
 }
 
+/* Sends to whom the destination names, one payload for all: to the other nodes once each. */
+static hawser_status send_update(hw_worker *worker, hw_part *part, hw_message *message)
+{
+    const hw_session *session = worker->session;
+    uint32_t to = message->envelope.destination;
+    bool here = session->local > 1 && to != HW_TO_NODES, elsewhere = session->nodes > 1 && to != HW_TO_LOCAL;
+    hw_message *copy;
+    message->envelope.loop = worker->operator->number;
+    if (to < session->blocks)
+        return hw_send_update(&worker->station, to, message, hw_state_count(part->state), &part->flow);
+    if (elsewhere) {
+        HAWSER_TRY(copy_for_one(worker, message, !here, &copy));
+        HAWSER_TRY(hw_spread(&worker->station, copy, hw_state_count(part->state), &part->flow));
+    }
+    return here ? send_here(worker, part, message) : HAWSER_OK;
+}
+
+static hawser_status send_updates(hw_worker *worker, hw_part *part, hw_message *message)
+{
+    for (; message != NULL; message = hw_replica_next(part->replica))
+        HAWSER_TRY(send_update(worker, part, message));
+    return HAWSER_OK;
+}
+
+hawser_status hw_worker_send_next(hw_worker *worker, hw_part *part)
+{
+    uint64_t bytes = worker->station.bytes_sent;
+    HAWSER_TRY(send_updates(worker, part, hw_replica_next(part->replica)));
+    if (worker->operator!= NULL)
+        worker->events[worker->operator->number].bytes += worker->station.bytes_sent - bytes;
+    return HAWSER_OK;
+}
+
 /* A cut has been made: it goes out, and what is tied to the state is committed with it. */
 static hawser_status send_cut(hw_worker *worker, hw_part *part, hw_message *message)
 {
-    if (message != NULL)
-        HAWSER_TRY(send_to_others(worker, part, message));
+    HAWSER_TRY(send_updates(worker, part, message != NULL ? message : hw_replica_next(part->replica)));
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_part *local = &worker->parts[i];
         if (local->copy != NULL && local->state->tied_to == part->state)
@@ -269,8 +295,7 @@ static hawser_status rebuild(hw_worker *worker, hw_part *part, uint64_t epoch)
     HAWSER_TRY(hw_context_run(worker, NULL, part->state));
     hw_message *message = NULL;
     HAWSER_TRY(hw_replica_cut(part->replica, 0, true, true, &message, &worker->error));
-    if (message != NULL)
-        HAWSER_TRY(send_to_others(worker, part, message));
+    HAWSER_TRY(send_updates(worker, part, message != NULL ? message : hw_replica_next(part->replica)));
     /* Only this state is waited for: the others are between epochs. */
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].live = &worker->parts[i] == part;

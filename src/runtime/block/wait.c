@@ -91,10 +91,11 @@ static hawser_status hear_why(hw_station *station, hawser_status status)
     return station->failed != HAWSER_OK ? station->failed : status;
 }
 
-hawser_status hw_send(hw_station *station, uint32_t destination, hw_message *message)
+static hawser_status send_counted(hw_station *station, uint32_t destination, hw_message *message, uint64_t plain,
+                                  hw_flow *flow)
 {
     hw_session *session = station->session;
-    count(station, message, 1, message->envelope.length, NULL);
+    count(station, message, 1, plain, flow);
     message->envelope.source = station->endpoint;
     hawser_status status =
         session->transport->ops->send(session->transport, station->endpoint, destination, message, station->error);
@@ -102,22 +103,41 @@ hawser_status hw_send(hw_station *station, uint32_t destination, hw_message *mes
     return hear_why(station, status);
 }
 
+hawser_status hw_send(hw_station *station, uint32_t destination, hw_message *message)
+{
+    return send_counted(station, destination, message, message->envelope.length, NULL);
+}
+
+/* For other nodes: packed where that is smaller. On failure *message is gone. */
+static hawser_status pack(hw_station *station, hw_message **message, size_t entries)
+{
+    hw_message *packed = NULL;
+    hawser_status status = hw_pack(*message, entries, &packed, station->error);
+    if (status != HAWSER_OK || packed != NULL) {
+        hw_message_free(*message);
+        *message = packed;
+    }
+    return status;
+}
+
 hawser_status hw_spread(hw_station *station, hw_message *message, size_t entries, hw_flow *flow)
 {
     hw_session *session = station->session;
     uint64_t plain = message->envelope.length;
-    hw_message *packed = NULL;
-    hawser_status status = hw_pack(message, entries, &packed, station->error);
-    if (status != HAWSER_OK || packed != NULL) {
-        hw_message_free(message);
-        message = packed;
-    }
-    if (status != HAWSER_OK)
-        return status;
+    HAWSER_TRY(pack(station, &message, entries));
     count(station, message, session->nodes - 1, plain, flow);
     message->envelope.source = station->endpoint;
-    status = session->transport->ops->spread(session->transport, station->endpoint, message, station->error);
+    hawser_status status = session->transport->ops->spread(session->transport, station->endpoint, message, station->error);
     return hear_why(station, status);
+}
+
+hawser_status hw_send_update(hw_station *station, uint32_t block, hw_message *message, size_t entries, hw_flow *flow)
+{
+    hw_session *session = station->session;
+    uint64_t plain = message->envelope.length;
+    if (session->home[block] != session->node)
+        HAWSER_TRY(pack(station, &message, entries));
+    return send_counted(station, block, message, plain, flow);
 }
 
 hawser_status hw_fail_loss(hw_station *station, const hw_message *message, const char *at, uint64_t clock)

@@ -74,7 +74,8 @@ static hawser_status accept_update(hw_worker *worker, hw_message *message)
         return hawser_fail(&worker->error, HAWSER_INTERNAL,
                            "block %u got an update of state number %u, which does not travel", worker->block, state);
     }
-    return hw_replica_accept(worker->parts[state].replica, message, &worker->error);
+    HAWSER_TRY(hw_replica_accept(worker->parts[state].replica, message, &worker->error));
+    return hw_worker_send_next(worker, &worker->parts[state]);
 }
 
 /* What is still there belongs to the phase before; credits and pauses of the new one come behind its trigger. */
@@ -95,6 +96,7 @@ static hawser_status handle(void *owner, hw_message *message)
     hw_worker *worker = owner;
     switch (message->envelope.kind) {
     case HW_MESSAGE_COLUMNS: return hw_fetch_take(worker, message);
+    case HW_MESSAGE_ADDEND:
     case HW_MESSAGE_UPDATE: return accept_update(worker, message);
     case HW_MESSAGE_TRIGGER: keep_trigger(worker, message); return HAWSER_OK;
     case HW_MESSAGE_CREDIT: keep_credit(worker, message); return HAWSER_OK;
@@ -156,6 +158,10 @@ static hawser_status open_replica(hw_worker *worker, hw_part *part, hawser_error
         part->begin = spec.own_begin;
         part->count = spec.own_end - spec.own_begin;
     }
+    if (session->nodes > 1 && !spec.values && spec.sources == spec.blocks)
+        HAWSER_TRY(hw_adding_new(session->job->adding, session->home, spec.blocks, spec.block, spec.state, spec.count,
+                                 &part->adding, error));
+    spec.adding = part->adding;
     HAWSER_TRY(hw_replica_new(&spec, &part->replica, error));
     return hw_part_map_page(part, error);
 }
@@ -202,6 +208,7 @@ void hw_worker_close(hw_worker *worker)
     for (uint32_t i = 0; worker->parts != NULL && i < program->state_count; i++) {
         hw_part *part = &worker->parts[i];
         hw_replica_free(part->replica);
+        hw_adding_free(part->adding);
         free(part->work);
         free(part->copy);
         hw_part_unmap_page(part);

@@ -12,6 +12,7 @@ enum { HW_STALENESS_BUCKETS = 1024 };
 typedef struct hw_part {
     const hawser_state *state;
     hw_replica *replica; /* replicated, partitioned */
+    hw_adding *adding;   /* who adds up its updates on their way; NULL: nobody */
     hawser_matrix data;
     double *work, *copy; /* local; copy: what is committed of a tied one */
     size_t begin, count; /* numbers of a local or partitioned state that are this block's */
@@ -78,6 +79,8 @@ void hw_worker_main(hw_worker *worker);
 
 /* Sends a part (or the end) of this clock's changes of one state and commits what is tied to it. */
 hawser_status hw_worker_cut(hw_worker *worker, hw_part *part, bool last, bool flush) HAWSER_MUST_USE;
+/* Sends what a replica has to send on for others, after it has accepted something. */
+hawser_status hw_worker_send_next(hw_worker *worker, hw_part *part) HAWSER_MUST_USE;
 /* Runs one unit, or a rebuild when unit is NULL, with everything a unit may ask for. */
 hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds) HAWSER_MUST_USE;
 

@@ -69,6 +69,9 @@ hawser_status hw_wait(hw_station *station, bool (*ready)(void *argument), void *
 hawser_status hw_send(hw_station *station, uint32_t destination, hw_message *message) HAWSER_MUST_USE;
 /* To every block of the other nodes; packed where that is smaller, `entries` being the state's. What it came to is added to *flow. */
 hawser_status hw_spread(hw_station *station, hw_message *message, size_t entries, hw_flow *flow) HAWSER_MUST_USE;
+/* An update to one block, packed where it is on another node and that is smaller. */
+hawser_status hw_send_update(hw_station *station, uint32_t block, hw_message *message, size_t entries,
+                             hw_flow *flow) HAWSER_MUST_USE;
 /* Says that a node was lost, and what the job was at: where this station was (at NULL: where the driver last said it was). */
 hawser_status hw_fail_loss(hw_station *station, const hw_message *message, const char *at, uint64_t clock) HAWSER_MUST_USE;
 

@@ -53,7 +53,7 @@ const hawser_option *hawser_job_rows(void)
         {"rate", HAWSER_BYTES, "0", NULL, "BYTES", "bytes of updates that a node may send a second; 0: no limit", "0.2", 0},
         {"topology", HAWSER_TEXT, "all", NULL, "GRAPH",
          "over which links nodes exchange updates: all, halton, tree, servers:K, or file:PATH with a link FROM TO a line; "
-         "others are reached through nodes that pass updates on",
+         "others are reached through nodes that pass updates on, and under bsp tree and servers add them up on their way",
          "0.2", 0},
         {"backlog", HAWSER_BYTES, "1M", NULL, "BYTES",
          "bytes waiting to be sent to other nodes from which on ssp and tap send several clocks' updates as one; 0: never",

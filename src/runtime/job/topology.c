@@ -56,14 +56,16 @@ static hawser_status lay(hawser_job *job, const hw_bytes *card, hawser_error *er
     hw_topology *topology = NULL;
     bool file = strncmp(words, "file:", 5) == 0;
     HAWSER_TRY(hw_topology_new(words, file ? edges : NULL, settings->nodes, &topology, error));
+    job->adding = hw_topology_adding(topology);
     const hw_topology_figures *figures = hw_topology_figures_of(topology);
     int n = snprintf(settings->topology, sizeof settings->topology,
                      "topology %.60s: at most %u links out of a node, at most %u from one node to another", words,
                      figures->degree, figures->depth);
     if (figures->relayed > 0)
         snprintf(settings->topology + n, sizeof settings->topology - (size_t)n,
-                 "; node %u passes on most, %llu messages when each node has sent one", figures->relaying,
-                 (unsigned long long)figures->relayed);
+                 "; node %u passes on most, %llu messages when each node has sent one%s", figures->relaying,
+                 (unsigned long long)figures->relayed,
+                 job->adding.kind != HW_ADDING_SPREAD ? "; under bsp updates are added up on their way" : "");
     hawser_status status = hw_topology_routes(topology, hw_cluster_net(job->cluster), error);
     hw_topology_free(topology);
     return status;

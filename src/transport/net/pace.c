@@ -17,10 +17,15 @@ static uint16_t *pair_of(hw_link *link, const hw_envelope *envelope)
     return &link->pairs[(mixed >> 16) % HW_PAIRS];
 }
 
+static bool is_update(const hw_envelope *envelope)
+{
+    return envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND;
+}
+
 bool hw_pace_hold(hw_link *link, hw_message *message)
 {
     uint16_t *pair = pair_of(link, &message->envelope);
-    if (message->envelope.kind != HW_MESSAGE_UPDATE && *pair == 0)
+    if (!is_update(&message->envelope) && *pair == 0)
         return false;
     if (link->paced.first == NULL)
         atomic_fetch_add(&link->net->pacing, 1);
@@ -35,7 +40,7 @@ static uint64_t let_go(hw_link *link, uint64_t most)
     hw_message *first = link->paced.first;
     hw_envelope *envelope = &first->envelope;
     uint64_t left = envelope->length - first->offset, part = left < most ? left : most;
-    bool update = envelope->kind == HW_MESSAGE_UPDATE;
+    bool update = is_update(envelope);
     if (!update)
         part = left;
     if (part < left) {

@@ -1,0 +1,458 @@
+/*
+ * Updates added up on their way: for every way to lay up to six blocks on nodes and every shape the bits are those of updates that
+ * travel alone; how many messages that takes; and sums that nobody may send.
+ */
+#include "exchange_cluster.h"
+
+#include "exchange/reduce.h"
+
+enum { CLOCKS = 4, EPOCHS = 2, ENTRIES = 3 * 512 + 7 };
+
+typedef struct way {
+    hw_adding_shape shape;
+    uint32_t home[MOST_BLOCKS], blocks, nodes;
+    uint32_t in_parts; /* bit a block: cuts each clock in two parts */
+    size_t changes;    /* entries that a unit changes; ENTRIES and more: all */
+    hw_replica_spec spec;
+} way;
+
+/* What crossed from node to node, each place counted. */
+typedef struct traffic {
+    uint64_t messages, bytes;
+} traffic;
+
+typedef struct world {
+    const way *how;
+    hw_replica *replicas[MOST_BLOCKS];
+    hw_adding *adding[MOST_BLOCKS];
+    link_queue links[MOST_BLOCKS][MOST_BLOCKS];
+    uint64_t clock[MOST_BLOCKS];
+    hw_random random;
+    traffic traffic;
+} world;
+
+static void put(world *w, uint32_t to, uint32_t from, const hw_message *message)
+{
+    hw_message *copy;
+    assert_int_equal(hw_message_share(message, &copy, NULL), HAWSER_OK);
+    copy->envelope.source = from; /* as a transport does */
+    link_queue *link = &w->links[to][from];
+    if (link->first == NULL)
+        link->first = copy;
+    else
+        link->last->next = copy;
+    link->last = copy;
+}
+
+static void deliver_to_all(world *w, uint32_t from, hw_message *message)
+{
+    uint32_t destination = message->envelope.destination, counted = UINT32_MAX;
+    for (uint32_t to = 0; to < w->how->blocks; to++) {
+        bool here = w->how->home[to] == w->how->home[from];
+        bool goes = destination == HW_TO_BLOCKS || destination == to || (destination == HW_TO_NODES && !here) ||
+                    (destination == HW_TO_LOCAL && here);
+        if (to == from || !goes)
+            continue;
+        put(w, to, from, message);
+        if (here || w->how->home[to] == counted)
+            continue;
+        counted = w->how->home[to]; /* once a node */
+        w->traffic.messages++;
+        w->traffic.bytes += message->envelope.length;
+    }
+    hw_message_free(message);
+}
+
+static void send(world *w, uint32_t from, hw_message *message)
+{
+    for (; message != NULL; message = hw_replica_next(w->replicas[from]))
+        deliver_to_all(w, from, message);
+}
+
+static void open_world(world *w, const way *how, bool adds, uint64_t seed)
+{
+    hawser_error error = {0};
+    *w = (world){.how = how, .random = hw_random_at(seed, 3, 0, 0)};
+    for (uint32_t b = 0; b < how->blocks; b++) {
+        hw_replica_spec spec = how->spec;
+        spec.block = b;
+        spec.blocks = spec.sources = how->blocks;
+        if (adds)
+            check(hw_adding_new(how->shape, how->home, how->blocks, b, spec.state, spec.count, &w->adding[b], &error),
+                  &error);
+        spec.adding = w->adding[b];
+        check(hw_replica_new(&spec, &w->replicas[b], &error), &error);
+    }
+}
+
+static void close_world(world *w)
+{
+    for (uint32_t b = 0; b < w->how->blocks; b++) {
+        for (uint32_t s = 0; s < w->how->blocks; s++)
+            assert_null(w->links[b][s].first);
+        assert_null(hw_replica_next(w->replicas[b]));
+        hw_replica_free(w->replicas[b]);
+        hw_adding_free(w->adding[b]);
+    }
+}
+
+/* What a unit does depends on what it sees, so that a wrong bit does not stay one. */
+static void work(world *w, uint32_t b, uint64_t clock)
+{
+    hawser_error error = {0};
+    hw_message *message;
+    double *cache = hw_replica_cache(w->replicas[b]);
+    hw_random random = hw_random_at(5, 1, b, clock);
+    size_t n = w->how->spec.count, changes = w->how->changes;
+    for (int part = 0; part < 2; part++) {
+        for (size_t k = 0; n > 0 && k < (changes < n ? changes : n); k++) {
+            size_t i = changes < n ? (size_t)hw_random_below(&random, n) : k;
+            cache[i] += 0.3 * (sin((double)(i + 7 * b + 1)) * hw_random_uniform(&random) - cache[i] / 3);
+        }
+        bool parts = (w->how->in_parts >> b) & 1, last = part == 1 || !parts;
+        check(hw_replica_cut(w->replicas[b], clock, last, false, &message, &error), &error);
+        if (w->adding[b] == NULL && message != NULL)
+            assert_int_equal(message->envelope.destination, HW_TO_BLOCKS);
+        send(w, b, message != NULL ? message : hw_replica_next(w->replicas[b]));
+        if (last)
+            return;
+    }
+}
+
+static bool receive(world *w, uint32_t b)
+{
+    hawser_error error = {0};
+    uint32_t start = (uint32_t)hw_random_below(&w->random, w->how->blocks);
+    for (uint32_t i = 0; i < w->how->blocks; i++) {
+        link_queue *link = &w->links[b][(start + i) % w->how->blocks];
+        hw_message *message = link->first;
+        if (message == NULL)
+            continue;
+        link->first = message->next;
+        check(hw_replica_accept(w->replicas[b], message, &error), &error);
+        send(w, b, hw_replica_next(w->replicas[b]));
+        return true;
+    }
+    return false;
+}
+
+static bool holds_back(const hw_replica_spec *spec)
+{
+    return spec->rounding != HW_F64 || spec->filter.kind != HW_FILTER_NONE;
+}
+
+static void run_epoch(world *w, uint64_t epoch)
+{
+    const hw_policy bsp = {HW_POLICY_BSP, 0};
+    hawser_error error = {0};
+    uint32_t blocks = w->how->blocks, ended = 0;
+    uint64_t clocks = CLOCKS + holds_back(&w->how->spec); /* one more that flushes */
+    bool over[MOST_BLOCKS] = {false};
+    /* Some are still in the epoch before when others begin: they are begun when their turn comes. */
+    bool begun[MOST_BLOCKS] = {false};
+    memset(w->clock, 0, sizeof w->clock);
+    for (uint64_t steps = 0; ended < blocks; steps++) {
+        assert_true(steps < 1000000);
+        uint32_t b = (uint32_t)hw_random_below(&w->random, blocks);
+        if (hw_random_below(&w->random, 3) > 0) {
+            receive(w, b);
+            continue;
+        }
+        if (!begun[b]) {
+            hw_replica_begin(w->replicas[b], epoch, bsp);
+            send(w, b, hw_replica_next(w->replicas[b]));
+            begun[b] = true;
+        }
+        if (over[b] || !hw_admit_read(bsp, hw_replica_clocks(w->replicas[b]), w->clock[b]))
+            continue;
+        if (w->clock[b] == clocks) {
+            check(hw_replica_end(w->replicas[b], clocks, &error), &error);
+            over[b] = true;
+            ended++;
+            continue;
+        }
+        check(hw_replica_merge(w->replicas[b], w->clock[b], &error), &error);
+        if (w->clock[b] < CLOCKS) {
+            work(w, b, w->clock[b]);
+        } else {
+            hw_message *message;
+            check(hw_replica_cut(w->replicas[b], w->clock[b], true, true, &message, &error), &error);
+            send(w, b, message != NULL ? message : hw_replica_next(w->replicas[b]));
+        }
+        w->clock[b]++;
+    }
+    for (uint32_t b = 0; b < blocks; b++) /* what came round too late to matter */
+        while (receive(w, b))
+            continue;
+}
+
+/* Runs it with and without adding up; gives what each cost. */
+static void compare(const way *how, uint64_t seed, traffic *alone, traffic *added)
+{
+    world a, b;
+    open_world(&a, how, false, seed);
+    open_world(&b, how, true, seed + 1);
+    for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+        run_epoch(&a, epoch);
+        run_epoch(&b, epoch);
+        for (uint32_t block = 0; block < how->blocks; block++) {
+            assert_true(same_bits(hw_replica_base(a.replicas[0]), hw_replica_base(b.replicas[block]), how->spec.count));
+            assert_true(same_bits(hw_replica_base(b.replicas[0]), hw_replica_cache(b.replicas[block]), how->spec.count));
+        }
+    }
+    *alone = a.traffic;
+    *added = b.traffic;
+    close_world(&a);
+    close_world(&b);
+}
+
+/* The layout whose bit b says that block b + 1 lies on the next node. */
+static void lay(way *how, uint32_t blocks, uint32_t bits)
+{
+    how->blocks = blocks;
+    how->home[0] = 0;
+    for (uint32_t b = 1; b < blocks; b++)
+        how->home[b] = how->home[b - 1] + ((bits >> (b - 1)) & 1);
+    how->nodes = how->home[blocks - 1] + 1;
+}
+
+static hw_replica_spec plain(size_t count)
+{
+    return (hw_replica_spec){.name = "v", .count = count, .rule = {.damping = 1, .gain = 1}, .seed = 9};
+}
+
+static void every_layout_and_shape(void **state)
+{
+    (void)state;
+    const size_t counts[] = {ENTRIES, 40, 0};
+    uint64_t seed = 1;
+    for (uint32_t blocks = 2; blocks <= 6; blocks++)
+        for (uint32_t bits = 1; bits < 1u << (blocks - 1); bits++)
+            for (uint32_t shape = 0; shape < 5; shape++) {
+                way how = {.spec = plain(counts[seed % 3]), .changes = seed % 2 ? ENTRIES : 3};
+                lay(&how, blocks, bits);
+                uint32_t servers = shape < 2 ? 0 : shape == 2 ? 1 : shape == 3 ? 2 : how.nodes;
+                how.shape = (hw_adding_shape){shape < 2 ? (hw_adding_kind)shape : HW_ADDING_SERVERS, servers};
+                how.spec.state = (uint32_t)(seed % 4);
+                how.in_parts = seed % 5 == 0 ? (uint32_t)(seed / 5) % (1u << blocks) : 0;
+                if (servers > how.nodes)
+                    continue;
+                traffic alone, added;
+                compare(&how, seed++, &alone, &added);
+                if (how.in_parts == 0 && shape == 0)
+                    assert_true(added.messages <= alone.messages && added.bytes <= alone.bytes);
+            }
+}
+
+static void halve(const hawser_merging *merging)
+{
+    for (size_t i = 0; i < merging->count; i++)
+        merging->state[i] = 0.5 * (merging->state[i] + merging->sum[i]);
+}
+
+/* Everything that may happen to a delta, on each shape. */
+static void every_rule_filter_and_rounding(void **state)
+{
+    (void)state;
+    const hawser_rule rules[] = {{.damping = 1, .gain = 3},
+                                 {.damping = 0.25, .gain = 1},
+                                 {.damping = -1, .gain = 1},
+                                 {.damping = 1, .gain = 1, .merge = halve}};
+    const hw_filter filters[] = {{HW_FILTER_NONE, 0, 0}, {HW_FILTER_ABSOLUTE, 200, 2}, {HW_FILTER_RANDOM, 60, 1}};
+    const hw_width roundings[] = {HW_F64, HW_BF16, HW_F16, HW_INT8};
+    const uint32_t layouts[][2] = {{4, 2}, {5, 15}, {6, 10}, {8, 8}, {9, 0x24}};
+    double minus[ENTRIES];
+    for (size_t i = 0; i < ENTRIES; i++)
+        minus[i] = i % 3 == 0 ? -0.0 : 1e-3 * (double)i;
+    for (uint64_t k = 0; k < 4 * 3 * 4 * 5; k++) {
+        way how = {.spec = plain(ENTRIES), .changes = k % 2 ? ENTRIES : 5};
+        how.spec.rule = rules[k % 4];
+        how.spec.filter = filters[k / 4 % 3];
+        how.spec.rounding = roundings[k / 12 % 4];
+        how.spec.initial = minus;
+        lay(&how, layouts[k / 48][0], layouts[k / 48][1]);
+        how.in_parts = k % 7 == 0 ? 2 : 0;
+        how.shape = (hw_adding_shape){(hw_adding_kind)(k % 3), 2};
+        traffic alone, added;
+        compare(&how, 1000 + 2 * k, &alone, &added);
+    }
+}
+
+/* n - 1 messages up and n - 1 down a clock where nodes' blocks are subtrees; and of a dense state as many bytes as that says. */
+static void as_few_messages_as_there_can_be(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 8; nodes++)
+        for (uint32_t each = 1; nodes * each <= MOST_BLOCKS; each *= 2)
+            for (uint32_t shape = 0; shape < 4; shape++) {
+                uint32_t servers = shape < 2 ? 0 : shape - 1;
+                way how = {.spec = plain(ENTRIES), .changes = ENTRIES, .blocks = nodes * each, .nodes = nodes};
+                how.shape = (hw_adding_shape){shape < 2 ? (hw_adding_kind)shape : HW_ADDING_SERVERS, servers};
+                for (uint32_t b = 0; b < how.blocks; b++)
+                    how.home[b] = b / each;
+                traffic alone, added;
+                compare(&how, 50 + nodes, &alone, &added);
+                uint64_t clocks = CLOCKS * EPOCHS, dense = ENTRIES * sizeof(double);
+                assert_int_equal(alone.messages, clocks * how.blocks * (nodes - 1));
+                assert_int_equal(alone.bytes, clocks * how.blocks * (nodes - 1) * (dense + 8));
+                uint64_t messages =
+                    shape == 0 ? (uint64_t)nodes * (nodes - 1) : 2 * (uint64_t)(nodes - 1) * (servers + (servers == 0));
+                assert_int_equal(added.messages, clocks * messages);
+                uint64_t whole = shape == 0 ? nodes * (nodes - 1) : 2 * (nodes - 1); /* copies of the state that travel */
+                assert_int_equal(added.bytes, clocks * (whole * dense + 8 * messages));
+            }
+}
+
+/* --------------------------------------------------------------------------------------------------- wrong sums ---- */
+
+typedef struct claim {
+    uint16_t kind;
+    uint32_t source, first, covers, lane;
+    uint64_t clock;
+    uint32_t part, last;
+    uint8_t form;
+    size_t entry;
+} claim;
+
+static hawser_status say(hw_replica *replica, claim c, hawser_error *error)
+{
+    hw_message *message;
+    double values[ENTRIES] = {0};
+    values[c.entry] = 1;
+    assert_int_equal(hw_encode(values, ENTRIES, &message, NULL), HAWSER_OK);
+    hw_envelope *envelope = &message->envelope;
+    envelope->kind = c.kind;
+    envelope->form = c.form;
+    envelope->source = c.source;
+    envelope->first = c.first;
+    envelope->covers = c.covers;
+    envelope->lane = c.lane;
+    envelope->clock = c.clock;
+    envelope->part = c.part;
+    envelope->last = c.last;
+    return hw_replica_accept(replica, message, error);
+}
+
+static void sums_that_nobody_may_send(void **state)
+{
+    (void)state;
+    enum { UP = HW_MESSAGE_ADDEND, DOWN = HW_MESSAGE_UPDATE, DELTA = HW_FORM_DELTA };
+    static const struct {
+        uint32_t block, shape, servers, policy;
+        bool fine; /* the first of several that are right, to compare with */
+        claim claim;
+    } cases[] = {
+        /* Six blocks on three nodes: 0 1 | 2 3 | 4 5; block 2 hears it. */
+        {2, HW_ADDING_SPREAD, 0, 0, true, {DOWN, 4, 4, 2, 0, 0, 0, 1, DELTA, 0}},
+        {2, HW_ADDING_SPREAD, 0, 0, true, {DOWN, 3, 3, 1, 0, 0, 0, 1, DELTA, 0}},
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 3, 2, 0, 0, 0, 1, DELTA, 0}}, /* no subtree */
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 3, 0, 0, 0, 1, DELTA, 0}}, /* more blocks than there are */
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, UINT32_MAX, 2, 0, 0, 0, 1, DELTA, 0}},
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 0, 2, 2, 0, 0, 0, 1, DELTA, 0}}, /* with the own one */
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 0, 2, 1, 0, 0, 0, 1, DELTA, 0}}, /* the own one */
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 0, 1, 0, 1, DELTA, 0}}, /* a clock too early */
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 0, 0, 1, 1, DELTA, 0}}, /* parts of a sum */
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 0, 0, 0, 0, DELTA, 0}},
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 1, 0, 0, 1, DELTA, 0}}, /* a range where there are none */
+        {2, HW_ADDING_SPREAD, 0, 0, false, {UP, 3, 3, 1, 0, 0, 0, 1, DELTA, 0}},   /* to be added up where nobody does */
+        {2, HW_ADDING_SPREAD, 0, 0, false, {DOWN, 4, 4, 2, 0, 0, 0, 1, HW_FORM_VALUES, 0}},
+        {2, HW_ADDING_SPREAD, 0, 1, false, {DOWN, 4, 4, 2, 0, 0, 0, 1, DELTA, 0}}, /* SSP has no sums */
+        {2,
+         HW_ADDING_TREE,
+         0,
+         0,
+         false,
+         {DOWN, 0, 0, 6, 0, 0, 0, 1, DELTA, 0}}, /* a total without the own one, which is not cut */
+        {2, HW_ADDING_TREE, 0, 0, true, {UP, 3, 3, 1, 0, 0, 0, 1, DELTA, 0}},
+        {2, HW_ADDING_TREE, 0, 0, false, {UP, 4, 4, 2, 0, 0, 0, 1, DELTA, 0}}, /* not below this node */
+        {2, HW_ADDING_TREE, 0, 1, false, {UP, 3, 3, 1, 0, 0, 0, 1, DELTA, 0}},
+        {3, HW_ADDING_TREE, 0, 0, false, {UP, 2, 2, 1, 0, 0, 0, 1, DELTA, 0}}, /* block 3 adds up nothing */
+        {0, HW_ADDING_TREE, 0, 0, true, {UP, 2, 2, 2, 0, 0, 0, 1, DELTA, 0}},
+        {0, HW_ADDING_TREE, 0, 0, false, {UP, 2, 2, 2, 0, 0, 0, 2, DELTA, 0}},
+        {0, HW_ADDING_TREE, 0, 0, false, {UP, 2, 2, 2, 0, 0, 1, 1, DELTA, 0}},
+        {0, HW_ADDING_SERVERS, 2, 0, true, {UP, 2, 2, 2, 1, 0, 0, 1, DELTA, 5}},
+        {0, HW_ADDING_SERVERS, 2, 0, true, {DOWN, 2, 4, 2, 2, 0, 0, 1, DELTA, ENTRIES - 1}},
+        {0, HW_ADDING_SERVERS, 2, 0, false, {UP, 2, 2, 2, 3, 0, 0, 1, DELTA, 5}},           /* a third range */
+        {0, HW_ADDING_SERVERS, 2, 0, false, {UP, 2, 2, 2, 1, 0, 0, 1, DELTA, ENTRIES - 1}}, /* out of its range */
+        {0, HW_ADDING_SERVERS, 2, 0, false, {DOWN, 2, 4, 2, 2, 0, 0, 1, DELTA, 0}},
+        {0, HW_ADDING_SERVERS, 2, 0, false, {DOWN, 2, 4, 2, 0, 0, 0, 1, DELTA, 0}}, /* of no range */
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        way how = {.shape = {(hw_adding_kind)cases[k].shape, cases[k].servers}, .spec = plain(ENTRIES)};
+        hawser_error error = {0};
+        world w;
+        lay(&how, 6, 10); /* bits 1 and 3 */
+        open_world(&w, &how, true, 1);
+        hw_replica *replica = w.replicas[cases[k].block];
+        hw_replica_begin(replica, 0, (hw_policy){cases[k].policy ? HW_POLICY_SSP : HW_POLICY_BSP, cases[k].policy});
+        hawser_status status = say(replica, cases[k].claim, &error);
+        if ((status == HAWSER_OK) != cases[k].fine)
+            fail_msg("case %zu: %s", k, error.text);
+        assert_true(cases[k].fine || (status == HAWSER_BAD_INPUT && strstr(error.text, "block ") != NULL));
+        if (cases[k].fine) /* once is enough */
+            assert_int_equal(say(replica, cases[k].claim, &error), HAWSER_BAD_INPUT);
+        while (w.replicas[0] != NULL) {
+            hw_message *message = hw_replica_next(replica);
+            if (message == NULL)
+                break;
+            hw_message_free(message);
+        }
+        close_world(&w);
+    }
+}
+
+static void a_sum_too_large_is_told(void **state)
+{
+    (void)state;
+    way how = {.shape = {HW_ADDING_SPREAD, 0}, .spec = plain(ENTRIES)};
+    hawser_error error = {0};
+    hw_message *message;
+    world w;
+    lay(&how, 4, 2);
+    open_world(&w, &how, true, 1);
+    for (uint32_t b = 0; b < 2; b++) {
+        hw_replica_begin(w.replicas[b], 0, (hw_policy){HW_POLICY_BSP, 0});
+        hw_replica_cache(w.replicas[b])[1100] = 1.5e308;
+    }
+    check(hw_replica_cut(w.replicas[1], 0, true, false, &message, &error), &error);
+    assert_int_equal(message->envelope.destination, HW_TO_LOCAL);
+    check(hw_replica_accept(w.replicas[0], message, &error), &error);
+    hawser_status status = hw_replica_cut(w.replicas[0], 0, true, false, &message, &error);
+    assert_int_equal(status, HAWSER_NOT_FINITE);
+    assert_non_null(strstr(error.text, "state 'v' by blocks 0 to 1 add up to inf at entry 1100"));
+    hw_message_free(message);
+    close_world(&w);
+}
+
+/* The subtrees by their definition, one after another. */
+static bool listed(uint32_t begin, uint32_t size, uint32_t first, uint32_t count)
+{
+    if (begin == first && size == count)
+        return true;
+    if (size <= 1)
+        return false;
+    uint32_t left = hw_left_of(size);
+    return listed(begin, left, first, count) || listed(begin + left, size - left, first, count);
+}
+
+static void subtrees(void **state)
+{
+    (void)state;
+    for (uint32_t blocks = 1; blocks <= 33; blocks++)
+        for (uint32_t first = 0; first <= blocks; first++)
+            for (uint32_t count = 0; count <= blocks + 1; count++)
+                assert_int_equal(hw_is_subtree(blocks, first, count), count > 0 && listed(0, blocks, first, count));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(subtrees),
+        cmocka_unit_test(every_layout_and_shape),
+        cmocka_unit_test(every_rule_filter_and_rounding),
+        cmocka_unit_test(as_few_messages_as_there_can_be),
+        cmocka_unit_test(sums_that_nobody_may_send),
+        cmocka_unit_test(a_sum_too_large_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
