@@ -1,5 +1,7 @@
 /* Nets of a few nodes in one process: links, order, numbers, goodbye, refusals. */
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -150,6 +152,49 @@ static void what_is_queued_arrives_before_the_goodbye(void **state)
     node_close(&nodes[1]);
     node_close(&nodes[0]);
     assert_int_equal(nodes[0].losses, 0);
+}
+
+/* Of all connections of this process: the most that the kernel has taken from one and not sent. */
+static int most_unsent(void)
+{
+    int most = 0;
+    for (int fd = 3; fd < 256; fd++) {
+        int unsent = 0;
+        if (ioctl(fd, SIOCOUTQNSD, &unsent) == 0 && unsent > most)
+            most = unsent;
+    }
+    return most;
+}
+
+/* What waits for a slow peer waits with us, where it is counted and can be overtaken, and not in a buffer of the kernel's. */
+static void little_is_handed_over_before_it_can_be_sent(void **state)
+{
+    enum { MESSAGES = 48, MEBIBYTE = 1 << 20 };
+    (void)state;
+    node nodes[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, NULL);
+        node_open(&nodes[i], &options);
+    }
+    node_dial(&nodes[1], &nodes[0], HW_NET_ANY);
+    for (uint64_t i = 0; i < MESSAGES; i++) { /* the kernel learns that the connection is a fast one */
+        assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(i, MEBIBYTE), NULL), HAWSER_OK);
+        hw_message_free(node_take(&nodes[0]));
+    }
+    pthread_mutex_lock(&nodes[0].mutex); /* holds up who reads */
+    for (uint64_t i = 0; i < MESSAGES; i++)
+        assert_int_equal(hw_net_send(nodes[1].net, 0, numbered(i, MEBIBYTE), NULL), HAWSER_OK);
+    for (uint64_t before = 0, now = 1; now != before; now = hw_net_pending(nodes[1].net)) {
+        before = now;
+        node_rest(0.2);
+    }
+    int unsent = most_unsent();
+    pthread_mutex_unlock(&nodes[0].mutex);
+    for (uint64_t i = 0; i < MESSAGES; i++)
+        hw_message_free(node_take(&nodes[0]));
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
+    assert_in_range(unsent, 1, MEBIBYTE);
 }
 
 static void nobody_can_send_without_a_link(void **state)
@@ -342,6 +387,7 @@ int main(void)
         cmocka_unit_test(over_tls),
         cmocka_unit_test_setup_teardown(many_nodes_talk_at_once, make_directory, remove_directory),
         cmocka_unit_test(what_is_queued_arrives_before_the_goodbye),
+        cmocka_unit_test(little_is_handed_over_before_it_can_be_sent),
         cmocka_unit_test(nobody_can_send_without_a_link),
         cmocka_unit_test(refused_in_clear),
         cmocka_unit_test(refused_under_tls),

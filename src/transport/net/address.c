@@ -93,8 +93,13 @@ hawser_status hw_card_targets(const char *card, const char *host, hw_target targ
 
 void hw_socket_tune(int fd)
 {
+    enum { UNSENT_MOST = 256 << 10 };
     int on = 1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* a Unix socket has none: no harm */
+    /* What the kernel has not sent yet stays short: it grows its buffer to megabytes a link, seconds on a slow one, in which nothing can
+     * be overtaken, coalesced or counted as waiting. What is on its way is not limited. */
+    int unsent = UNSENT_MOST;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
 }
 
 int hw_connect_begin(const hw_target *target)
