@@ -58,6 +58,12 @@ typedef struct hawser_table {
                                 pushed), "adagrad" (rate, epsilon), "adam" (rate, beta1, beta2, epsilon), "proximal" (rate, l1, l2, low, high: a
                                 proximal gradient step) */
     double parameters[8]; /**< of the function */
+    /** Data-centric (Goel et al. 2015), dense tables only: requests carry their worker and iteration, and wait for each other key by key, without
+     *  a barrier: a pull in iteration a for the pushes of iteration a - 1 - delay to its keys, a push in iteration a for all workers' pulls
+     *  of iteration a - delay. With delay 0 and one worker that writes each key, everybody computes what one alone would; UINT64_MAX is no
+     *  order at all. hawser_store_clock counts as having pulled what was not. */
+    bool data_centric;
+    uint64_t delay;
 } hawser_table;
 
 /** Makes a table, or finds the one of that name, and gives its number. Every node calls it alike, in the same order. */
@@ -75,6 +81,8 @@ typedef struct hawser_request {
     uint64_t
         least; /**< pulls: wait until every worker has finished that many clocks on these keys (0: wait for nobody). A read in
                              clock t with staleness s asks for t - s */
+    uint32_t worker;       /**< in a data-centric table: of this node, 0 .. workers - 1 */
+    uint64_t iteration;    /**< and its iteration, from 0 */
     uint64_t *oldest;      /**< pulls, or NULL: how many clocks of every worker are in what came, at least */
     const uint64_t *after; /**< tasks that must have ended before this one begins ("execute-after-finish"); copied */
     size_t after_count;
@@ -100,6 +108,10 @@ HAWSER_API hawser_status hawser_store_clock(hawser_store *store, uint32_t table,
 
 /** Waits until a task has ended; its status. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
 HAWSER_API hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error) HAWSER_MUST_USE;
+/** Waits until one of `count` tasks has ended, gives its place in *which, and sets it to 0: chunks are taken as they come. Places with 0 are
+ *  passed over; HAWSER_BAD_ARGUMENT when there are only such. */
+HAWSER_API hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t count, size_t *which,
+                                               hawser_error *error) HAWSER_MUST_USE;
 /** Waits until all tasks of this node have ended; the status of one that failed, if one did. */
 HAWSER_API hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 

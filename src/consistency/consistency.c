@@ -80,6 +80,16 @@ bool hw_admit_clock(uint64_t credit, uint64_t clock)
     return clock < credit;
 }
 
+bool hw_admit_chunk_read(uint64_t delay, uint64_t written, uint64_t iteration)
+{
+    return written >= less(iteration, delay);
+}
+
+bool hw_admit_chunk_write(uint64_t delay, uint64_t least_read, uint64_t iteration)
+{
+    return iteration < delay || least_read > iteration - delay;
+}
+
 uint64_t hw_credit_window(hw_policy policy)
 {
     /* TAP's window only bounds memory and the way to a stop; it is far above any lead that helps. */

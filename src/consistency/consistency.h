@@ -41,6 +41,12 @@ bool hw_admit_read(hw_policy policy, const hw_clock_table *table, uint64_t clock
 bool hw_admit_write(hw_policy policy, uint64_t clock, uint64_t reader_clock);
 /* May clock `clock` start under `credit` (number of clocks that may run)? */
 bool hw_admit_clock(uint64_t credit, uint64_t clock);
+/* Data-centric synchronisation (Goel et al. 2015, section 7.1): iterations count from 0, "written" and "read" are how many of a chunk's are
+ * done. A read in iteration a needs the write of iteration a - 1 - delay; a write in iteration a needs all reads of iteration a - delay.
+ * Delay 0 is the sequential computation (theorem 5), HW_DELAY_NONE no order at all. */
+#define HW_DELAY_NONE UINT64_MAX
+bool hw_admit_chunk_read(uint64_t delay, uint64_t written, uint64_t iteration);
+bool hw_admit_chunk_write(uint64_t delay, uint64_t least_read, uint64_t iteration);
 /* Smallest and default credit window W for a policy: a block may run to t + W, t the last clock whose test said go on. W >= s + 1. */
 uint64_t hw_credit_window(hw_policy policy);
 

@@ -459,6 +459,8 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     if (order->keys == NULL && spec->sparse && order->operation != HW_CLOCK)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' is sparse: its keys are named one by one, not as a range",
                            spec->name);
+    if (order->clock == UINT64_MAX)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': clocks and iterations end before 2^64 - 1", spec->name);
     size_t count = order->keys != NULL ? order->count : (size_t)(last - first) + 1;
     size_t bad = pushes ? hw_values_not_finite(spec->type, order->values, count * spec->width) : 0;
     if (pushes && bad < count * spec->width)

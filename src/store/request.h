@@ -29,7 +29,7 @@ typedef struct hw_request_head {
     uint8_t operation, keys, values, unused;
     uint32_t table;  /* number */
     uint32_t list;   /* 0: no number; else the number by which these keys may be named from now on, or are named */
-    uint32_t worker; /* clocks: whose */
+    uint32_t worker; /* whose clock; in a data-centric table, whose read or write */
     uint32_t leg;    /* which part of the task this is; comes back in the reply */
     uint32_t zero;
     uint64_t task;  /* the client's name for it; comes back in the reply */
@@ -62,7 +62,8 @@ typedef struct hw_reply_head {
 /* A table's spec as it travels. */
 typedef struct hw_table_words {
     char name[HW_TABLE_NAME], function[HW_TABLE_NAME];
-    uint32_t type, width, sparse, number;
+    uint32_t type, width, sparse, number, centric, zero;
+    uint64_t delay;
     uint64_t first, last;
     double parameters[HW_FUNCTION_PARAMETERS];
 } hw_table_words;

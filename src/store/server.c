@@ -110,7 +110,7 @@ static hawser_status open_sparse(hw_server *server, hw_served *served, hawser_er
 static bool same_spec(const hw_table_spec *a, const hw_table_spec *b)
 {
     return a->type == b->type && a->width == b->width && a->sparse == b->sparse && a->first == b->first &&
-           a->last == b->last && a->function == b->function &&
+           a->last == b->last && a->function == b->function && a->centric == b->centric && a->delay == b->delay &&
            memcmp(a->parameters, b->parameters, a->function->parameters * sizeof *a->parameters) == 0;
 }
 

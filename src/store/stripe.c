@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "consistency/consistency.h"
 
 hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_table_spec *spec, const hw_arc *arcs,
                              size_t count, hawser_error *error)
@@ -25,7 +26,7 @@ hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_tabl
     }
     for (uint32_t w = 0; w < server->options.workers; w++)
         HAWSER_TRY(hw_range_clock_new(stripe->first, stripe->last, &stripe->clocks[w], error));
-    return HAWSER_OK;
+    return spec->centric ? hw_range_clock_new(stripe->first, stripe->last, &stripe->written, error) : HAWSER_OK;
 }
 
 void hw_stripe_close(hw_stripe *stripe)
@@ -34,6 +35,7 @@ void hw_stripe_close(hw_stripe *stripe)
         hw_table_shard_free(stripe->shards[i]);
     for (uint32_t w = 0; stripe->clocks != NULL && w < stripe->server->options.workers; w++)
         hw_range_clock_free(&stripe->clocks[w]);
+    hw_range_clock_free(&stripe->written);
     free(stripe->shards);
     free(stripe->arcs);
     free(stripe->clocks);
@@ -64,11 +66,22 @@ static void span_of(const hw_piece *piece, uint64_t *first, uint64_t *last)
     }
 }
 
-static bool clocks_are_there(const hw_stripe *stripe, const hw_piece *piece)
+/* May it be done now? */
+static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
 {
-    uint64_t first, last, least = piece->errand->request.head.least;
+    const hw_request *request = &piece->errand->request;
+    const hw_request_head *head = &request->head;
+    uint64_t first, last;
     span_of(piece, &first, &last);
-    return least == 0 || least_clock(stripe, first, last) >= least;
+    if (head->operation == HW_CLOCK)
+        return true;
+    if (!stripe->spec->centric)
+        return head->least == 0 || least_clock(stripe, first, last) >= head->least;
+    uint64_t delay = stripe->spec->delay;
+    if (request->values != NULL && !hw_admit_chunk_write(delay, least_clock(stripe, first, last), head->clock))
+        return false;
+    return piece->errand->out == NULL ||
+           hw_admit_chunk_read(delay, hw_range_clock_least(&stripe->written, first, last), head->clock);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- doing ---- */
@@ -165,13 +178,22 @@ static void do_grouped(hw_stripe *stripe, const hw_piece *piece)
         free(buffer);
 }
 
-static void note_clock(hw_stripe *stripe, const hw_piece *piece)
+/* What is done moves the keys' clocks: a clock that has ended, an iteration in which they were read or written. Ending an iteration counts as
+ * having read what was not. */
+static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
 {
-    const hw_request_head *head = &piece->errand->request.head;
+    hw_errand *errand = piece->errand;
+    const hw_request_head *head = &errand->request.head;
+    bool ends = head->operation == HW_CLOCK, centric = stripe->spec->centric;
     uint64_t first, last;
     span_of(piece, &first, &last);
-    if (hw_range_clock_advance(&stripe->clocks[head->worker], first, last, head->clock + 1, NULL) != HAWSER_OK)
-        fail(piece->errand, HAWSER_NO_MEMORY);
+    hawser_status status = HAWSER_OK;
+    if (ends || (centric && errand->out != NULL))
+        status = hw_range_clock_advance(&stripe->clocks[head->worker], first, last, head->clock + 1, NULL);
+    if (status == HAWSER_OK && centric && errand->request.values != NULL)
+        status = hw_range_clock_advance(&stripe->written, first, last, head->clock + 1, NULL);
+    if (status != HAWSER_OK)
+        fail(errand, status);
 }
 
 static void lower(_Atomic uint64_t *least, uint64_t to)
@@ -214,9 +236,7 @@ static void finish(hw_piece *piece)
 static void do_piece(hw_stripe *stripe, hw_piece *piece)
 {
     hw_errand *errand = piece->errand;
-    if (errand->request.head.operation == HW_CLOCK) {
-        note_clock(stripe, piece);
-    } else {
+    if (errand->request.head.operation != HW_CLOCK) {
         if (errand->out != NULL && stripe->server->options.workers > 0) {
             uint64_t first, last;
             span_of(piece, &first, &last);
@@ -229,23 +249,28 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
         else
             do_list(stripe, piece);
     }
+    note_clocks(stripe, piece);
     finish(piece);
 }
 
-/* A clock has been told: those that waited for it are done, in the order in which they came. */
+/* Clocks have moved: who waited for that is done, in the order in which they came, until nobody more may be. */
 static void wake_waiting(hw_stripe *stripe)
 {
-    hw_piece **at = &stripe->waiting;
-    while (*at != NULL) {
-        hw_piece *piece = *at;
-        if (!clocks_are_there(stripe, piece)) {
-            at = &piece->next;
-            continue;
+    for (bool moved = true; moved;) {
+        moved = false;
+        hw_piece **at = &stripe->waiting;
+        while (*at != NULL) {
+            hw_piece *piece = *at;
+            if (!may_be_done(stripe, piece)) {
+                at = &piece->next;
+                continue;
+            }
+            *at = piece->next;
+            do_piece(stripe, piece);
+            moved = stripe->spec->centric;
         }
-        *at = piece->next;
-        do_piece(stripe, piece);
+        stripe->waiting_end = at;
     }
-    stripe->waiting_end = at;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- queue ---- */
@@ -277,17 +302,17 @@ void hw_stripe_work(hw_stripe *stripe)
     do {
         for (hw_piece *piece = take_all(stripe), *next; piece != NULL; piece = next) {
             next = piece->next;
-            bool told = piece->errand->request.head.operation == HW_CLOCK;
-            if (clocks_are_there(stripe, piece)) {
+            bool moves = piece->errand->request.head.operation == HW_CLOCK || stripe->spec->centric;
+            if (may_be_done(stripe, piece)) {
                 do_piece(stripe, piece);
+                if (moves)
+                    wake_waiting(stripe);
             } else {
                 atomic_fetch_add_explicit(&stripe->server->deferred, 1, memory_order_relaxed);
                 piece->next = NULL;
                 *stripe->waiting_end = piece;
                 stripe->waiting_end = &piece->next;
             }
-            if (told)
-                wake_waiting(stripe);
         }
         atomic_store(&stripe->busy, false);
         /* A piece that came since, and found the stripe busy, is this one's to do. */

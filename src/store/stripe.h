@@ -45,10 +45,11 @@ struct hw_stripe {
     hw_table_shard **shards;
     hw_arc *arcs; /* of the shards */
     size_t shard_count;
-    hw_range_clock *clocks;                   /* by worker; empty until a clock is told */
+    hw_range_clock *clocks;                   /* by worker: clocks finished, or iterations in which these keys were read */
+    hw_range_clock written;                   /* data-centric: iterations in which they were written */
     _Alignas(64) _Atomic(hw_piece *) arrived; /* newest first */
     atomic_bool busy;                         /* somebody works on it, or has been sent for */
-    hw_piece *waiting, **waiting_end;         /* pulls whose clocks are not there, in order */
+    hw_piece *waiting, **waiting_end;         /* what may not be done yet, in order */
 };
 
 typedef struct hw_served {

@@ -15,7 +15,7 @@
 #include "store/client.h"
 #include "store/server.h"
 
-enum { SERVERS_MOST = 5, CLIENTS_MOST = 3, TASKS_MOST = 4000, READY_MOST = 4096 };
+enum { SERVERS_MOST = 5, CLIENTS_MOST = 4, TASKS_MOST = 4000, READY_MOST = 4096 };
 
 typedef struct line { /* messages on their way, in order */
     hw_message *first, **end;
@@ -429,6 +429,147 @@ static void clocks_are_waited_for(void **state)
     }
 }
 
+/* ---------------------------------------------------------------------------------------------------- data-centric ---- */
+
+enum { PARTS = 4, EACH = 16, ITERATIONS = 15 };
+
+/* One worker of algorithm 1b: pulls every chunk, and from all of them makes its own chunk's next values. */
+typedef struct centric {
+    uint64_t iteration, pulls[PARTS];
+    int64_t seen[PARTS][EACH], own[ITERATIONS][EACH];
+} centric;
+
+/* Any function will do in which each value counts. The first number of a chunk says how often it was written. */
+static void next_values(int64_t seen[PARTS][EACH], uint32_t part, int64_t *own)
+{
+    own[0] = seen[part][0] + 1;
+    for (size_t k = 1; k < EACH; k++) {
+        uint64_t mixed = part * 31 + k;
+        for (size_t j = 0; j < PARTS; j++)
+            mixed = (mixed ^ (uint64_t)seen[j][(k + j) % EACH]) * UINT64_C(0x9fb21c651e98df25) + (mixed >> 29);
+        own[k] = (int64_t)(mixed >> 1);
+    }
+}
+
+/* The oracle: algorithm 1, one thread, iteration after iteration. */
+static void run_alone(int64_t values[PARTS][EACH])
+{
+    memset(values, 0, PARTS * sizeof *values);
+    for (int a = 0; a < ITERATIONS; a++) {
+        int64_t next[PARTS][EACH];
+        for (uint32_t i = 0; i < PARTS; i++)
+            next_values(values, i, next[i]);
+        memcpy(values, next, sizeof next);
+    }
+}
+
+static void pull_all(world *w, uint32_t table, uint32_t i, centric *c)
+{
+    for (uint64_t j = 0; j < PARTS; j++)
+        c->pulls[j] = submit(w, i,
+                             (hw_order){.operation = HW_PULL,
+                                        .table = table,
+                                        .first = j * EACH,
+                                        .last = j * EACH + EACH - 1,
+                                        .out = c->seen[j],
+                                        .worker = i,
+                                        .clock = c->iteration});
+}
+
+/* What has come is what the delay allows: RC gives the lower bound, WC the upper one. Returns how many chunks are here that a barrier would
+ * have kept back: some other worker has not written the iteration before. */
+static int check_seen(const world *w, const centric *c, const centric *all, uint64_t delay)
+{
+    int early = 0;
+    for (size_t j = 0; j < PARTS; j++) {
+        if (c->pulls[j] == 0 || !hw_client_ended(w->client[c - all], c->pulls[j]))
+            continue;
+        uint64_t times = (uint64_t)c->seen[j][0], a = c->iteration;
+        if (delay != UINT64_MAX)
+            assert_true(times + delay >= a && times <= a + delay);
+        for (size_t k = 0; k < PARTS; k++)
+            early += all[k].iteration < a;
+    }
+    return early;
+}
+
+static int run_centric(uint64_t seed, uint64_t delay, int64_t values[PARTS][EACH])
+{
+    static centric all[PARTS];
+    world *w = open_world(seed, 1 + (uint32_t)(seed % SERVERS_MOST), PARTS, PARTS, 0);
+    hw_table_spec spec = spec_of("theta", HW_VALUE_I64, 1, false, 0, PARTS * EACH - 1);
+    spec.function = hw_function_find("assign");
+    spec.centric = true;
+    spec.delay = delay;
+    uint32_t table = create(w, spec);
+    int early = 0;
+    memset(all, 0, sizeof all);
+    for (uint32_t i = 0; i < PARTS; i++)
+        pull_all(w, table, i, &all[i]);
+    for (size_t done = 0; done < PARTS;) {
+        done = 0;
+        for (uint32_t i = 0; i < PARTS; i++) {
+            centric *c = &all[i];
+            bool here = true;
+            if (c->iteration < ITERATIONS)
+                early += check_seen(w, c, all, delay);
+            for (size_t j = 0; j < PARTS; j++)
+                here &= hw_client_ended(w->client[i], c->pulls[j]);
+            if (c->iteration < ITERATIONS && here) {
+                next_values(c->seen, i, c->own[c->iteration]);
+                submit(w, i,
+                       (hw_order){.operation = HW_PUSH,
+                                  .table = table,
+                                  .first = i * EACH,
+                                  .last = i * EACH + EACH - 1,
+                                  .values = c->own[c->iteration],
+                                  .worker = i,
+                                  .clock = c->iteration});
+                if (++c->iteration < ITERATIONS)
+                    pull_all(w, table, i, c);
+                else /* reads nothing more, and keeps nobody waiting */
+                    submit(w, i,
+                           (hw_order){.operation = HW_CLOCK,
+                                      .table = table,
+                                      .first = 0,
+                                      .last = PARTS * EACH - 1,
+                                      .worker = i,
+                                      .clock = UINT64_MAX - 1});
+            }
+            done += c->iteration == ITERATIONS;
+        }
+        for (uint64_t n = hw_random_below(&w->random, 6); n > 0; n--)
+            step(w);
+    }
+    settle(w);
+    for (uint32_t s = 0; s < w->servers; s++)
+        for (uint32_t i = 0; i < PARTS; i++)
+            assert_int_equal(hw_client_open(w->client[i]), 0);
+    for (uint32_t j = 0; j < PARTS; j++)
+        memcpy(values[j], all[j].own[ITERATIONS - 1], sizeof values[j]);
+    close_world(w);
+    return early;
+}
+
+/* Goel et al. 2015, theorem 5: with delay 0 what comes out is what one thread computes, bit for bit; and no barrier was there. With a delay
+ * reads stay within it; without order all still ends. */
+static void chunks_wait_for_each_other(void **state)
+{
+    (void)state;
+    int64_t alone[PARTS][EACH], values[PARTS][EACH];
+    int early = 0, equal = 0;
+    run_alone(alone);
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        early += run_centric(seed, 0, values);
+        assert_memory_equal(values, alone, sizeof alone);
+        (void)run_centric(seed, 1 + seed % 3, values);
+        equal += memcmp(values, alone, sizeof alone) == 0;
+        (void)run_centric(seed, UINT64_MAX, values);
+    }
+    assert_true(early > 100);
+    assert_true(equal < 30); /* a delay is another computation */
+}
+
 static void what_is_wrong_is_refused(void **state)
 {
     (void)state;
@@ -468,7 +609,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_dense_tables),           cmocka_unit_test(sums_of_sparse_tables),
         cmocka_unit_test(tasks_wait_for_those_they_name), cmocka_unit_test(failures_pass_on),
-        cmocka_unit_test(clocks_are_waited_for),          cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(clocks_are_waited_for),          cmocka_unit_test(chunks_wait_for_each_other),
+        cmocka_unit_test(what_is_wrong_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,9 @@
 static hawser_status submit(hawser_store *store, hw_order *order, const hawser_request *request, uint64_t *task,
                             hawser_error *error)
 {
+    if (request->worker >= store->options.workers)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no worker %u on a node: the store was opened with %u",
+                           request->worker, store->options.workers);
     if (request->done != NULL) {
         hw_told *told = malloc(sizeof *told);
         if (told == NULL)
@@ -25,7 +28,7 @@ static hawser_status submit(hawser_store *store, hw_order *order, const hawser_r
     return status;
 }
 
-static hw_order order_of(const hawser_request *request, hw_operation operation)
+static hw_order order_of(const hawser_store *store, const hawser_request *request, hw_operation operation)
 {
     return (hw_order){
         .operation = operation,
@@ -38,6 +41,8 @@ static hw_order order_of(const hawser_request *request, hw_operation operation)
         .out = operation == HW_PUSH ? NULL : request->out,
         .least = operation == HW_PUSH ? 0 : request->least,
         .oldest = request->oldest,
+        .worker = store->self * store->options.workers + request->worker,
+        .clock = request->iteration,
         .after = request->after,
         .after_count = request->after_count,
     };
@@ -45,19 +50,19 @@ static hw_order order_of(const hawser_request *request, hw_operation operation)
 
 hawser_status hawser_push(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
 {
-    hw_order order = order_of(request, HW_PUSH);
+    hw_order order = order_of(store, request, HW_PUSH);
     return submit(store, &order, request, task, error);
 }
 
 hawser_status hawser_pull(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
 {
-    hw_order order = order_of(request, HW_PULL);
+    hw_order order = order_of(store, request, HW_PULL);
     return submit(store, &order, request, task, error);
 }
 
 hawser_status hawser_push_pull(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
 {
-    hw_order order = order_of(request, HW_PUSH_PULL);
+    hw_order order = order_of(store, request, HW_PUSH_PULL);
     return submit(store, &order, request, task, error);
 }
 
@@ -74,22 +79,31 @@ hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t w
                       .clock = clock,
                       .first = first,
                       .last = last};
-    return submit(store, &order, &(hawser_request){0}, &task, error);
+    return submit(store, &order, &(hawser_request){.worker = worker}, &task, error);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- waiting ---- */
 
-static bool is_over(const hawser_store *store, uint64_t task)
+/* Tasks that are waited for: one of these, or all that there are. */
+typedef struct waited {
+    const uint64_t *tasks;
+    size_t count, which;
+} waited;
+
+static bool is_over(const hawser_store *store, waited *w)
 {
-    return task == 0 ? hw_client_open(store->client) == 0 : hw_client_ended(store->client, task);
+    for (w->which = 0; w->which < w->count; w->which++)
+        if (w->tasks[w->which] != 0 && hw_client_ended(store->client, w->tasks[w->which]))
+            return true;
+    return w->count == 0 && hw_client_open(store->client) == 0;
 }
 
-/* The mutex is held; 0: all tasks. */
-static hawser_status wait_for(hawser_store *store, uint64_t task, hawser_error *error)
+/* The mutex is held. */
+static hawser_status wait_for(hawser_store *store, waited *w, hawser_error *error)
 {
     double deadline = hw_seconds() + store->options.timeout, whole = (double)(time_t)deadline;
     struct timespec until = {(time_t)deadline, (long)((deadline - whole) * 1e9)};
-    while (!is_over(store, task))
+    while (!is_over(store, w))
         if (pthread_cond_timedwait(&store->ended, &store->mutex, &until) == ETIMEDOUT)
             return hawser_fail(error, HAWSER_TIMEOUT, "the store has not answered for %.3g s: %zu tasks are open",
                                store->options.timeout, hw_client_open(store->client));
@@ -111,21 +125,36 @@ static hawser_status failure_of(hawser_store *store, uint64_t task, hawser_error
     return HAWSER_OK;
 }
 
-hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error)
+hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t count, size_t *which, hawser_error *error)
 {
+    size_t open = 0;
+    for (size_t i = 0; i < count; i++)
+        open += tasks[i] != 0;
+    if (open == 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no task to wait for");
+    waited w = {tasks, count, 0};
     pthread_mutex_lock(&store->mutex);
-    hawser_status status =
-        task != 0 ? wait_for(store, task, error) : hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no task 0");
-    if (status == HAWSER_OK)
-        status = failure_of(store, task, error);
+    hawser_status status = wait_for(store, &w, error);
+    if (status == HAWSER_OK) {
+        status = failure_of(store, tasks[w.which], error);
+        *which = w.which;
+        tasks[w.which] = 0;
+    }
     hw_hub_unlock(store);
     return status;
 }
 
+hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error)
+{
+    size_t which;
+    return hawser_store_wait_any(store, &task, 1, &which, error);
+}
+
 hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
 {
+    waited w = {0};
     pthread_mutex_lock(&store->mutex);
-    hawser_status status = wait_for(store, 0, error);
+    hawser_status status = wait_for(store, &w, error);
     if (status == HAWSER_OK)
         status = failure_of(store, 0, error);
     hw_hub_unlock(store);

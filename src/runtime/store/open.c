@@ -181,6 +181,8 @@ static hawser_status spec_of(const hawser_table *table, hw_table_spec *spec, haw
         .first = table->sparse ? 0 : table->first,
         .last = table->sparse ? UINT64_MAX : table->last,
         .function = hw_function_find(function),
+        .centric = table->data_centric,
+        .delay = table->data_centric ? table->delay : 0,
     };
     if (table->name == NULL || strlen(table->name) >= sizeof spec->name)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %zu bytes", sizeof spec->name - 1);
@@ -220,6 +222,8 @@ hawser_status hawser_store_table(hawser_store *store, const hawser_table *table,
                             .width = spec.width,
                             .sparse = spec.sparse,
                             .number = *number,
+                            .centric = spec.centric,
+                            .delay = spec.delay,
                             .first = spec.first,
                             .last = spec.last};
     memcpy(words.name, spec.name, sizeof words.name);
