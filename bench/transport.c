@@ -1,9 +1,10 @@
 /* transport.c - what a link costs: latency, messages a second, bandwidth, beside bare loops over the same kinds of socket.
  *
- *   bench_transport [--quick] [--busy]
+ *   bench_transport [--quick] [--busy] [--peer PROGRAM] [WAY]
  *
  * One line of JSON a measurement. Two processes, as in a job: the parent measures, the child answers. "ours" and "bare" take turns, the
- * best of a few rounds counts. --busy: a thread for each processor computes meanwhile. bench/transport/run prints tables. */
+ * best of a few rounds counts. --busy: a thread for each processor computes meanwhile. --peer: other software takes its turn on the way tcp,
+ * by a program of the contract in bench/README.md. bench/transport/run prints tables. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -199,6 +200,7 @@ typedef struct bench {
     end self;
     double scale;
     bool busy;
+    const char *peer; /* program, or NULL */
 } bench;
 
 static void tell(bench *b, order what)
@@ -327,19 +329,59 @@ static result stream_ours(bench *b, size_t size, uint64_t count)
     return (result){.seconds = seconds, .cpu = both_cpu(b) - cpu};
 }
 
+/* Two numbers from the peer program. */
+static void ask_peer(const bench *b, const char *what, size_t size, uint64_t count, double numbers[2])
+{
+    char command[1000];
+    int n = snprintf(command, sizeof command, "exec '%s' %s %zu %llu", b->peer, what, size, (unsigned long long)count);
+    fflush(stdout);
+    FILE *said = n > 0 && (size_t)n < sizeof command ? popen(command, "r") : NULL;
+    int read = said != NULL ? fscanf(said, "%lf %lf", &numbers[0], &numbers[1]) : 0;
+    if (said == NULL || pclose(said) != 0 || read != 2 || !(numbers[0] > 0) || !(numbers[1] >= 0)) {
+        fprintf(stderr, "bench_transport: --peer: '%s %s %zu %llu' did not end well with two numbers; see bench/README.md\n",
+                b->peer, what, size, (unsigned long long)count);
+        exit(1);
+    }
+}
+
+static bool has_peer(const bench *b)
+{
+    return b->peer != NULL && strcmp(kinds[b->kind], "tcp") == 0;
+}
+
+static result ping_peer(const bench *b, size_t size, uint64_t count)
+{
+    double us[2];
+    ask_peer(b, "latency", size, count, us);
+    return (result){.p50 = us[0] * 1e-6, .p99 = us[1] * 1e-6};
+}
+
+static result stream_peer(const bench *b, size_t size, uint64_t count)
+{
+    double seconds[2];
+    ask_peer(b, "stream", size, count, seconds);
+    return (result){.seconds = seconds[0], .cpu = seconds[1]};
+}
+
 static void latency(bench *b)
 {
     uint64_t count = (uint64_t)(5000 * b->scale);
-    result ours = {.p50 = 1e9, .p99 = 1e9}, plain = ours;
+    result ours = {.p50 = 1e9, .p99 = 1e9}, plain = ours, peer = ours;
     for (int i = 0; i < ROUNDS; i++) {
         result one = ping_bare(b, 64, count), two = ping_ours(b, 64, count);
+        result three = has_peer(b) ? ping_peer(b, 64, count) : peer;
         plain = one.p50 < plain.p50 ? one : plain;
         ours = two.p50 < ours.p50 ? two : ours;
+        peer = three.p50 < peer.p50 ? three : peer;
     }
     printf("{\"way\": \"%s\", \"what\": \"latency\", \"bytes\": 64, \"busy\": %s, \"us_p50\": %.1f, \"us_p99\": %.1f, "
-           "\"bare_us_p50\": %.1f, \"bare_us_p99\": %.1f, \"ratio\": %.3f}\n",
+           "\"bare_us_p50\": %.1f, \"bare_us_p99\": %.1f, \"ratio\": %.3f",
            kinds[b->kind], b->busy ? "true" : "false", ours.p50 * 1e6, ours.p99 * 1e6, plain.p50 * 1e6, plain.p99 * 1e6,
            ours.p50 / plain.p50);
+    if (has_peer(b))
+        printf(", \"peer_us_p50\": %.1f, \"peer_us_p99\": %.1f, \"peer_ratio\": %.3f", peer.p50 * 1e6, peer.p99 * 1e6,
+               ours.p50 / peer.p50);
+    printf("}\n");
     fflush(stdout);
 }
 
@@ -347,18 +389,25 @@ static void throughput(bench *b, size_t size, uint64_t bytes)
 {
     uint64_t count = (uint64_t)((double)bytes * b->scale) / size;
     count = count == 0 ? 1 : count;
-    result ours = {.seconds = 1e9}, plain = ours;
+    result ours = {.seconds = 1e9}, plain = ours, peer = ours;
     for (int i = 0; i < ROUNDS; i++) {
         result one = stream_bare(b, size, count), two = stream_ours(b, size, count);
+        result three = has_peer(b) ? stream_peer(b, size, count) : peer;
         plain = one.seconds < plain.seconds ? one : plain;
         ours = two.seconds < ours.seconds ? two : ours;
+        peer = three.seconds < peer.seconds ? three : peer;
     }
     double total = (double)size * (double)count;
-    printf(
-        "{\"way\": \"%s\", \"what\": \"stream\", \"bytes\": %zu, \"busy\": %s, \"mb_per_s\": %.1f, \"bare_mb_per_s\": %.1f, "
-        "\"messages_per_s\": %.0f, \"cpu_s_per_gb\": %.3f, \"bare_cpu_s_per_gb\": %.3f, \"ratio\": %.3f}\n",
-        kinds[b->kind], size, b->busy ? "true" : "false", total / ours.seconds / 1e6, total / plain.seconds / 1e6,
-        (double)count / ours.seconds, ours.cpu / total * 1e9, plain.cpu / total * 1e9, plain.seconds / ours.seconds);
+    printf("{\"way\": \"%s\", \"what\": \"stream\", \"bytes\": %zu, \"busy\": %s, \"mb_per_s\": %.1f, "
+           "\"bare_mb_per_s\": %.1f, \"messages_per_s\": %.0f, \"cpu_s_per_gb\": %.3f, \"bare_cpu_s_per_gb\": %.3f, "
+           "\"ratio\": %.3f",
+           kinds[b->kind], size, b->busy ? "true" : "false", total / ours.seconds / 1e6, total / plain.seconds / 1e6,
+           (double)count / ours.seconds, ours.cpu / total * 1e9, plain.cpu / total * 1e9, plain.seconds / ours.seconds);
+    if (has_peer(b))
+        printf(", \"peer_mb_per_s\": %.1f, \"peer_messages_per_s\": %.0f, \"peer_cpu_s_per_gb\": %.3f, \"peer_ratio\": %.3f",
+               total / peer.seconds / 1e6, (double)count / peer.seconds, peer.cpu / total * 1e9,
+               peer.seconds / ours.seconds);
+    printf("}\n");
     fflush(stdout);
 }
 
@@ -412,6 +461,8 @@ int main(int argc, char **argv)
             b.scale = 0.02;
         else if (strcmp(argv[i], "--busy") == 0)
             b.busy = true;
+        else if (strcmp(argv[i], "--peer") == 0 && i + 1 < argc)
+            b.peer = argv[++i];
         else
             only = argv[i];
     }

@@ -38,7 +38,14 @@ for name in ("figure-5-2", "figure-5-3", "figure-5-4", "figure-5-5", "slow", "si
         assert f"({name}.svg)" in (out / "README.md").read_text(encoding="utf-8"), name
 END
 
-"$top/bench/transport/run" --quick --program "${HAWSER_BUILD:-$top/build/release}/bench/bench_transport" --json >"$work/transport"
+printf '#!/bin/sh\n[ "$1" = latency ] && echo 1000 2000 || echo 4 1\n' >"$work/peer"
+chmod +x "$work/peer"
+transport=${HAWSER_BUILD:-$top/build/release}/bench/bench_transport
+"$top/bench/transport/run" --quick --program "$transport" --peer "$work/peer" --json >"$work/transport"
+if "$transport" --quick --peer /bin/false tcp >"$work/out" 2>"$work/err" || ! grep -q "peer: '/bin/false latency 64 100'" "$work/err"; then
+    echo "a peer that fails was taken: $(cat "$work/err")"
+    exit 1
+fi
 python3 - "$work/transport" <<'END'
 import json, sys
 rows = json.loads(open(sys.argv[1]).readlines()[-1])["rows"]
@@ -47,6 +54,10 @@ for way in ("unix", "tcp", "tcp+tls"):
         mine = [row for row in rows if (row["way"], row["busy"]) == (way, busy)]
         assert [row["what"] for row in mine] == ["latency"] + 4 * ["stream"] + (["idle"] if not busy else []), mine
         assert all(row["ratio"] > 0 for row in mine if row["what"] != "idle"), mine
+        assert [row["way"] == "tcp" and row["what"] != "idle" for row in mine] == ["peer_ratio" in row for row in mine], mine
+        assert all((row["peer_us_p50"], row["peer_us_p99"]) == (1000, 2000) for row in mine[:1] if way == "tcp"), mine
+        for row in mine[1:5] if way == "tcp" else []:
+            assert abs(row["peer_mb_per_s"] * 1e6 - row["bytes"] * row["peer_messages_per_s"]) <= 1e5 + row["bytes"], row
 END
 
 python=${PEERS_PYTHON:-python3}
