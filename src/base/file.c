@@ -1,7 +1,10 @@
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,9 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 
-enum { BUFFER = 1 << 18, ATTEMPTS = 100 };
+enum { BUFFER = 1 << 18, ATTEMPTS = 100, NAME_MORE = 80 /* bytes that a temporary name is longer by */ };
 
 static void release(hw_file *file)
 {
@@ -39,27 +43,134 @@ static hawser_status failed(const hw_file *file, const char *what, int code, haw
                        strerror(code), help);
 }
 
-/* The name in the same directory, since rename works within one file system only. O_EXCL makes a clash with another process
- * (of this host or of another one on a shared file system) show, and the next number is tried. */
-static hawser_status open_temporary(hw_file *file, mode_t mode, hawser_error *error)
+/* ------------------------------------------------------------------------------------------------ temporary names ---- */
+
+/* What tells apart who can ask whether a process lives: the boot of a machine, and the space of process numbers there. */
+static uint32_t process_space(void)
 {
-    size_t size = strlen(file->target) + 64;
-    HAWSER_TRY(HW_NEW(&file->temporary, size, "a file name", error));
+    char space[60] = "", boot[60] = "", text[128];
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, boot, sizeof boot - 1) : 0;
+    if (fd >= 0)
+        (void)close(fd);
+    boot[length > 0 ? length : 0] = '\0';
+    length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
+    space[length > 0 ? length : 0] = '\0';
+    if (boot[0] == '\0' || space[0] == '\0')
+        return 0; /* not known */
+    (void)snprintf(text, sizeof text, "%s %s", boot, space);
+    return (uint32_t)hw_hash(text, strlen(text), 0);
+}
+
+static void name_temporary(hw_file *file, uint32_t space, int number)
+{
+    (void)snprintf(file->temporary, strlen(file->target) + NAME_MORE, "%s.%08" PRIx32 "-%ld-%d.tmp", file->target, space,
+                   (long)getpid(), number);
+}
+
+/* A name of ours, whose process is gone. */
+static bool is_stale(const char *name, const char *base, uint32_t space)
+{
+    unsigned long said = 0, number = 0;
+    long pid = 0;
+    int end = 0;
+    size_t length = strlen(base);
+    if (strncmp(name, base, length) != 0 || sscanf(name + length, ".%8lx-%ld-%lu.tmp%n", &said, &pid, &number, &end) != 3)
+        return false;
+    return end > 0 && name[length + (size_t)end] == '\0' && said == space && pid > 0 && kill((pid_t)pid, 0) != 0 &&
+           errno == ESRCH;
+}
+
+/* A directory of ours or of `target`; its name ends at the last slash. */
+static DIR *open_directory(const char *target, const char **base)
+{
+    const char *slash = strrchr(target, '/');
+    char path[4096] = ".";
+    *base = slash != NULL ? slash + 1 : target;
+    if (slash != NULL && (size_t)(slash - target) + 2 > sizeof path)
+        return NULL;
+    if (slash != NULL)
+        (void)snprintf(path, sizeof path, "%.*s", slash == target ? 1 : (int)(slash - target), target);
+    return opendir(path);
+}
+
+/* Whoever was killed while writing this file has left his part behind; nobody else would ever take it away. */
+static void remove_stale(const char *target, uint32_t space)
+{
+    const char *base;
+    DIR *directory = space != 0 ? open_directory(target, &base) : NULL;
+    if (directory == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        if (is_stale(entry->d_name, base, space))
+            (void)unlinkat(dirfd(directory), entry->d_name, 0);
+    (void)closedir(directory);
+}
+
+/* A file without a name vanishes with the process. It can be given one later only where /proc shows it. */
+static bool open_unnamed(hw_file *file)
+{
+    char self[40];
+    const char *base;
+    DIR *directory = open_directory(file->target, &base);
+    if (directory == NULL)
+        return false;
+    file->fd = openat(dirfd(directory), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    (void)closedir(directory);
+    (void)snprintf(self, sizeof self, "/proc/self/fd/%d", file->fd);
+    if (file->fd >= 0 && access(self, F_OK) == 0)
+        return true;
+    if (file->fd >= 0)
+        (void)close(file->fd);
+    file->fd = -1;
+    return false;
+}
+
+/* In the same directory, since rename works within one file system only. O_EXCL makes a clash with another process (of this host or of
+ * another one on a shared file system) show, and the next number is tried. */
+static int open_named(hw_file *file, uint32_t space)
+{
     int code = EEXIST;
     for (int i = 0; i < ATTEMPTS && code == EEXIST; i++) {
-        (void)snprintf(file->temporary, size, "%s.%ld-%d.tmp", file->target, (long)getpid(), i);
+        name_temporary(file, space, i);
         file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         code = file->fd >= 0 ? 0 : errno;
     }
-    if (code != 0) {
-        free(file->temporary);
-        file->temporary = NULL;
+    file->named = code == 0;
+    return code;
+}
+
+static hawser_status open_temporary(hw_file *file, mode_t mode, hawser_error *error)
+{
+    uint32_t space = process_space();
+    HAWSER_TRY(HW_NEW(&file->temporary, strlen(file->target) + NAME_MORE, "a file name", error));
+    remove_stale(file->target, space);
+    name_temporary(file, space, 0);
+    int code = open_unnamed(file) ? 0 : open_named(file, space);
+    if (code != 0)
         return failed(file, "create a temporary file beside it", code, error);
-    }
     if (mode != 0)
         (void)fchmod(file->fd, mode); /* a replaced file keeps its permissions where we may set them */
     return HAWSER_OK;
 }
+
+/* A link cannot replace a file: where there is one, the new one gets a temporary name, for as long as a rename takes. */
+static int give_name(hw_file *file)
+{
+    char self[40];
+    (void)snprintf(self, sizeof self, "/proc/self/fd/%d", file->fd);
+    if (linkat(AT_FDCWD, self, AT_FDCWD, file->target, AT_SYMLINK_FOLLOW) == 0)
+        return 0;
+    int code = errno;
+    for (int i = 0; i < ATTEMPTS && code == EEXIST; i++) {
+        name_temporary(file, process_space(), i);
+        code = linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+    }
+    file->named = code == 0;
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------------------- writing ---- */
 
 static hawser_status open_for_writing(hw_file *file, hawser_error *error)
 {
@@ -177,15 +288,18 @@ hawser_status hw_file_commit(hw_file *file, hawser_error *error)
 {
     hawser_status status = flush(file, error);
     bool direct = file->temporary == NULL;
+    int code = 0;
     if (status == HAWSER_OK && !direct && fsync(file->fd) != 0)
         status = failed(file, "sync", errno, error);
+    if (status == HAWSER_OK && !direct && !file->named && (code = give_name(file)) != 0)
+        status = failed(file, "give the finished file its name", code, error);
     if (status == HAWSER_OK) {
         int fd = file->fd;
         file->fd = -1;
         if (close(fd) != 0)
             status = failed(file, "close", errno, error);
     }
-    if (status == HAWSER_OK && !direct && rename(file->temporary, file->target) != 0)
+    if (status == HAWSER_OK && file->named && rename(file->temporary, file->target) != 0)
         status = failed(file, "rename the finished temporary file", errno, error);
     if (status != HAWSER_OK) {
         hw_file_abort(file);
@@ -201,7 +315,7 @@ void hw_file_abort(hw_file *file)
 {
     if (file->path == NULL)
         return;
-    if (file->temporary != NULL)
+    if (file->named)
         (void)unlink(file->temporary);
     release(file);
 }

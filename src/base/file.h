@@ -1,7 +1,9 @@
-/* file.h - files that appear whole or not at all: written under a temporary name, synced, renamed, directory synced. */
+/* file.h - files that appear whole or not at all: written without a name where the file system can do that, else under a temporary one;
+ * synced, named, directory synced. */
 #ifndef HW_BASE_FILE_H
 #define HW_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,20 +15,21 @@ typedef struct hw_file {
     char *path;      /* what the user named, for messages */
     char *target;    /* where it will be: symbolic links followed */
     char *temporary; /* NULL when writing straight into a device, a pipe or standard output */
+    bool named;      /* there is a file under the temporary name */
     unsigned char *buffer;
     size_t used;
     uint64_t size; /* bytes given to hw_file_write so far */
     int fd;        /* -1: not open */
 } hw_file;
 
-/* Starts writing `path`. A path that is a device or pipe, and "-" (standard output), are written directly. A directory, a
+/* Starts writing `path`, and removes temporary files that processes of this host left for it when they were killed. A path that is a device or pipe, and "-" (standard output), are written directly. A directory, a
  * missing directory or one without permission is HAWSER_IO now, before any work is done. */
 hawser_status hw_file_begin(hw_file *file, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /* Appends. A full disk is HAWSER_IO naming path and bytes written; call hw_file_abort then. */
 hawser_status hw_file_write(hw_file *file, const void *data, size_t size, hawser_error *error) HAWSER_MUST_USE;
 /* Appends formatted text of any length. */
 hawser_status hw_file_print(hw_file *file, hawser_error *error, const char *format, ...) HAWSER_MUST_USE HAWSER_PRINTF(3, 4);
-/* Flushes, syncs, renames and syncs the directory; releases everything whatever the outcome. */
+/* Flushes, syncs, gives it its name and syncs the directory; releases everything whatever the outcome. */
 hawser_status hw_file_commit(hw_file *file, hawser_error *error) HAWSER_MUST_USE;
 /* Removes what was written and releases everything. Harmless on a zeroed, committed or aborted file. */
 void hw_file_abort(hw_file *file);

@@ -1,13 +1,22 @@
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -153,6 +162,88 @@ static void full_disk_keeps_the_old_file(void **state)
     assert_int_equal(left, 1);
 }
 
+/* From now on no file without a name can be made in this process. */
+static void without_unnamed_files(void)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof steps / sizeof *steps, steps};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        _exit(77);
+}
+
+/* A process that is killed while it writes `path`; with `seen` it waits to be killed. */
+static pid_t killed_while_writing(const char *path, bool named, bool waits)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        hawser_error error;
+        hw_file file;
+        if (named)
+            without_unnamed_files();
+        if (hw_file_begin(&file, path, &error) != HAWSER_OK || hw_file_write(&file, "half", 4, &error) != HAWSER_OK)
+            _exit(1);
+        (void)!write(ready[1], "x", 1);
+        pause();
+        _exit(1);
+    }
+    close(ready[1]);
+    assert_true(read(ready[0], &byte, 1) == 1 || named);
+    close(ready[0]);
+    int status = 0;
+    if (waits)
+        return child;
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? child : 0;
+}
+
+static void sigkill_leaves_nothing(void **state)
+{
+    (void)state;
+    int fd = open(".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        skip(); /* this file system has no files without names */
+    close(fd);
+    assert_true(killed_while_writing("out", false, false) > 0);
+    assert_int_equal(entries("."), 0);
+}
+
+static void what_sigkill_leaves_is_removed_by_the_next(void **state)
+{
+    (void)state;
+    hawser_error error;
+    hw_file file;
+    if (killed_while_writing("out", true, false) == 0)
+        skip(); /* no seccomp here */
+    assert_int_equal(entries("."), 1);
+    pid_t living = killed_while_writing("out", true, true);
+    assert_int_equal(entries("."), 1);                  /* it took the dead one's away, and has its own */
+    fclose(fopen("out.00000000-999999999-0.tmp", "w")); /* of another host, perhaps */
+    fclose(fopen("out.7-0.tmp", "w"));
+    fclose(fopen("outer.00000001-1-0.tmp", "w"));
+    assert_int_equal(hw_file_begin(&file, "out", &error), HAWSER_OK);
+    assert_int_equal(hw_file_write(&file, "whole", 5, &error), HAWSER_OK);
+    assert_int_equal(hw_file_commit(&file, &error), HAWSER_OK);
+    content_is("out", "whole", 5);
+    assert_int_equal(entries("."), 5); /* all but the dead one's: a living one's, and what is not known to be ours */
+    kill(living, SIGKILL);
+    assert_int_equal(waitpid(living, NULL, 0), living);
+    assert_int_equal(hw_file_begin(&file, "out", &error), HAWSER_OK);
+    hw_file_abort(&file);
+    assert_int_equal(entries("."), 4);
+}
+
 int main(void)
 {
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
@@ -163,6 +254,8 @@ int main(void)
         IN_DIRECTORY(unwritable_directory),
         IN_DIRECTORY(full_device),
         IN_DIRECTORY(full_disk_keeps_the_old_file),
+        IN_DIRECTORY(sigkill_leaves_nothing),
+        IN_DIRECTORY(what_sigkill_leaves_is_removed_by_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
