@@ -6,18 +6,6 @@
 #include "cli/cli.h"
 #include "runtime/job/enter.h"
 
-/* Of each node itself, or of the first one alone. */
-static bool of_one_node(const char *key)
-{
-    static const char *const keys[] = {"listen",     "join",    "key-file",     "node-name", "alone",  "interface",
-                                       "port-range", "threads", "memory-limit", "output",    "json",   "quiet",
-                                       "trace",      "plot",    "log-view",     "log-json",  "config", "help"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(key, keys[i]) == 0)
-            return true;
-    return false;
-}
-
 static void write_word(FILE *out, const char *word)
 {
     (void)fwrite(word, 1, strlen(word) + 1, out);
@@ -29,7 +17,8 @@ static void write_errand(const hw_call *call, FILE *out)
     write_word(out, call->command->name);
     write_word(out, call->algorithm->name);
     for (size_t i = 0; (row = hawser_options_row(call->options, i)) != NULL; i++)
-        if (!of_one_node(row->key) && hawser_options_source(call->options, row->key, NULL) != HAWSER_FROM_DEFAULT) {
+        if (!hw_option_of_one_node(row->key) &&
+            hawser_options_source(call->options, row->key, NULL) != HAWSER_FROM_DEFAULT) {
             fprintf(out, "--%s=%s", row->key, hawser_options_text(call->options, row->key));
             (void)fputc('\0', out);
         }

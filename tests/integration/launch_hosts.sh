@@ -96,9 +96,22 @@ trap 'exit 9' TERM
 while :; do sleep 0.1; done
 S
 chmod +x waits
+# until_true COMMAND...: waits until it succeeds, a minute at most.
+until_true() {
+    for ((i = 0; i < 600; i++)); do "$@" && return; sleep 0.1; done
+    return 1
+}
+all_there() { [[ -s agent.0 && -s agent.1 && -s agent.2 ]]; }
+all_wait() { until_true all_there || complain "not all nodes have started"; }
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
+all_gone() { # WHOM they would outlive
+    local pid
+    for pid in $(cat pid.* agent.*); do until_true is_gone "$pid" || complain "process $pid outlived $1"; done
+}
+no_sockets() { ! compgen -G "$scratch/hawser-*" >/dev/null; }
 "$hawser" run --grace 0 --hosts hosts --ssh "$scratch/ssh-here" -- ./waits >out 2>err </dev/null &
 launcher=$!
-for ((i = 0; i < 600; i++)); do [[ -s agent.0 && -s agent.1 && -s agent.2 ]] && break; sleep 0.1; done
+all_wait
 kill -9 "$(cat agent.1)"
 wait $launcher
 equal $? 8
@@ -107,15 +120,11 @@ kill -9 "$(cat pid.1)" "$(cat pid.2)"
 rm -rf pid.* agent.* hawser-* # a killed agent cannot clean up
 "$hawser" run --hosts hosts --ssh "$scratch/ssh-here" -- ./waits >out 2>err </dev/null &
 launcher=$!
-for ((i = 0; i < 600; i++)); do [[ -s agent.0 && -s agent.1 && -s agent.2 ]] && break; sleep 0.1; done
+all_wait
 kill -9 $launcher
 wait $launcher 2>/dev/null
-for pid in $(cat pid.* agent.*); do
-    for ((i = 0; i < 600; i++)); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
-    ! kill -0 "$pid" 2>/dev/null || complain "process $pid outlived its launcher"
-done
-for ((i = 0; i < 600; i++)); do compgen -G "$scratch/hawser-*" >/dev/null || break; sleep 0.1; done
-! compgen -G "$scratch/hawser-*" >/dev/null || complain "a directory of sockets was left"
+all_gone "its launcher"
+until_true no_sockets || complain "a directory of sockets was left"
 
 # A real sshd, on a port of its own and with keys of its own.
 server=$(command -v sshd || echo /usr/sbin/sshd)
@@ -134,7 +143,7 @@ C
     mkdir -p /run/sshd 2>/dev/null
     "$server" -D -f sshd_config -E sshd.log &
     sshd=$!
-    for ((i = 0; i < 100; i++)); do grep -qs "Server listening" sshd.log && break; sleep 0.1; done
+    until_true grep -qs "Server listening" sshd.log
     ssh="ssh -o BatchMode=yes -F none -p $port -i $scratch/user_key -o UserKnownHostsFile=$scratch/known"
     printf '127.0.0.1 slots=3\n' >hosts
     code 8 "$hawser" run --grace 0 --hosts hosts --ssh "$ssh -o StrictHostKeyChecking=yes" -- true
@@ -145,13 +154,10 @@ C
     rm -f pid.* agent.*
     "$hawser" run --hosts hosts --ssh "$ssh" -- ./waits >out 2>err </dev/null &
     launcher=$!
-    for ((i = 0; i < 600; i++)); do [[ -s agent.0 && -s agent.1 && -s agent.2 ]] && break; sleep 0.1; done
+    all_wait
     kill -9 $launcher
     wait $launcher 2>/dev/null
-    for pid in $(cat pid.* agent.*); do
-        for ((i = 0; i < 600; i++)); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
-        ! kill -0 "$pid" 2>/dev/null || complain "process $pid outlived its launcher's ssh"
-    done
+    all_gone "its launcher's ssh"
 else
     echo "no sshd here: ssh itself was not tried"
 fi

@@ -6,16 +6,10 @@
 
 #include "runtime/nodes/agent.h"
 
-/* Options that may differ from node to node, or that only name files. */
+/* Options of each node itself, or that only name files; and time, which is node 0's to keep. */
 static bool may_differ(const hawser_option *row)
 {
-    static const char *const keys[] = {"threads", "memory-limit", "interface", "port-range", "quiet",  "json",
-                                       "trace",   "plot",         "log-view",  "log-json",   "output", "config",
-                                       "listen",  "join",         "node-name", "time-limit"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(row->key, keys[i]) == 0)
-            return true;
-    return row->kind == HAWSER_PATH;
+    return hw_option_of_one_node(row->key) || strcmp(row->key, "time-limit") == 0 || row->kind == HAWSER_PATH;
 }
 
 static void write_options(const hawser_options *options, FILE *out)

@@ -23,9 +23,8 @@ static hawser_status handle(void *owner, hw_message *message)
     return status;
 }
 
-hawser_status hw_agent_open(hw_agent *agent, hw_session *session, hawser_error *error)
+void hw_agent_open(hw_agent *agent, hw_session *session)
 {
-    (void)error;
     agent->session = session;
     agent->station = (hw_station){.session = session,
                                   .endpoint = hw_agent_endpoint(session, session->node),
@@ -34,7 +33,6 @@ hawser_status hw_agent_open(hw_agent *agent, hw_session *session, hawser_error *
                                   .handle = handle,
                                   .poll = POLL_SECONDS,
                                   .error = &agent->error};
-    return HAWSER_OK;
 }
 
 void hw_agent_close(hw_agent *agent)

@@ -12,7 +12,7 @@ typedef struct hw_agent {
     bool told;          /* the driver knows that we were interrupted */
 } hw_agent;
 
-hawser_status hw_agent_open(hw_agent *agent, hw_session *session, hawser_error *error) HAWSER_MUST_USE;
+void hw_agent_open(hw_agent *agent, hw_session *session);
 void hw_agent_close(hw_agent *agent);
 /* Until the driver's last word is here, or nobody is left to say it. */
 void hw_agent_main(hw_agent *agent);
