@@ -319,6 +319,16 @@ typedef struct hawser_link {
     uint64_t messages_sent;
     uint64_t bytes_sent; /**< on the socket, before encryption */
 } hawser_link;
+/** Who came to a node's door since the job began: nodes that were let in, and whom it turned away. */
+typedef struct hawser_gate {
+    uint32_t node;
+    uint64_t admitted;
+    uint64_t wrong_key; /**< did not know the job's key */
+    uint64_t unfit;     /**< garbage, another version, build or job, a node that is there already */
+    uint64_t late;      /**< said nothing, or not all, in time */
+    uint64_t crowded;   /**< had to make room when too many came at a time */
+    char last[384];     /**< from where and why, of the last one; "": nobody was turned away */
+} hawser_gate;
 /** What was sent of one state's updates, or of one kind of message. A message to several workers or nodes counts for each. */
 typedef struct hawser_flow {
     const char *name; /**< of the state, or "update", "report", "credit" ... */
@@ -337,6 +347,8 @@ typedef struct hawser_figures {
     uint32_t nodes;
     const hawser_link *links; /**< both directions of each; empty with one node, and on other nodes than 0 */
     size_t link_count;
+    const hawser_gate *gates; /**< of each node; empty with one node, and on other nodes than 0 */
+    size_t gate_count;
     uint32_t most_lead;        /**< largest clock difference seen between two blocks */
     const uint64_t *staleness; /**< histogram: clocks run with the oldest input s behind, s < staleness_count */
     size_t staleness_count;

@@ -40,13 +40,14 @@ static bool never(const hw_cluster *cluster, uint32_t node)
     return false;
 }
 
-/* To somebody who is gone: why he is gone is what matters, and will be known in a moment. */
+/* To somebody who is gone: why he is gone is what matters, and will be known in a moment; else what the net says has to do. */
 static hawser_status said_gone(hw_cluster *cluster, uint32_t node, hawser_error *error)
 {
+    hawser_error better = {0};
     pthread_mutex_lock(&cluster->mutex);
-    hawser_status status = hw_cluster_wait(cluster, never, node, error);
+    hawser_status status = hw_cluster_wait(cluster, never, node, cluster->farewell, &better);
     pthread_mutex_unlock(&cluster->mutex);
-    return status;
+    return status == HAWSER_TIMEOUT ? HAWSER_PEER_LOST : hawser_fail(error, status, "%s", better.text);
 }
 
 static hawser_status send_parcel(hw_cluster *cluster, uint32_t node, hw_bytes bytes, hawser_error *error)
@@ -118,7 +119,7 @@ static hawser_status receive_parcel(hw_cluster *cluster, uint32_t node, hw_bytes
 {
     hw_message *list = NULL;
     pthread_mutex_lock(&cluster->mutex);
-    hawser_status status = hw_cluster_wait(cluster, parcel_is_whole, node, error);
+    hawser_status status = hw_cluster_wait(cluster, parcel_is_whole, node, cluster->patience, error);
     if (status == HAWSER_OK)
         list = take_parcel(cluster, node);
     pthread_mutex_unlock(&cluster->mutex);
@@ -151,6 +152,8 @@ hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_b
     uint32_t nodes = cluster != NULL ? cluster->nodes : 1;
     memset(in, 0, nodes * sizeof *in);
     hawser_status status = cluster != NULL ? trade(cluster, out, in, error) : copy_own(out[0], &in[0], error);
+    if (cluster != NULL && status != HAWSER_OK && error != NULL)
+        hw_cluster_words(cluster, error->text); /* nothing that all do together can follow */
     for (uint32_t i = 0; status != HAWSER_OK && i < nodes; i++) {
         free(in[i].data);
         in[i] = (hw_bytes){0};

@@ -21,6 +21,9 @@ typedef struct hw_cluster_options {
     double failure_timeout, join_timeout;
     uint64_t rate;
     uint32_t processors; /* that this process may use */
+    double patience;     /* seconds that an alltoall waits for one node, however much it lives; 0: no limit */
+    /* Told one line, on the manager, when somebody was turned away at its gate; on a thread of the net. May be NULL. */
+    void (*warn)(const char *text);
 } hw_cluster_options;
 
 typedef struct hw_member {
@@ -83,8 +86,9 @@ hawser_status hw_cluster_tell(hw_cluster *cluster, uint32_t node, hw_message *me
 void hw_cluster_end(hw_cluster *cluster);
 
 /* Every node gives out[d] to node d and gets in[s] from node s, its own included; all nodes call it, in the same order. `in` has room
- * for all nodes; the caller frees its data, which is from malloc. Blocks until everything is here; as long as the others show signs of life. With one node, or
- * cluster NULL, a copy. Not while a run is under way. */
+ * for all nodes; the caller frees its data, which is from malloc. Blocks until everything is here, as long as the others show
+ * signs of life and none of them is waited for longer than options->patience (HAWSER_TIMEOUT). With one node, or cluster NULL, a copy.
+ * Not while a run is under way. */
 hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in,
                                   hawser_error *error) HAWSER_MUST_USE;
 /* The same bytes to all. */

@@ -39,6 +39,9 @@ struct hw_cluster {
     char words[400];   /* own, for when we leave */
     char refusal[400]; /* the manager's, when the cluster does not come to be */
     uint64_t rounds;   /* alltoalls begun */
+    double patience;   /* of an alltoall; infinity: no limit */
+    double farewell;   /* seconds within which we hear why a link is gone */
+    void (*warn)(const char *text);
     /* The run: */
     uint32_t session;        /* the present or last one */
     hw_transport *begun;     /* the run's */
@@ -64,9 +67,10 @@ void hw_cluster_drop_parcels(hw_cluster *cluster);
 /* channel.c: takes a message that belongs to no run; tells of the loss that has been noted. */
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_tell_channel(hw_cluster *cluster);
-/* Waits, the mutex held, until ready(cluster, node); HAWSER_PEER_LOST when somebody is lost or that node has left. */
+/* Waits, the mutex held, until ready(cluster, node); HAWSER_PEER_LOST when somebody is lost or that node has left; HAWSER_TIMEOUT after
+ * so many seconds (may be infinity). */
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
-                              hawser_error *error) HAWSER_MUST_USE;
+                              double seconds, hawser_error *error) HAWSER_MUST_USE;
 /* HAWSER_PEER_LOST in words: whom, and what the job was at. */
 hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;

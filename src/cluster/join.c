@@ -1,5 +1,7 @@
 /* join.c - how a cluster comes to be: cards to the manager, the book to all, links between all, and off they go together. */
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,8 @@ typedef enum word {
     WORD_REFUSED,  /* manager -> members: it will not be; payload: why */
     WORD_LEAVE     /* to all: after envelope.session runs I am no more */
 } word;
+
+#define FAREWELL_SECONDS 5.0
 
 typedef struct card {
     hw_member member;
@@ -158,6 +162,19 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
     return status;
 }
 
+/* Nobody else would say it while the job runs, and who waits for that node has to know. */
+static void refused(void *argument, const char *from, const char *why, uint64_t more)
+{
+    const hw_cluster *cluster = argument;
+    char text[700], others[80] = "";
+    if (cluster->self != 0 || cluster->warn == NULL)
+        return;
+    if (more != 0)
+        snprintf(others, sizeof others, " (and %" PRIu64 " more since this was last said)", more);
+    snprintf(text, sizeof text, "turned away %.250s: %.300s%s", from, why, others);
+    cluster->warn(text);
+}
+
 static void up(void *argument, uint32_t node, const hw_net_hello *hello)
 {
     hw_cluster *cluster = argument;
@@ -183,15 +200,46 @@ hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_err
                        joiner->words[0] != '\0' ? joiner->words : "its own words say why");
 }
 
-hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
-                              hawser_error *error)
+/* Until that time, or a change. False: it has come. */
+static bool wait_until(hw_cluster *cluster, double deadline)
 {
+    if (isinf(deadline))
+        return pthread_cond_wait(&cluster->changed, &cluster->mutex) == 0;
+    struct timespec until = {(time_t)deadline, (long)((deadline - (double)(time_t)deadline) * 1e9)};
+    return pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &until) != ETIMEDOUT;
+}
+
+/* The node itself, if it has left, or one that has left and said why: it has failed, and what all do together will not come to pass. */
+static uint32_t who_gave_up(const hw_cluster *cluster, uint32_t node)
+{
+    if (cluster->members[node].left)
+        return node;
+    uint32_t i = 0;
+    while (i < cluster->nodes && !(cluster->members[i].left && cluster->members[i].words[0] != '\0'))
+        i++;
+    return i;
+}
+
+hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
+                              double seconds, hawser_error *error)
+{
+    double deadline = hw_seconds() + seconds;
+    bool in_time = true;
     while (!ready(cluster, node)) {
-        if (cluster->members[node].left)
-            return hw_cluster_has_left(cluster, node, error);
+        uint32_t gone = who_gave_up(cluster, node);
+        if (gone < cluster->nodes)
+            return hw_cluster_has_left(cluster, gone, error);
         if (cluster->is_lost)
             return hw_cluster_fail_lost(cluster, error);
-        pthread_cond_wait(&cluster->changed, &cluster->mutex);
+        if (!in_time) {
+            hw_cluster_blame(cluster, node, "the others wait for it in vain");
+            return hawser_fail(
+                error, HAWSER_TIMEOUT,
+                "node %u (%s) lives, but has kept this one waiting for %.3g s (--timeout); the job was %s: does it "
+                "read from a pipe that nobody writes, or from a file server that is gone?",
+                node, cluster->members[node].member.name, seconds, cluster->doing);
+        }
+        in_time = wait_until(cluster, deadline);
     }
     return HAWSER_OK;
 }
@@ -249,12 +297,11 @@ static void missing(const hw_cluster *cluster, char *text, size_t size)
 static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster), double deadline,
                               const char *what, hawser_error *error)
 {
-    struct timespec until = {(time_t)deadline, (long)((deadline - (double)(time_t)deadline) * 1e9)};
     char text[700];
-    int result = 0;
+    bool in_time = true;
     pthread_mutex_lock(&cluster->mutex);
-    while (!ready(cluster) && !cluster->is_lost && cluster->refusal[0] == '\0' && result != ETIMEDOUT)
-        result = pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &until);
+    while (!ready(cluster) && !cluster->is_lost && cluster->refusal[0] == '\0' && in_time)
+        in_time = wait_until(cluster, deadline);
     hawser_status status = HAWSER_OK;
     if (ready(cluster)) {
         status = HAWSER_OK;
@@ -387,8 +434,12 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
                           .trust_fabric = options->trust_fabric,
                           .failure_timeout = options->failure_timeout,
                           .rate = options->rate};
-    hw_net_events events = {
-        .argument = cluster, .admit = admit, .up = up, .arrived = hw_cluster_arrived, .lost = hw_cluster_lost};
+    hw_net_events events = {.argument = cluster,
+                            .admit = admit,
+                            .up = up,
+                            .arrived = hw_cluster_arrived,
+                            .lost = hw_cluster_lost,
+                            .refused = refused};
     return hw_net_new(&net, &events, &cluster->net, error);
 }
 
@@ -425,6 +476,9 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     hw_cluster *cluster = NULL;
     double deadline = hw_seconds() + options->join_timeout;
     HAWSER_TRY(new_cluster(place, &cluster, error));
+    cluster->warn = options->warn;
+    cluster->patience = options->patience > 0 ? options->patience : INFINITY;
+    cluster->farewell = options->failure_timeout + FAREWELL_SECONDS;
     hawser_status status = open_net(cluster, options, error);
     if (status == HAWSER_OK)
         status = place->node == 0 ? lead(cluster, options, deadline, error) : follow(cluster, options, deadline, error);

@@ -22,6 +22,7 @@ enum {
     HW_NET_ADDRESS = 256,  /* bytes of an address card */
     HW_NET_KEY_LEAST = 16, /* bytes of a job key */
     HW_NET_KEY_MOST = 64,
+    HW_NET_REFUSED_SECONDS = 10,
     HW_NET_HALF_OPEN_MOST = 1024 /* strangers at the gate at a time; for one more the oldest must go */
 };
 #define HW_NET_ANY UINT32_MAX /* "give me a number", in a hello */
@@ -51,6 +52,9 @@ typedef struct hw_net_events {
     /* The link is gone, once: closed without goodbye, reset, garbage, or silent for the failure timeout. `why` is a clause ("its
      * connection was closed"), `silent` the seconds since its last sign of life. */
     void (*lost)(void *argument, uint32_t node, const char *why, double silent);
+    /* Somebody was turned away at the gate: from where, why, and how many more since this was last called, which is at most once in
+     * HW_NET_REFUSED_SECONDS. */
+    void (*refused)(void *argument, const char *from, const char *why, uint64_t more);
 } hw_net_events;
 
 /* Zero fields mean the default. Texts and key are copied. */

@@ -44,6 +44,21 @@ bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link
     return true;
 }
 
+hawser_gate hw_session_gate(const hw_session *session)
+{
+    hw_net_gate_figures figures;
+    hw_net_gate_of(hw_cluster_net(session->cluster), &figures);
+    hawser_gate gate = {.node = session->node,
+                        .admitted = figures.accepted,
+                        .wrong_key = figures.refused_key,
+                        .unfit = figures.refused_hello,
+                        .late = figures.timed_out,
+                        .crowded = figures.crowded_out};
+    _Static_assert(sizeof gate.last == sizeof figures.last_refused, "one text");
+    memcpy(gate.last, figures.last_refused, sizeof gate.last);
+    return gate;
+}
+
 /* ----------------------------------------------------------------------------------------------------- filling ---- */
 
 static hawser_status make_results(hawser_run *run, const hawser_program *program, hawser_error *error)
@@ -83,6 +98,7 @@ static hawser_status make_figures(hawser_run *run, const hw_session *session, ha
 {
     HAWSER_TRY(HW_NEW(&run->workers, session->blocks, "figures", error));
     HAWSER_TRY(HW_NEW(&run->staleness, HW_STALENESS_BUCKETS, "figures", error));
+    HAWSER_TRY(HW_NEW(&run->gates, session->nodes, "figures", error));
     run->figures = (hawser_figures){
         .workers = session->blocks, .worker = run->workers, .staleness = run->staleness, .nodes = session->nodes};
     HAWSER_TRY(HW_NEW(&run->lines, session->program->operator_count, "log lines", error));
@@ -201,6 +217,13 @@ hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_e
     return HAWSER_OK;
 }
 
+/* One a node; there is room. */
+void hw_run_add_gate(hawser_run *run, const hawser_gate *gate)
+{
+    run->gates[run->figures.gate_count++] = *gate;
+    run->figures.gates = run->gates;
+}
+
 /* --------------------------------------------------------------------------------------------------- collecting ---- */
 
 static void collect_worker(hawser_run *run, const hw_session *session, const hw_worker *worker)
@@ -228,6 +251,10 @@ static void collect_travelling(hawser_run *run, const hw_session *session)
 
 static hawser_status collect_others(hawser_run *run, const hw_session *session, hawser_error *error)
 {
+    if (session->cluster != NULL) {
+        hawser_gate gate = hw_session_gate(session);
+        hw_run_add_gate(run, &gate);
+    }
     for (uint32_t node = 0; node < session->nodes; node++) {
         hawser_link link;
         if (node != session->node && hw_session_link(session, node, &link))
@@ -300,6 +327,7 @@ void hawser_run_free(hawser_run *run)
         free(run->lines[i].name);
     free(run->results);
     free(run->links);
+    free(run->gates);
     free(run->flows);
     free(run->workers);
     free(run->staleness);

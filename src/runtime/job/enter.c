@@ -28,6 +28,12 @@ static hawser_status read_ports(const char *text, hw_cluster_options *cluster, h
     return HAWSER_OK;
 }
 
+/* The library speaks here because whoever waits for that node would wait without knowing why. */
+static void warn(const char *text)
+{
+    fprintf(stderr, "hawser: %s\n", text);
+}
+
 /* By hand the manager says to everybody what is to be done; who knows already passes over it. */
 static hawser_status give_errand(hw_cluster *cluster, const hw_entry *entry, hawser_error *error)
 {
@@ -57,7 +63,9 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
                               .failure_timeout = hawser_options_number(options, "failure-timeout"),
                               .join_timeout = hawser_options_number(options, "join-timeout"),
                               .rate = hawser_options_bytes(options, "rate"),
-                              .processors = hw_machine_processors()};
+                              .processors = hw_machine_processors(),
+                              .patience = hawser_options_number(options, "timeout"),
+                              .warn = warn};
     HAWSER_TRY(read_ports(hawser_options_text(options, "port-range"), &how, error));
     const hw_place_options asked = {.environment = environ,
                                     .key_file = hawser_options_text(options, "key-file"),

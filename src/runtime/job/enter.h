@@ -17,6 +17,10 @@ typedef struct hw_entry {
 /* Finds the place unless it is known (place->ops), and joins the others. One node alone leaves *cluster NULL. */
 hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluster **cluster, const hw_entry *entry,
                        hawser_error *error) HAWSER_MUST_USE;
+/* rows.c: options that each node has for itself, or node 0 alone: they may differ between nodes and are not handed on to nodes that are
+ * started by hand. */
+bool hw_option_of_one_node(const char *key);
+
 /* hawser_open_options with an entry. */
 hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry, hawser_job **job,
                            hawser_error *error) HAWSER_MUST_USE;

@@ -1,4 +1,6 @@
 /* rows.c - the options that every job understands; threads and memory-limit are shared with the readers, who own the rows. */
+#include <string.h>
+
 #include "runtime/job/job.h"
 
 const hawser_option *hawser_job_rows(void)
@@ -30,40 +32,54 @@ const hawser_option *hawser_job_rows(void)
         {"max-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N", "end after so many clocks in all; 0: no limit", "0.1", 0},
         {"time-limit", HAWSER_SECONDS, "0", "[0,1e9]", "TIME", "end after so much time; 0: no limit", "0.1", 0},
         {"timeout", HAWSER_SECONDS, "600", "(0,1e9]", "TIME",
-         "give up when every worker, on every node, has waited in silence for so long", "0.1", 0},
+         "give up when every worker, on every node, has waited in silence for so long, or one node has kept another waiting "
+         "so "
+         "long for its part of the input",
+         "0.1", 0},
         {"key-file", HAWSER_PATH, NULL, NULL, "FILE",
-         "file with the job's key, readable by its owner alone, where the launcher does not hand one out", "0.2", 0},
+         "file with the job's key, readable by its owner alone, where the launcher does not hand one out", "0.1", 0},
         {"listen", HAWSER_INTEGER, "0", "[0,4096]", "N",
          "be the first of N nodes; the others are started by hand or by a supervisor (hawser node --join); needs "
          "--key-file; "
          "0: no",
-         "0.2", 0},
-        {"join", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "be one of the others: where the first one listens", "0.2", 0},
-        {"node-name", HAWSER_TEXT, NULL, NULL, "NAME", "what the others call this node; default: its host's name", "0.2", 0},
-        {"alone", HAWSER_FLAG, "no", NULL, NULL, "be one process, whatever a launcher's environment says", "0.2", 0},
+         "0.1", 0},
+        {"join", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "be one of the others: where the first one listens", "0.1", 0},
+        {"node-name", HAWSER_TEXT, NULL, NULL, "NAME", "what the others call this node; default: its host's name", "0.1", 0},
+        {"alone", HAWSER_FLAG, "no", NULL, NULL, "be one process, whatever a launcher's environment says", "0.1", 0},
         {"interface", HAWSER_TEXT, NULL, NULL, "NAME",
-         "network interface or address that other nodes reach this one by; default: that of the default route", "0.2", 0},
-        {"port-range", HAWSER_TEXT, NULL, NULL, "LOW-HIGH", "ports to listen on; default: the system's choice", "0.2", 0},
+         "network interface or address that other nodes reach this one by; default: that of the default route", "0.1", 0},
+        {"port-range", HAWSER_TEXT, NULL, NULL, "LOW-HIGH", "ports to listen on; default: the system's choice", "0.1", 0},
         {"trust-fabric", HAWSER_FLAG, "no", NULL, NULL,
-         "do not encrypt what travels between hosts; the job's key is still proved", "0.2", 0},
-        {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME", "silence after which a node counts as lost", "0.2",
+         "do not encrypt what travels between hosts; the job's key is still proved", "0.1", 0},
+        {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME", "silence after which a node counts as lost", "0.1",
          0},
-        {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all nodes are there", "0.2",
+        {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all nodes are there", "0.1",
          0},
-        {"rate", HAWSER_BYTES, "0", NULL, "BYTES", "bytes of updates that a node may send a second; 0: no limit", "0.2", 0},
+        {"rate", HAWSER_BYTES, "0", NULL, "BYTES", "bytes of updates that a node may send a second; 0: no limit", "0.1", 0},
         {"topology", HAWSER_TEXT, "all", NULL, "GRAPH",
          "over which links nodes exchange updates: all, halton, tree, servers:K, or file:PATH with a link FROM TO a line; "
          "others are reached through nodes that pass updates on, and under bsp tree and servers add them up on their way",
-         "0.2", 0},
+         "0.1", 0},
         {"backlog", HAWSER_BYTES, "1M", NULL, "BYTES",
          "bytes waiting to be sent to other nodes from which on ssp and tap send several clocks' updates as one; 0: never",
-         "0.2", 0},
+         "0.1", 0},
         {"slow", HAWSER_TEXT, NULL, NULL, "WORKER:FACTOR",
          "testing aid: make one worker FACTOR times slower by sleeping after its work in each clock", "0.1", 0},
         {"check", HAWSER_FLAG, "no", NULL, NULL, "check the guarantees of the sync policy at every clock", "0.1", 0},
         {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
     };
     return rows;
+}
+
+bool hw_option_of_one_node(const char *key)
+{
+    static const char *const keys[] = {"listen",     "join",    "key-file",     "node-name", "alone",  "interface",
+                                       "port-range", "threads", "memory-limit", "output",    "json",   "quiet",
+                                       "trace",      "plot",    "log-view",     "log-json",  "config", "help"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
 }
 
 const hawser_option *hw_machine_rows(void)

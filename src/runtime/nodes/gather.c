@@ -42,6 +42,8 @@ static void put_all(hw_cursor *cursor, const hw_session *session)
 {
     for (uint32_t i = 0; i < session->local; i++)
         put_block(cursor, &session->workers[i]);
+    hawser_gate gate = hw_session_gate(session);
+    hw_put(cursor, &gate, sizeof gate);
     put_links(cursor, session);
 }
 
@@ -95,6 +97,12 @@ hawser_status hw_gather_take(const hw_session *session, const hw_message *messag
     for (uint32_t b = 0; b < session->blocks && fine; b++)
         if (session->home[b] == node)
             fine = take_block(&cursor, session, node, run);
+    hawser_gate gate;
+    fine = fine && hw_get(&cursor, &gate, sizeof gate) && gate.node == node;
+    if (fine) {
+        gate.last[sizeof gate.last - 1] = '\0';
+        hw_run_add_gate(run, &gate);
+    }
     hawser_link link;
     while (fine && cursor.at < cursor.size) {
         fine = hw_get(&cursor, &link, sizeof link) && link.from == node && link.to < session->nodes;

@@ -26,10 +26,29 @@ typedef struct net_gate {
     hw_net *net;
     stranger *oldest, *newest;
     uint32_t count;
+    double told_at; /* the owner, of one that was turned away; 0: never */
+    uint64_t untold;
 } net_gate;
 
-static void count_refusal(hw_net *net, const char *from, hw_shake_fault fault, bool late, const char *why)
+/* Whoever floods the gate does not flood the owner's words. */
+static void tell_owner(net_gate *self, const char *from, const char *why)
 {
+    const hw_net_events *events = &self->net->events;
+    double now = hw_seconds();
+    if (events->refused == NULL)
+        return;
+    if (self->told_at != 0 && now < self->told_at + HW_NET_REFUSED_SECONDS) {
+        self->untold++;
+        return;
+    }
+    events->refused(events->argument, from, why, self->untold);
+    self->told_at = now;
+    self->untold = 0;
+}
+
+static void count_refusal(net_gate *self, const char *from, hw_shake_fault fault, bool late, const char *why)
+{
+    hw_net *net = self->net;
     pthread_mutex_lock(&net->mutex);
     hw_net_gate_figures *figures = &net->figures;
     if (late)
@@ -40,6 +59,7 @@ static void count_refusal(hw_net *net, const char *from, hw_shake_fault fault, b
         figures->refused_hello++;
     (void)!snprintf(figures->last_refused, sizeof figures->last_refused, "%.*s: %.200s", HW_NET_ADDRESS / 2, from, why);
     pthread_mutex_unlock(&net->mutex);
+    tell_owner(self, from, why);
 }
 
 static void unlink_stranger(net_gate *self, stranger *one)
@@ -97,7 +117,7 @@ static void advance(net_gate *self, stranger *one)
     }
     if (one->shake.fault != HW_FAULT_NONE && !one->decided) {
         one->decided = true;
-        count_refusal(net, one->from, one->shake.fault, false, one->shake.why);
+        count_refusal(self, one->from, one->shake.fault, false, one->shake.why);
     }
     if (progress == HW_SHAKE_FAILED)
         unlink_stranger(self, one);
@@ -113,6 +133,7 @@ static void crowded(net_gate *self, const char *from)
     (void)!snprintf(figures->last_refused, sizeof figures->last_refused, "%.*s: too many strangers at a time",
                     HW_NET_ADDRESS / 2, from);
     pthread_mutex_unlock(&self->net->mutex);
+    tell_owner(self, from, "too many strangers at a time");
 }
 
 /* Who means well is through in milliseconds: where there is no room, the one who has stood here longest goes. False: all have just
@@ -183,7 +204,7 @@ static void expire(net_gate *self, double now)
     while (self->oldest != NULL && self->oldest->deadline <= now) {
         stranger *one = self->oldest;
         if (!one->decided)
-            count_refusal(self->net, one->from, HW_FAULT_NONE, true, "did not finish its handshake in time");
+            count_refusal(self, one->from, HW_FAULT_NONE, true, "did not finish its handshake in time");
         unlink_stranger(self, one);
     }
 }
