@@ -11,6 +11,7 @@ started=()
 spawn() {
     local name=$1
     shift
+    : >"$name.out" >"$name.err" # what an earlier one of this name said is not what this one says
     "$hawser" "$@" >"$name.out" 2>"$name.err" &
     started+=($!)
     printf -v "$name" %s $!
