@@ -55,6 +55,7 @@ done
 
 # Who is turned away is told why; so is whoever waits at the manager, once in a while; and it is counted.
 manager 2 --interface 127.0.0.1 --json --log-view
+(exec 3<>/dev/tcp/127.0.0.1/$port) # a probe: it comes and goes, which is neither counted nor said
 code 8 "$hawser" node --join 127.0.0.1:$port --key-file other --join-timeout 30
 says "refused: .* does not know the key of job"
 heard first.err '^hawser: turned away .*127.0.0.1.*: .* does not know the key of job "by-hand"$'

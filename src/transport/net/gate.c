@@ -99,6 +99,12 @@ static void watch(net_gate *self, stranger *one, hw_shake_progress progress)
     (void)epoll_ctl(self->net->gate_poll, EPOLL_CTL_MOD, one->shake.channel.fd, &event);
 }
 
+/* It came and went without a word: a supervisor looks whether the port is open. Nothing was refused. */
+static bool has_knocked(const stranger *one)
+{
+    return one->shake.fault == HW_FAULT_CUT && one->shake.have == 0 && one->shake.own_size == 0;
+}
+
 static void advance(net_gate *self, stranger *one)
 {
     hw_net *net = self->net;
@@ -117,7 +123,8 @@ static void advance(net_gate *self, stranger *one)
     }
     if (one->shake.fault != HW_FAULT_NONE && !one->decided) {
         one->decided = true;
-        count_refusal(self, one->from, one->shake.fault, false, one->shake.why);
+        if (!has_knocked(one))
+            count_refusal(self, one->from, one->shake.fault, false, one->shake.why);
     }
     if (progress == HW_SHAKE_FAILED)
         unlink_stranger(self, one);
