@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+"""deploy/: the unit passes systemd's own check, the manifests fit together, and their command lines do what they are for: run as they
+are, by a user without rights, each pod with a root of its own that is read-only."""
+import atexit
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+HAWSER, SOURCE = os.environ["HAWSER_BINARY"], os.environ["HAWSER_SOURCE"]
+USER = 10001
+CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}  # the command would take them for options
+SECONDS = 120
+failures = 0
+
+
+def hawser(*words):
+    subprocess.run([HAWSER, *words], check=True, stdout=subprocess.DEVNULL, env=CLEAN)
+
+
+def check(condition, text):
+    global failures
+    if not condition:
+        failures += 1
+        print("FAILED:", text, file=sys.stderr, flush=True)
+    return condition
+
+
+def until(condition, what):
+    end = time.monotonic() + SECONDS
+    while not condition():
+        if time.monotonic() > end:
+            return check(False, f"no {what}")
+        time.sleep(0.05)
+    return True
+
+
+# ---------------------------------------------------------------------------------------------------------- systemd ----
+
+def unit_lines(path):
+    """{key: [values]} of a unit."""
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if "=" in line and not line.startswith("#"):
+                key, value = line.strip().split("=", 1)
+                found.setdefault(key, []).append(value)
+    return found
+
+
+def verify_unit(scratch, path):
+    """What systemd thinks of it; the command is looked for where it is now."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    check("/usr/bin/hawser " in text, "the unit does not start /usr/bin/hawser")
+    if not shutil.which("systemd-analyze"):
+        print("no systemd-analyze here: the unit was not verified")
+        return
+    for change, fine in ((None, True), ("Restart=sometimes", False), ("ProtectSystems=strict", False)):
+        copy = os.path.join(scratch, "hawser-node@.service")
+        with open(copy, "w", encoding="utf-8") as out:
+            out.write(text.replace("/usr/bin/hawser", HAWSER).replace("Restart=always", change or "Restart=always"))
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True, check=False)
+        objects = done.returncode != 0 or "hawser-node" in done.stderr
+        check(objects != fine, f"systemd-analyze verify, with {change}: {done.returncode}: {done.stderr}")
+
+
+def run_unit(scratch, path):
+    """Its commands, with what systemd would put for %i, %d and %H, against a manager that ends with the node."""
+    lines = {key: values for key, values in unit_lines(path).items() if key.startswith("ExecStart")}
+    credentials, private = os.path.join(scratch, "credentials"), os.path.join(scratch, "private")
+    os.mkdir(credentials)
+    os.mkdir(private)
+    hawser("key", f"{credentials}/job.key")
+    os.chmod(f"{credentials}/job.key", 0o440)
+    hawser("data", "generate", "dense", "--rows", "100", "--cols", "20", "-o", f"{scratch}/unit.svm")
+    shutil.copy(f"{credentials}/job.key", f"{credentials}/own.key")
+    os.chmod(f"{credentials}/own.key", 0o400)
+    manager = subprocess.Popen(
+        [HAWSER, "train", "lasso", f"{scratch}/unit.svm", "--index-base", "1", "--workers", "2", "-q", "--listen", "2",
+         "--key-file", f"{credentials}/own.key", "--interface", "127.0.0.1"], stderr=subprocess.PIPE, text=True, env=CLEAN)
+    atexit.register(manager.kill)
+    port = re.search(r"tcp:127\.0\.0\.1:(\d+)", manager.stderr.readline()).group(1)
+    stands_for = {"%i": f"127.0.0.1:{port}", "%d": credentials, "%H": "ash", "/tmp/": private + "/", "/usr/bin/hawser": HAWSER}
+    for command in lines["ExecStartPre"] + lines["ExecStart"]:
+        command = re.sub(r"%[idH]|(?<= )/tmp/|/usr/bin/hawser", lambda found: stands_for[found.group()], command)
+        done = subprocess.run(shlex.split(command), capture_output=True, text=True, timeout=SECONDS, check=False, env=CLEAN)
+        check(done.returncode == 0, f"{command}: {done.returncode}: {done.stderr}")
+    check(manager.wait(SECONDS) == 0, f"the manager of the unit's node: {manager.stderr.read()}")
+
+
+# ------------------------------------------------------------------------------------------------------------- pods ----
+
+def pod_of(document):
+    return document["spec"]["template"]["spec"]
+
+
+def fit_together(documents):
+    """What a schema cannot know: names, numbers and ports of one document that another one relies on."""
+    kinds = {(d["kind"], d["metadata"]["name"]): d for d in documents}
+    driver, nodes = kinds["Job", "hawser-driver"], kinds["StatefulSet", "hawser-node"]
+    services = [d for d in documents if d["kind"] == "Service"]
+    for service in services:
+        wanted = service["spec"]["selector"].items()
+        owners = [d for d in (driver, nodes) if wanted <= d["spec"]["template"]["metadata"]["labels"].items()]
+        check(len(owners) == 1, f"service {service['metadata']['name']} selects {len(owners)} kinds of pods")
+    check(nodes["spec"]["serviceName"] in [s["metadata"]["name"] for s in services], "the nodes' service is not there")
+    labels = nodes["spec"]["template"]["metadata"]["labels"]
+    check(nodes["spec"]["selector"]["matchLabels"].items() <= labels.items(), "the set's labels")
+    listen = dict(word[2:].split("=") for word in pod_of(driver)["containers"][0]["args"] if "=" in word)
+    join = dict(word[2:].split("=") for word in pod_of(nodes)["containers"][0]["args"] if "=" in word)
+    check(int(listen["listen"]) == nodes["spec"]["replicas"] + 1, "--listen and the number of replicas")
+    host, port = join["join"].split(":")
+    service = kinds["Service", host]
+    check(int(port) == int(listen["port-range"]) == service["spec"]["ports"][0]["port"], "ports")
+    for document in (driver, nodes):
+        pod = pod_of(document)
+        check(pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] == USER, "user")
+        volumes = {volume["name"] for volume in pod["volumes"]}
+        for container in pod["initContainers"] + pod["containers"]:
+            check({mount["name"] for mount in container["volumeMounts"]} <= volumes, f"volumes of {document['metadata']['name']}")
+            context = container["securityContext"]
+            rights = not context["readOnlyRootFilesystem"] or context["allowPrivilegeEscalation"]
+            rights = rights or context["capabilities"]["drop"] != ["ALL"]
+            check(not rights, f"rights of {document['metadata']['name']}")
+    for probe in ("readinessProbe", "livenessProbe"):
+        check(any(probe in pod_of(d)["containers"][0] for d in (driver, nodes)), f"nobody has a {probe}")
+    return driver, nodes
+
+
+def by_schema(documents):
+    """Where the schemas of Kubernetes are at hand."""
+    try:
+        import kubernetes_validate
+    except ImportError:
+        print("no kubernetes_validate here: the manifests were not held against its schemas")
+        return
+    for document in documents:
+        try:
+            kubernetes_validate.validate(document, "1.29", strict=True)
+        except Exception as error:  # whatever it does not like
+            check(False, f"{document['kind']} {document['metadata']['name']}: {error}")
+
+
+def read_link(path):
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+class Pod:
+    """A root of its own: this machine's, with the command in /usr/bin as the image has it, read-only but for what is mounted."""
+
+    def __init__(self, scratch, name, document, data, secret):
+        self.base, self.name, self.pod = os.path.join(scratch, name), name, pod_of(document)
+        self.root = os.path.join(self.base, "root")
+        for part in ("root", "up", "work", "tmp"):
+            os.makedirs(os.path.join(self.base, part))
+        for part in ("data", "secret", "etc", "usr/bin"):
+            os.makedirs(os.path.join(self.base, "up", part))
+        shutil.copy(HAWSER, os.path.join(self.base, "up", "usr", "bin", "hawser"))
+        with open(os.path.join(self.base, "up", "etc", "hosts"), "w", encoding="ascii") as hosts:
+            hosts.write("10.77.0.1 hawser\n")
+        sources = {"key": secret, "tmp": os.path.join(self.base, "tmp"), "data": data}
+        os.chown(sources["tmp"], 0, USER)
+        os.chmod(sources["tmp"], 0o770)
+        self.setup = ["set -e",
+                      f"mount -t overlay none -o lowerdir=/,upperdir={self.base}/up,workdir={self.base}/work {self.root}",
+                      f"mount -o remount,ro {self.root}"]
+        self.mounts = lambda container: [
+            f"mount --bind {sources[m['name']]} {self.root}{m['mountPath']}" +
+            (f" && mount -o remount,ro,bind {self.root}{m['mountPath']}" if m.get("readOnly") else "") for m in container["volumeMounts"]]
+
+        self.enter = (f"exec chroot {self.root} setpriv --reuid {USER} --regid {USER} --groups {USER} --no-new-privs "
+                      "--bounding-set -all --inh-caps -all ")
+
+    def words(self, container):
+        words = container.get("command", ["/usr/bin/hawser"]) + container.get("args", [])
+        return [word.replace("$(POD)", self.name) for word in words]
+
+    def shell(self, how, lines, **environment):
+        with open(os.path.join(self.base, "out"), "ab") as out:
+            return subprocess.Popen([*how, "sh", "-c", "\n".join(lines)], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                    env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", **environment})
+
+    def start(self, container, **environment):
+        lines = [*self.setup, *self.mounts(container), f"mount -t proc none {self.root}/proc || true",
+                 self.enter + shlex.join(self.words(container))]
+        return self.shell(["unshare", "--mount", "--propagation", "private"], lines, **environment)
+
+    def probe(self, words):
+        """Within the pod, which runs."""
+        until(lambda: self.process.poll() is not None or read_link(f"/proc/{self.process.pid}/exe").endswith("/hawser"), f"{self.name}")
+        return self.shell(["nsenter", f"--mount=/proc/{self.process.pid}/ns/mnt"], [self.enter + shlex.join(words)]).wait(SECONDS)
+
+    def said(self):
+        with open(os.path.join(self.base, "out"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def initialise(self):
+        for container in self.pod["initContainers"]:
+            check(self.start(container).wait(SECONDS) == 0, f"{self.name}: {container['name']}: {self.said()}")
+
+    def run(self, **environment):
+        self.process = self.start(self.pod["containers"][0], **environment)
+        atexit.register(self.process.kill)
+
+
+def listens(port):
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+def deploy(scratch, data, secret, driver, nodes, name, **environment):
+    pods = [Pod(scratch, f"{name}-driver", driver, data, secret)]
+    pods += [Pod(scratch, f"{name}-node-{i}", nodes, data, secret) for i in range(nodes["spec"]["replicas"])]
+    for pod in pods:
+        pod.initialise()
+    pods[0].run(**environment)
+    probe = pods[0].pod["containers"][0]["readinessProbe"]["tcpSocket"]["port"]
+    until(lambda: listens(probe) or pods[0].process.poll() is not None, f"readiness: {pods[0].said()}")
+    for pod in pods[1:]:
+        pod.run()
+    return pods
+
+
+def ended(pods, codes, what):
+    for pod in pods:
+        try:
+            code = pod.process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            code = None
+        check(code in codes, f"{what}: {pod.name} exit {code}: {pod.said()}")
+
+
+def train(scratch, driver, nodes):
+    data, secret = os.path.join(scratch, "data"), os.path.join(scratch, "secret")
+    os.mkdir(data)
+    os.mkdir(secret)
+    hawser("data", "generate", "dense", "--rows", "500", "--cols", "200", "-o", f"{scratch}/train.svm")
+    hawser("data", "convert", f"{scratch}/train.svm", "--index-base", "1", "-o", f"{data}/train.hwc")
+    hawser("key", f"{secret}/job.key")
+    os.chmod(f"{secret}/job.key", 0o440)  # as a secret is mounted under fsGroup
+    os.chown(f"{secret}/job.key", 0, USER)
+    os.chown(data, 0, USER)
+    os.chmod(data, 0o2770)
+    model = os.path.join(data, "model.safetensors")
+
+    pods = deploy(scratch, data, secret, driver, nodes, "whole")
+    ended(pods, (0,), "a training")
+    check(os.path.exists(model), "no model")
+    check("turned away" not in pods[0].said(), f"the probe is taken for an intruder: {pods[0].said()}")
+    with open(os.path.join(data, "log.jsonl"), encoding="utf-8") as log:
+        check('"event"' in log.readline(), "no log")
+    os.unlink(model)
+
+    # SIGTERM, as when a pod is deleted: what was reached is saved, well within the grace period.
+    pods = deploy(scratch, data, secret, driver, nodes, "stopped", HAWSER_TOL="1e-15", HAWSER_EXCHANGE_EVERY="1", HAWSER_SLOW="1:1000",
+                  HAWSER_TRACE="/tmp/trace.csv")
+    for pod in pods[1:]:
+        live = pod.pod["containers"][0]["livenessProbe"]["exec"]["command"]
+        check(pod.probe(live) == 0, f"{pod.name}: not alive: {pod.said()}")
+    trace = os.path.join(scratch, "stopped-driver", "tmp", "trace.csv")
+    until(lambda: os.path.exists(trace) and sum(1 for _ in open(trace, encoding="ascii")) > 3, "clocks")
+    pods[0].process.send_signal(signal.SIGTERM)
+    try:
+        check(pods[0].process.wait(pods[0].pod["terminationGracePeriodSeconds"]) == 130, f"SIGTERM: {pods[0].said()}")
+    except subprocess.TimeoutExpired:
+        check(False, f"SIGTERM: not within the grace period: {pods[0].said()}")
+    ended(pods[1:], (0, 130), "SIGTERM")
+    check(os.path.exists(model), f"SIGTERM: no model: {pods[0].said()}")
+
+
+def main():
+    scratch = tempfile.mkdtemp(prefix="hawser-deploy-")
+    os.chmod(scratch, 0o755)
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    unit = os.path.join(SOURCE, "deploy", "hawser-node@.service")
+    verify_unit(scratch, unit)
+    run_unit(scratch, unit)
+    try:
+        import yaml
+    except ImportError:
+        print("no yaml for Python here: the manifests were not looked at")
+        sys.exit(1 if failures else 77)
+    with open(os.path.join(SOURCE, "deploy", "kubernetes", "hawser.yaml"), encoding="utf-8") as file:
+        documents = list(yaml.safe_load_all(file))
+    by_schema(documents)
+    driver, nodes = fit_together(documents)
+    if "DEPLOY_TEST_INSIDE" not in os.environ:
+        print("pods need root and namespaces: their command lines were not run")
+    elif os.environ.get("HAWSER_SANITIZE"):
+        print("a command with sanitizers wants more rights than a pod has")
+    else:
+        train(scratch, driver, nodes)
+    print("all as expected" if failures == 0 else f"{failures} failures")
+    sys.exit(failures > 0)
+
+
+# A network of its own: the port is the one that the manifests name.
+NETWORK = ("ip link set lo up && ip link add pods type veth peer name sdop && ip link set sdop up && ip link set pods up && "
+           "ip address add 10.77.0.1/24 dev pods && exec \"$@\"")
+if os.geteuid() == 0 and "DEPLOY_TEST_INSIDE" not in os.environ:
+    if subprocess.run(["unshare", "--net", "sh", "-c", NETWORK, "sh", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        done = subprocess.run(["unshare", "--net", "sh", "-c", NETWORK, "sh", sys.executable, *sys.argv],
+                              env={**os.environ, "DEPLOY_TEST_INSIDE": "1"}, check=False)
+        sys.exit(done.returncode)
+main()
