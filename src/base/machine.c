@@ -137,3 +137,16 @@ uint64_t hw_machine_peak_rss(void)
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
+
+bool hw_machine_descriptors(uint64_t wanted, uint64_t *allowed)
+{
+    struct rlimit limit;
+    *allowed = UINT64_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted)
+        return true;
+    *allowed = limit.rlim_max;
+    if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < wanted)
+        return false;
+    limit.rlim_cur = wanted;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}

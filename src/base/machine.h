@@ -2,6 +2,7 @@
 #ifndef HW_BASE_MACHINE_H
 #define HW_BASE_MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Processors: min(affinity mask, cgroup v1/v2 CPU quota rounded up), at least 1. */
@@ -10,5 +11,8 @@ uint32_t hw_machine_processors(void);
 uint64_t hw_machine_memory(void);
 /* Peak resident set of this process in bytes. */
 uint64_t hw_machine_peak_rss(void);
+
+/* Sees to it that this process may have so many descriptors open, by its soft limit; false: its hard limit forbids it, *allowed is set. */
+bool hw_machine_descriptors(uint64_t wanted, uint64_t *allowed);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "cluster/internal.h"
 
@@ -320,6 +321,17 @@ static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(const hw_cluste
 
 /* ------------------------------------------------------------------------------------------------------ joining ---- */
 
+/* A link each, and what the net, files and pipes take. Without them nodes would wait for each other and not know why. */
+static hawser_status see_to_descriptors(uint32_t nodes, hawser_error *error)
+{
+    enum { OTHERS = 24 };
+    uint64_t allowed;
+    if (hw_machine_descriptors((uint64_t)nodes + OTHERS, &allowed))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_IO, "a job of %u nodes needs %u descriptors in each, and `ulimit -Hn` allows %" PRIu64,
+                       nodes, nodes + OTHERS, allowed);
+}
+
 static card own_card(const hw_cluster *cluster, const hw_cluster_options *options)
 {
     card own = {.member = {.node = cluster->self, .processors = options->processors}};
@@ -408,6 +420,7 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     card own = own_card(cluster, options);
     HAWSER_TRY(tell(cluster, 0, WORD_CARD, &own, sizeof own, error));
     HAWSER_TRY(wait_for(cluster, has_book, deadline, "the manager has not heard of all nodes", error));
+    HAWSER_TRY(see_to_descriptors(cluster->nodes, error));
     for (uint32_t i = 1; i < cluster->self; i++)
         HAWSER_TRY(
             hw_net_dial(cluster->net, cluster->members[i].member.address, i, deadline - hw_seconds(), &number, error));
@@ -475,6 +488,7 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     *out = NULL;
     hw_cluster *cluster = NULL;
     double deadline = hw_seconds() + options->join_timeout;
+    HAWSER_TRY(see_to_descriptors(place->nodes, error));
     HAWSER_TRY(new_cluster(place, &cluster, error));
     cluster->warn = options->warn;
     cluster->patience = options->patience > 0 ? options->patience : INFINITY;

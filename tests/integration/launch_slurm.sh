@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Places from srun, with PMIx and without, under a Slurm of the test's own: needs root, slurmctld, slurmd and munged.
+# Places and trainings from srun, with PMIx and without, under a Slurm of the test's own: needs root, slurmctld, slurmd and munged.
+long=${HAWSER_TEST_LONG:-}
 source "$(dirname "$0")/cli.bash"
 probe=$(dirname "$hawser")/../tests/place_probe
 for program in slurmctld slurmd srun sinfo scancel munged; do
@@ -62,9 +63,14 @@ three() {
     done
     equal "$(grep -o ' name=[^ ]*' out | sort -u | wc -l)" 3
 }
+mpi_pmix=0
 if srun --mpi=list 2>&1 | grep -q pmix; then
-    timeout 120 srun --mpi=pmix -n 2 "$probe" 2>&1 | grep -q "use srun --mpi=pmix" && echo "this build has no PMIx" ||
+    if timeout 120 srun --mpi=pmix -n 2 "$probe" 2>&1 | grep -q "use srun --mpi=pmix"; then
+        echo "this build has no PMIx"
+    else
+        mpi_pmix=1
         three PMIx srun --mpi=pmix -n 3 "$probe"
+    fi
 fi
 "$hawser" key job.key
 code 0 timeout 120 srun --mpi=none -n 3 "$probe" --key-file job.key
@@ -77,4 +83,35 @@ timeout 120 srun --mpi=none -n 2 "$probe" >out 2>err && complain "two processes 
 has err 'SLURM_STEP_NUM_TASKS=2: srun started .* --mpi=pmix, or make a key'
 code 0 timeout 120 srun --mpi=none -n 1 "$probe"
 has out 'how=alone'
+
+# Training: three tasks come to the model of one process.
+"$hawser" data generate dense --rows 300 --cols 40 --seed 7 -o t.svm >/dev/null
+words=(train lasso t.svm --index-base 1 --workers 3 --quiet)
+endless=(--exchange-every 0.005 --solver cd --tol 1e-15 --slow 1:1000 --json)
+"$hawser" "${words[@]}" -o one.st
+for mpi in pmix none; do
+    ((mpi_pmix)) || [[ $mpi == none ]] || continue
+    more=()
+    [[ $mpi == none ]] && more=(--key-file job.key)
+    rm -f got.st
+    code 0 timeout 120 srun --mpi=$mpi -n 3 "$hawser" "${words[@]}" --json -o got.st "${more[@]}"
+    cmp -s <("$hawser" info --coefficients one.st) <("$hawser" info --coefficients got.st) || complain "srun --mpi=$mpi: another model"
+    json out 'o["nodes"] == 3 and [w["node"] for w in o["worker"]] == [0, 1, 2]'
+
+    # The end that Slurm has set: in time for the model so far (it says when from version 23.11 on; --time is for those that overwrite it).
+    rm -f got.st
+    code 0 env SLURM_JOB_END_TIME=$(($(date +%s) + 6)) timeout 150 srun --mpi=$mpi -n 3 --time=1 "$hawser" "${words[@]}" "${endless[@]}" -o got.st "${more[@]}"
+    json out 'o["stop_reason"] == "time-limit"'
+    "$hawser" info got.st | grep -q lambda || complain "srun --mpi=$mpi: no model at the job's end"
+
+    # Older ones send SIGTERM to all tasks, and SIGKILL half a minute later; so does scancel, which need not be waited for.
+    rm -f got.st trace.csv
+    timeout 150 srun --mpi=$mpi -n 3 --time=1 "$hawser" "${words[@]}" "${endless[@]}" -o got.st --trace trace.csv "${more[@]}" >out 2>err &
+    job=$!
+    for ((i = 0; i < 1000; i++)); do [[ -s trace.csv ]] && (($(wc -l <trace.csv) > 3)) && break; sleep 0.05; done
+    [[ $long ]] || scancel --signal=TERM "$(squeue -h -o %i | head -1)"
+    wait $job && complain "srun --mpi=$mpi: an interrupted training that returns 0"
+    has err 'interrupted; what was reached is saved in got.st'
+    "$hawser" info got.st | grep -q lambda || complain "srun --mpi=$mpi: no model after SIGTERM: $(cat err)"
+done
 finish

@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "cli/run/child.h"
 
-enum { LAST_SECONDS = 3, DRAIN_SECONDS = 5, WATCHED = 4, LONGEST_LINE = 1024, PIECE = 1 << 16 };
+enum { LAST_SECONDS = 3, DRAIN_SECONDS = 5, WATCHED = 4, LONGEST_LINE = 1024, PIECE = 1 << 16, OTHER_DESCRIPTORS = 16 };
 
 typedef struct agent {
     hw_wire wire;
@@ -167,6 +168,11 @@ static hawser_status go(agent *it, hawser_error *error)
 {
     if (it->words == NULL || it->count == 0 || it->key == NULL || it->job == NULL || it->going)
         return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run sent an errand without words, nodes, key or job");
+    uint64_t wanted = WATCHED * it->count + OTHER_DESCRIPTORS, allowed;
+    if (!hw_machine_descriptors(wanted, &allowed))
+        return hawser_fail(error, HAWSER_IO,
+                           "%zu nodes on one host need %llu descriptors in their agent, and `ulimit -Hn` allows %llu",
+                           it->count, (unsigned long long)wanted, (unsigned long long)allowed);
     it->going = true;
     make_sockets(it);
     HAWSER_TRY(HW_NEW(&it->set, 3 + WATCHED * it->count, "a list of descriptors", error));

@@ -14,6 +14,8 @@
 enum { EVENTS = 64 };
 #define PATIENCE 0.5 /* seconds that a stranger has before he may have to make room for another */
 
+static const char CROWD[] = "too many strangers at a time";
+
 typedef struct stranger {
     struct stranger *next, *previous; /* in order of arrival, which is that of their deadlines */
     double deadline;
@@ -132,15 +134,14 @@ static void advance(net_gate *self, stranger *one)
         watch(self, one, progress);
 }
 
-static void crowded(net_gate *self, const char *from)
+static void crowded(net_gate *self, const char *from, const char *why)
 {
     pthread_mutex_lock(&self->net->mutex);
     hw_net_gate_figures *figures = &self->net->figures;
     figures->crowded_out++;
-    (void)!snprintf(figures->last_refused, sizeof figures->last_refused, "%.*s: too many strangers at a time",
-                    HW_NET_ADDRESS / 2, from);
+    (void)!snprintf(figures->last_refused, sizeof figures->last_refused, "%.*s: %s", HW_NET_ADDRESS / 2, from, why);
     pthread_mutex_unlock(&self->net->mutex);
-    tell_owner(self, from, "too many strangers at a time");
+    tell_owner(self, from, why);
 }
 
 /* Who means well is through in milliseconds: where there is no room, the one who has stood here longest goes. False: all have just
@@ -150,7 +151,7 @@ static bool make_room(net_gate *self)
     stranger *oldest = self->oldest;
     if (oldest == NULL || oldest->deadline - self->net->handshake_timeout > hw_seconds() - PATIENCE)
         return false;
-    crowded(self, oldest->from);
+    crowded(self, oldest->from, CROWD);
     unlink_stranger(self, oldest);
     return true;
 }
@@ -163,7 +164,7 @@ static void turn_away(net_gate *self, int listener)
     if (fd >= 0)
         close(fd);
     self->net->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    crowded(self, "somewhere");
+    crowded(self, "somebody", "no descriptor is left here; see `ulimit -n`");
 }
 
 static void receive_stranger(net_gate *self, int fd)
@@ -175,7 +176,7 @@ static void receive_stranger(net_gate *self, int fd)
     if (one == NULL || epoll_ctl(net->gate_poll, EPOLL_CTL_ADD, fd, &event) != 0) {
         free(one);
         close(fd);
-        crowded(self, "somewhere");
+        crowded(self, "somebody", CROWD);
         return;
     }
     hw_socket_tune(fd);
