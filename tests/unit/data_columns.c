@@ -22,7 +22,7 @@ static void buckets_follow_each_other(void **state)
     assert_true(hw_bucket_begin(last + 1) == (uint64_t)UINT32_MAX + 1);
 }
 
-enum { ROWS = 150000, COLUMNS = 2200000, LIMIT = 70001 };
+enum { ROWS = 70000, COLUMNS = 2200000, LIMIT = 70001 };
 
 typedef struct known {
     char *text;
@@ -71,6 +71,7 @@ static void expect(const known *k, const hawser_dataset *dataset, size_t limit)
     const hawser_matrix *A = hawser_dataset_matrix(dataset);
     uint64_t *next = calloc(COLUMNS + 1, sizeof *next), unseen = 0, columns = 0, stored = 0;
     uint32_t most = 0;
+    size_t wrong = 0; /* an assertion each would take most of the time */
     for (size_t e = 0; e < k->entries; e++) {
         next[k->columns[e]]++;
         most = k->columns[e] > most ? k->columns[e] : most;
@@ -81,7 +82,7 @@ static void expect(const known *k, const hawser_dataset *dataset, size_t limit)
     for (size_t j = 0; j <= most; j++) {
         uint64_t count = next[j];
         if (j < cols) {
-            assert_int_equal(A->offsets[j], stored);
+            wrong += A->offsets[j] != stored;
             next[j] = stored;
             stored += count;
         } else {
@@ -101,7 +102,8 @@ static void expect(const known *k, const hawser_dataset *dataset, size_t limit)
             fail_msg("entry %zu: row %u, value %g", e, A->indices[place], value);
     }
     for (size_t r = 0; r < ROWS; r++)
-        assert_true(hawser_dataset_target(dataset)[r] == (double)(r % 1000));
+        wrong += hawser_dataset_target(dataset)[r] != (double)(r % 1000);
+    assert_int_equal(wrong, 0);
     const hawser_load_figures *figures = hawser_dataset_figures(dataset);
     assert_int_equal(figures->unseen_entries, unseen);
     assert_int_equal(figures->unseen_columns, columns);

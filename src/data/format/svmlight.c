@@ -40,6 +40,12 @@ static inline bool ends_word(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '#';
 }
 
+/* A digit alone, as counts and marks are: told by branches, so that the next entry need not wait for where this one ends. */
+static inline bool is_count(const char *at)
+{
+    return (unsigned char)at[1] <= ' ' && (unsigned)(at[0] - '0') <= 9 && ends_word(at[1]);
+}
+
 /* The entries of a row, up to its line end or comment. One body for both storage types; `single` is a constant in each. */
 static inline const char *read_entries(const char *at, uint64_t first, hw_part *part, bool single, const hw_chunk *chunk,
                                        hawser_error *error)
@@ -57,12 +63,17 @@ static inline const char *read_entries(const char *at, uint64_t first, hw_part *
             return (void)bad_order(chunk, at, index, least, error), NULL;
         least = index + 1;
         double value;
-        at = hw_number(colon + 1, &value);
-        if (at == NULL || !ends_word(*at))
-            return (void)hw_no_number(chunk, colon + 1, "value", error), NULL;
-        double stored = single ? (double)(float)value : value;
-        if (stored - stored != 0)
-            return (void)hw_chunk_fail(chunk, colon + 1, error, "the value is too large for the storage type"), NULL;
+        if (is_count(colon + 1)) {
+            value = colon[1] - '0';
+            at = colon + 2;
+        } else {
+            at = hw_number(colon + 1, &value);
+            if (at == NULL || !ends_word(*at))
+                return (void)hw_no_number(chunk, colon + 1, "value", error), NULL;
+            double stored = single ? (double)(float)value : value;
+            if (stored - stored != 0)
+                return (void)hw_chunk_fail(chunk, colon + 1, error, "the value is too large for the storage type"), NULL;
+        }
         indices[entries] = (uint32_t)index;
         if (single)
             floats[entries] = (float)value;
