@@ -12,11 +12,12 @@
 #include "data/format/npy.h"
 #include "data/format/svmlight.h"
 #include "data/layout/assemble.h"
+#include "data/layout/buckets.h"
 
 enum { SAMPLES = 16, SAMPLE_BYTES = 1 << 16 };
 
 /* Entries and rows a byte, from samples all over the input, so that the memory can be told before the text is read. */
-static hawser_status estimate_rows(hw_job *job, double copies, hawser_error *error)
+static hawser_status estimate_rows(hw_job *job, bool by_row, hawser_error *error)
 {
     double entries = 0, lines = 0, bytes = 0, text = (double)hw_input_text_bytes(&job->input);
     for (size_t i = 0; i < SAMPLES; i++) {
@@ -31,8 +32,12 @@ static hawser_status estimate_rows(hw_job *job, double copies, hawser_error *err
         lines += (double)hw_count(head + begin, end, '\n') + 1;
         bytes += (double)(end - head) - (double)begin;
     }
-    double size = job->load->type == HAWSER_F32 ? 8 : 12;
-    double need = text / bytes * (copies * entries * size + lines * 32) * 1.05 + (double)(4 << 20) * job->threads;
+    double size = job->load->type == HAWSER_F32 ? 8 : 12, data = text / bytes * entries * size;
+    double need = (data + text / bytes * lines * 32) * 1.05 + (double)(4 << 20) * job->threads;
+    if (!by_row)
+        need += (double)hw_buckets_extra(job->threads, (uint64_t)data);
+    else if (!job->input.all_mapped || job->load->columns != 0 || job->load->parts > 1)
+        need += data * 1.05; /* parts, of which the rows are made */
     return hw_budget_estimate(&job->budget, (uint64_t)need, error);
 }
 
@@ -46,9 +51,7 @@ static hawser_status load_svmlight(hw_job *job, hawser_dataset *dataset, hawser_
                            "file of targets, or none",
                            target);
     bool by_row = job->load->rows_layout != 0 || job->load->parts > 1, done = true;
-    bool placed = job->input.all_mapped && job->load->columns == 0 && job->load->parts <= 1;
-    double copies = !by_row ? 1.07 : placed ? 1 : 2; /* blocks of columns that are not full; parts, where they are made */
-    HAWSER_TRY(estimate_rows(job, copies, error));
+    HAWSER_TRY(estimate_rows(job, by_row, error));
     if (by_row)
         HAWSER_TRY(hw_place_rows(job, dataset, &done, error));
     else

@@ -7,16 +7,39 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-enum { STRETCH_ROWS = 1 << 16, PAGE = 4096 };
+enum { STRETCH_ROWS = 1 << 16, HUGE_PAGE = 2 << 20, SMALL_AREA = 1 << 16, GROUPS = 32 };
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+/* Small pages cost several times what large ones do, and a large one goes back as a whole: so buckets have their memory in groups. Half an
+ * area is left over in each, and one group or two are there twice, as entries and as columns: the square root makes the sum least. */
+static size_t area_for(uint64_t expected)
+{
+    return expected < (uint64_t)32 * HUGE_PAGE ? SMALL_AREA : HUGE_PAGE;
+}
 
-void hw_buckets_begin(hw_buckets *own, hw_budget *budget, uint32_t reader, bool single)
+static size_t groups_for(uint64_t expected)
+{
+    enum { MOST = 64 };
+    size_t groups = 1;
+    if (area_for(expected) != HUGE_PAGE)
+        return GROUPS;
+    while (groups < MOST && (uint64_t)(groups + 1) * (groups + 1) * (HUGE_PAGE / 3) <= expected)
+        groups++;
+    return groups;
+}
+
+uint64_t hw_buckets_extra(uint32_t readers, uint64_t expected)
+{
+    size_t groups = groups_for(expected / readers);
+    uint64_t twice = expected / groups * (readers > 1 ? 2 : 1), not_full = expected / 32;
+    return readers * groups * area_for(expected / readers) / 2 + twice + not_full;
+}
+
+void hw_buckets_begin(hw_buckets *own, hw_budget *budget, uint32_t reader, bool single, uint64_t expected)
 {
     *own = (hw_buckets){.budget = budget, .reader = reader};
     own->entry_bytes = sizeof(hw_dealt) + (single ? sizeof(float) : sizeof(double));
+    own->area_bytes = area_for(expected);
+    own->group_count = groups_for(expected);
     atomic_init(&own->held, 0);
 }
 
@@ -43,38 +66,55 @@ static void let_go(hw_buckets *own, uint64_t bytes)
 
 /* ------------------------------------------------------------------------------------------------------- blocks ---- */
 
-/* Address space for blocks, twice as much each time. Its pages are small: those of a block go back one by one. */
-static hawser_status new_arena(hw_buckets *own, size_t least, hawser_error *error)
+/* Address space for areas, twice as much each time. */
+static hawser_status new_space(hw_buckets *own, hawser_error *error)
 {
     enum { FIRST = 1 << 20, MOST = 1 << 30 };
-    size_t bytes = own->arenas == NULL ? FIRST : 2 * own->arenas->bytes;
-    bytes = bytes > MOST ? MOST : bytes;
-    bytes = bytes < least + PAGE ? least + PAGE : bytes;
+    size_t area = own->area_bytes, bytes = own->spaces == NULL ? FIRST : 2 * own->spaces->bytes;
+    bytes = bytes > MOST ? MOST : bytes < 8 * area ? 8 * area : bytes;
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %zu bytes for parsed input; free memory", bytes);
-    madvise(memory, bytes, MADV_NOHUGEPAGE);
-    hw_block *arena = memory;
-    *arena = (hw_block){.next = own->arenas, .bytes = bytes};
-    own->arenas = arena;
-    own->arena = (char *)memory + PAGE;
-    own->arena_end = (char *)memory + bytes;
+    hw_block *space = memory;
+    *space = (hw_block){.next = own->spaces, .bytes = bytes};
+    own->spaces = space;
+    uintptr_t first = ((uintptr_t)memory + sizeof *space + area - 1) / area * area;
+    own->space = (char *)memory + (first - (uintptr_t)memory);
+    own->space_end = (char *)memory + bytes;
+    madvise(own->space, (size_t)(own->space_end - own->space), area == HUGE_PAGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    return HAWSER_OK;
+}
+
+static hawser_status new_area(hw_buckets *own, hw_group *group, hawser_error *error)
+{
+    if (own->spaces == NULL || (size_t)(own->space_end - own->space) < own->area_bytes)
+        HAWSER_TRY(new_space(own, error));
+    HAWSER_TRY(hold(own, own->area_bytes, error));
+    hw_block *area = (hw_block *)(void *)own->space;
+    own->space += own->area_bytes;
+    if (own->area_bytes != HUGE_PAGE)
+        madvise(area, own->area_bytes, MADV_POPULATE_WRITE); /* all of its pages in one go, where the system knows how */
+    *area = (hw_block){.next = group->areas, .bytes = own->area_bytes};
+    group->areas = area;
+    group->at = (char *)area + HW_ALIGNMENT;
+    group->end = (char *)area + own->area_bytes;
     return HAWSER_OK;
 }
 
 /* Blocks grow with their bucket, so that few are asked for and little of them is left over in the end. */
 static hawser_status new_block(hw_buckets *own, size_t number, hawser_error *error)
 {
-    enum { SHARE = 16, MOST = 1 << 18 };
+    enum { SHARE = 16, LEAST = 512, MOST = SMALL_AREA / 4 };
     hw_bucket *bucket = &own->buckets[number];
-    size_t bytes = (bucket->bytes / SHARE / PAGE + 1) * PAGE;
-    bytes = bytes > MOST ? MOST : bytes;
-    if ((size_t)(own->arena_end - own->arena) < bytes)
-        HAWSER_TRY(new_arena(own, bytes, error));
-    HAWSER_TRY(hold(own, bytes, error));
-    hw_block *block = (hw_block *)(void *)own->arena;
-    own->arena += bytes;
-    madvise(block, bytes, MADV_POPULATE_WRITE); /* all of its pages in one go, where the system knows how */
+    hw_group *group = &own->groups[bucket->group];
+    size_t bytes = bucket->bytes / SHARE / LEAST * LEAST;
+    bytes = bytes > MOST ? MOST : bytes < LEAST ? LEAST : bytes;
+    if (group->end - group->at < LEAST)
+        HAWSER_TRY(new_area(own, group, error));
+    if ((size_t)(group->end - group->at) < bytes)
+        bytes = (size_t)(group->end - group->at);
+    hw_block *block = (hw_block *)(void *)group->at;
+    group->at += bytes;
     *block = (hw_block){.bytes = bytes};
     if (bucket->last != NULL) {
         bucket->entries += hw_block_entries(own, bucket->last);
@@ -89,11 +129,19 @@ static hawser_status new_block(hw_buckets *own, size_t number, hawser_error *err
     return HAWSER_OK;
 }
 
-void hw_block_drop(hw_buckets *own, hw_block *block)
+void hw_bucket_done(hw_buckets *own, size_t number)
 {
-    uint64_t bytes = block->bytes;
-    madvise(block, bytes, MADV_DONTNEED);
-    let_go(own, bytes);
+    if (number >= own->count || own->buckets[number].entries == 0)
+        return;
+    hw_group *group = &own->groups[own->buckets[number].group];
+    if (atomic_fetch_sub(&group->left, 1) != 1)
+        return;
+    while (group->areas != NULL) {
+        hw_block *area = group->areas;
+        group->areas = area->next;
+        madvise(area, own->area_bytes, MADV_DONTNEED);
+        let_go(own, own->area_bytes);
+    }
 }
 
 /* ---------------------------------------------------------------------------------------------------- stretches ---- */
@@ -154,6 +202,22 @@ void hw_stretch_drop(hw_buckets *own, hw_stretch *stretch)
 
 /* ------------------------------------------------------------------------------------------------------ dealing ---- */
 
+/* The first rows tell how entries are spread: groups are to have about as many each. Further buckets belong to the last. */
+static hawser_status make_groups(hw_buckets *own, const hw_part *part, hawser_error *error)
+{
+    uint64_t *counts, sum = 0;
+    HAWSER_TRY(HW_NEW(&own->groups, own->group_count, "buckets of columns", error));
+    HAWSER_TRY(HW_NEW(&counts, own->count, "buckets of columns", error));
+    for (uint64_t e = 0; e < part->entries; e++)
+        counts[hw_bucket_of(part->indices[e])]++;
+    for (size_t b = 0; b < own->count; b++) {
+        own->buckets[b].group = (size_t)(sum * own->group_count / (part->entries + 1));
+        sum += counts[b];
+    }
+    free(counts);
+    return HAWSER_OK;
+}
+
 static hawser_status more_buckets(hw_buckets *own, size_t needed, hawser_error *error)
 {
     if (needed <= own->count)
@@ -162,6 +226,8 @@ static hawser_status more_buckets(hw_buckets *own, size_t needed, hawser_error *
     HAWSER_TRY(HW_GROW(&own->buckets, &own->bucket_room, needed, "buckets of columns", error));
     memset(own->cursors + own->count, 0, (needed - own->count) * sizeof *own->cursors);
     memset(own->buckets + own->count, 0, (needed - own->count) * sizeof *own->buckets);
+    for (size_t b = own->count; b < needed; b++)
+        own->buckets[b].group = own->group_count - 1;
     own->count = needed;
     return HAWSER_OK;
 }
@@ -197,6 +263,8 @@ hawser_status hw_buckets_add(hw_buckets *own, const hw_part *part, uint64_t orde
     bool single = own->entry_bytes == sizeof(hw_dealt) + sizeof(float);
     if (part->entries > 0)
         HAWSER_TRY(more_buckets(own, hw_bucket_of(part->most) + 1, error));
+    if (part->entries > 0 && own->groups == NULL)
+        HAWSER_TRY(make_groups(own, part, error));
     for (uint64_t row = 0; row < part->rows;) {
         hw_stretch *stretch;
         HAWSER_TRY(find_stretch(own, order, &stretch, error));
@@ -214,8 +282,11 @@ hawser_status hw_buckets_add(hw_buckets *own, const hw_part *part, uint64_t orde
 hawser_status hw_buckets_close(hw_buckets *own, hawser_error *error)
 {
     HAWSER_TRY(close_stretch(own, error));
-    for (size_t b = 0; b < own->count; b++)
+    for (size_t b = 0; b < own->count; b++) {
         own->buckets[b].entries = entries_so_far(own, b);
+        if (own->buckets[b].entries > 0)
+            atomic_fetch_add(&own->groups[own->buckets[b].group].left, 1);
+    }
     return HAWSER_OK;
 }
 
@@ -225,11 +296,12 @@ void hw_buckets_free(hw_buckets *own)
         free(own->stretches[i].target);
         free(own->stretches[i].counts);
     }
-    while (own->arenas != NULL) {
-        hw_block *next = own->arenas->next;
-        munmap(own->arenas, own->arenas->bytes);
-        own->arenas = next;
+    while (own->spaces != NULL) {
+        hw_block *next = own->spaces->next;
+        munmap(own->spaces, own->spaces->bytes);
+        own->spaces = next;
     }
+    free(own->groups);
     free(own->stretches);
     free(own->cursors);
     free(own->buckets);

@@ -33,11 +33,18 @@ typedef struct hw_dealt {
     uint16_t row;    /* from the stretch's first */
 } hw_dealt;
 
-/* A piece of a bucket: entries stand behind it, back to back. */
+/* A piece of a bucket: entries stand behind it, back to back. Areas, which blocks are cut from, begin with one too. */
 typedef struct hw_block {
     struct hw_block *next;
     uint64_t bytes; /* of the block */
 } hw_block;
+
+/* Neighbouring buckets that share areas of memory, which go back together. */
+typedef struct hw_group {
+    hw_block *areas;
+    char *at, *end;     /* of what is left of the newest area */
+    atomic_size_t left; /* buckets that are still needed; once closed */
+} hw_group;
 
 /* Rows that a reader has met one after the other. */
 typedef struct hw_stretch {
@@ -60,23 +67,28 @@ typedef struct hw_bucket {
     uint64_t entries; /* in blocks in front of the last; once closed: in all */
     uint64_t counted; /* in stretches that are closed */
     uint64_t bytes;
+    size_t group;
 } hw_bucket;
 
 typedef struct hw_buckets {
     hw_budget *budget;
-    size_t entry_bytes;
+    size_t entry_bytes, area_bytes;
     uint32_t reader;
-    size_t count, cursor_room, bucket_room;
+    size_t count, cursor_room, bucket_room, group_count;
     hw_cursor *cursors;
     hw_bucket *buckets;
+    hw_group *groups;
     hw_stretch *stretches;
     size_t stretch_count, stretch_room;
-    char *arena, *arena_end; /* where the next block is cut from */
-    hw_block *arenas;
+    char *space, *space_end; /* of addresses, where the next area is cut from */
+    hw_block *spaces;
     _Atomic uint64_t held; /* bytes of the budget */
 } hw_buckets;
 
-void hw_buckets_begin(hw_buckets *buckets, hw_budget *budget, uint32_t reader, bool single);
+/* About `expected` bytes of entries will come. */
+void hw_buckets_begin(hw_buckets *buckets, hw_budget *budget, uint32_t reader, bool single, uint64_t expected);
+/* What `readers` of these take at most, beyond the entries themselves, while columns are made of `expected` bytes of entries. */
+uint64_t hw_buckets_extra(uint32_t readers, uint64_t expected);
 /* Deals a part's rows out, and keeps their targets if asked. Rows of the same `order` follow each other. */
 hawser_status hw_buckets_add(hw_buckets *buckets, const hw_part *part, uint64_t order, bool targets,
                              hawser_error *error) HAWSER_MUST_USE;
@@ -89,9 +101,9 @@ static inline uint64_t hw_block_entries(const hw_buckets *buckets, const hw_bloc
     return (block->bytes - sizeof *block) / buckets->entry_bytes;
 }
 
-/* Gives a block's memory back; its `next` must have been read. Several threads may give back blocks of one reader. */
-void hw_block_drop(hw_buckets *buckets, hw_block *block);
-/* The same with a stretch's targets. */
+/* A bucket is not needed any more: its memory goes with the last of its group. Several threads may say so of different buckets. */
+void hw_bucket_done(hw_buckets *buckets, size_t bucket);
+/* Gives a stretch's targets back. */
 void hw_stretch_drop(hw_buckets *buckets, hw_stretch *stretch);
 void hw_buckets_free(hw_buckets *buckets);
 

@@ -75,7 +75,7 @@ static hawser_status read_all(gather_work *w, hawser_error *error)
     HAWSER_TRY(HW_NEW(&w->readers, most, "readers", error));
     HAWSER_TRY(HW_NEW(&w->parts, most, "readers", error));
     for (uint32_t k = 0; k < most; k++) {
-        hw_buckets_begin(&w->readers[k], &w->job->budget, k, w->single);
+        hw_buckets_begin(&w->readers[k], &w->job->budget, k, w->single, w->job->budget.estimate / most);
         w->parts[k].least = UINT32_MAX;
     }
     HAWSER_TRY(hw_runs_begin(w->job, &w->in_runs, error));
@@ -179,15 +179,15 @@ static inline void scatter(const gather_work *w, const char *at, uint64_t count,
 
 /* Where a reader's next entries of the bucket stand. */
 typedef struct reading {
-    hw_block *block;
+    const hw_block *block;
     uint64_t used; /* entries of it */
 } reading;
 
-/* The arrays' pages are taken about as fast as the blocks' are given back, and are counted that way. */
+/* The arrays' pages are taken about as fast as the buckets' are given back, and are counted that way. */
 static hawser_status scatter_stretch(const gather_work *w, size_t bucket, const hw_stretch *stretch, reading *from,
                                      size_t seen, uint64_t *places, hawser_error *error)
 {
-    hw_buckets *own = &w->readers[stretch->reader];
+    const hw_buckets *own = &w->readers[stretch->reader];
     uint64_t left = bucket < stretch->counted ? stretch->counts[bucket] : 0;
     while (left > 0) {
         uint64_t room = hw_block_entries(own, from->block) - from->used, some = left < room ? left : room;
@@ -201,9 +201,7 @@ static hawser_status scatter_stretch(const gather_work *w, size_t bucket, const 
         left -= some;
         from->used += some;
         if (some == room) {
-            hw_block *done = from->block;
-            *from = (reading){.block = done->next};
-            hw_block_drop(own, done);
+            *from = (reading){.block = from->block->next};
         }
     }
     return HAWSER_OK;
@@ -220,8 +218,7 @@ static hawser_status gather_bucket(gather_work *w, size_t bucket, uint64_t *coun
     for (size_t i = 0; i < w->stretches; i++)
         HAWSER_TRY(scatter_stretch(w, bucket, w->order[i], &from[w->order[i]->reader], s.seen, counts, error));
     for (uint32_t k = 0; k < w->job->input.readers; k++)
-        if (from[k].block != NULL)
-            hw_block_drop(&w->readers[k], from[k].block);
+        hw_bucket_done(&w->readers[k], bucket);
     return HAWSER_OK;
 }
 
