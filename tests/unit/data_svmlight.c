@@ -185,6 +185,25 @@ static void threads_and_chunks_change_nothing(void **state)
     free(text);
 }
 
+/* Chunks that end about as far from the input's end as may be read behind them. */
+static void every_row_is_read_once(void **state)
+{
+    (void)state;
+    enum { ROWS = 60 };
+    char text[4 * ROWS + 1] = "";
+    for (int rows = 1; rows <= ROWS; rows++) {
+        strcat(text, rows % 7 == 0 ? "44\n" : rows % 5 == 0 ? "\n5\n" : "4\n");
+        for (size_t chunk = 1; chunk <= 8; chunk++)
+            for (uint32_t i = 0; i < 6; i++) {
+                hawser_load load = {.format = HAWSER_SVMLIGHT, .threads = 1 + i / 2, .rows_layout = i & 1};
+                hawser_dataset *dataset;
+                assert_int_equal(hw_load_memory("in", text, strlen(text), chunk, &load, &dataset, NULL), HAWSER_OK);
+                assert_int_equal(hawser_dataset_matrix(dataset)->rows, rows);
+                hawser_dataset_free(dataset);
+            }
+    }
+}
+
 /* Rows are read twice: a file that is overwritten meanwhile may be refused or read, but never lead out of the arrays. */
 static void *overwrite(void *argument)
 {
@@ -253,6 +272,7 @@ int main(void)
         cmocka_unit_test(wrong_text_is_refused_by_place_and_word),
         cmocka_unit_test(rows_without_target_are_read_when_none_is_asked_for),
         cmocka_unit_test(threads_and_chunks_change_nothing),
+        cmocka_unit_test(every_row_is_read_once),
         cmocka_unit_test(a_file_that_changes_is_refused_or_read),
         cmocka_unit_test(a_far_column_is_read),
     };

@@ -297,7 +297,7 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
     const char *begin = file->map + offset, *end = begin + left, *whole = file->map + file->bytes;
     if (left > input->chunk_bytes) {
         const char *found = memchr(begin + input->chunk_bytes - 1, '\n', left - input->chunk_bytes + 1);
-        end = found != NULL && whole - found > HW_CHUNK_SLACK ? found + 1 : end;
+        end = found != NULL && whole - (found + 1) > HW_CHUNK_SLACK ? found + 1 : end;
     }
     chunk->file = file;
     chunk->first = offset == 0;
@@ -307,9 +307,9 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
     chunk->begin = begin;
     chunk->end = end;
     if (whole - end <= HW_CHUNK_SLACK) {
-        HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, 0, left + 1, error));
-        memcpy(chunk->buffer, begin, left);
-        size_t bytes = left;
+        size_t bytes = (size_t)(end - begin);
+        HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, 0, bytes + 1, error));
+        memcpy(chunk->buffer, begin, bytes);
         close_line(chunk->buffer, &bytes);
         chunk->begin = chunk->buffer;
         chunk->end = chunk->buffer + bytes;
