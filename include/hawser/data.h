@@ -53,8 +53,9 @@ typedef struct hawser_load {
     uint32_t threads;    /**< 0: the job's processors */
     uint64_t memory_limit; /**< bytes; 0: from the cgroup and the machine */
     uint32_t part,
-        parts; /**< of text in lines: read only the lines that begin in this share of the bytes, rows kept as rows and
-                                without files of names, weights, offsets or targets; there may be none. parts 0: everything */
+        parts; /**< of svmlight and CSV read only the lines that begin in this share of the bytes, sparse rows kept as rows,
+                                and of .npy this share of the rows; without files of names, weights, offsets or targets; there may
+                                be no rows. parts 0: everything */
 } hawser_load;
 
 /** Fills a hawser_load from options that include hawser_data_rows(). */

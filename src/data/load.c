@@ -101,8 +101,8 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
     hawser_format format;
     HAWSER_TRY(find_format(job, &format, error));
     bool in_lines = format == HAWSER_SVMLIGHT || format == HAWSER_CSV;
-    dataset->figures.parted = in_lines && job->load->parts > 1;
-    if (dataset->figures.parted)
+    dataset->figures.parted = (in_lines || format == HAWSER_NPY) && job->load->parts > 1;
+    if (dataset->figures.parted && in_lines)
         hw_input_part(&job->input, job->load->part, job->load->parts);
     switch (format) {
     case HAWSER_SVMLIGHT: HAWSER_TRY(load_svmlight(job, dataset, error)); break;

@@ -27,6 +27,8 @@ same cross-validated dense.csv --path 4 --cv 3
 same rounds url.svm --lambda-ratio 0.1 --exchange-every 0.5
 same filtered url.svm --lambda-ratio 0.2 --filter absolute --quota 4000
 same averaged dense.csv --lambda-ratio 0.2 --merge average
+hawser data convert dense.csv -o dense.npy >/dev/null || exit 1
+same array dense.npy --lambda-ratio 0.1
 same mapped url.hwc --lambda-ratio 0.05
 same single url.svm --lambda-ratio 0.05 --type f32
 same elastic dense.csv --lambda-ratio 0.1 --l1-ratio 0.6 --standardize

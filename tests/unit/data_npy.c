@@ -1,6 +1,8 @@
 #include "data_common.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 typedef struct bytes {
     char text[4096];
@@ -57,6 +59,49 @@ static void both_types_and_orders_are_read(void **state)
         assert_int_equal(hawser_dataset_figures(dataset)->unseen_columns, 1);
         hawser_dataset_free(dataset);
     }
+}
+
+/* The parts of two arrays laid end to end, one in either order, are the rows of the whole: each once, in order, and no more bytes. */
+static void parts_are_runs_of_rows(void **state)
+{
+    (void)state;
+    const char *names[] = {"/tmp/hawser-npy-1-XXXXXX", "/tmp/hawser-npy-2-XXXXXX"};
+    char paths[2][40];
+    const char *list[2] = {paths[0], paths[1]};
+    for (int k = 0; k < 2; k++) {
+        const char *facts = k ? "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }\n"
+                              : "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
+        bytes b = npy_file(1, facts, k ? (const void *)six : six_narrow, k ? sizeof six : sizeof six_narrow);
+        snprintf(paths[k], sizeof paths[k], "%s", names[k]);
+        int file = mkstemp(paths[k]);
+        assert_int_equal(write(file, b.text, b.count), b.count);
+        close(file);
+    }
+    const double whole[4][3] = {{1, 2, 3}, {4, 5, 6}, {1, 3, 5}, {2, 4, 6}};
+    for (uint32_t parts = 2; parts <= 6; parts++) {
+        size_t row = 0;
+        for (uint32_t part = 0; part < parts; part++) {
+            hawser_load load = {.threads = 2, .part = part, .parts = parts};
+            hawser_dataset *dataset;
+            hawser_error error = {0};
+            if (hawser_dataset_load(list, 2, &load, &dataset, &error) != HAWSER_OK)
+                fail_msg("%s", error.text);
+            const hawser_matrix *A = hawser_dataset_matrix(dataset);
+            const hawser_load_figures *figures = hawser_dataset_figures(dataset);
+            assert_true(figures->parted);
+            assert_true(A->rows <= (4 + parts - 1) / parts && A->cols == 2);
+            assert_int_equal(figures->rows_read[0] + figures->rows_read[1], A->rows);
+            for (size_t i = 0; i < A->rows; i++, row++) {
+                assert_true(hawser_dataset_target(dataset)[i] == whole[row][0]);
+                assert_true(entry_at(dataset, i, 0) == whole[row][1] && entry_at(dataset, i, 1) == whole[row][2]);
+            }
+            assert_true(figures->bytes_read <= 2 * 80 + A->rows * 24 && figures->bytes_text == figures->bytes_read);
+            hawser_dataset_free(dataset);
+        }
+        assert_int_equal(row, 4);
+    }
+    unlink(paths[0]);
+    unlink(paths[1]);
 }
 
 static void one_dimension_is_one_column(void **state)
@@ -116,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_types_and_orders_are_read),
+        cmocka_unit_test(parts_are_runs_of_rows),
         cmocka_unit_test(one_dimension_is_one_column),
         cmocka_unit_test(other_arrays_are_refused_by_name),
     };

@@ -24,6 +24,7 @@ typedef struct input {
     hawser_load load;
     const hawser_dataset *whole; /* as one process reads it */
     bool parted;                 /* this format is read in parts */
+    bool even;                   /* of as many rows each */
 } input;
 
 static uint64_t column_begin(const hawser_matrix *A, size_t j)
@@ -95,6 +96,10 @@ static hawser_status check(test_node *node, const input *what, const hawser_data
         here += hw_is_here(X->residence, (uint32_t)j);
     if (what->parted && node->nodes > 1 && (X->residence == NULL || here == X->cols))
         return hawser_fail(&node->error, HAWSER_BAD_INPUT, "%zu of %zu columns are here", here, X->cols);
+    const hawser_load_figures *figures = hawser_dataset_figures(data);
+    for (uint32_t i = 0; what->even && node->nodes > 1 && i < node->nodes; i++)
+        if (figures->readers != node->nodes || figures->rows_read[i] > X->rows / node->nodes + 1)
+            return hawser_fail(&node->error, HAWSER_BAD_INPUT, "node %u has read more than its share", i);
     const uint32_t some[] = {0, (uint32_t)X->cols - 1};
     HAWSER_TRY(hawser_job_fetch(node->job, X, some, 2, &node->error));
     if (!same_column(X, hawser_dataset_matrix(what->whole), 0) ||
@@ -184,11 +189,25 @@ static void csv(void **state)
     on_all_counts(&(input){.paths = {path}, .count = 1, .load = {.missing = "mean"}});
 }
 
+static void npy(void **state)
+{
+    (void)state;
+    const hawser_generate what = {.kind = "dense", .rows = 59, .cols = 8, .seed = 5};
+    hawser_dataset *dataset;
+    assert_int_equal(hawser_dataset_generate(&what, &dataset, NULL, NULL), HAWSER_OK);
+    assert_int_equal(hawser_dataset_write(dataset, 0, 42, HAWSER_NPY, "a.npy", NULL), HAWSER_OK);
+    assert_int_equal(hawser_dataset_write(dataset, 42, 59, HAWSER_NPY, "b.npy", NULL), HAWSER_OK);
+    hawser_dataset_free(dataset);
+    on_all_counts(&(input){.paths = {"a.npy", "b.npy"}, .count = 2, .parted = true, .even = true});
+    on_all_counts(&(input){.paths = {"b.npy"}, .count = 1, .load = {.type = HAWSER_F32}, .parted = true, .even = true});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(svmlight, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(csv, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(npy, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

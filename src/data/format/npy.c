@@ -25,7 +25,8 @@ typedef struct npy_work {
     hw_job *job;
     hw_dense dense;
     const npy *file;
-    uint64_t first; /* row of the file's first row */
+    uint64_t begin, end; /* rows of the file */
+    uint64_t first;      /* row of the matrix that `begin` becomes */
 } npy_work;
 
 /* The text behind 'key': in the header's dictionary, or NULL. */
@@ -124,7 +125,8 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
 {
     const npy_work *w = context;
     const npy *f = w->file;
-    uint64_t begin = f->rows * thread / w->job->threads, end = f->rows * (thread + 1) / w->job->threads;
+    uint64_t rows = w->end - w->begin, begin = w->begin + rows * thread / w->job->threads,
+             end = w->begin + rows * (thread + 1) / w->job->threads;
     double *tile;
     HAWSER_TRY(HW_NEW(&tile, TILE * f->width, "rows", error));
     hawser_status status = HAWSER_OK;
@@ -142,7 +144,7 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
                 }
             }
         if (status == HAWSER_OK)
-            status = hw_dense_put(&w->dense, tile, w->first + row, count, error);
+            status = hw_dense_put(&w->dense, tile, w->first + row - w->begin, count, error);
     }
     w->job->rows_read[thread] += end - begin;
     free(tile);
@@ -179,10 +181,24 @@ static hawser_status give_roles(const hw_job *job, const npy *f, unsigned char *
     return HAWSER_OK;
 }
 
-static hawser_status fill_files(hw_job *job, const npy *files, uint64_t rows, unsigned char *roles, hawser_dataset *dataset,
+/* Of a file's rows [begin, end) are read: its figures are theirs. */
+static void count_bytes(hw_job *job, size_t number, const npy *f, uint64_t begin, uint64_t end)
+{
+    hw_input_file *file = &job->input.files[number];
+    uint64_t bytes = (f->rows - (end - begin)) * f->width * (f->single ? 4 : 8);
+    job->input.text -= bytes;
+    if (file->map != NULL)
+        file->to -= bytes;
+}
+
+/* A part of the input is a run of all files' rows. */
+static hawser_status fill_files(hw_job *job, const npy *files, uint64_t all, unsigned char *roles, hawser_dataset *dataset,
                                 hawser_error *error)
 {
     npy_work w = {.job = job};
+    uint32_t part = job->load->part, parts = job->load->parts;
+    uint64_t first = parts > 1 ? all * part / parts : 0, last = parts > 1 ? all * (part + 1) / parts : all, before = 0;
+    uint64_t rows = last - first;
     HAWSER_TRY(give_roles(job, &files[0], roles, &dataset->figures, error));
     uint64_t size = job->load->type == HAWSER_F32 ? 4 : 8;
     uint64_t used = atomic_load(&job->budget.used), scratch = TILE * files[0].width * sizeof(double) * job->threads;
@@ -190,10 +206,17 @@ static hawser_status fill_files(hw_job *job, const npy *files, uint64_t rows, un
     HAWSER_TRY(HW_NEW(&job->rows_read, job->threads, "figures", error));
     job->input.readers = job->threads;
     HAWSER_TRY(hw_dense_begin(&w.dense, job, rows, files[0].width, roles, dataset, error));
+    w.dense.ahead = first;
     for (size_t i = 0; i < job->input.count; i++) {
         w.file = &files[i];
+        w.begin = first > before ? first - before : 0;
+        w.begin = w.begin < files[i].rows ? w.begin : files[i].rows;
+        w.end = last > before ? last - before : 0;
+        w.end = w.end < files[i].rows ? w.end : files[i].rows;
         HAWSER_TRY(hw_in_parallel(job->threads, put_rows, &w, error));
-        w.first += files[i].rows;
+        count_bytes(job, i, &files[i], w.begin, w.end);
+        w.first += w.end - w.begin;
+        before += files[i].rows;
     }
     hw_dense_end(&w.dense, dataset);
     dataset->figures.unseen_entries = dataset->figures.unseen_columns * rows;

@@ -39,6 +39,7 @@ typedef struct hw_dense {
     const unsigned char *roles;
     size_t width;
     uint64_t rows, features;
+    uint64_t ahead; /* rows of the input in front of these, where that is known: for messages */
     void *values;
     double *special[HW_UNSEEN]; /* by role */
     double *means;              /* of the features, what their missing values are read as; NULL: none are missing */

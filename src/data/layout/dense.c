@@ -45,9 +45,10 @@ hawser_status hw_dense_put(const hw_dense *w, const double *rows, uint64_t first
     for (uint64_t r = 0; r < count; r += TILE) {
         size_t some = count - r < TILE ? count - r : TILE;
         if (!put_tile(w, rows + r * w->width, first + r, some))
-            return hawser_fail(
-                error, HAWSER_BAD_INPUT, "%s: a value in rows %llu to %llu is too large for type f32; use f64",
-                w->job->input.files[0].name, (unsigned long long)(first + r + 1), (unsigned long long)(first + r + some));
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s: a value in rows %llu to %llu is too large for type f32; use f64",
+                               w->job->input.files[0].name, (unsigned long long)(w->ahead + first + r + 1),
+                               (unsigned long long)(w->ahead + first + r + some));
     }
     return HAWSER_OK;
 }

@@ -1,7 +1,8 @@
 /*
- * load.c - an input read by all nodes together: each reads a share of the lines, and keeps the columns of its own blocks.
+ * load.c - an input read by all nodes together: each reads a share of the rows, and keeps the columns of its own blocks.
  *
- * What cannot be read in parts (a cache is mapped and touched only where it is needed; .npy and Matrix Market) every node reads.
+ * What cannot be read in parts (a cache is mapped and touched only where it is needed; Matrix Market is in no order of rows) every node
+ * reads.
  */
 #include <stdlib.h>
 #include <string.h>
