@@ -122,8 +122,8 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
     uint64_t bytes = (uint64_t)(chunk->end - at);
     if (first_file && csv->header && chunk->offset < csv->skip)
         at += csv->skip - chunk->offset < bytes ? csv->skip - chunk->offset : bytes;
-    else if (chunk->first && memcmp(at, "\xef\xbb\xbf", 3) == 0)
-        at += 3;
+    else
+        at = hw_chunk_text(chunk);
     row_place place = {.csv = csv, .chunk = chunk, .row = part->values};
     for (bool fresh = chunk->first && !first_file && csv->header; at < chunk->end;) {
         if (*at == '\n' || (*at == '\r' && at[1] == '\n')) {

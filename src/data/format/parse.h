@@ -2,6 +2,8 @@
 #ifndef HW_DATA_PARSE_H
 #define HW_DATA_PARSE_H
 
+#include <string.h>
+
 #include "data/dataset.h"
 #include "data/source/input.h"
 
@@ -19,6 +21,12 @@ typedef struct hw_part {
     void *pages;
     size_t bytes;
 } hw_part;
+
+/* A chunk's text, without the byte order mark that a file may begin with. */
+static inline const char *hw_chunk_text(const hw_chunk *chunk)
+{
+    return chunk->first && memcmp(chunk->begin, "\xef\xbb\xbf", 3) == 0 ? chunk->begin + 3 : chunk->begin;
+}
 
 /* Everything that a load has in hand. */
 typedef struct hw_job {

@@ -114,11 +114,9 @@ static const char *read_target(const char *at, bool none, double *target, const 
 static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, hw_part *part, bool single,
                                       hawser_error *error)
 {
-    bool none = job->load->target != NULL && strcmp(job->load->target, "none") == 0;
+    bool none = hw_svmlight_no_target(job->load);
     uint64_t first = job->load->index_base == 2;
-    const char *at = chunk->begin;
-    if (chunk->first && memcmp(at, "\xef\xbb\xbf", 3) == 0)
-        at += 3;
+    const char *at = hw_chunk_text(chunk);
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
         if (*at != '\n' && *at != '#') {
@@ -129,7 +127,7 @@ static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, 
                 return HAWSER_BAD_INPUT;
             part->ends[part->rows++] = part->entries;
         }
-        at = *at == '\n' ? at + 1 : (const char *)memchr(at, '\n', (size_t)(chunk->end - at)) + 1;
+        at = hw_next_line(at, chunk->end);
     }
     return HAWSER_OK;
 }

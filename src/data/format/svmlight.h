@@ -25,6 +25,18 @@ static inline const char *hw_svmlight_index(const char *at, uint64_t *index)
     return *colon == ':' && count > 0 ? colon : hw_svmlight_long_index(at, index);
 }
 
+/* Lines begin with an entry. */
+static inline bool hw_svmlight_no_target(const hawser_load *load)
+{
+    return load->target != NULL && strcmp(load->target, "none") == 0;
+}
+
+/* Where the next line begins, from a line end or from something in front of it that is passed over. */
+static inline const char *hw_next_line(const char *at, const char *end)
+{
+    return *at == '\n' ? at + 1 : (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+}
+
 static inline const char *hw_skip_blanks(const char *at)
 {
     while (*at == ' ' || *at == '\t' || *at == '\r')

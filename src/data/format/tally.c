@@ -41,17 +41,15 @@ static inline const char *pass_target(const char *at, bool none)
 
 static void count_rows(const hw_job *job, const hw_chunk *chunk, hw_tally *tally)
 {
-    bool none = job->load->target != NULL && strcmp(job->load->target, "none") == 0;
-    const char *at = chunk->begin;
-    if (chunk->first && memcmp(at, "\xef\xbb\xbf", 3) == 0)
-        at += 3;
+    bool none = hw_svmlight_no_target(job->load);
+    const char *at = hw_chunk_text(chunk);
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
         if (*at != '\n' && *at != '#') {
             at = count_entries(pass_target(at, none), tally);
             tally->rows++;
         }
-        at = *at == '\n' ? at + 1 : (const char *)memchr(at, '\n', (size_t)(chunk->end - at)) + 1;
+        at = hw_next_line(at, chunk->end);
     }
 }
 

@@ -312,11 +312,10 @@ static hawser_status gather(gather_work *w, hawser_dataset *dataset, hawser_erro
 
 hawser_status hw_gather_columns(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
-    const char *target = job->load->target;
     gather_work w = {.job = job,
                      .least = UINT32_MAX,
                      .single = job->load->type == HAWSER_F32,
-                     .targets = target == NULL || strcmp(target, "none") != 0};
+                     .targets = !hw_svmlight_no_target(job->load)};
     hawser_status status = gather(&w, dataset, error);
     for (uint32_t k = 0; k < job->threads; k++) {
         if (w.readers != NULL)

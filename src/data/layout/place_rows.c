@@ -89,14 +89,13 @@ static hawser_status check_places(const place_work *w, hawser_error *error)
 static hawser_status make_arrays(place_work *w, hawser_dataset *dataset, hawser_error *error)
 {
     hw_budget *budget = &w->job->budget;
-    const char *target = w->job->load->target;
     HAWSER_TRY(hw_budget_array(budget, (void **)&w->offsets, w->rows + 1, sizeof *w->offsets, "offsets", error));
     hw_dataset_own(dataset, w->offsets);
     HAWSER_TRY(hw_budget_array(budget, (void **)&w->indices, w->stored, sizeof *w->indices, "indices", error));
     hw_dataset_own(dataset, w->indices);
     HAWSER_TRY(hw_budget_array(budget, &w->values, w->stored, w->single ? 4 : 8, "values", error));
     hw_dataset_own(dataset, w->values);
-    if (target != NULL && strcmp(target, "none") == 0)
+    if (hw_svmlight_no_target(w->job->load))
         return HAWSER_OK;
     HAWSER_TRY(hw_budget_array(budget, (void **)&w->target, w->rows, sizeof(double), "the target", error));
     hw_dataset_own(dataset, w->target);
