@@ -1,6 +1,7 @@
-/* transport.c - what a link costs: latency, messages a second, bandwidth, beside bare loops over the same kinds of socket.
+/* transport.c - what a link costs: latency, messages a second, bandwidth, beside bare loops over the same kinds of socket;
+ * for shared memory over a Unix socket, and beside memcpy.
  *
- *   bench_transport [--quick] [--busy] [--peer PROGRAM] [WAY]
+ *   bench_transport [--quick] [--busy] [--ring BYTES] [--peer PROGRAM] [WAY]
  *
  * One line of JSON a measurement. Two processes, as in a job: the parent measures, the child answers. "ours" and "bare" take turns, the
  * best of a few rounds counts. --busy: a thread for each processor computes meanwhile. --peer: other software takes its turn on the way tcp,
@@ -17,12 +18,14 @@
 #include "transport/net.h"
 #include "transport_bare.h"
 
-enum { ROUNDS = 3, KINDS = 3 };
-static const char *const kinds[KINDS] = {"unix", "tcp", "tcp+tls"};
+enum { ROUNDS = 3 };
+typedef enum way { SHARED, UNIX, TCP, TLS, KINDS } way;
+static const char *const kinds[KINDS] = {"shm", "unix", "tcp", "tcp+tls"};
 
 typedef struct order { /* from parent to child, through a pipe */
     char what;         /* 'n': a net dials `card`; 'p': echo, 's': swallow, over the bare connection at `card`; 'q' */
-    bool encrypted, local;
+    way kind;
+    size_t ring;
     size_t size;
     uint64_t count;
     char card[HW_NET_ADDRESS];
@@ -121,7 +124,7 @@ static void hear(void *argument, uint32_t node, hw_message *message)
     atomic_store(&self->done, true);
 }
 
-static void open_end(end *self, int kind, uint32_t number, const char *directory,
+static void open_end(end *self, way kind, size_t ring, uint32_t number, const char *directory,
                      void (*arrived)(void *, uint32_t, hw_message *))
 {
     hawser_error error;
@@ -133,8 +136,10 @@ static void open_end(end *self, int kind, uint32_t number, const char *directory
                               .build = "bench",
                               .local_only = true,
                               .failure_timeout = 60};
-    options.directory = kind == 0 ? directory : NULL;
-    options.encrypt_always = kind == 2;
+    options.directory = kind <= UNIX ? directory : NULL;
+    options.way = kind == SHARED ? HW_NET_SHARED : kind == UNIX ? HW_NET_UNIX : HW_NET_TCP;
+    options.encrypt_always = kind == TLS;
+    options.ring = ring;
     memset(self, 0, sizeof *self);
     self->other = !number;
     const hw_net_events events = {.argument = self, .up = on_up, .arrived = arrived};
@@ -151,16 +156,16 @@ static int connect_bare(const order *what)
                               .sin_port = htons((uint16_t)strtoul(what->card, NULL, 10)),
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     memcpy(local.sun_path, what->card, sizeof local.sun_path - 1);
-    int fd = socket(what->local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (connect(fd, what->local ? (struct sockaddr *)&local : (struct sockaddr *)&tcp,
-                what->local ? sizeof local : sizeof tcp) != 0)
+    bool on_host = what->kind <= UNIX;
+    int fd = socket(on_host ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(fd, on_host ? (struct sockaddr *)&local : (struct sockaddr *)&tcp, on_host ? sizeof local : sizeof tcp) != 0)
         die("connect");
     return fd;
 }
 
 static void answer_bare(const order *what)
 {
-    bare self = bare_open(connect_bare(what), what->encrypted, true, what->size);
+    bare self = bare_open(connect_bare(what), what->kind == TLS, true, what->size);
     if (what->what == 's') {
         if (!bare_receive(&self, what->size, what->count) || !bare_send(&self, 1, 1))
             die("the bare stream broke");
@@ -178,7 +183,7 @@ static void child_main(int orders, int reports, const char *directory)
     while (read(orders, &what, sizeof what) == (ssize_t)sizeof what && what.what != 'q') {
         uint32_t number;
         if (what.what == 'n') {
-            open_end(&self, what.local ? 0 : what.encrypted ? 2 : 1, 1, directory, answer);
+            open_end(&self, what.kind, what.ring, 1, directory, answer);
             if (hw_net_dial(self.net, what.card, 0, 10, &number, NULL) != HAWSER_OK)
                 die("dial");
         } else if (what.what == 'x') {
@@ -195,18 +200,20 @@ static void child_main(int orders, int reports, const char *directory)
 }
 
 typedef struct bench {
-    int orders, reports, kind;
+    int orders, reports;
+    int kind; /* `way` */
     char directory[64];
     end self;
     double scale;
+    size_t ring; /* of shared memory, bytes each way; 0: the default */
     bool busy;
     const char *peer; /* program, or NULL */
 } bench;
 
 static void tell(bench *b, order what)
 {
-    what.local = b->kind == 0;
-    what.encrypted = b->kind == 2;
+    what.kind = (way)b->kind;
+    what.ring = b->ring;
     if (write(b->orders, &what, sizeof what) != (ssize_t)sizeof what)
         die("order");
 }
@@ -231,14 +238,15 @@ static bare await_bare(bench *b, order what)
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof tcp;
-    int listener = socket(b->kind == 0 ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool on_host = b->kind <= UNIX;
+    int listener = socket(on_host ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     (void)!snprintf(local.sun_path, sizeof local.sun_path, "%s/bare", b->directory);
     unlink(local.sun_path);
-    if (bind(listener, b->kind == 0 ? (struct sockaddr *)&local : (struct sockaddr *)&tcp,
-             b->kind == 0 ? sizeof local : sizeof tcp) != 0 ||
+    if (bind(listener, on_host ? (struct sockaddr *)&local : (struct sockaddr *)&tcp, on_host ? sizeof local : sizeof tcp) !=
+            0 ||
         listen(listener, 1) != 0)
         die("listen");
-    if (b->kind == 0) {
+    if (on_host) {
         memcpy(what.card, local.sun_path, sizeof local.sun_path);
     } else {
         getsockname(listener, (struct sockaddr *)&tcp, &length);
@@ -247,7 +255,7 @@ static bare await_bare(bench *b, order what)
     tell(b, what);
     int fd = accept(listener, NULL, NULL);
     close(listener);
-    return bare_open(fd, b->kind == 2, false, what.size);
+    return bare_open(fd, b->kind == TLS, false, what.size);
 }
 
 static result percentiles(double *samples, uint64_t count)
@@ -363,6 +371,25 @@ static result stream_peer(const bench *b, size_t size, uint64_t count)
     return (result){.seconds = seconds[0], .cpu = seconds[1]};
 }
 
+/* From one buffer to another, again and again, as the streams do it. */
+static double copy_seconds(size_t size, uint64_t count)
+{
+    unsigned char *from = malloc(size), *to = malloc(size);
+    if (from == NULL || to == NULL)
+        die("no memory");
+    memset(from, 1, size);
+    memset(to, 2, size);
+    double start = hw_seconds();
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(to, from, size);
+        __asm__ volatile("" : : "r"(to) : "memory");
+    }
+    double seconds = hw_seconds() - start;
+    free(from);
+    free(to);
+    return seconds;
+}
+
 static void latency(bench *b)
 {
     uint64_t count = (uint64_t)(5000 * b->scale);
@@ -390,9 +417,12 @@ static void throughput(bench *b, size_t size, uint64_t bytes)
     uint64_t count = (uint64_t)((double)bytes * b->scale) / size;
     count = count == 0 ? 1 : count;
     result ours = {.seconds = 1e9}, plain = ours, peer = ours;
+    double copy = 1e9;
     for (int i = 0; i < ROUNDS; i++) {
         result one = stream_bare(b, size, count), two = stream_ours(b, size, count);
         result three = has_peer(b) ? stream_peer(b, size, count) : peer;
+        double four = copy_seconds(size, count);
+        copy = four < copy ? four : copy;
         plain = one.seconds < plain.seconds ? one : plain;
         ours = two.seconds < ours.seconds ? two : ours;
         peer = three.seconds < peer.seconds ? three : peer;
@@ -400,9 +430,10 @@ static void throughput(bench *b, size_t size, uint64_t bytes)
     double total = (double)size * (double)count;
     printf("{\"way\": \"%s\", \"what\": \"stream\", \"bytes\": %zu, \"busy\": %s, \"mb_per_s\": %.1f, "
            "\"bare_mb_per_s\": %.1f, \"messages_per_s\": %.0f, \"cpu_s_per_gb\": %.3f, \"bare_cpu_s_per_gb\": %.3f, "
-           "\"ratio\": %.3f",
+           "\"ratio\": %.3f, \"memcpy_mb_per_s\": %.1f, \"memcpy_ratio\": %.3f",
            kinds[b->kind], size, b->busy ? "true" : "false", total / ours.seconds / 1e6, total / plain.seconds / 1e6,
-           (double)count / ours.seconds, ours.cpu / total * 1e9, plain.cpu / total * 1e9, plain.seconds / ours.seconds);
+           (double)count / ours.seconds, ours.cpu / total * 1e9, plain.cpu / total * 1e9, plain.seconds / ours.seconds,
+           total / copy / 1e6, copy / ours.seconds);
     if (has_peer(b))
         printf(", \"peer_mb_per_s\": %.1f, \"peer_messages_per_s\": %.0f, \"peer_cpu_s_per_gb\": %.3f, \"peer_ratio\": %.3f",
                total / peer.seconds / 1e6, (double)count / peer.seconds, peer.cpu / total * 1e9,
@@ -422,7 +453,7 @@ static void idle(bench *b)
 
 static void measure(bench *b)
 {
-    open_end(&b->self, b->kind, 0, b->directory, hear);
+    open_end(&b->self, (way)b->kind, b->ring, 0, b->directory, hear);
     order what = {.what = 'n'};
     (void)!snprintf(what.card, sizeof what.card, "%s", hw_net_address(b->self.net));
     tell(b, what);
@@ -463,6 +494,8 @@ int main(int argc, char **argv)
             b.busy = true;
         else if (strcmp(argv[i], "--peer") == 0 && i + 1 < argc)
             b.peer = argv[++i];
+        else if (strcmp(argv[i], "--ring") == 0 && i + 1 < argc)
+            b.ring = strtoull(argv[++i], NULL, 10);
         else
             only = argv[i];
     }

@@ -8,4 +8,14 @@
 /* pthread_create with every signal blocked in the new thread; what it returns. */
 int hw_thread_start(pthread_t *thread, void *(*body)(void *argument), void *argument);
 
+/* Tells the processor that this is a loop which waits for another one. */
+static inline void hw_thread_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 #endif

@@ -429,6 +429,16 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     return wait_for(cluster, has_go, deadline, "not all nodes have reached each other", error);
 }
 
+/* Bytes of shared memory, each way, of a link within a host. Every two nodes there have a pair: the more there are, the smaller. */
+static size_t ring_size(uint32_t nodes)
+{
+    const size_t most = 1 << 20, least = 64 << 10, all = 8 << 20; /* all: of one node to the others */
+    size_t size = most;
+    while (size > least && size * nodes > all)
+        size /= 2;
+    return size;
+}
+
 static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *options, hawser_error *error)
 {
     const hw_place *place = cluster->place;
@@ -442,7 +452,11 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
                           .interface = options->interface,
                           .port_low = fixed ? place->port : options->port_low,
                           .port_high = fixed ? place->port : options->port_high,
-                          .directory = place->directory[0] != '\0' ? place->directory : NULL,
+                          .directory = place->directory[0] != '\0' ? place->directory
+                                       : place->secluded           ? NULL
+                                                                   : "@",
+                          .way = options->way,
+                          .ring = ring_size(place->nodes),
                           .local_only = place->local,
                           .trust_fabric = options->trust_fabric,
                           .failure_timeout = options->failure_timeout,

@@ -44,7 +44,8 @@ struct hw_place {
     int lifeline;                       /* a descriptor that is at its end when the launcher is gone; -1: none */
     int channel[2];                     /* read, write; -1 */
     void *state;                        /* the launcher's */
-    char directory[HW_PLACE_DIRECTORY]; /* for Unix sockets among nodes of one host, mode 0700; "": none */
+    char directory[HW_PLACE_DIRECTORY]; /* for Unix sockets among nodes of one host, mode 0700; "": none given */
+    bool secluded;                      /* no other node is on this host */
     bool local;                         /* all nodes are on one host */
     bool by_hand;                       /* only the manager may know what the job is */
     uint16_t port;                      /* where node 0 has to listen, since the others know it beforehand; 0: anywhere */

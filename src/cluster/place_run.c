@@ -176,6 +176,7 @@ static hawser_status read_place(const hw_place_options *options, hw_place *place
     place->local = hw_variable(environment, "HAWSER_LOCAL") != NULL;
     snprintf(place->job, sizeof place->job, "%s", job);
     snprintf(place->name, sizeof place->name, "%s", name != NULL ? name : "");
+    place->secluded = sockets == NULL;
     if (sockets != NULL && strlen(sockets) < sizeof place->directory)
         snprintf(place->directory, sizeof place->directory, "%s", sockets);
     return HAWSER_OK;

@@ -57,6 +57,14 @@ typedef struct hw_net_events {
     void (*refused)(void *argument, const char *from, const char *why, uint64_t more);
 } hw_net_events;
 
+/* How nodes of one host reach each other; between hosts it is always TCP. */
+typedef enum hw_net_way {
+    HW_NET_BEST,   /* shared memory if both sides can, else a Unix socket if there is one, else TCP */
+    HW_NET_SHARED, /* a link within this host that is not by shared memory is an error */
+    HW_NET_UNIX,   /* or not by a Unix socket; no shared memory */
+    HW_NET_TCP     /* no Unix socket */
+} hw_net_way;
+
 /* Zero fields mean the default. Texts and key are copied. */
 typedef struct hw_net_options {
     const char *job;          /* a peer of another job is refused by name */
@@ -68,10 +76,14 @@ typedef struct hw_net_options {
     const char *interface;        /* name or address to listen on; NULL: every interface, and the card names the one that the
                                          default route or, without one, the first interface that is up has */
     uint16_t port_low, port_high; /* 0, 0: the system's choice */
-    const char *directory;    /* also listens on a Unix socket in this directory (mode 0700) for peers of the same host */
-    bool local_only;          /* the Unix socket (or, without a directory, loopback) alone */
-    bool trust_fabric;        /* no encryption between hosts; on one host there is none in any case */
-    bool encrypt_always;      /* there too; for tests and measurements */
+    const char
+        *directory; /* also listens on a Unix socket in this directory (mode 0700) for peers of the same host; "@": on one
+                              that is in no directory, for those of the same network namespace */
+    hw_net_way way;
+    size_t ring;         /* bytes of memory that a link within the host shares, each way: a power of two; default 512 KiB */
+    bool local_only;     /* the Unix socket (or, without a directory, loopback) alone */
+    bool trust_fabric;   /* no encryption between hosts; on one host there is none in any case */
+    bool encrypt_always; /* there too; for tests and measurements */
     double failure_timeout;   /* seconds of silence; default 5 */
     double handshake_timeout; /* default 5 */
     uint64_t rate;            /* bytes a second that this node sends in updates, evenly; 0: no limit. All else overtakes, but
@@ -80,10 +92,10 @@ typedef struct hw_net_options {
 
 /* What became of a link, for --json and --log-view. */
 typedef struct hw_net_path {
-    char transport[24]; /* "unix", "tcp", "tcp+tls" */
+    char transport[24]; /* "shm", "unix", "tcp", "tcp+tls" */
     char peer[HW_NET_ADDRESS];
     uint64_t messages_sent, messages_received;
-    uint64_t bytes_sent, bytes_received; /* on the socket, headers and heartbeats included, before encryption */
+    uint64_t bytes_sent, bytes_received; /* on the link, headers and heartbeats included, before encryption */
     uint64_t queued;                     /* bytes that wait to be sent now */
 } hw_net_path;
 

@@ -58,7 +58,8 @@ typedef struct hw_letter_head {
     uint32_t length; /* of the body */
 } hw_letter_head;
 
-enum { HW_HELLO_ENCRYPT = 1 }; /* flag: this side asks for encryption */
+/* Flags: this side asks for encryption; could share memory; accepts nothing else within a host. */
+enum { HW_HELLO_ENCRYPT = 1, HW_HELLO_SHARES = 2, HW_HELLO_INSISTS = 4 };
 
 typedef struct hw_letter_hello {
     char build[HW_WIRE_BUILD];
@@ -70,6 +71,7 @@ typedef struct hw_letter_hello {
 
 typedef struct hw_letter_verdict {
     bool welcome;
+    bool shares;     /* with a welcome: the memory that came with the proof is the link's from now on */
     uint32_t number; /* of the one who dialled */
     char reason[HW_WIRE_REASON];
     unsigned char mac[HW_WIRE_MAC]; /* zeros under TLS and in refusals */

@@ -89,8 +89,13 @@ static void try_handshake(int fd, bool dials)
     hw_tls_contexts *contexts;
     if (hw_tls_contexts_new(&contexts, NULL) != HAWSER_OK)
         abort();
-    hw_identity self = {
-        .build = "build", .job = "job", .name = "me", .incarnation = 7, .key_length = 32, .contexts = contexts};
+    hw_identity self = {.build = "build",
+                        .job = "job",
+                        .name = "me",
+                        .incarnation = 7,
+                        .key_length = 32,
+                        .contexts = contexts,
+                        .ring = HW_RING_LEAST};
     hw_shake *shake = malloc(sizeof *shake);
     if (shake == NULL)
         abort();

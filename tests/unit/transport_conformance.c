@@ -1,9 +1,10 @@
-/* One contract, every way: the same tests of hw_transport, messages and puts, within a process, over Unix sockets, TCP and TLS. */
+/* One contract, every way: the same tests of hw_transport, messages and puts, within a process, over shared memory, Unix sockets, TCP and
+ * TLS. */
 #include "net_nodes.h"
 
 enum { NODES = 4, BLOCKS = 8, DRIVER = BLOCKS, ENDPOINTS = BLOCKS + 1 + NODES };
 
-typedef enum way { INPROC, UNIX, TCP, TLS } way;
+typedef enum way { INPROC, SHARED, SMALL, UNIX, TCP, TLS } way; /* SMALL: rings that a message seldom fits */
 
 /* Endpoints over a few nodes; within a process there is one. */
 typedef struct world {
@@ -34,7 +35,9 @@ static void begin_session(world *self, uint32_t session)
 static void open_nodes(world *self, uint64_t rate)
 {
     for (uint32_t i = 0; i < self->nodes; i++) {
-        hw_net_options options = node_options(i, self->way == UNIX ? "sockets" : NULL);
+        hw_net_options options = node_options(i, self->way <= UNIX ? "sockets" : NULL);
+        options.way = self->way <= SMALL ? HW_NET_SHARED : self->way == UNIX ? HW_NET_UNIX : HW_NET_TCP;
+        options.ring = self->way == SMALL ? 4096 : 0;
         options.encrypt_always = self->way == TLS;
         options.rate = rate;
         node_open(&self->node[i], &options);
@@ -43,6 +46,12 @@ static void open_nodes(world *self, uint64_t rate)
     }
     for (uint32_t i = 0; i < self->nodes; i++)
         assert_true(node_await32(&self->node[i], &self->node[i].ups, self->nodes - 1));
+    static const char *const paths[] = {
+        [SHARED] = "shm", [SMALL] = "shm", [UNIX] = "unix", [TCP] = "tcp", [TLS] = "tcp+tls"};
+    for (uint32_t i = 0; i < self->nodes; i++)
+        for (uint32_t j = 0; j < self->nodes; j++)
+            if (i != j)
+                assert_string_equal(node_path(&self->node[i], j).transport, paths[self->way]);
 }
 
 static world *open_world(way chosen)
@@ -722,7 +731,7 @@ int main(void)
         {"puts_never_go_backward", puts_never_go_backward},
         {"a_put_that_cannot_be_is_refused", a_put_that_cannot_be_is_refused},
     };
-    static const char *const ways[] = {"inproc", "unix", "tcp", "tcp+tls"};
+    static const char *const ways[] = {"inproc", "shm", "shm, small", "unix", "tcp", "tcp+tls"};
     enum { TESTS = sizeof contract / sizeof *contract, WAYS = sizeof ways / sizeof *ways };
     char names[TESTS * WAYS][80];
     way_test whats[TESTS * WAYS];

@@ -1,10 +1,13 @@
-/* What befalls links: peers killed, stopped and cut off, all stopped together, bytes that are no frames. */
+/* What befalls links, by TCP and by shared memory: peers killed, stopped and cut off, all stopped together, bytes that are no frames,
+ * memory that makes no sense. */
 #include <signal.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "net_nodes.h"
 
 #include "net_proxy.h"
+#include "transport/net/address.h"
 #include "transport/net/shake.h"
 
 #define NEVER 1000.0 /* a failure timeout that no test lives to see */
@@ -15,6 +18,20 @@ typedef struct child {
     pid_t pid;
     int orders, news;
 } child;
+
+/* By which way the nodes of a test are to be linked; before it has children. */
+static hw_net_way way_of(void **state)
+{
+    return *state != NULL ? *(const hw_net_way *)*state : HW_NET_TCP;
+}
+
+static hw_net_options options_of(uint32_t number, hw_net_way way, double failure_timeout)
+{
+    hw_net_options options = node_options(number, "@");
+    options.way = way;
+    options.failure_timeout = failure_timeout;
+    return options;
+}
 
 typedef struct child_net {
     node own;
@@ -27,11 +44,10 @@ static char ordered(int fd)
     return read(fd, &order, 1) == 1 ? order : 0;
 }
 
-static void child_main(int orders, int news, double failure_timeout, int (*body)(child_net *))
+static void child_main(int orders, int news, hw_net_way way, double failure_timeout, int (*body)(child_net *))
 {
     child_net self = {.orders = orders, .news = news};
-    hw_net_options options = node_options(1, NULL);
-    options.failure_timeout = failure_timeout;
+    hw_net_options options = options_of(1, way, failure_timeout);
     node_open(&self.own, &options);
     char card[HW_NET_ADDRESS] = "";
     for (size_t i = 0; i + 1 < sizeof card; i++) {
@@ -52,7 +68,7 @@ static void child_main(int orders, int news, double failure_timeout, int (*body)
 }
 
 /* To be called before this process has threads. */
-static child breed(double failure_timeout, int (*body)(child_net *))
+static child breed(hw_net_way way, double failure_timeout, int (*body)(child_net *))
 {
     int orders[2], news[2];
     assert_int_equal(pipe(orders), 0);
@@ -62,7 +78,7 @@ static child breed(double failure_timeout, int (*body)(child_net *))
     if (made.pid == 0) {
         close(orders[1]);
         close(news[0]);
-        child_main(orders[0], news[1], failure_timeout, body);
+        child_main(orders[0], news[1], way, failure_timeout, body);
     }
     close(orders[0]);
     close(news[1]);
@@ -90,10 +106,9 @@ static int reap(child *one)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-static void open_server(node *server, double failure_timeout)
+static void open_server(node *server, hw_net_way way, double failure_timeout)
 {
-    hw_net_options options = node_options(0, NULL);
-    options.failure_timeout = failure_timeout;
+    hw_net_options options = options_of(0, way, failure_timeout);
     node_open(server, &options);
 }
 
@@ -134,11 +149,14 @@ static void drain(node *one)
 
 static void a_killed_peer_is_lost_at_once(void **state, int (*body)(child_net *))
 {
-    (void)state;
-    child peer = breed(NEVER, body);
+    hw_net_way way = way_of(state);
+    child peer = breed(way, NEVER, body);
     node server;
-    open_server(&server, NEVER);
+    open_server(&server, way, NEVER);
     order_card(&peer, hw_net_address(server.net));
+    if (body == talk_until_ordered)
+        assert_true(node_await32(&server, &server.ups, 1));
+    assert_string_equal(node_path(&server, 1).transport, way == HW_NET_TCP ? "tcp" : "shm");
     kill(peer.pid, SIGKILL);
     assert_true(node_await32(&server, &server.losses, 1));
     assert_int_equal(server.lost_node, 1);
@@ -165,10 +183,10 @@ static void killed_while_talking(void **state)
 
 static void a_stopped_peer_is_lost_by_its_silence(void **state)
 {
-    (void)state;
-    child peer = breed(1.5, idle);
+    hw_net_way way = way_of(state);
+    child peer = breed(way, 1.5, idle);
     node server;
-    open_server(&server, 1.5);
+    open_server(&server, way, 1.5);
     order_card(&peer, hw_net_address(server.net));
     node_rest(2.5); /* signs of life keep it */
     assert_int_equal(node_count(&server, &server.losses), 0);
@@ -185,10 +203,10 @@ static void a_stopped_peer_is_lost_by_its_silence(void **state)
 }
 
 /* The server of the next test, in a process of its own. */
-static void serve_main(int orders, int news)
+static void serve_main(int orders, int news, hw_net_way way)
 {
     node server;
-    open_server(&server, 1.5);
+    open_server(&server, way, 1.5);
     const char *card = hw_net_address(server.net);
     if (write(news, card, strlen(card)) < 0 || write(news, "\n", 1) < 0)
         _exit(4);
@@ -203,18 +221,18 @@ static void serve_main(int orders, int news)
 /* Ctrl-Z, or a suspended machine: pipes are full, nobody hears anything for two timeouts, and nobody is lost. */
 static void all_stopped_together_is_no_death(void **state)
 {
-    (void)state;
+    hw_net_way way = way_of(state);
     int orders[2], news[2];
     assert_int_equal(pipe(orders), 0);
     assert_int_equal(pipe(news), 0);
     child server = {fork(), orders[1], news[0]};
     if (server.pid == 0) {
         close(orders[1]);
-        serve_main(orders[0], news[1]);
+        serve_main(orders[0], news[1], way);
     }
     close(orders[0]);
     close(news[1]);
-    child talker = breed(1.5, talk_until_ordered);
+    child talker = breed(way, 1.5, talk_until_ordered);
     char card[HW_NET_ADDRESS] = "";
     for (size_t i = 0; (card[i] = ordered(server.news)) != '\n'; i++)
         assert_true(i + 2 < sizeof card && card[i] != 0);
@@ -301,7 +319,7 @@ static int shake_hands_raw(node *server, uint32_t number)
 static void expect_lost(const void *bytes, size_t size, const char *why)
 {
     node server;
-    open_server(&server, NEVER);
+    open_server(&server, HW_NET_TCP, NEVER);
     int fd = shake_hands_raw(&server, 5);
     assert_true(send_all(fd, bytes, size));
     if (strstr(why, "closed") != NULL)
@@ -353,8 +371,134 @@ static void bytes_that_are_no_frames_end_the_link(void **state)
     expect_lost(bytes, size, "makes no sense");
 }
 
+/* A rogue with whom memory is shared: it does there what it likes. */
+typedef struct rogue {
+    node server;
+    hw_shake *shake;
+} rogue;
+
+static void open_rogue(rogue *it, size_t ring)
+{
+    hw_identity self = {.job = "test",
+                        .name = "rogue",
+                        .build = "1.0 (test)",
+                        .key_length = 32,
+                        .incarnation = 82,
+                        .way = HW_NET_SHARED,
+                        .ring = ring};
+    memcpy(self.key, TEST_KEY, 32);
+    atomic_store(&self.node, 5);
+    open_server(&it->server, HW_NET_SHARED, NEVER);
+    const char *card = hw_net_address(it->server.net) + strlen("unix:");
+    struct sockaddr_un address;
+    socklen_t size = hw_unix_address(card, strcspn(card + 1, "@") + 1, &address);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, size), 0);
+    it->shake = malloc(sizeof *it->shake);
+    hw_shake_begin(it->shake, &self, fd, true, 0);
+    assert_int_equal(hw_shake_step(it->shake), HW_SHAKE_DONE);
+    assert_non_null(it->shake->shared);
+    assert_true(node_await32(&it->server, &it->server.ups, 1));
+    assert_string_equal(node_path(&it->server, 5).transport, "shm");
+}
+
+static void put_in(rogue *it, const void *bytes, size_t size)
+{
+    const struct iovec piece = {(void *)(size_t)bytes, size};
+    bool bell;
+    assert_int_equal(hw_ring_write(&it->shake->shared->out, &piece, 1, &bell), size);
+}
+
+static void expect_end(rogue *it, const char *why)
+{
+    assert_true(send_all(it->shake->channel.fd, "!", 1));
+    if (strstr(why, "closed") != NULL)
+        shutdown(it->shake->channel.fd, SHUT_WR);
+    assert_true(node_await32(&it->server, &it->server.losses, 1));
+    if (strstr(it->server.why, why) == NULL)
+        fail_msg("\"%s\" lacks \"%s\"", it->server.why, why);
+    node_close(&it->server);
+    hw_shake_close(it->shake);
+    free(it->shake);
+}
+
+static void memory_that_makes_no_sense_ends_the_link(void **state)
+{
+    (void)state;
+    rogue it;
+    const uint64_t counts[] = {HW_SHARED_RING + 1, UINT64_MAX, (uint64_t)1 << 63};
+    for (int i = 0; i < 3; i++) {
+        open_rogue(&it, HW_SHARED_RING);
+        atomic_store(&it.shake->shared->out.control->written, counts[i]);
+        expect_end(&it, "what stands in the memory shared with it makes no sense");
+        open_rogue(&it, HW_SHARED_RING);
+        atomic_store(&it.shake->shared->in.control->read, counts[i] / 2); /* more than was written */
+        assert_int_equal(hw_net_send(it.server.net, 5, numbered(1, 10), NULL), HAWSER_OK);
+        expect_end(&it, "what stands in the memory shared with it makes no sense");
+    }
+    open_rogue(&it, HW_RING_LEAST);
+    memset(it.shake->shared->mapping.data, 0xff, it.shake->shared->mapping.size);
+    expect_end(&it, "what stands in the memory shared with it makes no sense");
+}
+
+static void frames_in_memory_are_checked(void **state)
+{
+    (void)state;
+    rogue it;
+    unsigned char bytes[400];
+    memset(bytes, 'x', sizeof bytes);
+    open_rogue(&it, HW_RING_LEAST);
+    put_in(&it, bytes, 200);
+    expect_end(&it, "it sent bytes that are no frame");
+    size_t size = framed(bytes, HW_FRAME_BEGIN, (uint64_t)1 << 40, (uint64_t)1 << 40);
+    open_rogue(&it, HW_RING_LEAST);
+    put_in(&it, bytes, size);
+    expect_end(&it, "longer than any may be");
+    size = framed(bytes, HW_FRAME_BEGIN, 200, 100);
+    open_rogue(&it, HW_RING_LEAST);
+    put_in(&it, bytes, size);
+    expect_end(&it, "contradict");
+}
+
+/* Killed while it wrote: what was whole arrives, the half is dropped. */
+static void half_a_frame_is_dropped(void **state)
+{
+    (void)state;
+    unsigned char bytes[400] = {0};
+    size_t size = framed(bytes, HW_FRAME_BEGIN, 100, 100) + 100;
+    for (size_t cut = 1; cut < size; cut += 13) {
+        rogue it;
+        open_rogue(&it, HW_RING_LEAST);
+        put_in(&it, bytes, size);
+        put_in(&it, bytes, cut);
+        /* And a count that was not stored: bytes beyond it are none. */
+        memset(it.shake->shared->out.bytes + size + cut, 'x', 100);
+        expect_end(&it, "its connection was closed");
+        assert_int_equal(it.server.arrived, 1);
+    }
+}
+
+/* A peer that has closed has nothing more to say, though it can still write there. */
+static void who_has_closed_is_heard_no_more(void **state)
+{
+    (void)state;
+    rogue it;
+    unsigned char bytes[400] = {0};
+    size_t size = framed(bytes, HW_FRAME_BEGIN, 100, 100) + 100;
+    open_rogue(&it, HW_RING_LEAST);
+    shutdown(it.shake->channel.fd, SHUT_WR);
+    assert_true(node_await32(&it.server, &it.server.losses, 1));
+    put_in(&it, bytes, size);
+    node_rest(0.05);
+    node_close(&it.server);
+    assert_int_equal(it.server.arrived, 0);
+    hw_shake_close(it.shake);
+    free(it.shake);
+}
+
 int main(void)
 {
+    static hw_net_way shared = HW_NET_SHARED;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_while_idle),
         cmocka_unit_test(killed_while_talking),
@@ -363,6 +507,14 @@ int main(void)
         cmocka_unit_test(cut_both_ways),
         cmocka_unit_test(cut_one_way),
         cmocka_unit_test(bytes_that_are_no_frames_end_the_link),
+        {"by memory: killed_while_idle", killed_while_idle, NULL, NULL, &shared},
+        {"by memory: killed_while_talking", killed_while_talking, NULL, NULL, &shared},
+        {"by memory: a_stopped_peer_is_lost_by_its_silence", a_stopped_peer_is_lost_by_its_silence, NULL, NULL, &shared},
+        {"by memory: all_stopped_together_is_no_death", all_stopped_together_is_no_death, NULL, NULL, &shared},
+        cmocka_unit_test(memory_that_makes_no_sense_ends_the_link),
+        cmocka_unit_test(frames_in_memory_are_checked),
+        cmocka_unit_test(half_a_frame_is_dropped),
+        cmocka_unit_test(who_has_closed_is_heard_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

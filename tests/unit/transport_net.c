@@ -11,7 +11,7 @@
 
 enum { NODES = 4, EACH = 3000 };
 
-static void messages_arrive_in_order_and_whole(void **state, bool unix_socket, bool encrypted)
+static void messages_arrive_in_order_and_whole(void **state, const char *way, hw_net_way wish, bool encrypted)
 {
     const size_t lengths[] = {0, 1, 63, 64, 4096, 2049, 70000, 1 << 20, 5};
     const size_t kinds = sizeof lengths / sizeof *lengths;
@@ -19,7 +19,8 @@ static void messages_arrive_in_order_and_whole(void **state, bool unix_socket, b
     (void)!snprintf(sockets, sizeof sockets, "%s/s", *state == NULL ? "" : (char *)*state);
     node nodes[2];
     for (uint32_t i = 0; i < 2; i++) {
-        hw_net_options options = node_options(i, unix_socket ? sockets : NULL);
+        hw_net_options options = node_options(i, *state != NULL ? sockets : NULL);
+        options.way = wish;
         options.encrypt_always = encrypted;
         node_open(&nodes[i], &options);
     }
@@ -37,7 +38,7 @@ static void messages_arrive_in_order_and_whole(void **state, bool unix_socket, b
         }
     }
     hw_net_path path = node_path(&nodes[0], 1);
-    assert_string_equal(path.transport, unix_socket ? "unix" : encrypted ? "tcp+tls" : "tcp");
+    assert_string_equal(path.transport, way);
     assert_int_equal(path.messages_sent, 300);
     assert_int_equal(path.messages_received, 300);
     assert_false(hw_net_path_of(nodes[0].net, 2, &path));
@@ -51,19 +52,39 @@ static void messages_arrive_in_order_and_whole(void **state, bool unix_socket, b
     assert_int_equal(nodes[1].losses, 0);
 }
 
+static void over_shared_memory(void **state)
+{
+    messages_arrive_in_order_and_whole(state, "shm", HW_NET_SHARED, false);
+}
+
+static void over_shared_memory_unasked(void **state)
+{
+    messages_arrive_in_order_and_whole(state, "shm", HW_NET_BEST, false);
+}
+
 static void over_unix(void **state)
 {
-    messages_arrive_in_order_and_whole(state, true, false);
+    messages_arrive_in_order_and_whole(state, "unix", HW_NET_UNIX, false);
+}
+
+static void over_tls_on_a_unix_socket(void **state)
+{
+    messages_arrive_in_order_and_whole(state, "unix+tls", HW_NET_BEST, true);
+}
+
+static void over_tcp_though_there_are_sockets(void **state)
+{
+    messages_arrive_in_order_and_whole(state, "tcp", HW_NET_TCP, false);
 }
 
 static void over_tcp(void **state)
 {
-    messages_arrive_in_order_and_whole(state, false, false);
+    messages_arrive_in_order_and_whole(state, "tcp", HW_NET_BEST, false);
 }
 
 static void over_tls(void **state)
 {
-    messages_arrive_in_order_and_whole(state, false, true);
+    messages_arrive_in_order_and_whole(state, "tcp+tls", HW_NET_BEST, true);
 }
 
 typedef struct sender {
@@ -267,6 +288,78 @@ static void strangers_are_refused_by_name(void **state, bool encrypted)
     node_close(&server);
 }
 
+/* How the link of two nodes comes to be, by what each asks for; NULL: not at all, and `why` says it. */
+static void expect_way(hw_net_way dials, hw_net_way accepts, bool sockets, const char *way, const char *why)
+{
+    node nodes[2];
+    hawser_error error = {0};
+    uint32_t number;
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, sockets ? "@" : NULL);
+        options.local_only = false;
+        options.interface = "127.0.0.1";
+        options.way = i == 0 ? accepts : dials;
+        options.name = i == 0 ? "accepts" : "dials";
+        node_open(&nodes[i], &options);
+    }
+    hawser_status status = hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_PATIENCE, &number, &error);
+    if (way != NULL && status != HAWSER_OK)
+        fail_msg("%s", error.text);
+    if (way != NULL)
+        assert_string_equal(node_path(&nodes[1], 0).transport, way);
+    else if (status != HAWSER_PEER_LOST || strstr(error.text, why) == NULL)
+        fail_msg("%d \"%s\" lacks \"%s\"", status, error.text, why);
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
+}
+
+/* Who asks for a way gets it or a word; nobody falls back in silence. */
+static void the_way_asked_for_is_taken(void **state)
+{
+    (void)state;
+    const hw_net_way best = HW_NET_BEST, shared = HW_NET_SHARED, local = HW_NET_UNIX, tcp = HW_NET_TCP;
+    expect_way(best, best, true, "shm", NULL);
+    expect_way(shared, best, true, "shm", NULL);
+    expect_way(best, shared, true, "shm", NULL);
+    expect_way(best, local, true, "unix", NULL);
+    expect_way(local, best, true, "unix", NULL);
+    expect_way(best, tcp, true, "tcp", NULL);
+    expect_way(tcp, best, true, "tcp", NULL);
+    expect_way(best, best, false, "tcp", NULL);
+    expect_way(shared, local, true, NULL, "dials asks for shared memory on its host (--transport shm)");
+    expect_way(local, shared, true, NULL, "accepts asks for shared memory on its host (--transport shm)");
+    expect_way(shared, tcp, true, NULL, "it goes by TCP");
+    expect_way(tcp, shared, true, NULL, "it goes by TCP");
+    expect_way(shared, shared, false, NULL, "it goes by TCP");
+    expect_way(local, tcp, true, NULL, "dials asks for Unix sockets on its host (--transport unix)");
+    expect_way(tcp, local, true, NULL, "accepts asks for Unix sockets on its host (--transport unix)");
+}
+
+/* The memory cannot be made: --transport shm is refused with the reason, auto goes by the socket. */
+static void without_memory_it_is_said(void **state)
+{
+    (void)state;
+    for (int asks = 0; asks < 2; asks++) {
+        node nodes[2];
+        hawser_error error = {0};
+        uint32_t number;
+        for (uint32_t i = 0; i < 2; i++) {
+            hw_net_options options = node_options(i, "@");
+            options.way = asks ? HW_NET_SHARED : HW_NET_BEST;
+            options.ring = 12345; /* such a ring cannot be made */
+            node_open(&nodes[i], &options);
+        }
+        hawser_status status = hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_PATIENCE, &number, &error);
+        assert_int_equal(status, asks ? HAWSER_PEER_LOST : HAWSER_OK);
+        if (asks)
+            assert_non_null(strstr(error.text, "(--transport shm asks for it)"));
+        else
+            assert_string_equal(node_path(&nodes[1], 0).transport, "unix");
+        node_close(&nodes[1]);
+        node_close(&nodes[0]);
+    }
+}
+
 static void refused_in_clear(void **state)
 {
     strangers_are_refused_by_name(state, false);
@@ -382,7 +475,13 @@ static void what_cannot_be_had_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(over_shared_memory, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(over_shared_memory_unasked, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(over_unix, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(over_tls_on_a_unix_socket, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(over_tcp_though_there_are_sockets, make_directory, remove_directory),
+        cmocka_unit_test(the_way_asked_for_is_taken),
+        cmocka_unit_test(without_memory_it_is_said),
         cmocka_unit_test(over_tcp),
         cmocka_unit_test(over_tls),
         cmocka_unit_test_setup_teardown(many_nodes_talk_at_once, make_directory, remove_directory),

@@ -9,16 +9,17 @@
 enum { MOST = 400 };
 
 /* Two nets, a link, a few messages. What fails may fail anywhere, on any thread. */
-static void one_life(void)
+static void one_life(bool shared)
 {
     node nodes[2];
     hawser_error error;
     uint32_t number;
     bool made[2];
     for (uint32_t i = 0; i < 2; i++) {
-        hw_net_options options = node_options(i, NULL);
+        hw_net_options options = node_options(i, shared ? "@" : NULL);
         options.handshake_timeout = 0.3;
-        options.encrypt_always = true;
+        options.encrypt_always = !shared;
+        options.ring = 16 << 10;
         made[i] = node_try(&nodes[i], &options, &error) == HAWSER_OK;
         assert_true(made[i] || strlen(error.text) > 10);
     }
@@ -45,14 +46,13 @@ static int descriptors(void)
     return count;
 }
 
-static void nothing_leaks_when_memory_runs_out(void **state)
+static void nothing_leaks_when_memory_runs_out(bool shared)
 {
-    (void)state;
     int open = descriptors();
     for (long n = 0; n < MOST; n++) { /* 0: nothing fails */
         atomic_store(&countdown, n);
         long before = atomic_load(&live);
-        one_life();
+        one_life(shared);
         bool failed = n > 0 && atomic_load(&countdown) <= 0;
         assert_int_equal(atomic_load(&live), before);
         assert_int_equal(descriptors(), open);
@@ -61,8 +61,20 @@ static void nothing_leaks_when_memory_runs_out(void **state)
     }
 }
 
+static void encrypted(void **state)
+{
+    (void)state;
+    nothing_leaks_when_memory_runs_out(false);
+}
+
+static void by_shared_memory(void **state)
+{
+    (void)state;
+    nothing_leaks_when_memory_runs_out(true);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_leaks_when_memory_runs_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(encrypted), cmocka_unit_test(by_shared_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,16 @@ static void warn(const char *text)
     fprintf(stderr, "hawser: %s\n", text);
 }
 
+static hw_net_way read_way(const char *word)
+{
+    static const char *const words[] = {
+        [HW_NET_BEST] = "auto", [HW_NET_SHARED] = "shm", [HW_NET_UNIX] = "unix", [HW_NET_TCP] = "tcp"};
+    int way = HW_NET_TCP;
+    while (way > HW_NET_BEST && strcmp(word, words[way]) != 0)
+        way--;
+    return (hw_net_way)way;
+}
+
 /* By hand the manager says to everybody what is to be done; who knows already passes over it. */
 static hawser_status give_errand(hw_cluster *cluster, const hw_entry *entry, hawser_error *error)
 {
@@ -59,6 +69,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
     hw_build(build);
     hw_cluster_options how = {.build = build,
                               .interface = hawser_options_text(options, "interface"),
+                              .way = read_way(hawser_options_text(options, "transport")),
                               .trust_fabric = hawser_options_flag(options, "trust-fabric"),
                               .failure_timeout = hawser_options_number(options, "failure-timeout"),
                               .join_timeout = hawser_options_number(options, "join-timeout"),

@@ -26,6 +26,17 @@ void hw_host_id(char id[HW_HOST_ID])
     memcpy(id, text, sizeof text);
 }
 
+socklen_t hw_unix_address(const char *path, size_t length, struct sockaddr_un *address)
+{
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    memcpy(address->sun_path, path, length);
+    if (path[0] != '@')
+        return sizeof *address;
+    address->sun_path[0] = '\0';
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+}
+
 /* One entry of a card: "unix:PATH@HOST", "tcp:HOST:PORT" or plain HOST:PORT, with IPv6 in brackets. */
 static bool unix_target(const char *entry, const char *host, hw_target *target)
 {
@@ -33,10 +44,7 @@ static bool unix_target(const char *entry, const char *host, hw_target *target)
     struct sockaddr_un *local = (struct sockaddr_un *)(void *)&target->address;
     if (at == NULL || strcmp(at + 1, host) != 0 || (size_t)(at - entry) >= sizeof local->sun_path)
         return false;
-    memset(local, 0, sizeof *local);
-    local->sun_family = AF_UNIX;
-    memcpy(local->sun_path, entry, (size_t)(at - entry));
-    target->length = sizeof *local;
+    target->length = hw_unix_address(entry, (size_t)(at - entry), local);
     return true;
 }
 
@@ -66,8 +74,8 @@ static hawser_status tcp_targets(char *entry, const char *card, hw_target *targe
     return HAWSER_OK;
 }
 
-hawser_status hw_card_targets(const char *card, const char *host, hw_target targets[HW_CANDIDATES], int *count,
-                              hawser_error *error)
+hawser_status hw_card_targets(const char *card, const char *host, hw_net_way way, hw_target targets[HW_CANDIDATES],
+                              int *count, hawser_error *error)
 {
     *count = 0;
     char copy[HW_NET_ADDRESS];
@@ -80,8 +88,8 @@ hawser_status hw_card_targets(const char *card, const char *host, hw_target targ
     while ((entry = strsep(&rest, ",")) != NULL) {
         if (strncmp(entry, "unix:", 5) == 0) {
             local = true;
-            *count += *count < HW_CANDIDATES && unix_target(entry + 5, host, &targets[*count]);
-        } else {
+            *count += way != HW_NET_TCP && *count < HW_CANDIDATES && unix_target(entry + 5, host, &targets[*count]);
+        } else if (*count == 0 || way == HW_NET_BEST) {
             HAWSER_TRY(tcp_targets(strncmp(entry, "tcp:", 4) == 0 ? entry + 4 : entry, card, targets, count, error));
         }
     }
@@ -158,6 +166,13 @@ static const unsigned char *raw_address(const struct sockaddr_storage *address, 
     bool mapped = IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)six);
     *length = mapped ? 4 : 16;
     return mapped ? six + 12 : six;
+}
+
+bool hw_unix_socket(int fd)
+{
+    struct sockaddr_storage own;
+    socklen_t length = sizeof own;
+    return getsockname(fd, (struct sockaddr *)&own, &length) == 0 && own.ss_family == AF_UNIX;
 }
 
 bool hw_same_host(int fd)

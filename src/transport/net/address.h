@@ -7,12 +7,14 @@
 
 #include "transport/net.h"
 
+struct sockaddr_un;
+
 enum { HW_HOST_ID = 40, HW_UNIX_PATH = 108 /* of sockaddr_un */, HW_CANDIDATES = 16 };
 
 /* A net's ears. */
 typedef struct hw_ears {
     int tcp, local;          /* listening sockets; -1: none */
-    char path[HW_UNIX_PATH]; /* of `local`; removed by hw_ears_close */
+    char path[HW_UNIX_PATH]; /* of `local`; removed by hw_ears_close; "@NAME": in no file system */
     char card[HW_NET_ADDRESS];
 } hw_ears;
 
@@ -22,6 +24,9 @@ typedef struct hw_target {
     socklen_t length;
 } hw_target;
 
+/* Of a path of `length` < HW_UNIX_PATH bytes, or of a name in no file system where it begins with '@'; its size. */
+socklen_t hw_unix_address(const char *path, size_t length, struct sockaddr_un *address);
+
 /* The boot id of this kernel's run: two processes with the same one may share a file system. */
 void hw_host_id(char id[HW_HOST_ID]);
 
@@ -30,9 +35,10 @@ hawser_status hw_ears_open(const hw_net_options *options, uint64_t incarnation, 
                            hawser_error *error) HAWSER_MUST_USE;
 void hw_ears_close(hw_ears *ears);
 
-/* What a card (or HOST:PORT) names, in the order in which to try: the Unix path first, if `host` is ours. Names are resolved now. */
-hawser_status hw_card_targets(const char *card, const char *host, hw_target targets[HW_CANDIDATES], int *count,
-                              hawser_error *error) HAWSER_MUST_USE;
+/* What a card (or HOST:PORT) names, in the order in which to try: the Unix path first, if `host` is ours; it alone, or
+ * not at all, as `way` says. Names are resolved now. */
+hawser_status hw_card_targets(const char *card, const char *host, hw_net_way way, hw_target targets[HW_CANDIDATES],
+                              int *count, hawser_error *error) HAWSER_MUST_USE;
 
 /* A non-blocking connect; -1: errno. EINPROGRESS is success. Sockets of ours are close-on-exec and send at once. */
 int hw_connect_begin(const hw_target *target);
@@ -44,5 +50,6 @@ void hw_address_text(const struct sockaddr_storage *address, socklen_t length, c
 void hw_peer_text(int fd, char text[HW_NET_ADDRESS]);
 /* Both ends are on one host: a Unix socket, loopback, or one address that talks to itself. */
 bool hw_same_host(int fd);
+bool hw_unix_socket(int fd);
 
 #endif

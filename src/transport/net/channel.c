@@ -6,7 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "transport/net/shared.h"
 #include "transport/net/tls.h"
+
+enum { SLICE = 64 << 10 /* bytes that go into memory before the other end is rung */ };
 
 static ssize_t outcome(hw_channel *channel, ssize_t moved)
 {
@@ -18,8 +21,67 @@ static ssize_t outcome(hw_channel *channel, ssize_t moved)
     return HW_CHANNEL_BROKEN;
 }
 
+/* A full socket has rung already; one that is broken will say so when it is read. */
+static void ring_bell(hw_channel *channel)
+{
+    (void)!send(channel->fd, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static ssize_t read_shared(hw_channel *channel, const struct iovec *pieces, int count)
+{
+    hw_ring *in = &channel->shared->in;
+    bool bell = false;
+    ssize_t moved = hw_ring_read(in, pieces, count, &bell);
+    if (bell)
+        ring_bell(channel);
+    if (moved > 0)
+        return moved;
+    if (moved == 0 && !in->ended)
+        return HW_CHANNEL_AGAIN;
+    if (moved == 0 && channel->failure == 0)
+        return HW_CHANNEL_END;
+    if (moved != 0)
+        channel->failure = EBADMSG;
+    return HW_CHANNEL_BROKEN;
+}
+
+/* In slices, so that both ends copy at the same time. */
+static ssize_t write_shared(hw_channel *channel, const struct iovec *pieces, int count)
+{
+    ssize_t moved = 1, all = 0;
+    for (int i = 0; i < count && moved > 0; i++)
+        for (size_t done = 0; done < pieces[i].iov_len && moved > 0; done += (size_t)moved) {
+            size_t left = pieces[i].iov_len - done;
+            struct iovec slice = {(char *)pieces[i].iov_base + done, left < SLICE ? left : SLICE};
+            bool bell = false;
+            moved = hw_ring_write(&channel->shared->out, &slice, 1, &bell);
+            if (bell)
+                ring_bell(channel);
+            all += moved > 0 ? moved : 0;
+        }
+    if (all > 0)
+        return all;
+    if (moved == 0)
+        return HW_CHANNEL_AGAIN;
+    channel->failure = EBADMSG;
+    return HW_CHANNEL_BROKEN;
+}
+
+bool hw_channel_listen(hw_channel *channel)
+{
+    char bells[64];
+    if (channel->shared->in.ended)
+        return false;
+    ssize_t moved = outcome(channel, recv(channel->fd, bells, sizeof bells, MSG_DONTWAIT));
+    if (moved == HW_CHANNEL_END || moved == HW_CHANNEL_BROKEN)
+        hw_ring_end(&channel->shared->in);
+    return moved > 0;
+}
+
 ssize_t hw_channel_read(hw_channel *channel, const struct iovec *pieces, int count)
 {
+    if (channel->shared != NULL)
+        return read_shared(channel, pieces, count);
     if (channel->tls != NULL)
         return hw_tls_read(channel, pieces[0].iov_base, pieces[0].iov_len);
     return outcome(channel, readv(channel->fd, pieces, count));
@@ -27,10 +89,14 @@ ssize_t hw_channel_read(hw_channel *channel, const struct iovec *pieces, int cou
 
 ssize_t hw_channel_write(hw_channel *channel, const struct iovec *pieces, int count)
 {
+    if (channel->shared != NULL && channel->letter == 0)
+        return write_shared(channel, pieces, count);
     if (channel->tls != NULL)
         return hw_tls_write(channel, pieces[0].iov_base, pieces[0].iov_len);
     struct msghdr message = {.msg_iov = (struct iovec *)(size_t)pieces, .msg_iovlen = (size_t)count};
     ssize_t moved = outcome(channel, sendmsg(channel->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT));
+    if (moved > 0 && channel->letter > 0) /* a piece of its own, and the only one */
+        channel->letter -= (size_t)moved;
     return moved == 0 ? HW_CHANNEL_AGAIN : moved;
 }
 
@@ -44,6 +110,8 @@ const char *hw_channel_trouble(const hw_channel *channel, char *text, size_t siz
     int failure = atomic_load(&channel->failure);
     if (failure == ECONNRESET || failure == EPIPE)
         return "its connection was reset";
+    if (failure == EBADMSG)
+        return "what stands in the memory shared with it makes no sense";
     if (failure == 0)
         return "what it sent was not encrypted by the job's key";
     char buffer[128];
@@ -55,6 +123,8 @@ void hw_channel_close(hw_channel *channel)
 {
     hw_tls_free(channel->tls);
     channel->tls = NULL;
+    hw_shared_free(channel->shared);
+    channel->shared = NULL;
     if (channel->fd >= 0)
         close(channel->fd);
     channel->fd = -1;

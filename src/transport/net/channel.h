@@ -1,4 +1,5 @@
-/* channel.h - a connected socket, encrypted or not: reads and writes that never block and never raise a signal. */
+/* channel.h - a connected socket, encrypted or not, or memory that its two ends share: reads and writes that never block and never raise
+ * a signal. */
 #ifndef HW_TRANSPORT_NET_CHANNEL_H
 #define HW_TRANSPORT_NET_CHANNEL_H
 
@@ -12,11 +13,14 @@
 enum { HW_CHANNEL_END = 0, HW_CHANNEL_AGAIN = -1, HW_CHANNEL_BROKEN = -2 };
 
 typedef struct hw_tls hw_tls;
+typedef struct hw_shared hw_shared;
 
 typedef struct hw_channel {
     int fd;             /* non-blocking; -1: closed */
     atomic_int failure; /* errno, or 0 where TLS found it wrong; set with HW_CHANNEL_BROKEN */
     hw_tls *tls;        /* NULL: in clear */
+    hw_shared *shared;  /* NULL: all goes by the socket */
+    size_t letter;      /* bytes that still go by the socket, before what goes by memory */
 } hw_channel;
 
 /* Bytes moved, or one of the above. One thread may read while another writes. */
@@ -24,6 +28,9 @@ ssize_t hw_channel_read(hw_channel *channel, const struct iovec *pieces, int cou
 ssize_t hw_channel_write(hw_channel *channel, const struct iovec *pieces, int count);
 /* Decrypted bytes wait here that epoll does not know of. */
 bool hw_channel_pending(hw_channel *channel);
+/* Of one with memory: what the socket has to say, which is that there is something in memory, or that the other end is closed. True: it
+ * said something, if only that somebody lives there. */
+bool hw_channel_listen(hw_channel *channel);
 /* A clause for people: what `failure` means. */
 const char *hw_channel_trouble(const hw_channel *channel, char *text, size_t size);
 void hw_channel_close(hw_channel *channel);

@@ -97,14 +97,14 @@ hawser_status hw_net_dial(hw_net *net, const char *card, uint32_t node, double s
     hw_shake *shake = NULL;
     HAWSER_TRY(HW_NEW(&shake, 1, "a handshake", error));
     shake->expected = node;
-    shake->channel.fd = -1;
+    shake->channel.fd = shake->gift = -1;
     hawser_error last = {.status = HAWSER_TIMEOUT, .text = "no answer"};
     hawser_status status;
     for (;;) {
         hw_target targets[HW_CANDIDATES];
         int count;
         /* Names are resolved each time: a node may come back with another address. */
-        status = hw_card_targets(card, net->host, targets, &count, &last);
+        status = hw_card_targets(card, net->host, net->self.way, targets, &count, &last);
         if (status == HAWSER_OK)
             status = try_all(net, targets, count, shake, deadline, &last);
         else if (status == HAWSER_PEER_LOST)

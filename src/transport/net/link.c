@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "transport/net/parts.h"
+#include "transport/net/shared.h"
 
 enum {
     BURST = 16,            /* direct writes in a row; more are gathered */
@@ -152,13 +153,21 @@ static void advance(hw_link *link, size_t moved)
     }
 }
 
+/* Room is waited for in memory, not at the socket. */
+static bool by_memory(const hw_link *link)
+{
+    return link->channel.shared != NULL && link->channel.letter == 0;
+}
+
 /* Gives the writer's part up; the reactor closes the socket if it has been waiting for that. */
 static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
 {
     pthread_mutex_lock(&link->mutex);
     link->writer = writer;
     link->broken |= broken;
-    if (writer == HW_WRITER_BLOCKED && !link->shut) {
+    if (writer == HW_WRITER_BLOCKED && by_memory(link)) {
+        more |= hw_shared_await_room(link->channel.shared);
+    } else if (writer == HW_WRITER_BLOCKED && !link->shut) {
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT, .data.ptr = link};
         (void)epoll_ctl(link->net->reactor_poll, EPOLL_CTL_MOD, link->channel.fd, &event);
     }
@@ -232,7 +241,8 @@ bool hw_link_send(hw_link *link, hw_message *message)
     }
     hw_queue_append(&link->queue, message);
     bool idle = link->writer == HW_WRITER_NONE;
-    bool direct = idle && allowed(link) && take_part(link);
+    /* Into memory it costs no more than to queue it. */
+    bool direct = idle && (link->channel.shared != NULL || allowed(link)) && take_part(link);
     pthread_mutex_unlock(&link->mutex);
     if (direct)
         write_out(link, DIRECT_MOST);
@@ -254,7 +264,10 @@ void hw_link_writable(hw_link *link)
 {
     pthread_mutex_lock(&link->mutex);
     bool mine = link->writer == HW_WRITER_BLOCKED;
-    if (mine) {
+    if (mine && by_memory(link)) {
+        atomic_store(&link->channel.shared->waits, false);
+        link->writer = HW_WRITER_BUSY;
+    } else if (mine) {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
         (void)epoll_ctl(link->net->reactor_poll, EPOLL_CTL_MOD, link->channel.fd, &event);
         link->writer = HW_WRITER_BUSY;

@@ -13,7 +13,13 @@
 
 #include "transport/net/address.h"
 
-static hawser_status open_local(const hw_net_options *options, uint64_t incarnation, hw_ears *ears, hawser_error *error)
+/* "@": a name that is in no file system, which nobody has to remove; it is seen in this network namespace alone. */
+static bool is_abstract(const hw_net_options *options)
+{
+    return strcmp(options->directory, "@") == 0;
+}
+
+static hawser_status check_directory(const hw_net_options *options, hawser_error *error)
 {
     struct stat status;
     if (mkdir(options->directory, 0700) != 0 && errno != EEXIST)
@@ -23,20 +29,30 @@ static hawser_status open_local(const hw_net_options *options, uint64_t incarnat
         (status.st_mode & 077) != 0)
         return hawser_fail(error, HAWSER_IO, "%s must be a directory of this user with mode 0700 to hold sockets",
                            options->directory);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int length = snprintf(address.sun_path, sizeof address.sun_path, "%s/%016" PRIx64, options->directory, incarnation);
-    if (length < 0 || (size_t)length >= sizeof address.sun_path)
+    return HAWSER_OK;
+}
+
+static hawser_status open_local(const hw_net_options *options, uint64_t incarnation, hw_ears *ears, hawser_error *error)
+{
+    char path[HW_UNIX_PATH];
+    if (!is_abstract(options))
+        HAWSER_TRY(check_directory(options, error));
+    int length = snprintf(path, sizeof path, is_abstract(options) ? "%shawser-%016" PRIx64 : "%s/%016" PRIx64,
+                          options->directory, incarnation);
+    if (length < 0 || (size_t)length >= sizeof path)
         return hawser_fail(error, HAWSER_IO,
                            "the path of a socket in %s is longer than %zu characters: use a shorter directory",
-                           options->directory, sizeof address.sun_path - 1);
+                           options->directory, sizeof path - 1);
+    struct sockaddr_un address;
+    socklen_t size = hw_unix_address(path, (size_t)length, &address);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, SOMAXCONN) != 0) {
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) != 0 || listen(fd, SOMAXCONN) != 0) {
         int failure = errno;
         if (fd >= 0)
             close(fd);
-        return hawser_fail(error, HAWSER_IO, "cannot listen on the socket %s: %s", address.sun_path, strerror(failure));
+        return hawser_fail(error, HAWSER_IO, "cannot listen on the socket %s: %s", path, strerror(failure));
     }
-    memcpy(ears->path, address.sun_path, sizeof ears->path);
+    memcpy(ears->path, path, sizeof ears->path);
     ears->local = fd;
     return HAWSER_OK;
 }
@@ -199,9 +215,10 @@ hawser_status hw_ears_open(const hw_net_options *options, uint64_t incarnation, 
     struct sockaddr_storage told;
     char host[HW_HOST_ID], text[HW_NET_ADDRESS] = "";
     hw_host_id(host);
-    if (options->directory != NULL)
+    bool local = options->directory != NULL && options->way != HW_NET_TCP;
+    if (local)
         status = open_local(options, incarnation, ears, error);
-    if (status == HAWSER_OK && (options->directory == NULL || !options->local_only)) {
+    if (status == HAWSER_OK && (!local || !options->local_only)) {
         status = open_tcp(options, ears, &told, error);
         if (status == HAWSER_OK)
             hw_address_text(&told, length_of(&told), text);
@@ -222,7 +239,8 @@ void hw_ears_close(hw_ears *ears)
         close(ears->tcp);
     if (ears->local >= 0) {
         close(ears->local);
-        (void)unlink(ears->path);
+        if (ears->path[0] != '@')
+            (void)unlink(ears->path);
     }
     ears->tcp = ears->local = -1;
 }

@@ -55,12 +55,10 @@ static hawser_status enter(hw_net *net, hw_link *link, hawser_error *error)
 
 static void describe(hw_link *link, const hw_shake *shake)
 {
-    struct sockaddr_storage own;
-    socklen_t length = sizeof own;
-    bool local = getsockname(link->channel.fd, (struct sockaddr *)&own, &length) == 0 && own.ss_family == AF_UNIX;
+    const char *way = link->channel.shared != NULL ? "shm" : hw_unix_socket(link->channel.fd) ? "unix" : "tcp";
     link->encrypted = shake->encrypted;
     link->checked = !link->encrypted && !hw_same_host(link->channel.fd);
-    (void)!snprintf(link->transport, sizeof link->transport, "%s%s", local ? "unix" : "tcp", link->encrypted ? "+tls" : "");
+    (void)!snprintf(link->transport, sizeof link->transport, "%s%s", way, link->encrypted ? "+tls" : "");
     hw_peer_text(link->channel.fd, link->peer);
     link->hello = shake->peer.peer;
     link->hello.node = link->node;
@@ -81,6 +79,8 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
     link->node = node;
     link->channel.fd = shake->channel.fd;
     link->channel.tls = shake->channel.tls;
+    link->channel.shared = shake->shared;
+    link->channel.letter = shake->shared != NULL ? first_size : 0;
     describe(link, shake);
     double now = hw_seconds();
     atomic_store(&link->heard, now);
@@ -98,11 +98,13 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
     link->channel.fd = status == HAWSER_OK ? link->channel.fd : -1;
     if (status != HAWSER_OK) {
         link->channel.tls = NULL;
+        link->channel.shared = NULL;
         hw_link_free(link);
         return status;
     }
     shake->channel.fd = -1;
     shake->channel.tls = NULL;
+    shake->shared = NULL;
     hw_reactor_post(link);
     return HAWSER_OK;
 }
@@ -139,6 +141,8 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     self->key_length = options->key_length;
     self->trust_fabric = options->trust_fabric;
     self->encrypt_always = options->encrypt_always;
+    self->way = options->way;
+    self->ring = options->ring > 0 ? options->ring : HW_SHARED_RING;
     atomic_store(&self->node, options->node);
     if (!hw_secret_random(&self->incarnation, sizeof self->incarnation))
         return hawser_fail(error, HAWSER_IO, "OpenSSL has no random numbers");

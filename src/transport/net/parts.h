@@ -42,6 +42,7 @@ typedef struct hw_link {
     char transport[24], peer[HW_NET_ADDRESS];
     struct hw_link *next;         /* in the net's list; set once */
     struct hw_link *todo_next;    /* on the reactor's stack */
+    struct hw_link *shared_next;  /* the reactor's: of those by shared memory */
     atomic_bool todo;             /* is on it */
     _Atomic(hw_link_state) state; /* leaves UP once, by the reactor */
     atomic_uint_fast64_t messages_sent, messages_received, bytes_sent, bytes_received, queued;
@@ -92,10 +93,14 @@ struct hw_net {
     hw_ears ears;
     char host[HW_HOST_ID];
     double failure_timeout, handshake_timeout, heartbeat;
-    double rate;            /* bytes a second in updates; 0: no limit */
-    double tokens, paid_at; /* the reactor's: what may be sent now, and the time up to which it was counted */
-    struct hw_link *turn;   /* the reactor's: whose it is */
-    atomic_uint pacing;     /* links where something waits for the limit */
+    double rate;                    /* bytes a second in updates; 0: no limit */
+    double tokens, paid_at;         /* the reactor's: what may be sent now, and the time up to which it was counted */
+    struct hw_link *turn;           /* the reactor's: whose it is */
+    struct hw_link *shared;         /* the reactor's: links by shared memory */
+    double patience, patience_most; /* the reactor's: seconds for which it looks into memory before it sleeps */
+    uint32_t missed, due; /* the reactor's: what came right after it had gone to sleep; how many make it patient again */
+    bool warm;            /* the reactor's: something has gone by memory since it slept */
+    atomic_uint pacing;   /* links where something waits for the limit */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
     _Atomic(hw_link *) links; /* all there ever were */
     pthread_mutex_t mutex;    /* guards adding links, the gate's figures, and: */

@@ -8,10 +8,20 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "transport/net/parts.h"
+#include "transport/net/shared.h"
 
-enum { EVENTS = 64, SUSPENDED = 4 /* missed heartbeats of our own */ };
+enum {
+    EVENTS = 64,
+    SUSPENDED = 4, /* missed heartbeats of our own */
+    PAUSES = 16    /* of the processor, between two looks into memory */
+};
+/* Seconds. A peer that answers at once does so within PATIENCE; waiting that long costs less than a sleep and a wake. */
+#define PATIENCE 20e-6
+#define LOOK     100e-6 /* how long memory may keep us from looking at the sockets */
+enum { DUE_MOST = 1024 };
 
 void hw_bell_ring(int fd)
 {
@@ -91,12 +101,102 @@ static void end_broken(hw_net *net, hw_link *link)
     end_link(net, link, why != NULL ? why : hw_channel_trouble(&link->channel, text, sizeof text));
 }
 
+/* Of a link by shared memory: what presses. */
+static void attend_to(hw_net *net, hw_link *link)
+{
+    hw_shared *shared = link->channel.shared;
+    net->warm = true;
+    hw_shared_rouse(shared);
+    read_link(net, link);
+    if (!link->closed && atomic_load(&link->state) == HW_LINK_UP && atomic_load(&shared->waits) &&
+        hw_ring_roomy(&shared->out))
+        hw_link_writable(link);
+}
+
+static bool is_attended(hw_link *link)
+{
+    return !link->closed && atomic_load(&link->state) == HW_LINK_UP;
+}
+
+/* All links by shared memory where something presses. */
+static bool attend(hw_net *net)
+{
+    bool pressed = false;
+    for (hw_link *link = net->shared; link != NULL; link = link->shared_next)
+        if (is_attended(link) && hw_shared_presses(link->channel.shared)) {
+            attend_to(net, link);
+            pressed = true;
+        }
+    return pressed;
+}
+
+/* It was in vain: perhaps the peer needed this processor to answer. Sleep at once, until it has come soon after that so often that
+ * another trial will do no harm. */
+static void lose_patience(hw_net *net)
+{
+    net->patience = 0;
+    net->missed = 0;
+    net->due = net->due < DUE_MOST ? 2 * net->due : DUE_MOST;
+}
+
+/* Something came soon after we had gone to sleep. */
+static void miss(hw_net *net)
+{
+    if (net->patience_most > 0 && ++net->missed >= net->due)
+        net->patience = net->patience_most;
+}
+
+/* Serves what goes by memory for as long as it goes, and a little longer: who answers at once is heard without a sleep. True: something
+ * may still be there. */
+static bool linger(hw_net *net)
+{
+    double start = hw_seconds(), now = start, quiet = start;
+    bool waited = false;
+    while (atomic_load(&net->todo) == NULL && !atomic_load(&net->reactor_ends)) {
+        if (attend(net)) {
+            if (waited)
+                net->due = 1;
+            waited = false;
+            quiet = hw_seconds();
+        } else if (!net->warm || now - quiet >= net->patience) {
+            if (waited)
+                lose_patience(net);
+            return false;
+        } else {
+            waited = true;
+            for (int i = 0; i < PAUSES; i++)
+                hw_thread_pause();
+        }
+        now = hw_seconds();
+        if (now - start > LOOK)
+            break;
+    }
+    return true;
+}
+
+/* Before a sleep. False: there is something to do after all. */
+static bool doze(hw_net *net)
+{
+    bool quiet = true;
+    net->warm = false;
+    for (hw_link *link = net->shared; link != NULL; link = link->shared_next)
+        if (is_attended(link))
+            hw_shared_doze(link->channel.shared);
+    for (hw_link *link = net->shared; link != NULL && quiet; link = link->shared_next)
+        quiet = !is_attended(link) || !hw_shared_presses(link->channel.shared);
+    return quiet;
+}
+
 static void announce(hw_net *net, hw_link *link)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
     bool added = epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, link->channel.fd, &event) == 0;
     double now = hw_seconds();
     atomic_store(&link->heard, now);
+    if (link->channel.shared != NULL) {
+        link->shared_next = net->shared;
+        net->shared = link;
+    }
     if (added && net->events.up != NULL)
         net->events.up(net->events.argument, link->node, &link->hello);
     pthread_mutex_lock(&net->mutex);
@@ -125,6 +225,8 @@ static void look_at(hw_net *net, hw_link *link)
         hw_link_drain(link);
         if (link->encrypted) /* what TLS has decrypted already wakes nobody */
             read_link(net, link);
+        else if (link->channel.shared != NULL)
+            attend_to(net, link);
     }
 }
 
@@ -148,7 +250,11 @@ static void serve(hw_net *net, const struct epoll_event *event)
     }
     if (link->closed)
         return;
-    if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+    if (link->channel.shared != NULL && hw_channel_listen(&link->channel))
+        atomic_store(&link->heard, hw_seconds());
+    if (link->channel.shared != NULL && is_attended(link))
+        attend_to(net, link);
+    else if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
         read_link(net, link);
     if (!link->closed && (event->events & EPOLLOUT))
         hw_link_writable(link);
@@ -176,11 +282,15 @@ static void *reactor_main(void *argument)
     double last = hw_seconds();
     while (!atomic_load(&net->reactor_ends)) {
         struct epoll_event events[EVENTS];
-        atomic_store(&net->asleep, true);
+        bool busy = net->shared != NULL && linger(net);
+        atomic_store(&net->asleep, !busy);
         double now = hw_seconds(), left = hw_pace(net, now, last + net->heartbeat - now);
-        bool pressing = atomic_load(&net->todo) != NULL || atomic_load(&net->reactor_ends) || left <= 0;
+        bool pressing =
+            busy || atomic_load(&net->todo) != NULL || atomic_load(&net->reactor_ends) || left <= 0 || !doze(net);
         int count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : (int)(left * 1e3) + 1);
         atomic_store(&net->asleep, false);
+        if (!pressing && net->shared != NULL && count > 0 && hw_seconds() - now < PATIENCE)
+            miss(net);
         for (int i = 0; i < count; i++)
             serve(net, &events[i]);
         look_at_all(net);
@@ -199,6 +309,8 @@ static void *reactor_main(void *argument)
 hawser_status hw_reactor_start(hw_net *net, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(&net->scratch, HW_SCRATCH, "a network buffer", error));
+    net->due = 1;
+    net->patience = net->patience_most = hw_machine_processors() > 1 ? PATIENCE : 0;
     net->reactor_poll = epoll_create1(EPOLL_CLOEXEC);
     net->reactor_bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event bell = {.events = EPOLLIN, .data.ptr = NULL};

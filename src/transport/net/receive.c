@@ -5,7 +5,10 @@
 #include "base/hash.h"
 #include "transport/net/parts.h"
 
-enum { READS = 8 }; /* in a row from one link, before the others have their turn */
+enum {
+    READS = 8,               /* in a row from one link, before the others have their turn */
+    SHARED_SCRATCH = 2 << 10 /* from memory, where a read costs little: what follows goes straight to its place */
+};
 
 static const char *deliver(hw_link *link)
 {
@@ -113,14 +116,14 @@ static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
     unsigned char *scratch = link->net->scratch;
     struct iovec pieces[2];
     int count = 0;
-    size_t direct = 0, kept = link->head_have;
+    size_t direct = 0, kept = link->head_have, room = (link->channel.shared != NULL ? SHARED_SCRATCH : HW_SCRATCH) - kept;
     if (link->chunk > 0) {
         direct = (size_t)link->chunk;
         pieces[count++] = (struct iovec){(unsigned char *)link->incoming->payload + link->filled, direct};
     } else {
         memcpy(scratch, link->head, kept);
     }
-    pieces[count++] = (struct iovec){scratch + kept, HW_SCRATCH - kept};
+    pieces[count++] = (struct iovec){scratch + kept, room};
     ssize_t moved = hw_channel_read(&link->channel, pieces, count);
     *more = false;
     if (moved == HW_CHANNEL_AGAIN)
@@ -132,7 +135,7 @@ static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
     atomic_store_explicit(&link->heard, hw_seconds(), memory_order_relaxed);
     atomic_fetch_add_explicit(&link->bytes_received, (uint64_t)moved, memory_order_relaxed);
     /* A read that got less than it asked for has emptied the socket; TLS hands out a record at a time. */
-    *more = link->encrypted || (size_t)moved == direct + HW_SCRATCH - kept;
+    *more = link->encrypted || (size_t)moved == direct + room;
     if (direct > 0) {
         size_t own = (size_t)moved < direct ? (size_t)moved : direct;
         const char *why = filled(link, own);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "transport/net/address.h"
 
@@ -31,8 +32,11 @@ static void pack_hello(hw_shake *shake)
     hello.peer.node = atomic_load(&self->node);
     hello.peer.incarnation = self->incarnation;
     bool encrypt = self->encrypt_always || !(self->trust_fabric || hw_same_host(shake->channel.fd));
-    hello.flags = encrypt ? HW_HELLO_ENCRYPT : 0;
+    bool shares = !encrypt && hw_unix_socket(shake->channel.fd) && (self->way == HW_NET_BEST || self->way == HW_NET_SHARED);
+    hello.flags = (encrypt ? HW_HELLO_ENCRYPT : 0) | (shares ? HW_HELLO_SHARES : 0) |
+                  (self->way == HW_NET_SHARED ? HW_HELLO_INSISTS : 0);
     shake->encrypted = encrypt;
+    shake->shares = shares;
     if (!hw_secret_random(hello.nonce, sizeof hello.nonce))
         (void)fail(shake, HW_FAULT_MEMORY, "OpenSSL has no random numbers");
     shake->own_size = hw_hello_pack(shake->own, &hello);
@@ -47,12 +51,28 @@ void hw_shake_begin(hw_shake *shake, hw_identity *self, int fd, bool dials, uint
     shake->self = self;
     shake->channel = (hw_channel){.fd = fd};
     shake->dials = dials;
+    shake->gift = -1;
     shake->expected = expected;
     shake->state = dials ? HW_SHAKE_CONNECTING : HW_SHAKE_HELLO;
 }
 
+static void drop_gift(hw_shake *shake)
+{
+    if (shake->gift >= 0)
+        close(shake->gift);
+    shake->gift = -1;
+}
+
+static void share_nothing(hw_shake *shake)
+{
+    drop_gift(shake);
+    hw_shared_free(shake->shared);
+    shake->shared = NULL;
+}
+
 void hw_shake_close(hw_shake *shake)
 {
+    share_nothing(shake);
     hw_channel_close(&shake->channel);
 }
 
@@ -65,12 +85,26 @@ static hw_shake_progress broken(hw_shake *shake, ssize_t said)
                 hw_channel_trouble(&shake->channel, text, sizeof text));
 }
 
+/* The proof, with the memory. Where the system hands nothing over, the proof alone. */
+static ssize_t give(hw_shake *shake, const struct iovec *piece)
+{
+    ssize_t moved = hw_mapping_send(shake->channel.fd, piece, 1, shake->gift);
+    if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return HW_CHANNEL_AGAIN;
+    if (moved < 0)
+        share_nothing(shake);
+    else
+        drop_gift(shake);
+    return moved < 0 ? hw_channel_write(&shake->channel, piece, 1) : moved;
+}
+
 /* Writes what is due. DONE: nothing is left. */
 static hw_shake_progress flush(hw_shake *shake)
 {
     while (shake->out_done < shake->out_size) {
         struct iovec piece = {shake->out + shake->out_done, shake->out_size - shake->out_done};
-        ssize_t moved = hw_channel_write(&shake->channel, &piece, 1);
+        bool gives = shake->dials && shake->gift >= 0;
+        ssize_t moved = gives ? give(shake, &piece) : hw_channel_write(&shake->channel, &piece, 1);
         if (moved == HW_CHANNEL_AGAIN)
             return HW_SHAKE_WRITE;
         if (moved < 0)
@@ -80,12 +114,24 @@ static hw_shake_progress flush(hw_shake *shake)
     return HW_SHAKE_DONE;
 }
 
+static ssize_t receive_gift(hw_shake *shake, const struct iovec *piece)
+{
+    ssize_t moved = hw_mapping_receive(shake->channel.fd, piece->iov_base, piece->iov_len, &shake->gift);
+    if (moved >= 0)
+        return moved;
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)
+        return HW_CHANNEL_AGAIN;
+    shake->channel.failure = errno;
+    return HW_CHANNEL_BROKEN;
+}
+
 /* Reads up to `size` bytes of the letter and not one more: what follows belongs to the link. */
 static hw_shake_progress fill(hw_shake *shake, size_t size)
 {
     while (shake->have < size) {
         struct iovec piece = {shake->in + shake->have, size - shake->have};
-        ssize_t moved = hw_channel_read(&shake->channel, &piece, 1);
+        ssize_t moved = shake->state == HW_SHAKE_PROOF && shake->shares ? receive_gift(shake, &piece)
+                                                                        : hw_channel_read(&shake->channel, &piece, 1);
         if (moved == HW_CHANNEL_AGAIN)
             return HW_SHAKE_READ;
         if (moved <= 0)
@@ -197,6 +243,63 @@ static hw_shake_progress begin_tls(hw_shake *shake)
     return HW_SHAKE_DONE;
 }
 
+/* By which way this link is to go, now that both wishes are known. False: shake->why. */
+static bool ways_fit(hw_shake *shake)
+{
+    const hw_identity *self = shake->self;
+    const char *peer = shake->peer.peer.name;
+    bool local = hw_unix_socket(shake->channel.fd), offered = (shake->peer.flags & HW_HELLO_SHARES) != 0;
+    bool asks = self->way == HW_NET_SHARED;
+    if (!hw_same_host(shake->channel.fd))
+        return true;
+    shake->insists = asks || (shake->peer.flags & HW_HELLO_INSISTS) != 0;
+    bool able = shake->shares && !shake->encrypted;
+    shake->shares = able && offered;
+    int written = 0;
+    if (shake->insists && !shake->shares)
+        written =
+            snprintf(shake->why, sizeof shake->why,
+                     "%s asks for shared memory on its host (--transport shm), and the link of %s with %s cannot be: %s",
+                     asks ? self->name : peer, self->name, peer,
+                     !local             ? "it goes by TCP, not by a Unix socket"
+                     : shake->encrypted ? "it is encrypted"
+                                        : "the other asks for --transport unix");
+    else if (self->way == HW_NET_UNIX && !local)
+        written = snprintf(shake->why, sizeof shake->why,
+                           "%s asks for Unix sockets on its host (--transport unix), and the link with %s goes by TCP",
+                           self->name, peer);
+    return written == 0;
+}
+
+/* Dials: makes what is to be shared, to go with the proof. */
+static bool make_gift(hw_shake *shake)
+{
+    hawser_error error;
+    if (!shake->shares || hw_shared_new(shake->self->ring, &shake->shared, &shake->gift, &error) == HAWSER_OK ||
+        !shake->insists)
+        return true;
+    (void)fail(shake, HW_FAULT_MEMORY, "%.300s (--transport shm asks for it)", error.text);
+    return false;
+}
+
+/* Accepts: takes what came with a proof that was right. */
+static hw_shake_progress take_gift(hw_shake *shake)
+{
+    hawser_error error;
+    hawser_status status = HAWSER_OK;
+    if (shake->shares && shake->gift < 0)
+        status = hawser_fail(&error, HAWSER_IO, "%s handed no shared memory over", shake->peer.peer.name);
+    else if (shake->shares)
+        status = hw_shared_open(shake->gift, &shake->shared, &error);
+    drop_gift(shake);
+    shake->state = HW_SHAKE_OVER;
+    if (status != HAWSER_OK && shake->insists) {
+        (void)!snprintf(shake->why, sizeof shake->why, "%.300s (--transport shm asks for it)", error.text);
+        hw_shake_refuse(shake, HW_FAULT_HELLO, NULL);
+    }
+    return HW_SHAKE_DONE;
+}
+
 static hw_shake_progress after_hellos(hw_shake *shake, const unsigned char *peer, size_t peer_size)
 {
     bool done = shake->dials ? hw_secret_digest(shake->own, shake->own_size, peer, peer_size, shake->transcript)
@@ -204,13 +307,21 @@ static hw_shake_progress after_hellos(hw_shake *shake, const unsigned char *peer
     if (!done)
         return fail(shake, HW_FAULT_MEMORY, "OpenSSL could not make a digest");
     shake->encrypted |= (shake->peer.flags & HW_HELLO_ENCRYPT) != 0;
+    if (!ways_fit(shake)) {
+        hw_shake_refuse(shake, HW_FAULT_HELLO, NULL);
+        return shake->dials ? HW_SHAKE_FAILED : HW_SHAKE_DONE;
+    }
     if (shake->encrypted) {
         shake->state = HW_SHAKE_TLS;
         return HW_SHAKE_DONE;
     }
-    shake->state = shake->dials ? HW_SHAKE_VERDICT : HW_SHAKE_PROOF;
-    if (!shake->dials)
+    if (!shake->dials) {
+        shake->state = HW_SHAKE_PROOF;
         return HW_SHAKE_DONE;
+    }
+    if (!make_gift(shake))
+        return HW_SHAKE_FAILED;
+    shake->state = HW_SHAKE_VERDICT;
     unsigned char mac[HW_WIRE_MAC];
     if (!proof_of(shake, mac))
         return fail(shake, HW_FAULT_MEMORY, "OpenSSL could not make a proof");
@@ -285,8 +396,7 @@ static hw_shake_progress on_proof(hw_shake *shake)
         hw_shake_refuse(shake, HW_FAULT_KEY, NULL);
         return HW_SHAKE_DONE;
     }
-    shake->state = HW_SHAKE_OVER;
-    return HW_SHAKE_DONE;
+    return take_gift(shake);
 }
 
 static hw_shake_progress on_verdict(hw_shake *shake)
@@ -304,6 +414,10 @@ static hw_shake_progress on_verdict(hw_shake *shake)
     if (!shake->encrypted && (!verdict_proof(shake, shake->in, HW_LETTER_HEAD + (size_t)head.length, due) ||
                               !hw_secret_equal(verdict.mac, due, sizeof due)))
         return fail(shake, HW_FAULT_KEY, "%s does not know the key of job \"%s\"", shake->peer.peer.name, shake->self->job);
+    if (verdict.shares ? shake->shared == NULL : shake->insists)
+        return fail(shake, HW_FAULT_HELLO, "%s does not share memory as was agreed", shake->peer.peer.name);
+    if (!verdict.shares)
+        share_nothing(shake);
     shake->number = verdict.number;
     shake->state = HW_SHAKE_OVER;
     return HW_SHAKE_DONE;
@@ -350,7 +464,7 @@ hw_shake_progress hw_shake_step(hw_shake *shake)
 
 size_t hw_shake_welcome(hw_shake *shake, uint32_t number, unsigned char letter[HW_LETTER_MOST])
 {
-    hw_letter_verdict verdict = {.welcome = true, .number = number};
+    hw_letter_verdict verdict = {.welcome = true, .shares = shake->shared != NULL, .number = number};
     size_t size = hw_verdict_pack(letter, &verdict);
     if (shake->encrypted)
         return size;

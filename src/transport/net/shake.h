@@ -5,17 +5,19 @@
  *   HELLO (who, build, job, nonce)  ->
  *                                   <-   HELLO, or VERDICT: refused
  *   [TLS 1.3 by a key made of the job key and both hellos]
- *   PROOF (in clear only)           ->
+ *   PROOF (in clear only), memory   ->
  *                                   <-   VERDICT: number, proof (in clear only); or refused
  *
  * The two proofs are made with two keys, each derived from the job key, its role and both hellos: neither can be sent back where it
- * came from, nor be used again. docs/wire.md has the layout.
+ * came from, nor be used again. Memory to share comes with the proof where both hellos offer it, and is mapped when that has been
+ * checked. docs/wire.md has the layout.
  */
 #ifndef HW_TRANSPORT_NET_SHAKE_H
 #define HW_TRANSPORT_NET_SHAKE_H
 
 #include <stdatomic.h>
 
+#include "transport/net/shared.h"
 #include "transport/net/tls.h"
 #include "transport/wire.h"
 
@@ -30,6 +32,8 @@ typedef struct hw_identity {
     unsigned char key[HW_NET_KEY_MOST];
     size_t key_length;
     bool trust_fabric, encrypt_always;
+    hw_net_way way;
+    size_t ring; /* of what is shared, bytes each way */
     hw_tls_contexts *contexts;
 } hw_identity;
 
@@ -59,7 +63,10 @@ typedef struct hw_shake {
     hw_identity *self;
     hw_channel channel;
     bool dials, encrypted;
-    uint32_t expected; /* dials: whom, or HW_NET_ANY */
+    bool shares, insists; /* memory is to be shared; one of the sides takes nothing else */
+    int gift;             /* what goes, or has come, with the proof; -1: nothing */
+    hw_shared *shared;    /* NULL: the link is by the socket */
+    uint32_t expected;    /* dials: whom, or HW_NET_ANY */
     hw_shake_state state;
     hw_shake_fault fault;
     char why[HW_WIRE_REASON]; /* with the fault */

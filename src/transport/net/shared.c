@@ -1,0 +1,94 @@
+#include "transport/net/shared.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+enum { CONTROL = 4096 /* bytes before the first ring; both controls are there */ };
+
+_Static_assert(2 * sizeof(hw_ring_control) <= CONTROL, "the rings begin behind their controls");
+
+/* The first ring is written by the one who dials. */
+static void lay_out(hw_shared *shared, bool dials)
+{
+    unsigned char *data = shared->mapping.data;
+    size_t size = (shared->mapping.size - CONTROL) / 2;
+    hw_ring_control *controls = (hw_ring_control *)(void *)data;
+    hw_ring *rings[] = {dials ? &shared->out : &shared->in, dials ? &shared->in : &shared->out};
+    for (int i = 0; i < 2; i++)
+        *rings[i] = (hw_ring){.control = &controls[i], .bytes = data + CONTROL + (size_t)i * size, .size = size};
+}
+
+hawser_status hw_shared_new(size_t size, hw_shared **out, int *fd, hawser_error *error)
+{
+    *out = NULL;
+    *fd = -1;
+    hw_shared *made = NULL;
+    if (size < HW_RING_LEAST || size > HW_RING_MOST || (size & (size - 1)) != 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a ring of %zu bytes: a power of two from %d to %d", size,
+                           HW_RING_LEAST, HW_RING_MOST);
+    HAWSER_TRY(HW_NEW(&made, 1, "a link by shared memory", error));
+    hawser_status status = hw_mapping_new(CONTROL + 2 * size, &made->mapping, fd, error);
+    if (status != HAWSER_OK) {
+        free(made);
+        return status;
+    }
+    lay_out(made, true);
+    *out = made;
+    return HAWSER_OK;
+}
+
+hawser_status hw_shared_open(int fd, hw_shared **out, hawser_error *error)
+{
+    *out = NULL;
+    hw_shared *made = NULL;
+    HAWSER_TRY(HW_NEW(&made, 1, "a link by shared memory", error));
+    const size_t least = CONTROL + 2 * (size_t)HW_RING_LEAST, most = CONTROL + 2 * (size_t)HW_RING_MOST;
+    hawser_status status = hw_mapping_open(fd, least, most, &made->mapping, error);
+    size_t rings = status == HAWSER_OK ? made->mapping.size - CONTROL : 0;
+    if (status == HAWSER_OK && (rings & (rings - 1)) != 0)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "shared memory of %zu bytes came: no pair of rings has that size",
+                             made->mapping.size);
+    if (status != HAWSER_OK) {
+        hw_shared_free(made);
+        return status;
+    }
+    lay_out(made, false);
+    *out = made;
+    return HAWSER_OK;
+}
+
+void hw_shared_free(hw_shared *shared)
+{
+    if (shared == NULL)
+        return;
+    hw_mapping_free(&shared->mapping);
+    free(shared);
+}
+
+bool hw_shared_presses(const hw_shared *shared)
+{
+    return hw_ring_readable(&shared->in) || (atomic_load(&shared->waits) && hw_ring_roomy(&shared->out));
+}
+
+bool hw_shared_await_room(hw_shared *shared)
+{
+    atomic_store(&shared->waits, true);
+    hw_ring_ask_writer(&shared->out);
+    return hw_ring_roomy(&shared->out);
+}
+
+void hw_shared_doze(hw_shared *shared)
+{
+    if (!shared->asked)
+        hw_ring_ask_reader(&shared->in);
+    shared->asked = true;
+}
+
+void hw_shared_rouse(hw_shared *shared)
+{
+    if (shared->asked)
+        hw_ring_unask_reader(&shared->in);
+    shared->asked = false;
+}

@@ -1,0 +1,37 @@
+/*
+ * shared.h - two nodes of one host connected by memory: a ring each way in one mapping, beside the socket over which they have shaken hands.
+ *
+ * The bytes of the link go through the rings, as they would through the socket. The socket stays: its end is the end of the link, and a
+ * byte over it is the bell. docs/wire.md has the layout.
+ */
+#ifndef HW_TRANSPORT_NET_SHARED_H
+#define HW_TRANSPORT_NET_SHARED_H
+
+#include "transport/net/mapping.h"
+#include "transport/net/ring.h"
+
+enum { HW_SHARED_RING = 512 << 10 /* bytes each way, where nobody says otherwise */ };
+
+typedef struct hw_shared {
+    hw_mapping mapping;
+    hw_ring in, out;
+    bool asked;        /* the reader's: it has asked for a bell, and has not been seen to get it */
+    atomic_bool waits; /* the writer, for room */
+} hw_shared;
+
+/* Makes both rings, of `size` bytes each (a power of two, HW_RING_LEAST..MOST); for the one who dials. *fd is the caller's, to be handed
+ * to the other side. As hw_mapping_new. */
+hawser_status hw_shared_new(size_t size, hw_shared **shared, int *fd, hawser_error *error) HAWSER_MUST_USE;
+/* The other side of what came; fd stays the caller's. HAWSER_BAD_INPUT: it is not that. */
+hawser_status hw_shared_open(int fd, hw_shared **shared, hawser_error *error) HAWSER_MUST_USE;
+void hw_shared_free(hw_shared *shared); /* NULL is allowed */
+
+/* There is something to read, or room for which a writer waits. */
+bool hw_shared_presses(const hw_shared *shared);
+/* The writer found no room and will not look again unless told. True: there is some by now, nobody will be told. */
+bool hw_shared_await_room(hw_shared *shared);
+/* The reader is about to sleep: ask for a bell, then see whether anything presses. And it is awake again. */
+void hw_shared_doze(hw_shared *shared);
+void hw_shared_rouse(hw_shared *shared);
+
+#endif
