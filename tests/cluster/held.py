@@ -73,10 +73,10 @@ class Case:
             time.sleep(0.3)
 
 
-def start(scratch, box, where, phase, sync, victim):
+def start(scratch, box, where, phase, sync, victim, way="auto"):
     """Held in that phase; who is held is not who is lost."""
     other = str(NODES - 1 if victim != NODES - 1 else NODES - 2)
-    case = Case(scratch, box, where, "--sync", sync, "--tol", "1e-14", "--slow", "1:1000",
+    case = Case(scratch, box, where, "--sync", sync, "--transport", way, "--tol", "1e-14", "--slow", "1:1000",
                 late=other if phase == "joining" else "", loads=other if phase == "loading" else "")
     case.reach(phase)
     return case

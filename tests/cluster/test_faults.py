@@ -14,8 +14,9 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from held import NODES, PHASES, lost, prepare, start  # noqa: E402
 from nodes import HERE, LONG, Box, Scratch, finish, state_of, until  # noqa: E402
 
-FACTORS = [f"phase={','.join(PHASES)}", "how=kill,stop,cut,one-way,freeze", "where=hosts,local", "victim=0,1", "sync=bsp,ssp:2",
-           "not (where=local and how=cut)", "not (where=local and how=one-way)", "not (where=local and how=freeze)"]
+FACTORS = [f"phase={','.join(PHASES)}", "how=kill,stop,cut,one-way,freeze", "where=hosts,local", "way=auto,unix,tcp", "victim=0,1", "sync=bsp,ssp:2",
+           "not (where=local and how=cut)", "not (where=local and how=one-way)", "not (where=local and how=freeze)",
+           "not (where=hosts and way=unix)", "not (where=hosts and way=tcp)"]  # within a host; auto is shared memory there
 
 
 def cases():
@@ -25,10 +26,10 @@ def cases():
     return [dict(word.split("=", 1) for word in line.split()) for line in said.splitlines()]
 
 
-def fault(scratch, box, phase, how, where, victim, sync):
-    name = f"{how} of node {victim} while {phase}, {where}, {sync}"
+def fault(scratch, box, phase, how, where, way, victim, sync):
+    name = f"{how} of node {victim} while {phase}, {where}, {way}, {sync}"
     print(name, flush=True)
-    case = start(scratch, box, where, phase, sync, int(victim))
+    case = start(scratch, box, where, phase, sync, int(victim), way)
     pid = case.job.node(int(victim))
     if how == "kill":
         os.kill(pid, signal.SIGKILL)

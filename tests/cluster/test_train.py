@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One program over nodes x launcher x sync x transport: under BSP the bits of threads, else the same optimum; the path asked for.
+"""One program over nodes x launcher x sync x transport within hosts and between them: under BSP the bits of threads, else the same optimum; the path asked for.
 
 In short form a pairwise covering array, which is printed; with HAWSER_TEST_LONG the full product.
 """
@@ -13,12 +13,11 @@ from nodes import HAWSER, HERE, LONG, Box, Job, Scratch, check, finish, hawser, 
 from certificate import certify, read_model, read_svmlight  # noqa: E402
 
 WORKERS, TOL = 8, 1e-8
-FACTORS = ["nodes=1,2,4,8", "launcher=local,hosts,slots", "sync=bsp,ssp:2,tap", "transport=unix,tcp+tls,tcp",
-           "not (launcher=local and transport=tcp+tls)", "not (launcher=local and transport=tcp)",
-           "not (launcher=hosts and transport=unix)", "not (launcher=slots and transport=unix)",
+FACTORS = ["nodes=1,2,4,8", "launcher=local,hosts,slots", "sync=bsp,ssp:2,tap", "within=shm,unix,tcp", "between=tcp+tls,tcp",
+           "not (launcher=local and between=tcp)", "not (launcher=hosts and within=unix)", "not (launcher=hosts and within=tcp)",
            "not (launcher=slots and nodes=1)", "not (launcher=slots and nodes=2)"]
 if b"--topology" in subprocess.run([HAWSER, "train", "lasso", "--help"], capture_output=True, check=True).stdout:
-    FACTORS.insert(4, "topology=all,halton,tree,servers:2")
+    FACTORS.insert(5, "topology=all,halton,tree,servers:2")
     FACTORS += ["not (nodes=1 and topology=servers:2)"]
 
 
@@ -28,15 +27,15 @@ def rows():
 
 
 def words_of(row, box, scratch):
-    """slots: two nodes a host, which then speak over a Unix socket among themselves."""
+    """slots: two nodes a host, which then speak as `within` says among themselves."""
     nodes = int(row["nodes"])
     where = {"local": [], "hosts": ["--hosts", box.file(scratch, nodes), "--ssh", box.ssh],
              "slots": ["--hosts", box.file(scratch, nodes // 2, 2), "--ssh", box.ssh]}[row["launcher"]]
     more = ["--topology", row["topology"]] if "topology" in row else []
-    if row["transport"] == "tcp":
+    if row["between"] == "tcp":
         more.append("--trust-fabric")
     return [HAWSER, "run", "-n", str(nodes), *where, "--", "train", "lasso", "t.svm", "--index-base", "1", "--workers", str(WORKERS),
-            "--sync", row["sync"], "--tol", str(TOL), "--check", "--json", "-q", "-o", "got.model", *more]
+            "--sync", row["sync"], "--tol", str(TOL), "--check", "--json", "-q", "-o", "got.model", "--transport", row["within"], *more]
 
 
 def host_of(row, node):
@@ -54,7 +53,7 @@ def check_figures(row, got, name):
     if row.get("topology", "all") == "all":
         check(len(links) == nodes * (nodes - 1), f"{name}: {len(links)} links")
     for (a, b), transport in links.items():
-        wanted = "unix" if host_of(row, a) == host_of(row, b) else row["transport"]
+        wanted = row["within"] if host_of(row, a) == host_of(row, b) else row["between"]
         check(transport == wanted, f"{name}: link {a} -> {b} is {transport}, not {wanted}")
 
 

@@ -9,14 +9,14 @@ hawser data generate url --rows 3000 --cols 4000 --seed 3 -o url.svm >/dev/null 
 hawser data generate dense --rows 400 --cols 60 --seed 4 -o dense.csv >/dev/null || exit 1
 hawser data convert url.svm -o url.hwc >/dev/null || exit 1
 
-# same NAME WORDS...: coefficients of 2, 3 and 4 processes are those of one, to the last digit.
+# same NAME WORDS...: coefficients of 2, 3 and 4 processes are those of one, to the last digit, by whatever way they are linked.
 same() {
-    local name=$1 nodes
+    local name=$1 nodes ways=(auto auto shm unix tcp)
     shift
     hawser train lasso "$@" --workers 4 --quiet -o one.st || fail "$name: one process"
     hawser info --coefficients one.st >one.txt
     for nodes in 2 3 4; do
-        hawser run -n $nodes -- train lasso "$@" --workers 4 --quiet -o many.st >out 2>err || fail "$name: $nodes processes: $(cat err)"
+        hawser run -n $nodes -- train lasso "$@" --workers 4 --transport ${ways[nodes]} --quiet -o many.st >out 2>err || fail "$name: $nodes processes: $(cat err)"
         hawser info --coefficients many.st | cmp -s - one.txt || fail "$name: $nodes processes have other coefficients"
         rm -f many.st
     done
@@ -47,9 +47,38 @@ assert it["stop_reason"] == "gap", it["stop_reason"]
 assert it["nodes"] == 3 and [w["node"] for w in it["worker"]] == [0, 1, 2]
 rows = [w["rows_read"] for w in it["worker"]]
 assert sum(rows) == 3000 and max(rows) < 1.3 * 1000, rows
-assert len(it["links"]) == 6 and all(l["transport"] in ("unix", "shm") for l in it["links"]), it["links"]
+assert len(it["links"]) == 6 and all(l["transport"] == "shm" for l in it["links"]), it["links"]
 ' || fail "$sync: figures"
 done
+
+# The way asked for is taken, with the same bits, in small pieces too; or it is refused in one line by each node that notices.
+hawser train lasso url.svm --lambda-ratio 0.05 --workers 3 --quiet -o one.st || fail "ways: one process"
+hawser info --coefficients one.st >one.txt
+for way in shm unix tcp; do
+    for node in 2 3; do
+        hawser run -n $node -- train lasso url.svm --lambda-ratio 0.05 --workers 3 --transport $way --json --quiet -o many.st >out 2>err ||
+            fail "ways: $way: $(cat err)"
+        tail -1 out | python3 -c '
+import json, sys
+ways = {l["transport"] for l in json.loads(sys.stdin.readline())["links"]}
+assert ways == {sys.argv[1]}, ways' $way || fail "ways: $way was not taken"
+        hawser info --coefficients many.st | cmp -s - one.txt || fail "ways: $way: other coefficients"
+        rm -f many.st
+    done
+done
+cat >mixed <<'END'
+#!/bin/sh
+if [ "$HAWSER_NODE" = 0 ]; then way=shm; else way=$1; fi
+exec "$HAWSER_TEST_COMMAND" train lasso url.svm --lambda-ratio 0.5 --workers 2 --quiet --transport $way -o mixed.st
+END
+chmod +x mixed
+for way in unix tcp; do
+    HAWSER_TEST_COMMAND=$hawser timeout 60 "$hawser" run -n 2 -- ./mixed $way >out 2>err && fail "shm and $way: not refused"
+    grep -qe "asks for shared memory on its host (--transport shm)" -e "which --transport tcp asks for" err || fail "shm and $way: $(cat err)"
+    [[ ! -e mixed.st ]] || fail "shm and $way: a model was written"
+done
+hawser run -n 2 -- train lasso url.svm --lambda-ratio 0.5 --transport pigeon >out 2>err && fail "a way that there is not"
+grep -q "auto, shm, unix or tcp\|auto|shm|unix|tcp" err || fail "a way that there is not: $(cat err)"
 
 # A limit ends all, and what is printed is true of the model that is saved.
 hawser run -n 3 -- train lasso url.svm --lambda-ratio 0.001 --tol 1e-12 --workers 3 --max-clocks 2 -o limit.st --json --quiet >out 2>err ||

@@ -98,6 +98,7 @@ static void bytes_come_out_as_they_went_in(void **state)
             out += (uint64_t)moved;
         }
         assert_int_equal(hw_ring_readable(&it.in), in != out);
+        assert_int_equal(hw_ring_unread(&it.out), in - out);
         assert_int_equal(hw_ring_roomy(&it.out), SIZE - (in - out) >= SIZE / 4);
         assert_false(bell); /* nobody asked */
     }

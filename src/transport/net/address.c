@@ -93,6 +93,9 @@ hawser_status hw_card_targets(const char *card, const char *host, hw_net_way way
             HAWSER_TRY(tcp_targets(strncmp(entry, "tcp:", 4) == 0 ? entry + 4 : entry, card, targets, count, error));
         }
     }
+    if (*count == 0 && local && way == HW_NET_TCP)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" listens on no TCP port, which --transport tcp asks for",
+                           card);
     if (*count == 0)
         return hawser_fail(error, HAWSER_PEER_LOST, "\"%s\" cannot be reached from here%s", card,
                            local ? ": it listens for processes of its own host alone" : "");

@@ -1,8 +1,10 @@
 #include "transport/net/channel.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -103,6 +105,14 @@ ssize_t hw_channel_write(hw_channel *channel, const struct iovec *pieces, int co
 bool hw_channel_pending(hw_channel *channel)
 {
     return channel->tls != NULL && hw_tls_pending(channel->tls);
+}
+
+int64_t hw_channel_unread(const hw_channel *channel)
+{
+    int waiting = 0;
+    if (channel->shared != NULL)
+        return (int64_t)hw_ring_unread(&channel->shared->out);
+    return ioctl(channel->fd, SIOCOUTQ, &waiting) == 0 ? waiting : 0;
 }
 
 const char *hw_channel_trouble(const hw_channel *channel, char *text, size_t size)

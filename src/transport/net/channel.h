@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -31,6 +32,8 @@ bool hw_channel_pending(hw_channel *channel);
 /* Of one with memory: what the socket has to say, which is that there is something in memory, or that the other end is closed. True: it
  * said something, if only that somebody lives there. */
 bool hw_channel_listen(hw_channel *channel);
+/* Bytes written here that have not arrived at the other end, as far as can be told. */
+int64_t hw_channel_unread(const hw_channel *channel);
 /* A clause for people: what `failure` means. */
 const char *hw_channel_trouble(const hw_channel *channel, char *text, size_t size);
 void hw_channel_close(hw_channel *channel);

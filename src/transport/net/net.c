@@ -2,12 +2,10 @@
 #include "transport/net.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -257,15 +255,14 @@ void hw_net_gate_of(hw_net *net, hw_net_gate_figures *figures)
     pthread_mutex_unlock(&net->mutex);
 }
 
-/* Bytes that have arrived at the peers whose links are open, or less by a constant: the kernel holds what it has taken until then. */
+/* Bytes that have arrived at the peers whose links are open, or less by a constant: the kernel, or shared memory, holds the rest. */
 static int64_t farewell_progress(hw_net *net)
 {
     int64_t arrived = 0;
     for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next) {
-        int waiting = 0;
         pthread_mutex_lock(&link->mutex);
-        if (!link->shut && ioctl(link->channel.fd, SIOCOUTQ, &waiting) == 0)
-            arrived -= waiting;
+        if (!link->shut)
+            arrived -= hw_channel_unread(&link->channel);
         pthread_mutex_unlock(&link->mutex);
         arrived += (int64_t)atomic_load(&link->bytes_sent);
     }

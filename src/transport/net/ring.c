@@ -103,6 +103,12 @@ bool hw_ring_roomy(const hw_ring *ring)
     return room_of(ring) >= ring->size / ROOMY;
 }
 
+size_t hw_ring_unread(const hw_ring *ring)
+{
+    uint64_t room = room_of(ring);
+    return room > ring->size ? 0 : ring->size - (size_t)room;
+}
+
 void hw_ring_end(hw_ring *ring)
 {
     ring->last = atomic_load(&ring->control->written);

@@ -52,6 +52,8 @@ ssize_t hw_ring_read(hw_ring *ring, const struct iovec *pieces, int count, bool 
 bool hw_ring_readable(const hw_ring *ring);
 /* The writer's: is there so much room that it is worth going on? Damage counts as room. */
 bool hw_ring_roomy(const hw_ring *ring);
+/* The writer's: bytes that have not been read; at most the ring's size. */
+size_t hw_ring_unread(const hw_ring *ring);
 
 /* The reader's: the writer is gone, and what is there now is all that will be read. */
 void hw_ring_end(hw_ring *ring);
