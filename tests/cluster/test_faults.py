@@ -14,9 +14,9 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from held import NODES, PHASES, lost, prepare, start  # noqa: E402
 from nodes import HERE, LONG, Box, Scratch, finish, state_of, until  # noqa: E402
 
-FACTORS = [f"phase={','.join(PHASES)}", "how=kill,stop,cut,one-way,freeze", "where=hosts,local", "way=auto,unix,tcp", "victim=0,1", "sync=bsp,ssp:2",
+FACTORS = [f"phase={','.join(PHASES)}", "how=kill,stop,cut,one-way,freeze", "where=hosts,local", "way=auto,unix", "victim=0,1", "sync=bsp,ssp:2",
            "not (where=local and how=cut)", "not (where=local and how=one-way)", "not (where=local and how=freeze)",
-           "not (where=hosts and way=unix)", "not (where=hosts and way=tcp)"]  # within a host; auto is shared memory there
+           "not (where=hosts and way=unix)"]  # within a host; auto is shared memory there
 
 
 def cases():
