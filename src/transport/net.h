@@ -80,11 +80,11 @@ typedef struct hw_net_options {
         *directory; /* also listens on a Unix socket in this directory (mode 0700) for peers of the same host; "@": on one
                               that is in no directory, for those of the same network namespace */
     hw_net_way way;
-    size_t ring;         /* bytes of memory that a link within the host shares, each way: a power of two; default 512 KiB */
-    bool local_only;     /* the Unix socket (or, without a directory, loopback) alone */
-    bool trust_fabric;   /* no encryption between hosts; on one host there is none in any case */
-    bool encrypt_always; /* there too; for tests and measurements */
-    double failure_timeout;   /* seconds of silence; default 5 */
+    size_t ring;            /* bytes of memory that a link within the host shares, each way: a power of two; default 1 MiB */
+    bool local_only;        /* the Unix socket (or, without a directory, loopback) alone */
+    bool trust_fabric;      /* no encryption between hosts; on one host there is none in any case */
+    bool encrypt_always;    /* there too; for tests and measurements */
+    double failure_timeout; /* seconds of silence; default 5 */
     double handshake_timeout; /* default 5 */
     uint64_t rate;            /* bytes a second that this node sends in updates, evenly; 0: no limit. All else overtakes, but
                     * for each (source, destination) the order holds. */
