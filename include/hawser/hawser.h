@@ -259,7 +259,8 @@ HAWSER_API hawser_status hawser_open_options(const hawser_options *options, haws
 HAWSER_API void hawser_close(hawser_job *job);
 HAWSER_API uint32_t hawser_job_workers(const hawser_job *job); /**< B */
 /** Where --workers leaves it open: at most one worker for every `each` of the work's `entries`, since each costs some waking and
- *  waiting; at least one. The plan and --log-view say so. Before the job's first plan or run. */
+ *  waiting; at least one. The plan and --log-view say so. Before the job's first plan or run. Without effect over several nodes:
+ *  their blocks were settled when they joined. */
 HAWSER_API void hawser_job_fit(hawser_job *job, uint64_t entries, uint64_t each);
 /** Processes that share the job, and the number of this one. Every node runs the same program with the same options and calls
  *  hawser_run_program the same times; results are the same everywhere. Node 0 leads: who prints or writes does it there. */
