@@ -57,7 +57,7 @@ static inline hawser_sync hawser_tap(void)
 
 /* ------------------------------------------------------------------------------------------------------ states ---- */
 
-/** How a data state is split over the blocks. Columns (CSC, dense) are balanced by stored entries, rows (CSR, dense) likewise. */
+/** How a data state is split over the blocks: into ranges of columns (CSC, dense) or rows (CSR, dense), cut by hawser_balance. */
 typedef enum hawser_split { HAWSER_BY_COLUMN, HAWSER_BY_ROW, HAWSER_WHOLE } hawser_split;
 
 /** What a user's merge is given. It may be called for a range of the state, and per update where updates apply at once. */

@@ -66,7 +66,7 @@ static hawser_status write_rows(const hw_call *call, const hawser_dataset *data,
     return HAWSER_OK;
 }
 
-/* Rows are balanced by entries where they are sparse, by number where every row is as long. */
+/* Sparse rows are cut by what they hold, others by number. */
 static hawser_status split_parts(const hw_call *call, const hawser_dataset *data, hawser_error *error)
 {
     const hawser_matrix *matrix = hawser_dataset_matrix(data);

@@ -1,6 +1,7 @@
 /* print.c - plans as text and as Graphviz DOT. */
 #include <inttypes.h>
 
+#include "data/share/balance.h"
 #include "program/plan.h"
 
 static const char *sync_text(hawser_sync sync, char text[32])
@@ -171,8 +172,10 @@ static void print_data_shares(const hw_plan *plan, const hw_state_plan *own, con
         fprintf(out, "%sread whole by every block, one copy in memory", newline);
         return;
     }
-    fprintf(out, "%sviews without copies; largest share / mean = %.3f because stored entries are balanced", newline,
-            total != 0 ? (double)most * plan->settings.blocks / (double)total : 1.0);
+    fprintf(out,
+            "%sviews without copies; largest share / mean = %.3f because entries, and %d for each %s besides, are balanced",
+            newline, total != 0 ? (double)most * plan->settings.blocks / (double)total : 1.0, HW_LINE_COST,
+            own->state->split == HAWSER_BY_ROW ? "row" : "column");
     for (uint32_t b = 0; b < plan->settings.blocks; b++)
         fprintf(out, "%s  block %" PRIu32 ": %zu to %zu, %" PRIu64 " stored", newline, b, own->bounds[b], own->bounds[b + 1],
                 own->stored[b]);

@@ -226,8 +226,9 @@ static void parts_are_balanced_and_not_empty(void **state)
         assert_int_equal(bounds[parts], 1000);
         for (size_t p = 0; p < parts; p++) {
             assert_true(bounds[p] < bounds[p + 1]);
-            if (parts <= 8) /* a cut is off by half a column at most on either side */
-                assert_true(A->offsets[bounds[p + 1]] - A->offsets[bounds[p]] <= A->stored / parts + largest + 1);
+            if (parts <= 8) /* a cut is off by half a column at most on either side; a column counts as 8 entries more */
+                assert_true(A->offsets[bounds[p + 1]] - A->offsets[bounds[p]] + 8 * (bounds[p + 1] - bounds[p]) <=
+                            (A->stored + 8 * A->cols) / parts + largest + 9);
         }
     }
     hawser_balance(A, 1000, bounds);
@@ -263,9 +264,25 @@ static void a_giant_column_leaves_the_others_a_part(void **state)
     }
 }
 
+/* Frequent columns first, as words come: neither the entries nor the columns of a half are nearly all there are. */
+static void frequent_columns_do_not_leave_one_part_all_columns(void **state)
+{
+    (void)state;
+    uint64_t offsets[20001] = {0};
+    for (size_t j = 0; j < 20000; j++)
+        offsets[j + 1] = offsets[j] + 2 + 20000 / (j + 1);
+    const hawser_matrix A = {
+        .rows = 20000, .cols = 20000, .layout = HAWSER_CSC, .stored = offsets[20000], .offsets = offsets};
+    size_t bounds[3];
+    hawser_balance(&A, 2, bounds);
+    assert_true((double)offsets[bounds[1]] < 0.8 * (double)A.stored);
+    assert_true((double)(A.cols - bounds[1]) < 0.9 * (double)A.cols); /* of equal entries: 0.985 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frequent_columns_do_not_leave_one_part_all_columns),
         cmocka_unit_test(rows_have_length_one),
         cmocka_unit_test(the_target_is_the_truth_and_a_tenth_of_noise),
         cmocka_unit_test(popularity_falls_as_zipf_says),
