@@ -45,7 +45,7 @@ hawser_status hw_linear_members_reserve(hw_linear_members *members, size_t neede
     hw_linear_members_free(members);
     members->columns = malloc(capacity * sizeof *members->columns);
     members->terms = malloc(capacity * sizeof *members->terms);
-    members->memory = malloc(8 * capacity * sizeof *members->memory);
+    members->memory = malloc(9 * capacity * sizeof *members->memory);
     if (members->columns == NULL || members->terms == NULL || members->memory == NULL) {
         hw_linear_members_free(members);
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a working set of %zu columns", needed);
@@ -244,6 +244,7 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
                                       .pull = members->scratch + row,
                                       .direction = members->scratch + 2 * row,
                                       .bend = members->scratch + 3 * row,
+                                      .curve = members->scratch + 4 * row,
                                       .patience = LEAST_ITERATIONS,
                                       .move.values = memory + 2 * length},
                              .epochs = LEAST_EPOCHS,

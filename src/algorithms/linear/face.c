@@ -13,16 +13,19 @@ static double find(hw_linear_face *face, const hw_linear_space *space, const hw_
     const hw_linear_members *members = space->members;
     double most = 0.0;
     face->count = 0;
+    face->ridge = false;
     for (size_t k = 0; k < members->count; k++) {
         hw_linear_term term = members->terms[k];
-        double x = members->x[k];
-        if (x == 0.0 || !(x > term.lower && x < term.upper) || !(curvature(space, k) > 0.0))
+        double x = members->x[k], curve = curvature(space, k);
+        if (x == 0.0 || !(x > term.lower && x < term.upper) || !(curve > 0.0))
             continue;
         double pull = hw_linear_space_pull(space, k, image) - copysign(term.l1, x) - term.l2 * x;
         face->members[face->count] = (uint32_t)k;
         face->places[face->count] = hw_linear_space_place(space, k);
         face->parts[face->count] = hw_linear_space_part_place(space, k);
-        face->step[face->count] = 0.0;
+        face->step[face->count] = face->direction[face->count] = 0.0;
+        face->curve[face->count] = curve;
+        face->ridge = face->ridge || term.l2 > 0.0;
         face->pull[face->count++] = pull;
         most = fmax(most, fabs(pull));
     }
@@ -30,14 +33,16 @@ static double find(hw_linear_face *face, const hw_linear_space *space, const hw_
 }
 
 /* Direction: the pull divided by the curvatures, plus beta times the last one. Returns pull times that division. */
-static double turn(hw_linear_face *face, const hw_linear_space *space, double before)
+static double turn(hw_linear_face *face, double before)
 {
     double now = 0.0;
+    for (size_t f = 0; f < face->count; f++) {
+        face->bend[f] = face->pull[f] / face->curve[f];
+        now += face->pull[f] * face->bend[f];
+    }
+    double kept = before > 0.0 ? now / before : 0.0;
     for (size_t f = 0; f < face->count; f++)
-        now += face->pull[f] * face->pull[f] / curvature(space, face->members[f]);
-    for (size_t f = 0; f < face->count; f++)
-        face->direction[f] =
-            face->pull[f] / curvature(space, face->members[f]) + (before > 0.0 ? now / before * face->direction[f] : 0.0);
+        face->direction[f] = face->bend[f] + kept * face->direction[f];
     return now;
 }
 
@@ -58,7 +63,7 @@ bool hw_linear_face_turn(hw_linear_face *face, const hw_linear_space *space, uin
     if (face->count == 0 || !(face->most > face->target) || face->used >= face->patience * face->count ||
         face->used + face->count > steps || hw_linear_stopping(space->round->stop))
         return false;
-    face->power = turn(face, space, face->power);
+    face->power = turn(face, face->power);
     return true;
 }
 
@@ -67,11 +72,12 @@ void hw_linear_face_go(hw_linear_face *face, const hw_linear_space *space)
     const hw_linear_members *members = space->members;
     double bend = 0.0, scale = 0.0, most = 0.0;
     face->used += face->count;
+    for (size_t f = 0; face->ridge && f < face->count; f++)
+        face->bend[f] += members->terms[face->members[f]].l2 * face->direction[f];
     for (size_t f = 0; f < face->count; f++) {
         double p = face->direction[f];
-        face->bend[f] += members->terms[face->members[f]].l2 * p;
         bend += p * face->bend[f];
-        scale += p * p * curvature(space, face->members[f]);
+        scale += p * p * face->curve[f];
     }
     if (!(bend > 1e-13 * scale)) {
         face->most = -1.0;
@@ -81,7 +87,8 @@ void hw_linear_face_go(hw_linear_face *face, const hw_linear_space *space)
     for (size_t f = 0; f < face->count; f++) {
         face->step[f] += length * face->direction[f];
         face->pull[f] -= length * face->bend[f];
-        most = fmax(most, fabs(face->pull[f]));
+        double size = fabs(face->pull[f]);
+        most = size > most ? size : most;
     }
     face->most = most;
 }

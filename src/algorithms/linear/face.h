@@ -14,9 +14,11 @@ typedef struct hw_linear_face {
     double *step;                       /* towards the minimum */
     double *pull;                       /* what is left of the negative gradient there */
     double *direction;                  /* of the search */
+    double *curve;                      /* second derivative along each coefficient */
     double *bend;                       /* sigma' G direction, and the L2 part's */
     hw_linear_image move;               /* image of step */
     size_t count;
+    bool ridge;      /* some have an L2 part */
     size_t patience; /* iterations at most: few while signs change, more once whole steps are taken */
     uint64_t used;   /* coordinate steps that it cost */
     double most;     /* the largest pull; negative where the quadratic turned out flat */

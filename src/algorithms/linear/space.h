@@ -21,7 +21,7 @@ typedef struct hw_linear_members {
     double *start;    /* coefficients at the round's start */
     double *x;        /* coefficients now */
     double *blend;    /* scratch: a candidate, then a list of steps */
-    double *scratch;  /* four more, each `capacity` long */
+    double *scratch;  /* five more, each `capacity` long */
     size_t count, capacity;
     double *memory;
 } hw_linear_members;
