@@ -525,8 +525,10 @@ static bool take_values(const hw_client *client, task *t, const leg *part, const
     const hw_table_spec *spec = &client->tables[t->order.table];
     size_t bytes = row_bytes(client, t);
     unsigned char *out = t->order.out;
+    if (head->count != (out != NULL ? part->count * spec->width : 0))
+        return false;
     if (out == NULL)
-        return head->count == 0;
+        return true;
     if (part->rows == NULL)
         return hw_reply_read(spec, head, message, out + part->begin * bytes);
     unsigned char *near = malloc(part->count * bytes);
