@@ -19,6 +19,7 @@ hawser_status hw_adder_new(hw_replica *replica, hawser_error *error)
     replica->adder = adder;
     HAWSER_TRY(HW_NEW(&adder->lanes, adding->lanes, "updates to add up", error));
     HAWSER_TRY(HW_NEW(&adder->told, adding->lanes, "updates to add up", error));
+    HAWSER_TRY(HW_NEW(&adder->missing, adding->lanes, "updates to add up", error));
     HAWSER_TRY(HW_NEW(&adder->sum, replica->spec.count, "a sum of updates", error));
     for (uint32_t k = 0; k < adding->lanes; k++) {
         const hw_adding_lane *lane = &adding->lane[k];
@@ -38,6 +39,7 @@ void hw_adder_free(hw_replica *replica)
         hw_lane_free(&adder->lanes[k]);
     free(adder->lanes);
     free(adder->told);
+    free(adder->missing);
     free(adder->sum);
     free(adder);
     replica->adder = NULL;
@@ -47,7 +49,9 @@ void hw_adder_reset(hw_replica *replica)
 {
     hw_adder *adder = replica->adder;
     for (uint32_t k = 0; adder != NULL && k < replica->spec.adding->lanes; k++) {
+        hw_run run = replica->spec.adding->lane[k].run;
         adder->told[k] = 0;
+        adder->missing[k] = run.end - run.begin;
         if (adder->lanes[k].blocks > 0)
             hw_lane_reset(&adder->lanes[k]);
     }
@@ -220,22 +224,33 @@ static hawser_status pass_parts(hw_replica *replica, uint32_t k, uint32_t block,
     }
 }
 
-/* Tells what can be told. */
-static hawser_status advance(hw_replica *replica, uint32_t k, hawser_error *error)
+/* How many blocks of the run are not through with the clock that is to be told. */
+static uint32_t count_missing(const hw_replica *replica, uint32_t k)
+{
+    const hw_lane *lane = &replica->adder->lanes[k];
+    hw_run run = replica->spec.adding->lane[k].run;
+    uint32_t missing = 0;
+    for (uint32_t block = run.begin; block < run.end; block++)
+        missing += lane->done[block] <= replica->adder->told[k];
+    return missing;
+}
+
+/* Tells what can be told now that more is known of blocks [first, end). */
+static hawser_status advance(hw_replica *replica, uint32_t k, uint32_t first, uint32_t end, hawser_error *error)
 {
     hw_lane *lane = &replica->adder->lanes[k];
     hw_run run = replica->spec.adding->lane[k].run;
     for (;;) {
-        uint64_t least = UINT64_MAX;
-        for (uint32_t block = run.begin; block < run.end; block++) {
+        for (uint32_t block = first; block < end; block++)
             HAWSER_TRY(pass_parts(replica, k, block, error));
-            least = lane->done[block] < least ? lane->done[block] : least;
-        }
-        if (least <= replica->adder->told[k])
+        if (replica->adder->missing[k] > 0)
             return HAWSER_OK;
         HAWSER_TRY(tell_subtrees(replica, k, 0, replica->spec.blocks, error));
         hw_lane_drop(lane, run.begin, run.end, replica->adder->told[k]);
         replica->adder->told[k]++;
+        replica->adder->missing[k] = count_missing(replica, k);
+        first = run.begin; /* what has come early is of this clock now */
+        end = run.end;
     }
 }
 
@@ -261,9 +276,10 @@ static hawser_status take_lane(hw_replica *replica, uint32_t k, const hw_message
     hw_lane_park(lane, copy);
     for (uint32_t block = envelope->first; block < end; block++) {
         lane->parts[block] = envelope->last ? 0 : lane->parts[block] + 1;
+        replica->adder->missing[k] -= envelope->last && lane->done[block] == replica->adder->told[k];
         lane->done[block] += envelope->last;
     }
-    return advance(replica, k, error);
+    return advance(replica, k, envelope->first, end, error);
 }
 
 bool hw_adder_wants(const hw_replica *replica, const hw_message *message)

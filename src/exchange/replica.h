@@ -18,8 +18,9 @@
 /* What this block adds up for others; a lane of the replica's `adding` each, unused where its run is empty. */
 typedef struct hw_adder {
     hw_lane *lanes;
-    uint64_t *told; /* by lane: clocks whose sums are sent */
-    double *sum;    /* of the lane and blocks at hand */
+    uint64_t *told;    /* by lane: clocks whose sums are sent */
+    uint32_t *missing; /* by lane: blocks that have not done the clock to be told next */
+    double *sum;       /* of the lane and blocks at hand */
 } hw_adder;
 
 struct hw_replica {

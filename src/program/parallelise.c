@@ -190,9 +190,9 @@ static void estimate(hw_plan *plan, hw_state_plan *own)
         own->block_bytes = largest * sizeof(double) * (own->state->tied_to != NULL ? 2 : 1);
         plan->memory_needed += doubles * sizeof(double) * (own->state->tied_to != NULL ? 2 : 1);
     } else {
-        /* base and cache, what is held, and each block's own delta in flight to everybody (shared buffers). */
+        /* base and cache, what is held, each block's own delta in flight to everybody (shared buffers), and over nodes what is added up. */
         bool held = own->filter.kind != HW_FILTER_NONE || own->rounding != HW_F64;
-        uint64_t copies = 2 + held + (blocks > 1 ? 2 : 0);
+        uint64_t copies = 2 + held + (blocks > 1 ? 2 : 0) + (plan->settings.nodes > 1 && own->sources == blocks);
         own->block_bytes = copies * doubles * sizeof(double);
         plan->memory_needed += own->block_bytes * blocks;
     }

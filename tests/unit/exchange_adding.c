@@ -4,6 +4,7 @@
  */
 #include "exchange_cluster.h"
 
+#include "exchange/pack.h"
 #include "exchange/reduce.h"
 
 enum { CLOCKS = 4, EPOCHS = 2, ENTRIES = 3 * 512 + 7 };
@@ -12,11 +13,13 @@ typedef struct way {
     hw_adding_shape shape;
     uint32_t home[MOST_BLOCKS], blocks, nodes;
     uint32_t in_parts; /* bit a block: cuts each clock in two parts */
+    bool cancels;      /* block 1 takes back what block 0 does in the first tile, and nobody touches the second */
     size_t changes;    /* entries that a unit changes; ENTRIES and more: all */
+    bool wide;         /* every other block's changes are tiny: rounded sums need all their bits */
     hw_replica_spec spec;
 } way;
 
-/* What crossed from node to node, each place counted. */
+/* What crossed from node to node, packed as it would be, each place counted. */
 typedef struct traffic {
     uint64_t messages, bytes;
 } traffic;
@@ -47,6 +50,10 @@ static void put(world *w, uint32_t to, uint32_t from, const hw_message *message)
 static void deliver_to_all(world *w, uint32_t from, hw_message *message)
 {
     uint32_t destination = message->envelope.destination, counted = UINT32_MAX;
+    hw_message *packed;
+    assert_int_equal(hw_pack(message, w->how->spec.count, &packed, NULL), HAWSER_OK);
+    uint64_t length = (packed != NULL ? packed : message)->envelope.length;
+    hw_message_free(packed);
     for (uint32_t to = 0; to < w->how->blocks; to++) {
         bool here = w->how->home[to] == w->how->home[from];
         bool goes = destination == HW_TO_BLOCKS || destination == to || (destination == HW_TO_NODES && !here) ||
@@ -54,11 +61,11 @@ static void deliver_to_all(world *w, uint32_t from, hw_message *message)
         if (to == from || !goes)
             continue;
         put(w, to, from, message);
-        if (here || w->how->home[to] == counted)
+        if (here || w->how->home[to] == counted || message->envelope.clock >= CLOCKS) /* flushes aside */
             continue;
         counted = w->how->home[to]; /* once a node */
         w->traffic.messages++;
-        w->traffic.bytes += message->envelope.length;
+        w->traffic.bytes += length;
     }
     hw_message_free(message);
 }
@@ -96,6 +103,15 @@ static void close_world(world *w)
     }
 }
 
+/* Dense where somebody speaks alone, sparse where both are added up. */
+static void cancel(double *cache, uint32_t b)
+{
+    for (size_t i = 0; b < 2 && i < 512; i++)
+        cache[i] += b == 0 ? 1 : -1;
+    for (size_t i = 1024; b == 0 && i < ENTRIES; i++)
+        cache[i] += 1;
+}
+
 /* What a unit does depends on what it sees, so that a wrong bit does not stay one. */
 static void work(world *w, uint32_t b, uint64_t clock)
 {
@@ -105,9 +121,14 @@ static void work(world *w, uint32_t b, uint64_t clock)
     hw_random random = hw_random_at(5, 1, b, clock);
     size_t n = w->how->spec.count, changes = w->how->changes;
     for (int part = 0; part < 2; part++) {
+        if (w->how->cancels)
+            cancel(cache, b);
         for (size_t k = 0; n > 0 && k < (changes < n ? changes : n); k++) {
             size_t i = changes < n ? (size_t)hw_random_below(&random, n) : k;
-            cache[i] += 0.3 * (sin((double)(i + 7 * b + 1)) * hw_random_uniform(&random) - cache[i] / 3);
+            if (w->how->wide)
+                cache[i] += (b % 2 ? 1e-9 : 1) * hw_random_uniform(&random);
+            else
+                cache[i] += 0.3 * (sin((double)(i + 7 * b + 1)) * hw_random_uniform(&random) - cache[i] / 3);
         }
         bool parts = (w->how->in_parts >> b) & 1, last = part == 1 || !parts;
         check(hw_replica_cut(w->replicas[b], clock, last, false, &message, &error), &error);
@@ -244,6 +265,37 @@ static void every_layout_and_shape(void **state)
             }
 }
 
+/* Sums of zero say nothing, and leave no trace: neither in the sign of a zero nor in the cache of who changed something. */
+static void what_cancels(void **state)
+{
+    (void)state;
+    double minus[ENTRIES];
+    for (size_t i = 0; i < ENTRIES; i++)
+        minus[i] = -0.0;
+    for (uint32_t shape = 0; shape < 3; shape++)
+        for (uint32_t bits = 1; bits < 8; bits++) {
+            way how = {.shape = {(hw_adding_kind)shape, 1}, .spec = plain(ENTRIES), .cancels = true};
+            traffic alone, added;
+            how.spec.initial = minus;
+            lay(&how, 4, bits);
+            compare(&how, 20 + shape, &alone, &added);
+        }
+}
+
+static void sums_that_do_not_pay(void **state)
+{
+    (void)state;
+    const hw_width roundings[] = {HW_F64, HW_BF16};
+    for (int k = 0; k < 2; k++) {
+        way how = {.spec = plain(ENTRIES), .changes = ENTRIES, .wide = true};
+        traffic alone, added;
+        how.spec.rounding = roundings[k];
+        lay(&how, 4, 2);
+        compare(&how, 30, &alone, &added);
+        assert_true(added.messages * (k == 0 ? 2 : 1) == alone.messages && added.bytes <= alone.bytes);
+    }
+}
+
 static void halve(const hawser_merging *merging)
 {
     for (size_t i = 0; i < merging->count; i++)
@@ -275,6 +327,8 @@ static void every_rule_filter_and_rounding(void **state)
         how.shape = (hw_adding_shape){(hw_adding_kind)(k % 3), 2};
         traffic alone, added;
         compare(&how, 1000 + 2 * k, &alone, &added);
+        if (how.shape.kind == HW_ADDING_SPREAD) /* rounded or not, what is sent is never more */
+            assert_true(added.bytes <= alone.bytes + 104 * (alone.messages - added.messages));
     }
 }
 
@@ -449,6 +503,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(subtrees),
         cmocka_unit_test(every_layout_and_shape),
+        cmocka_unit_test(what_cancels),
+        cmocka_unit_test(sums_that_do_not_pay),
         cmocka_unit_test(every_rule_filter_and_rounding),
         cmocka_unit_test(as_few_messages_as_there_can_be),
         cmocka_unit_test(sums_that_nobody_may_send),
