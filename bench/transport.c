@@ -16,11 +16,12 @@
 
 #include "base/clock.h"
 #include "transport/net.h"
+#include "transport/net/fabric.h"
 #include "transport_bare.h"
 
 enum { ROUNDS = 3 };
-typedef enum way { SHARED, UNIX, TCP, TLS, KINDS } way;
-static const char *const kinds[KINDS] = {"shm", "unix", "tcp", "tcp+tls"};
+typedef enum way { SHARED, UNIX, UCX, TCP, TLS, KINDS } way; /* up to UCX: within a host, beside a Unix socket */
+static const char *const kinds[KINDS] = {"shm", "unix", "ucx", "tcp", "tcp+tls"};
 
 typedef struct order { /* from parent to child, through a pipe */
     char what;         /* 'n': a net dials `card`; 'p': echo, 's': swallow, over the bare connection at `card`; 'q' */
@@ -136,8 +137,8 @@ static void open_end(end *self, way kind, size_t ring, uint32_t number, const ch
                               .build = "bench",
                               .local_only = true,
                               .failure_timeout = 60};
-    options.directory = kind <= UNIX ? directory : NULL;
-    options.way = kind == SHARED ? HW_NET_SHARED : kind == UNIX ? HW_NET_UNIX : HW_NET_TCP;
+    options.directory = kind <= UCX ? directory : NULL;
+    options.way = kind == SHARED ? HW_NET_SHARED : kind == UNIX ? HW_NET_UNIX : kind == UCX ? HW_NET_UCX : HW_NET_TCP;
     options.encrypt_always = kind == TLS;
     options.ring = ring;
     memset(self, 0, sizeof *self);
@@ -156,7 +157,7 @@ static int connect_bare(const order *what)
                               .sin_port = htons((uint16_t)strtoul(what->card, NULL, 10)),
                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     memcpy(local.sun_path, what->card, sizeof local.sun_path - 1);
-    bool on_host = what->kind <= UNIX;
+    bool on_host = what->kind <= UCX;
     int fd = socket(on_host ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(fd, on_host ? (struct sockaddr *)&local : (struct sockaddr *)&tcp, on_host ? sizeof local : sizeof tcp) != 0)
         die("connect");
@@ -238,7 +239,7 @@ static bare await_bare(bench *b, order what)
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof tcp;
-    bool on_host = b->kind <= UNIX;
+    bool on_host = b->kind <= UCX;
     int listener = socket(on_host ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     (void)!snprintf(local.sun_path, sizeof local.sun_path, "%s/bare", b->directory);
     unlink(local.sun_path);
@@ -473,6 +474,17 @@ static void measure(bench *b)
     (void)child_cpu(b);
 }
 
+static bool can_be_had(int kind)
+{
+    hw_fabric *fabric = NULL;
+    hawser_error error;
+    bool can = kind != UCX || hw_fabric_new(false, &fabric, &error) == HAWSER_OK;
+    if (!can)
+        fprintf(stderr, "bench_transport: without ucx: %s\n", error.text);
+    hw_fabric_free(fabric);
+    return can;
+}
+
 static void *compute(void *argument)
 {
     volatile double sum = 0;
@@ -518,7 +530,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < threads; i++)
         pthread_create(&busy[i], NULL, compute, &enough);
     for (b.kind = 0; b.kind < KINDS; b.kind++)
-        if (only == NULL || strcmp(only, kinds[b.kind]) == 0)
+        if ((only == NULL || strcmp(only, kinds[b.kind]) == 0) && can_be_had(b.kind))
             measure(&b);
     tell(&b, (order){.what = 'q'});
     waitpid(child, NULL, 0);

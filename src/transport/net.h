@@ -62,7 +62,8 @@ typedef enum hw_net_way {
     HW_NET_BEST,   /* shared memory if both sides can, else a Unix socket if there is one, else TCP */
     HW_NET_SHARED, /* a link within this host that is not by shared memory is an error */
     HW_NET_UNIX,   /* or not by a Unix socket; no shared memory */
-    HW_NET_TCP     /* no Unix socket */
+    HW_NET_TCP,    /* no Unix socket */
+    HW_NET_UCX     /* by UCX, or it is an error; between hosts too where the fabric is trusted, else there by TCP */
 } hw_net_way;
 
 /* Zero fields mean the default. Texts and key are copied. */
@@ -92,7 +93,7 @@ typedef struct hw_net_options {
 
 /* What became of a link, for --json and --log-view. */
 typedef struct hw_net_path {
-    char transport[24]; /* "shm", "unix", "tcp", "tcp+tls" */
+    char transport[24]; /* "shm", "ucx", "unix", "tcp", "tcp+tls" */
     char peer[HW_NET_ADDRESS];
     uint64_t messages_sent, messages_received;
     uint64_t bytes_sent, bytes_received; /* on the link, headers and heartbeats included, before encryption */

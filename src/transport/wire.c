@@ -198,7 +198,9 @@ size_t hw_hello_pack(unsigned char *to, const hw_letter_hello *hello)
     at = put64(at, hello->peer.incarnation);
     at = put32(at, hello->flags);
     memcpy(at, hello->nonce, HW_WIRE_NONCE);
-    return hw_letter_seal(to, HW_LETTER_HELLO, (size_t)(at + HW_WIRE_NONCE - to) - HW_LETTER_HEAD);
+    at = put32(at + HW_WIRE_NONCE, hello->fabric_size);
+    memcpy(at, hello->fabric, hello->fabric_size);
+    return hw_letter_seal(to, HW_LETTER_HELLO, (size_t)(at + hello->fabric_size - to) - HW_LETTER_HEAD);
 }
 
 size_t hw_proof_pack(unsigned char *to, const unsigned char mac[HW_WIRE_MAC])
@@ -268,12 +270,18 @@ bool hw_hello_unpack(const unsigned char *body, size_t length, hw_letter_hello *
     get_text(&in, hello->job, sizeof hello->job);
     get_text(&in, hello->peer.name, sizeof hello->peer.name);
     get_text(&in, hello->peer.address, sizeof hello->peer.address);
-    if (!in.sound || in.end - in.at != 16 + HW_WIRE_NONCE)
+    if (!in.sound || in.end - in.at < 20 + HW_WIRE_NONCE)
         return false;
     hello->peer.node = get32(&in.at);
     hello->peer.incarnation = get64(&in.at);
     hello->flags = get32(&in.at);
     memcpy(hello->nonce, in.at, HW_WIRE_NONCE);
+    in.at += HW_WIRE_NONCE;
+    uint32_t size = get32(&in.at);
+    if (size > HW_WIRE_FABRIC || in.end - in.at != (ptrdiff_t)size)
+        return false;
+    hello->fabric_size = size;
+    memcpy(hello->fabric, in.at, size);
     return true;
 }
 

@@ -60,6 +60,7 @@ typedef struct hw_letter_head {
 
 /* Flags: this side asks for encryption; could share memory; accepts nothing else within a host. */
 enum { HW_HELLO_ENCRYPT = 1, HW_HELLO_SHARES = 2, HW_HELLO_INSISTS = 4 };
+enum { HW_WIRE_FABRIC = 1000 }; /* bytes of an address of UCX, at most */
 
 typedef struct hw_letter_hello {
     char build[HW_WIRE_BUILD];
@@ -67,6 +68,8 @@ typedef struct hw_letter_hello {
     hw_net_hello peer;
     uint32_t flags;
     unsigned char nonce[HW_WIRE_NONCE];
+    uint32_t fabric_size; /* 0: does not go by UCX */
+    unsigned char fabric[HW_WIRE_FABRIC];
 } hw_letter_hello;
 
 typedef struct hw_letter_verdict {

@@ -49,7 +49,7 @@ fi
 python3 - "$work/transport" <<'END'
 import json, sys
 rows = json.loads(open(sys.argv[1]).readlines()[-1])["rows"]
-for way in ("shm", "unix", "tcp", "tcp+tls"):
+for way in ["shm", "unix", "tcp", "tcp+tls"] + ["ucx"] * any(row["way"] == "ucx" for row in rows):
     for busy in (False, True):
         mine = [row for row in rows if (row["way"], row["busy"]) == (way, busy)]
         assert [row["what"] for row in mine] == ["latency"] + 4 * ["stream"] + (["idle"] if not busy else []), mine

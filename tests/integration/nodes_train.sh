@@ -54,7 +54,14 @@ done
 # The way asked for is taken, with the same bits, in small pieces too; or it is refused in one line by each node that notices.
 hawser train lasso url.svm --lambda-ratio 0.05 --workers 3 --quiet -o one.st || fail "ways: one process"
 hawser info --coefficients one.st >one.txt
-for way in shm unix tcp; do
+ways="shm unix tcp"
+if hawser run -n 2 -- train lasso url.svm --lambda-ratio 0.5 --workers 2 --transport ucx --quiet -o many.st >out 2>err; then
+    ways+=" ucx"
+else
+    grep -q "UCX is asked for (--transport ucx), but" err || fail "ucx: $(cat err)"
+    echo "without ucx: $(head -1 err)"
+fi
+for way in $ways; do
     for node in 2 3; do
         hawser run -n $node -- train lasso url.svm --lambda-ratio 0.05 --workers 3 --transport $way --json --quiet -o many.st >out 2>err ||
             fail "ways: $way: $(cat err)"
@@ -78,7 +85,7 @@ for way in unix tcp; do
     [[ ! -e mixed.st ]] || fail "shm and $way: a model was written"
 done
 hawser run -n 2 -- train lasso url.svm --lambda-ratio 0.5 --transport pigeon >out 2>err && fail "a way that there is not"
-grep -q "auto, shm, unix or tcp\|auto|shm|unix|tcp" err || fail "a way that there is not: $(cat err)"
+grep -q "auto, shm, unix, tcp or ucx\|auto|shm|unix|tcp|ucx" err || fail "a way that there is not: $(cat err)"
 
 # A limit ends all, and what is printed is true of the model that is saved.
 hawser run -n 3 -- train lasso url.svm --lambda-ratio 0.001 --tol 1e-12 --workers 3 --max-clocks 2 -o limit.st --json --quiet >out 2>err ||

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "transport/net.h"
+#include "transport/net/fabric.h"
 
 #define TEST_KEY      ((const unsigned char *)"0123456789abcdef0123456789abcdef")
 #define TEST_PATIENCE 60.0
@@ -207,6 +208,19 @@ static inline void node_rest(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     nanosleep(&time, NULL);
+}
+
+/* False, and says why: there is no UCX here, in the build or on the machine. To be asked before there are threads. */
+static inline bool node_has_ucx(void)
+{
+    hw_fabric *fabric;
+    hawser_error error;
+    (void)setenv("UCX_MEM_MMAP_HOOK_MODE", "none", 0); /* its patches of mmap and ThreadSanitizer's do not go together */
+    bool there = hw_fabric_new(false, &fabric, &error) == HAWSER_OK;
+    if (!there)
+        print_message("skipped: %s\n", error.text);
+    hw_fabric_free(fabric);
+    return there;
 }
 
 /* What became of a link, once all that was queued has been written. */

@@ -4,7 +4,7 @@
 
 enum { NODES = 4, BLOCKS = 8, DRIVER = BLOCKS, ENDPOINTS = BLOCKS + 1 + NODES };
 
-typedef enum way { INPROC, SHARED, SMALL, UNIX, TCP, TLS } way; /* SMALL: rings that a message seldom fits */
+typedef enum way { INPROC, SHARED, SMALL, UNIX, TCP, TLS, UCX } way; /* SMALL: rings that a message seldom fits */
 
 /* Endpoints over a few nodes; within a process there is one. */
 typedef struct world {
@@ -36,7 +36,10 @@ static void open_nodes(world *self, uint64_t rate)
 {
     for (uint32_t i = 0; i < self->nodes; i++) {
         hw_net_options options = node_options(i, self->way <= UNIX ? "sockets" : NULL);
-        options.way = self->way <= SMALL ? HW_NET_SHARED : self->way == UNIX ? HW_NET_UNIX : HW_NET_TCP;
+        options.way = self->way <= SMALL  ? HW_NET_SHARED
+                      : self->way == UNIX ? HW_NET_UNIX
+                      : self->way == UCX  ? HW_NET_UCX
+                                          : HW_NET_TCP;
         options.ring = self->way == SMALL ? 4096 : 0;
         options.encrypt_always = self->way == TLS;
         options.rate = rate;
@@ -47,7 +50,7 @@ static void open_nodes(world *self, uint64_t rate)
     for (uint32_t i = 0; i < self->nodes; i++)
         assert_true(node_await32(&self->node[i], &self->node[i].ups, self->nodes - 1));
     static const char *const paths[] = {
-        [SHARED] = "shm", [SMALL] = "shm", [UNIX] = "unix", [TCP] = "tcp", [TLS] = "tcp+tls"};
+        [SHARED] = "shm", [SMALL] = "shm", [UNIX] = "unix", [TCP] = "tcp", [TLS] = "tcp+tls", [UCX] = "ucx"};
     for (uint32_t i = 0; i < self->nodes; i++)
         for (uint32_t j = 0; j < self->nodes; j++)
             if (i != j)
@@ -692,9 +695,13 @@ typedef struct way_test {
     void (*test)(world *);
 } way_test;
 
+static bool has_ucx;
+
 static void run(void **state)
 {
     const way_test *what = *state;
+    if (what->way == UCX && !has_ucx)
+        skip();
     char directory[] = "/tmp/hawser-test-XXXXXX", command[100];
     assert_non_null(mkdtemp(directory));
     assert_int_equal(chdir(directory), 0);
@@ -731,7 +738,7 @@ int main(void)
         {"puts_never_go_backward", puts_never_go_backward},
         {"a_put_that_cannot_be_is_refused", a_put_that_cannot_be_is_refused},
     };
-    static const char *const ways[] = {"inproc", "shm", "shm, small", "unix", "tcp", "tcp+tls"};
+    static const char *const ways[] = {"inproc", "shm", "shm, small", "unix", "tcp", "tcp+tls", "ucx"};
     enum { TESTS = sizeof contract / sizeof *contract, WAYS = sizeof ways / sizeof *ways };
     char names[TESTS * WAYS][80];
     way_test whats[TESTS * WAYS];
@@ -741,5 +748,6 @@ int main(void)
         whats[i] = (way_test){(way)(i / TESTS), contract[i % TESTS].test};
         tests[i] = (struct CMUnitTest){names[i], run, NULL, NULL, &whats[i]};
     }
+    has_ucx = node_has_ucx();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,8 +37,8 @@ static void warn(const char *text)
 static hw_net_way read_way(const char *word)
 {
     static const char *const words[] = {
-        [HW_NET_BEST] = "auto", [HW_NET_SHARED] = "shm", [HW_NET_UNIX] = "unix", [HW_NET_TCP] = "tcp"};
-    int way = HW_NET_TCP;
+        [HW_NET_BEST] = "auto", [HW_NET_SHARED] = "shm", [HW_NET_UNIX] = "unix", [HW_NET_TCP] = "tcp", [HW_NET_UCX] = "ucx"};
+    int way = HW_NET_UCX;
     while (way > HW_NET_BEST && strcmp(word, words[way]) != 0)
         way--;
     return (hw_net_way)way;

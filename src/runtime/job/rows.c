@@ -49,13 +49,16 @@ const hawser_option *hawser_job_rows(void)
         {"interface", HAWSER_TEXT, NULL, NULL, "NAME",
          "network interface or address that other nodes reach this one by; default: that of the default route", "0.1", 0},
         {"port-range", HAWSER_TEXT, NULL, NULL, "LOW-HIGH", "ports to listen on; default: the system's choice", "0.1", 0},
-        {"transport", HAWSER_WORD, "auto", "auto|shm|unix|tcp", "WAY",
-         "how nodes of one host reach each other: by shared memory (shm), Unix sockets or TCP; auto: the first of these "
-         "that "
-         "can be had; shm and unix refuse any other; between hosts it is always TCP",
+        {"transport", HAWSER_WORD, "auto", "auto|shm|unix|tcp|ucx", "WAY",
+         "how nodes of one host reach each other: by shared memory (shm), Unix sockets, TCP or the library UCX; auto: the "
+         "first of these but UCX that can be had; shm, unix and ucx refuse any other; between hosts it is TCP, and UCX with "
+         "--trust-fabric",
          "0.1", 0},
         {"trust-fabric", HAWSER_FLAG, "no", NULL, NULL,
-         "do not encrypt what travels between hosts; the job's key is still proved", "0.1", 0},
+         "do not encrypt what travels between hosts; the job's key is still proved, but whoever can listen on the network "
+         "can read the data, and whoever can write there can change it; --transport ucx may then use RDMA (InfiniBand, "
+         "RoCE)",
+         "0.1", 0},
         {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME", "silence after which a node counts as lost", "0.1",
          0},
         {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all nodes are there", "0.1",

@@ -89,7 +89,7 @@ hawser_status hw_card_targets(const char *card, const char *host, hw_net_way way
         if (strncmp(entry, "unix:", 5) == 0) {
             local = true;
             *count += way != HW_NET_TCP && *count < HW_CANDIDATES && unix_target(entry + 5, host, &targets[*count]);
-        } else if (*count == 0 || way == HW_NET_BEST) {
+        } else if (*count == 0 || way == HW_NET_BEST || way == HW_NET_UCX) {
             HAWSER_TRY(tcp_targets(strncmp(entry, "tcp:", 4) == 0 ? entry + 4 : entry, card, targets, count, error));
         }
     }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "transport/net/fabric.h"
 #include "transport/net/shared.h"
 #include "transport/net/tls.h"
 
@@ -69,6 +70,16 @@ static ssize_t write_shared(hw_channel *channel, const struct iovec *pieces, int
     return HW_CHANNEL_BROKEN;
 }
 
+static ssize_t lane_outcome(hw_channel *channel, ssize_t moved)
+{
+    if (moved > 0)
+        return moved;
+    if (moved == 0)
+        return HW_CHANNEL_AGAIN;
+    channel->failure = ENOLINK;
+    return HW_CHANNEL_BROKEN;
+}
+
 bool hw_channel_listen(hw_channel *channel)
 {
     char bells[64];
@@ -84,6 +95,8 @@ ssize_t hw_channel_read(hw_channel *channel, const struct iovec *pieces, int cou
 {
     if (channel->shared != NULL)
         return read_shared(channel, pieces, count);
+    if (channel->lane != NULL)
+        return lane_outcome(channel, hw_lane_read(channel->lane, pieces, count));
     if (channel->tls != NULL)
         return hw_tls_read(channel, pieces[0].iov_base, pieces[0].iov_len);
     return outcome(channel, readv(channel->fd, pieces, count));
@@ -93,6 +106,8 @@ ssize_t hw_channel_write(hw_channel *channel, const struct iovec *pieces, int co
 {
     if (channel->shared != NULL && channel->letter == 0)
         return write_shared(channel, pieces, count);
+    if (channel->lane != NULL && channel->letter == 0)
+        return lane_outcome(channel, hw_lane_write(channel->lane, pieces, count));
     if (channel->tls != NULL)
         return hw_tls_write(channel, pieces[0].iov_base, pieces[0].iov_len);
     struct msghdr message = {.msg_iov = (struct iovec *)(size_t)pieces, .msg_iovlen = (size_t)count};
@@ -120,6 +135,8 @@ const char *hw_channel_trouble(const hw_channel *channel, char *text, size_t siz
     int failure = atomic_load(&channel->failure);
     if (failure == ECONNRESET || failure == EPIPE)
         return "its connection was reset";
+    if (failure == ENOLINK)
+        return "UCX has lost the way to it";
     if (failure == EBADMSG)
         return "what stands in the memory shared with it makes no sense";
     if (failure == 0)
@@ -135,6 +152,8 @@ void hw_channel_close(hw_channel *channel)
     channel->tls = NULL;
     hw_shared_free(channel->shared);
     channel->shared = NULL;
+    hw_lane_close(channel->lane);
+    channel->lane = NULL;
     if (channel->fd >= 0)
         close(channel->fd);
     channel->fd = -1;

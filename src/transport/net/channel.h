@@ -15,13 +15,15 @@ enum { HW_CHANNEL_END = 0, HW_CHANNEL_AGAIN = -1, HW_CHANNEL_BROKEN = -2 };
 
 typedef struct hw_tls hw_tls;
 typedef struct hw_shared hw_shared;
+typedef struct hw_lane hw_lane;
 
 typedef struct hw_channel {
     int fd;             /* non-blocking; -1: closed */
     atomic_int failure; /* errno, or 0 where TLS found it wrong; set with HW_CHANNEL_BROKEN */
     hw_tls *tls;        /* NULL: in clear */
     hw_shared *shared;  /* NULL: all goes by the socket */
-    size_t letter;      /* bytes that still go by the socket, before what goes by memory */
+    hw_lane *lane;      /* by UCX; the net's thread's alone */
+    size_t letter;      /* bytes that still go by the socket, before what goes by memory or lane */
 } hw_channel;
 
 /* Bytes moved, or one of the above. One thread may read while another writes. */

@@ -121,7 +121,7 @@ static bool gather(hw_link *link)
     link->bid |= say_goodbye;
     if (idle && !say_goodbye && !say_alive) {
         link->writer = HW_WRITER_NONE;
-        if (link->bid)
+        if (link->bid && !link->by_fabric) /* there it says that the peer's goodbye has been taken */
             shutdown(link->channel.fd, SHUT_WR);
     }
     pthread_mutex_unlock(&link->mutex);
@@ -159,6 +159,11 @@ static bool by_memory(const hw_link *link)
     return link->channel.shared != NULL && link->channel.letter == 0;
 }
 
+static bool by_lane(const hw_link *link)
+{
+    return link->channel.lane != NULL && link->channel.letter == 0;
+}
+
 /* Gives the writer's part up; the reactor closes the socket if it has been waiting for that. */
 static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
 {
@@ -167,6 +172,8 @@ static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
     link->broken |= broken;
     if (writer == HW_WRITER_BLOCKED && by_memory(link)) {
         more |= hw_shared_await_room(link->channel.shared);
+    } else if (writer == HW_WRITER_BLOCKED && by_lane(link)) {
+        more |= false; /* the reactor looks for room whenever it has made progress */
     } else if (writer == HW_WRITER_BLOCKED && !link->shut) {
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT, .data.ptr = link};
         (void)epoll_ctl(link->net->reactor_poll, EPOLL_CTL_MOD, link->channel.fd, &event);
@@ -242,7 +249,7 @@ bool hw_link_send(hw_link *link, hw_message *message)
     hw_queue_append(&link->queue, message);
     bool idle = link->writer == HW_WRITER_NONE;
     /* Into memory it costs no more than to queue it. */
-    bool direct = idle && (link->channel.shared != NULL || allowed(link)) && take_part(link);
+    bool direct = idle && !link->by_fabric && (link->channel.shared != NULL || allowed(link)) && take_part(link);
     pthread_mutex_unlock(&link->mutex);
     if (direct)
         write_out(link, DIRECT_MOST);
@@ -266,6 +273,8 @@ void hw_link_writable(hw_link *link)
     bool mine = link->writer == HW_WRITER_BLOCKED;
     if (mine && by_memory(link)) {
         atomic_store(&link->channel.shared->waits, false);
+        link->writer = HW_WRITER_BUSY;
+    } else if (mine && by_lane(link)) {
         link->writer = HW_WRITER_BUSY;
     } else if (mine) {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
@@ -308,5 +317,8 @@ void hw_link_bid(hw_link *link)
     pthread_mutex_lock(&link->mutex);
     link->bidding = true;
     pthread_mutex_unlock(&link->mutex);
-    hw_link_drain(link);
+    if (link->by_fabric)
+        hw_reactor_post(link);
+    else
+        hw_link_drain(link);
 }

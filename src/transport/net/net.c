@@ -53,7 +53,10 @@ static hawser_status enter(hw_net *net, hw_link *link, hawser_error *error)
 
 static void describe(hw_link *link, const hw_shake *shake)
 {
-    const char *way = link->channel.shared != NULL ? "shm" : hw_unix_socket(link->channel.fd) ? "unix" : "tcp";
+    const char *way = link->channel.shared != NULL       ? "shm"
+                      : link->by_fabric                  ? "ucx"
+                      : hw_unix_socket(link->channel.fd) ? "unix"
+                                                         : "tcp";
     link->encrypted = shake->encrypted;
     link->checked = !link->encrypted && !hw_same_host(link->channel.fd);
     (void)!snprintf(link->transport, sizeof link->transport, "%s%s", way, link->encrypted ? "+tls" : "");
@@ -78,7 +81,9 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
     link->channel.fd = shake->channel.fd;
     link->channel.tls = shake->channel.tls;
     link->channel.shared = shake->shared;
-    link->channel.letter = shake->shared != NULL ? first_size : 0;
+    link->channel.letter = shake->shared != NULL || shake->lane ? first_size : 0;
+    link->by_fabric = shake->lane;
+    memcpy(link->fabric, shake->peer.fabric, sizeof link->fabric);
     describe(link, shake);
     double now = hw_seconds();
     atomic_store(&link->heard, now);
@@ -146,6 +151,8 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
         return hawser_fail(error, HAWSER_IO, "OpenSSL has no random numbers");
     HAWSER_TRY(hw_tls_contexts_new(&self->contexts, error));
     HAWSER_TRY(hw_pool_new(&net->pool, error));
+    if (options->way == HW_NET_UCX)
+        HAWSER_TRY(hw_fabric_new(options->trust_fabric, &self->fabric, error));
     HAWSER_TRY(hw_ears_open(options, self->incarnation, &net->ears, error));
     memcpy(self->address, net->ears.card, sizeof self->address);
     HAWSER_TRY(hw_reactor_start(net, error));
@@ -326,6 +333,7 @@ void hw_net_free(hw_net *net)
     for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
+    hw_fabric_free(net->self.fabric);
     hw_pool_free(net->pool);
     hw_route_free(net);
     hw_tls_contexts_free(net->self.contexts);

@@ -38,6 +38,7 @@ typedef struct hw_link {
     uint32_t node;
     hw_net_hello hello;
     hw_channel channel;
+    bool by_fabric;          /* all writing is the reactor's */
     bool encrypted, checked; /* checked: payloads carry a checksum, since nothing below guards them */
     char transport[24], peer[HW_NET_ADDRESS];
     struct hw_link *next;         /* in the net's list; set once */
@@ -70,6 +71,9 @@ typedef struct hw_link {
     hw_message *written; /* whose payloads the pieces point to */
 
     /* The reactor's: */
+    double parting; /* by_fabric: since when it waits for the peer to have taken our goodbye; 0: it does not */
+    unsigned char fabric[HW_WIRE_FABRIC]; /* the peer's address, until the lane is open */
+    struct hw_link *fabric_next;
     bool closed;           /* set under the net's mutex */
     atomic_bool announced; /* the owner has been told; set under the net's mutex */
     unsigned char head[HW_FRAME_MESSAGE];
@@ -97,6 +101,7 @@ struct hw_net {
     double tokens, paid_at;         /* the reactor's: what may be sent now, and the time up to which it was counted */
     struct hw_link *turn;           /* the reactor's: whose it is */
     struct hw_link *shared;         /* the reactor's: links by shared memory */
+    struct hw_link *lanes;          /* the reactor's: links by UCX */
     double patience, patience_most; /* the reactor's: seconds for which it looks into memory before it sleeps */
     uint32_t missed, due; /* the reactor's: what came right after it had gone to sleep; how many make it patient again */
     bool warm;            /* the reactor's: something has gone by memory since it slept */

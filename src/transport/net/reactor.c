@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,8 +20,9 @@ enum {
     PAUSES = 16    /* of the processor, between two looks into memory */
 };
 /* Seconds. A peer that answers at once does so within PATIENCE; waiting that long costs less than a sleep and a wake. */
-#define PATIENCE 20e-6
-#define LOOK     100e-6 /* how long memory may keep us from looking at the sockets */
+#define PATIENCE     20e-6
+#define PARTING_MOST 1.0
+#define LOOK         100e-6 /* how long memory may keep us from looking at the sockets */
 enum { DUE_MOST = 1024 };
 
 void hw_bell_ring(int fd)
@@ -82,7 +84,11 @@ static void read_link(hw_net *net, hw_link *link)
 {
     char text[200];
     const char *why = hw_link_read(link, text, sizeof text);
-    if (why != NULL)
+    if (why != NULL && why[0] == '\0' && link->by_fabric) {
+        /* A lane that is closed drops what is under way: our goodbye, perhaps. The peer says when it has that. */
+        link->parting = hw_seconds();
+        shutdown(link->channel.fd, SHUT_WR);
+    } else if (why != NULL)
         end_link(net, link, why);
     else if (hw_channel_pending(&link->channel))
         hw_reactor_post(link);
@@ -187,9 +193,53 @@ static bool doze(hw_net *net)
     return quiet;
 }
 
+/* Links by UCX: what has come, and room for which a writer waits. True: there was something. */
+static bool attend_lanes(hw_net *net)
+{
+    if (net->self.fabric == NULL)
+        return false;
+    bool any = hw_fabric_progress(net->self.fabric);
+    for (hw_link *link = net->lanes; link != NULL; link = link->fabric_next) {
+        if (is_attended(link) && link->parting == 0 && hw_lane_readable(link->channel.lane)) {
+            read_link(net, link);
+            any = true;
+        }
+        if (is_attended(link) && hw_lane_roomy(link->channel.lane))
+            hw_link_writable(link);
+    }
+    return any;
+}
+
+/* The socket of a link by UCX has nothing to say but that it ends: the peer has taken our goodbye, or is gone. */
+static void hear_end(hw_net *net, hw_link *link)
+{
+    char bytes[64];
+    ssize_t moved = recv(link->channel.fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return;
+    if (moved > 0)
+        end_link(net, link, "it sent bytes where there should be none");
+    else
+        end_link(net, link, link->parting > 0 ? "" : moved == 0 ? "its connection was closed" : "its connection was reset");
+}
+
+/* From the reactor alone, since all of UCX is its. */
+static bool open_lane(hw_net *net, hw_link *link, hawser_error *error)
+{
+    if (!link->by_fabric)
+        return true;
+    if (hw_lane_open(net->self.fabric, link->fabric, &link->channel.lane, error) != HAWSER_OK)
+        return false;
+    link->fabric_next = net->lanes;
+    net->lanes = link;
+    return true;
+}
+
 static void announce(hw_net *net, hw_link *link)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
+    hawser_error error;
+    bool open = open_lane(net, link, &error);
     bool added = epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, link->channel.fd, &event) == 0;
     double now = hw_seconds();
     atomic_store(&link->heard, now);
@@ -197,13 +247,15 @@ static void announce(hw_net *net, hw_link *link)
         link->shared_next = net->shared;
         net->shared = link;
     }
-    if (added && net->events.up != NULL)
+    if (added && open && net->events.up != NULL)
         net->events.up(net->events.argument, link->node, &link->hello);
     pthread_mutex_lock(&net->mutex);
     atomic_store(&link->announced, true);
     pthread_cond_broadcast(&net->changed);
     pthread_mutex_unlock(&net->mutex);
-    if (!added)
+    if (!open)
+        end_link(net, link, error.text);
+    else if (!added)
         end_link(net, link, "this process has no resources to serve its connection");
 }
 
@@ -248,8 +300,14 @@ static void serve(hw_net *net, const struct epoll_event *event)
         hw_bell_still(net->reactor_bell);
         return;
     }
+    if (event->data.ptr == net->self.fabric)
+        return; /* it is looked after in each turn */
     if (link->closed)
         return;
+    if (link->by_fabric && (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
+        hear_end(net, link);
+        return;
+    }
     if (link->channel.shared != NULL && hw_channel_listen(&link->channel))
         atomic_store(&link->heard, hw_seconds());
     if (link->channel.shared != NULL && is_attended(link))
@@ -271,7 +329,9 @@ static void tick(hw_net *net, double now, bool suspended)
             atomic_store(&link->heard, now);
         if (now - atomic_load(&link->spoke) >= 0.75 * net->heartbeat)
             hw_link_breathe(link);
-        if (now - atomic_load(&link->heard) > net->failure_timeout)
+        if (link->parting > 0 && now - link->parting > PARTING_MOST)
+            end_link(net, link, "");
+        else if (now - atomic_load(&link->heard) > net->failure_timeout)
             end_link(net, link, "nothing has been heard of it");
     }
 }
@@ -282,11 +342,12 @@ static void *reactor_main(void *argument)
     double last = hw_seconds();
     while (!atomic_load(&net->reactor_ends)) {
         struct epoll_event events[EVENTS];
-        bool busy = net->shared != NULL && linger(net);
+        bool busy = attend_lanes(net);
+        busy |= net->shared != NULL && linger(net);
         atomic_store(&net->asleep, !busy);
         double now = hw_seconds(), left = hw_pace(net, now, last + net->heartbeat - now);
-        bool pressing =
-            busy || atomic_load(&net->todo) != NULL || atomic_load(&net->reactor_ends) || left <= 0 || !doze(net);
+        bool pressing = busy || atomic_load(&net->todo) != NULL || atomic_load(&net->reactor_ends) || left <= 0 ||
+                        !doze(net) || (net->self.fabric != NULL && !hw_fabric_arm(net->self.fabric));
         int count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : (int)(left * 1e3) + 1);
         atomic_store(&net->asleep, false);
         if (!pressing && net->shared != NULL && count > 0 && hw_seconds() - now < PATIENCE)
@@ -317,6 +378,10 @@ hawser_status hw_reactor_start(hw_net *net, hawser_error *error)
     if (net->reactor_poll < 0 || net->reactor_bell < 0 ||
         epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, net->reactor_bell, &bell) != 0)
         return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s; see `ulimit -n`", strerror(errno));
+    struct epoll_event fabric = {.events = EPOLLIN, .data.ptr = net->self.fabric};
+    if (net->self.fabric != NULL &&
+        epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, hw_fabric_fd(net->self.fabric), &fabric) != 0)
+        return hawser_fail(error, HAWSER_IO, "cannot wait for UCX by epoll: %s", strerror(errno));
     int failure = hw_thread_start(&net->reactor, reactor_main, net);
     if (failure != 0)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot start the thread that serves connections: %s",

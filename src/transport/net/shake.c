@@ -37,6 +37,12 @@ static void pack_hello(hw_shake *shake)
                   (self->way == HW_NET_SHARED ? HW_HELLO_INSISTS : 0);
     shake->encrypted = encrypt;
     shake->shares = shares;
+    if (self->fabric != NULL && !encrypt) {
+        size_t size;
+        const void *address = hw_fabric_address(self->fabric, &size);
+        hello.fabric_size = (uint32_t)size;
+        memcpy(hello.fabric, address, size);
+    }
     if (!hw_secret_random(hello.nonce, sizeof hello.nonce))
         (void)fail(shake, HW_FAULT_MEMORY, "OpenSSL has no random numbers");
     shake->own_size = hw_hello_pack(shake->own, &hello);
@@ -243,11 +249,29 @@ static hw_shake_progress begin_tls(hw_shake *shake)
     return HW_SHAKE_DONE;
 }
 
+/* UCX encrypts nothing: between hosts it is used where neither side asks for that. False: shake->why. */
+static bool lane_fits(hw_shake *shake)
+{
+    bool here = shake->self->fabric != NULL, there = shake->peer.fabric_size > 0;
+    bool near = hw_same_host(shake->channel.fd);
+    shake->lane = here && there && !shake->encrypted;
+    if (shake->lane || (!here && !there) || (shake->encrypted && !near))
+        return true;
+    const char *asks = here ? shake->self->name : shake->peer.peer.name;
+    int written = snprintf(shake->why, sizeof shake->why,
+                           "%s asks for UCX (--transport ucx), and the link of %s with %s cannot be: %s", asks,
+                           shake->self->name, shake->peer.peer.name,
+                           shake->encrypted ? "it is encrypted" : "the other does not ask for it; give it to all nodes");
+    return written < 0;
+}
+
 /* By which way this link is to go, now that both wishes are known. False: shake->why. */
 static bool ways_fit(hw_shake *shake)
 {
     const hw_identity *self = shake->self;
     const char *peer = shake->peer.peer.name;
+    if (!lane_fits(shake))
+        return false;
     bool local = hw_unix_socket(shake->channel.fd), offered = (shake->peer.flags & HW_HELLO_SHARES) != 0;
     bool asks = self->way == HW_NET_SHARED;
     if (!hw_same_host(shake->channel.fd))

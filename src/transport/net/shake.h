@@ -17,6 +17,7 @@
 
 #include <stdatomic.h>
 
+#include "transport/net/fabric.h"
 #include "transport/net/shared.h"
 #include "transport/net/tls.h"
 #include "transport/wire.h"
@@ -33,7 +34,8 @@ typedef struct hw_identity {
     size_t key_length;
     bool trust_fabric, encrypt_always;
     hw_net_way way;
-    size_t ring; /* of what is shared, bytes each way */
+    size_t ring;       /* of what is shared, bytes each way */
+    hw_fabric *fabric; /* NULL: none */
     hw_tls_contexts *contexts;
 } hw_identity;
 
@@ -66,6 +68,7 @@ typedef struct hw_shake {
     bool shares, insists; /* memory is to be shared; one of the sides takes nothing else */
     int gift;             /* what goes, or has come, with the proof; -1: nothing */
     hw_shared *shared;    /* NULL: the link is by the socket */
+    bool lane;            /* or by UCX: both sides have said their addresses */
     uint32_t expected;    /* dials: whom, or HW_NET_ANY */
     hw_shake_state state;
     hw_shake_fault fault;

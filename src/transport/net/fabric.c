@@ -1,0 +1,490 @@
+#include "transport/net/fabric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#ifdef HAWSER_UCX
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <ucp/api/ucp.h>
+
+enum {
+    PIECE = 256 << 10, /* bytes that one call hands over */
+    WINDOW = 2 << 20   /* bytes of a lane under way: more wait in the link's queue */
+};
+
+/* The calls that are used, by name. */
+typedef struct calls {
+    ucs_status_t (*config_read)(const char *, const char *, ucp_config_t **);
+    ucs_status_t (*config_modify)(ucp_config_t *, const char *, const char *);
+    void (*config_release)(ucp_config_t *);
+    ucs_status_t (*init_version)(unsigned, unsigned, const ucp_params_t *, const ucp_config_t *, ucp_context_h *);
+    void (*cleanup)(ucp_context_h);
+    ucs_status_t (*worker_create)(ucp_context_h, const ucp_worker_params_t *, ucp_worker_h *);
+    void (*worker_destroy)(ucp_worker_h);
+    ucs_status_t (*worker_get_address)(ucp_worker_h, ucp_address_t **, size_t *);
+    void (*worker_release_address)(ucp_worker_h, ucp_address_t *);
+    ucs_status_t (*worker_get_efd)(ucp_worker_h, int *);
+    ucs_status_t (*worker_arm)(ucp_worker_h);
+    unsigned (*worker_progress)(ucp_worker_h);
+    ucs_status_t (*ep_create)(ucp_worker_h, const ucp_ep_params_t *, ucp_ep_h *);
+    ucs_status_ptr_t (*ep_close_nbx)(ucp_ep_h, const ucp_request_param_t *);
+    ucs_status_ptr_t (*stream_send_nbx)(ucp_ep_h, const void *, size_t, const ucp_request_param_t *);
+    ucs_status_ptr_t (*stream_recv_data_nb)(ucp_ep_h, size_t *);
+    void (*stream_data_release)(ucp_ep_h, void *);
+    ucs_status_t (*request_check_status)(void *);
+    void (*request_free)(void *);
+    const char *(*status_string)(ucs_status_t);
+    ucs_status_t (*set_value)(const char *, const char *);
+    void (*disable_signal)(int);
+} calls;
+
+struct hw_fabric {
+    void *library, *services;
+    calls ucx;
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_address_t *address;
+    size_t address_length;
+    int fd;
+    hw_lane *lanes;
+};
+
+/* Bytes on their way: UCX reads them until it says that it has done. */
+typedef struct parcel {
+    hw_lane *lane;
+    size_t size;
+    struct parcel *next; /* among the lane's spare ones */
+    unsigned char bytes[];
+} parcel;
+
+struct hw_lane {
+    hw_fabric *fabric;
+    hw_lane *next, **place;
+    ucp_ep_h endpoint;
+    parcel *spare;
+    size_t under_way, parcels;
+    unsigned char *came; /* the piece that is being read; UCX's */
+    size_t came_size, came_done;
+    bool broken, closed;
+    void *closing; /* request */
+};
+
+static hawser_status load(hw_fabric *self, hawser_error *error)
+{
+    calls *ucx = &self->ucx;
+    const struct {
+        const char *name;
+        void *at;
+        bool service;
+    } wanted[] = {{"ucp_config_read", &ucx->config_read, false},
+                  {"ucp_config_modify", &ucx->config_modify, false},
+                  {"ucp_config_release", &ucx->config_release, false},
+                  {"ucp_init_version", &ucx->init_version, false},
+                  {"ucp_cleanup", &ucx->cleanup, false},
+                  {"ucp_worker_create", &ucx->worker_create, false},
+                  {"ucp_worker_destroy", &ucx->worker_destroy, false},
+                  {"ucp_worker_get_address", &ucx->worker_get_address, false},
+                  {"ucp_worker_release_address", &ucx->worker_release_address, false},
+                  {"ucp_worker_get_efd", &ucx->worker_get_efd, false},
+                  {"ucp_worker_arm", &ucx->worker_arm, false},
+                  {"ucp_worker_progress", &ucx->worker_progress, false},
+                  {"ucp_ep_create", &ucx->ep_create, false},
+                  {"ucp_ep_close_nbx", &ucx->ep_close_nbx, false},
+                  {"ucp_stream_send_nbx", &ucx->stream_send_nbx, false},
+                  {"ucp_stream_recv_data_nb", &ucx->stream_recv_data_nb, false},
+                  {"ucp_stream_data_release", &ucx->stream_data_release, false},
+                  {"ucp_request_check_status", &ucx->request_check_status, false},
+                  {"ucp_request_free", &ucx->request_free, false},
+                  {"ucs_status_string", &ucx->status_string, true},
+                  {"ucs_global_opts_set_value", &ucx->set_value, true},
+                  {"ucs_debug_disable_signal", &ucx->disable_signal, true}};
+    self->library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    self->services = self->library == NULL ? NULL : dlopen("libucs.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (self->services == NULL)
+        return hawser_fail(error, HAWSER_IO,
+                           "UCX is asked for (--transport ucx), but cannot be loaded: %s; install it (libucx0)", dlerror());
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        void *found = dlsym(wanted[i].service ? self->services : self->library, wanted[i].name);
+        if (found == NULL)
+            return hawser_fail(error, HAWSER_IO, "UCX is asked for (--transport ucx), but has no %s: %s", wanted[i].name,
+                               dlerror());
+        memcpy(wanted[i].at, &found, sizeof found);
+    }
+    /* Faults and the terminal are the program's; what is wrong is said here. */
+    const int faults[] = {SIGSEGV, SIGILL, SIGBUS, SIGFPE, SIGHUP};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        ucx->disable_signal(faults[i]);
+    (void)ucx->set_value("LOG_LEVEL", "fatal");
+    return HAWSER_OK;
+}
+
+static hawser_status failed(const hw_fabric *self, const char *what, ucs_status_t status, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_IO, "UCX could not %s: %s", what, self->ucx.status_string(status));
+}
+
+static hawser_status make_context(hw_fabric *self, bool trusted, hawser_error *error)
+{
+    const calls *ucx = &self->ucx;
+    ucp_config_t *config;
+    const char *const settings[][2] = {
+        {"TLS", trusted ? "all" : "posix,sysv,cma,self"},
+        {"MM_ERROR_HANDLING", "y"}, /* else memory is not used where a peer's death is to be seen */
+        {"TX_SEG_SIZE", "64K"},     /* of TCP: 8 KiB are slow */
+        {"RX_SEG_SIZE", "128K"},
+        {"KEEPALIVE_INTERVAL", "inf"}, /* signs of life are the link's own */
+    };
+    ucs_status_t status = ucx->config_read(NULL, NULL, &config);
+    if (status != UCS_OK)
+        return failed(self, "read its settings", status, error);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings && status == UCS_OK; i++) {
+        if (i == 0 && trusted && getenv("UCX_TLS") != NULL)
+            continue; /* who trusts his fabric may choose */
+        status = ucx->config_modify(config, settings[i][0], settings[i][1]);
+    }
+    const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
+                                 .features = UCP_FEATURE_STREAM | UCP_FEATURE_WAKEUP};
+    status = ucx->init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &self->context);
+    ucx->config_release(config);
+    return status == UCS_OK ? HAWSER_OK : failed(self, "begin", status, error);
+}
+
+static hawser_status make_worker(hw_fabric *self, hawser_error *error)
+{
+    const calls *ucx = &self->ucx;
+    const ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+                                        .thread_mode = UCS_THREAD_MODE_SERIALIZED};
+    ucs_status_t status = ucx->worker_create(self->context, &params, &self->worker);
+    if (status == UCS_OK)
+        status = ucx->worker_get_address(self->worker, &self->address, &self->address_length);
+    if (status == UCS_OK)
+        status = ucx->worker_get_efd(self->worker, &self->fd);
+    if (status != UCS_OK)
+        return failed(self, "make a worker", status, error);
+    if (self->address_length > HW_FABRIC_ADDRESS)
+        return hawser_fail(error, HAWSER_IO,
+                           "UCX has an address of %zu bytes here, more than %d; restrict it by UCX_NET_DEVICES",
+                           self->address_length, HW_FABRIC_ADDRESS);
+    return HAWSER_OK;
+}
+
+hawser_status hw_fabric_new(bool trusted, hw_fabric **out, hawser_error *error)
+{
+    hw_fabric *self = NULL;
+    *out = NULL;
+    HAWSER_TRY(HW_NEW(&self, 1, "a fabric", error));
+    self->fd = -1;
+    hawser_status status = load(self, error);
+    if (status == HAWSER_OK)
+        status = make_context(self, trusted, error);
+    if (status == HAWSER_OK)
+        status = make_worker(self, error);
+    if (status != HAWSER_OK) {
+        hw_fabric_free(self);
+        return status;
+    }
+    *out = self;
+    return HAWSER_OK;
+}
+
+const void *hw_fabric_address(const hw_fabric *fabric, size_t *length)
+{
+    *length = fabric->address_length;
+    return fabric->address;
+}
+
+int hw_fabric_fd(const hw_fabric *fabric)
+{
+    return fabric->fd;
+}
+
+/* A lane goes when UCX has let go of its endpoint and of every byte. */
+static void bury(hw_fabric *self)
+{
+    for (hw_lane *lane = self->lanes, *next; lane != NULL; lane = next) {
+        next = lane->next;
+        if (!lane->closed || lane->parcels > 0)
+            continue;
+        if (lane->closing != NULL) {
+            if (self->ucx.request_check_status(lane->closing) == UCS_INPROGRESS)
+                continue;
+            self->ucx.request_free(lane->closing);
+        }
+        *lane->place = next;
+        if (next != NULL)
+            next->place = lane->place;
+        for (parcel *one = lane->spare, *after; one != NULL; one = after) {
+            after = one->next;
+            free(one);
+        }
+        free(lane);
+    }
+}
+
+bool hw_fabric_progress(hw_fabric *self)
+{
+    bool any = false;
+    for (int i = 0; i < 64 && self->ucx.worker_progress(self->worker) != 0; i++)
+        any = true;
+    bury(self);
+    return any;
+}
+
+bool hw_fabric_arm(hw_fabric *self)
+{
+    return self->ucx.worker_arm(self->worker) != UCS_ERR_BUSY;
+}
+
+void hw_fabric_free(hw_fabric *self)
+{
+    enum { TURNS = 100000 };
+    if (self == NULL)
+        return;
+    for (hw_lane *lane = self->lanes, *next; lane != NULL; lane = next) {
+        next = lane->next;
+        hw_lane_close(lane);
+    }
+    for (int i = 0; i < TURNS && self->lanes != NULL; i++)
+        (void)hw_fabric_progress(self);
+    if (self->address != NULL)
+        self->ucx.worker_release_address(self->worker, self->address);
+    if (self->worker != NULL)
+        self->ucx.worker_destroy(self->worker);
+    if (self->context != NULL)
+        self->ucx.cleanup(self->context);
+    if (self->services != NULL)
+        dlclose(self->services);
+    if (self->library != NULL)
+        dlclose(self->library);
+    free(self);
+}
+
+static void on_error(void *argument, ucp_ep_h endpoint, ucs_status_t status)
+{
+    (void)endpoint, (void)status;
+    ((hw_lane *)argument)->broken = true;
+}
+
+hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_lane **out, hawser_error *error)
+{
+    hw_lane *lane = NULL;
+    *out = NULL;
+    HAWSER_TRY(HW_NEW(&lane, 1, "a lane", error));
+    const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
+                                                  UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE,
+                                    .address = address,
+                                    .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+                                    .err_handler = {.cb = on_error, .arg = lane}};
+    lane->fabric = fabric;
+    ucs_status_t status = fabric->ucx.ep_create(fabric->worker, &params, &lane->endpoint);
+    if (status != UCS_OK) {
+        free(lane);
+        return failed(fabric, "open a way to the peer", status, error);
+    }
+    lane->next = fabric->lanes;
+    lane->place = &fabric->lanes;
+    if (lane->next != NULL)
+        lane->next->place = &lane->next;
+    fabric->lanes = lane;
+    *out = lane;
+    return HAWSER_OK;
+}
+
+void hw_lane_close(hw_lane *lane)
+{
+    if (lane == NULL || lane->closed)
+        return;
+    const calls *ucx = &lane->fabric->ucx;
+    const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    if (lane->came != NULL)
+        ucx->stream_data_release(lane->endpoint, lane->came);
+    lane->came = NULL;
+    lane->closed = true;
+    void *request = ucx->ep_close_nbx(lane->endpoint, &param);
+    lane->closing = UCS_PTR_IS_PTR(request) ? request : NULL;
+}
+
+static void on_sent(void *request, ucs_status_t status, void *argument)
+{
+    parcel *one = argument;
+    hw_lane *lane = one->lane;
+    lane->broken |= status != UCS_OK;
+    lane->under_way -= one->size;
+    lane->parcels--;
+    one->next = lane->spare;
+    lane->spare = one;
+    if (request != NULL)
+        lane->fabric->ucx.request_free(request);
+}
+
+static parcel *take_parcel(hw_lane *lane)
+{
+    parcel *one = lane->spare;
+    if (one != NULL)
+        lane->spare = one->next;
+    else
+        one = malloc(sizeof *one + PIECE);
+    return one;
+}
+
+static size_t gather(unsigned char *to, size_t room, const struct iovec *pieces, int count)
+{
+    size_t size = 0;
+    for (int i = 0; i < count && size < room; i++) {
+        size_t part = pieces[i].iov_len < room - size ? pieces[i].iov_len : room - size;
+        memcpy(to + size, pieces[i].iov_base, part);
+        size += part;
+    }
+    return size;
+}
+
+ssize_t hw_lane_write(hw_lane *lane, const struct iovec *pieces, int count)
+{
+    if (lane->broken)
+        return HW_LANE_BROKEN;
+    if (lane->under_way >= WINDOW)
+        return 0;
+    parcel *one = take_parcel(lane);
+    if (one == NULL)
+        return lane->parcels > 0 ? 0 : HW_LANE_BROKEN; /* when others have come back */
+    one->lane = lane;
+    one->size = gather(one->bytes, PIECE, pieces, count);
+    lane->under_way += one->size;
+    lane->parcels++;
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA, .cb.send = on_sent, .user_data = one};
+    size_t size = one->size;
+    void *request = lane->fabric->ucx.stream_send_nbx(lane->endpoint, one->bytes, one->size, &param);
+    if (!UCS_PTR_IS_PTR(request))
+        on_sent(NULL, UCS_PTR_STATUS(request), one);
+    if (lane->broken)
+        return HW_LANE_BROKEN;
+    return (ssize_t)size;
+}
+
+/* The next piece that has come. False: none. */
+static bool next_piece(hw_lane *lane)
+{
+    if (lane->came != NULL)
+        return true;
+    size_t size = 0;
+    void *data = lane->fabric->ucx.stream_recv_data_nb(lane->endpoint, &size);
+    lane->broken |= UCS_PTR_IS_ERR(data);
+    if (!UCS_PTR_IS_PTR(data))
+        return false;
+    lane->came = data;
+    lane->came_size = size;
+    lane->came_done = 0;
+    return true;
+}
+
+ssize_t hw_lane_read(hw_lane *lane, const struct iovec *pieces, int count)
+{
+    size_t all = 0;
+    for (int i = 0; i < count; i++)
+        for (size_t done = 0; done < pieces[i].iov_len;) {
+            if (!next_piece(lane))
+                goto end;
+            size_t left = lane->came_size - lane->came_done, room = pieces[i].iov_len - done,
+                   part = left < room ? left : room;
+            memcpy((char *)pieces[i].iov_base + done, lane->came + lane->came_done, part);
+            lane->came_done += part;
+            done += part;
+            all += part;
+            if (lane->came_done == lane->came_size) {
+                lane->fabric->ucx.stream_data_release(lane->endpoint, lane->came);
+                lane->came = NULL;
+            }
+        }
+end:
+    return all > 0 ? (ssize_t)all : lane->broken ? HW_LANE_BROKEN : 0;
+}
+
+bool hw_lane_readable(hw_lane *lane)
+{
+    return next_piece(lane) || lane->broken;
+}
+
+bool hw_lane_roomy(const hw_lane *lane)
+{
+    return lane->under_way <= WINDOW / 2;
+}
+
+#else /* a build without UCX's header: nobody gets a fabric, so nothing but the first is ever called */
+
+hawser_status hw_fabric_new(bool trusted, hw_fabric **fabric, hawser_error *error)
+{
+    (void)trusted;
+    *fabric = NULL;
+    return hawser_fail(error, HAWSER_IO,
+                       "UCX is asked for (--transport ucx), but this Hawser was built without it: install "
+                       "libucx-dev and build again, or take another --transport");
+}
+
+void hw_fabric_free(hw_fabric *fabric)
+{
+    (void)fabric;
+}
+
+const void *hw_fabric_address(const hw_fabric *fabric, size_t *length)
+{
+    *length = 0;
+    return fabric;
+}
+
+int hw_fabric_fd(const hw_fabric *fabric)
+{
+    (void)fabric;
+    return -1;
+}
+
+bool hw_fabric_progress(hw_fabric *fabric)
+{
+    (void)fabric;
+    return false;
+}
+
+bool hw_fabric_arm(hw_fabric *fabric)
+{
+    (void)fabric;
+    return true;
+}
+
+hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_lane **lane, hawser_error *error)
+{
+    (void)address;
+    *lane = NULL;
+    return hw_fabric_new(false, &fabric, error);
+}
+
+void hw_lane_close(hw_lane *lane)
+{
+    (void)lane;
+}
+
+ssize_t hw_lane_write(hw_lane *lane, const struct iovec *pieces, int count)
+{
+    (void)lane, (void)pieces, (void)count;
+    return HW_LANE_BROKEN;
+}
+
+ssize_t hw_lane_read(hw_lane *lane, const struct iovec *pieces, int count)
+{
+    return hw_lane_write(lane, pieces, count);
+}
+
+bool hw_lane_readable(hw_lane *lane)
+{
+    return lane != NULL;
+}
+
+bool hw_lane_roomy(const hw_lane *lane)
+{
+    return lane == NULL;
+}
+
+#endif
