@@ -315,18 +315,39 @@ static void expect_way(hw_net_way dials, hw_net_way accepts, bool sockets, const
 
 static void who_has_only_a_socket_is_not_reached_by_tcp(void **state)
 {
-    (void)state;
+    char sockets[200];
+    (void)!snprintf(sockets, sizeof sockets, "%s/s", *state == NULL ? "" : (char *)*state);
     node nodes[2];
     hawser_error error = {0};
     uint32_t number;
     for (uint32_t i = 0; i < 2; i++) {
-        hw_net_options options = node_options(i, "@");
+        hw_net_options options = node_options(i, sockets);
         options.way = i == 0 ? HW_NET_BEST : HW_NET_TCP;
         node_open(&nodes[i], &options);
     }
     assert_int_equal(hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, TEST_PATIENCE, &number, &error),
                      HAWSER_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "no TCP port, which --transport tcp asks for"));
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
+}
+
+/* A launcher that gives no directory may have told a port, on one host too. */
+static void who_has_a_name_is_reached_by_its_port_too(void **state)
+{
+    (void)state;
+    node nodes[2];
+    hawser_error error = {0};
+    uint32_t number;
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, "@");
+        node_open(&nodes[i], &options);
+    }
+    const char *card = hw_net_address(nodes[0].net), *port = strstr(card, ",tcp:");
+    assert_non_null(port);
+    if (hw_net_dial(nodes[1].net, port + strlen(",tcp:"), 0, TEST_PATIENCE, &number, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    assert_string_equal(node_path(&nodes[1], 0).transport, "tcp");
     node_close(&nodes[1]);
     node_close(&nodes[0]);
 }
@@ -500,7 +521,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(over_tcp_though_there_are_sockets, make_directory, remove_directory),
         cmocka_unit_test(the_way_asked_for_is_taken),
         cmocka_unit_test(without_memory_it_is_said),
-        cmocka_unit_test(who_has_only_a_socket_is_not_reached_by_tcp),
+        cmocka_unit_test(who_has_a_name_is_reached_by_its_port_too),
+        cmocka_unit_test_setup_teardown(who_has_only_a_socket_is_not_reached_by_tcp, make_directory, remove_directory),
         cmocka_unit_test(over_tcp),
         cmocka_unit_test(over_tls),
         cmocka_unit_test_setup_teardown(many_nodes_talk_at_once, make_directory, remove_directory),

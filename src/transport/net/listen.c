@@ -218,7 +218,8 @@ hawser_status hw_ears_open(const hw_net_options *options, uint64_t incarnation, 
     bool local = options->directory != NULL && options->way != HW_NET_TCP;
     if (local)
         status = open_local(options, incarnation, ears, error);
-    if (status == HAWSER_OK && (!local || !options->local_only)) {
+    /* Where no launcher has given a directory, it has told the others a port. */
+    if (status == HAWSER_OK && (!local || is_abstract(options) || !options->local_only)) {
         status = open_tcp(options, ears, &told, error);
         if (status == HAWSER_OK)
             hw_address_text(&told, length_of(&told), text);
