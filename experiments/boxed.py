@@ -6,8 +6,9 @@
 
 Without root, or where there can be no network namespaces, the script ends with status 77 and says so.
 """
+import argparse
 import atexit
-import json
+import csv
 import os
 import pathlib
 import shutil
@@ -38,6 +39,8 @@ class Cards:
         self.hosts = hosts
         # The file stays that of the namespace in which it was opened.
         self.file = system.inside(network.namespace(box, "switch"), lambda: open("/proc/thread-self/net/dev", encoding="ascii"))
+        self.tcp = [system.inside(network.namespace(box, f"h{i}"), lambda: open("/proc/thread-self/net/snmp", encoding="ascii"))
+                    for i in range(hosts)]
 
     def read(self):
         """([bytes sent by each host], [bytes got by each])."""
@@ -51,11 +54,22 @@ class Cards:
         return [p[0] for p in ports], [p[1] for p in ports]
 
 
-class Did:
-    """A job that ended: its last line, seconds, and bytes over each card, all in all and (seconds, sent by each) as it went."""
+    def resent(self):
+        """Segments that TCP has sent again, all hosts together: what was lost where many sent to one at the same time."""
+        total = 0
+        for file in self.tcp:
+            file.seek(0)
+            names, numbers = [line.split() for line in file.read().splitlines() if line.startswith("Tcp:")]
+            total += int(numbers[names.index("RetransSegs")])
+        return total
 
-    def __init__(self, said, seconds, before, after, samples):
-        self.said, self.seconds, self.samples = said, seconds, samples
+
+class Did:
+    """A job that ended: its last line, seconds, and bytes over each card, all in all and (seconds, sent by each) as it went,
+    and segments that TCP had to send again."""
+
+    def __init__(self, said, seconds, before, after, samples, resent):
+        self.said, self.seconds, self.samples, self.resent = said, seconds, samples, resent
         self.sent = [b - a for a, b in zip(before[0], after[0])]
         self.got = [b - a for a, b in zip(before[1], after[1])]
 
@@ -99,7 +113,7 @@ class Hosts:
     def run(self, words, sample=False):
         words = [str(word) for word in words]
         samples, ended = [], threading.Event()
-        before, begun = self.cards.read(), time.monotonic()
+        before, resent, begun = self.cards.read(), self.cards.resent(), time.monotonic()
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
 
         def watch():
@@ -122,18 +136,16 @@ class Hosts:
                 watcher.join()
         if process.returncode:
             raise common.Failed(f"{' '.join(words)}: exit status {process.returncode}\n{err[-2000:]}")
-        return Did(common.last_json(out), time.monotonic() - begun, before, self.cards.read(), samples)
+        return Did(common.last_json(out), time.monotonic() - begun, before, self.cards.read(), samples, self.cards.resent() - resent)
 
 
 def parser_of(description, here):
     """What every script here understands."""
-    import argparse
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny problems and few points: does it work?")
     parser.add_argument("--out", type=pathlib.Path, default=here, help="where CSV, SVG and page go (here)")
     parser.add_argument("--hawser", help="the command; default: HAWSER_BINARY, the release build, PATH")
     parser.add_argument("--work", type=pathlib.Path, default=common.TOP / "out/bench", help="where data are kept between runs (out/bench)")
-    parser.add_argument("--rate", default=RATE, help=f"of each host's link ({RATE})")
     return parser
 
 
@@ -146,7 +158,6 @@ def find_program(name):
 
 
 def write_csv(path, rows):
-    import csv
     fields = list(rows[0])
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -43,7 +43,7 @@ def log_ticks(low, high, most=6):
 class Axis:
     """From values to pixels."""
 
-    def __init__(self, values, log, begin, end):
+    def __init__(self, values, log, begin, end, from_zero=True):
         self.log, self.begin, self.end = log, begin, end
         values = [v for v in values if v > 0] if log else list(values)
         self.low, self.high = (min(values), max(values)) if values else (0.1 if log else 0.0, 1.0)
@@ -52,8 +52,9 @@ class Axis:
             if self.low == self.high:
                 self.low /= 10
         else:
-            self.low = min(0.0, self.low)
-            self.high = self.high * 1.02 or 1.0
+            room = 0.02 * (self.high - self.low)
+            self.low = min(0.0, self.low) if from_zero or room == 0 else self.low - room
+            self.high = self.high * 1.02 or 1.0 if from_zero else self.high + room
 
     def at(self, value):
         if self.log:
@@ -69,8 +70,8 @@ class Axis:
 
 
 class Panel:
-    def __init__(self, title, x, y, x_log, y_log, y_most):
-        self.title, self.x, self.y, self.x_log, self.y_log, self.y_most = title, x, y, x_log, y_log, y_most
+    def __init__(self, title, x, y, x_log, y_log, y_most, y_from_zero):
+        self.title, self.x, self.y, self.x_log, self.y_log, self.y_most, self.y_from_zero = title, x, y, x_log, y_log, y_most, y_from_zero
         self.lines = []
 
     def line(self, label, points, dash=""):
@@ -86,8 +87,8 @@ class Figure:
     def __init__(self, title, subtitle=""):
         self.title, self.subtitle, self.panels = title, subtitle, []
 
-    def panel(self, title, x, y, x_log=False, y_log=True, y_most=math.inf):
-        self.panels.append(Panel(title, x, y, x_log, y_log, y_most))
+    def panel(self, title, x, y, x_log=False, y_log=True, y_most=math.inf, y_from_zero=True):
+        self.panels.append(Panel(title, x, y, x_log, y_log, y_most, y_from_zero))
         return self.panels[-1]
 
     def styles(self):
@@ -152,7 +153,7 @@ def draw_axes(panel, left, top, across, up):
 def draw(panel, left, top, styles):
     shown = [(x, min(y, panel.y_most)) for _, points, _ in panel.lines for x, y in points]
     across = Axis([x for x, _ in shown], panel.x_log, left, left + WIDTH)
-    up = Axis([y for _, y in shown], panel.y_log, top + HEIGHT, top)
+    up = Axis([y for _, y in shown], panel.y_log, top + HEIGHT, top, panel.y_from_zero)
     parts = draw_axes(panel, left, top, across, up)
     for label, points, _ in panel.lines:
         colour, dash = styles[label]
