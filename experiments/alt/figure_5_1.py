@@ -15,7 +15,7 @@ from boxed import common
 
 HERE = pathlib.Path(__file__).resolve().parent
 POINTS = {True: {"hawser": (2, 4), "one": (2, 4), "celer": (1e-1,), "cocoa": (2,), "mllib": (2,)},
-          False: {"hawser": (2, 8, 32), "one": (2, 4, 8, 16, 32, 64), "celer": (1e-1, 1e-2), "cocoa": (4,), "mllib": (4,)}}
+          False: {"hawser": (2, 8, 32), "one": (2, 4, 8, 16, 32), "celer": (1e-1,), "cocoa": (4,), "mllib": (4,)}}
 LIMIT = 240     # seconds that a peer may take for one problem
 
 
@@ -105,11 +105,10 @@ def finish(problems, rows, options):
         measure.distances(problem, [row for row in rows if row["problem"] == problem.name])
     boxed.write_csv(options.out / "hosts-5-1.csv", rows)
     title = "Figure 5-1 on eight hosts: the framework, one core, Spark"
-    figure = plot.Figure(title, "Lasso, λ = 1e-5 / n, H = 1, BSP. Hosts have links of 100 Mbit/s and share the machine's processors; "
-                         "Spark is local, without a network")
+    figure = plot.Figure(title, "Lasso, λ = 1e-5 / n, H = 1, BSP. Hosts: links of 100 Mbit/s, shared processors. Spark: local, no network")
     labels = list(dict.fromkeys(row["setting"] for row in rows))
     for problem in problems:
-        for axis, words, log in (("passes", "passes over the columns (MLlib: iterations)", True), ("seconds", "seconds, loading aside", True)):
+        for axis, words, log in (("passes", "passes over the columns", True), ("seconds", "seconds, loading aside (one core: CPU seconds)", True)):
             panel = figure.panel(problem.name, words, "(P − P*) / P(0)", x_log=log, y_most=10.0)
             for label in labels:
                 panel.line(label.replace(", ", " · "), [(row[axis], max(row["distance"], 1e-12)) for row in rows
