@@ -50,6 +50,8 @@ typedef struct hawser_algorithm {
     /** predictions[rows of data] from a model. data may hold fewer columns than the model, never more (see hawser_load.columns). */
     hawser_status (*predict)(const hawser_model *model, const hawser_dataset *data, double *predictions,
                              hawser_error *error);
+    /** Turns `count` predictions of a model into labels, in place; NULL where there are none. */
+    hawser_status (*label)(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
     /** Metrics of predictions against data's target (weights respected), ended by a NULL name: "r2", "rmse", "mae" ... */
     hawser_status (*evaluate)(const hawser_model *model, const hawser_dataset *data, const double *predictions,
                               hawser_fact facts[16], hawser_error *error);

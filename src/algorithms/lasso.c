@@ -15,8 +15,9 @@
 #include "algorithms/lasso/evaluate.h"
 #include "algorithms/lasso/kind.h"
 #include "algorithms/lasso/options.h"
-#include "algorithms/linear/finish.h"
+#include "algorithms/linear/fold.h"
 #include "algorithms/linear/model.h"
+#include "algorithms/linear/train.h"
 #include "algorithms/list.h"
 
 enum {
@@ -324,22 +325,7 @@ static hawser_status arrive(hawser_context *context)
 /* v = X alpha from nothing: what keeps rounding and held-back updates out of certificates. */
 static hawser_status rebuild(hawser_context *context)
 {
-    const hawser_matrix *X = hawser_data_view(context, "X");
-    const double *alpha = hawser_local(context, "alpha");
-    double *v = hawser_cache(context, "v");
-    uint32_t columns[512]; /* many at a time: dense columns then pass through v while it is in the cache */
-    double coefficients[512];
-    size_t held = 0;
-    for (size_t j = 0; j < X->cols; j++) {
-        if (alpha[j] != 0.0) {
-            columns[held] = (uint32_t)j;
-            coefficients[held++] = alpha[j];
-        }
-        if (held == sizeof columns / sizeof *columns || j + 1 == X->cols) {
-            hawser_combine(X, columns, coefficients, held, v);
-            held = 0;
-        }
-    }
+    hw_linear_combine(hawser_data_view(context, "X"), hawser_local(context, "alpha"), hawser_cache(context, "v"));
     return HAWSER_OK;
 }
 
@@ -499,33 +485,12 @@ static hawser_program *build(hw_linear *lasso)
     return p;
 }
 
-static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
-                          hawser_error *error)
-{
-    hw_linear lasso;
-    hawser_program *program = NULL;
-    hawser_status status = hw_linear_new(&lasso, hw_lasso_kind(), job, input, error);
-    if (status == HAWSER_OK) {
-        program = build(&lasso);
-        status = hawser_plan_print(job, program, physical, dot, out, error);
-    }
-    hawser_program_free(program);
-    hw_linear_free(&lasso);
-    return status;
-}
-
 /* ------------------------------------------------------------------------------ what an early end has left behind ---- */
 
 /* v's share of this block, as an update. */
 static hawser_status image(hawser_context *context)
 {
     return rebuild(context);
-}
-
-static bool set_lambda(hawser_progress *progress, void *user)
-{
-    hawser_progress_set(progress, "lambda", ((const hw_linear *)user)->rest_lambda);
-    return true;
 }
 
 /* A certificate of given coefficients, and nothing else: the data may lie on several nodes. */
@@ -537,7 +502,7 @@ static hawser_program *build_certificate(hw_linear *lasso, const double *alpha)
     hawser_state *X = hawser_data_state(p, "X", lasso->X, HAWSER_BY_COLUMN);
     hawser_state *v = hawser_replicated_state(p, "v", lasso->X->rows, 1, NULL, (hawser_rule){0});
     hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
-    hawser_operator *all = hawser_sequence(hawser_branch(hawser_root(p), "begin", set_lambda, lasso));
+    hawser_operator *all = hawser_sequence(hawser_branch(hawser_root(p), "begin", hw_linear_set_rest, lasso));
     hawser_unit(all, "prepare", prepare, HAWSER_READS(X), NULL);
     hawser_unit(all, "image", image, HAWSER_READS(X, a), HAWSER_UPDATES(v));
     hawser_unit(all, "measure", measure, HAWSER_READS(X, v, a), NULL);
@@ -545,52 +510,18 @@ static hawser_program *build_certificate(hw_linear *lasso, const double *alpha)
     return p;
 }
 
-/* After an early end: what was measured last in an interrupted run is not what it left behind. All nodes run it, whether or not node 0
- * has a certificate already: only node 0 knows. */
-static hawser_status certify_rest(hawser_job *job, hw_linear *lasso, const hawser_run *ended, hawser_error *error)
-{
-    hawser_run *run = NULL;
-    double lambda = hawser_result_metric(ended, "lambda");
-    lasso->rest_lambda = lambda >= 0.0 ? lambda : hw_linear_one_lambda(lasso, 0.0);
-    hawser_program *program = build_certificate(lasso, hawser_result(ended, "alpha", NULL));
-    hawser_observe(job, NULL, NULL);
-    hawser_status status = hawser_run_program(job, program, &run, error);
-    if (status == HAWSER_OK)
-        hw_linear_take_rest(lasso, run);
-    hawser_run_free(run);
-    hawser_program_free(program);
-    return status;
-}
+static const hw_linear_programs programs = {.build = build, .build_certificate = build_certificate};
 
-static hawser_status run_and_finish(hawser_job *job, hw_linear *lasso, const hawser_training_input *input,
-                                    hawser_training *training, hawser_error *error)
+static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
+                          hawser_error *error)
 {
-    hawser_program *program = build(lasso);
-    hawser_observe(job, input->observer, input->observer_user);
-    hawser_status status = hawser_run_program(job, program, &training->run, error);
-    hawser_program_free(program);
-    bool early = status == HAWSER_STOP;
-    if (status != HAWSER_OK && !early)
-        return status;
-    if (early)
-        HAWSER_TRY(certify_rest(job, lasso, training->run, error));
-    if (!hawser_job_leads(job)) /* what the stop tests saw, only node 0 knows */
-        return HAWSER_OK;
-    return hw_linear_finish(lasso, input, early, training, error);
+    return hw_linear_plan(hw_lasso_kind(), &programs, job, input, physical, dot, out, error);
 }
 
 static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
                            hawser_error *error)
 {
-    hw_linear lasso;
-    memset(training, 0, sizeof *training);
-    hawser_status status = hw_linear_new(&lasso, hw_lasso_kind(), job, input, error);
-    if (status == HAWSER_OK) {
-        lasso.training = training;
-        status = run_and_finish(job, &lasso, input, training, error);
-    }
-    hw_linear_free(&lasso);
-    return status;
+    return hw_linear_train(hw_lasso_kind(), &programs, job, input, training, error);
 }
 
 const hawser_algorithm *hw_lasso_algorithm(void)

@@ -7,6 +7,7 @@ const hawser_algorithm *hawser_algorithm_at(size_t index)
 {
     switch (index) {
     case 0: return hw_lasso_algorithm();
+    case 1: return hw_logistic_algorithm();
     default: return NULL;
     }
 }

@@ -5,5 +5,6 @@
 #include "hawser/algorithm.h"
 
 const hawser_algorithm *hw_lasso_algorithm(void);
+const hawser_algorithm *hw_logistic_algorithm(void);
 
 #endif

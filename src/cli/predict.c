@@ -9,6 +9,8 @@ const hawser_option *hw_predict_rows(void)
     static const hawser_option rows[] = {
         {"output", HAWSER_PATH, "-", NULL, "FILE", "where predictions go: one a line, or .npy; - is standard output", "0.1",
          'o'},
+        {"labels", HAWSER_FLAG, "no", NULL, NULL,
+         "of a classifier: the more probable label instead of the higher one's probability", "0.1", 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "say nothing on standard error but errors", "0.1", 'q'},
         {0},
     };
@@ -61,6 +63,17 @@ static hawser_status write_predictions(const char *path, const double *values, s
     return status;
 }
 
+static hawser_status to_labels(const hw_call *call, const hw_fitted *fitted, size_t count, double *predictions,
+                               hawser_error *error)
+{
+    if (!hawser_options_flag(call->options, "labels"))
+        return HAWSER_OK;
+    if (fitted->algorithm->label == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--labels: a model of %s predicts numbers, not labels",
+                           fitted->algorithm->name);
+    return fitted->algorithm->label(fitted->model, count, predictions, error);
+}
+
 hawser_status hw_predict(hw_call *call, hawser_error *error)
 {
     hw_fitted fitted;
@@ -70,7 +83,10 @@ hawser_status hw_predict(hw_call *call, hawser_error *error)
     HAWSER_TRY(hw_check_outputs(call, error));
     HAWSER_TRY(hw_check_writable(path, error));
     HAWSER_TRY(hw_predict_words(call, &fitted, &data, &predictions, error));
-    hawser_status status = write_predictions(path, predictions, hawser_dataset_matrix(data)->rows, error);
+    size_t count = hawser_dataset_matrix(data)->rows;
+    hawser_status status = to_labels(call, &fitted, count, predictions, error);
+    if (status == HAWSER_OK)
+        status = write_predictions(path, predictions, count, error);
     free(predictions);
     hawser_dataset_free(data);
     hw_fitted_free(&fitted);

@@ -69,6 +69,20 @@ static const hw_topic topics[] = {
      "globs make one input; - is standard input. Numbers that are missing, infinite or NaN are\n"
      "refused with file, line and column. The index base of svmlight (0 or 1) is decided once\n"
      "for the whole input and kept in the model.\n"},
+    {"labels", "Two classes: labels, probabilities, metrics",
+     "A target of any two values (-1 and 1, 0 and 1, 1 and 2, ...) is two classes. The model\n"
+     "names them; predict gives the probability of the higher label, predict --labels the label\n"
+     "that is more probable. Coefficients above zero speak for the higher label.\n\n"
+     "  objective   sum c loss / sum c + lambda (A ||w||_1 + (1 - A)/2 ||w||^2), where loss is\n"
+     "              log(1 + exp(-y (x w + b + offset))), y = +-1, and c is the example's weight\n"
+     "              times its class's (--class-weight). The intercept b has no penalty.\n"
+     "  --C C       lambda = 1/(C sum c): LIBLINEAR's and scikit-learn's C. LIBLINEAR puts a\n"
+     "              penalty on its intercept (-B 1); --no-intercept is its -B -1.\n"
+     "  evaluate    auc (ties count half; absent where one class is), accuracy, log_loss: by the\n"
+     "              weights of the data; objective: of the training's formula, class weights too.\n"
+     "  --cv        chooses by the log loss of what is held out, class weights included.\n\n"
+     "Classes that a column without a penalty separates have no best model: training ends where\n"
+     "the objective is as near its bound as --tol asks.\n"},
     {"json", "The last line of train --json",
      "One object: algorithm, objective, gap, lambda, nonzeros, clocks, seconds_load,\n"
      "seconds_train, bytes_exchanged, workers, sync, seed, stop_reason, repeatable (with\n"

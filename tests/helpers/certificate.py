@@ -1,4 +1,5 @@
-"""Objective and duality gap of a lasso, from a model file and the text of the data; shares nothing with Hawser but the formula."""
+"""Objective and duality gap of a lasso or a logistic regression, from a model file and the text of the data; shares nothing with Hawser but
+the formula."""
 import json
 import math
 import struct
@@ -53,3 +54,38 @@ def certify(target, columns, w, b, lam, ratio, intercept):
         scale = min(1.0, lam / max(abs(g) for g in dots.values()))
         dual = scale * cross - scale * scale * square / 2
     return primal, primal - dual, math.fsum(v * v for v in centred) / (2 * n)
+
+
+def log_loss(margin):
+    return math.log1p(math.exp(-margin)) if margin >= 0 else -margin + math.log1p(math.exp(margin))
+
+
+def surprise(share):
+    return -share * math.log(share) if share > 0 else 0.0
+
+
+def certify_logistic(target, columns, w, b, lam, ratio, intercept):
+    """The same for mean log loss + penalty: the higher label of two is +1. Residuals of the heavier class are scaled down to balance the
+    intercept, then all of them to respect the L1 part."""
+    n, high = len(target), max(target)
+    sign = [1.0 if y == high else -1.0 for y in target]
+    margin = [b] * n
+    for j, value in w.items():
+        for i, x in columns[j]:
+            margin[i] += value * x
+    penalty = lam * math.fsum(ratio * abs(v) + (1 - ratio) / 2 * v * v for v in w.values())
+    primal = math.fsum(log_loss(s * m) for s, m in zip(sign, margin)) / n + penalty
+    theta = [math.exp(-log_loss(-s * m)) for s, m in zip(sign, margin)]
+    if intercept:
+        side = {s: math.fsum(t for t, other in zip(theta, sign) if other == s) for s in (1.0, -1.0)}
+        assert abs(side[1.0] - side[-1.0]) <= 1e-7 * n, "the intercept is not the best one"
+        theta = [t * min(side.values()) / side[s] for t, s in zip(theta, sign)]
+    most = {j: abs(math.fsum(theta[i] * sign[i] * x for i, x in column)) / n for j, column in columns.items()}
+    if ratio < 1:
+        conjugate = math.fsum(max(0.0, g - lam * ratio) ** 2 for g in most.values()) / (2 * lam * (1 - ratio))
+    else:
+        scale, conjugate = min(1.0, lam / max(most.values())), 0.0
+        theta = [scale * t for t in theta]
+    dual = math.fsum(surprise(t) + surprise(1 - t) for t in theta) / n - conjugate
+    share = sum(s > 0 for s in sign) / n
+    return primal, primal - dual, surprise(share) + surprise(1 - share) if intercept else math.log(2)

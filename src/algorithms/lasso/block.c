@@ -1,4 +1,5 @@
 #include "algorithms/lasso/block.h"
+#include "algorithms/linear/fold.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -34,10 +35,10 @@ static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, haw
     block->reference_residual = calloc(n + 1, sizeof(double));
     block->screened = calloc(p + 1, sizeof(bool));
     block->column_memory = calloc(8 * p + 1, sizeof(double));
-    if (lasso->weights != NULL || lasso->fold != NULL)
+    if (hw_linear_weighted(lasso))
         block->row_weights = calloc(n + 1, sizeof(double));
     if (block->residual == NULL || block->reference_residual == NULL || block->screened == NULL ||
-        block->column_memory == NULL || ((lasso->weights != NULL || lasso->fold != NULL) && block->row_weights == NULL))
+        block->column_memory == NULL || (hw_linear_weighted(lasso) && block->row_weights == NULL))
         return no_memory(error, X);
     HAWSER_TRY(hw_lasso_span_new(&block->span, lasso, error));
     double **parts[8] = {&block->columns.mean,  &block->columns.norm,  &block->columns.l1, &block->columns.l2,
@@ -45,51 +46,6 @@ static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, haw
     for (size_t k = 0; k < 8; k++)
         *parts[k] = block->column_memory + k * p;
     return lasso->settings.solver->new_state(&block->columns, &block->solver, error);
-}
-
-/* This fold's weights: a row that is held out weighs nothing. */
-static void weigh(hw_lasso_block *block, uint32_t fold)
-{
-    const hw_linear *lasso = block->lasso;
-    size_t n = block->columns.X.rows;
-    double total = (double)n;
-    if (block->row_weights != NULL) {
-        total = 0.0;
-        for (size_t i = 0; i < n; i++) {
-            block->row_weights[i] = hw_linear_out(lasso, i, fold) ? 0.0 : lasso->weights != NULL ? lasso->weights[i] : 1.0;
-            total += block->row_weights[i];
-        }
-    }
-    block->columns.weights = block->row_weights;
-    block->columns.total = total;
-}
-
-static void measure_columns(hw_lasso_block *block)
-{
-    hw_linear_columns *columns = &block->columns;
-    const hw_linear *lasso = block->lasso;
-    const hw_linear_settings *settings = &lasso->settings;
-    for (size_t j = 0; j < columns->X.cols; j++) {
-        size_t whole = columns->X.first + j;
-        double sum = 0.0, squares = 0.0, mean = 0.0;
-        hawser_column_moments(&columns->X, j, columns->weights, columns->total, 0.0, &sum, &squares);
-        double raw = squares / columns->total;
-        if (settings->intercept || settings->standardize) {
-            mean = sum / columns->total;
-            if (mean != 0.0)
-                hawser_column_moments(&columns->X, j, columns->weights, columns->total, mean, &sum, &squares);
-        }
-        double variance = squares / columns->total;
-        bool constant = variance <= 16.0 * DBL_EPSILON * DBL_EPSILON * mean * mean;
-        columns->mean[j] = settings->intercept ? mean : 0.0;
-        columns->norm[j] = settings->intercept ? (constant ? 0.0 : variance) : raw;
-        double deviation = settings->standardize && !constant ? sqrt(variance) : 1.0;
-        double factor = lasso->factor != NULL ? lasso->factor[whole] : 1.0;
-        columns->l1[j] = factor * settings->l1_ratio * deviation;
-        columns->l2[j] = factor * (1.0 - settings->l1_ratio) * deviation * deviation;
-        columns->lower[j] = lasso->lower != NULL ? lasso->lower[whole] : -INFINITY;
-        columns->upper[j] = lasso->upper != NULL ? lasso->upper[whole] : INFINITY;
-    }
 }
 
 static double weight_at(const hw_lasso_block *block, size_t i)
@@ -106,10 +62,11 @@ hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *las
         block->lasso = lasso;
         HAWSER_TRY(allocate(block, X, error));
     }
-    weigh(block, fold);
+    block->columns.weights = block->row_weights;
+    block->columns.total = hw_linear_weigh(lasso, fold, block->row_weights);
     if (!(block->columns.total > 0.0))
         return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", fold > 0 ? " in a fold of --cv" : "");
-    measure_columns(block);
+    hw_linear_measure(lasso, &block->columns);
     hw_lasso_span_reset(&block->span);
     lasso->settings.solver->reset(block->solver);
     block->referenced = false;

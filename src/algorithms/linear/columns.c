@@ -54,3 +54,20 @@ void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, dou
         u[X->indices[k]] += step * w[X->indices[k]] * x;
     }
 }
+
+void hw_linear_combine(const hawser_matrix *X, const double *alpha, double *image)
+{
+    uint32_t columns[512]; /* many at a time: dense columns then pass through v while it is in the cache */
+    double coefficients[512];
+    size_t held = 0;
+    for (size_t j = 0; j < X->cols; j++) {
+        if (alpha[j] != 0.0) {
+            columns[held] = (uint32_t)j;
+            coefficients[held++] = alpha[j];
+        }
+        if (held == sizeof columns / sizeof *columns || j + 1 == X->cols) {
+            hawser_combine(X, columns, coefficients, held, image);
+            held = 0;
+        }
+    }
+}

@@ -73,6 +73,9 @@ static inline double hw_linear_dot(const hw_linear_columns *columns, size_t j, c
     return hawser_column_dot(&columns->X, j, u) - columns->mean[j] * sum;
 }
 
+/* image += X alpha. */
+void hw_linear_combine(const hawser_matrix *X, const double *alpha, double *image);
+
 /* u_i += step w_i x_ij. */
 void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, double *u);
 

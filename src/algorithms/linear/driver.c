@@ -202,3 +202,9 @@ bool hw_linear_next_fold(hawser_progress *progress, void *user)
     hawser_progress_set(progress, "fold", (double)linear->fold_at);
     return false;
 }
+
+bool hw_linear_set_rest(hawser_progress *progress, void *user)
+{
+    hawser_progress_set(progress, "lambda", ((const hw_linear *)user)->rest_lambda);
+    return true;
+}

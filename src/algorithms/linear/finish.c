@@ -45,8 +45,15 @@ static hawser_status validate(hw_linear *linear, const hawser_dataset *data, con
         hawser_multiply(X, w, linear->rows[l].intercept, predictions);
         for (size_t i = 0; i < X->rows; i++) {
             double weight = weights != NULL ? weights[i] : 1.0;
+            double target = linear->kind->target_of != NULL ? linear->kind->target_of(linear, y[i]) : y[i];
+            if (isnan(target)) {
+                status = hawser_fail(error, HAWSER_BAD_INPUT,
+                                     "row %zu of the validation data: the label %g is not one of the training data's", i + 1,
+                                     y[i]);
+                break;
+            }
             total += weight;
-            errors += weight * linear->kind->row_error(y[i], predictions[i] + (offset != NULL ? offset[i] : 0.0));
+            errors += weight * linear->kind->row_error(target, predictions[i] + (offset != NULL ? offset[i] : 0.0));
         }
         linear->rows[l].error = errors / total;
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/linear/fold.h"
 #include "algorithms/linear/model.h"
 
 enum {
@@ -180,34 +181,6 @@ static hawser_status take_target(hw_linear *linear, const hawser_training_input 
     return linear->kind->take_target(linear, input, error);
 }
 
-bool hw_linear_out(const hw_linear *linear, size_t row, uint32_t fold)
-{
-    return linear->fold != NULL && (linear->fold[row] == HW_LINEAR_ALWAYS_OUT || (fold > 0 && linear->fold[row] == fold));
-}
-
-void hw_linear_held_out(const hw_linear *linear, const double *image, double intercept, uint32_t fold, double *weight,
-                        double *errors)
-{
-    *weight = *errors = 0.0;
-    for (size_t i = 0; linear->fold != NULL && i < linear->X->rows; i++) {
-        bool out = fold > 0 ? linear->fold[i] == fold : linear->fold[i] == HW_LINEAR_ALWAYS_OUT;
-        if (!out)
-            continue;
-        double w = linear->weights != NULL ? linear->weights[i] : 1.0;
-        double margin = image[i] + intercept + (linear->offset != NULL ? linear->offset[i] : 0.0);
-        *weight += w;
-        *errors += w * linear->kind->row_error(linear->target[i], margin);
-    }
-}
-
-static void weigh(hw_linear *linear)
-{
-    linear->total = 0.0;
-    for (size_t i = 0; i < linear->X->rows; i++)
-        if (!hw_linear_out(linear, i, 0))
-            linear->total += linear->weights != NULL ? linear->weights[i] : 1.0;
-}
-
 /* X alpha needs the columns of the start, wherever they are. */
 static hawser_status fetch_start(const hw_linear *linear, hawser_job *job, hawser_error *error)
 {
@@ -267,7 +240,7 @@ static void take_rule(hw_linear *linear, hawser_job *job)
 size_t hw_linear_room(size_t columns, uint32_t blocks)
 {
     size_t room = HW_LINEAR_JOINT_MOST / (blocks < 4 ? blocks : 4);
-    return columns < room ? columns : room;
+    return columns < room || blocks == 1 ? columns : room;
 }
 
 static hawser_status new_record(hw_linear *linear, hawser_error *error)
@@ -296,7 +269,7 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     HAWSER_TRY(read_penalties(linear, input->options, error));
     HAWSER_TRY(free_columns(linear, job, error));
     HAWSER_TRY(deal_folds(linear, hawser_job_seed(job), error));
-    weigh(linear);
+    linear->total = hw_linear_weigh(linear, 0, NULL);
     HAWSER_TRY(take_start(linear, job, input->init, error));
     hawser_job_fit(job, linear->X->stored, WORTH_A_WORKER);
     take_rule(linear, job);

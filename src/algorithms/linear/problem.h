@@ -51,6 +51,8 @@ typedef struct hw_linear_kind {
     hawser_status (*take_target)(struct hw_linear *linear, const hawser_training_input *input, hawser_error *error);
     /* What is lost on one row for a margin, offset included unless the target carries it. */
     double (*row_error)(double target, double margin);
+    /* What the kind makes of a value of the input's target (less the offset), NAN where it has no use for it; NULL: itself. */
+    double (*target_of)(const struct hw_linear *linear, double value);
     /* Objective and gap from what units reported. */
     void (*certificate)(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap);
     /* What only this kind's models say; may be NULL. */
@@ -119,6 +121,7 @@ bool hw_linear_certified(hawser_progress *progress, void *user); /* ends the loo
 bool hw_linear_rounds_done(hawser_progress *progress, void *user); /* ends the loop of rounds */
 bool hw_linear_next_lambda(hawser_progress *progress, void *user); /* ends the path */
 bool hw_linear_next_fold(hawser_progress *progress, void *user);   /* ends the folds */
+bool hw_linear_set_rest(hawser_progress *progress, void *user);    /* branch: publishes rest_lambda */
 
 /* Lambdas from high to low (path.c). */
 void hw_linear_grid(hw_linear *linear, double lambda_max);
@@ -126,11 +129,6 @@ double hw_linear_one_lambda(const hw_linear *linear, double lambda_max);
 size_t hw_linear_grid_size(const hw_linear_settings *settings);
 /* Members that a block's share of the board has room for, where working sets are solved as one. */
 size_t hw_linear_room(size_t columns, uint32_t blocks);
-/* Whether a row is held out in a fold; fold 0 is the whole problem. */
-bool hw_linear_out(const hw_linear *linear, size_t row, uint32_t fold);
-/* Sum of weights and of weighted errors of the rows that a fold holds out, given X w and the intercept. */
-void hw_linear_held_out(const hw_linear *linear, const double *image, double intercept, uint32_t fold, double *weight,
-                        double *errors);
 /* Fills error and standard error of the rows from the folds and says which lambda to take. */
 size_t hw_linear_select(hw_linear *linear);
 

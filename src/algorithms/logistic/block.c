@@ -1,0 +1,161 @@
+#include "algorithms/logistic/block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/linear/fold.h"
+
+static const double TIGHT = 1e-18; /* of the objective, for the intercept that is saved */
+
+static hawser_status no_memory(hawser_error *error, const hawser_matrix *X)
+{
+    return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", X->rows, X->cols);
+}
+
+void hw_logistic_block_release(hw_logistic_block *block)
+{
+    if (block->linear != NULL)
+        block->linear->settings.solver->free_state(block->solver);
+    hw_logistic_quadratic_free(&block->own);
+    hw_logistic_quadratic_free(&block->whole);
+    hw_logistic_dual_free(&block->dual);
+    hw_linear_scan_free(&block->scan);
+    hw_linear_search_free(&block->search);
+    free(block->row_weights);
+    free(block->rounds_memory);
+    free(block->whole_v);
+    free(block->whole_list);
+    free(block->memory);
+    memset(block, 0, sizeof *block);
+}
+
+static hawser_status allocate(hw_logistic_block *block, const hawser_matrix *X, hawser_error *error)
+{
+    const hw_linear *linear = block->linear;
+    size_t n = X->rows, p = X->cols;
+    block->memory = calloc(6 * p + 2 * n + 1, sizeof(double));
+    if (hw_linear_weighted(linear))
+        block->row_weights = calloc(n + 1, sizeof(double));
+    if (block->memory == NULL || (hw_linear_weighted(linear) && block->row_weights == NULL))
+        return no_memory(error, X);
+    double **parts[6] = {&block->columns.mean, &block->columns.norm,  &block->columns.l1,
+                         &block->columns.l2,   &block->columns.lower, &block->columns.upper};
+    for (size_t k = 0; k < 6; k++)
+        *parts[k] = block->memory + k * p;
+    block->point.pull = block->memory + 6 * p;
+    block->point.curve = block->point.pull + n;
+    HAWSER_TRY(hw_logistic_dual_new(&block->dual, linear, error));
+    HAWSER_TRY(hw_linear_scan_new(&block->scan, X, error));
+    return linear->settings.solver->new_state(&block->columns, &block->solver, error);
+}
+
+hawser_status hw_logistic_block_for_rounds(hw_logistic_block *block, hawser_error *error)
+{
+    size_t n = block->columns.X.rows, p = block->columns.X.cols;
+    if (block->rounds_memory != NULL)
+        return HAWSER_OK;
+    block->rounds_memory = calloc(4 * n + p + 1, sizeof(double));
+    if (block->rounds_memory == NULL)
+        return no_memory(error, &block->columns.X);
+    block->start = block->rounds_memory;
+    block->move = block->start + n;
+    block->there = block->move + n;
+    block->residual = block->there + n;
+    block->start_alpha = block->residual + n;
+    HAWSER_TRY(hw_logistic_quadratic_new(&block->own, &block->columns.X, error));
+    block->own.columns.l1 = block->columns.l1;
+    block->own.columns.l2 = block->columns.l2;
+    block->own.columns.lower = block->columns.lower;
+    block->own.columns.upper = block->columns.upper;
+    return HAWSER_OK;
+}
+
+hawser_status hw_logistic_block_for_all(hw_logistic_block *block, const hawser_matrix *whole, size_t room,
+                                        hawser_error *error)
+{
+    size_t n = whole->rows;
+    if (block->whole_v != NULL)
+        return HAWSER_OK;
+    block->whole_v = calloc(3 * n + 1, sizeof(double));
+    block->whole_list = calloc(room + 1, sizeof *block->whole_list);
+    if (block->whole_v == NULL || block->whole_list == NULL)
+        return no_memory(error, whole);
+    block->whole_move = block->whole_v + n;
+    block->whole_there = block->whole_move + n;
+    return hw_logistic_quadratic_new(&block->whole, whole, error);
+}
+
+/* Without examples of both kinds there is nothing to tell apart. */
+static hawser_status check_classes(const hw_logistic_block *block, uint32_t fold, hawser_error *error)
+{
+    const hw_linear *linear = block->linear;
+    const char *where = fold > 0 ? " in a fold of --cv" : linear->fold != NULL ? " outside of --validation-fraction" : "";
+    double weight[2] = {0.0, 0.0};
+    for (size_t i = 0; i < block->rows.count; i++)
+        weight[linear->target[i] > 0.0] += block->rows.weights != NULL ? block->rows.weights[i] : 1.0;
+    if (!(weight[0] + weight[1] > 0.0))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", where);
+    for (size_t k = 0; k < 2; k++)
+        if (!(weight[k] > 0.0))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "no example with label %g has any weight%s: two classes are needed",
+                               linear->labels[k], where);
+    return HAWSER_OK;
+}
+
+hawser_status hw_logistic_block_prepare(hw_logistic_block *block, const hw_linear *linear, const hawser_matrix *X,
+                                        uint32_t fold, double *most, hawser_error *error)
+{
+    block->columns.X = *X;
+    block->columns.centred = linear->settings.intercept;
+    if (block->linear == NULL) {
+        block->linear = linear;
+        HAWSER_TRY(allocate(block, X, error));
+    }
+    block->columns.weights = block->row_weights;
+    block->columns.total = hw_linear_weigh(linear, fold, block->row_weights);
+    block->rows = (hw_logistic_rows){.count = X->rows,
+                                     .sign = linear->target,
+                                     .weights = block->row_weights,
+                                     .offset = linear->offset,
+                                     .total = block->columns.total,
+                                     .intercept = linear->settings.intercept};
+    HAWSER_TRY(check_classes(block, fold, error));
+    hw_linear_measure(linear, &block->columns);
+    linear->settings.solver->reset(block->solver);
+    hw_linear_scan_reset(&block->scan);
+    double *v = calloc(X->rows + 1, sizeof *v);
+    if (v == NULL)
+        return no_memory(error, X);
+    hw_logistic_dual_start(&block->dual, linear, &block->rows, v, &block->point, &block->zero_objective);
+    free(v);
+    if (most == NULL)
+        return HAWSER_OK;
+    hw_logistic_dual_make(&block->dual, linear, &block->rows, &block->point);
+    hw_linear_scan_all(&block->scan, &block->columns, block->dual.pull, block->dual.sum);
+    *most = hw_linear_scan_most(&block->scan, &block->columns);
+    return HAWSER_OK;
+}
+
+void hw_logistic_block_measure(hw_logistic_block *block, const double *v, const double *alpha, double lambda,
+                               hw_logistic_sums *sums)
+{
+    const hw_linear_columns *columns = &block->columns;
+    hw_logistic_settle(&block->rows, v, TIGHT, &block->point);
+    hw_logistic_dual_make(&block->dual, block->linear, &block->rows, &block->point);
+    hw_linear_scan_run(&block->scan, columns, block->dual.pull, block->dual.sum, alpha, lambda);
+    *sums = (hw_logistic_sums){0};
+    for (size_t j = 0; j < columns->X.cols; j++) {
+        hw_linear_term term = hw_linear_term_at(columns, j, lambda);
+        double ratio = hw_linear_ratio(block->scan.gradient[j], alpha[j], term);
+        sums->ratio = ratio > sums->ratio ? ratio : sums->ratio;
+        if (alpha[j] == 0.0)
+            continue;
+        sums->nonzeros++;
+        sums->penalty += hw_linear_penalty(alpha[j], term);
+    }
+}
+
+double hw_logistic_scale(double ratio)
+{
+    return ratio > 1.0 ? 1.0 / ratio : 1.0; /* theta may not leave [0, 1] */
+}

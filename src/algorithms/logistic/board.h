@@ -1,0 +1,20 @@
+/* board.h - the working sets of all blocks, put together so that one block can solve the problem over all of them. */
+#ifndef HW_ALGORITHMS_LOGISTIC_BOARD_H
+#define HW_ALGORITHMS_LOGISTIC_BOARD_H
+
+#include "algorithms/logistic/block.h"
+
+/* Doubles of a block's share of the board, for a problem of so many columns. */
+size_t hw_logistic_board_share(size_t columns, uint32_t blocks);
+/* Writes this block's working set to its share. */
+void hw_logistic_board_post(const hw_logistic_block *block, const double *alpha, double *share);
+/* Takes all of them: block->whole_list names the columns. Returns their number. */
+size_t hw_logistic_board_list(hw_logistic_block *block, const double *board);
+/* Solves their problem from v: a number a member, in their order, into `solution`. The columns have to be at hand. */
+hawser_status hw_logistic_board_solve(hw_logistic_block *block, const double *board, const double *v, double lambda,
+                                      const hw_logistic_effort *effort, double *solution,
+                                      hawser_error *error) HAWSER_MUST_USE;
+/* Moves this block's coefficients there. */
+void hw_logistic_board_move(const hw_logistic_block *block, const double *board, const double *solution, double *alpha);
+
+#endif

@@ -1,0 +1,226 @@
+#include "algorithms/logistic/dual.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STEPS = 50 };
+
+static const double TIGHT = 1e-18; /* of the objective, for the intercept of a point that others are measured by */
+
+hawser_status hw_logistic_dual_new(hw_logistic_dual *dual, const hw_linear *linear, hawser_error *error)
+{
+    size_t n = linear->X->rows, f = linear->free_count + 1;
+    dual->theta = calloc(2 * n + 2, sizeof *dual->theta);
+    if (linear->free_count > 0) {
+        dual->matrix = calloc(f * f, sizeof *dual->matrix);
+        dual->step = calloc(2 * f, sizeof *dual->step);
+        dual->image = calloc(n + 1, sizeof *dual->image);
+        dual->used = calloc(f, sizeof *dual->used);
+    }
+    if (dual->theta == NULL || (linear->free_count > 0 &&
+                                (dual->matrix == NULL || dual->step == NULL || dual->image == NULL || dual->used == NULL)))
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the dual point of %zu rows and %zu free columns", n,
+                           f - 1);
+    dual->pull = dual->theta + n + 1;
+    return HAWSER_OK;
+}
+
+void hw_logistic_dual_free(hw_logistic_dual *dual)
+{
+    free(dual->theta);
+    free(dual->matrix);
+    free(dual->step);
+    free(dual->image);
+    free(dual->used);
+    memset(dual, 0, sizeof *dual);
+}
+
+static double weight_at(const hw_logistic_rows *rows, size_t i)
+{
+    return rows->weights != NULL ? rows->weights[i] : 1.0;
+}
+
+static void finish(hw_logistic_dual *dual, const hw_logistic_rows *rows)
+{
+    dual->sum = 0.0;
+    for (size_t i = 0; i < rows->count; i++) {
+        dual->pull[i] = weight_at(rows, i) * rows->sign[i] * dual->theta[i];
+        dual->sum += dual->pull[i];
+    }
+}
+
+/* Both classes have to pull alike on the intercept. */
+static void balance(hw_logistic_dual *dual, const hw_logistic_rows *rows)
+{
+    double side[2] = {0.0, 0.0};
+    for (size_t i = 0; i < rows->count; i++)
+        side[rows->sign[i] > 0.0] += weight_at(rows, i) * dual->theta[i];
+    double least = side[0] < side[1] ? side[0] : side[1];
+    double factor[2] = {side[0] > 0.0 ? least / side[0] : 0.0, side[1] > 0.0 ? least / side[1] : 0.0};
+    for (size_t i = 0; i < rows->count; i++)
+        dual->theta[i] *= factor[rows->sign[i] > 0.0];
+}
+
+/* Entry i of the k-th column that is kept orthogonal; the intercept's comes first. */
+static double entry(const hw_logistic_dual *dual, const hw_linear *linear, bool intercept, size_t k, size_t i)
+{
+    if (intercept && k == 0)
+        return 1.0;
+    return linear->free_columns[dual->used[k - intercept] * linear->X->rows + i];
+}
+
+/* Cholesky in place, lower triangle; a column that depends on those before it is left out (a zero pivot). */
+static void factor(size_t m, double *matrix)
+{
+    for (size_t a = 0; a < m; a++) {
+        double before = matrix[a * m + a], pivot = before;
+        for (size_t k = 0; k < a; k++)
+            pivot -= matrix[a * m + k] * matrix[a * m + k];
+        pivot = pivot > 1e-12 * before && pivot > 0.0 ? sqrt(pivot) : 0.0;
+        matrix[a * m + a] = pivot;
+        for (size_t b = a + 1; b < m; b++) {
+            double sum = matrix[b * m + a];
+            for (size_t k = 0; k < a; k++)
+                sum -= matrix[b * m + k] * matrix[a * m + k];
+            matrix[b * m + a] = pivot > 0.0 ? sum / pivot : 0.0;
+        }
+    }
+}
+
+static void solve(size_t m, const double *matrix, double *x)
+{
+    for (size_t a = 0; a < m; a++) {
+        for (size_t k = 0; k < a; k++)
+            x[a] -= matrix[a * m + k] * x[k];
+        x[a] = matrix[a * m + a] > 0.0 ? x[a] / matrix[a * m + a] : 0.0;
+    }
+    for (size_t a = m; a-- > 0;) {
+        for (size_t k = a + 1; k < m; k++)
+            x[a] -= matrix[k * m + a] * x[k];
+        x[a] = matrix[a * m + a] > 0.0 ? x[a] / matrix[a * m + a] : 0.0;
+    }
+}
+
+/* Newton's step for the columns in use: dual->step, and its image. */
+static void newton(hw_logistic_dual *dual, const hw_linear *linear, bool intercept, const double *pull, const double *curve)
+{
+    size_t n = linear->X->rows, m = dual->used_count + intercept;
+    for (size_t a = 0; a < m; a++) {
+        double gradient = 0.0;
+        for (size_t i = 0; i < n; i++) {
+            dual->image[i] = entry(dual, linear, intercept, a, i);
+            gradient += dual->image[i] * pull[i];
+        }
+        dual->step[a] = gradient;
+        for (size_t b = 0; b <= a; b++) {
+            double sum = 0.0;
+            for (size_t i = 0; i < n; i++)
+                sum += dual->image[i] * curve[i] * entry(dual, linear, intercept, b, i);
+            dual->matrix[a * m + b] = sum;
+        }
+    }
+    factor(m, dual->matrix);
+    solve(m, dual->matrix, dual->step);
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0.0;
+        for (size_t a = 0; a < m; a++)
+            sum += dual->step[a] * entry(dual, linear, intercept, a, i);
+        dual->image[i] = sum;
+    }
+}
+
+/* pull less what the columns in use have in it; rounding needs the second time. */
+static void take_out(hw_logistic_dual *dual, const hw_linear *linear, const hw_logistic_rows *rows,
+                     const hw_logistic_point *point)
+{
+    memcpy(dual->pull, point->pull, rows->count * sizeof *dual->pull);
+    for (int pass = 0; pass < 2; pass++) {
+        newton(dual, linear, rows->intercept, dual->pull, point->curve);
+        for (size_t i = 0; i < rows->count; i++)
+            dual->pull[i] -= point->curve[i] * dual->image[i];
+    }
+}
+
+static void use_two_sided(hw_logistic_dual *dual, const hw_linear *linear)
+{
+    dual->used_count = 0;
+    for (size_t f = 0; f < linear->free_count; f++)
+        if (linear->free_side[f] == 0)
+            dual->used[dual->used_count++] = (uint32_t)f;
+}
+
+/* Takes in the one-sided columns that are pulled to their free side; returns whether there are any. */
+static bool use_violated(hw_logistic_dual *dual, const hw_linear *linear)
+{
+    size_t n = linear->X->rows, before = dual->used_count;
+    for (size_t f = 0; f < linear->free_count; f++) {
+        bool in = linear->free_side[f] == 0;
+        double pull = 0.0;
+        for (size_t k = 0; k < before && !in; k++)
+            in = dual->used[k] == f;
+        for (size_t i = 0; i < n && !in; i++)
+            pull += linear->free_columns[f * n + i] * dual->pull[i];
+        if (!in && pull * linear->free_side[f] > 0.0)
+            dual->used[dual->used_count++] = (uint32_t)f;
+    }
+    return dual->used_count > before;
+}
+
+/* Where the columns in use ask for more than the rows can give, zero is feasible always. */
+static void into_the_box(hw_logistic_dual *dual, const hw_logistic_rows *rows)
+{
+    bool inside = true;
+    for (size_t i = 0; i < rows->count; i++) {
+        double weight = weight_at(rows, i), theta = weight > 0.0 ? rows->sign[i] * dual->pull[i] / weight : 0.0;
+        inside = inside && theta >= -1e-16 && theta <= 1.0 + 1e-16;
+        dual->theta[i] = theta < 0.0 ? 0.0 : theta > 1.0 ? 1.0 : theta;
+    }
+    if (!inside)
+        memset(dual->theta, 0, rows->count * sizeof *dual->theta);
+}
+
+void hw_logistic_dual_make(hw_logistic_dual *dual, const hw_linear *linear, const hw_logistic_rows *rows,
+                           const hw_logistic_point *point)
+{
+    if (linear->free_count > 0) {
+        use_two_sided(dual, linear);
+        do
+            take_out(dual, linear, rows, point);
+        while (use_violated(dual, linear));
+        into_the_box(dual, rows);
+    } else {
+        for (size_t i = 0; i < rows->count; i++) {
+            double weight = weight_at(rows, i);
+            dual->theta[i] = weight > 0.0 ? rows->sign[i] * point->pull[i] / weight : 0.0;
+        }
+        if (rows->intercept)
+            balance(dual, rows);
+    }
+    finish(dual, rows);
+}
+
+void hw_logistic_dual_start(hw_logistic_dual *dual, const hw_linear *linear, const hw_logistic_rows *rows, double *v,
+                            hw_logistic_point *point, double *zero)
+{
+    size_t n = rows->count;
+    memset(v, 0, n * sizeof *v);
+    point->intercept = 0.0;
+    hw_logistic_settle(rows, v, TIGHT, point);
+    *zero = point->loss;
+    if (linear->free_count == 0)
+        return;
+    use_two_sided(dual, linear);
+    for (int step = 0; step < MOST_STEPS && dual->used_count > 0; step++) {
+        double before = point->loss, share = 1.0, gone = 0.0;
+        newton(dual, linear, rows->intercept, point->pull, point->curve);
+        do { /* v is always that of the share gone so far */
+            for (size_t i = 0; i < n; i++)
+                v[i] += (share - gone) * dual->image[i];
+            gone = share;
+            hw_logistic_settle(rows, v, TIGHT, point);
+            share *= 0.5;
+        } while (point->loss > before && share > 1e-6);
+        if (!(point->loss < before * (1.0 - 1e-15)))
+            return;
+    }
+}

@@ -1,0 +1,13 @@
+/* evaluate.h - probabilities and labels from a model, and how good they are. */
+#ifndef HW_ALGORITHMS_LOGISTIC_EVALUATE_H
+#define HW_ALGORITHMS_LOGISTIC_EVALUATE_H
+
+#include "hawser/algorithm.h"
+
+hawser_status hw_logistic_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,
+                                  hawser_error *error);
+hawser_status hw_logistic_label(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
+hawser_status hw_logistic_evaluate(const hawser_model *model, const hawser_dataset *data, const double *predictions,
+                                   hawser_fact facts[16], hawser_error *error);
+
+#endif

@@ -1,0 +1,126 @@
+#include "algorithms/logistic/kind.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/logistic/loss.h"
+
+static bool given(const hawser_options *options, const char *key)
+{
+    return hawser_options_text(options, key) != NULL;
+}
+
+/* -1 for the lower label, 1 for the higher one. */
+static hawser_status take_labels(hw_linear *linear, const double *target, hawser_error *error)
+{
+    size_t n = linear->X->rows, other = 0;
+    double *labels = linear->labels;
+    labels[0] = labels[1] = target[0];
+    while (other < n && target[other] == target[0])
+        other++;
+    if (other == n)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "all %zu examples have the label %g: a classifier needs two", n,
+                           target[0]);
+    labels[target[other] > target[0]] = target[other];
+    for (size_t i = 0; i < n; i++) {
+        if (target[i] != labels[0] && target[i] != labels[1])
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "row %zu: the label %g is a third one beside %g and %g; logistic regression tells two apart",
+                               i + 1, target[i], labels[0], labels[1]);
+        linear->target[i] = target[i] == labels[1] ? 1.0 : -1.0;
+    }
+    return HAWSER_OK;
+}
+
+/* --class-weight: what the examples of each class count for, by the options' word. */
+static hawser_status class_weights(hw_linear *linear, const char *text, hawser_error *error)
+{
+    double weight[2] = {0.0, 0.0}, *out = linear->class_weights;
+    size_t n = linear->X->rows;
+    for (size_t i = 0; i < n; i++)
+        weight[linear->target[i] > 0.0] += linear->weights != NULL ? linear->weights[i] : 1.0;
+    if (strcmp(text, "balanced") == 0) {
+        for (size_t k = 0; k < 2; k++)
+            out[k] = weight[k] > 0.0 ? (weight[0] + weight[1]) / (2.0 * weight[k]) : 1.0;
+        return HAWSER_OK;
+    }
+    char *end = NULL;
+    out[0] = strtod(text, &end);
+    bool good = end != text && *end == ':';
+    const char *second = end + (good ? 1 : 0);
+    out[1] = good ? strtod(second, &end) : 0.0;
+    good = good && end != second && *end == '\0';
+    if (!good || !(out[0] > 0.0) || !(out[1] > 0.0) || !isfinite(out[0]) || !isfinite(out[1]))
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--class-weight %s: want balanced, or two numbers > 0 as 1:5 (for label %g and label %g)", text,
+                           linear->labels[0], linear->labels[1]);
+    return HAWSER_OK;
+}
+
+static hawser_status weigh_classes(hw_linear *linear, const char *text, hawser_error *error)
+{
+    size_t n = linear->X->rows;
+    HAWSER_TRY(class_weights(linear, text, error));
+    linear->own_weights = calloc(n + 1, sizeof *linear->own_weights);
+    if (linear->own_weights == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the weights of %zu rows", n);
+    for (size_t i = 0; i < n; i++)
+        linear->own_weights[i] =
+            (linear->weights != NULL ? linear->weights[i] : 1.0) * linear->class_weights[linear->target[i] > 0.0];
+    linear->weights = linear->own_weights;
+    return HAWSER_OK;
+}
+
+static hawser_status take_target(hw_linear *linear, const hawser_training_input *input, hawser_error *error)
+{
+    HAWSER_TRY(take_labels(linear, hawser_dataset_target(input->data), error));
+    linear->offset = hawser_dataset_offset(input->data);
+    linear->class_weights[0] = linear->class_weights[1] = 1.0;
+    if (given(input->options, "class-weight"))
+        HAWSER_TRY(weigh_classes(linear, hawser_options_text(input->options, "class-weight"), error));
+    return HAWSER_OK;
+}
+
+static double target_of(const hw_linear *linear, double value)
+{
+    return value == linear->labels[1] ? 1.0 : value == linear->labels[0] ? -1.0 : NAN;
+}
+
+static double row_error(double target, double margin)
+{
+    return hw_logistic_loss(target * margin);
+}
+
+static void certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap)
+{
+    double scaled = metric(source, "dual_loss") - metric(source, "conjugate");
+    double plain = metric(source, "plain_dual_loss") - metric(source, "plain_conjugate");
+    *objective = metric(source, "loss") + metric(source, "penalty");
+    double difference = *objective - (scaled > plain ? scaled : plain);
+    *gap = (difference > 0.0 ? difference : 0.0) + 16.0 * DBL_EPSILON * zero_objective;
+}
+
+static hawser_status model_facts(const hw_linear *linear, hawser_model *model, hawser_error *error)
+{
+    char text[80];
+    snprintf(text, sizeof text, "%.17g %.17g", linear->labels[0], linear->labels[1]);
+    HAWSER_TRY(hawser_model_fact(model, "labels", text, error));
+    snprintf(text, sizeof text, "%.17g %.17g", linear->class_weights[0], linear->class_weights[1]);
+    return hawser_model_fact(model, "class_weights", text, error);
+}
+
+const hw_linear_kind *hw_logistic_kind(void)
+{
+    static const hw_linear_kind kind = {.name = "logistic",
+                                        .cv_name = "cv_log_loss",
+                                        .validation_name = "validation_log_loss",
+                                        .fit_name = "deviance_ratio",
+                                        .take_target = take_target,
+                                        .row_error = row_error,
+                                        .target_of = target_of,
+                                        .certificate = certificate,
+                                        .model_facts = model_facts};
+    return &kind;
+}

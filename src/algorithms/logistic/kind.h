@@ -1,0 +1,9 @@
+/* kind.h - what makes a linear model a logistic regression: two labels, the log loss, its duality gap. */
+#ifndef HW_ALGORITHMS_LOGISTIC_KIND_H
+#define HW_ALGORITHMS_LOGISTIC_KIND_H
+
+#include "algorithms/linear/problem.h"
+
+const hw_linear_kind *hw_logistic_kind(void);
+
+#endif

@@ -1,0 +1,19 @@
+/* options.c - the option rows of the logistic regression. */
+#include "algorithms/logistic/options.h"
+
+#include "algorithms/linear/rows.h"
+
+const hawser_option hw_logistic_options[] = {
+    {"lambda", HAWSER_NUMBER, NULL, "[0,inf)", "X",
+     "Weight of the penalty in the mean log loss + lambda (A ||w||_1 + (1 - A)/2 ||w||^2), A the L1 share", "0.1", 'l'},
+    {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,inf)", "R",
+     "The penalty's weight as a fraction of lambda_max, above which all coefficients are zero", "0.1", 0},
+    {"C", HAWSER_NUMBER, NULL, "(0,inf)", "C",
+     "The penalty's weight as LIBLINEAR and scikit-learn have it: lambda = 1/(C n), n the examples' total weight", "0.1", 0},
+    {"l1-ratio", HAWSER_NUMBER, "1", "[0,1]", "A",
+     "Share of the L1 norm in the penalty: 1 is sparse, 0 is the squared norm alone", "0.1", 0},
+    {"class-weight", HAWSER_TEXT, NULL, NULL, "balanced|A:B",
+     "What examples count for by class: so that both classes weigh alike, or A for the lower label and B for the higher",
+     "0.1", 0},
+    HW_LINEAR_ROWS,
+    {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};

@@ -1,0 +1,128 @@
+#include "algorithms/logistic/quadratic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, hawser_error *error)
+{
+    q->columns.X = *X;
+    q->memory = calloc(2 * X->cols + X->rows + 1, sizeof *q->memory);
+    if (q->memory == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a quadratic model of %zu columns", X->cols);
+    q->columns.mean = q->memory;
+    q->columns.norm = q->memory + X->cols;
+    q->residual = q->memory + 2 * X->cols;
+    return hw_linear_gram_new(&q->gram, X->cols, error);
+}
+
+void hw_logistic_quadratic_free(hw_logistic_quadratic *q)
+{
+    hw_linear_gram_free(&q->gram);
+    hw_linear_members_free(&q->members);
+    free(q->terms);
+    free(q->memory);
+    memset(q, 0, sizeof *q);
+}
+
+hawser_status hw_logistic_quadratic_take(hw_logistic_quadratic *q, const uint32_t *list, size_t count, hawser_error *error)
+{
+    HAWSER_TRY(hw_linear_members_reserve(&q->members, count, error));
+    if (count > q->terms_capacity) {
+        hw_linear_term *terms = realloc(q->terms, 2 * count * sizeof *terms);
+        if (terms == NULL)
+            return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a working set of %zu columns", count);
+        q->terms = terms;
+        q->terms_capacity = 2 * count;
+    }
+    q->members.count = count;
+    if (count > 0)
+        memcpy(q->members.columns, list, count * sizeof *list);
+    return HAWSER_OK;
+}
+
+/* Mean and norm of a column by curvature. Where the mean is large a second look keeps the norm's digits. */
+static void measure(hw_linear_columns *columns, size_t j)
+{
+    double sum = 0.0, squares = 0.0;
+    hawser_column_moments(&columns->X, j, columns->weights, columns->total, 0.0, &sum, &squares);
+    double mean = columns->centred ? sum / columns->total : 0.0, raw = squares / columns->total;
+    double norm = raw - mean * mean;
+    if (mean != 0.0 && norm < 0.01 * raw) {
+        hawser_column_moments(&columns->X, j, columns->weights, columns->total, mean, &sum, &squares);
+        norm = squares / columns->total;
+        norm = norm > 1e-28 * mean * mean ? norm : 0.0;
+    }
+    columns->mean[j] = mean;
+    columns->norm[j] = norm;
+}
+
+void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point)
+{
+    hw_linear_columns *columns = &q->columns;
+    hw_linear_members *members = &q->members;
+    columns->weights = point->curve;
+    columns->total = point->bend;
+    columns->centred = rows->intercept;
+    q->scale = point->bend > 0.0 ? rows->total / point->bend : 0.0;
+    for (size_t k = 0; k < members->count; k++) {
+        hw_linear_term term = q->terms[k];
+        measure(columns, members->columns[k]);
+        members->terms[k] = (hw_linear_term){q->scale * term.l1, q->scale * term.l2, term.lower, term.upper};
+    }
+    hw_linear_gram_clear(&q->gram);
+    q->use_gram = hw_linear_gram_pays(&q->gram, columns, members->columns, members->count, HW_LINEAR_LARGEST_GRAM);
+}
+
+void hw_logistic_quadratic_residual(const hw_logistic_quadratic *q, const hw_logistic_point *point, const double *v,
+                                    const double *from, double *residual)
+{
+    size_t n = q->columns.X.rows;
+    double drift = q->columns.centred ? point->sum : 0.0; /* the best intercept follows */
+    for (size_t i = 0; i < n; i++) {
+        residual[i] = point->pull[i] - (v != from ? point->curve[i] * (v[i] - from[i]) : 0.0);
+        drift -= q->columns.centred && v != from ? point->curve[i] * (v[i] - from[i]) : 0.0;
+    }
+    for (size_t i = 0; drift != 0.0 && i < n; i++)
+        residual[i] -= point->curve[i] * (drift / point->bend);
+}
+
+hawser_status hw_logistic_quadratic_solve(hw_logistic_quadratic *q, const hw_logistic_effort *effort, double *residual,
+                                          hawser_error *error)
+{
+    const hw_linear_columns *columns = &q->columns;
+    hw_linear_members *members = &q->members;
+    double sum = 0.0, square = 0.0, slack = 0.0;
+    if (effort->slack != NULL)
+        *effort->slack = 0.0;
+    if (members->count == 0 || !(columns->total > 0.0))
+        return HAWSER_OK;
+    for (size_t i = 0; i < columns->X.rows; i++) {
+        sum += residual[i];
+        square += columns->weights[i] > 0.0 ? residual[i] * residual[i] / columns->weights[i] : 0.0;
+    }
+    for (size_t k = 0; k < members->count; k++) {
+        members->gradient[k] = hw_linear_dot(columns, members->columns[k], residual, sum) / columns->total;
+        members->start[k] = members->x[k];
+    }
+    if (q->use_gram) {
+        size_t fresh = 0;
+        HAWSER_TRY(hw_linear_gram_admit(&q->gram, members->columns, members->count, &fresh, error));
+        HAWSER_TRY(hw_linear_gram_fill(&q->gram, columns, fresh, q->gram.count, effort->stop, error));
+    }
+    if (hw_linear_stopping(effort->stop)) /* the matrix may have holes */
+        return HAWSER_OK;
+    hw_linear_round round = {.columns = columns,
+                             .gain = effort->gain,
+                             .residual = residual,
+                             .sum = sum,
+                             .square = square / columns->total,
+                             .gap = q->scale * effort->gap,
+                             .tolerance = q->scale * effort->tolerance,
+                             .steps = effort->steps,
+                             .slack = effort->slack != NULL ? &slack : NULL,
+                             .stop = effort->stop};
+    HAWSER_TRY(hw_linear_descend(members, q->use_gram ? &q->gram : NULL, &round, error));
+    if (effort->slack != NULL)
+        *effort->slack = slack / q->scale;
+    return HAWSER_OK;
+}

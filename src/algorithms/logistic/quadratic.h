@@ -1,0 +1,48 @@
+/*
+ * quadratic.h - Newton's model of the objective at a point, over a working set: a lasso whose example weights are the rows'
+ * curvatures, with sum H. In its own scale, where weights average to one, the penalty counts W / H times.
+ */
+#ifndef HW_ALGORITHMS_LOGISTIC_QUADRATIC_H
+#define HW_ALGORITHMS_LOGISTIC_QUADRATIC_H
+
+#include "algorithms/linear/descent.h"
+#include "algorithms/logistic/loss.h"
+
+typedef struct hw_logistic_quadratic {
+    hw_linear_columns columns; /* means and norms by curvature are those of the members */
+    hw_linear_members members;
+    hw_linear_term *terms; /* of the members in the objective's scale; members.terms are in the model's */
+    size_t terms_capacity;
+    hw_linear_gram gram;
+    bool use_gram;
+    double scale;     /* W / H */
+    double *residual; /* scratch by row */
+    double *memory;
+} hw_logistic_quadratic;
+
+/* What a solution is looked for with. */
+typedef struct hw_logistic_effort {
+    double gain;      /* sigma' */
+    double gap;       /* how far from its optimum the objective may be now */
+    double tolerance; /* less than this is in vain */
+    uint64_t steps;   /* of coordinates at most */
+    double *slack;    /* where the model's gap before goes, in the objective's scale; or NULL */
+    hw_linear_stop stop;
+} hw_logistic_effort;
+
+hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X,
+                                        hawser_error *error) HAWSER_MUST_USE;
+void hw_logistic_quadratic_free(hw_logistic_quadratic *q);
+/* Takes a working set: columns of X; the caller fills q->terms and q->members.x, by member. */
+hawser_status hw_logistic_quadratic_take(hw_logistic_quadratic *q, const uint32_t *list, size_t count,
+                                         hawser_error *error) HAWSER_MUST_USE;
+/* Makes it the model at a point. The point's curve must stay as it is while the model is in use. */
+void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point);
+/* The model's residual, by row and weighted, where the point's v has moved by (v - from). */
+void hw_logistic_quadratic_residual(const hw_logistic_quadratic *q, const hw_logistic_point *point, const double *v,
+                                    const double *from, double *residual);
+/* Moves members.x from members.start = x towards the model's minimum, given its residual there (used as scratch). */
+hawser_status hw_logistic_quadratic_solve(hw_logistic_quadratic *q, const hw_logistic_effort *effort, double *residual,
+                                          hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,235 @@
+/* Logistic regression's pure parts: the loss against long double, dual points that keep their promises, a line search that never rises. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/linear/fold.h"
+#include "algorithms/logistic/block.h"
+#include "algorithms/logistic/kind.h"
+
+enum { ROWS = 60, COLUMNS = 7, FREE = 3 };
+
+static double uniform(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*seed >> 11) * 0x1p-53;
+}
+
+static void test_loss(void **state)
+{
+    (void)state;
+    for (double x = -700.0; x < 700.0; x += 0.0371) {
+        long double loss = log1pl(expl(-(long double)x)), share = 1.0L / (1.0L + expl(-(long double)x));
+        assert_true(fabsl(hw_logistic_loss(x) - loss) <= 4.0L * DBL_EPSILON * loss);
+        assert_true(fabsl(hw_logistic_probability(x) - share) <= 4.0L * DBL_EPSILON * share);
+    }
+    assert_true(hw_logistic_loss(-1e300) == 1e300 && hw_logistic_loss(1e300) < 1e-300);
+    assert_true(hw_logistic_probability(1e300) == 1.0 && hw_logistic_probability(-1e300) < 1e-300);
+    assert_true(hw_logistic_loss(0.0) == log(2.0) && hw_logistic_probability(0.0) == 0.5);
+}
+
+typedef struct problem {
+    hw_linear linear;
+    hw_logistic_rows rows;
+    double sign[ROWS], weights[ROWS], offset[ROWS], v[ROWS], x[ROWS * COLUMNS], pull[ROWS], curve[ROWS];
+    int side[FREE];
+    hawser_matrix matrix;
+    hw_logistic_point point;
+} problem;
+
+static void make(problem *p, uint64_t seed, size_t free_columns, bool intercept)
+{
+    memset(p, 0, sizeof *p);
+    for (size_t i = 0; i < ROWS; i++) {
+        p->sign[i] = i < 2 ? 2.0 * (double)i - 1.0 : uniform(&seed) < 0.4 ? 1.0 : -1.0;
+        p->weights[i] = i > 2 && uniform(&seed) < 0.2 ? 0.0 : 0.1 + uniform(&seed);
+        p->offset[i] = uniform(&seed) - 0.5;
+        p->v[i] = 6.0 * (uniform(&seed) - 0.5);
+    }
+    for (size_t k = 0; k < ROWS * COLUMNS; k++)
+        p->x[k] = uniform(&seed) - 0.3;
+    p->matrix = (hawser_matrix){
+        .rows = ROWS, .cols = COLUMNS, .stored = ROWS * COLUMNS, .layout = HAWSER_DENSE, .values = p->x, .stride = ROWS};
+    for (size_t f = 0; f < free_columns; f++)
+        p->side[f] = f == 0 ? 0 : uniform(&seed) < 0.5 ? 1 : -1;
+    p->linear = (hw_linear){
+        .kind = hw_logistic_kind(), .X = &p->matrix, .free_columns = p->x, .free_count = free_columns, .free_side = p->side};
+    p->rows = (hw_logistic_rows){
+        .count = ROWS, .sign = p->sign, .weights = p->weights, .offset = p->offset, .intercept = intercept};
+    for (size_t i = 0; i < ROWS; i++)
+        p->rows.total += p->weights[i];
+    p->point = (hw_logistic_point){.pull = p->pull, .curve = p->curve};
+}
+
+/* Objective of the loss alone, in long double. */
+static long double exact_loss(const problem *p, const double *v, double intercept)
+{
+    long double sum = 0.0L;
+    for (size_t i = 0; i < ROWS; i++)
+        sum += p->weights[i] * log1pl(expl(-(long double)p->sign[i] * (v[i] + intercept + p->offset[i])));
+    return sum / p->rows.total;
+}
+
+static void test_look(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        problem p;
+        make(&p, seed, 0, true);
+        p.point.intercept = 0.3;
+        hw_logistic_look(&p.rows, p.v, &p.point);
+        assert_true(fabsl(p.point.loss - exact_loss(&p, p.v, 0.3)) < 1e-15L);
+        for (size_t i = 0; i < ROWS; i++) {
+            double q = 1.0 / (1.0 + exp(p.sign[i] * (p.v[i] + 0.3 + p.offset[i])));
+            assert_true(fabs(p.pull[i] - p.weights[i] * p.sign[i] * q) < 1e-15);
+            assert_true(fabs(p.curve[i] - p.weights[i] * q * (1.0 - q)) < 1e-15);
+        }
+        hw_logistic_settle(&p.rows, p.v, 1e-18, &p.point);
+        assert_true(fabs(p.point.sum) < 1e-7);
+        for (double step = -1e-3; step < 2e-3; step += 2e-3)
+            assert_true(exact_loss(&p, p.v, p.point.intercept) < exact_loss(&p, p.v, p.point.intercept + step));
+    }
+}
+
+/* A dual point is feasible to rounding, and below every primal value. */
+static void test_dual(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 60; seed++)
+        for (size_t free_columns = 0; free_columns <= FREE; free_columns++) {
+            problem p;
+            hw_logistic_dual dual = {0};
+            hawser_error error = {0};
+            make(&p, seed, free_columns, seed % 2 == 0);
+            hw_logistic_settle(&p.rows, p.v, 1e-18, &p.point);
+            assert_int_equal(hw_logistic_dual_new(&dual, &p.linear, &error), HAWSER_OK);
+            hw_logistic_dual_make(&dual, &p.linear, &p.rows, &p.point);
+            double sum = 0.0, size = 0.0;
+            for (size_t i = 0; i < ROWS; i++) {
+                assert_true(dual.theta[i] >= 0.0 && dual.theta[i] <= 1.0);
+                assert_true(fabs(dual.pull[i] - p.weights[i] * p.sign[i] * dual.theta[i]) < 1e-16);
+                sum += dual.pull[i];
+                size += fabs(dual.pull[i]);
+            }
+            assert_true(!p.rows.intercept || fabs(sum) <= 1e-13 * size);
+            for (size_t f = 0; f < free_columns; f++) {
+                double pull = hawser_column_dot(&p.matrix, f, dual.pull);
+                assert_true(p.side[f] == 0 ? fabs(pull) <= 1e-12 * ROWS : p.side[f] * pull <= 1e-12 * ROWS);
+            }
+            double bound = hw_logistic_entropy(&p.rows, dual.theta, 1.0); /* of min over the free columns of the loss */
+            for (int trial = 0; trial < 20; trial++) {
+                double v[ROWS] = {0.0}, w[FREE], b = p.rows.intercept ? 4.0 * uniform(&seed) - 2.0 : 0.0;
+                for (size_t f = 0; f < free_columns; f++) {
+                    w[f] = 4.0 * uniform(&seed) - 2.0;
+                    w[f] = p.side[f] == 0 ? w[f] : p.side[f] * fabs(w[f]);
+                    hawser_column_axpy(&p.matrix, f, w[f], v);
+                }
+                assert_true((long double)bound <= exact_loss(&p, v, b) + 1e-12L);
+            }
+            hw_logistic_dual_free(&dual);
+        }
+}
+
+/* Gap 0 where only free columns and the intercept have moved, to their best. */
+static void test_start(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 30; seed++) {
+        problem p;
+        hw_logistic_dual dual = {0};
+        hawser_error error = {0};
+        double zero = 0.0, v[ROWS];
+        make(&p, seed, 1, seed % 2 == 0);
+        assert_int_equal(hw_logistic_dual_new(&dual, &p.linear, &error), HAWSER_OK);
+        hw_logistic_dual_start(&dual, &p.linear, &p.rows, v, &p.point, &zero);
+        hw_logistic_dual_make(&dual, &p.linear, &p.rows, &p.point);
+        assert_true(p.point.loss <= zero);
+        assert_true(fabs(p.point.loss - hw_logistic_entropy(&p.rows, dual.theta, 1.0)) < 1e-12);
+        hw_logistic_dual_free(&dual);
+    }
+}
+
+static void test_line(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 200; seed++) {
+        problem p;
+        double move[ROWS], there[ROWS];
+        make(&p, seed, 0, seed % 2 == 0);
+        hw_logistic_settle(&p.rows, p.v, 1e-18, &p.point);
+        double size = pow(10.0, 4.0 * uniform(&seed) - 2.0), slope = 0.0;
+        for (size_t i = 0; i < ROWS; i++) {
+            move[i] = size * (uniform(&seed) - 0.5);
+            slope -= p.pull[i] * move[i];
+        }
+        for (size_t i = 0; i < ROWS && slope > 0.0; i++)
+            move[i] = -move[i];
+        double before = p.point.loss, intercept = p.point.intercept;
+        double share = hw_logistic_line(&p.rows, p.v, move, 0.0, 0.0, 1e-18, &p.point, there);
+        assert_true(share > 0.0 && share <= 1.0);
+        assert_true(p.point.loss < before);
+        for (size_t i = 0; i < ROWS; i++)
+            assert_true(there[i] == p.v[i] + share * move[i]);
+        assert_true(fabsl(p.point.loss - exact_loss(&p, there, p.point.intercept)) < 1e-14L);
+        /* A penalty that rises by more than the loss can fall: nothing is gained, and the point is that of the start again. */
+        hw_logistic_settle(&p.rows, p.v, 1e-18, &p.point);
+        assert_true(hw_logistic_line(&p.rows, p.v, move, 0.0, 1e9, 1e-18, &p.point, there) == 0.0);
+        assert_true(fabs(p.point.intercept - intercept) < 1e-6 && fabs(p.point.loss - before) < 1e-14);
+    }
+}
+
+/* Along any step the quadratic model agrees with the objective to second order. */
+static void test_model(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        problem p;
+        hw_logistic_quadratic q = {0};
+        hawser_error error = {0};
+        uint32_t list[COLUMNS];
+        make(&p, seed, 0, seed % 2 == 0);
+        hw_logistic_settle(&p.rows, p.v, 1e-20, &p.point);
+        assert_int_equal(hw_logistic_quadratic_new(&q, &p.matrix, &error), HAWSER_OK);
+        for (uint32_t j = 0; j < COLUMNS; j++)
+            list[j] = j;
+        assert_int_equal(hw_logistic_quadratic_take(&q, list, COLUMNS, &error), HAWSER_OK);
+        for (size_t k = 0; k < COLUMNS; k++) {
+            q.terms[k] = (hw_linear_term){0.0, 1e-3, -INFINITY, INFINITY};
+            q.members.x[k] = 0.0;
+        }
+        hw_logistic_quadratic_at(&q, &p.rows, &p.point);
+        hw_logistic_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
+        for (size_t j = 0; j < COLUMNS; j++) { /* second difference of the loss at its best intercept */
+            double h = 1e-4, v[3][ROWS], loss[3];
+            for (int s = 0; s < 3; s++) {
+                memcpy(v[s], p.v, sizeof p.v);
+                hawser_column_axpy(&p.matrix, j, (s - 1) * h, v[s]);
+                hw_logistic_point there = p.point;
+                double pull[ROWS], curve[ROWS];
+                there.pull = pull;
+                there.curve = curve;
+                hw_logistic_settle(&p.rows, v[s], 1e-24, &there);
+                loss[s] = (double)exact_loss(&p, v[s], there.intercept);
+            }
+            double bend = (loss[0] - 2.0 * loss[1] + loss[2]) / (h * h), slope = (loss[2] - loss[0]) / (2.0 * h);
+            assert_true(fabs(bend - q.columns.norm[j] / q.scale) < 1e-4);
+            assert_true(fabs(slope + hw_linear_dot(&q.columns, j, q.residual, 0.0) / p.rows.total) < 1e-6);
+        }
+        hw_logistic_quadratic_free(&q);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loss), cmocka_unit_test(test_look),
+                                       cmocka_unit_test(test_dual), cmocka_unit_test(test_start),
+                                       cmocka_unit_test(test_line), cmocka_unit_test(test_model)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
