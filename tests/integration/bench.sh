@@ -77,3 +77,17 @@ for problem in said["problems"]:
         for point in solver["curve"]:  # what the command printed is what another program computes from the saved model
             assert abs(point["claimed"] - point["objective"]) <= 1e-9 * problem["zero_objective"], point
 END
+"$top/bench/logistic/run" --quick --tiny --repeat 1 --problems url-l1-1,url-l2-1 --solvers hawser-1,hawser-2,liblinear-s6,liblinear-s0,scikit-liblinear \
+    --python "$python" --work "$work" --json >"$work/logistic"
+python3 - "$work/logistic" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "logistic" and [p["problem"] for p in said["problems"]] == ["url-l1-1", "url-l2-1"]
+for problem in said["problems"]:
+    assert 0 < problem["optimum"] < 0.6931471805599453 and "ratios" in problem
+    for name in ("hawser-1", "hawser-2"):
+        solver = problem["solvers"][name]
+        assert solver["curve"][-1]["suboptimality"] <= 1e-6, solver
+        for point in solver["curve"]:
+            assert abs(point["claimed"] - point["objective"]) <= 1e-9, point
+END

@@ -8,6 +8,7 @@ enum { EXPECTED_EPOCHS = 60 }; /* of a descent, for choosing its space */
 hawser_status hw_linear_gram_new(hw_linear_gram *gram, size_t columns, hawser_error *error)
 {
     memset(gram, 0, sizeof *gram);
+    gram->epochs = EXPECTED_EPOCHS;
     gram->slot = malloc((columns + 1) * sizeof *gram->slot);
     gram->columns = malloc((columns + 1) * sizeof *gram->columns);
     if (gram->slot == NULL || gram->columns == NULL)
@@ -157,7 +158,7 @@ bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *co
     }
     bool dense = columns->X.layout == HAWSER_DENSE;
     double build = dense ? fresh * m * 0.1 : 2.0 * fresh * (1.0 + all / (double)columns->X.rows);
-    return build + EXPECTED_EPOCHS * (gram_cost(m) + 4.0 * m) < EXPECTED_EPOCHS * residual_cost(columns, all);
+    return build + gram->epochs * (gram_cost(m) + 4.0 * m) < gram->epochs * residual_cost(columns, all);
 }
 
 double hw_linear_product_cost(const hw_linear_columns *columns, const uint32_t *list, size_t count, bool use_gram)

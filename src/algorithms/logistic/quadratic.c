@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { EPOCHS = 20 }; /* on one model: the next one needs another Gram matrix */
+
 hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, hawser_error *error)
 {
     q->columns.X = *X;
@@ -12,7 +14,9 @@ hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_m
     q->columns.mean = q->memory;
     q->columns.norm = q->memory + X->cols;
     q->residual = q->memory + 2 * X->cols;
-    return hw_linear_gram_new(&q->gram, X->cols, error);
+    HAWSER_TRY(hw_linear_gram_new(&q->gram, X->cols, error));
+    q->gram.epochs = EPOCHS;
+    return HAWSER_OK;
 }
 
 void hw_logistic_quadratic_free(hw_logistic_quadratic *q)
