@@ -6,6 +6,16 @@
 
 typedef void row_printer(FILE *out, const char *command, const hawser_option *row);
 
+/* Whether an algorithm before the given one has the option too: it is offered once. */
+static bool had_before(size_t algorithm, const char *key)
+{
+    for (size_t a = 0; a < algorithm; a++)
+        for (const hawser_option *row = hawser_algorithm_at(a)->rows; row->key != NULL; row++)
+            if (strcmp(row->key, key) == 0)
+                return true;
+    return false;
+}
+
 static void each_row(FILE *out, const hw_command *command, row_printer *print)
 {
     for (size_t a = 0; a == 0 || (command->algorithm && hawser_algorithm_at(a) != NULL); a++) {
@@ -13,7 +23,8 @@ static void each_row(FILE *out, const hw_command *command, row_printer *print)
         hw_command_tables(command, hawser_algorithm_at(a), tables);
         for (size_t t = 0; tables[t] != NULL && !(a > 0 && t > 0); t++)
             for (const hawser_option *row = tables[t]; row->key != NULL; row++)
-                print(out, command->name, row);
+                if (t > 0 || !had_before(a, row->key))
+                    print(out, command->name, row);
     }
 }
 

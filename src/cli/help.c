@@ -197,7 +197,9 @@ static bool print_option(FILE *out, const char *key)
             for (size_t t = 0; tables[t] != NULL; t++)
                 for (const hawser_option *row = tables[t]; row->key != NULL; row++)
                     if (strcmp(row->key, key) == 0 && !(t > 0 && a > 0)) {
-                        fprintf(out, "hawser %s:\n", hw_command_at(c)->name);
+                        bool own = hw_command_at(c)->algorithm && tables[t] == hawser_algorithm_at(a)->rows;
+                        fprintf(out, "hawser %s%s%s:\n", hw_command_at(c)->name, own ? " " : "",
+                                own ? hawser_algorithm_at(a)->name : "");
                         print_row(out, row);
                         found = true;
                     }

@@ -16,7 +16,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lasso_options import HAWSER, Problem, hawser, read_model  # noqa: E402
+from lasso_options import HAWSER, Problem, hawser, read_dense  # noqa: E402
 
 
 def log_loss(x):
@@ -181,7 +181,7 @@ def check(number, chance):
     elif kind == "lambda":
         assert lam_printed == lam, (say, lam_printed)
     lam = lam_printed
-    w, b = read_model("model", problem.p)
+    w, b = read_dense("model", problem.p)
     gap, slack = printed["gap"], 1e-10 * problem.zero
     objective = problem.objective(w, b, lam)
     assert abs(printed["objective"] - objective) <= slack, (say, printed["objective"], objective)
