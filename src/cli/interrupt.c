@@ -1,7 +1,12 @@
 #include "cli/interrupt.h"
 
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
+
+enum { ECHO_SECONDS = 3 };
 
 static void endings(sigset_t *set)
 {
@@ -11,6 +16,18 @@ static void endings(sigset_t *set)
     struct sigaction now; /* a lost terminal ends a training as Ctrl-C does, unless nohup said that it should not */
     if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
         sigaddset(set, SIGHUP);
+}
+
+/* Slurm ends a job by SIGTERM from two sides, and means one end by it: what follows at once is the same request. */
+static void pass_over_echoes(void)
+{
+    struct timespec wait = {.tv_sec = ECHO_SECONDS};
+    double until = hw_seconds() + ECHO_SECONDS, left;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    while (sigtimedwait(&set, NULL, &wait) == SIGTERM && (left = until - hw_seconds()) > 0)
+        wait = (struct timespec){.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
 }
 
 /* Waiting for signals in a thread needs no handler and so no global. After the first one they are let through: the next ends the
@@ -26,6 +43,12 @@ static void *wait_for_signals(void *user)
     hawser_interrupt(interrupt->job);
     const char *begin = isatty(fileno(interrupt->err)) == 1 ? "\n" : ""; /* a bar stands on the line */
     fprintf(interrupt->err, "%shawser: ending at the next agreed clock; once more ends at once\n", begin);
+    if (number == SIGTERM) {
+        sigdelset(&set, SIGTERM);
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+        pass_over_echoes();
+        sigaddset(&set, SIGTERM);
+    }
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     for (;;)
         pause();

@@ -139,4 +139,17 @@ for sync in ssp:2 tap; do
     json out "o['sync'] == '$sync' and o['repeatable'] is False and o['repeatable_reason']"
     json out "abs(o['objective'] - $(sed 's/.*"objective":\([^,]*\).*/\1/' whole)) < 1e-6"
 done
+
+# SIGTERM twice at once, as Slurm sends it, is one request.
+"$hawser" data generate dense --rows 300 --cols 200 --seed 7 -o signals.svm >/dev/null
+"$hawser" train lasso signals.svm --index-base 1 --workers 2 -q --sync ssp:2 --exchange-every 1 --tol 1e-15 --slow 1:1000 --trace signals.csv \
+    -o signals.st 2>err &
+pid=$!
+for ((i = 0; i < 600; i++)); do [[ -s signals.csv ]] && (($(wc -l <signals.csv) > 3)) && break; sleep 0.05; done
+kill -TERM $pid
+for ((i = 0; i < 60000; i++)); do grep -q "once more" err && break; done
+kill -TERM $pid 2>/dev/null
+wait $pid
+equal $? 130
+[[ -s signals.st ]] || complain "SIGTERM twice: no model"
 finish
