@@ -252,9 +252,11 @@ static void too_few_workers(void **state)
     plan how = usual(hawser_bsp());
     test_node nodes[NODES_MOST];
     run_nodes(nodes, 3, PAIRS("workers", "2"), body, &how);
-    for (uint32_t i = 0; i < 3; i++)
-        assert_int_not_equal(nodes[i].status, HAWSER_OK);
-    assert_int_equal(nodes[0].status, HAWSER_BAD_OPTION);
+    for (uint32_t i = 0; i < 3; i++) { /* who comes to it late may hear it from another who has left */
+        assert_true(nodes[i].status == HAWSER_BAD_OPTION || nodes[i].status == HAWSER_PEER_LOST);
+        if (strstr(nodes[i].error.text, "2 workers are too few for 3 nodes") == NULL)
+            fail_msg("%s", nodes[i].error.text);
+    }
 }
 
 /* What goes from node to node between runs: sizes of all kinds, the empty one among them. */

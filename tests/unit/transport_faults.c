@@ -411,7 +411,7 @@ static void put_in(rogue *it, const void *bytes, size_t size)
 
 static void expect_end(rogue *it, const char *why)
 {
-    assert_true(send_all(it->shake->channel.fd, "!", 1));
+    (void)!send_all(it->shake->channel.fd, "!", 1); /* it may have looked without being told, and gone */
     if (strstr(why, "closed") != NULL)
         shutdown(it->shake->channel.fd, SHUT_WR);
     assert_true(node_await32(&it->server, &it->server.losses, 1));

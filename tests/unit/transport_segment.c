@@ -212,6 +212,16 @@ static void a_planted_put_is_refused(void **state)
     hw_shelf_free(shelf);
 }
 
+/* Puts i, i + 1, ... into two slots in turn, until it is killed. */
+static _Noreturn void write_for_ever(hw_word *slots, size_t words, unsigned char *data, size_t length, uint64_t i)
+{
+    for (;; i++) {
+        const hw_stamp stamp = {length, 1, i};
+        memset(data, (int)i, length);
+        hw_slot_write(slots + i % 2 * words, words, &stamp, data);
+    }
+}
+
 /* A process that writes into memory which we read, killed in the middle of it, again and again. */
 static void a_writer_that_is_killed_leaves_no_torn_put(void **state)
 {
@@ -226,11 +236,8 @@ static void a_writer_that_is_killed_leaves_no_torn_put(void **state)
         uint64_t first = seen + 10; /* past what the last one had begun */
         pid_t child = fork();
         assert_true(child >= 0);
-        for (uint64_t i = first; child == 0; i++) {
-            const hw_stamp stamp = {LARGE, 1, i};
-            memset(data, (int)i, LARGE);
-            hw_slot_write(slots + i % 2 * words, words, &stamp, data);
-        }
+        if (child == 0)
+            write_for_ever(slots, words, data, LARGE, first);
         struct timespec before, now;
         clock_gettime(CLOCK_MONOTONIC, &before);
         uint64_t last = seen;

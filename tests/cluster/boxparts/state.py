@@ -127,6 +127,11 @@ def subnets_taken():
     return found
 
 
+def uninterrupted():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
 def up(box, count, rate, delay, ipv6, cgroup):
     if not 1 <= count <= MOST_HOSTS:
         raise Failure(f"a box has 1 to {MOST_HOSTS} hosts, not {count}", 2)
@@ -141,10 +146,9 @@ def up(box, count, rate, delay, ipv6, cgroup):
             raise Failure(f"box '{box.name}' is up already, with {len(box.hosts)} hosts; box down --name {box.name} removes it")
         try:
             _make(box, count, rate, delay, ipv6, cgroup)
+            uninterrupted()  # it is up, and that will be said
         except BaseException as error:
-            # Cleaning up is not to be interrupted: one Ctrl-C is enough.
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.SIG_IGN)
+            uninterrupted()  # nor is cleaning up: one Ctrl-C is enough
             sweep(box)
             if re.search("not permitted|Permission denied", str(error)):
                 raise Failure(f"skipped: not allowed here: {error}", NOT_HERE) from None
