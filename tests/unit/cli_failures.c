@@ -90,7 +90,7 @@ static void fail_each(const char *line, const char *output)
     get_bytes(output, before, &before_size);
     /* All of the first ones; further ones, which are a training's own, by strides that meet others in each call. */
     bool all = getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG") != '\0';
-    for (long n = 1;; n += all || n < 200 ? 1 : 17) {
+    for (long n = 1;; n += all || n < 100 ? 1 : 71) {
         long alive = atomic_load(&live);
         int code = call(line, n);
         if (atomic_load(&live) != alive)
