@@ -15,15 +15,11 @@
 #include "algorithms/lasso/evaluate.h"
 #include "algorithms/lasso/kind.h"
 #include "algorithms/lasso/options.h"
-#include "algorithms/linear/fold.h"
 #include "algorithms/linear/model.h"
 #include "algorithms/linear/train.h"
 #include "algorithms/list.h"
 
-enum {
-    SMALLEST_SET = 100, /* columns of all blocks' working sets together, where the support is small */
-    SEARCH_CLOCKS = 40  /* iterations of a search over all blocks */
-};
+enum { SMALLEST_SET = 100 }; /* columns of all blocks' working sets together, where the support is small */
 
 static const double NEVER = 1e300; /* a penalty or a slack that nothing has, and that may be added up */
 
@@ -32,28 +28,17 @@ static uint64_t draw(void *context, uint64_t below)
     return hawser_random_below(context, below);
 }
 
-static bool stopping(void *context)
-{
-    return hawser_stopping(context);
-}
-
-static hawser_status fail(hawser_context *context, const hawser_error *error)
-{
-    return hawser_unit_fail(context, error->status, "%s", error->text);
-}
-
 /* Once a fold: weights, means, penalties, and the lambda at which everything is zero. */
 static hawser_status prepare(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     const hw_linear *lasso = hawser_user(context);
-    double fold = hawser_metric(context, "fold");
+    uint32_t fold = hw_linear_fold_of(context);
     hawser_error error = {0};
-    if (hw_lasso_block_prepare(block, lasso, hawser_data_view(context, "X"), fold >= 1.0 ? (uint32_t)fold : 0, &error) !=
-        HAWSER_OK)
-        return fail(context, &error);
+    if (hw_lasso_block_prepare(block, lasso, hawser_data_view(context, "X"), fold, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
-    return hawser_report(context, "lambda_max", fold >= 1.0 ? 0.0 : hw_lasso_block_lambda_max(block));
+    return hawser_report(context, "lambda_max", fold > 0 ? 0.0 : hw_lasso_block_lambda_max(block));
 }
 
 /* The full scan at a quiescent clock: residual, correlations, and this block's share of the certificate's sums. */
@@ -90,7 +75,8 @@ static hawser_status bound(hawser_context *context)
 {
     const hw_lasso_block *block = hawser_scratch(context);
     double scaled = 0.0, plain = 0.0;
-    hw_lasso_block_conjugate(block, hawser_metric(context, "lambda"), combined_scale(context), &scaled, &plain);
+    hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), combined_scale(context),
+                             &scaled, &plain);
     HAWSER_TRY(hawser_report(context, "conjugate", scaled));
     return hawser_report(context, "plain_conjugate", plain);
 }
@@ -108,15 +94,16 @@ static hawser_status choose(hawser_context *context)
     hw_linear_sums sums = {.square = hawser_metric(context, "square"), .target = hawser_metric(context, "target")};
     double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
     double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
-    hw_lasso_block_screen(block, alpha, lambda, scale, fmax(gap, hawser_metric(context, "gap")));
-    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->gradient, block->screened,
+    hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, scale,
+                          sqrt(2.0 * fmax(gap, hawser_metric(context, "gap"))));
+    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened,
                        SMALLEST_SET / block->lasso->blocks + 8, &error) != HAWSER_OK)
-        return fail(context, &error);
+        return hw_linear_fail(context, &error);
     size_t members = 0;
     (void)solver->members(block->solver, &members);
     HAWSER_TRY(hawser_report(context, "working_set", (double)members));
     HAWSER_TRY(hawser_report(context, "largest_set", (double)members));
-    return hawser_report(context, "screened", (double)block->screened_count);
+    return hawser_report(context, "screened", (double)block->scan.screened_count);
 }
 
 /* Where one clock is all, leaving the loop derives v from alpha in any case: moving it too would be the same work again. */
@@ -137,7 +124,7 @@ static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block
                              .residual = block->residual,
                              .sum = block->sum,
                              .square = block->square,
-                             .gradient = block->gradient,
+                             .gradient = block->scan.gradient,
                              .fresh = block->fresh,
                              .alpha = alpha,
                              .image = v,
@@ -146,7 +133,7 @@ static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block
                              .steps = every > 0.0 ? (uint64_t)ceil(share) : UINT64_MAX,
                              .draw = draw,
                              .source = context,
-                             .stop = {stopping, context}};
+                             .stop = {hw_linear_must_stop, context}};
 }
 
 /* Joint working sets (joint.h): all blocks say what they chose, ... */
@@ -168,11 +155,11 @@ static hawser_status products(hawser_context *context)
     size_t first = 0, count = 0;
     hawser_error error = {0};
     if (hw_lasso_joint_union(block, whole, hawser_view(context, "board"), &error) != HAWSER_OK)
-        return fail(context, &error);
+        return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_data_want(context, "whole", members->columns, members->count));
     if (hw_lasso_joint_products(block, whole, hawser_block(context), hawser_cache(context, "products"), &first, &count,
-                                (hw_linear_stop){stopping, context}, &error) != HAWSER_OK)
-        return fail(context, &error);
+                                (hw_linear_stop){hw_linear_must_stop, context}, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "shared", block->joint.shared));
     return hawser_touch(context, "products", first, count);
 }
@@ -186,7 +173,7 @@ static hawser_status descend(hawser_context *context)
     hw_linear_round round = make_round(context, block, NULL, NULL);
     if (hw_lasso_joint_descend(block, hawser_view(context, "products"), &round, hawser_block(context),
                                hawser_cache(context, "sums"), &first, &count, &error) != HAWSER_OK)
-        return fail(context, &error);
+        return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "unsolved", !block->joint.solved));
     HAWSER_TRY(hawser_touch(context, "sums", 0, 1));
     return hawser_touch(context, "sums", first, count);
@@ -200,7 +187,7 @@ static hawser_status solve_jointly(hawser_context *context)
     hw_linear_round round = make_round(context, block, NULL, NULL);
     if (hw_lasso_joint_solve(block, hawser_view(context, "products"), &round, hawser_cache(context, "solution"), &error) !=
         HAWSER_OK)
-        return fail(context, &error);
+        return hw_linear_fail(context, &error);
     return hawser_touch(context, "solution", 0, block->joint.members.count);
 }
 
@@ -223,12 +210,12 @@ static hawser_status sweep(hawser_context *context)
     hawser_error error = {0};
     hw_lasso_block_residual(block, v, false);
     if (lasso->accelerated && hw_lasso_block_remember(block, alpha, (size_t)hawser_clock(context), &error) != HAWSER_OK)
-        return fail(context, &error);
+        return hw_linear_fail(context, &error);
     hw_linear_round round = make_round(context, block, alpha, one_clock(lasso) ? NULL : v);
     round.slack = lasso->blocks > 1 ? &slack : NULL;
     block->fresh = false;
     if (lasso->settings.solver->solve(block->solver, &round, &error) != HAWSER_OK)
-        return fail(context, &error);
+        return hw_linear_fail(context, &error);
     if (one_clock(lasso))
         HAWSER_TRY(hawser_touch(context, "v", 0, 0));
     return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
@@ -242,7 +229,7 @@ static hawser_status remember(hawser_context *context)
     hw_lasso_block_residual(block, hawser_view(context, "v"), false);
     size_t at = (size_t)(hawser_clock(context) % HW_LINEAR_HISTORY);
     if (hw_lasso_block_remember(block, hawser_local(context, "alpha"), at, &error) != HAWSER_OK)
-        return fail(context, &error);
+        return hw_linear_fail(context, &error);
     return HAWSER_OK;
 }
 
@@ -259,7 +246,7 @@ static hawser_status propose(hawser_context *context)
     }
     hw_lasso_block_residual(block, hawser_view(context, "v"), false);
     if (hw_lasso_block_remember(block, alpha, HW_LINEAR_HISTORY, &error) != HAWSER_OK)
-        return fail(context, &error);
+        return hw_linear_fail(context, &error);
     double then = hw_lasso_block_propose(block, alpha, hawser_metric(context, "lambda"), &now);
     HAWSER_TRY(hawser_report(context, "present_penalty", now));
     return hawser_report(context, "candidate_penalty", then < NEVER ? then : NEVER);
@@ -276,7 +263,7 @@ static hawser_status take(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* A search over all blocks (search.h): from where all of them are, ... */
+/* A search over all blocks, from where all of them are. */
 static hawser_status face(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -286,103 +273,41 @@ static hawser_status face(hawser_context *context)
     hw_lasso_block_residual(block, hawser_view(context, "v"), false);
     if (hw_linear_search_begin(&block->search, &block->columns, list, count, hawser_local(context, "alpha"),
                                hawser_metric(context, "lambda"), block->residual, block->sum, &error) != HAWSER_OK)
-        return fail(context, &error);
+        return hw_linear_fail(context, &error);
     return HAWSER_OK;
 }
 
-/* ... an exchange an iteration, ... */
 static hawser_status search(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    if (!hawser_stopping(context))
-        hw_linear_search_advance(&block->search, &block->columns, hawser_metric(context, "lambda"),
-                                 hawser_clock(context) == 0, hawser_cache(context, "shares"));
-    return HAWSER_OK;
+    return hw_linear_search_step(context, &block->search, &block->columns, hawser_metric(context, "lambda"));
 }
 
 static hawser_status aim(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    double now = 0.0, then = 0.0;
-    hw_linear_search_aim(&block->search, &block->columns, hawser_metric(context, "lambda"), hawser_local(context, "alpha"),
-                         hawser_cache(context, "shares"), &now, &then);
-    HAWSER_TRY(hawser_report(context, "present_penalty", now));
-    return hawser_report(context, "candidate_penalty", then);
+    return hw_linear_search_aim_at(context, &block->search, &block->columns, hawser_metric(context, "lambda"));
 }
 
-/* ... and all go as far as the objective surely falls. */
 static hawser_status arrive(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    double reach =
-        hw_linear_search_reach(&block->search, &block->columns, hawser_view(context, "shares"), block->residual, block->sum,
-                               hawser_metric(context, "present_penalty"), hawser_metric(context, "candidate_penalty"));
-    hw_linear_search_go(&block->search, reach, hawser_gain(context, "v"), hawser_local(context, "alpha"),
-                        hawser_cache(context, "v"));
-    return HAWSER_OK;
+    return hw_linear_search_arrive(context, &block->search, &block->columns, block->residual, block->sum);
 }
 
-/* v = X alpha from nothing: what keeps rounding and held-back updates out of certificates. */
-static hawser_status rebuild(hawser_context *context)
-{
-    hw_linear_combine(hawser_data_view(context, "X"), hawser_local(context, "alpha"), hawser_cache(context, "v"));
-    return HAWSER_OK;
-}
-
-/* Keeps the result of a lambda; measures it on the rows that this fold holds out. */
 static hawser_status record(hawser_context *context)
 {
     const hw_lasso_block *block = hawser_scratch(context);
-    const hw_linear *lasso = hawser_user(context);
-    const double *alpha = hawser_local(context, "alpha");
-    double fold = hawser_metric(context, "fold"), weight = 0.0, errors = 0.0;
-    if (lasso->lambda_count > 1 && !(fold >= 1.0)) {
-        double *path = hawser_local(context, "path");
-        size_t at = (size_t)hawser_metric(context, "lambda_number");
-        for (size_t j = 0; j < block->columns.X.cols; j++)
-            if (alpha[j] != 0.0)
-                path[j * lasso->lambda_count + at] = alpha[j];
-    }
-    hw_linear_held_out(lasso, hawser_view(context, "v"), block->intercept, fold >= 1.0 ? (uint32_t)fold : 0, &weight,
-                       &errors);
-    HAWSER_TRY(hawser_report(context, "held_weight", weight));
-    return hawser_report(context, "held_errors", errors);
+    return hw_linear_record(context, block->intercept);
 }
 
-static void declare_metrics(hawser_program *program)
+static void declare(hawser_program *program)
 {
-    static const struct {
-        const char *name;
-        hawser_combine_by by;
-    } metrics[] = {{"fold", HAWSER_LAST},
-                   {"lambda", HAWSER_LAST},
-                   {"lambda_number", HAWSER_LAST},
-                   {"objective", HAWSER_LAST},
-                   {"gap", HAWSER_LAST},
-                   {"zero_objective", HAWSER_LAST},
-                   {"lambda_max", HAWSER_MAX},
-                   {"loss", HAWSER_LAST},
-                   {"square", HAWSER_LAST},
-                   {"target", HAWSER_LAST},
-                   {"intercept", HAWSER_LAST},
-                   {"penalty", HAWSER_SUM},
-                   {"curved", HAWSER_SUM},
-                   {"ratio", HAWSER_MAX},
-                   {"nonzeros", HAWSER_SUM},
-                   {"conjugate", HAWSER_SUM},
-                   {"plain_conjugate", HAWSER_SUM},
-                   {"slack", HAWSER_SUM},
-                   {"working_set", HAWSER_SUM},
-                   {"screened", HAWSER_SUM},
-                   {"held_weight", HAWSER_LAST},
-                   {"held_errors", HAWSER_LAST},
-                   {"present_penalty", HAWSER_SUM},
-                   {"candidate_penalty", HAWSER_SUM},
-                   {"largest_set", HAWSER_MAX},
-                   {"shared", HAWSER_MAX},
-                   {"unsolved", HAWSER_MAX}};
-    for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
-        hawser_metric_declare(program, metrics[k].name, metrics[k].by);
+    hawser_metric_declare(program, "square", HAWSER_LAST);
+    hawser_metric_declare(program, "target", HAWSER_LAST);
+    hawser_metric_declare(program, "curved", HAWSER_SUM);
+    hawser_metric_declare(program, "shared", HAWSER_MAX);
+    hawser_metric_declare(program, "unsolved", HAWSER_MAX);
 }
 
 static void release(void *scratch)
@@ -391,9 +316,10 @@ static void release(void *scratch)
 }
 
 /* The branch for working sets that are small enough to be solved as one; returns where the other branch begins. */
-static hawser_operator *joint_work(hawser_program *p, hw_linear *lasso, hawser_operator *work, hawser_state *X,
-                                   hawser_state *v, hawser_state *alpha)
+static hawser_operator *joint_work(const hw_linear_frame *frame, hw_linear *lasso)
 {
+    hawser_program *p = frame->program;
+    hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
     size_t columns = lasso->X->cols;
     hawser_state *whole = hawser_data_state(p, "whole", lasso->X, HAWSER_WHOLE);
     hawser_state *board =
@@ -402,7 +328,7 @@ static hawser_operator *joint_work(hawser_program *p, hw_linear *lasso, hawser_o
         hawser_replicated_state(p, "products", hw_lasso_joint_triangle(lasso->X), 1, NULL, (hawser_rule){0});
     hawser_state *solution = hawser_replicated_state(p, "solution", lasso->blocks * hw_linear_room(columns, lasso->blocks),
                                                      1, NULL, (hawser_rule){0});
-    hawser_operator *small = hawser_branch(work, "small", hw_linear_small, lasso);
+    hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, lasso);
     hawser_operator *joint = hawser_sequence(small);
     hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board));
     hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), HAWSER_UPDATES(triangle));
@@ -418,56 +344,31 @@ static hawser_operator *joint_work(hawser_program *p, hw_linear *lasso, hawser_o
     return hawser_sequence(small);
 }
 
-static void search_work(hawser_program *p, hw_linear *lasso, hawser_operator *work, hawser_state *X, hawser_state *v,
-                        hawser_state *alpha)
-{
-    hawser_state *shares =
-        hawser_replicated_state(p, "shares", lasso->X->rows + HW_LINEAR_SEARCH_SUMS, 1, NULL, (hawser_rule){0});
-    work = hawser_sequence(hawser_branch(work, "slow", hw_linear_slow, lasso));
-    hawser_unit(work, "face", face, HAWSER_READS(X, v, alpha), NULL);
-    hawser_operator *steps = hawser_loop(work, "search", (hawser_until){.clocks = SEARCH_CLOCKS}, hawser_bsp());
-    hawser_unit(steps, "step", search, HAWSER_READS(X), HAWSER_UPDATES(shares));
-    hawser_unit(work, "aim", aim, HAWSER_READS(X, alpha), HAWSER_UPDATES(shares));
-    hawser_unit(work, "arrive", arrive, HAWSER_READS(X, shares), HAWSER_UPDATES(v, alpha));
-}
+static const hw_linear_units units = {.name = "lasso",
+                                      .scratch = sizeof(hw_lasso_block),
+                                      .release = release,
+                                      .declare = declare,
+                                      .prepare = prepare,
+                                      .measure = measure,
+                                      .bound = bound,
+                                      .choose = choose,
+                                      .record = record};
+static const hw_linear_search_units searching = {
+    .slow = hw_linear_slow, .face = face, .step = search, .aim = aim, .arrive = arrive};
 
 static hawser_program *build(hw_linear *lasso)
 {
-    const hw_linear_settings *settings = &lasso->settings;
-    hawser_program *p = hawser_program_new("lasso", lasso);
-    declare_metrics(p);
-    hawser_scratch_size(p, sizeof(hw_lasso_block), release);
-
-    hawser_state *X = hawser_data_state(p, "X", lasso->X, HAWSER_BY_COLUMN);
-    hawser_rule rule = {.damping = lasso->damping, .gain = lasso->gain};
-    hawser_state *v = hawser_replicated_state(p, "v", lasso->X->rows, 1, lasso->image, rule);
-    hawser_state *alpha = hawser_local_state(p, "alpha", X, 1, lasso->alpha);
-    hawser_state *path = lasso->lambda_count > 1 ? hawser_local_state(p, "path", X, lasso->lambda_count, NULL) : NULL;
-    hawser_tie(alpha, v);
-    hawser_derive(v, rebuild);
-    hawser_encoding(v, lasso->form);
-
-    uint64_t clocks = settings->certify_every > 0            ? settings->certify_every
+    hw_linear_frame frame;
+    hw_linear_frame_begin(&frame, lasso, &units);
+    hawser_state *X = frame.X, *v = frame.v, *alpha = frame.alpha;
+    uint64_t every = lasso->settings.certify_every;
+    uint64_t clocks = every > 0                              ? every
                       : one_clock(lasso)                     ? 1
                       : lasso->accelerated || lasso->strided ? HW_LINEAR_HISTORY
                                                              : 0;
     hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = lasso};
     hawser_until sprints_done = {.test = hw_linear_sprints_done, .user = lasso};
-    hawser_until certified = {.test = hw_linear_certified, .user = lasso};
-    hawser_until path_done = {.test = hw_linear_next_lambda, .user = lasso};
-    hawser_until folds_done = {.test = hw_linear_next_fold, .user = lasso};
-
-    hawser_operator *folds = hawser_loop(hawser_root(p), "folds", folds_done, hawser_bsp());
-    hawser_unit(folds, "prepare", prepare, HAWSER_READS(X), NULL);
-    hawser_operator *begin = hawser_branch(folds, "begin", hw_linear_begin_path, lasso);
-    hawser_operator *lambdas = hawser_loop(begin, "path", path_done, hawser_bsp());
-    hawser_operator *certify = hawser_loop(lambdas, "certify", certified, hawser_bsp());
-    hawser_unit(certify, "measure", measure, HAWSER_READS(X, v, alpha), NULL);
-    hawser_unit(certify, "bound", bound, HAWSER_READS(X), NULL);
-    hawser_operator *work = hawser_sequence(hawser_branch(certify, "open", hw_linear_open, lasso));
-    hawser_unit(work, "choose", choose, HAWSER_READS(X, alpha), NULL);
-    if (lasso->joint)
-        work = joint_work(p, lasso, work, X, v, alpha);
+    hawser_operator *work = lasso->joint ? joint_work(&frame, lasso) : frame.work;
     bool extrapolated = lasso->accelerated || lasso->strided;
     if (extrapolated)
         work = hawser_loop(work, "sprints", sprints_done, hawser_bsp());
@@ -480,48 +381,20 @@ static hawser_program *build(hw_linear *lasso)
         hawser_unit(work, "take", take, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
     }
     if (lasso->searched)
-        search_work(p, lasso, work, X, v, alpha);
-    hawser_unit(lambdas, "record", record, HAWSER_READS(X, v, alpha), path != NULL ? HAWSER_UPDATES(path) : NULL);
-    return p;
+        hw_linear_search_work(&frame, lasso, work, &searching);
+    return hw_linear_frame_end(&frame, &units);
 }
-
-/* ------------------------------------------------------------------------------ what an early end has left behind ---- */
-
-/* v's share of this block, as an update. */
-static hawser_status image(hawser_context *context)
-{
-    return rebuild(context);
-}
-
-/* A certificate of given coefficients, and nothing else: the data may lie on several nodes. */
-static hawser_program *build_certificate(hw_linear *lasso, const double *alpha)
-{
-    hawser_program *p = hawser_program_new("certificate", lasso);
-    declare_metrics(p);
-    hawser_scratch_size(p, sizeof(hw_lasso_block), release);
-    hawser_state *X = hawser_data_state(p, "X", lasso->X, HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(p, "v", lasso->X->rows, 1, NULL, (hawser_rule){0});
-    hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
-    hawser_operator *all = hawser_sequence(hawser_branch(hawser_root(p), "begin", hw_linear_set_rest, lasso));
-    hawser_unit(all, "prepare", prepare, HAWSER_READS(X), NULL);
-    hawser_unit(all, "image", image, HAWSER_READS(X, a), HAWSER_UPDATES(v));
-    hawser_unit(all, "measure", measure, HAWSER_READS(X, v, a), NULL);
-    hawser_unit(all, "bound", bound, HAWSER_READS(X), NULL);
-    return p;
-}
-
-static const hw_linear_programs programs = {.build = build, .build_certificate = build_certificate};
 
 static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
                           hawser_error *error)
 {
-    return hw_linear_plan(hw_lasso_kind(), &programs, job, input, physical, dot, out, error);
+    return hw_linear_plan(hw_lasso_kind(), build, job, input, physical, dot, out, error);
 }
 
 static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
                            hawser_error *error)
 {
-    return hw_linear_train(hw_lasso_kind(), &programs, job, input, training, error);
+    return hw_linear_train(hw_lasso_kind(), &units, build, job, input, training, error);
 }
 
 const hawser_algorithm *hw_lasso_algorithm(void)

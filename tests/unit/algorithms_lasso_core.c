@@ -224,14 +224,15 @@ static void certify(play *game, const problem *q)
     double scale = hw_linear_scale(&sums);
     for (uint32_t b = 0; b < game->count; b++) {
         double own = 0.0, own_plain = 0.0;
-        hw_lasso_block_conjugate(&game->blocks[b], q->lambda, scale, &own, &own_plain);
+        hw_linear_scan_conjugate(&game->blocks[b].scan, &game->blocks[b].columns, q->lambda, scale, &own, &own_plain);
         conjugate += own;
         plain += own_plain;
     }
     game->gap = hw_linear_gap(&sums, conjugate, plain, game->blocks[0].zero_objective);
     game->objective = hw_linear_primal(&sums);
     for (uint32_t b = 0; b < game->count; b++)
-        hw_lasso_block_screen(&game->blocks[b], q->lasso.alpha + game->parts[b].first, q->lambda, scale, game->gap);
+        hw_linear_scan_screen(&game->blocks[b].scan, &game->blocks[b].columns, q->lasso.alpha + game->parts[b].first,
+                              q->lambda, scale, sqrt(2.0 * game->gap));
 }
 
 static void round_of_all(play *game, problem *q, uint64_t *seed, bool fresh)
@@ -248,7 +249,7 @@ static void round_of_all(play *game, problem *q, uint64_t *seed, bool fresh)
                                  .residual = block->residual,
                                  .sum = block->sum,
                                  .square = block->square,
-                                 .gradient = block->gradient,
+                                 .gradient = block->scan.gradient,
                                  .fresh = fresh,
                                  .alpha = q->lasso.alpha + game->parts[b].first,
                                  .image = image,
@@ -320,7 +321,8 @@ static double solve(problem *q, uint32_t count, size_t rounds, double optimum)
         for (uint32_t b = 0; b < count; b++)
             assert_int_equal(q->lasso.settings.solver->choose(game->blocks[b].solver, &game->blocks[b].columns, q->lambda,
                                                               q->lasso.alpha + game->parts[b].first,
-                                                              game->blocks[b].gradient, game->blocks[b].screened, 100, NULL),
+                                                              game->blocks[b].scan.gradient, game->blocks[b].scan.screened,
+                                                              100, NULL),
                              HAWSER_OK);
         bool extrapolate = count > 1 && strcmp(q->lasso.settings.solver->name, "cd") != 0;
         game->kept = 0;
@@ -648,8 +650,8 @@ static double cut_round(int kind, size_t looks)
     assert_int_equal(hw_lasso_block_prepare(&block, &q.lasso, &q.matrix, 0, NULL), HAWSER_OK);
     hw_lasso_block_residual(&block, v, true);
     hw_lasso_block_scan(&block, q.lasso.alpha, q.lambda);
-    assert_int_equal(q.lasso.settings.solver->choose(block.solver, &block.columns, q.lambda, q.lasso.alpha, block.gradient,
-                                                     block.screened, 400, NULL),
+    assert_int_equal(q.lasso.settings.solver->choose(block.solver, &block.columns, q.lambda, q.lasso.alpha,
+                                                     block.scan.gradient, block.scan.screened, 400, NULL),
                      HAWSER_OK);
     hw_linear_round round = {.columns = &block.columns,
                              .lambda = q.lambda,
@@ -657,7 +659,7 @@ static double cut_round(int kind, size_t looks)
                              .residual = block.residual,
                              .sum = block.sum,
                              .square = block.square,
-                             .gradient = block.gradient,
+                             .gradient = block.scan.gradient,
                              .fresh = true,
                              .alpha = q.lasso.alpha,
                              .image = v,
@@ -709,9 +711,9 @@ static void enter_joint(problem *q, hw_lasso_block *blocks, double *triangle)
         assert_int_equal(hw_lasso_block_prepare(block, &q->lasso, &part, 0, NULL), HAWSER_OK);
         hw_lasso_block_residual(block, v, true);
         hw_lasso_block_scan(block, alpha, q->lambda);
-        block->screened_at = q->lambda;
-        assert_int_equal(q->lasso.settings.solver->choose(block->solver, &block->columns, q->lambda, alpha, block->gradient,
-                                                          block->screened, part.cols, NULL),
+        block->scan.screened_at = q->lambda;
+        assert_int_equal(q->lasso.settings.solver->choose(block->solver, &block->columns, q->lambda, alpha,
+                                                          block->scan.gradient, block->scan.screened, part.cols, NULL),
                          HAWSER_OK);
         block->fresh = true;
         hw_lasso_joint_post(block, alpha, board + b * share);
@@ -862,13 +864,13 @@ static void lazy_scan_is_an_upper_bound(void **unused)
     for (int step = 0; step < 40; step++) {
         for (size_t i = 0; i < q.n; i++)
             v[i] += (step % 4 == 0 ? 0.3 : 0.001) * uniform(&seed);
-        full.referenced = false;
+        full.scan.referenced = false;
         hw_lasso_block_residual(&lazy, v, true);
         hw_lasso_block_residual(&full, v, true);
         hw_lasso_block_scan(&lazy, q.lasso.alpha, q.lambda);
         hw_lasso_block_scan(&full, q.lasso.alpha, q.lambda);
         for (size_t j = 0; j < q.p; j++) {
-            double a = fabs(lazy.gradient[j]), b = fabs(full.gradient[j]), edge = q.lambda * full.columns.l1[j];
+            double a = fabs(lazy.scan.gradient[j]), b = fabs(full.scan.gradient[j]), edge = q.lambda * full.columns.l1[j];
             assert_true(a >= b * (1.0 - 1e-12) - 1e-15);
             assert_true(a <= edge || fabs(a - b) <= 1e-12 * b);
         }

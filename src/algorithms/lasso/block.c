@@ -1,7 +1,6 @@
 #include "algorithms/lasso/block.h"
 #include "algorithms/linear/fold.h"
 
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +20,7 @@ void hw_lasso_block_release(hw_lasso_block *block)
     free(block->row_weights);
     hw_lasso_span_free(&block->span);
     free(block->residual);
-    free(block->screened);
-    free(block->reference_residual);
+    hw_linear_scan_free(&block->scan);
     free(block->column_memory);
     memset(block, 0, sizeof *block);
 }
@@ -32,18 +30,16 @@ static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, haw
     const hw_linear *lasso = block->lasso;
     size_t n = X->rows, p = X->cols;
     block->residual = calloc(n + 1, sizeof(double));
-    block->reference_residual = calloc(n + 1, sizeof(double));
-    block->screened = calloc(p + 1, sizeof(bool));
-    block->column_memory = calloc(8 * p + 1, sizeof(double));
+    block->column_memory = calloc(6 * p + 1, sizeof(double));
     if (hw_linear_weighted(lasso))
         block->row_weights = calloc(n + 1, sizeof(double));
-    if (block->residual == NULL || block->reference_residual == NULL || block->screened == NULL ||
-        block->column_memory == NULL || (hw_linear_weighted(lasso) && block->row_weights == NULL))
+    if (block->residual == NULL || block->column_memory == NULL || (hw_linear_weighted(lasso) && block->row_weights == NULL))
         return no_memory(error, X);
     HAWSER_TRY(hw_lasso_span_new(&block->span, lasso, error));
-    double **parts[8] = {&block->columns.mean,  &block->columns.norm,  &block->columns.l1, &block->columns.l2,
-                         &block->columns.lower, &block->columns.upper, &block->gradient,   &block->reference_gradient};
-    for (size_t k = 0; k < 8; k++)
+    HAWSER_TRY(hw_linear_scan_new(&block->scan, X, error));
+    double **parts[6] = {&block->columns.mean, &block->columns.norm,  &block->columns.l1,
+                         &block->columns.l2,   &block->columns.lower, &block->columns.upper};
+    for (size_t k = 0; k < 6; k++)
         *parts[k] = block->column_memory + k * p;
     return lasso->settings.solver->new_state(&block->columns, &block->solver, error);
 }
@@ -69,9 +65,8 @@ hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *las
     hw_linear_measure(lasso, &block->columns);
     hw_lasso_span_reset(&block->span);
     lasso->settings.solver->reset(block->solver);
-    block->referenced = false;
+    hw_linear_scan_reset(&block->scan);
     block->joint_stale = true;
-    block->screened_at = -1.0;
     double mean = 0.0, squares = 0.0;
     for (size_t i = 0; block->columns.centred && i < X->rows; i++)
         mean += weight_at(block, i) * lasso->target[i] / block->columns.total;
@@ -118,69 +113,15 @@ void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual)
     finish_residual(block);
 }
 
-static double one_gradient(const hw_lasso_block *block, size_t j)
-{
-    return hw_linear_dot(&block->columns, j, block->residual, block->sum) / block->columns.total;
-}
-
-static void full_scan(hw_lasso_block *block)
-{
-    hw_linear_columns *columns = &block->columns;
-    hawser_scan(&columns->X, block->residual, block->gradient);
-    for (size_t j = 0; j < columns->X.cols; j++)
-        block->gradient[j] = (block->gradient[j] - columns->mean[j] * block->sum) / columns->total;
-    memcpy(block->reference_gradient, block->gradient, columns->X.cols * sizeof(double));
-    memcpy(block->reference_residual, block->residual, columns->X.rows * sizeof(double));
-    block->referenced = true;
-}
-
-/* ||r - reference||_w / sqrt(W). */
-static double distance(const hw_lasso_block *block)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < block->columns.X.rows; i++) {
-        double weight = weight_at(block, i), d = block->residual[i] - block->reference_residual[i];
-        sum += weight > 0.0 ? d * d / weight : 0.0;
-    }
-    return sqrt(sum / block->columns.total);
-}
-
 void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda)
 {
-    const hw_linear_columns *columns = &block->columns;
-    size_t p = columns->X.cols;
-    if (!block->referenced) {
-        full_scan(block);
-        return;
-    }
-    double far = distance(block), wanted = 0.0;
-    if (far == 0.0) {
-        memcpy(block->gradient, block->reference_gradient, p * sizeof(double));
-        return;
-    }
-    for (size_t j = 0; j < p; j++) { /* the margin covers the rounding of both scans */
-        double most = fabs(block->reference_gradient[j]) + sqrt(columns->norm[j]) * far * (1.0 + 1e-9);
-        /* Where bounds make one sign of the correlation dearer than the other, it has to be known. */
-        bool even = columns->upper[j] == -columns->lower[j];
-        bool safe = even && alpha[j] == 0.0 && most <= lambda * columns->l1[j] * (1.0 - 1e-9);
-        block->gradient[j] = safe ? copysign(most, block->reference_gradient[j]) : NAN;
-        wanted += safe                                ? 0.0
-                  : columns->X.layout == HAWSER_DENSE ? 1.0
-                                                      : (double)(columns->X.offsets[j + 1] - columns->X.offsets[j]);
-    }
-    if (wanted > 0.5 * (columns->X.layout == HAWSER_DENSE ? (double)p : (double)columns->X.stored)) {
-        full_scan(block);
-        return;
-    }
-    for (size_t j = 0; j < p; j++)
-        if (isnan(block->gradient[j]))
-            block->gradient[j] = one_gradient(block, j);
+    hw_linear_scan_run(&block->scan, &block->columns, block->residual, block->sum, alpha, lambda);
 }
 
 double hw_lasso_block_lambda_max(hw_lasso_block *block)
 {
     const hw_linear_columns *columns = &block->columns;
-    double most = 0.0, mean = 0.0;
+    double mean = 0.0;
     size_t n = columns->X.rows;
     for (size_t i = 0; columns->centred && i < n; i++)
         mean += weight_at(block, i) * block->lasso->target[i] / columns->total;
@@ -188,13 +129,8 @@ double hw_lasso_block_lambda_max(hw_lasso_block *block)
         block->residual[i] = block->lasso->target[i] - mean;
     hw_lasso_span_project(&block->span, block->lasso, &block->columns, block->residual);
     finish_residual(block);
-    full_scan(block);
-    for (size_t j = 0; j < columns->X.cols; j++) {
-        double bound = block->gradient[j] > 0.0 ? columns->upper[j] : -columns->lower[j];
-        if (columns->l1[j] > 0.0 && bound > 0.0)
-            most = fmax(most, fabs(block->gradient[j]) / columns->l1[j]);
-    }
-    return most;
+    hw_linear_scan_all(&block->scan, columns, block->residual, block->sum);
+    return hw_linear_scan_most(&block->scan, columns);
 }
 
 size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_linear_sums *sums)
@@ -204,7 +140,7 @@ size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, dou
     *sums = (hw_linear_sums){.loss = block->loss, .square = block->square, .target = block->target};
     for (size_t j = 0; j < columns->X.cols; j++) {
         hw_linear_term term = hw_linear_term_at(columns, j, lambda);
-        double ratio = hw_linear_ratio(block->gradient[j], alpha[j], term);
+        double ratio = hw_linear_ratio(block->scan.gradient[j], alpha[j], term);
         sums->ratio = ratio > sums->ratio ? ratio : sums->ratio;
         if (alpha[j] == 0.0)
             continue;
@@ -213,37 +149,6 @@ size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, dou
         sums->curved += term.l2 * alpha[j] * alpha[j];
     }
     return nonzeros;
-}
-
-void hw_lasso_block_conjugate(const hw_lasso_block *block, double lambda, double scale, double *scaled, double *plain)
-{
-    double largest = fmax(1.0, fabs(scale));
-    *scaled = *plain = 0.0;
-    for (size_t j = 0; j < block->columns.X.cols; j++) {
-        if (largest * fabs(block->gradient[j]) <= lambda * block->columns.l1[j])
-            continue;
-        hw_linear_term term = hw_linear_term_at(&block->columns, j, lambda);
-        *scaled += hw_linear_conjugate(scale * block->gradient[j], term);
-        *plain += hw_linear_conjugate(block->gradient[j], term);
-    }
-}
-
-void hw_lasso_block_screen(hw_lasso_block *block, const double *alpha, double lambda, double scale, double gap)
-{
-    const hw_linear_columns *columns = &block->columns;
-    if (block->screened_at != lambda) {
-        memset(block->screened, 0, columns->X.cols * sizeof(bool));
-        block->screened_at = lambda;
-        block->screened_count = 0;
-    }
-    double radius = sqrt(2.0 * gap) * (1.0 + 1e-9);
-    for (size_t j = 0; j < columns->X.cols; j++) {
-        double most = fabs(scale * block->gradient[j]) + radius * sqrt(columns->norm[j]);
-        if (!block->screened[j] && alpha[j] == 0.0 && most < lambda * columns->l1[j] * (1.0 - 1e-9)) {
-            block->screened[j] = true;
-            block->screened_count++;
-        }
-    }
 }
 
 static const uint32_t *members(const hw_lasso_block *block, size_t *count)

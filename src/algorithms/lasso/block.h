@@ -10,6 +10,7 @@
 #include "algorithms/linear/accelerate.h"
 #include "algorithms/linear/certificate.h"
 #include "algorithms/linear/problem.h"
+#include "algorithms/linear/scan.h"
 #include "algorithms/linear/search.h"
 
 typedef struct hw_lasso_block {
@@ -18,13 +19,7 @@ typedef struct hw_lasso_block {
     double *row_weights; /* this fold's; NULL while all rows count alike */
     hw_lasso_span span;  /* of columns without penalty */
     double *residual;    /* w_i r_i of the last look at v */
-    double
-        *gradient;  /* by column; exact, or for a column that cannot matter an upper bound of its magnitude with its sign */
-    bool *screened; /* proved to be zero at this lambda */
-    double screened_at; /* that lambda */
-    size_t screened_count;
-    double *reference_residual, *reference_gradient; /* of the last full scan */
-    bool referenced;
+    hw_linear_scan scan;
     double loss;                /* sum w r^2 / 2W */
     double sum, square, target; /* of the dual point: sum w r, sum w r^2 / W, sum w r y / W */
     double intercept;
@@ -46,15 +41,10 @@ void hw_lasso_block_release(hw_lasso_block *block);
 void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual);
 /* The smallest lambda at which only columns without a penalty enter, as far as this block can tell. */
 double hw_lasso_block_lambda_max(hw_lasso_block *block);
-/* Correlations of all columns with the residual. Columns for which the triangle inequality shows, from the last full scan, that
- * they stay inside the penalty's dead zone are not touched. */
+/* Correlations of all columns with the residual, as far as they matter (scan.h). */
 void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda);
 /* This block's share of the sums; returns the number of nonzeros. */
 size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_linear_sums *sums);
-/* sum_j h_j*(scale g_j), and the same at scale 1. */
-void hw_lasso_block_conjugate(const hw_lasso_block *block, double lambda, double scale, double *scaled, double *plain);
-/* Marks columns that a certificate (gap at dual point scale * r) proves to be zero. */
-void hw_lasso_block_screen(hw_lasso_block *block, const double *alpha, double lambda, double scale, double gap);
 /* Extrapolation over rounds (accelerate.h): the point before round `at`; the candidate's penalty (and that of alpha, in *now);
  * the step to it. */
 hawser_status hw_lasso_block_remember(hw_lasso_block *block, const double *alpha, size_t at,

@@ -67,7 +67,7 @@ void hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, doubl
     for (size_t k = 0; k < count && k < room; k++) {
         uint32_t j = members[k];
         double gradient =
-            block->fresh ? block->gradient[j] : hw_linear_dot(columns, j, block->residual, block->sum) / columns->total;
+            block->fresh ? block->scan.gradient[j] : hw_linear_dot(columns, j, block->residual, block->sum) / columns->total;
         const double fields[HW_LASSO_JOINT_FIELDS] = {(double)(columns->X.first + j),
                                                       gradient,
                                                       alpha[j],
@@ -150,7 +150,7 @@ hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *w
     joint->whole.weights = block->columns.weights;
     joint->whole.total = block->columns.total;
     joint->whole.centred = block->columns.centred;
-    return take_union(joint, block->lasso, board, block->screened_at, error);
+    return take_union(joint, block->lasso, board, block->scan.screened_at, error);
 }
 
 hawser_status hw_lasso_joint_products(hw_lasso_block *block, const hawser_matrix *whole, uint32_t own, double *triangle,

@@ -2,19 +2,15 @@
 #ifndef HW_ALGORITHMS_LINEAR_TRAIN_H
 #define HW_ALGORITHMS_LINEAR_TRAIN_H
 
-#include "algorithms/linear/problem.h"
+#include "algorithms/linear/program.h"
 
-typedef struct hw_linear_programs {
-    hawser_program *(*build)(hw_linear *linear);
-    /* A certificate of given coefficients at linear->rest_lambda, and nothing else. */
-    hawser_program *(*build_certificate)(hw_linear *linear, const double *alpha);
-} hw_linear_programs;
+typedef hawser_program *hw_linear_build(hw_linear *linear);
 
 /* What hawser_algorithm asks for. */
-hawser_status hw_linear_train(const hw_linear_kind *kind, const hw_linear_programs *programs, hawser_job *job,
-                              const hawser_training_input *input, hawser_training *training,
+hawser_status hw_linear_train(const hw_linear_kind *kind, const hw_linear_units *units, hw_linear_build *build,
+                              hawser_job *job, const hawser_training_input *input, hawser_training *training,
                               hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_linear_plan(const hw_linear_kind *kind, const hw_linear_programs *programs, hawser_job *job,
+hawser_status hw_linear_plan(const hw_linear_kind *kind, hw_linear_build *build, hawser_job *job,
                              const hawser_training_input *input, bool physical, bool dot, FILE *out,
                              hawser_error *error) HAWSER_MUST_USE;
 
