@@ -56,6 +56,19 @@ def certify(target, columns, w, b, lam, ratio, intercept):
     return primal, primal - dual, math.fsum(v * v for v in centred) / (2 * n)
 
 
+def check_printed(name, options, printed, w, found, tolerance):
+    """What a training printed of itself against (objective, gap, objective at zero) of its saved model; returns words for messages."""
+    objective, gap, zero = found
+    say = "%s %s: objective %.12g (%.12g), gap %.3g (%.3g)" % (name, " ".join(options), printed["objective"], objective,
+                                                              printed["gap"], gap)
+    print(say, flush=True)
+    assert printed["stop_reason"] == "gap", say
+    assert abs(printed["objective"] - objective) <= 1e-10 * zero, say
+    assert len(w) == printed["nonzeros"], say
+    assert 0 <= printed["gap"] <= tolerance * zero * 1.000001, say
+    return say
+
+
 def log_loss(margin):
     return math.log1p(math.exp(-margin)) if margin >= 0 else -margin + math.log1p(math.exp(margin))
 

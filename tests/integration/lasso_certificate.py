@@ -12,7 +12,7 @@ import tempfile
 HAWSER = os.environ["HAWSER_BINARY"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
-from certificate import certify, read_model, read_svmlight  # noqa: E402
+from certificate import certify, check_printed, read_model, read_svmlight  # noqa: E402
 
 DATA = os.environ.get("HAWSER_TEST_DATA", os.path.join(os.environ["HAWSER_SOURCE"], "..", "shared", "data"))
 
@@ -45,13 +45,7 @@ def check(folder, name, text, options, tolerance=1e-6):
     w, b = read_model(model)
     lam = printed["lambda"]
     objective, gap, zero = certify(target, columns, w, b, lam, ratio, intercept)
-    say = "%s %s: objective %.12g (%.12g), gap %.3g (%.3g)" % (name, " ".join(options), printed["objective"], objective,
-                                                              printed["gap"], gap)
-    print(say, flush=True)
-    assert printed["stop_reason"] == "gap", say
-    assert abs(printed["objective"] - objective) <= 1e-10 * zero, say
-    assert len(w) == printed["nonzeros"], say
-    assert 0 <= printed["gap"] <= tolerance * zero * 1.000001, say
+    say = check_printed(name, options, printed, w, (objective, gap, zero), tolerance)
     # The optimum is at least objective - gap, so that the printed gap may be better than this one, but by no more than there is.
     best = sklearn_optimum(data, lam, ratio, intercept)
     if best is not None:

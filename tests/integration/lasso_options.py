@@ -9,14 +9,13 @@ lasso_options.py [DRAWS [FIRST]] repeats draws by number; HAWSER_TEST_LONG runs 
 import json
 import math
 import os
-import random
 import subprocess
 import sys
-import tempfile
 
 HAWSER = os.environ["HAWSER_BINARY"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+import draws  # noqa: E402
 from certificate import read_model  # noqa: E402
 
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
@@ -307,28 +306,5 @@ def follow(problem, chance, words, w, b, printed, say):
     assert first is not None and abs(float(first) - start) <= 1e-9 * problem.zero, (say, "init begins at", first, start)
 
 
-def main():
-    draws = int(sys.argv[1]) if len(sys.argv) > 1 else 3000 if os.environ.get("HAWSER_TEST_LONG") else 250
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    if not os.path.exists(HAWSER):
-        print("skipped: no", HAWSER)
-        return 77
-    counts, failed = {}, 0
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for number in range(first, first + draws):
-            try:
-                result = check(number, random.Random(number))
-            except (AssertionError, subprocess.TimeoutExpired) as error:
-                result = "FAILED"
-                failed += 1
-                print("FAILED:", error, flush=True)
-            counts[result] = counts.get(result, 0) + 1
-        os.chdir("/")
-    print(counts)
-    assert counts.get("checked", 0) > 0.7 * draws or draws < 10, "too few draws were checked"
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(draws.run(check, HAWSER, 250, 3000))

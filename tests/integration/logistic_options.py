@@ -9,14 +9,12 @@ logistic_options.py [DRAWS [FIRST]] repeats draws by number; HAWSER_TEST_LONG ru
 import json
 import math
 import os
-import random
-import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lasso_options import HAWSER, Problem, hawser, read_dense  # noqa: E402
+import draws  # noqa: E402
 
 
 def log_loss(x):
@@ -226,28 +224,5 @@ def follow(problem, w, b, printed, say):
         assert abs(measured["auc"] - area) <= 1e-9, (say, measured, area)
 
 
-def main():
-    draws = int(sys.argv[1]) if len(sys.argv) > 1 else 2000 if os.environ.get("HAWSER_TEST_LONG") else 150
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    if not os.path.exists(HAWSER):
-        print("skipped: no", HAWSER)
-        return 77
-    counts, failed = {}, 0
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for number in range(first, first + draws):
-            try:
-                result = check(number, random.Random(number))
-            except (AssertionError, subprocess.TimeoutExpired) as error:
-                result = "FAILED"
-                failed += 1
-                print("FAILED:", error, flush=True)
-            counts[result] = counts.get(result, 0) + 1
-        os.chdir("/")
-    print(counts)
-    assert counts.get("checked", 0) > 0.7 * draws or draws < 10, "too few draws were checked"
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(draws.run(check, HAWSER, 150, 2000))
