@@ -86,7 +86,8 @@ typedef struct hawser_request {
     uint64_t *oldest;      /**< pulls, or NULL: how many clocks of every worker are in what came, at least */
     const uint64_t *after; /**< tasks that must have ended before this one begins ("execute-after-finish"); copied */
     size_t after_count;
-    /** Called when the task has ended, on a thread of the store's; it must not block. It may ask for more. NULL: nothing. */
+    /** Called once the task has ended, on whichever thread learns of it: one of the store's, or the caller's own within a call on the store.
+     *  It must not block; it may ask for more. NULL: nothing. */
     void (*done)(void *user, uint64_t task, hawser_status status);
     void *user;
 } hawser_request;
@@ -106,13 +107,13 @@ HAWSER_API hawser_status hawser_push_pull(hawser_store *store, const hawser_requ
 HAWSER_API hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock,
                                             uint64_t first, uint64_t last, hawser_error *error) HAWSER_MUST_USE;
 
-/** Waits until a task has ended; its status. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
+/** Waits until a task has ended; its status, which is told once. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
 HAWSER_API hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error) HAWSER_MUST_USE;
 /** Waits until one of `count` tasks has ended, gives its place in *which, and sets it to 0: chunks are taken as they come. Places with 0 are
  *  passed over; HAWSER_BAD_ARGUMENT when there are only such. */
 HAWSER_API hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t count, size_t *which,
                                                hawser_error *error) HAWSER_MUST_USE;
-/** Waits until all tasks of this node have ended; the status of one that failed, if one did. */
+/** Waits until all tasks of this node have ended; the status of one that failed and was told to nobody yet, if there is one. */
 HAWSER_API hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 
 /** What this node has asked for, and what it has done as a server, since the store was opened. */

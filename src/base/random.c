@@ -2,26 +2,17 @@
 
 #include <math.h>
 
-/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection that passes the usual batteries when fed a counter. */
-static uint64_t mix(uint64_t x)
-{
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 hw_random hw_random_at(uint64_t seed, uint64_t stream, uint64_t block, uint64_t clock)
 {
-    uint64_t a = mix(seed ^ mix(stream));
-    uint64_t b = mix(a ^ mix(block ^ mix(clock)));
-    return (hw_random){{a ^ b, mix(b)}, 0};
+    uint64_t a = hw_mix(seed ^ hw_mix(stream));
+    uint64_t b = hw_mix(a ^ hw_mix(block ^ hw_mix(clock)));
+    return (hw_random){{a ^ b, hw_mix(b)}, 0};
 }
 
 uint64_t hw_random_next(hw_random *random)
 {
     uint64_t counter = random->draw++;
-    return mix(random->key[1] ^ mix(random->key[0] + counter * UINT64_C(0x9e3779b97f4a7c15)));
+    return hw_mix(random->key[1] ^ hw_mix(random->key[0] + counter * UINT64_C(0x9e3779b97f4a7c15)));
 }
 
 __extension__ typedef unsigned __int128 wide;

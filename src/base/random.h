@@ -4,6 +4,15 @@
 
 #include <stdint.h>
 
+/* Scatters numbers over all of 2^64, one-to-one: the finaliser of SplitMix64 (Steele, Lea, Flood 2014). */
+static inline uint64_t hw_mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
 /* One stream: (seed, stream, block, clock) and the number of the next draw. Value type; two streams with one key are equal. */
 typedef struct hw_random {
     uint64_t key[2];

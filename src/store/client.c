@@ -134,11 +134,6 @@ hawser_status hw_client_table(hw_client *client, const hw_table_spec *spec, uint
     return HAWSER_OK;
 }
 
-const hw_table_spec *hw_client_spec(const hw_client *client, uint32_t table)
-{
-    return table < client->table_count ? &client->tables[table] : NULL;
-}
-
 const hw_client_figures *hw_client_figures_of(const hw_client *client)
 {
     return &client->figures;

@@ -31,7 +31,6 @@ void hw_client_free(hw_client *client);
 /* Says what a table is; tables get the numbers 0, 1 ... that the servers give them, in the same order. */
 hawser_status hw_client_table(hw_client *client, const hw_table_spec *spec, uint32_t *number,
                               hawser_error *error) HAWSER_MUST_USE;
-const hw_table_spec *hw_client_spec(const hw_client *client, uint32_t table); /* NULL: no such table */
 
 /* What is asked for. Memory that it points to stays the caller's, unchanged, until the task has ended. */
 typedef struct hw_order {

@@ -130,7 +130,7 @@ static const char *check_proximal(const double *p)
 }
 
 static const hw_function functions[] = {
-    {.name = "add", .additive = true, .apply = apply_add},
+    {.name = "add", .apply = apply_add},
     {.name = "assign", .apply = apply_assign},
     {.name = "max", .apply = apply_max},
     {.name = "average", .memory = 1, .floats_only = true, .apply = apply_average},

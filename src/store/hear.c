@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "store/stripe.h"
 
 enum { SMALL = 1024 }; /* numbers of a request below which waking somebody costs more than the work */
@@ -130,7 +131,7 @@ static bool cut_list(hw_errand *errand, const hw_served *served)
 static uint32_t number_of(const hw_served *served, uint64_t key)
 {
     /* Not the bits that the ring cuts by, nor those that a shard's own table looks at first. */
-    return (uint32_t)(hw_key_position(~key) >> 40) % served->stripe_count;
+    return (uint32_t)(hw_mix(~key) >> 40) % served->stripe_count;
 }
 
 /* A sparse table's keys are counted by stripe and put beside each other; within a stripe they still ascend. */

@@ -14,8 +14,7 @@ typedef enum hw_operation {
     HW_PUSH = 1,  /* keys and values in; an empty reply says that they were applied */
     HW_PULL,      /* keys in; values out */
     HW_PUSH_PULL, /* both; what comes out has been pushed to */
-    HW_CLOCK,     /* the client has finished a clock on the keys: told to the range's clock; no reply */
-    HW_CREATE     /* a table; the body is a hw_table_words */
+    HW_CLOCK      /* the client has finished a clock on the keys: told to the range's clock; no reply */
 } hw_operation;
 
 typedef enum hw_keys_form {
@@ -58,15 +57,6 @@ typedef struct hw_reply_head {
     uint64_t value_bytes;
     /* the values; or, where refused, the words */
 } hw_reply_head;
-
-/* A table's spec as it travels. */
-typedef struct hw_table_words {
-    char name[HW_TABLE_NAME], function[HW_TABLE_NAME];
-    uint32_t type, width, sparse, number, centric, zero;
-    uint64_t delay;
-    uint64_t first, last;
-    double parameters[HW_FUNCTION_PARAMETERS];
-} hw_table_words;
 
 /* Makes a message of a request: head.keys says how keys go, head.values and the byte counts are chosen here. */
 hawser_status hw_request_write(const hw_table_spec *table, const hw_request *request, hw_message **message,

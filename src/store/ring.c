@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/wide.h"
 
 typedef struct point {
@@ -17,15 +18,6 @@ static int compare_points(const void *a, const void *b)
     if (x->position != y->position)
         return x->position < y->position ? -1 : 1;
     return (x->server > y->server) - (x->server < y->server);
-}
-
-/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014), a bijection. */
-uint64_t hw_key_position(uint64_t key)
-{
-    key += UINT64_C(0x9e3779b97f4a7c15);
-    key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    key = (key ^ (key >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return key ^ (key >> 31);
 }
 
 hawser_status hw_ring_new(const uint64_t *names, uint32_t count, uint32_t points, hw_ring *ring, hawser_error *error)
@@ -45,7 +37,7 @@ hawser_status hw_ring_new(const uint64_t *names, uint32_t count, uint32_t points
     }
     for (uint32_t s = 0; s < count; s++)
         for (uint32_t k = 0; k < points; k++)
-            found[(size_t)s * points + k] = (point){hw_key_position(hw_key_position(names[s]) ^ k), s};
+            found[(size_t)s * points + k] = (point){hw_mix(hw_mix(names[s]) ^ k), s};
     qsort(found, all, sizeof *found, compare_points);
     for (size_t i = 0; i < all; i++) {
         if (i > 0 && found[i].position == found[i - 1].position)
@@ -78,15 +70,10 @@ static size_t points_before(const hw_ring *ring, uint64_t position)
     return low;
 }
 
-uint32_t hw_ring_at(const hw_ring *ring, uint64_t position)
-{
-    size_t before = points_before(ring, position);
-    return ring->servers[before > 0 ? before - 1 : ring->count - 1]; /* the last arc goes on past zero */
-}
-
 uint32_t hw_ring_of_key(const hw_ring *ring, uint64_t key)
 {
-    return hw_ring_at(ring, hw_key_position(key));
+    size_t before = points_before(ring, hw_mix(key));
+    return ring->servers[before > 0 ? before - 1 : ring->count - 1]; /* the last arc goes on past zero */
 }
 
 /* The first key, counted from the table's first, that lies at or behind a position: ceil(position * keys / 2^64), where `keys` is 0 for

@@ -5,7 +5,7 @@
  * arc from a point up to the next belongs to the server whose point that is; a server that comes or goes moves no keys but its own.
  *
  * A dense table's keys lie on the circle in their order, stretched to its whole length, so that arcs are ranges of keys. A sparse table's
- * keys lie where their hash says, since nobody knows where in 2^64 they crowd.
+ * keys lie where hw_mix puts them, since nobody knows where in 2^64 they crowd.
  */
 #ifndef HW_STORE_RING_H
 #define HW_STORE_RING_H
@@ -40,8 +40,6 @@ hawser_status hw_ring_new(const uint64_t *names, uint32_t count, uint32_t points
                           hawser_error *error) HAWSER_MUST_USE;
 void hw_ring_free(hw_ring *ring);
 
-/* The server at a position. */
-uint32_t hw_ring_at(const hw_ring *ring, uint64_t position);
 /* The server of a sparse table's key. */
 uint32_t hw_ring_of_key(const hw_ring *ring, uint64_t key);
 
@@ -51,8 +49,5 @@ hawser_status hw_ring_cut(const hw_ring *ring, uint64_t first, uint64_t last, hw
 void hw_arcs_free(hw_arcs *arcs);
 /* Number of the arc that has the key, which must be within the table. */
 size_t hw_arcs_find(const hw_arcs *arcs, uint64_t key);
-
-/* Where a key of a sparse table lies: one-to-one, so that keys collide in no table. */
-uint64_t hw_key_position(uint64_t key);
 
 #endif

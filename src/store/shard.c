@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "store/ring.h"
+#include "base/random.h"
 
 /* Rows of values lie in one growing array, in the order in which keys came into being; a dense shard's all at once. The index of a sparse
  * one is a table of slots, open addressing, at most half full: a probe seldom leaves its cache line. */
@@ -29,7 +29,7 @@ enum { FIRST_SLOTS = 64 };
 
 static size_t home(const hw_table_shard *shard, uint64_t key)
 {
-    return (size_t)(hw_key_position(key) >> 3) & shard->mask;
+    return (size_t)(hw_mix(key) >> 3) & shard->mask;
 }
 
 hawser_status hw_table_shard_new(const hw_table_spec *spec, uint64_t first, uint64_t last, hw_table_shard **out,
@@ -198,7 +198,6 @@ static void apply_rows(hw_table_shard *shard, size_t row, size_t rows, const voi
         .memory = shard->memory != NULL ? shard->memory + row * shard->row_memory : NULL,
         .updates = updates,
         .parameters = spec->parameters,
-        .user = spec->function->user,
     };
     spec->function->apply(&applying);
 }
@@ -242,32 +241,4 @@ void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys)
         if (shard->slots[i].row != 0)
             keys[n++] = shard->slots[i].key;
     qsort(keys, n, sizeof *keys, compare_keys);
-}
-
-void hw_table_shard_get_memory(const hw_table_shard *shard, const uint64_t *keys, size_t count, double *out)
-{
-    size_t bytes = shard->row_memory * sizeof(double);
-    for (size_t i = 0; i < count && bytes > 0; i++) {
-        size_t row = row_of(shard, keys[i]);
-        if (row == SIZE_MAX)
-            memset(out + i * shard->row_memory, 0, bytes);
-        else
-            memcpy(out + i * shard->row_memory, shard->memory + row * shard->row_memory, bytes);
-    }
-}
-
-hawser_status hw_table_shard_set(hw_table_shard *shard, const uint64_t *keys, size_t count, const void *values,
-                                 const double *memory, hawser_error *error)
-{
-    const unsigned char *from = values;
-    if (shard->slots != NULL)
-        HAWSER_TRY(make_keys(shard, keys, count, error));
-    for (size_t i = 0; i < count; i++) {
-        size_t row = row_of(shard, keys[i]);
-        memcpy(shard->values + row * shard->row_bytes, from + i * shard->row_bytes, shard->row_bytes);
-        if (memory != NULL && shard->row_memory > 0)
-            memcpy(shard->memory + row * shard->row_memory, memory + i * shard->row_memory,
-                   shard->row_memory * sizeof(double));
-    }
-    return HAWSER_OK;
 }

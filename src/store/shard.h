@@ -30,13 +30,7 @@ hawser_status hw_table_shard_apply(hw_table_shard *shard, const uint64_t *keys, 
                                    hawser_error *error) HAWSER_MUST_USE;
 void hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t last, const void *updates);
 
-/* All keys that exist, ascending (room for hw_table_shard_keys), for checkpoints and for moving it. */
+/* All keys that exist, ascending (room for hw_table_shard_keys). */
 void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys);
-
-/* What the function keeps beside the values, as hw_table_shard_get and set take them: count * width * memory doubles. */
-void hw_table_shard_get_memory(const hw_table_shard *shard, const uint64_t *keys, size_t count, double *out);
-/* Puts values (and memory, unless NULL) in place, past the function: loading a checkpoint, taking over a range. */
-hawser_status hw_table_shard_set(hw_table_shard *shard, const uint64_t *keys, size_t count, const void *values,
-                                 const double *memory, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

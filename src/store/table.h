@@ -29,7 +29,6 @@ typedef struct hw_applying {
     double *memory; /* rows * width * the function's `memory`: what it keeps beside each number; NULL where it keeps none */
     const void *updates;      /* rows * width of the type */
     const double *parameters; /* the table's; the function's `parameters` of them */
-    void *user;
 } hw_applying;
 
 /* How a server changes values by what is pushed. */
@@ -39,11 +38,9 @@ typedef struct hw_function {
     uint32_t parameters;         /* that it takes */
     const char *parameter_names; /* "rate, epsilon", for messages */
     bool floats_only;            /* means nothing for integers */
-    bool additive;               /* f(f(x, a), b) == f(x, a + b): updates may be added up on their way */
     /* NULL: the parameters are good; else what is wrong with them. */
     const char *(*check)(const double *parameters);
     void (*apply)(const hw_applying *applying);
-    void *user;
 } hw_function;
 
 /* The functions there are: by name, or by number from 0 until NULL. */

@@ -12,6 +12,7 @@
 
 #include "hawser/store.h"
 #include "nodes.h"
+#include "runtime/store/hub.h"
 
 enum { N = 3000, ROUNDS = 20, THREADS = 3 };
 
@@ -281,6 +282,45 @@ static void nodes_must_call_alike(void **state)
     expect("function", plain, HAWSER_BAD_ARGUMENT, "there is no function 'adagard'; there are add");
 }
 
+enum { MANY = 300 };
+
+/* Tasks that all fail with the first: each is told to whoever waits for it, in whatever order and however many there are. */
+static void fail_body(test_node *node)
+{
+    hawser_store *store = NULL;
+    static double values[MANY];
+    uint64_t tasks[MANY], never = 0;
+    uint32_t table = 0;
+    MUST(node->status = hawser_store_open(node->job, NULL, &store, &node->error));
+    node->status = hawser_store_table(store, &(hawser_table){.name = "t", .last = MANY - 1}, &table, &node->error);
+    hawser_request request = {.table = table, .last = MANY - 1, .out = values, .least = 1}; /* nobody's clock ever comes */
+    if (node->status == HAWSER_OK)
+        node->status = hawser_pull(store, &request, &never, &node->error);
+    request = (hawser_request){.table = table, .last = MANY - 1, .values = values, .after = &never, .after_count = 1};
+    for (size_t i = 0; i < MANY && node->status == HAWSER_OK; i++)
+        node->status = hawser_push(store, &request, &tasks[i], &node->error);
+    hawser_error lost = {0};
+    (void)hawser_fail(&lost, HAWSER_PEER_LOST, "somebody is lost");
+    hw_hub_lost(store, &lost);
+    for (size_t i = 0; i < MANY && node->status == HAWSER_OK; i++)
+        if (hawser_store_wait(store, tasks[i], &node->error) != HAWSER_PEER_LOST ||
+            strstr(node->error.text, "somebody is lost") == NULL)
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "task %zu is said to be well", i);
+    if (node->status == HAWSER_OK && hawser_store_wait_all(store, &node->error) != HAWSER_PEER_LOST) /* `never` itself */
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the first failure is not told");
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_wait_all(store, &node->error); /* all are told now */
+    hawser_store_close(store);
+}
+
+static void every_failure_is_told(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 1, plain, fail_body, NULL);
+    check_all(nodes, 1, "failures");
+}
+
 static void nobody_waits_for_ever(void **state)
 {
     (void)state;
@@ -291,9 +331,8 @@ static void nobody_waits_for_ever(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_whole),
-        cmocka_unit_test(staleness_is_bounded),
-        cmocka_unit_test(nodes_must_call_alike),
+        cmocka_unit_test(sums_are_whole),        cmocka_unit_test(staleness_is_bounded),
+        cmocka_unit_test(nodes_must_call_alike), cmocka_unit_test(every_failure_is_told),
         cmocka_unit_test(nobody_waits_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,18 +110,18 @@ static hawser_status wait_for(hawser_store *store, waited *w, hawser_error *erro
     return HAWSER_OK;
 }
 
-/* Of the task, or with 0 of any since the last time that all were asked for. */
+/* Of the task, or with 0 of any that nobody has been told of; it is told once. */
 static hawser_status failure_of(hawser_store *store, uint64_t task, hawser_error *error)
 {
-    uint64_t kept = store->failed < HW_FAILURES ? store->failed : HW_FAILURES;
-    for (uint64_t i = 0; i < kept; i++) {
-        hw_failure *failure = &store->failures[i];
-        if (failure->status != HAWSER_OK && (task == 0 || failure->task == task)) {
-            hawser_status status = hawser_fail(error, failure->status, "%s", failure->text);
-            failure->status = HAWSER_OK;
-            return status;
-        }
+    for (size_t i = 0; i < store->failure_count; i++) {
+        if (task != 0 && store->failures[i].task != task)
+            continue;
+        hawser_error found = store->failures[i].error;
+        store->failures[i] = store->failures[--store->failure_count];
+        return hawser_fail(error, found.status, "%s", found.text);
     }
+    if (store->untold.status != HAWSER_OK)
+        return hawser_fail(error, store->untold.status, "a task failed: %.900s", store->untold.text);
     return HAWSER_OK;
 }
 

@@ -1,8 +1,7 @@
 /* carry.c - messages of a store on their way: from the client to its servers, from the server to its clients, here or over the net. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/memory.h"
 #include "runtime/store/hub.h"
 
 /* The client's way out, its lock held. */
@@ -21,16 +20,25 @@ hawser_status hw_hub_send(void *argument, uint32_t server, hw_message *message, 
     return HAWSER_OK;
 }
 
+/* Kept until somebody waits for it. Where there is no memory for that, nobody is told that all is well any more. */
+static void keep_failure(hawser_store *store, uint64_t task, hawser_status status, const hawser_error *error)
+{
+    hawser_error *kept = &store->untold;
+    if (HW_GROW(&store->failures, &store->failure_room, store->failure_count + 1, "failed tasks", NULL) == HAWSER_OK) {
+        hw_failure *failure = &store->failures[store->failure_count++];
+        failure->task = task;
+        kept = &failure->error;
+    }
+    *kept = *error;
+    kept->status = status;
+}
+
 void hw_hub_finished(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error)
 {
     hawser_store *store = argument;
     hw_told *told = tag;
-    if (status != HAWSER_OK) {
-        hw_failure *failure = &store->failures[store->failed++ % HW_FAILURES];
-        failure->task = task;
-        failure->status = status;
-        snprintf(failure->text, sizeof failure->text, "%.479s", error->text);
-    }
+    if (status != HAWSER_OK)
+        keep_failure(store, task, status, error);
     if (told == NULL)
         return;
     told->task = task;

@@ -17,11 +17,8 @@
 /* A task that failed, for whoever waits for it. */
 typedef struct hw_failure {
     uint64_t task;
-    hawser_status status;
-    char text[480];
+    hawser_error error;
 } hw_failure;
-
-enum { HW_FAILURES = 64 };
 
 /* What is told to a user when a task has ended. */
 typedef struct hw_told {
@@ -55,14 +52,16 @@ struct hawser_store {
     hw_message *outbox, **outbox_end; /* envelope.destination: the server */
     bool carrying;                    /* somebody empties the outbox */
     hw_told *told, **told_end;
-    uint64_t failed; /* tasks so far */
-    hw_failure failures[HW_FAILURES];
+    hw_failure *failures; /* that nobody has waited for yet */
+    size_t failure_count, failure_room;
+    hawser_error untold; /* a failure that there was no memory to keep */
     bool lost;
     hawser_error loss;
 };
 
 /* pool.c: threads that work stripes. */
 hawser_status hw_stripe_pool_start(hw_stripe_pool *pool, uint32_t threads, hawser_error *error) HAWSER_MUST_USE;
+/* Room for that many stripes more, before they are made. */
 hawser_status hw_stripe_pool_room(hw_stripe_pool *pool, size_t stripes, hawser_error *error) HAWSER_MUST_USE;
 void hw_stripe_pool_put(hw_stripe_pool *pool, hw_stripe *stripe);
 void hw_stripe_pool_stop(hw_stripe_pool *pool);

@@ -12,6 +12,13 @@ typedef struct facts {
     uint32_t servers, workers;
 } facts;
 
+typedef struct table_facts {
+    char name[HW_TABLE_NAME], function[HW_TABLE_NAME];
+    uint32_t type, width, sparse, number;
+    uint64_t first, last, centric, delay;
+    double parameters[HW_FUNCTION_PARAMETERS];
+} table_facts;
+
 static hawser_status same_on_all(hawser_job *job, const void *own, size_t length, const char *what, hawser_error *error)
 {
     uint32_t nodes = hawser_job_nodes(job);
@@ -93,6 +100,7 @@ static void free_store(hawser_store *store)
     hw_stripe_pool_stop(&store->pool);
     hw_client_free(store->client);
     hw_server_free(store->server);
+    free(store->failures);
     pthread_mutex_destroy(&store->mutex);
     pthread_cond_destroy(&store->ended);
     pthread_mutex_destroy(&store->pool.mutex);
@@ -171,6 +179,17 @@ static hw_value_type type_of(hawser_type type)
     return HW_VALUE_F64;
 }
 
+static hawser_status no_function(const char *table, const char *function, hawser_error *error)
+{
+    char names[200] = "";
+    size_t used = 0;
+    const hw_function *known;
+    for (size_t i = 0; (known = hw_function_at(i)) != NULL && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", known->name);
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': there is no function '%s'; there are %s", table, function,
+                       names);
+}
+
 static hawser_status spec_of(const hawser_table *table, hw_table_spec *spec, hawser_error *error)
 {
     const char *function = table->function != NULL ? table->function : "add";
@@ -188,10 +207,7 @@ static hawser_status spec_of(const hawser_table *table, hw_table_spec *spec, haw
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %zu bytes", sizeof spec->name - 1);
     memcpy(spec->name, table->name, strlen(table->name) + 1);
     if (spec->function == NULL)
-        return hawser_fail(
-            error, HAWSER_BAD_ARGUMENT,
-            "table '%s': there is no function '%s'; there are add, assign, max, average, adagrad, adam, proximal",
-            table->name, function);
+        return no_function(table->name, function, error);
     memcpy(spec->parameters, table->parameters, spec->function->parameters * sizeof *spec->parameters);
     return hw_table_check(spec, error);
 }
@@ -218,16 +234,16 @@ hawser_status hawser_store_table(hawser_store *store, const hawser_table *table,
     if (status == HAWSER_OK)
         status = create(store, &spec, number, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
-    hw_table_words words = {.type = spec.type,
-                            .width = spec.width,
-                            .sparse = spec.sparse,
-                            .number = *number,
-                            .centric = spec.centric,
-                            .delay = spec.delay,
-                            .first = spec.first,
-                            .last = spec.last};
-    memcpy(words.name, spec.name, sizeof words.name);
-    snprintf(words.function, sizeof words.function, "%s", spec.function->name);
-    memcpy(words.parameters, spec.parameters, sizeof words.parameters);
-    return same_on_all(store->job, &words, sizeof words, "a table of the store", error);
+    table_facts own = {.type = spec.type,
+                       .width = spec.width,
+                       .sparse = spec.sparse,
+                       .number = *number,
+                       .first = spec.first,
+                       .last = spec.last,
+                       .centric = spec.centric,
+                       .delay = spec.delay};
+    memcpy(own.name, spec.name, sizeof own.name);
+    snprintf(own.function, sizeof own.function, "%s", spec.function->name);
+    memcpy(own.parameters, spec.parameters, sizeof own.parameters);
+    return same_on_all(store->job, &own, sizeof own, "a table of the store", error);
 }

@@ -39,7 +39,6 @@ hawser_status hw_stripe_pool_start(hw_stripe_pool *pool, uint32_t threads, hawse
     return HAWSER_OK;
 }
 
-/* Room for that many stripes more; while no request is heard. */
 hawser_status hw_stripe_pool_room(hw_stripe_pool *pool, size_t stripes, hawser_error *error)
 {
     hw_stripe **ring = NULL;
