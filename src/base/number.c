@@ -153,9 +153,10 @@ static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
     *low = (uint64_t)product;
 }
 
-/* Eisel and Lemire, "Number parsing at a gigabyte per second" (2021): 128 bits of the product decide the rounding except in
+/* digits * 10^exponent, rounded to nearest even; false when this method cannot tell (then strtod can). digits != 0.
+ * Eisel and Lemire, "Number parsing at a gigabyte per second" (2021): 128 bits of the product decide the rounding except in
  * rare cases, which are handed back. Within LEAST .. MOST results are normal numbers. */
-bool hw_number_scale(uint64_t digits, int exponent, double *value)
+static inline bool scale(uint64_t digits, int exponent, double *value)
 {
     if (exponent < LEAST || exponent > MOST)
         return false;
@@ -186,6 +187,38 @@ bool hw_number_scale(uint64_t digits, int exponent, double *value)
     return true;
 }
 
+/* The sign is a bit: a branch on it would be guessed wrong half the time. */
+static void put_signed(double *value, double number, bool negative)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    bits ^= (uint64_t)negative << 63;
+    memcpy(value, &bits, sizeof bits);
+}
+
+/* All digits of a double: 16 or 17 of them behind the point, and zeros in front. No branch is on how many there are, or on whether
+ * they are less than 2^53, since both change from number to number. */
+const char *hw_number_long(const char *text, double *value)
+{
+    enum { EIGHT = 100000000 };
+    const char *first = text + (*text == '-' || *text == '+'), *at = first + 10;
+    uint64_t word = hw_eight(at), digits = (uint64_t)(*first - '0') * EIGHT + hw_eight_digits(hw_eight(first + 2));
+    if (hw_no_digits(word) != 0)
+        return hw_number_any(text, value);
+    digits = digits * EIGHT + hw_eight_digits(word);
+    unsigned next = (unsigned char)(at[8] - '0'), last = (unsigned char)(at[9] - '0');
+    uint64_t one = digits * 10 + next, two = one * 10 + last;
+    bool has_one = next <= 9, has_two = has_one && last <= 9;
+    digits = has_two ? two : has_one ? one : digits;
+    int more = has_one + has_two;
+    at += 8 + more;
+    double number;
+    if ((unsigned char)(*at - '0') <= 9 || (*at | 32) == 'e' || digits == 0 || !scale(digits, -16 - more, &number))
+        return hw_number_any(text, value);
+    put_signed(value, number, *text == '-');
+    return at;
+}
+
 const char *hw_number_any(const char *text, double *value)
 {
     uint64_t digits = 0;
@@ -206,11 +239,8 @@ const char *hw_number_any(const char *text, double *value)
     double number;
     if (digits <= UINT64_C(1) << 53 && exponent <= 22 && exponent >= -22 && count <= 19)
         number = exponent < 0 ? (double)digits / hw_exact_ten[-exponent] : (double)digits * hw_exact_ten[exponent];
-    else if (count > 19 || digits == 0 || !hw_number_scale(digits, exponent, &number))
+    else if (count > 19 || digits == 0 || !scale(digits, exponent, &number))
         number = hw_number_strtod(first);
-    uint64_t bits; /* the sign is a bit: a branch on it would be guessed wrong half the time */
-    memcpy(&bits, &number, sizeof bits);
-    bits ^= (uint64_t)(*text == '-') << 63;
-    memcpy(value, &bits, sizeof bits);
+    put_signed(value, number, *text == '-');
     return at;
 }

@@ -15,9 +15,6 @@ enum { HW_NUMBER_SLACK = 16 };
 /* Everything that the quick path leaves: more than 19 digits, a far exponent, a near tie. `text` is a decimal number. */
 double hw_number_strtod(const char *text);
 
-/* digits * 10^exponent, rounded to nearest even; false when this method cannot tell (then strtod can). digits != 0. */
-bool hw_number_scale(uint64_t digits, int exponent, double *value);
-
 /* Eight characters with the first in the lowest byte. */
 static inline uint64_t hw_eight(const char *text)
 {
@@ -101,6 +98,9 @@ static inline const char *hw_exponent(const char *at, int *exponent)
 /* hw_number for every form. */
 const char *hw_number_any(const char *text, double *value);
 
+/* hw_number for one digit, a point and at least nine more. */
+const char *hw_number_long(const char *text, double *value);
+
 /* Reads [+-]digits[.digits][e[+-]digits] and returns where it ends; NULL when there is no number. No hexadecimal, no words.
  * *value is what strtod gives in the C locale: infinite when the text is too large.
  *
@@ -119,7 +119,7 @@ static inline const char *hw_number(const char *text, double *value)
         digits = digits * hw_ten[count] + hw_digit_value(word, count);
     }
     if ((unsigned char)(*begin - '0') > 9 || (*end >= '.' && *end != ':' && *end != ';'))
-        return hw_number_any(text, value);
+        return count == 8 ? hw_number_long(text, value) : hw_number_any(text, value);
     double number = (double)(int64_t)digits / hw_exact_ten[count];
     uint64_t bits; /* the sign is a bit: a branch on it would be guessed wrong half the time */
     memcpy(&bits, &number, sizeof bits);
