@@ -60,6 +60,37 @@ for way in ["shm", "unix", "tcp", "tcp+tls"] + ["ucx"] * any(row["way"] == "ucx"
             assert abs(row["peer_mb_per_s"] * 1e6 - row["bytes"] * row["peer_messages_per_s"]) <= 1e5 + row["bytes"], row
 END
 
+cat >"$work/store_peer" <<'END'
+#!/bin/sh
+[ "$1" != shm ] || { echo none; exit; }
+case $2 in small) echo 1 2 3 4 5 ;; idle) echo 0.5 ;; *) echo 1 2 3 ;; esac
+END
+chmod +x "$work/store_peer"
+build=${HAWSER_BUILD:-$top/build/release}
+"$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build/bench/bench_store" --peer "ps-lite=$work/store_peer" --json \
+    >"$work/store"
+if "$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build/bench/bench_store" --peer x=/bin/false --cases small \
+    --ways tcp --sizes 1x1 >"$work/out" 2>"$work/err" || ! grep -q "/bin/false tcp small 1 1 200: exit status 1" "$work/err"; then
+    echo "a peer that fails was taken: $(cat "$work/err")"
+    exit 1
+fi
+python3 - "$work/store" <<'END'
+import json, sys
+rows = json.loads(open(sys.argv[1]).readlines()[-1])["rows"]
+cases = ["range", "keys", "keys-again", "sparse", "sparse-again", "sparse-8", "hashed", "small", "small-16", "idle"]
+found = [(row["way"], row["servers"], row["workers"], row["case"]) for row in rows]
+sizes = [("inproc", 1)] + [(way, n) for way in ("shm", "unix", "tcp") for n in (1, 2)]
+assert found == [(way, n, n, case) for way, n in sizes for case in cases], found
+for row in rows:
+    assert all(number > 0 for number in row["hawser"].values()), row
+    assert ("ps-lite" in row) == (row["way"] != "inproc"), row
+    has_bare = row["way"] != "inproc" and row["servers"] == 1 and row["case"] not in ("sparse-8", "small-16", "hashed", "idle")
+    assert ("bare" in row) == has_bare, row
+    if "ps-lite" in row and row["case"] == "range":
+        assert abs(row["ps-lite"]["pull_mb_per_s"] - 2 * row["workers"]) < 1e-9, row
+        assert abs(row["ratios"]["ps-lite"]["push_mb_per_s"] * 4 * row["workers"] - row["hawser"]["push_mb_per_s"]) < 1e-6, row
+END
+
 python=${PEERS_PYTHON:-python3}
 "$python" -c 'import numpy, scipy' 2>/dev/null || { echo "skipped: bench/lasso, $python has no numpy and scipy"; exit 77; }
 "$top/bench/lasso/run" --quick --tiny --repeat 1 --problems dense,url-0.02 --solvers hawser-1,hawser-2,scikit-learn \
