@@ -35,11 +35,20 @@ typedef struct hawser_run hawser_run;           /* results and measurements of o
 
 /* ------------------------------------------------------------------------------------------------ consistency ---- */
 
-/** How tightly the blocks of a loop are tied. Staleness is Petuum's: s = 0 is BSP; Alt's tau is s + 1. */
-typedef enum hawser_tightness { HAWSER_BSP = 0, HAWSER_SSP = 1, HAWSER_TAP = 2 } hawser_tightness;
+/** How tightly the blocks of a loop are tied. Staleness is Petuum's: s = 0 is BSP; Alt's tau is s + 1. The last two are for loops that
+ *  update no other travelling states than stored ones. */
+typedef enum hawser_tightness {
+    HAWSER_BSP = 0,
+    HAWSER_SSP = 1,
+    HAWSER_TAP = 2,
+    HAWSER_DELAY =
+        3, /**< bounded delay (Li et al. 2014): as SSP, but a clock's chunks are asked for while the one before is computed */
+    HAWSER_CENTRIC = 4 /**< data-centric (Goel et al. 2015): chunks wait for each other one by one, there is no barrier */
+} hawser_tightness;
 typedef struct hawser_sync {
     hawser_tightness tightness;
-    uint32_t staleness; /**< SSP only: a block at clock t has seen all updates of clocks <= t - s - 1 */
+    uint32_t
+        staleness; /**< SSP, DELAY: a block at clock t has seen all updates of clocks <= t - s - 1; CENTRIC: the paper's delta */
 } hawser_sync;
 
 static inline hawser_sync hawser_bsp(void)
@@ -53,6 +62,14 @@ static inline hawser_sync hawser_ssp(uint32_t s)
 static inline hawser_sync hawser_tap(void)
 {
     return (hawser_sync){HAWSER_TAP, 0};
+}
+static inline hawser_sync hawser_delay(uint32_t tau)
+{
+    return (hawser_sync){tau ? HAWSER_DELAY : HAWSER_BSP, tau};
+}
+static inline hawser_sync hawser_centric(uint32_t delta)
+{
+    return (hawser_sync){HAWSER_CENTRIC, delta};
 }
 
 /* ------------------------------------------------------------------------------------------------------ states ---- */
@@ -100,6 +117,14 @@ HAWSER_API hawser_state *hawser_replicated_state(hawser_program *program, const 
  *  reader (one writer: values, not deltas). When `along` is a data state the shares follow its split, else they are even. */
 HAWSER_API hawser_state *hawser_partitioned_state(hawser_program *program, const char *name, size_t count,
                                                   hawser_state *along, const double *initial);
+
+/** A stored state: `count` doubles that the store keeps (store.h), spread over the nodes, for what is too large to be everywhere. Units read
+ *  it chunk by chunk (hawser_next_chunk) or what they name (hawser_want). `along`, `initial` and shares are as in a partitioned state.
+ *  With `function` NULL each share, a *chunk*, has one writer: its block changes it in place (hawser_local), and its values go to the
+ *  store when the clock ends. Else everybody changes it by hawser_inc through that function of the store's ("add", "adagrad" ...), which
+ *  takes `parameters` (NULL: none); `initial` is then for "add" alone. */
+HAWSER_API hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
+                                             const double *initial, const char *function, const double *parameters);
 
 /** A local state: `width` doubles for every column (or row) of the block's part of data state `along`; never exchanged.
  *  `initial` is in global order. */
@@ -163,7 +188,7 @@ HAWSER_API hawser_operator *hawser_loop(hawser_operator *parent, const char *nam
 /* ------------------------------------------------------------------------------------------------- inside a unit ---- */
 /* A pointer stays valid until the unit returns; contents change only in hawser_yield and hawser_publish. Access to a state
  * that the unit did not declare is refused by name (HAWSER_BAD_PROGRAM, pointer calls give NULL and the unit's return value
- * is overruled). None of these calls allocates. */
+ * is overruled). Of these calls hawser_want, hawser_wanted, hawser_next_chunk and hawser_inc on stored states alone allocate. */
 
 HAWSER_API uint32_t hawser_block(const hawser_context *context);  /**< this block's number */
 HAWSER_API uint32_t hawser_blocks(const hawser_context *context); /**< B */
@@ -184,7 +209,7 @@ HAWSER_API hawser_status hawser_data_want(hawser_context *context, const char *s
 HAWSER_API double *hawser_cache(hawser_context *context, const char *state);
 /** Values of a replicated or partitioned state for reading: the whole. */
 HAWSER_API const double *hawser_view(hawser_context *context, const char *state);
-/** This block's part of a local or partitioned state, for change when the unit updates it. */
+/** This block's part of a local, partitioned or stored state with one writer, for change when the unit updates it. */
 HAWSER_API double *hawser_local(hawser_context *context, const char *state);
 /** Which part that is: how many numbers, and in *first (may be NULL) the number that the first of them has in the whole. */
 HAWSER_API size_t hawser_part(hawser_context *context, const char *state, size_t *first);
@@ -192,9 +217,29 @@ HAWSER_API size_t hawser_part(hawser_context *context, const char *state, size_t
  *  change of that clock. */
 HAWSER_API hawser_status hawser_touch(hawser_context *context, const char *state, size_t first,
                                       size_t count) HAWSER_MUST_USE;
-/** state[keys[i]] += values[i] (through the gain), in a replicated state. */
+/** state[keys[i]] += values[i] (through the gain), in a replicated state. In a stored state with a function: that function of the values;
+ *  keys ascend, and all is in the store before the clock counts as done. */
 HAWSER_API hawser_status hawser_inc(hawser_context *context, const char *state, const uint64_t *keys, const double *values,
                                     size_t count) HAWSER_MUST_USE;
+
+/** A block's share of a stored state, as read. */
+typedef struct hawser_chunk {
+    uint32_t block;       /**< whose; UINT32_MAX: all have been given */
+    size_t first, count;  /**< numbers in the whole */
+    const double *values; /**< until the unit returns; the own share is hawser_local itself */
+} hawser_chunk;
+/** Gives each chunk of a stored state that this unit reads once, whichever the loop's sync admits first, then none. Waits when none is
+ *  there; empty shares are left out. Sums over chunks in the order of chunk->block, whatever order they came in, have the same bits under
+ *  bsp and dc:0 as one thread's. Returns HAWSER_OK, or what the unit must return at once. */
+HAWSER_API hawser_status hawser_next_chunk(hawser_context *context, const char *state, hawser_chunk *chunk) HAWSER_MUST_USE;
+/** Begins to read numbers of a stored state: those named by `keys` (ascending, each once; copied), or with keys NULL `count` from `first` on.
+ *  Returns at once, before they are there. Two may be under way. What was begun in one clock and is taken in the next is as old as it was
+ *  asked for; under bsp and data-centric sync a clock's end drops it. */
+HAWSER_API hawser_status hawser_want(hawser_context *context, const char *state, const uint64_t *keys, size_t first,
+                                     size_t count) HAWSER_MUST_USE;
+/** Waits for the oldest hawser_want and gives its values, in the order of its keys; they stay until the next hawser_wanted. */
+HAWSER_API hawser_status hawser_wanted(hawser_context *context, const char *state, const double **values) HAWSER_MUST_USE;
+
 HAWSER_API double hawser_gain(hawser_context *context, const char *state);    /**< sigma' in force */
 HAWSER_API double hawser_damping(hawser_context *context, const char *state); /**< gamma in force */
 
@@ -297,7 +342,7 @@ HAWSER_API hawser_status hawser_run_program(hawser_job *job, hawser_program *pro
                                             hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API void hawser_run_free(hawser_run *run);
 
-/** Final values of a replicated or partitioned state, or of a local state gathered into global order; owned by the run. */
+/** Final values of a replicated, partitioned or stored state (the whole), or of a local state gathered into global order; owned by the run. */
 HAWSER_API const double *hawser_result(const hawser_run *run, const char *state, size_t *count);
 HAWSER_API double hawser_result_metric(const hawser_run *run, const char *metric);
 

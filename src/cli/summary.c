@@ -1,5 +1,6 @@
 #include "cli/summary.h"
 #include "cli/input.h"
+#include "program/program.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,21 +14,13 @@ static double fact_of(const hawser_training *training, const char *name)
     return NAN;
 }
 
-static void sync_text(hawser_sync sync, char *text, size_t size)
-{
-    if (sync.tightness == HAWSER_SSP)
-        snprintf(text, size, "ssp:%u", sync.staleness);
-    else
-        snprintf(text, size, "%s", sync.tightness == HAWSER_TAP ? "tap" : "bsp");
-}
-
 void hw_outcome_titles(const hw_call *call, const hw_outcome *outcome, char *title, size_t title_size, char *subtitle,
                        size_t subtitle_size)
 {
-    char sync[24];
+    char sync[HW_SYNC_TEXT];
     uint32_t workers = hawser_job_workers(outcome->job);
     const hawser_matrix *matrix = hawser_dataset_matrix(outcome->data);
-    sync_text(hawser_job_sync(outcome->job), sync, sizeof sync);
+    hw_sync_text(hawser_job_sync(outcome->job), sync);
     snprintf(title, title_size, "%s, %s, %u %s", call->algorithm->name, sync, workers, workers == 1 ? "worker" : "workers");
     int n = snprintf(subtitle, subtitle_size, "%zu rows, %zu columns", matrix->rows, matrix->cols);
     const char *names[] = {"objective", "gap", "nonzeros"};
@@ -164,8 +157,8 @@ static hawser_status print_json(const hw_call *call, const hw_outcome *outcome, 
     const hawser_training *training = &outcome->training;
     const hawser_figures *figures = hawser_run_figures(training->run);
     bool ok = true;
-    char sync[24];
-    sync_text(hawser_job_sync(outcome->job), sync, sizeof sync);
+    char sync[HW_SYNC_TEXT];
+    hw_sync_text(hawser_job_sync(outcome->job), sync);
     json_t *object = json_object();
     hw_json_text(object, "algorithm", call->algorithm->name, &ok);
     for (size_t i = 0; i < 4; i++)

@@ -51,7 +51,7 @@ uint64_t hw_clock_table_most(const hw_clock_table *table)
 /* How many clocks a read may lag: the s of PET. */
 static uint64_t slack(hw_policy policy)
 {
-    return policy.kind == HW_POLICY_SSP ? policy.staleness : 0;
+    return policy.kind == HW_POLICY_SSP || policy.kind == HW_POLICY_DELAY ? policy.staleness : 0;
 }
 
 /* a - b, and 0 where that would be negative: clock t - s - 1 does not exist for t <= s. */
@@ -64,7 +64,9 @@ bool hw_admit_read(hw_policy policy, const hw_clock_table *table, uint64_t clock
 {
     switch (policy.kind) {
     case HW_POLICY_BSP:
+    case HW_POLICY_DELAY:
     case HW_POLICY_SSP: return hw_clock_table_least(table) >= less(clock, slack(policy));
+    case HW_POLICY_CENTRIC:
     case HW_POLICY_TAP: return true;
     }
     return false;
@@ -97,6 +99,11 @@ uint64_t hw_credit_window(hw_policy policy)
     switch (policy.kind) {
     case HW_POLICY_BSP:
     case HW_POLICY_SSP: return slack(policy) < UINT64_MAX ? slack(policy) + 1 : UINT64_MAX;
+    case HW_POLICY_DELAY:
+        return policy.staleness; /* of its clocks one goes to what is read ahead */
+    /* A write of clock a has waited for all reads of clock a - delta, so that whoever begins a + 1 leads by delta + 2 at most: more would
+     * hold up a stop, less the blocks. */
+    case HW_POLICY_CENTRIC: return policy.staleness < TAP_WINDOW - 2 ? policy.staleness + 2 : TAP_WINDOW;
     case HW_POLICY_TAP: break;
     }
     return TAP_WINDOW;
@@ -104,7 +111,7 @@ uint64_t hw_credit_window(hw_policy policy)
 
 bool hw_ssp_holds(hw_policy policy, const hw_clock_table *table, uint64_t clock)
 {
-    if (policy.kind == HW_POLICY_TAP)
+    if (policy.kind == HW_POLICY_TAP || policy.kind == HW_POLICY_CENTRIC)
         return true;
     bool visible = hw_clock_table_least(table) >= less(clock, slack(policy));
     if (table->own >= table->blocks)

@@ -11,11 +11,17 @@
 
 #include "hawser/status.h"
 
-/* The policy in force. Data-centric and bounded delay take their place beside these with the store. */
-typedef enum hw_policy_kind { HW_POLICY_BSP, HW_POLICY_SSP, HW_POLICY_TAP } hw_policy_kind;
+/* The policy in force. Bounded delay and data-centric are for stored states alone: the exchange knows the first three. */
+typedef enum hw_policy_kind {
+    HW_POLICY_BSP,
+    HW_POLICY_SSP,
+    HW_POLICY_TAP,
+    HW_POLICY_DELAY,
+    HW_POLICY_CENTRIC
+} hw_policy_kind;
 typedef struct hw_policy {
     hw_policy_kind kind;
-    uint64_t staleness; /* s; 0 for BSP, ignored for TAP */
+    uint64_t staleness; /* s, tau, delta; 0 for BSP, ignored for TAP */
 } hw_policy;
 
 /* For one block: how many clocks of every block's updates have been applied here (own included), in (block) order. */

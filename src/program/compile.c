@@ -55,6 +55,22 @@ static hawser_status check_parallel(const hawser_operator *parallel, hawser_erro
     return HAWSER_OK;
 }
 
+/* Bounded delay and data-centric sync order what the store keeps, and nothing else. */
+static hawser_status check_stored_loop(const hawser_operator *loop, hawser_error *error)
+{
+    char sync[HW_SYNC_TEXT];
+    if (loop->sync.tightness != HAWSER_DELAY && loop->sync.tightness != HAWSER_CENTRIC)
+        return HAWSER_OK;
+    hw_sync_text(loop->sync, sync);
+    if (!hw_operator_stores(loop))
+        REFUSE("loop '%s' is under %s, which is for stored states, and it has none; use bsp, ssp or tap", loop->name, sync);
+    for (const hawser_state *state = loop->program->states; state != NULL; state = state->next)
+        if (hw_state_travels(state) && hw_operator_updates(loop, state))
+            REFUSE("loop '%s' is under %s, which is for stored states, but it updates %s state '%s'; use bsp, ssp or tap",
+                   loop->name, sync, hw_state_kind_name(state->kind), state->name);
+    return HAWSER_OK;
+}
+
 static hawser_status check_loop(const hawser_operator *loop, hawser_error *error)
 {
     const hawser_until *until = &loop->until;
@@ -73,6 +89,30 @@ static hawser_status check_loop(const hawser_operator *loop, hawser_error *error
         REFUSE("loop '%s' holds other operators than units, so the driver steps it and it can only be bsp; give the sync to "
                "the loop inside it",
                loop->name);
+    return check_stored_loop(loop, error);
+}
+
+/* A chunk's order is one thing in all loops. */
+static hawser_status check_stored(const hawser_state *state, hawser_error *error)
+{
+    const hawser_program *program = state->program;
+    const hawser_operator *first = NULL;
+    for (size_t i = 0; i < program->operator_count; i++) {
+        const hawser_operator *operator= program->operators[i];
+        if (operator->kind == HW_UNIT && operator->one && state->function == NULL && hw_unit_updates(operator, state))
+            REFUSE("unit '%s' runs on one block, so it cannot update all shares of stored state '%s'", operator->name,
+                   state->name);
+        if (!hw_operator_shipped(operator) || !hw_operator_updates(operator, state))
+            continue;
+        if (state->function != NULL && operator->sync.tightness == HAWSER_CENTRIC)
+            REFUSE("loop '%s' is data-centric, which takes one writer a chunk, but everybody adds to stored state '%s'; use "
+                   "another sync",
+                   operator->name, state->name);
+        if (first != NULL && hw_loop_delay(first->sync) != hw_loop_delay(operator->sync))
+            REFUSE("loops '%s' and '%s' update stored state '%s' under policies that order its chunks differently",
+                   first->name, operator->name, state->name);
+        first = operator;
+    }
     return HAWSER_OK;
 }
 
@@ -183,6 +223,8 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_er
         find_life(plan, state);
         if (state->kind == HW_DATA)
             status = check_data(plan, state, error);
+        if (state->kind == HW_STORED)
+            status = check_stored(state, error);
     }
     if (status != HAWSER_OK) {
         hw_plan_free(plan);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "consistency/consistency.h"
 #include "program/program.h"
 
 void hw_program_mistake(hawser_program *program, hawser_status status, const char *format, ...)
@@ -138,7 +139,7 @@ hawser_operator *hawser_loop(hawser_operator *parent, const char *name, hawser_u
         return NULL;
     operator->until = until;
     operator->sync = sync;
-    if (sync.tightness == HAWSER_SSP && sync.staleness == 0)
+    if ((sync.tightness == HAWSER_SSP || sync.tightness == HAWSER_DELAY) && sync.staleness == 0)
         operator->sync.tightness = HAWSER_BSP;
     return operator;
 }
@@ -267,6 +268,46 @@ bool hw_operator_reads(const hawser_operator *operator, const hawser_state * sta
         if (hw_operator_reads(child, state))
             return true;
     return false;
+}
+
+const char *hw_sync_text(hawser_sync sync, char text[HW_SYNC_TEXT])
+{
+    static const char *const names[] = {"bsp", "ssp", "tap", "delay", "dc"};
+    bool plain = sync.tightness == HAWSER_BSP || sync.tightness == HAWSER_TAP;
+    snprintf(text, HW_SYNC_TEXT, plain ? "%s" : "%s:%u", names[sync.tightness], sync.staleness);
+    return text;
+}
+
+static bool in_stored(hawser_state *const *list)
+{
+    for (; *list != NULL; list++)
+        if ((*list)->kind == HW_STORED)
+            return true;
+    return false;
+}
+
+bool hw_operator_stores(const hawser_operator *operator)
+{
+    if (operator->kind == HW_UNIT)
+        return in_stored(operator->reads) || in_stored(operator->updates);
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+        if (hw_operator_stores(child))
+            return true;
+    return false;
+}
+
+uint64_t hw_loop_delay(hawser_sync sync)
+{
+    return sync.tightness == HAWSER_BSP ? 0 : sync.tightness == HAWSER_CENTRIC ? sync.staleness : HW_DELAY_NONE;
+}
+
+uint64_t hw_state_delay(const hawser_state *state)
+{
+    const hawser_program *program = state->program;
+    for (size_t i = 0; i < program->operator_count; i++)
+        if (hw_operator_shipped(program->operators[i]) && hw_operator_updates(program->operators[i], state))
+            return hw_loop_delay(program->operators[i]->sync);
+    return 0;
 }
 
 bool hw_operator_shipped(const hawser_operator *operator)

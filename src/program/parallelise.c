@@ -11,6 +11,8 @@ hw_policy hw_policy_of(hawser_sync sync)
     case HAWSER_BSP: break;
     case HAWSER_SSP: return (hw_policy){sync.staleness != 0 ? HW_POLICY_SSP : HW_POLICY_BSP, sync.staleness};
     case HAWSER_TAP: return (hw_policy){HW_POLICY_TAP, 0};
+    case HAWSER_DELAY: return (hw_policy){sync.staleness != 0 ? HW_POLICY_DELAY : HW_POLICY_BSP, sync.staleness};
+    case HAWSER_CENTRIC: return (hw_policy){HW_POLICY_CENTRIC, sync.staleness};
     }
     return (hw_policy){HW_POLICY_BSP, 0};
 }
@@ -164,6 +166,15 @@ static void describe(const hw_plan *plan, hw_state_plan *own)
         own->filter.kind = HW_FILTER_NONE;
     if (own->filter.max_held == 0)
         own->filter.max_held = loosest(plan, own->state) + 1;
+    if (own->state->kind == HW_STORED) {
+        bool owned = own->state->function == NULL;
+        own->filter.kind = HW_FILTER_NONE;
+        own->form = owned ? "values of each chunk (one writer), kept by the store" : "changes, kept by the store";
+        own->encoding = "ranges or lists of keys, lists by number once known, zeros left out";
+        own->filter_class = classes[HW_FILTER_NONE];
+        own->guarantee = "all updates that the sync policy promises";
+        return;
+    }
     bool held = own->filter.kind != HW_FILTER_NONE && plan->settings.blocks > 1;
     own->form = plan->settings.blocks == 1 ? "stays (one block)" : values ? "values (one writer)" : "deltas";
     bool rounded = own->state->form != HAWSER_EXACT && plan->settings.blocks > 1;
@@ -179,7 +190,7 @@ static void describe(const hw_plan *plan, hw_state_plan *own)
 static void estimate(hw_plan *plan, hw_state_plan *own)
 {
     uint64_t doubles = hw_state_count(own->state), blocks = plan->settings.blocks;
-    if (own->state->kind == HW_LOCAL) {
+    if (own->state->kind == HW_LOCAL || own->state->kind == HW_STORED) {
         uint64_t largest = 0;
         for (uint32_t b = 0; b < blocks; b++) {
             size_t begin, end;
@@ -187,8 +198,10 @@ static void estimate(hw_plan *plan, hw_state_plan *own)
             if (end - begin > largest)
                 largest = end - begin;
         }
-        own->block_bytes = largest * sizeof(double) * (own->state->tied_to != NULL ? 2 : 1);
-        plan->memory_needed += doubles * sizeof(double) * (own->state->tied_to != NULL ? 2 : 1);
+        /* What is stored is besides with the servers, and on its way there; what a block reads of it depends on its units. */
+        uint64_t copies = own->state->kind == HW_STORED ? 3 : own->state->tied_to != NULL ? 2 : 1;
+        own->block_bytes = largest * sizeof(double) * copies;
+        plan->memory_needed += doubles * sizeof(double) * copies;
     } else {
         /* base and cache, what is held, each block's own delta in flight to everybody (shared buffers), and over nodes what is added up. */
         bool held = own->filter.kind != HW_FILTER_NONE || own->rounding != HW_F64;
@@ -231,7 +244,7 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
         hw_state_plan *own = &plan->states[state->number];
         if (state->kind == HW_DATA) {
             HAWSER_TRY(split_data(plan, own, error));
-        } else if (state->kind == HW_PARTITIONED && state->along == NULL) {
+        } else if ((state->kind == HW_PARTITIONED || state->kind == HW_STORED) && state->along == NULL) {
             HAWSER_TRY(HW_NEW(&own->bounds, settings->blocks + 1, "a plan's bounds", error));
             even(state->rows, settings->blocks, own->bounds);
         }

@@ -3,16 +3,7 @@
 
 #include "data/share/balance.h"
 #include "program/plan.h"
-
-static const char *sync_text(hawser_sync sync, char text[32])
-{
-    hw_policy policy = hw_policy_of(sync);
-    if (policy.kind == HW_POLICY_SSP)
-        snprintf(text, 32, "ssp:%" PRIu64, policy.staleness);
-    else
-        snprintf(text, 32, "%s", policy.kind == HW_POLICY_TAP ? "tap" : "bsp");
-    return text;
-}
+#include "store/table.h"
 
 static void print_until(const hawser_until *until, FILE *out)
 {
@@ -50,7 +41,7 @@ static void print_states(hawser_state *const *list, const char *title, FILE *out
 
 static void print_operator(const hw_plan *plan, const hawser_operator *operator, bool physical, FILE *out)
 {
-    char sync[32];
+    char sync[HW_SYNC_TEXT];
     fprintf(out, "%s", kind_names[operator->kind]);
     if (operator->name != NULL)
         fprintf(out, " '%s'", operator->name);
@@ -58,7 +49,7 @@ static void print_operator(const hw_plan *plan, const hawser_operator *operator,
         bool shipped = hw_operator_shipped(operator);
         fprintf(out, " until ");
         print_until(&operator->until, out);
-        fprintf(out, "; %s; %s", sync_text(operator->sync, sync),
+        fprintf(out, "; %s; %s", hw_sync_text(operator->sync, sync),
                 shipped ? "shipped to the blocks" : "stepped by the driver");
         if (physical && shipped && plan->settings.blocks > 1)
             fprintf(out, "; credit window %" PRIu64, hw_credit_window(hw_policy_of(operator->sync)));
@@ -99,6 +90,10 @@ static void print_shape(const hawser_state *state, FILE *out)
         break;
     case HW_PARTITIONED: fprintf(out, "partitioned %zu", state->rows); break;
     case HW_LOCAL: fprintf(out, "local, width %zu", state->rows); break;
+    case HW_STORED:
+        fprintf(out, "stored %zu, %s%s", state->rows, state->function != NULL ? "changed by all by " : "one writer a chunk",
+                state->function != NULL ? state->function->name : "");
+        break;
     }
     if (state->along != NULL)
         fprintf(out, ", along %s", state->along->name);

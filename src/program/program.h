@@ -8,7 +8,7 @@
 
 enum { HW_METRICS_MOST = 64 };
 
-typedef enum hw_state_kind { HW_DATA, HW_REPLICATED, HW_PARTITIONED, HW_LOCAL } hw_state_kind;
+typedef enum hw_state_kind { HW_DATA, HW_REPLICATED, HW_PARTITIONED, HW_LOCAL, HW_STORED } hw_state_kind;
 
 struct hawser_state {
     hawser_program *program;
@@ -25,6 +25,8 @@ struct hawser_state {
     hawser_state *along;
     hawser_state *tied_to;
     hawser_unit_function *rebuild;
+    const struct hw_function *function; /* stored: NULL: one writer a share */
+    double parameters[8];
 };
 
 typedef enum hw_operator_kind { HW_SEQUENCE, HW_PARALLEL, HW_LOOP, HW_BRANCH, HW_UNIT } hw_operator_kind;
@@ -78,11 +80,21 @@ size_t hw_state_extent(const hawser_state *state);
 /* True for a state whose changes travel between blocks. */
 bool hw_state_travels(const hawser_state *state);
 
+enum { HW_SYNC_TEXT = 32 };
+/* As --sync has it: "bsp", "ssp:2", "dc:0". */
+const char *hw_sync_text(hawser_sync sync, char text[HW_SYNC_TEXT]);
+
 bool hw_unit_reads(const hawser_operator *unit, const hawser_state *state);   /* declared in its reads */
 bool hw_unit_updates(const hawser_operator *unit, const hawser_state *state); /* declared in its updates */
 /* True when `operator` or anything below it updates the state. */
 bool hw_operator_updates(const hawser_operator *operator, const hawser_state * state);
 bool hw_operator_reads(const hawser_operator *operator, const hawser_state * state);
+/* True when a unit in it reads or updates a stored state. */
+bool hw_operator_stores(const hawser_operator *operator);
+/* How far chunks of stored states may lag where their order is kept chunk by chunk (consistency.h); HW_DELAY_NONE: it is not. */
+uint64_t hw_loop_delay(hawser_sync sync);
+/* Of a stored state: that of the loops that update it. */
+uint64_t hw_state_delay(const hawser_state *state);
 /* A loop that goes to the blocks whole: its body holds only units. */
 bool hw_operator_shipped(const hawser_operator *operator);
 

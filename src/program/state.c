@@ -5,10 +5,11 @@
 
 #include "base/memory.h"
 #include "program/program.h"
+#include "store/table.h"
 
 const char *hw_state_kind_name(hw_state_kind kind)
 {
-    static const char *const names[] = {"data", "replicated", "partitioned", "local"};
+    static const char *const names[] = {"data", "replicated", "partitioned", "local", "stored"};
     return names[kind];
 }
 
@@ -34,6 +35,7 @@ size_t hw_state_count(const hawser_state *state)
     switch (state->kind) {
     case HW_DATA: return 0;
     case HW_REPLICATED: return state->rows * state->cols;
+    case HW_STORED:
     case HW_PARTITIONED: return state->rows;
     case HW_LOCAL: return state->rows * hw_state_extent(state);
     }
@@ -129,10 +131,10 @@ static bool check_along(hawser_program *program, const char *name, const hawser_
     return false;
 }
 
-hawser_state *hawser_partitioned_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
-                                       const double *initial)
+static hawser_state *add_shared_out(hawser_program *program, const char *name, hw_state_kind kind, size_t count,
+                                    hawser_state *along, const double *initial)
 {
-    hawser_state *state = add(program, name, HW_PARTITIONED);
+    hawser_state *state = add(program, name, kind);
     if (state == NULL)
         return NULL;
     state->rows = count;
@@ -146,9 +148,38 @@ hawser_state *hawser_partitioned_state(hawser_program *program, const char *name
         size_t extent = hw_state_extent(along);
         if (along->split == HAWSER_WHOLE || extent == 0 || count % extent != 0)
             hw_program_mistake(program, HAWSER_BAD_PROGRAM,
-                               "partitioned state '%s' has %zu numbers, which do not follow the split of '%s' (%zu)", name,
-                               count, along->name, extent);
+                               "%s state '%s' has %zu numbers, which do not follow the split of '%s' (%zu)",
+                               hw_state_kind_name(kind), name, count, along->name, extent);
     }
+    return state;
+}
+
+hawser_state *hawser_partitioned_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
+                                       const double *initial)
+{
+    return add_shared_out(program, name, HW_PARTITIONED, count, along, initial);
+}
+
+hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
+                                  const double *initial, const char *function, const double *parameters)
+{
+    hawser_state *state = add_shared_out(program, name, HW_STORED, count, along, initial);
+    if (state == NULL || function == NULL)
+        return state;
+    state->function = hw_function_find(function);
+    if (state->function == NULL) {
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "stored state '%s': the store has no function '%s'", name, function);
+        return state;
+    }
+    if (initial != NULL && strcmp(function, "add") != 0)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM,
+                           "stored state '%s' begins at zero: only one that is added to can begin elsewhere, not by '%s'",
+                           name, function);
+    if (parameters != NULL)
+        memcpy(state->parameters, parameters, state->function->parameters * sizeof *parameters);
+    const char *wrong = state->function->check != NULL ? state->function->check(state->parameters) : NULL;
+    if (wrong != NULL)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "stored state '%s', function '%s': %s", name, function, wrong);
     return state;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/block/stored.h"
 #include "runtime/nodes/fetch.h"
 
 static const char *running(const hawser_context *context)
@@ -68,6 +69,7 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
                               .clock = clock,
                               .random = hw_random_at(seed, stream, worker->block, (worker->entry << 40) + clock)};
     worker->error = (hawser_error){0};
+    hw_stored_begin_unit(worker);
     hawser_status status = (unit != NULL ? unit->function : rebuilds->rebuild)(&context);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].page_filled = false;
@@ -146,20 +148,70 @@ const double *hawser_view(hawser_context *context, const char *state)
     return hw_part_page(part);
 }
 
+/* A part of one of the kinds of which a block has a part. */
+static hw_part *find_own(hawser_context *context, const char *name, const char *call)
+{
+    const hawser_state *state = name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
+    bool stored = state != NULL && state->kind == HW_STORED;
+    return find(context, name, call, stored ? HW_STORED : HW_LOCAL, stored ? HW_STORED : HW_PARTITIONED, false);
+}
+
 double *hawser_local(hawser_context *context, const char *state)
 {
-    hw_part *part = find(context, state, "hawser_local", HW_LOCAL, HW_PARTITIONED, false);
+    hw_part *part = find_own(context, state, "hawser_local");
     if (part == NULL)
         return NULL;
+    if (part->state->kind == HW_STORED && part->state->function != NULL) {
+        refuse(context, "hawser_local: everybody changes stored state '%s', by hawser_inc", state);
+        return NULL;
+    }
     return part->replica != NULL ? hw_replica_cache(part->replica) + part->begin : part->work;
 }
 
 size_t hawser_part(hawser_context *context, const char *state, size_t *first)
 {
-    hw_part *part = find(context, state, "hawser_part", HW_LOCAL, HW_PARTITIONED, false);
+    hw_part *part = find_own(context, state, "hawser_part");
     if (first != NULL)
         *first = part != NULL ? part->begin : 0;
     return part != NULL ? part->count : 0;
+}
+
+/* What a call on the store says; the error text is the worker's. */
+static hawser_status of_store(hawser_context *context, hawser_status status)
+{
+    if (status == HAWSER_BAD_ARGUMENT || status == HAWSER_NOT_FINITE) {
+        char text[600];
+        memcpy(text, context->worker->error.text, sizeof text - 1);
+        text[sizeof text - 1] = '\0';
+        return refuse(context, "%s", text);
+    }
+    return status;
+}
+
+hawser_status hawser_next_chunk(hawser_context *context, const char *state, hawser_chunk *chunk)
+{
+    *chunk = (hawser_chunk){.block = UINT32_MAX};
+    hw_part *part = find(context, state, "hawser_next_chunk", HW_STORED, HW_STORED, false);
+    return part != NULL ? of_store(context, hw_stored_next(context->worker, part, chunk)) : context->failed;
+}
+
+hawser_status hawser_want(hawser_context *context, const char *state, const uint64_t *keys, size_t first, size_t count)
+{
+    hw_part *part = find(context, state, "hawser_want", HW_STORED, HW_STORED, false);
+    if (part == NULL)
+        return context->failed;
+    size_t size = hw_state_count(part->state);
+    if (keys == NULL && (first > size || count > size - first))
+        return refuse(context, "hawser_want: numbers %zu to %zu of state '%s', which has %zu", first, first + count, state,
+                      size);
+    return of_store(context, hw_stored_want(context->worker, part, keys, first, count));
+}
+
+hawser_status hawser_wanted(hawser_context *context, const char *state, const double **values)
+{
+    *values = NULL;
+    hw_part *part = find(context, state, "hawser_wanted", HW_STORED, HW_STORED, false);
+    return part != NULL ? of_store(context, hw_stored_wanted(context->worker, part, values)) : context->failed;
 }
 
 hawser_status hawser_touch(hawser_context *context, const char *state, size_t first, size_t count)
@@ -178,8 +230,15 @@ hawser_status hawser_touch(hawser_context *context, const char *state, size_t fi
 hawser_status hawser_inc(hawser_context *context, const char *state, const uint64_t *keys, const double *values,
                          size_t count)
 {
-    hw_part *part = find(context, state, "hawser_inc", HW_REPLICATED, HW_REPLICATED, true);
-    return part != NULL ? hw_replica_inc(part->replica, keys, values, count, &context->worker->error) : context->failed;
+    hw_part *part = find(context, state, "hawser_inc", HW_REPLICATED, HW_STORED, true);
+    if (part == NULL)
+        return context->failed;
+    if (part->state->kind == HW_REPLICATED)
+        return hw_replica_inc(part->replica, keys, values, count, &context->worker->error);
+    if (part->state->function == NULL)
+        return refuse(context, "hawser_inc: each share of stored state '%s' has one writer, who changes hawser_local",
+                      state);
+    return of_store(context, hw_stored_inc(context->worker, part, keys, values, count));
 }
 
 double hawser_gain(hawser_context *context, const char *state)

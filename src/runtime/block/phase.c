@@ -2,6 +2,7 @@
  * phase.c - a phase on one block: clocks on credit, exchange at the end of each, and a quiescent point at the end of all.
  */
 #include "runtime/block/phase.h"
+#include "runtime/block/stored.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -273,6 +274,7 @@ static hawser_status run_clock(hw_worker *worker)
     uint64_t bytes = worker->station.bytes_sent;
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_worker_cut(worker, part, true, false));
+    HAWSER_TRY(hw_stored_end_clock(worker, hollow));
     worker->events[worker->operator->number].bytes += worker->station.bytes_sent - bytes;
     if (!has_deferred(worker))
         worker->deferring = 0;
@@ -387,6 +389,7 @@ static void begin(hw_worker *worker, const hw_message *trigger)
     worker->first_clock = control->first_clock;
     atomic_store_explicit(&worker->begun, 0, memory_order_relaxed);
     worker->clock = 0;
+    hw_stored_begin_phase(worker);
     hw_worker_obey(worker, trigger);
 }
 
@@ -421,6 +424,7 @@ hawser_status hw_phase_run(hw_worker *worker)
         HAWSER_TRY(run_clock(worker));
     }
     uint64_t clocks = worker->clock < worker->hollow_from ? worker->clock : worker->hollow_from;
+    HAWSER_TRY(hw_stored_end_phase(worker));
     HAWSER_TRY(flush_held(worker));
     HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
     EACH_LIVE(worker, part)

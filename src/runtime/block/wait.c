@@ -79,7 +79,7 @@ static void count(hw_station *station, const hw_message *message, uint64_t place
 
 /* The other end is gone. Why is on its way to this inbox, and is what has to be told; driver and agents see
  * to it themselves. */
-static hawser_status hear_why(hw_station *station, hawser_status status)
+hawser_status hw_hear_why(hw_station *station, hawser_status status)
 {
     enum { SECONDS_MOST = 2 };
     hw_crew *crew = station->session->crew;
@@ -100,7 +100,7 @@ static hawser_status send_counted(hw_station *station, uint32_t destination, hw_
     hawser_status status =
         session->transport->ops->send(session->transport, station->endpoint, destination, message, station->error);
     session->crew->ops->breathe(session->crew, station->vehicle);
-    return hear_why(station, status);
+    return hw_hear_why(station, status);
 }
 
 hawser_status hw_send(hw_station *station, uint32_t destination, hw_message *message)
@@ -128,7 +128,7 @@ hawser_status hw_spread(hw_station *station, hw_message *message, size_t entries
     count(station, message, session->nodes - 1, plain, flow);
     message->envelope.source = station->endpoint;
     hawser_status status = session->transport->ops->spread(session->transport, station->endpoint, message, station->error);
-    return hear_why(station, status);
+    return hw_hear_why(station, status);
 }
 
 hawser_status hw_send_update(hw_station *station, uint32_t block, hw_message *message, size_t entries, hw_flow *flow)

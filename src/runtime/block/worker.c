@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "runtime/block/phase.h"
+#include "runtime/block/stored.h"
 #include "runtime/nodes/fetch.h"
 
 static void put_gains(hw_worker *worker, const double *gains)
@@ -173,6 +174,7 @@ static hawser_status open_part(hw_worker *worker, const hawser_state *state, haw
     switch (state->kind) {
     case HW_DATA: part->data = hw_plan_part(worker->session->plan, state, worker->block); return HAWSER_OK;
     case HW_LOCAL: return open_local(worker, part, error);
+    case HW_STORED: return hw_stored_open(worker, part, error);
     case HW_REPLICATED:
     case HW_PARTITIONED: return open_replica(worker, part, error);
     }
@@ -205,10 +207,12 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
 void hw_worker_close(hw_worker *worker)
 {
     const hawser_program *program = worker->session != NULL ? worker->session->program : NULL;
+    hw_stored_forget(worker);
     for (uint32_t i = 0; worker->parts != NULL && i < program->state_count; i++) {
         hw_part *part = &worker->parts[i];
         hw_replica_free(part->replica);
         hw_adding_free(part->adding);
+        hw_stored_close(part->stored);
         free(part->work);
         free(part->copy);
         hw_part_unmap_page(part);

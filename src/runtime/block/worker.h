@@ -14,11 +14,12 @@ typedef struct hw_part {
     hw_replica *replica; /* replicated, partitioned */
     hw_adding *adding;   /* who adds up its updates on their way; NULL: nobody */
     hawser_matrix data;
-    double *work, *copy; /* local; copy: what is committed of a tied one */
-    size_t begin, count; /* numbers of a local or partitioned state that are this block's */
-    bool live;           /* exchanged in this phase */
-    bool fresh;          /* derived: rebuilt since what it follows from was last changed */
-    double *page;        /* debug builds: what a unit that only reads sees, mapped read-only */
+    struct hw_stored *stored; /* stored; NULL otherwise */
+    double *work, *copy;      /* local, and a stored share with one writer; copy: what is committed of a tied one */
+    size_t begin, count;      /* numbers of a local, partitioned or stored state that are this block's */
+    bool live;                /* exchanged in this phase */
+    bool fresh;               /* derived: rebuilt since what it follows from was last changed */
+    double *page;             /* debug builds: what a unit that only reads sees, mapped read-only */
     size_t page_bytes;
     bool page_filled;
     hw_flow flow; /* its updates */
@@ -50,6 +51,8 @@ typedef struct hw_worker {
     uint64_t started;           /* clocks begun */
     atomic_uint_fast64_t begun; /* the same in the loop's own count, for the board */
     uint64_t limit, final_limit;
+    struct hw_task *pushes; /* on their way to the store */
+    uint32_t push_count;
     double deferring;     /* since when changes wait that were not cut at their clock; 0: none do */
     uint64_t hollow_from; /* clocks from here on pass without work */
     double metrics[HW_METRICS_MOST];

@@ -5,6 +5,7 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "runtime/drive/keep.h"
 #include "runtime/nodes/agent.h"
 
 hawser_worker_figures hw_worker_figures_of(const hw_worker *worker)
@@ -85,7 +86,8 @@ static hawser_status make_flows(hawser_run *run, hawser_error *error)
         [HW_MESSAGE_TRIGGER] = "trigger", [HW_MESSAGE_DONE] = "done",     [HW_MESSAGE_REPORT] = "report",
         [HW_MESSAGE_CREDIT] = "credit",   [HW_MESSAGE_PAUSE] = "pause",   [HW_MESSAGE_ABORT] = "abort",
         [HW_MESSAGE_UPDATE] = "update",   [HW_MESSAGE_GATHER] = "gather", [HW_MESSAGE_RESULT] = "result",
-        [HW_MESSAGE_CARD] = "card",       [HW_MESSAGE_DATA] = "data",     [HW_MESSAGE_ADDEND] = "addend"};
+        [HW_MESSAGE_CARD] = "card",       [HW_MESSAGE_DATA] = "data",     [HW_MESSAGE_ADDEND] = "addend",
+        [HW_MESSAGE_ASK] = "ask"};
     HAWSER_TRY(HW_NEW(&run->flows, run->result_count + HW_KINDS, "figures", error));
     for (uint32_t i = 0; i < run->result_count; i++)
         run->flows[i] = (hawser_flow){.name = run->results[i].name, .state = true};
@@ -249,6 +251,15 @@ static void collect_travelling(hawser_run *run, const hw_session *session)
     }
 }
 
+static hawser_status collect_stored(hawser_run *run, const hw_session *session, hawser_error *error)
+{
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
+        if (state->kind == HW_STORED)
+            HAWSER_TRY(hw_keep_read(session, state, result_of(run, state)->values, error));
+    hw_keep_count(session);
+    return HAWSER_OK;
+}
+
 static hawser_status collect_others(hawser_run *run, const hw_session *session, hawser_error *error)
 {
     if (session->cluster != NULL) {
@@ -299,10 +310,12 @@ hawser_status hw_run_collect(const hw_session *session, double seconds, hawser_r
     memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
     memcpy(run->metrics, session->driver->metrics, run->metric_count * sizeof *run->metrics);
     collect_travelling(run, session);
+    hawser_status status = collect_stored(run, session, error);
     for (uint32_t i = 0; i < session->local; i++)
         collect_worker(run, session, &session->workers[i]);
     hw_run_add_kinds(run, session->driver->station.kinds);
-    hawser_status status = collect_others(run, session, error);
+    if (status == HAWSER_OK)
+        status = collect_others(run, session, error);
     drop_empty_lines(run);
     drop_empty_flows(run);
     if (status != HAWSER_OK) {

@@ -133,6 +133,18 @@ static hawser_status follow(hw_shipment *shipment)
     }
 }
 
+/* NULL: the same bits each time. */
+static const char *not_repeatable(const hw_shipment *shipment)
+{
+    static const char *const words[] = {NULL, "a loop ran under ssp", "a loop ran under tap",
+                                        "a loop ran under bounded delay", "a loop ran data-centric with a delay"};
+    const hawser_program *program = shipment->driver->session->program;
+    for (const hawser_state *state = program->states; state != NULL; state = state->next)
+        if (state->kind == HW_STORED && state->function != NULL && hw_operator_updates(shipment->loop, state))
+            return "changes of a stored state take effect in the order in which they come";
+    return hw_loop_delay(shipment->sync) == 0 ? NULL : words[shipment->sync.tightness];
+}
+
 static void plan_phase(hw_shipment *shipment)
 {
     const hawser_until *until = &shipment->loop->until;
@@ -144,12 +156,15 @@ static void plan_phase(hw_shipment *shipment)
     shipment->cap = until->clocks != 0 ? until->clocks - shipment->first : UINT64_MAX;
     if (whole != 0)
         shipment->cap = least(shipment->cap, whole - driver->clocks);
-    bool at_once = only_clocks(until) && shipment->sync.tightness != HAWSER_TAP;
+    /* Of what the store keeps, credit alone is what keeps blocks from running ahead: it has no clocks that they would wait for. */
+    bool tied = shipment->sync.tightness != HAWSER_TAP &&
+                (shipment->sync.tightness == HAWSER_CENTRIC || !hw_operator_stores(shipment->loop));
+    bool at_once = only_clocks(until) && tied;
     uint64_t window = hw_credit_window(hw_policy_of(shipment->sync));
     shipment->limit = at_once ? shipment->cap : least(shipment->cap, window);
     shipment->final = shipment->limit == shipment->cap;
-    if (driver->session->blocks > 1 && shipment->sync.tightness != HAWSER_BSP && driver->repeatable == NULL)
-        driver->repeatable = shipment->sync.tightness == HAWSER_TAP ? "a loop ran under tap" : "a loop ran under ssp";
+    if (driver->session->blocks > 1 && driver->repeatable == NULL)
+        driver->repeatable = not_repeatable(shipment);
 }
 
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop)

@@ -72,10 +72,15 @@ void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sy
         const hawser_operator *operator= program->operators[i];
         if (!hw_operator_shipped(operator) || strcmp(operator->name, loop) != 0)
             continue;
+        bool stores = hw_operator_stores(operator), known = sync.tightness < HAWSER_DELAY;
+        if (stores ? hw_loop_delay(sync) != hw_loop_delay(operator->sync) : !known)
+            break;
         driver->syncs[i] = sync;
         return;
     }
     if (driver->error.status == HAWSER_OK)
-        (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM, "hawser_progress_sync: no shipped loop is called '%s'",
-                          loop != NULL ? loop : "");
+        (void)hawser_fail(
+            &driver->error, HAWSER_BAD_PROGRAM,
+            "hawser_progress_sync: no shipped loop is called '%s', or the new policy is not one that it could change to",
+            loop != NULL ? loop : "");
 }

@@ -1,4 +1,5 @@
 /* run.c - the life of one execution: plan, blocks, transport, crew, and what is left. */
+#include "runtime/drive/keep.h"
 #include "runtime/nodes/agent.h"
 #include "runtime/nodes/board.h"
 #include "runtime/nodes/fetch.h"
@@ -73,6 +74,7 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
     if (session->blocks < session->nodes)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers", session->blocks,
                            session->nodes);
+    HAWSER_TRY(hw_keep_open(session, error));
     HAWSER_TRY(open_crew(session, error));
     HAWSER_TRY(HW_NEW(&session->workers, session->local, "blocks", error));
     for (uint32_t i = 0; i < session->local; i++)
@@ -92,8 +94,9 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
     return hw_cluster_attach(session->cluster, error);
 }
 
-static void close_session(hw_session *session)
+static void close_session(hw_session *session, const hawser_error *ended)
 {
+    hw_keep_close(session, ended);
     hw_board_close(session->board);
     if (session->cluster != NULL)
         hw_cluster_end(session->cluster);
@@ -198,11 +201,12 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     hawser_status status = open_session(&session, &own);
     if (status == HAWSER_OK)
         status = session.node == 0 ? lead(&session, run, &own) : follow(&session, run, &own);
+    own.status = status;
     if (status < HAWSER_OK && job->cluster != NULL)
         hw_cluster_words(job->cluster, own.text);
     if (status != HAWSER_OK && error != NULL)
         *error = own;
-    close_session(&session);
+    close_session(&session, &own);
     hw_plan_free(plan);
     return status;
 }

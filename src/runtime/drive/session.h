@@ -23,6 +23,8 @@ typedef struct hw_session {
     struct hw_driver *driver;   /* node 0's */
     struct hw_agent *agent;     /* the others' */
     struct hw_board *board;     /* NULL where there is one node */
+    struct hawser_store *store; /* NULL: the program has no stored states */
+    uint32_t *tables;           /* of the store, by state number */
     atomic_uint ended;          /* local blocks that have ended */
     atomic_uint_fast64_t heard; /* messages that the stations here have taken in */
     double began;
@@ -72,6 +74,8 @@ hawser_status hw_spread(hw_station *station, hw_message *message, size_t entries
 /* An update to one block, packed where it is on another node and that is smaller. */
 hawser_status hw_send_update(hw_station *station, uint32_t block, hw_message *message, size_t entries,
                              hw_flow *flow) HAWSER_MUST_USE;
+/* What to say when another end is gone: the loss that this station hears of in a moment. Other statuses stay. */
+hawser_status hw_hear_why(hw_station *station, hawser_status status) HAWSER_MUST_USE;
 /* Says that a node was lost, and what the job was at: where this station was (at NULL: where the driver last said it was). */
 hawser_status hw_fail_loss(hw_station *station, const hw_message *message, const char *at, uint64_t clock) HAWSER_MUST_USE;
 

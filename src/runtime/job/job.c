@@ -15,6 +15,10 @@ static hawser_sync read_sync(const char *text)
 {
     if (strncmp(text, "ssp:", 4) == 0)
         return hawser_ssp((uint32_t)strtoul(text + 4, NULL, 10));
+    if (strncmp(text, "delay:", 6) == 0)
+        return hawser_delay((uint32_t)strtoul(text + 6, NULL, 10));
+    if (strncmp(text, "dc:", 3) == 0)
+        return hawser_centric((uint32_t)strtoul(text + 3, NULL, 10));
     return strcmp(text, "tap") == 0 ? hawser_tap() : hawser_bsp();
 }
 

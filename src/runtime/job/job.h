@@ -27,8 +27,9 @@ struct hawser_job {
     uint32_t slow_block; /* UINT32_MAX: none */
     double slow_factor;
     bool check;
-    bool workers_given; /* or implied by an option that names a worker */
-    bool fibers;        /* tests: run units as fibers under a seed */
+    bool workers_given;         /* or implied by an option that names a worker */
+    struct hawser_store *store; /* that is open; NULL: none */
+    bool fibers;                /* tests: run units as fibers under a seed */
     uint64_t fiber_seed;
     atomic_bool interrupted;
     hawser_observer *observer;

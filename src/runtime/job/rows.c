@@ -10,8 +10,11 @@ const hawser_option *hawser_job_rows(void)
          "logical workers (blocks) that share the work; results depend on their number, not on threads; default: the "
          "processors that this process may use, fewer where the work is too small to share",
          "0.1", 'k'},
-        {"sync", HAWSER_WORD, "bsp", "bsp|ssp:N|tap", "POLICY",
-         "how tightly workers are tied: in step (bsp), at most N clocks apart (ssp:N), or not at all (tap)", "0.1", 's'},
+        {"sync", HAWSER_WORD, "bsp", "bsp|ssp:N|tap|delay:N|dc:N", "POLICY",
+         "how tightly workers are tied: in step (bsp), at most N clocks apart (ssp:N), or not at all (tap); where weights "
+         "are "
+         "kept by a parameter server also by bounded delay (delay:N) or chunk by chunk without a barrier (dc:N)",
+         "0.1", 's'},
         {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "start of all random numbers", "0.1", 0},
         {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H",
          "work between two exchanges, as a fraction of a worker's own coordinates; where it is not given, an algorithm may "

@@ -3,6 +3,7 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "runtime/drive/keep.h"
 #include "runtime/nodes/agent.h"
 #include "runtime/nodes/cursor.h"
 
@@ -50,6 +51,7 @@ static void put_all(hw_cursor *cursor, const hw_session *session)
 hawser_status hw_gather_pack(const hw_session *session, hw_message **message, hawser_error *error)
 {
     hw_cursor measure = {0};
+    hw_keep_count(session);
     put_all(&measure, session);
     HAWSER_TRY(hw_message_new(measure.at, message, error));
     hw_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};

@@ -41,7 +41,7 @@ static hw_order order_of(const hawser_store *store, const hawser_request *reques
         .out = operation == HW_PUSH ? NULL : request->out,
         .least = operation == HW_PUSH ? 0 : request->least,
         .oldest = request->oldest,
-        .worker = store->self * store->options.workers + request->worker,
+        .worker = store->first_worker + request->worker,
         .clock = request->iteration,
         .after = request->after,
         .after_count = request->after_count,
@@ -75,7 +75,7 @@ hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t w
                            worker, store->options.workers);
     hw_order order = {.operation = HW_CLOCK,
                       .table = table,
-                      .worker = store->self * store->options.workers + worker,
+                      .worker = store->first_worker + worker,
                       .clock = clock,
                       .first = first,
                       .last = last};

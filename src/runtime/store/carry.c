@@ -118,7 +118,10 @@ void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
 void hw_hub_ready(void *argument, hw_stripe *stripe)
 {
     hawser_store *store = argument;
-    hw_stripe_pool_put(&store->pool, stripe);
+    if (store->pool.started == 0)
+        hw_stripe_work(stripe);
+    else
+        hw_stripe_pool_put(&store->pool, stripe);
 }
 
 /* On the net's thread. */

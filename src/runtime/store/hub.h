@@ -44,7 +44,8 @@ struct hawser_store {
     hawser_job *job;
     hawser_store_options options;
     uint32_t self, nodes, servers;
-    hw_server *server; /* NULL: this node does not serve */
+    uint32_t first_worker, workers; /* of this node's; of all nodes */
+    hw_server *server;              /* NULL: this node does not serve */
     hw_stripe_pool pool;
     pthread_mutex_t mutex; /* guards what follows, the client with it */
     pthread_cond_t ended;
@@ -58,6 +59,15 @@ struct hawser_store {
     bool lost;
     hawser_error loss;
 };
+
+/* A store for a program's blocks: who has clocks on this node, and of how many. */
+typedef struct hw_hub_seats {
+    uint32_t first, own, all;
+    bool still; /* no threads: everything is done by who asks */
+} hw_hub_seats;
+/* hawser_store_open, with the options' `workers` and `threads` where there are no seats. */
+hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_seats *seats,
+                          hawser_store **store, hawser_error *error) HAWSER_MUST_USE;
 
 /* pool.c: threads that work stripes. */
 hawser_status hw_stripe_pool_start(hw_stripe_pool *pool, uint32_t threads, hawser_error *error) HAWSER_MUST_USE;

@@ -33,7 +33,8 @@ static hawser_status same_on_all(hawser_job *job, const void *own, size_t length
     return status;
 }
 
-static hawser_status resolve(hawser_store *store, const hawser_store_options *given, hawser_error *error)
+static hawser_status resolve(hawser_store *store, const hawser_store_options *given, const hw_hub_seats *seats,
+                             hawser_error *error)
 {
     enum { THREADS_MOST = 4 };
     hawser_store_options *options = &store->options;
@@ -50,6 +51,12 @@ static hawser_status resolve(hawser_store *store, const hawser_store_options *gi
         uint32_t processors = hw_machine_processors();
         options->threads = processors < THREADS_MOST ? processors : THREADS_MOST;
     }
+    if (seats != NULL) {
+        options->workers = seats->own;
+        options->threads = seats->still ? 0 : options->threads;
+    }
+    store->first_worker = seats != NULL ? seats->first : store->self * options->workers;
+    store->workers = seats != NULL ? seats->all : store->nodes * options->workers;
     if (!(options->timeout > 0))
         options->timeout = store->job->timeout;
     return HAWSER_OK;
@@ -64,7 +71,7 @@ static hawser_status make_server(hawser_store *store, const uint64_t *names, haw
         .servers = store->servers,
         .names = names,
         .clients = store->nodes,
-        .workers = store->nodes * store->options.workers,
+        .workers = store->workers,
         .list_bytes = store->options.list_bytes,
         .argument = store,
         .ready = hw_hub_ready,
@@ -116,12 +123,14 @@ static hawser_status connect_store(hawser_store *store, hawser_error *error)
     return hw_cluster_channel(store->job->cluster, &channel, error);
 }
 
-hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *options, hawser_store **out,
-                                hawser_error *error)
+hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_seats *seats,
+                          hawser_store **out, hawser_error *error)
 {
     *out = NULL;
     hawser_store *store = NULL;
     pthread_condattr_t attributes;
+    if (job->store != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the job has a store already; close it first");
     HAWSER_TRY(HW_NEW(&store, 1, "a store", error));
     store->job = job;
     store->outbox_end = &store->outbox;
@@ -133,14 +142,14 @@ hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *opt
     pthread_mutex_init(&store->pool.mutex, NULL);
     pthread_cond_init(&store->pool.filled, NULL);
     pthread_condattr_destroy(&attributes);
-    hawser_status status = resolve(store, options, error);
+    hawser_status status = resolve(store, options, seats, error);
     if (status == HAWSER_OK)
         status = make_ends(store, error);
     if (status == HAWSER_OK)
         status = connect_store(store, error);
     /* When all have said yes, all have their channels open. */
     status = hw_cluster_agree(job->cluster, status, error);
-    const facts own = {store->servers, store->options.workers};
+    const facts own = {store->servers, store->workers};
     if (status == HAWSER_OK)
         status = same_on_all(job, &own, sizeof own, "servers or workers of the store", error);
     if (status != HAWSER_OK) {
@@ -149,8 +158,14 @@ hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *opt
         free_store(store);
         return status;
     }
-    *out = store;
+    *out = job->store = store;
     return HAWSER_OK;
+}
+
+hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *options, hawser_store **store,
+                                hawser_error *error)
+{
+    return hw_hub_open(job, options, NULL, store, error);
 }
 
 void hawser_store_close(hawser_store *store)
@@ -158,6 +173,7 @@ void hawser_store_close(hawser_store *store)
     if (store == NULL)
         return;
     hawser_error ignored = {0};
+    store->job->store = NULL;
     (void)!hawser_store_wait_all(store, &ignored);
     if (store->job->cluster != NULL) {
         /* Others may still ask this node. */

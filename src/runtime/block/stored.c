@@ -1,0 +1,504 @@
+#include "runtime/block/stored.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "hawser/store.h"
+
+enum {
+    SLOTS = 2,       /* of chunks: one more is read ahead under bounded delay; of wants */
+    PUSHES_MOST = 64 /* of a block on their way, where nothing else bounds them */
+};
+
+/* Something asked of the store. */
+typedef struct hw_task {
+    hw_worker *worker;
+    struct hw_task *next; /* a push: what it carries lies behind it */
+    uint64_t number;
+    hawser_status status;
+    atomic_bool ended;
+} hw_task;
+
+/* All chunks, read in one iteration. */
+typedef struct chunk_slot {
+    double *values; /* of the whole */
+    hw_task *chunks;
+    bool asked;
+    uint64_t clock; /* for which */
+} chunk_slot;
+
+typedef struct wanting {
+    hw_task task;
+    uint64_t *keys;
+    double *values;
+    size_t key_room, value_room;
+} wanting;
+
+struct hw_stored {
+    uint32_t table;
+    bool owned, ordered;
+    bool touched;  /* this phase's units read or update it */
+    bool turns;    /* and update it: each clock is an iteration */
+    uint64_t turn; /* iterations before this phase */
+    chunk_slot slots[SLOTS];
+    bool *given;              /* chunks that the running unit has */
+    bool all_asked;           /* of this clock: ending it leaves nothing unread but the own share */
+    wanting wants[SLOTS + 1]; /* those under way, from `oldest` on; and what was given last */
+    uint32_t oldest, waiting;
+};
+
+bool hw_stored_ordered(const hawser_state *state)
+{
+    return state->function == NULL && hw_state_delay(state) != HW_DELAY_NONE;
+}
+
+uint64_t hw_stored_turn(const hw_part *part)
+{
+    return part->stored->turn;
+}
+
+hawser_status hw_stored_open(hw_worker *worker, hw_part *part, hawser_error *error)
+{
+    const hw_session *session = worker->session;
+    const hawser_state *state = part->state;
+    size_t end;
+    hw_plan_range(session->plan, state, worker->block, &part->begin, &end);
+    part->count = end - part->begin;
+    HAWSER_TRY(HW_NEW(&part->stored, 1, "a stored state", error));
+    hw_stored *stored = part->stored;
+    stored->table = session->tables != NULL ? session->tables[state->number] : 0;
+    stored->owned = state->function == NULL;
+    stored->ordered = hw_stored_ordered(state);
+    stored->turn = stored->ordered ? 1 : 0;
+    HAWSER_TRY(HW_NEW(&stored->given, session->blocks, "a stored state", error));
+    if (!stored->owned)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&part->work, part->count, "a share of a stored state", error));
+    if (state->initial != NULL && part->count > 0)
+        memcpy(part->work, state->initial + part->begin, part->count * sizeof *part->work);
+    return HAWSER_OK;
+}
+
+void hw_stored_close(hw_stored *stored)
+{
+    if (stored == NULL)
+        return;
+    for (int s = 0; s < SLOTS; s++) {
+        free(stored->slots[s].values);
+        free(stored->slots[s].chunks);
+    }
+    for (int w = 0; w <= SLOTS; w++) {
+        free(stored->wants[w].keys);
+        free(stored->wants[w].values);
+    }
+    free(stored->given);
+    free(stored);
+}
+
+void hw_stored_forget(hw_worker *worker)
+{
+    while (worker->pushes != NULL) {
+        hw_task *next = worker->pushes->next;
+        free(worker->pushes);
+        worker->pushes = next;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------------- tasks ---- */
+
+/* On whichever thread learns of it; the task may be gone as soon as it has ended. */
+static void ended(void *user, uint64_t number, hawser_status status)
+{
+    hw_task *task = user;
+    hw_worker *worker = task->worker;
+    task->number = number;
+    task->status = status;
+    atomic_store_explicit(&task->ended, true, memory_order_release);
+    hw_crew *crew = worker->session->crew;
+    crew->ops->wake(crew, worker->station.vehicle);
+}
+
+static bool has_ended(const hw_task *task)
+{
+    return atomic_load_explicit(&task->ended, memory_order_acquire);
+}
+
+/* What has become of an ended task, in the store's words. */
+static hawser_status outcome(hw_worker *worker, const hw_task *task)
+{
+    if (task->status == HAWSER_OK)
+        return HAWSER_OK;
+    hawser_status status = hawser_store_wait(worker->session->store, task->number, &worker->error);
+    return hw_hear_why(&worker->station, status != HAWSER_OK ? status : task->status);
+}
+
+static bool task_has_ended(void *argument)
+{
+    return has_ended(argument);
+}
+
+static hawser_status wait_for(hw_worker *worker, hw_task *task)
+{
+    HAWSER_TRY(hw_wait(&worker->station, task_has_ended, task));
+    return outcome(worker, task);
+}
+
+static hawser_request begin_task(hw_worker *worker, const hw_part *part, hw_task *task)
+{
+    const hw_stored *stored = part->stored;
+    task->worker = worker;
+    atomic_store_explicit(&task->ended, false, memory_order_relaxed);
+    return (hawser_request){.table = stored->table,
+                            .worker = worker->block - worker->session->first,
+                            .iteration = stored->turn + (stored->turns ? worker->clock : 0),
+                            .done = ended,
+                            .user = task};
+}
+
+/* Frees the pushes that have ended. */
+static hawser_status reap(hw_worker *worker)
+{
+    for (hw_task **at = &worker->pushes; *at != NULL;) {
+        hw_task *task = *at;
+        if (!has_ended(task)) {
+            at = &task->next;
+            continue;
+        }
+        *at = task->next;
+        worker->push_count--;
+        hawser_status status = outcome(worker, task);
+        free(task);
+        HAWSER_TRY(status);
+    }
+    return HAWSER_OK;
+}
+
+static bool all_pushed(void *argument)
+{
+    const hw_worker *worker = argument;
+    for (const hw_task *task = worker->pushes; task != NULL; task = task->next)
+        if (!has_ended(task))
+            return false;
+    return true;
+}
+
+/* Until no more than `left` are on their way. */
+static hawser_status settle(hw_worker *worker, uint32_t left)
+{
+    HAWSER_TRY(reap(worker));
+    if (worker->push_count <= left)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_wait(&worker->station, all_pushed, worker));
+    return reap(worker);
+}
+
+/* Pushes a copy. */
+static hawser_status push(hw_worker *worker, hw_part *part, const uint64_t *keys, size_t first, const double *values,
+                          size_t count)
+{
+    uint64_t number;
+    hw_task *task = NULL;
+    size_t bytes = count * sizeof(double);
+    HAWSER_TRY(settle(worker, PUSHES_MOST));
+    HAWSER_TRY(hw_new_array((void **)&task, 1, sizeof *task + bytes + (keys != NULL ? bytes : 0), "a push", &worker->error));
+    double *copy = (double *)(task + 1);
+    uint64_t *names = (uint64_t *)(copy + count);
+    memcpy(copy, values, bytes);
+    hawser_request request = begin_task(worker, part, task);
+    request.values = copy;
+    request.count = count;
+    request.first = first;
+    request.last = first + count - 1;
+    if (keys != NULL)
+        request.keys = memcpy(names, keys, bytes);
+    task->next = worker->pushes;
+    worker->pushes = task;
+    worker->push_count++;
+    hawser_status status = hawser_push(worker->session->store, &request, &number, &worker->error);
+    if (status != HAWSER_OK) { /* nothing has begun */
+        worker->pushes = task->next;
+        worker->push_count--;
+        free(task);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ chunks ---- */
+
+/* The own share is here already, and empty ones are nowhere. */
+static bool is_read(const hw_worker *worker, const hw_part *part, uint32_t block, size_t *begin, size_t *end)
+{
+    hw_plan_range(worker->session->plan, part->state, block, begin, end);
+    return *begin < *end && !(part->stored->owned && block == worker->block);
+}
+
+/* Asks for all chunks, the next blocks' first, so that not all go to one server at once. */
+static hawser_status ask(hw_worker *worker, hw_part *part, chunk_slot *slot, uint64_t clock, uint64_t iteration)
+{
+    uint32_t blocks = worker->session->blocks;
+    uint64_t number;
+    size_t begin, end;
+    if (slot->chunks == NULL) {
+        HAWSER_TRY(HW_NEW(&slot->chunks, blocks, "chunks of a stored state", &worker->error));
+        HAWSER_TRY(HW_NEW(&slot->values, hw_state_count(part->state), "chunks of a stored state", &worker->error));
+    }
+    for (uint32_t i = 0; i < blocks; i++) /* what is not asked for has ended well */
+        slot->chunks[i] = (hw_task){.ended = true};
+    slot->asked = true;
+    slot->clock = clock;
+    for (uint32_t i = 1; i <= blocks; i++) {
+        uint32_t block = (worker->block + i) % blocks;
+        if (!is_read(worker, part, block, &begin, &end))
+            continue;
+        hw_task *task = &slot->chunks[block];
+        hawser_request request = begin_task(worker, part, task);
+        request.iteration = iteration;
+        request.first = begin;
+        request.last = end - 1;
+        request.count = end - begin;
+        request.out = slot->values + begin;
+        hawser_status status = hawser_pull(worker->session->store, &request, &number, &worker->error);
+        if (status != HAWSER_OK) {
+            atomic_store_explicit(&task->ended, true, memory_order_relaxed);
+            return status;
+        }
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status drop(hw_worker *worker, chunk_slot *slot)
+{
+    for (uint32_t b = 0; slot->asked && b < worker->session->blocks; b++)
+        HAWSER_TRY(wait_for(worker, &slot->chunks[b]));
+    slot->asked = false;
+    return HAWSER_OK;
+}
+
+/* Which slot has this clock's chunks, asked for by now; under bounded delay the next clock's are asked for as well. */
+static hawser_status this_clocks(hw_worker *worker, hw_part *part, chunk_slot **out)
+{
+    hw_stored *stored = part->stored;
+    bool ahead = worker->policy.kind == HW_POLICY_DELAY;
+    uint64_t iteration = stored->turn + (stored->turns ? worker->clock : 0);
+    chunk_slot *now = &stored->slots[ahead ? worker->clock % SLOTS : 0],
+               *later = &stored->slots[(worker->clock + 1) % SLOTS];
+    if (now->asked && now->clock != worker->clock)
+        HAWSER_TRY(drop(worker, now));
+    if (!now->asked)
+        HAWSER_TRY(ask(worker, part, now, worker->clock, iteration));
+    if (ahead && later->asked && later->clock != worker->clock + 1)
+        HAWSER_TRY(drop(worker, later));
+    if (ahead && !later->asked)
+        HAWSER_TRY(ask(worker, part, later, worker->clock + 1, iteration));
+    stored->all_asked = true;
+    *out = now;
+    return HAWSER_OK;
+}
+
+void hw_stored_begin_unit(hw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        if (worker->parts[i].stored != NULL)
+            memset(worker->parts[i].stored->given, 0, worker->session->blocks * sizeof(bool));
+}
+
+typedef struct chunk_search {
+    const hw_worker *worker;
+    const hw_part *part;
+    const chunk_slot *slot;
+    uint32_t found; /* UINT32_MAX: none is here; the number of blocks: none is left */
+} chunk_search;
+
+static bool one_is_here(void *argument)
+{
+    chunk_search *s = argument;
+    const hw_stored *stored = s->part->stored;
+    uint32_t blocks = s->worker->session->blocks;
+    size_t begin, end;
+    s->found = blocks;
+    for (uint32_t i = 0; i < blocks; i++) { /* the own share first */
+        uint32_t block = (s->worker->block + i) % blocks;
+        hw_plan_range(s->worker->session->plan, s->part->state, block, &begin, &end);
+        if (stored->given[block] || begin == end)
+            continue;
+        s->found = UINT32_MAX;
+        if (!has_ended(&s->slot->chunks[block]))
+            continue;
+        s->found = block;
+        break;
+    }
+    return s->found != UINT32_MAX;
+}
+
+hawser_status hw_stored_next(hw_worker *worker, hw_part *part, hawser_chunk *chunk)
+{
+    chunk_slot *slot = NULL;
+    HAWSER_TRY(this_clocks(worker, part, &slot));
+    chunk_search search = {.worker = worker, .part = part, .slot = slot};
+    HAWSER_TRY(hw_wait(&worker->station, one_is_here, &search));
+    if (search.found == worker->session->blocks)
+        return HAWSER_OK;
+    size_t end;
+    HAWSER_TRY(outcome(worker, &slot->chunks[search.found]));
+    part->stored->given[search.found] = true;
+    chunk->block = search.found;
+    hw_plan_range(worker->session->plan, part->state, search.found, &chunk->first, &end);
+    chunk->count = end - chunk->first;
+    chunk->values = part->stored->owned && search.found == worker->block ? part->work : slot->values + chunk->first;
+    return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- wants ---- */
+
+hawser_status hw_stored_want(hw_worker *worker, hw_part *part, const uint64_t *keys, size_t first, size_t count)
+{
+    hw_stored *stored = part->stored;
+    uint64_t number;
+    if (stored->waiting == SLOTS)
+        return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT, "hawser_want: %d are under way; take one by hawser_wanted",
+                           SLOTS);
+    wanting *want = &stored->wants[(stored->oldest + stored->waiting) % (SLOTS + 1)];
+    HAWSER_TRY(HW_GROW(&want->values, &want->value_room, count + 1, "wanted numbers", &worker->error));
+    hawser_request request = begin_task(worker, part, &want->task);
+    request.count = count;
+    request.out = want->values;
+    request.first = first;
+    request.last = first + count - 1;
+    want->task.status = HAWSER_OK;
+    atomic_store_explicit(&want->task.ended, count == 0, memory_order_relaxed);
+    if (keys != NULL && count > 0) {
+        HAWSER_TRY(HW_GROW(&want->keys, &want->key_room, count, "wanted keys", &worker->error));
+        request.keys = memcpy(want->keys, keys, count * sizeof *keys);
+    }
+    if (count > 0)
+        HAWSER_TRY(hawser_pull(worker->session->store, &request, &number, &worker->error));
+    stored->waiting++;
+    return HAWSER_OK;
+}
+
+hawser_status hw_stored_wanted(hw_worker *worker, hw_part *part, const double **values)
+{
+    hw_stored *stored = part->stored;
+    wanting *want = &stored->wants[stored->oldest];
+    if (stored->waiting == 0)
+        return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT, "hawser_wanted: there was no hawser_want");
+    HAWSER_TRY(wait_for(worker, &want->task));
+    stored->oldest = (stored->oldest + 1) % (SLOTS + 1);
+    stored->waiting--;
+    *values = want->values;
+    return HAWSER_OK;
+}
+
+static hawser_status drop_wants(hw_worker *worker, hw_part *part)
+{
+    const double *values;
+    while (part->stored->waiting > 0)
+        HAWSER_TRY(hw_stored_wanted(worker, part, &values));
+    return HAWSER_OK;
+}
+
+hawser_status hw_stored_inc(hw_worker *worker, hw_part *part, const uint64_t *keys, const double *values, size_t count)
+{
+    return count > 0 ? push(worker, part, keys, 0, values, count) : HAWSER_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- ends ---- */
+
+static bool phase_reads(const hawser_operator *operator, const hawser_state * state)
+{
+    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
+        if (hw_unit_reads(unit, state))
+            return true;
+    return false;
+}
+
+void hw_stored_begin_phase(hw_worker *worker)
+{
+    for (uint32_t i = 0; worker->session->store != NULL && i < worker->session->program->state_count; i++) {
+        hw_stored *stored = worker->parts[i].stored;
+        if (stored == NULL)
+            continue;
+        stored->turns = hw_phase_updates(worker->operator, worker->parts[i].state);
+        stored->touched = stored->turns || phase_reads(worker->operator, worker->parts[i].state);
+    }
+}
+
+/* In a state with an order: what has not been read in this iteration counts as read, or its writers would wait for ever. */
+static hawser_status end_reads(hw_worker *worker, hw_part *part, uint64_t iteration)
+{
+    const hw_stored *stored = part->stored;
+    size_t first = 0, last = hw_state_count(part->state) - 1;
+    if (stored->all_asked) {
+        if (part->count == 0)
+            return HAWSER_OK;
+        first = part->begin;
+        last = first + part->count - 1;
+    }
+    return hawser_store_clock(worker->session->store, stored->table, worker->block - worker->session->first, iteration,
+                              first, last, &worker->error);
+}
+
+static hawser_status push_share(hw_worker *worker, hw_part *part)
+{
+    hawser_error *error = &worker->error;
+    hawser_status status = push(worker, part, NULL, part->begin, part->work, part->count);
+    if (status == HAWSER_NOT_FINITE)
+        for (size_t i = 0; i < part->count; i++)
+            if (!isfinite(part->work[i]))
+                return hawser_fail(error, status, "stored state '%s', block %u: number %zu became %g in clock %llu",
+                                   part->state->name, worker->block, part->begin + i, part->work[i],
+                                   (unsigned long long)worker->clock);
+    return status;
+}
+
+static hawser_status end_clock_of(hw_worker *worker, hw_part *part, bool hollow)
+{
+    hw_stored *stored = part->stored;
+    uint64_t iteration = stored->turn + worker->clock;
+    bool read = stored->all_asked;
+    if (worker->policy.kind == HW_POLICY_BSP || worker->policy.kind == HW_POLICY_CENTRIC)
+        HAWSER_TRY(drop_wants(worker, part));
+    for (int s = 0; s < SLOTS; s++)
+        if (stored->slots[s].clock == worker->clock)
+            HAWSER_TRY(drop(worker, &stored->slots[s]));
+    if (stored->turns && stored->ordered)
+        HAWSER_TRY(end_reads(worker, part, iteration));
+    stored->all_asked = false;
+    if (stored->turns && stored->owned && part->count > 0 && !hollow)
+        HAWSER_TRY(push_share(worker, part));
+    /* Without a barrier a chunk may be asked for as soon as the own one has gone: the store gives it when it may be read. */
+    if (stored->turns && read && worker->policy.kind == HW_POLICY_CENTRIC)
+        return ask(worker, part, &stored->slots[0], worker->clock + 1, iteration + 1);
+    return HAWSER_OK;
+}
+
+hawser_status hw_stored_end_clock(hw_worker *worker, bool hollow)
+{
+    if (worker->session->store == NULL)
+        return HAWSER_OK;
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        if (worker->parts[i].stored != NULL && worker->parts[i].stored->touched)
+            HAWSER_TRY(end_clock_of(worker, &worker->parts[i], hollow));
+    bool ordered = worker->policy.kind == HW_POLICY_CENTRIC || worker->policy.kind == HW_POLICY_TAP;
+    return settle(worker, ordered ? PUSHES_MOST : 0);
+}
+
+hawser_status hw_stored_end_phase(hw_worker *worker)
+{
+    if (worker->session->store == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(settle(worker, 0));
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_part *part = &worker->parts[i];
+        if (part->stored == NULL || !part->stored->touched)
+            continue;
+        HAWSER_TRY(drop_wants(worker, part));
+        for (int s = 0; s < SLOTS; s++)
+            HAWSER_TRY(drop(worker, &part->stored->slots[s]));
+        if (part->stored->turns)
+            part->stored->turn += worker->clock;
+    }
+    return HAWSER_OK;
+}

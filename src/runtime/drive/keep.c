@@ -1,0 +1,126 @@
+#include "runtime/drive/keep.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "runtime/block/stored.h"
+#include "runtime/store/hub.h"
+
+static hawser_status make_table(hw_session *session, const hawser_state *state, hawser_error *error)
+{
+    char name[24];
+    snprintf(name, sizeof name, "state %u", state->number);
+    hawser_table table = {.name = name, .type = HAWSER_F64, .last = hw_state_count(state) - 1, .function = "assign"};
+    if (state->function != NULL) {
+        table.function = state->function->name;
+        memcpy(table.parameters, state->parameters, sizeof table.parameters);
+    }
+    table.delay = hw_state_delay(state);
+    table.data_centric = state->function == NULL && table.delay != HW_DELAY_NONE;
+    if (!table.data_centric)
+        table.delay = 0;
+    return hawser_store_table(session->store, &table, &session->tables[state->number], error);
+}
+
+/* A share's first values; in a table with an order they are iteration 0, whose readers there are none. */
+static hawser_status put_share(hw_session *session, const hawser_state *state, uint32_t block, const double *zeros,
+                               hawser_error *error)
+{
+    size_t begin, end;
+    uint64_t task;
+    bool ordered = hw_stored_ordered(state);
+    hw_plan_range(session->plan, state, block, &begin, &end);
+    uint32_t table = session->tables[state->number], worker = block - session->first;
+    if (ordered)
+        HAWSER_TRY(hawser_store_clock(session->store, table, worker, 0, 0, hw_state_count(state) - 1, error));
+    if (begin == end || (!ordered && state->initial == NULL))
+        return HAWSER_OK;
+    hawser_request request = {.table = table,
+                              .worker = worker,
+                              .first = begin,
+                              .last = end - 1,
+                              .count = end - begin,
+                              .values = state->initial != NULL ? state->initial + begin : zeros};
+    return hawser_push(session->store, &request, &task, error);
+}
+
+static hawser_status put_first_values(hw_session *session, hawser_error *error)
+{
+    size_t most = 0;
+    double *zeros = NULL;
+    hawser_status status = HAWSER_OK;
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
+        if (state->kind == HW_STORED && hw_state_count(state) > most)
+            most = hw_state_count(state);
+    HAWSER_TRY(HW_NEW(&zeros, most, "first values", error));
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
+        for (uint32_t b = 0; state->kind == HW_STORED && b < session->local && status == HAWSER_OK; b++)
+            status = put_share(session, state, session->first + b, zeros, error);
+    /* Those of an order wait for all nodes' blocks. */
+    if (status == HAWSER_OK)
+        status = hawser_store_wait_all(session->store, error);
+    free(zeros);
+    return status;
+}
+
+static hawser_status fill(hw_session *session, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&session->tables, session->program->state_count, "tables of stored states", error));
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
+        if (state->kind == HW_STORED)
+            HAWSER_TRY(make_table(session, state, error));
+    hawser_status status = put_first_values(session, error);
+    return hw_cluster_agree(session->cluster, status, error);
+}
+
+hawser_status hw_keep_open(hw_session *session, hawser_error *error)
+{
+    if (!hw_operator_stores(session->program->root))
+        return HAWSER_OK;
+    const hw_hub_seats seats = {session->first, session->local, session->blocks, session->job->fibers};
+    HAWSER_TRY(hw_hub_open(session->job, NULL, &seats, &session->store, error));
+    return fill(session, error);
+}
+
+hawser_status hw_keep_read(const hw_session *session, const hawser_state *state, double *values, hawser_error *error)
+{
+    uint64_t task;
+    if (session->store == NULL)
+        return HAWSER_OK; /* no unit has anything to do with it */
+    size_t count = hw_state_count(state);
+    hawser_request request = {.table = session->tables[state->number],
+                              .last = count - 1,
+                              .count = count,
+                              .out = values,
+                              .iteration = hw_stored_turn(&session->workers[0].parts[state->number])};
+    HAWSER_TRY(hawser_pull(session->store, &request, &task, error));
+    return hawser_store_wait(session->store, task, error);
+}
+
+void hw_keep_count(const hw_session *session)
+{
+    hawser_store *store = session->store;
+    if (store == NULL)
+        return;
+    pthread_mutex_lock(&store->mutex); /* as a client; other nodes may still ask it as a server */
+    const hw_client_figures figures = *hw_client_figures_of(store->client);
+    pthread_mutex_unlock(&store->mutex);
+    hw_station *station = &session->workers[0].station;
+    hw_flow *flow = &station->kinds[HW_MESSAGE_ASK];
+    flow->messages += figures.messages;
+    flow->plain += figures.bytes_plain;
+    flow->bytes += figures.bytes_sent;
+    station->messages_sent += figures.messages;
+    station->bytes_sent += figures.bytes_sent;
+    station->bytes_received += figures.bytes_received;
+}
+
+void hw_keep_close(hw_session *session, const hawser_error *ended)
+{
+    if (session->store != NULL && ended->status < HAWSER_OK)
+        hw_hub_lost(session->store, ended);
+    hawser_store_close(session->store);
+    session->store = NULL;
+    free(session->tables);
+}

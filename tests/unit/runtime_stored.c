@@ -1,0 +1,516 @@
+/*
+ * States that the store keeps, as units see them: under bsp and dc:0 the bits of Algorithm 1 (Goel et al. 2015) run on one thread, under
+ * every policy chunks no older than it says, without a barrier where there is to be none; wants and increments; what is refused.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nodes.h"
+
+enum { COUNT = 23, CLOCKS = 12, BLOCKS_MOST = 5, EVENTS_MOST = BLOCKS_MOST * CLOCKS * (BLOCKS_MOST + 1) };
+
+typedef struct event {
+    uint32_t block, chunk; /* chunk: BLOCKS_MOST: the block has computed its own */
+    uint64_t clock;
+    double version;
+} event;
+
+typedef struct trial {
+    hawser_sync sync;
+    atomic_uint events;
+    event log[EVENTS_MOST];
+    double result[COUNT], totals[COUNT];
+} trial;
+
+/* A contraction: number 0 of each chunk counts its versions, the others move towards a mixture of all. */
+static double weight(size_t i, size_t j)
+{
+    return sin((double)(i * 31 + j * 17)) / (2.0 * COUNT);
+}
+
+static double partial(size_t i, size_t first, size_t count, const double *values)
+{
+    double sum = 0;
+    for (size_t j = 1; j < count; j++)
+        sum += weight(i, first + j) * values[j];
+    return sum;
+}
+
+static void note(trial *t, uint32_t block, uint32_t chunk, uint64_t clock, double version)
+{
+    unsigned at = atomic_fetch_add(&t->events, 1);
+    t->log[at] = (event){block, chunk, clock, version};
+}
+
+static hawser_status mix(hawser_context *context)
+{
+    trial *t = hawser_user(context);
+    double mine[BLOCKS_MOST][COUNT];
+    size_t first, count = hawser_part(context, "theta", &first);
+    uint32_t block = hawser_block(context), blocks = hawser_blocks(context), given = 0;
+    for (hawser_chunk chunk;;) {
+        HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
+        if (chunk.block == UINT32_MAX)
+            break;
+        note(t, block, chunk.block, hawser_clock(context), chunk.values[0]);
+        for (size_t i = 0; i < count; i++)
+            mine[chunk.block][i] = partial(first + i, chunk.first, chunk.count, chunk.values);
+        given++;
+    }
+    if (given != blocks)
+        return hawser_unit_fail(context, HAWSER_INTERNAL, "%u chunks of %u", given, blocks);
+    double *theta = hawser_local(context, "theta");
+    for (size_t i = 1; i < count; i++) {
+        double sum = 1;
+        for (uint32_t b = 0; b < blocks; b++)
+            sum += mine[b][i];
+        theta[i] = sum;
+    }
+    theta[0]++;
+    note(t, block, BLOCKS_MOST, hawser_clock(context), theta[0]);
+    return HAWSER_OK;
+}
+
+/* Everybody adds one to the numbers whose key its block divides, and reads what it has asked for a clock ago. */
+static hawser_status count_up(hawser_context *context)
+{
+    uint64_t keys[COUNT], step = hawser_block(context) + 1;
+    double ones[COUNT];
+    size_t n = 0;
+    const double *values;
+    for (uint64_t k = 0; k < COUNT; k += step) {
+        keys[n] = k;
+        ones[n++] = 1;
+    }
+    if (hawser_clock(context) == 0)
+        HAWSER_TRY(hawser_want(context, "totals", keys, 0, n));
+    HAWSER_TRY(hawser_wanted(context, "totals", &values));
+    for (size_t i = 0; i < n; i++)
+        if (values[i] < (double)hawser_clock(context)) /* at least what this block has added before */
+            return hawser_unit_fail(context, HAWSER_INTERNAL, "number %zu is %g", (size_t)keys[i], values[i]);
+    HAWSER_TRY(hawser_inc(context, "totals", keys, ones, n));
+    return hawser_want(context, "totals", keys, 0, n);
+}
+
+static hawser_program *chunks(trial *t)
+{
+    hawser_program *program = hawser_program_new("chunks", t);
+    hawser_state *theta = hawser_stored_state(program, "theta", COUNT, NULL, NULL, NULL, NULL);
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, t->sync);
+    hawser_unit(loop, "mix", mix, NULL, HAWSER_UPDATES(theta));
+    return program;
+}
+
+/* Algorithm 1: all chunks are read, then all are written. */
+static void alone(uint32_t blocks, double theta[COUNT])
+{
+    size_t first[BLOCKS_MOST + 1];
+    double next[COUNT];
+    for (uint32_t b = 0; b <= blocks; b++)
+        first[b] = COUNT / blocks * b + (b < COUNT % blocks ? b : COUNT % blocks);
+    memset(theta, 0, COUNT * sizeof *theta);
+    for (int t = 0; t < CLOCKS; t++) {
+        for (uint32_t b = 0; b < blocks; b++)
+            for (size_t i = first[b]; i < first[b + 1]; i++) {
+                double sum = 1;
+                for (uint32_t c = 0; c < blocks; c++)
+                    sum += partial(i, first[c], first[c + 1] - first[c], theta + first[c]);
+                next[i] = i == first[b] ? theta[i] + 1 : sum;
+            }
+        memcpy(theta, next, sizeof next);
+    }
+}
+
+static void run(hawser_job *job, hawser_program *program, trial *t, const char *state, double *out)
+{
+    hawser_run *result = NULL;
+    hawser_error error = {0};
+    size_t count;
+    atomic_store(&t->events, 0);
+    if (hawser_run_program(job, program, &result, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    const double *values = hawser_result(result, state, &count);
+    assert_int_equal(count, COUNT);
+    memcpy(out, values, COUNT * sizeof *values);
+    hawser_run_free(result);
+    hawser_program_free(program);
+}
+
+static test_job job_of(uint32_t blocks)
+{
+    char workers[8];
+    snprintf(workers, sizeof workers, "%u", blocks);
+    return OPEN_JOB("workers", workers, "threads", "3", "timeout", "30");
+}
+
+/* A chunk was read in a clock before some block had computed its own of the clock before: no barrier could stand between them. */
+static bool without_barrier(const trial *t)
+{
+    uint64_t done[BLOCKS_MOST] = {0};
+    bool found = false;
+    for (unsigned i = 0; i < atomic_load(&t->events); i++) {
+        const event *e = &t->log[i];
+        if (e->chunk == BLOCKS_MOST)
+            done[e->block] = e->clock + 1;
+        for (uint32_t b = 0; e->chunk != BLOCKS_MOST && e->chunk != e->block && b < BLOCKS_MOST; b++)
+            found = found || (done[b] > 0 && done[b] < e->clock);
+    }
+    return found;
+}
+
+static void test_bits_of_one_thread(void **ignored)
+{
+    (void)ignored;
+    static trial t;
+    double expected[COUNT];
+    for (uint32_t blocks = 1; blocks <= BLOCKS_MOST; blocks++) {
+        unsigned free_runs = 0;
+        alone(blocks, expected);
+        for (uint64_t seed = 0; seed < 40; seed++)
+            for (int centric = 0; centric < 2; centric++) {
+                test_job test = job_of(blocks);
+                t = (trial){.sync = centric ? hawser_centric(0) : hawser_bsp()};
+                if (seed % 4 != 3)
+                    hw_job_use_fibers(test.job, seed);
+                run(test.job, chunks(&t), &t, "theta", t.result);
+                assert_memory_equal(t.result, expected, sizeof expected);
+                for (unsigned i = 0; i < t.events; i++) /* exactly the version of the clock */
+                    assert_true(t.log[i].version == (double)t.log[i].clock + (t.log[i].chunk == BLOCKS_MOST));
+                if (!centric)
+                    assert_false(without_barrier(&t));
+                free_runs += centric && without_barrier(&t);
+                close_job(test);
+            }
+        if (blocks > 2)
+            assert_true(free_runs > 0);
+    }
+}
+
+/* What has been read is as old as the policy allows, sometimes that old, never older. */
+static void test_delays(void **ignored)
+{
+    (void)ignored;
+    static trial t;
+    static const hawser_sync syncs[] = {{HAWSER_SSP, 1},     {HAWSER_SSP, 3},     {HAWSER_DELAY, 1}, {HAWSER_DELAY, 3},
+                                        {HAWSER_CENTRIC, 1}, {HAWSER_CENTRIC, 2}, {HAWSER_TAP, 0}};
+    for (size_t k = 0; k < sizeof syncs / sizeof *syncs; k++) {
+        double oldest = 0, ahead = 0;
+        for (uint64_t seed = 0; seed < 60; seed++) {
+            test_job test = job_of(3);
+            t = (trial){.sync = syncs[k]};
+            hw_job_use_fibers(test.job, seed);
+            run(test.job, chunks(&t), &t, "theta", t.result);
+            for (unsigned i = 0; i < t.events; i++) {
+                if (t.log[i].chunk == BLOCKS_MOST || t.log[i].chunk == t.log[i].block)
+                    continue;
+                oldest = fmax(oldest, (double)t.log[i].clock - t.log[i].version);
+                ahead = fmax(ahead, t.log[i].version - (double)t.log[i].clock);
+            }
+            close_job(test);
+        }
+        if (syncs[k].tightness != HAWSER_TAP)
+            assert_true(oldest <= syncs[k].staleness);
+        assert_true(oldest >= 1);
+        if (syncs[k].tightness == HAWSER_CENTRIC) /* a write has waited for the readers */
+            assert_true(ahead <= syncs[k].staleness);
+    }
+}
+
+static hawser_program *sums(trial *t, const double *initial)
+{
+    hawser_program *program = hawser_program_new("sums", t);
+    hawser_state *totals = hawser_stored_state(program, "totals", COUNT, NULL, initial, "add", NULL);
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, t->sync);
+    hawser_unit(loop, "count", count_up, NULL, HAWSER_UPDATES(totals));
+    return program;
+}
+
+static double total(size_t key, uint32_t blocks)
+{
+    double sum = 0;
+    for (uint32_t b = 1; b <= blocks; b++)
+        sum += key % b == 0 ? CLOCKS : 0;
+    return sum;
+}
+
+static void test_increments(void **ignored)
+{
+    (void)ignored;
+    static trial t;
+    static const hawser_sync syncs[] = {{HAWSER_SSP, 2}, {HAWSER_DELAY, 2}, {HAWSER_TAP, 0}};
+    double initial[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        initial[i] = (double)i;
+    for (size_t k = 0; k < sizeof syncs / sizeof *syncs; k++)
+        for (uint64_t seed = 0; seed < 10; seed++) {
+            test_job test = job_of(4);
+            t = (trial){.sync = syncs[k]};
+            if (seed > 0)
+                hw_job_use_fibers(test.job, seed);
+            run(test.job, sums(&t, initial), &t, "totals", t.totals);
+            for (size_t i = 0; i < COUNT; i++)
+                assert_true(t.totals[i] == initial[i] + total(i, 4));
+            close_job(test);
+        }
+}
+
+/* -------------------------------------------------------------------------------------------- phases one by one ---- */
+
+static hawser_status look(hawser_context *context)
+{
+    double sum = 0;
+    for (hawser_chunk chunk;;) {
+        HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
+        if (chunk.block == UINT32_MAX)
+            return hawser_report(context, "sum", sum);
+        for (size_t i = 0; i < chunk.count; i++)
+            sum += chunk.values[i];
+    }
+}
+
+static hawser_status add_one(hawser_context *context)
+{
+    double *theta = hawser_local(context, "theta");
+    for (size_t i = hawser_part(context, "theta", NULL); i > 0; i--)
+        theta[i - 1]++;
+    return HAWSER_OK;
+}
+
+static hawser_status every_other(hawser_context *context)
+{
+    return hawser_clock(context) % 2 == 0 ? add_one(context) : HAWSER_OK; /* nobody reads: nobody is waited for */
+}
+
+/* Units before, in and behind loops see what was written before them; iterations go on; shares may be empty. */
+static void test_phases(void **ignored)
+{
+    (void)ignored;
+    for (uint64_t seed = 0; seed < 12; seed++)
+        for (int policy = 0; policy < 4; policy++) {
+            static const hawser_sync syncs[] = {{HAWSER_BSP, 0}, {HAWSER_CENTRIC, 0}, {HAWSER_CENTRIC, 2}, {HAWSER_TAP, 0}};
+            test_job test = job_of(5);
+            double initial[3] = {10, 20, 30};
+            size_t count;
+            hawser_run *result = NULL;
+            hawser_error error = {0};
+            hawser_program *program = hawser_program_new("phases", NULL);
+            hawser_metric_declare(program, "sum", HAWSER_MIN);
+            hawser_state *theta = hawser_stored_state(program, "theta", 3, NULL, initial, NULL, NULL);
+            hawser_operator *root = hawser_root(program);
+            hawser_unit(root, "first", look, HAWSER_READS(theta), NULL);
+            hawser_unit(root, "once", add_one, NULL, HAWSER_UPDATES(theta));
+            hawser_operator *loop = hawser_loop(root, "loop", (hawser_until){.clocks = 7}, syncs[policy]);
+            hawser_unit(loop, "every other", every_other, NULL, HAWSER_UPDATES(theta));
+            hawser_operator *again = hawser_loop(root, "again", (hawser_until){.clocks = 5}, syncs[policy]);
+            hawser_unit(again, "look in", look, HAWSER_READS(theta), NULL);
+            hawser_unit(again, "more", add_one, NULL, HAWSER_UPDATES(theta));
+            hawser_unit_one(root, "last", look, HAWSER_READS(theta), NULL);
+            if (seed > 0)
+                hw_job_use_fibers(test.job, seed);
+            if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
+                fail_msg("%s", error.text);
+            const double *values = hawser_result(result, "theta", &count);
+            for (size_t i = 0; i < 3; i++)
+                assert_true(values[i] == initial[i] + 1 + 4 + 5);
+            assert_true(hawser_result_metric(result, "sum") == 60 + 3 * 10);
+            hawser_run_free(result);
+            hawser_program_free(program);
+            close_job(test);
+        }
+}
+
+/* --------------------------------------------------------------------------------------------------------- nodes ---- */
+
+static void on_node(test_node *node)
+{
+    trial *t = (trial *)node->user + node->node;
+    t->sync = hawser_job_sync(node->job);
+    run(node->job, chunks(t), t, "theta", t->result);
+    if (t->sync.tightness == HAWSER_BSP) /* this job's loop is for states of one writer; sums have their own */
+        t->sync = hawser_ssp(1);
+    if (t->sync.tightness != HAWSER_CENTRIC)
+        run(node->job, sums(t, NULL), t, "totals", t->totals);
+}
+
+static void test_nodes(void **ignored)
+{
+    (void)ignored;
+    static trial trials[3];
+    static const char *const syncs[] = {"bsp", "dc:0", "dc:2", "delay:2"};
+    for (uint32_t count = 2; count <= 3; count++)
+        for (size_t k = 0; k < sizeof syncs / sizeof *syncs; k++) {
+            test_node nodes[3];
+            double expected[COUNT];
+            const char *const pairs[] = {"workers", "5", "sync", syncs[k], "timeout", "30", NULL};
+            memset(trials, 0, sizeof trials);
+            alone(5, expected);
+            run_nodes(nodes, count, pairs, on_node, trials);
+            for (uint32_t n = 0; n < count; n++) {
+                if (nodes[n].status != HAWSER_OK)
+                    fail_msg("node %u: %s", n, nodes[n].error.text);
+                if (k < 2)
+                    assert_memory_equal(trials[n].result, expected, sizeof expected);
+                for (size_t i = 0; i < COUNT && trials[n].sync.tightness != HAWSER_CENTRIC; i++)
+                    assert_true(trials[n].totals[i] == total(i, 5));
+            }
+        }
+}
+
+/* ------------------------------------------------------------------------------------------------------ refusals ---- */
+
+static hawser_status fall_apart(hawser_context *context)
+{
+    double *theta = hawser_local(context, "theta");
+    if (hawser_block(context) == 1 && hawser_clock(context) == 3)
+        theta[2] = NAN;
+    return HAWSER_OK;
+}
+
+static hawser_status disordered(hawser_context *context)
+{
+    const uint64_t keys[2] = {3, 3};
+    const double ones[2] = {1, 1};
+    return hawser_inc(context, "totals", keys, ones, 2);
+}
+
+static hawser_status too_far(hawser_context *context)
+{
+    return hawser_want(context, "totals", NULL, COUNT - 1, 2);
+}
+
+static hawser_status too_many(hawser_context *context)
+{
+    for (int i = 0; i < 3; i++)
+        HAWSER_TRY(hawser_want(context, "totals", NULL, 0, 2));
+    return HAWSER_OK;
+}
+
+static hawser_status out_of_nothing(hawser_context *context)
+{
+    const double *values;
+    return hawser_wanted(context, "totals", &values);
+}
+
+static hawser_status wrong_way(hawser_context *context)
+{
+    const uint64_t key = 1;
+    const double one = 1;
+    return hawser_inc(context, "theta", &key, &one, 1);
+}
+
+static hawser_status no_share(hawser_context *context)
+{
+    return hawser_local(context, "totals") != NULL ? HAWSER_OK : HAWSER_BAD_PROGRAM;
+}
+
+static void test_refused_while_running(void **ignored)
+{
+    (void)ignored;
+    static const struct {
+        hawser_unit_function *function;
+        bool owned;
+        const char *says;
+    } cases[] = {{fall_apart, true, "stored state 'theta', block 1: number 10 became nan in clock 3"},
+                 {disordered, false, "ascend"},
+                 {too_far, false, "numbers 22 to 24 of state 'totals', which has 23"},
+                 {too_many, false, "hawser_want: 2 are under way"},
+                 {out_of_nothing, false, "hawser_wanted: there was no hawser_want"},
+                 {wrong_way, true, "each share of stored state 'theta' has one writer"},
+                 {no_share, false, "everybody changes stored state 'totals', by hawser_inc"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (uint64_t fibers = 0; fibers < 2; fibers++) {
+            test_job test = job_of(3);
+            hawser_run *result = NULL;
+            hawser_error error = {0};
+            hawser_program *program = hawser_program_new("refused", NULL);
+            hawser_state *state = cases[k].owned ? hawser_stored_state(program, "theta", COUNT, NULL, NULL, NULL, NULL)
+                                                 : hawser_stored_state(program, "totals", COUNT, NULL, NULL, "add", NULL);
+            hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 9},
+                                                cases[k].owned ? hawser_centric(0) : hawser_ssp(2));
+            hawser_unit(loop, "unit", cases[k].function, NULL, HAWSER_UPDATES(state));
+            if (fibers)
+                hw_job_use_fibers(test.job, 7);
+            assert_true(hawser_run_program(test.job, program, &result, &error) < HAWSER_OK);
+            if (strstr(error.text, cases[k].says) == NULL)
+                fail_msg("'%s' does not say '%s'", error.text, cases[k].says);
+            assert_null(result);
+            hawser_program_free(program);
+            close_job(test);
+        }
+}
+
+typedef hawser_state *builder(hawser_program *program);
+
+static hawser_state *unknown_function(hawser_program *program)
+{
+    return hawser_stored_state(program, "s", 4, NULL, NULL, "divide", NULL);
+}
+
+static hawser_state *bad_rate(hawser_program *program)
+{
+    return hawser_stored_state(program, "s", 4, NULL, NULL, "adagrad", (const double[]){-1, 1});
+}
+
+static hawser_state *bad_start(hawser_program *program)
+{
+    return hawser_stored_state(program, "s", 4, NULL, (const double[]){1, 2, 3, 4}, "max", NULL);
+}
+
+static hawser_state *many_writers(hawser_program *program)
+{
+    return hawser_stored_state(program, "s", 4, NULL, NULL, "add", NULL);
+}
+
+static hawser_state *replicated(hawser_program *program)
+{
+    hawser_stored_state(program, "t", 4, NULL, NULL, "add", NULL);
+    return hawser_replicated_state(program, "s", 4, 1, NULL, (hawser_rule){0});
+}
+
+static void test_refused_before(void **ignored)
+{
+    (void)ignored;
+    static const struct {
+        builder *build;
+        const char *says;
+    } cases[] = {{unknown_function, "the store has no function 'divide'"},
+                 {bad_rate, "the rate must be above 0"},
+                 {bad_start, "begins at zero"},
+                 {many_writers, "loop 'loop' is data-centric, which takes one writer a chunk"},
+                 {replicated, "loop 'loop' is under dc:1, which is for stored states, and it has none"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        test_job test = job_of(2);
+        hawser_run *result = NULL;
+        hawser_error error = {0};
+        hawser_program *program = hawser_program_new("refused", NULL);
+        hawser_state *state = cases[k].build(program);
+        hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_centric(1));
+        hawser_unit(loop, "unit", disordered, NULL, HAWSER_UPDATES(state));
+        assert_int_equal(hawser_run_program(test.job, program, &result, &error), HAWSER_BAD_PROGRAM);
+        if (strstr(error.text, cases[k].says) == NULL)
+            fail_msg("'%s' does not say '%s'", error.text, cases[k].says);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bits_of_one_thread),
+        cmocka_unit_test(test_delays),
+        cmocka_unit_test(test_increments),
+        cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_refused_while_running),
+        cmocka_unit_test(test_refused_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
