@@ -32,6 +32,12 @@ static inline uint64_t hw_equal_64(const char *at, char what)
 #endif
 }
 
+/* Has the processor fetch a line of memory that will be read soon. */
+static inline void hw_prefetch(const void *at)
+{
+    __builtin_prefetch(at);
+}
+
 /* Calls for the cache line of something that will be written soon. */
 static inline void hw_prefetch_store(const void *at)
 {

@@ -1,7 +1,11 @@
 #include "base/memory.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
 
 static hawser_status out_of_memory(size_t count, size_t size, const char *what, hawser_error *error)
 {
@@ -9,21 +13,35 @@ static hawser_status out_of_memory(size_t count, size_t size, const char *what, 
                        "cannot allocate %s: %zu items of %zu bytes; free memory or use a smaller input", what, count, size);
 }
 
-hawser_status hw_new_array(void **out, size_t count, size_t size, const char *what, hawser_error *error)
+static hawser_status new_zeros(void **out, size_t count, size_t size, size_t alignment, const char *what,
+                               hawser_error *error)
 {
     *out = NULL;
-    if (size != 0 && count > (SIZE_MAX - HW_ALIGNMENT) / size)
+    if (size != 0 && count > (SIZE_MAX - alignment) / size)
         return out_of_memory(count, size, what, error);
     size_t bytes = count * size;
-    bytes = (bytes + HW_ALIGNMENT - 1) / HW_ALIGNMENT * HW_ALIGNMENT;
+    bytes = (bytes + alignment - 1) / alignment * alignment;
     if (bytes == 0)
-        bytes = HW_ALIGNMENT;
-    void *memory = aligned_alloc(HW_ALIGNMENT, bytes);
+        bytes = alignment;
+    void *memory = aligned_alloc(alignment, bytes);
     if (memory == NULL)
         return out_of_memory(count, size, what, error);
+    if (alignment == HUGE_PAGE)
+        madvise(memory, bytes, MADV_HUGEPAGE);
     memset(memory, 0, bytes);
     *out = memory;
     return HAWSER_OK;
+}
+
+hawser_status hw_new_array(void **out, size_t count, size_t size, const char *what, hawser_error *error)
+{
+    return new_zeros(out, count, size, HW_ALIGNMENT, what, error);
+}
+
+hawser_status hw_new_large(void **out, size_t count, size_t size, const char *what, hawser_error *error)
+{
+    bool large = size > 0 && count > 4 * HUGE_PAGE / size;
+    return new_zeros(out, count, size, large ? HUGE_PAGE : HW_ALIGNMENT, what, error);
 }
 
 void hw_bytes_free(hw_bytes *bytes, size_t count)

@@ -22,6 +22,9 @@ void hw_bytes_free(hw_bytes *bytes, size_t count);
  * overflows is HAWSER_NO_MEMORY. Zero bytes give a valid pointer. */
 hawser_status hw_new_array(void **out, size_t count, size_t size, const char *what, hawser_error *error) HAWSER_MUST_USE;
 
+/* The same for memory that is read here and there: on large pages, where the system gives any. */
+hawser_status hw_new_large(void **out, size_t count, size_t size, const char *what, hawser_error *error) HAWSER_MUST_USE;
+
 /* Grows *array (of *capacity items of `size` bytes) to hold at least `needed`, at least doubling; unchanged on failure. Plain
  * realloc alignment. */
 hawser_status hw_grow(void **array, size_t *capacity, size_t needed, size_t size, const char *what,

@@ -4,7 +4,7 @@
 
 #include "store/table.h"
 
-/* Defines NAME_TYPE, and apply_NAME over the three types from an expression in x (the value), u (the update) and T (their type). */
+/* Defines NAME_TYPE and NAME_at_TYPE, and apply_NAME over the three types, from an expression in x (the value) and u (the update). */
 #define ROWS_OF(T, name, expression)                                                                                        \
     static void name##_##T(const hw_applying *a)                                                                            \
     {                                                                                                                       \
@@ -12,7 +12,23 @@
         const T *updates = a->updates;                                                                                      \
         for (size_t i = 0, n = a->rows * a->width; i < n; i++) {                                                            \
             T x = values[i], u = updates[i];                                                                                \
+            (void)x;                                                                                                        \
             values[i] = (expression);                                                                                       \
+        }                                                                                                                   \
+    }                                                                                                                       \
+    static void name##_at_##T(const hw_applying *a)                                                                         \
+    {                                                                                                                       \
+        const T *updates = a->updates;                                                                                      \
+        size_t rows = a->rows, width = a->width;                                                                            \
+        const uint64_t *at = a->at, base = a->base;                                                                         \
+        for (size_t r = 0; r < rows; r++) {                                                                                 \
+            T *row = (T *)a->values + (at[r] - base) * width;                                                               \
+            size_t w = 0;                                                                                                   \
+            do {                                                                                                            \
+                T x = row[w], u = *updates++;                                                                               \
+                (void)x;                                                                                                    \
+                row[w] = (expression);                                                                                      \
+            } while (++w < width);                                                                                          \
         }                                                                                                                   \
     }
 #define EACH_TYPE(name, expression, integers)                                                                               \
@@ -22,20 +38,16 @@
     static void apply_##name(const hw_applying *a)                                                                          \
     {                                                                                                                       \
         switch (a->type) {                                                                                                  \
-        case HW_VALUE_F32: name##_float(a); return;                                                                         \
-        case HW_VALUE_F64: name##_double(a); return;                                                                        \
-        case HW_VALUE_I64: name##_int64_t(a); return;                                                                       \
+        case HW_VALUE_F32: (a->at != NULL ? name##_at_float : name##_float)(a); return;                                     \
+        case HW_VALUE_F64: (a->at != NULL ? name##_at_double : name##_double)(a); return;                                   \
+        case HW_VALUE_I64: (a->at != NULL ? name##_at_int64_t : name##_int64_t)(a); return;                                 \
         }                                                                                                                   \
     }
 
 /* Integers wrap, as counters do. */
 EACH_TYPE(add, x + u, (int64_t)((uint64_t)x + (uint64_t)u))
 EACH_TYPE(max, u > x ? u : x, u > x ? u : x)
-
-static void apply_assign(const hw_applying *a)
-{
-    memcpy(a->values, a->updates, a->rows * a->width * hw_value_size(a->type));
-}
+EACH_TYPE(assign, u, u)
 
 /* The rest is for floats: computed in double, rounded once. */
 static double value_at(const hw_applying *a, const void *numbers, size_t i)
@@ -130,9 +142,9 @@ static const char *check_proximal(const double *p)
 }
 
 static const hw_function functions[] = {
-    {.name = "add", .apply = apply_add},
-    {.name = "assign", .apply = apply_assign},
-    {.name = "max", .apply = apply_max},
+    {.name = "add", .scattered = true, .apply = apply_add},
+    {.name = "assign", .scattered = true, .apply = apply_assign},
+    {.name = "max", .scattered = true, .apply = apply_max},
     {.name = "average", .memory = 1, .floats_only = true, .apply = apply_average},
     {.name = "adagrad",
      .memory = 1,

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "store/keys.h"
 #include "store/stripe.h"
 
 enum { SMALL = 1024 }; /* numbers of a request below which waking somebody costs more than the work */
@@ -44,12 +45,6 @@ static hw_stripe *stripe_of(const hw_served *served, uint64_t key)
             high = middle;
     }
     return low < served->stripe_count && served->stripes[low].first <= key ? &served->stripes[low] : NULL;
-}
-
-static bool has_key(const hw_stripe *stripe, uint64_t key)
-{
-    const hw_arc *arc = &stripe->arcs[hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, key)];
-    return arc->first <= key && key <= arc->last;
 }
 
 static hw_piece *add_piece(hw_errand *errand, hw_stripe *stripe)
@@ -104,34 +99,36 @@ static bool cut_range(hw_errand *errand, const hw_served *served)
     return false;
 }
 
-/* Keys ascend, and so do stripes. */
+/* Keys ascend, and so do stripes and their arcs. */
 static bool cut_list(hw_errand *errand, const hw_served *served)
 {
     const uint64_t *keys = errand->request.keys;
     size_t count = (size_t)errand->request.head.count;
-    hw_stripe *stripe = NULL;
-    hw_piece *piece = NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (stripe == NULL || keys[i] > stripe->last) {
-            stripe = stripe_of(served, keys[i]);
-            if (stripe == NULL)
-                return false;
-            piece = add_piece(errand, stripe);
-            piece->begin = i;
-            piece->first = keys[i];
-        }
-        if (!has_key(stripe, keys[i]))
+    for (size_t i = 0, end; i < count; i = end) {
+        hw_stripe *stripe = stripe_of(served, keys[i]);
+        if (stripe == NULL)
             return false;
-        piece->last = keys[i];
-        piece->end = i + 1;
+        end = hw_keys_up_to(keys, i, count, stripe->last);
+        hw_piece *piece = add_piece(errand, stripe);
+        piece->begin = i;
+        piece->end = end;
+        piece->first = keys[i];
+        piece->last = keys[end - 1];
+        const hw_arcs arcs = {stripe->arcs, stripe->shard_count};
+        for (size_t k = i; k < end;) {
+            const hw_arc *arc = &stripe->arcs[hw_arcs_find(&arcs, keys[k])];
+            if (arc->first > keys[k] || arc->last < keys[k])
+                return false;
+            k = hw_keys_up_to(keys, k, end, arc->last);
+        }
     }
     return true;
 }
 
 static uint32_t number_of(const hw_served *served, uint64_t key)
 {
-    /* Not the bits that the ring cuts by, nor those that a shard's own table looks at first. */
-    return (uint32_t)(hw_mix(~key) >> 40) % served->stripe_count;
+    /* Not the bits that the ring cuts by, nor those that a shard's own table looks at. */
+    return (uint32_t)((hw_mix(~key) >> 32) * served->stripe_count >> 32);
 }
 
 /* A sparse table's keys are counted by stripe and put beside each other; within a stripe they still ascend. */

@@ -12,6 +12,27 @@ bool hw_keys_ascend(const uint64_t *keys, size_t count)
     return ascend;
 }
 
+size_t hw_keys_up_to(const uint64_t *keys, size_t begin, size_t end, uint64_t last)
+{
+    if (keys[end - 1] <= last)
+        return end;
+    for (size_t step = 1; end - begin > step; step *= 2) /* by growing steps, since mostly it is near */
+        if (keys[begin + step] > last) {
+            end = begin + step;
+            break;
+        } else {
+            begin += step;
+        }
+    while (end - begin > 1) {
+        size_t middle = begin + (end - begin) / 2;
+        if (keys[middle] <= last)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return end;
+}
+
 size_t hw_keys_bound(size_t count)
 {
     return 8 * count + count / GROUP + 1;

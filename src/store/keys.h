@@ -20,6 +20,9 @@ static inline bool hw_keys_follow(const uint64_t *keys, size_t count)
     return keys[count - 1] - keys[0] == count - 1;
 }
 
+/* Where, from `begin` on, those of ascending keys end that are `last` at most; keys[begin] is one of them. */
+size_t hw_keys_up_to(const uint64_t *keys, size_t begin, size_t end, uint64_t last);
+
 /* Most bytes that `count` keys can take. */
 size_t hw_keys_bound(size_t count);
 /* Writes the gaps of ascending keys[0..count); returns how many bytes. */

@@ -1,4 +1,5 @@
 /* server.c - a server's tables: made, found, measured, gone. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,33 @@ static hawser_status own_arcs(const hw_server *server, const hw_table_spec *spec
     return HAWSER_OK;
 }
 
+/* Cuts arcs that are longer than a stripe's share, so that a server with one long arc has as many stripes as one with many. */
+static hawser_status cut_long(const hw_server *server, hw_arcs *arcs, hawser_error *error)
+{
+    enum { KEYS_LEAST = 64 };
+    double share = KEYS_LEAST, keys = 0;
+    for (size_t i = 0; i < arcs->count; i++)
+        keys += (double)(arcs->arcs[i].last - arcs->arcs[i].first) + 1;
+    if (keys / server->options.stripes > share)
+        share = keys / server->options.stripes;
+    hw_arcs cut = {0};
+    HAWSER_TRY(HW_NEW(&cut.arcs, 2 * arcs->count + server->options.stripes, "the ranges of a table", error));
+    for (size_t i = 0; i < arcs->count; i++) {
+        const hw_arc *arc = &arcs->arcs[i];
+        uint64_t span = arc->last - arc->first, parts = (uint64_t)ceil(((double)span + 1) / share);
+        uint64_t step = span / (parts > 0 ? parts : 1); /* less one */
+        for (uint64_t first = arc->first;; first += step + 1) {
+            bool ends = arc->last - first <= step;
+            cut.arcs[cut.count++] = (hw_arc){first, ends ? arc->last : first + step, arc->server};
+            if (ends)
+                break;
+        }
+    }
+    hw_arcs_free(arcs);
+    *arcs = cut;
+    return HAWSER_OK;
+}
+
 /* Stripes of neighbouring arcs, each with its share of the keys as far as arcs go. */
 static hawser_status open_dense(hw_server *server, hw_served *served, const hw_arcs *arcs, hawser_error *error)
 {
@@ -136,6 +164,8 @@ hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uin
     hawser_status status = HW_NEW(&served->stripes, server->options.stripes, "the stripes of a table", error);
     if (status == HAWSER_OK && !spec->sparse)
         status = own_arcs(server, spec, &arcs, error);
+    if (status == HAWSER_OK && !spec->sparse)
+        status = cut_long(server, &arcs, error);
     if (status == HAWSER_OK)
         status = spec->sparse ? open_sparse(server, served, error) : open_dense(server, served, &arcs, error);
     hw_arcs_free(&arcs);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -22,10 +23,12 @@ struct hw_table_shard {
     double *memory;
     size_t rows, room;
     slot *slots;
-    size_t mask; /* slots - 1 */
+    size_t mask;     /* slots - 1 */
+    uint64_t *found; /* rows of the keys that are being written */
+    size_t found_room;
 };
 
-enum { FIRST_SLOTS = 64 };
+enum { FIRST_SLOTS = 64, AHEAD = 16 /* keys whose slots are fetched before the one that is looked up */ };
 
 static size_t home(const hw_table_shard *shard, uint64_t key)
 {
@@ -50,9 +53,9 @@ hawser_status hw_table_shard_new(const hw_table_spec *spec, uint64_t first, uint
                         spec->name, (unsigned long long)(last - first) + 1, shard->row_bytes);
     } else {
         shard->rows = shard->room = (size_t)(last - first) + 1;
-        status = hw_new_array((void **)&shard->values, shard->rows, shard->row_bytes, "a dense shard", error);
+        status = hw_new_large((void **)&shard->values, shard->rows, shard->row_bytes, "a dense shard", error);
         if (status == HAWSER_OK && shard->row_memory > 0)
-            status = hw_new_array((void **)&shard->memory, shard->rows, shard->row_memory * sizeof(double), "a dense shard",
+            status = hw_new_large((void **)&shard->memory, shard->rows, shard->row_memory * sizeof(double), "a dense shard",
                                   error);
     }
     if (status != HAWSER_OK)
@@ -69,6 +72,7 @@ void hw_table_shard_free(hw_table_shard *shard)
     free(shard->values);
     free(shard->memory);
     free(shard->slots);
+    free(shard->found);
     free(shard);
 }
 
@@ -85,17 +89,28 @@ size_t hw_table_shard_bytes(const hw_table_shard *shard)
 
 /* ---------------------------------------------------------------------------------------------------- finding rows ---- */
 
-/* Row of a key, or SIZE_MAX. */
+/* Row of a key of a sparse shard, or SIZE_MAX. */
 static size_t row_of(const hw_table_shard *shard, uint64_t key)
 {
-    if (shard->slots == NULL)
-        return (size_t)(key - shard->first);
     for (size_t at = home(shard, key);; at = (at + 1) & shard->mask) {
         if (shard->slots[at].row == 0)
             return SIZE_MAX;
         if (shard->slots[at].key == key)
             return (size_t)shard->slots[at].row - 1;
     }
+}
+
+/* Rows of keys of a sparse shard, or SIZE_MAX; how many of these. */
+static size_t rows_of(const hw_table_shard *shard, const uint64_t *keys, size_t count, uint64_t *rows)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            hw_prefetch(&shard->slots[home(shard, keys[i + AHEAD])]);
+        rows[i] = row_of(shard, keys[i]);
+        missing += rows[i] == SIZE_MAX;
+    }
+    return missing;
 }
 
 static void insert(hw_table_shard *shard, uint64_t key, size_t row)
@@ -134,50 +149,64 @@ static hawser_status make_room(hw_table_shard *shard, size_t more, hawser_error 
     return HAWSER_OK;
 }
 
-/* Makes sure that all keys exist. */
+/* shard->found: the rows of these keys, which come into being where they are not. */
 static hawser_status make_keys(hw_table_shard *shard, const uint64_t *keys, size_t count, hawser_error *error)
 {
-    size_t missing = 0;
-    for (size_t i = 0; i < count; i++)
-        missing += row_of(shard, keys[i]) == SIZE_MAX;
+    HAWSER_TRY(HW_GROW(&shard->found, &shard->found_room, count, "the rows of a request", error));
+    size_t missing = rows_of(shard, keys, count, shard->found);
     if (missing == 0)
         return HAWSER_OK;
     HAWSER_TRY(make_room(shard, missing, error));
     for (size_t i = 0; i < count; i++) {
-        if (row_of(shard, keys[i]) != SIZE_MAX)
+        if (shard->found[i] != SIZE_MAX)
             continue;
         size_t row = shard->rows++;
         memset(shard->values + row * shard->row_bytes, 0, shard->row_bytes);
         if (shard->row_memory > 0)
             memset(shard->memory + row * shard->row_memory, 0, shard->row_memory * sizeof(double));
         insert(shard, keys[i], row);
+        shard->found[i] = row;
     }
     return HAWSER_OK;
 }
 
-/* How many keys from keys[0] on have rows one after the other; *row: the first one's, SIZE_MAX where keys do not exist. */
-static size_t run_of(const hw_table_shard *shard, const uint64_t *keys, size_t count, size_t *row)
-{
-    *row = row_of(shard, keys[0]);
-    size_t n = 1;
-    if (shard->slots == NULL)
-        while (n < count && keys[n] == keys[0] + n)
-            n++;
-    return n;
-}
-
 /* -------------------------------------------------------------------------------------------------- reading, writing ---- */
+
+/* Rows at[i] - base; SIZE_MAX of a sparse shard, whose base is 0: none. */
+#define GATHER(T)                                                                                                           \
+    for (size_t i = 0; i < count; i++)                                                                                      \
+        ((T *)out)[i] = at[i] == SIZE_MAX && sparse ? 0 : ((const T *)shard->values)[at[i] - base];
+
+static void gather(const hw_table_shard *shard, const uint64_t *at, uint64_t base, size_t count, unsigned char *out)
+{
+    bool sparse = shard->slots != NULL;
+    size_t bytes = shard->row_bytes;
+    if (bytes == sizeof(uint32_t)) {
+        GATHER(uint32_t)
+    } else if (bytes == sizeof(uint64_t)) {
+        GATHER(uint64_t)
+    } else {
+        for (size_t i = 0; i < count; i++, out += bytes)
+            if (at[i] == SIZE_MAX && sparse)
+                memset(out, 0, bytes);
+            else
+                memcpy(out, shard->values + (size_t)(at[i] - base) * bytes, bytes);
+    }
+}
 
 void hw_table_shard_get(const hw_table_shard *shard, const uint64_t *keys, size_t count, void *out)
 {
+    enum { BATCH = 256 };
+    uint64_t rows[BATCH];
     unsigned char *to = out;
+    if (shard->slots == NULL) {
+        gather(shard, keys, shard->first, count, to);
+        return;
+    }
     for (size_t i = 0, n; i < count; i += n, to += n * shard->row_bytes) {
-        size_t row;
-        n = run_of(shard, keys + i, count - i, &row);
-        if (row == SIZE_MAX)
-            memset(to, 0, shard->row_bytes);
-        else
-            memcpy(to, shard->values + row * shard->row_bytes, n * shard->row_bytes);
+        n = count - i < BATCH ? count - i : BATCH;
+        (void)rows_of(shard, keys + i, n, rows);
+        gather(shard, rows, 0, n, to);
     }
 }
 
@@ -187,32 +216,51 @@ void hw_table_shard_get_range(const hw_table_shard *shard, uint64_t first, uint6
            ((size_t)(last - first) + 1) * shard->row_bytes);
 }
 
-static void apply_rows(hw_table_shard *shard, size_t row, size_t rows, const void *updates)
+static hw_applying applying_to(const hw_table_shard *shard, size_t row, size_t rows, const void *updates)
 {
-    const hw_table_spec *spec = shard->spec;
-    hw_applying applying = {
-        .type = spec->type,
-        .width = spec->width,
+    return (hw_applying){
+        .type = shard->spec->type,
+        .width = shard->spec->width,
         .rows = rows,
         .values = shard->values + row * shard->row_bytes,
         .memory = shard->memory != NULL ? shard->memory + row * shard->row_memory : NULL,
         .updates = updates,
-        .parameters = spec->parameters,
+        .parameters = shard->spec->parameters,
     };
-    spec->function->apply(&applying);
+}
+
+static void apply_rows(hw_table_shard *shard, size_t row, size_t rows, const void *updates)
+{
+    hw_applying applying = applying_to(shard, row, rows, updates);
+    shard->spec->function->apply(&applying);
+}
+
+/* Rows at[i] - base. Functions that want theirs one after the other are given as many as do follow. */
+static void apply_at(hw_table_shard *shard, const uint64_t *at, uint64_t base, size_t count, const unsigned char *updates)
+{
+    hw_applying applying = applying_to(shard, 0, count, updates);
+    applying.at = at;
+    applying.base = base;
+    if (shard->spec->function->scattered) {
+        shard->spec->function->apply(&applying);
+        return;
+    }
+    for (size_t i = 0, n; i < count; i += n, updates += n * shard->row_bytes) {
+        for (n = 1; i + n < count && at[i + n] == at[i] + n;)
+            n++;
+        apply_rows(shard, (size_t)(at[i] - base), n, updates);
+    }
 }
 
 hawser_status hw_table_shard_apply(hw_table_shard *shard, const uint64_t *keys, size_t count, const void *updates,
                                    hawser_error *error)
 {
-    const unsigned char *from = updates;
-    if (shard->slots != NULL)
-        HAWSER_TRY(make_keys(shard, keys, count, error));
-    for (size_t i = 0, n; i < count; i += n, from += n * shard->row_bytes) {
-        size_t row;
-        n = run_of(shard, keys + i, count - i, &row);
-        apply_rows(shard, row, n, from);
+    if (shard->slots == NULL) {
+        apply_at(shard, keys, shard->first, count, updates);
+        return HAWSER_OK;
     }
+    HAWSER_TRY(make_keys(shard, keys, count, error));
+    apply_at(shard, shard->found, 0, count, updates);
     return HAWSER_OK;
 }
 

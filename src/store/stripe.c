@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "consistency/consistency.h"
+#include "store/keys.h"
 
 hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_table_spec *spec, const hw_arc *arcs,
                              size_t count, hawser_error *error)
@@ -114,21 +115,6 @@ static void do_range(hw_stripe *stripe, const hw_piece *piece)
     }
 }
 
-/* The end of the keys from `begin` on that lie in an arc. */
-static size_t end_of_arc(const uint64_t *keys, size_t begin, size_t end, const hw_arc *arc)
-{
-    if (keys[end - 1] <= arc->last)
-        return end;
-    while (end - begin > 1) {
-        size_t middle = begin + (end - begin) / 2;
-        if (keys[middle] <= arc->last)
-            begin = middle;
-        else
-            end = middle;
-    }
-    return end;
-}
-
 static void do_list(hw_stripe *stripe, const hw_piece *piece)
 {
     hw_errand *errand = piece->errand;
@@ -137,7 +123,7 @@ static void do_list(hw_stripe *stripe, const hw_piece *piece)
     const uint64_t *keys = errand->request.keys;
     for (size_t i = piece->begin, end; i < piece->end; i = end) {
         at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, keys[i]);
-        end = end_of_arc(keys, i, piece->end, &stripe->arcs[at]);
+        end = hw_keys_up_to(keys, i, piece->end, stripe->arcs[at].last);
         hawser_status status = HAWSER_OK;
         if (values != NULL)
             status = hw_table_shard_apply(stripe->shards[at], keys + i, end - i, values + i * bytes, NULL);

@@ -29,6 +29,8 @@ typedef struct hw_applying {
     double *memory; /* rows * width * the function's `memory`: what it keeps beside each number; NULL where it keeps none */
     const void *updates;      /* rows * width of the type */
     const double *parameters; /* the table's; the function's `parameters` of them */
+    const uint64_t *at;       /* NULL; or update i is for row at[i] - base of `values` and `memory`, */
+    uint64_t base;            /* each row at most once: for functions that take scattered rows */
 } hw_applying;
 
 /* How a server changes values by what is pushed. */
@@ -38,6 +40,7 @@ typedef struct hw_function {
     uint32_t parameters;         /* that it takes */
     const char *parameter_names; /* "rate, epsilon", for messages */
     bool floats_only;            /* means nothing for integers */
+    bool scattered;              /* takes rows that do not lie one after the other */
     /* NULL: the parameters are good; else what is wrong with them. */
     const char *(*check)(const double *parameters);
     void (*apply)(const hw_applying *applying);

@@ -41,6 +41,11 @@ static void keys_go_there_and_back(void **state)
     for (int round = 0; round < 500; round++) {
         size_t count = draw(&random, keys);
         assert_true(hw_keys_ascend(keys, count));
+        size_t begin = (size_t)hw_random_below(&random, count), end = begin + 1;
+        uint64_t last = keys[begin] + hw_random_below(&random, keys[count - 1] - keys[begin] + 1);
+        while (end < count && keys[end] <= last)
+            end++;
+        assert_int_equal(hw_keys_up_to(keys, begin, count, last), end);
         size_t length = hw_keys_encode(keys, count, bytes);
         assert_true(length <= hw_keys_bound(count));
         assert_true(hw_keys_decode(bytes, length, keys[0], count, back));

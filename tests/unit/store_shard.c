@@ -213,6 +213,59 @@ static void functions_follow_their_formulas(void **state)
     assert_int_equal(tried, 7);
 }
 
+/* Every function gives scattered rows, dense or sparse, the bits that it gives a row on its own. */
+static void scattered_rows_are_rows(void **state)
+{
+    (void)state;
+    enum { LAST = 400, ROUNDS = 6, WIDEST = 3 };
+    static const hw_value_type types[] = {HW_VALUE_F32, HW_VALUE_F64, HW_VALUE_I64};
+    hw_random random = hw_random_at(3, 14, 0, 0);
+    const hw_function *function;
+    for (size_t tried = 0; (function = hw_function_at(tried)) != NULL; tried++)
+        for (unsigned mode = 0; mode < 3 * WIDEST * 2; mode++) {
+            bool sparse = mode % 2;
+            hw_table_spec spec = table_of(function->name, types[mode / 2 % 3], 1 + mode / 6, sparse, sparse ? 0 : 7,
+                                          sparse ? UINT64_MAX : 7 + LAST),
+                          alone = spec;
+            if (function->floats_only && spec.type == HW_VALUE_I64)
+                continue;
+            for (int i = 0; i < HW_FUNCTION_PARAMETERS; i++)
+                spec.parameters[i] = alone.parameters[i] = 0.25;
+            alone.sparse = false, alone.first = 7, alone.last = 7 + LAST;
+            hw_table_shard *many, *one;
+            assert_int_equal(hw_table_shard_new(&spec, spec.first, spec.last, &many, NULL), HAWSER_OK);
+            assert_int_equal(hw_table_shard_new(&alone, 7, 7 + LAST, &one, NULL), HAWSER_OK);
+            size_t bytes = spec.width * hw_value_size(spec.type);
+            static unsigned char updates[(LAST + 1) * WIDEST * 8], got[sizeof updates], wanted[sizeof updates];
+            uint64_t keys[LAST + 1], all[LAST + 1];
+            for (uint64_t k = 0; k <= LAST; k++)
+                all[k] = 7 + k;
+            for (int round = 0; round < ROUNDS; round++) {
+                size_t count = 0;
+                for (uint64_t k = 0; k <= LAST; k++)
+                    if (hw_random_below(&random, 3) > 0)
+                        keys[count++] = 7 + k;
+                for (size_t i = 0; i < count * spec.width; i++) {
+                    double x = hw_random_normal(&random) * 10;
+                    if (spec.type == HW_VALUE_F32)
+                        ((float *)(void *)updates)[i] = (float)x;
+                    else if (spec.type == HW_VALUE_F64)
+                        ((double *)(void *)updates)[i] = x;
+                    else
+                        ((int64_t *)(void *)updates)[i] = (int64_t)x;
+                }
+                assert_int_equal(hw_table_shard_apply(many, keys, count, updates, NULL), HAWSER_OK);
+                for (size_t i = 0; i < count; i++)
+                    hw_table_shard_apply_range(one, keys[i], keys[i], updates + i * bytes);
+                hw_table_shard_get(many, all, LAST + 1, got);
+                hw_table_shard_get_range(one, 7, 7 + LAST, wanted);
+                assert_memory_equal(got, wanted, (LAST + 1) * bytes);
+            }
+            hw_table_shard_free(many);
+            hw_table_shard_free(one);
+        }
+}
+
 static void bad_tables_are_refused(void **state)
 {
     (void)state;
@@ -246,9 +299,9 @@ static void bad_tables_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense_like_an_array),    cmocka_unit_test(sparse_like_an_array),
-        cmocka_unit_test(reading_makes_no_keys),  cmocka_unit_test(functions_follow_their_formulas),
-        cmocka_unit_test(bad_tables_are_refused),
+        cmocka_unit_test(dense_like_an_array),     cmocka_unit_test(sparse_like_an_array),
+        cmocka_unit_test(reading_makes_no_keys),   cmocka_unit_test(functions_follow_their_formulas),
+        cmocka_unit_test(scattered_rows_are_rows), cmocka_unit_test(bad_tables_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
