@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "cli/input.h"
 
-static const char *const OUTPUTS[] = {"output", "plot", "trace", "log-json", "truth"};
+static const char *const OUTPUTS[] = {"output", "plot", "trace", "log-json", "truth", "record-history"};
 
 static bool is_output(const char *key)
 {

@@ -227,6 +227,8 @@ hawser_status hw_take_update(hw_replica *replica, hw_message *message, hawser_er
         return HAWSER_OK;
     }
     status = is_leaf(&envelope) ? check_order(replica, &envelope, error) : check_sum(replica, &envelope, error);
+    if (status == HAWSER_OK)
+        hw_note_seen(replica, message);
     if (status == HAWSER_OK && hw_parks(replica)) {
         leave_to_sum(replica, &envelope);
         return park(replica, message, error);

@@ -129,6 +129,8 @@ static hawser_status keep_values(hw_replica *replica, hawser_error *error)
         if (bad < end - begin)
             return hw_not_finite(replica, begin + bad, replica->cache[begin + bad], error);
         memcpy(replica->base + begin, replica->cache + begin, (end - begin) * sizeof(double));
+        if (hw_records(replica))
+            hw_note_tile(replica, tile);
     }
     return HAWSER_OK;
 }
@@ -245,6 +247,7 @@ hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, boo
     replica->fresh = false;
     if (replica->spec.blocks == 1 && sends_values(replica)) {
         HAWSER_TRY(keep_values(replica, error));
+        hw_note_alone(replica, clock, last);
         end_cut(replica, clock, last);
         return HAWSER_OK;
     }
@@ -257,6 +260,7 @@ hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, boo
         memset(replica->touched, 0, hw_words(replica->tiles) * sizeof *replica->touched);
         return HAWSER_OK;
     }
+    hw_note_write(replica, made, flush || replica->plain);
     hawser_status status = take_own(replica, made, error);
     if (status != HAWSER_OK || replica->spec.blocks == 1) {
         hw_message_free(made);

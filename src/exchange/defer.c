@@ -31,6 +31,7 @@ bool hw_replica_defer(hw_replica *replica, uint64_t clock, bool last, uint32_t m
     replica->marked = false;
     replica->span++;
     replica->figures.deferred++;
+    hw_note_defer(replica, clock);
     hw_record_done(replica, own, clock + 1);
     return true;
 }

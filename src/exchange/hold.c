@@ -160,4 +160,5 @@ void hw_replica_forget_held(hw_replica *replica)
         return;
     memset(replica->held, 0, replica->spec.count * sizeof(double));
     hw_set_bits(replica->stale, 0, replica->tiles);
+    hw_note_forget(replica);
 }

@@ -83,8 +83,11 @@ static void fold(hw_replica *replica)
         uint64_t bits = replica->stale[word];
         replica->stale[word] = 0;
         for (size_t tile = word * 64; bits != 0; tile++, bits >>= 1)
-            if (bits & 1)
+            if (bits & 1) {
                 fold_tile(replica, tile);
+                if (hw_records(replica))
+                    hw_note_tile(replica, tile);
+            }
     }
     replica->apart = hw_holds(replica);
 }
@@ -169,7 +172,7 @@ hawser_status hw_told_trouble(const hw_replica *replica, hawser_error *error)
     return hawser_fail(error, replica->trouble.status, "%s", replica->trouble.text);
 }
 
-hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error *error)
+static hawser_status merge(hw_replica *replica, uint64_t clock, hawser_error *error)
 {
     HAWSER_TRY(hw_told_trouble(replica, error));
     if (!hw_is_source(replica, replica->spec.block))
@@ -185,6 +188,14 @@ hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error
     if (replica->ended || !hw_parks(replica))
         fold(replica);
     replica->ended = replica->fresh = false;
+    return HAWSER_OK;
+}
+
+hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error *error)
+{
+    bool inner = !replica->ended && !replica->fresh && hw_is_source(replica, replica->spec.block);
+    HAWSER_TRY(merge(replica, clock, error));
+    hw_note_read(replica, clock, inner);
     return HAWSER_OK;
 }
 
@@ -218,7 +229,8 @@ hawser_status hw_replica_end(hw_replica *replica, uint64_t clocks, hawser_error 
                                (unsigned long long)replica->adder->told[k]);
     hw_replica_rollback(replica);
     replica->ended = true;
-    HAWSER_TRY(hw_replica_merge(replica, clocks, error));
+    HAWSER_TRY(merge(replica, clocks, error));
+    hw_note_end(replica, clocks);
     replica->ended = true;
     replica->begun = false;
     replica->over = true;

@@ -100,6 +100,8 @@ static hawser_status allocate(hw_replica *replica, hawser_error *error)
     HAWSER_TRY(allocate_lanes(replica, error));
     if (spec->rule.merge != NULL)
         HAWSER_TRY(HW_NEW(&replica->sum, n, "the sum for a merge function", error));
+    if (spec->log != NULL)
+        HAWSER_TRY(HW_NEW(&replica->tile_digests, replica->tiles, "digests of a state", error));
     if (needs_filter(spec) || needs_rounding(spec))
         HAWSER_TRY(allocate_held(replica, error));
     uint32_t own = hw_is_source(replica, spec->block) ? spec->block : UINT32_MAX;
@@ -130,6 +132,8 @@ hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, 
     made->ended = true;
     if (hw_holds(made))
         hw_set_apart(made);
+    hw_note_all_tiles(made);
+    hw_note_state(made);
     *replica = made;
     return HAWSER_OK;
 }
@@ -155,7 +159,7 @@ void hw_replica_free(hw_replica *replica)
     hw_spares_free(&replica->spares);
     void *const arrays[] = {replica->base,  replica->cache,    replica->origin, replica->scratch, replica->touched,
                             replica->stale, replica->lanes,    replica->sum,    replica->held,    replica->score,
-                            replica->since, replica->selected, replica->rest,   replica->scales};
+                            replica->since, replica->selected, replica->rest,   replica->scales,  replica->tile_digests};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     hw_clock_table_free(&replica->clocks);
@@ -243,6 +247,7 @@ void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy)
     replica->span = 0;
     replica->begun = replica->fresh = true;
     replica->over = replica->ended = false;
+    hw_note_begin(replica);
     hw_replay_early(replica);
 }
 
@@ -271,5 +276,6 @@ void hw_replica_zero(hw_replica *replica)
         replica->apart = true;
     }
     memset(replica->stale, 0, hw_words(replica->tiles) * sizeof *replica->stale);
+    hw_note_all_tiles(replica);
     forget_touched(replica);
 }

@@ -55,12 +55,13 @@ struct hw_replica {
     uint64_t merged; /* clocks merged, under BSP */
     uint32_t span;   /* own clocks that are not cut yet */
     double gain, wanted_gain;
-    bool begun;  /* an epoch is open */
-    bool over;   /* `epoch` has ended */
-    bool ended;  /* between the last cut of a clock and the merge for the next: the unit is not running */
-    bool fresh;  /* nothing was cut or merged in the epoch */
-    bool apart;  /* origin differs from base */
-    bool marked; /* the unit touches: only touched tiles are diffed */
+    uint64_t digest, *tile_digests; /* of base, where a history is recorded */
+    bool begun;                     /* an epoch is open */
+    bool over;                      /* `epoch` has ended */
+    bool ended;                     /* between the last cut of a clock and the merge for the next: the unit is not running */
+    bool fresh;                     /* nothing was cut or merged in the epoch */
+    bool apart;                     /* origin differs from base */
+    bool marked;                    /* the unit touches: only touched tiles are diffed */
     bool plain;
     hawser_error trouble; /* of an early message, told at the next step */
     hw_replica_figures figures;
@@ -96,6 +97,12 @@ static inline double hw_damping_now(const hw_replica *replica)
 static inline bool hw_user_merges(const hw_replica *replica)
 {
     return replica->spec.rule.merge != NULL && !replica->plain;
+}
+
+/* Is what happens noted down? */
+static inline bool hw_records(const hw_replica *replica)
+{
+    return replica->spec.log != NULL;
 }
 
 /* Are own and others' updates kept until their clock is merged? With one block there is nothing to wait for. */
@@ -187,6 +194,19 @@ void hw_filter_select(hw_replica *replica, uint64_t clock, uint32_t part, hw_cha
 /* round.c: what would be rounded to nothing is not selected after all; and the rounded form of what is held of a selected entry. */
 void hw_round_selected(hw_replica *replica);
 double hw_rounded(const hw_replica *replica, size_t entry);
+/* note.c: what is noted down for a history. A tile's, or all tiles', part of the digest of base is brought up to date; */
+void hw_note_tile(hw_replica *replica, size_t tile);
+void hw_note_all_tiles(hw_replica *replica);
+void hw_note_state(hw_replica *replica);
+void hw_note_begin(hw_replica *replica);
+void hw_note_read(hw_replica *replica, uint64_t clock, bool inner);
+void hw_note_defer(hw_replica *replica, uint64_t clock);
+void hw_note_write(hw_replica *replica, const hw_message *message, bool flush);
+void hw_note_alone(hw_replica *replica, uint64_t clock, bool last); /* a cut that nobody is told of */
+void hw_note_seen(hw_replica *replica, const hw_message *message);
+void hw_note_forget(hw_replica *replica);
+void hw_note_end(hw_replica *replica, uint64_t clocks);
+
 /* cut.c: the error for a value that cannot be sent. */
 hawser_status hw_not_finite(const hw_replica *replica, size_t entry, double value, hawser_error *error);
 /* cut.c: the part of a tile that the unit may have changed; false when none. */

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "store/keys.h"
+#include "store/note.h"
 
 /* What one server does of a task. */
 typedef struct leg {
@@ -30,6 +31,7 @@ typedef struct task {
     uint64_t oldest; /* clock */
     bool inherited;  /* it failed because another one did */
     bool begun;
+    bool noted;         /* its beginning: its end is too */
     bool sending;       /* its legs are being sent: it does not end yet */
     struct task *ready; /* next of those that may begin */
     hawser_status failed;
@@ -191,6 +193,8 @@ static void end(hw_client *client, task *t)
 {
     client->window[t->number - client->base] = NULL;
     client->open--;
+    if (t->noted)
+        hw_note_answer(client->options.log, &client->tables[t->order.table], &t->order, t->number, t->failed != HAWSER_OK);
     if (t->order.oldest != NULL)
         *t->order.oldest = t->oldest;
     client->options.finished(client->options.argument, t->order.tag, t->number, t->failed, &t->error);
@@ -389,6 +393,9 @@ static void begin(hw_client *client, task *t)
     if (status == HAWSER_OK)
         status = cut(client, t, &t->error);
     t->begun = t->sending = true;
+    t->noted = status == HAWSER_OK;
+    if (t->noted)
+        hw_note_asked(client->options.log, &client->tables[t->order.table], &t->order, t->number);
     for (size_t l = 0; status == HAWSER_OK && l < t->leg_count; l++) {
         t->legs_left += t->order.operation != HW_CLOCK; /* nobody answers to a clock */
         status = send_leg(client, t, &t->legs[l], false, &t->error);

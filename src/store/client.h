@@ -8,6 +8,7 @@
 #ifndef HW_STORE_CLIENT_H
 #define HW_STORE_CLIENT_H
 
+#include "history/record.h"
 #include "store/lists.h"
 #include "store/request.h"
 #include "store/ring.h"
@@ -23,6 +24,7 @@ typedef struct hw_client_options {
     hawser_status (*send)(void *argument, uint32_t server, hw_message *message, hawser_error *error);
     /* A task has ended: `error` says why it failed, where status is not HAWSER_OK. May submit others. */
     void (*finished)(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
+    hw_log *log; /* where what is asked and answered is noted down; NULL: nowhere. The caller's */
 } hw_client_options;
 
 hawser_status hw_client_new(const hw_client_options *options, hw_client **client, hawser_error *error) HAWSER_MUST_USE;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "store/note.h"
 #include "store/stripe.h"
 
 enum { STRIPES = 8, LIST_BYTES = 16 << 20 };
@@ -135,6 +136,18 @@ static hawser_status open_sparse(hw_server *server, hw_served *served, hawser_er
     return HAWSER_OK;
 }
 
+static hawser_status open_logs(const hw_server *server, hw_served *served, uint32_t number, hawser_error *error)
+{
+    const hw_server_options *options = &server->options;
+    for (uint32_t s = 0; options->log != NULL && s < served->stripe_count; s++) {
+        hw_stripe *stripe = &served->stripes[s];
+        const hw_stream_name name = {.kind = HW_STREAM_STRIPE, .number = options->self << 16 | number << 6 | s};
+        HAWSER_TRY(options->log(options->argument, name, &stripe->log, error));
+        hw_note_table(stripe->log, &served->spec, number, stripe->first, stripe->last, options->workers);
+    }
+    return HAWSER_OK;
+}
+
 static bool same_spec(const hw_table_spec *a, const hw_table_spec *b)
 {
     return a->type == b->type && a->width == b->width && a->sparse == b->sparse && a->first == b->first &&
@@ -169,6 +182,8 @@ hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uin
     if (status == HAWSER_OK)
         status = spec->sparse ? open_sparse(server, served, error) : open_dense(server, served, &arcs, error);
     hw_arcs_free(&arcs);
+    if (status == HAWSER_OK)
+        status = open_logs(server, served, (uint32_t)server->table_count, error);
     if (status != HAWSER_OK) {
         free_served(served);
         return status;

@@ -8,6 +8,7 @@
 #ifndef HW_STORE_SERVER_H
 #define HW_STORE_SERVER_H
 
+#include "history/record.h"
 #include "store/lists.h"
 #include "store/request.h"
 #include "store/ring.h"
@@ -27,6 +28,9 @@ typedef struct hw_server_options {
     void (*ready)(void *argument, hw_stripe *stripe);
     /* A reply for a client; takes the message. Any thread. */
     void (*reply)(void *argument, uint32_t client, hw_message *message);
+    /* Where a stripe notes down what it does; NULL: nowhere. It lives until drop. */
+    hawser_status (*log)(void *argument, hw_stream_name name, hw_log **log, hawser_error *error);
+    void (*drop)(hw_log *log);
 } hw_server_options;
 
 hawser_status hw_server_new(const hw_server_options *options, hw_server **server, hawser_error *error) HAWSER_MUST_USE;

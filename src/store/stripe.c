@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "consistency/consistency.h"
 #include "store/keys.h"
+#include "store/note.h"
 
 hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_table_spec *spec, const hw_arc *arcs,
                              size_t count, hawser_error *error)
@@ -37,6 +38,8 @@ void hw_stripe_close(hw_stripe *stripe)
     for (uint32_t w = 0; stripe->clocks != NULL && w < stripe->server->options.workers; w++)
         hw_range_clock_free(&stripe->clocks[w]);
     hw_range_clock_free(&stripe->written);
+    if (stripe->log != NULL)
+        stripe->server->options.drop(stripe->log);
     free(stripe->shards);
     free(stripe->arcs);
     free(stripe->clocks);
@@ -236,6 +239,7 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
             do_list(stripe, piece);
     }
     note_clocks(stripe, piece);
+    hw_note_piece(stripe, piece);
     finish(piece);
 }
 
@@ -295,6 +299,7 @@ void hw_stripe_work(hw_stripe *stripe)
                     wake_waiting(stripe);
             } else {
                 atomic_fetch_add_explicit(&stripe->server->deferred, 1, memory_order_relaxed);
+                hw_note_waits(stripe, piece);
                 piece->next = NULL;
                 *stripe->waiting_end = piece;
                 stripe->waiting_end = &piece->next;

@@ -2,6 +2,7 @@
 #ifndef HW_STORE_STRIPE_H
 #define HW_STORE_STRIPE_H
 
+#include "history/record.h"
 #include "store/range_clock.h"
 #include "store/server.h"
 #include "store/shard.h"
@@ -45,6 +46,7 @@ struct hw_stripe {
     hw_table_shard **shards;
     hw_arc *arcs; /* of the shards */
     size_t shard_count;
+    hw_log *log;                              /* what was done, for a history; NULL: nobody asks */
     hw_range_clock *clocks;                   /* by worker: clocks finished, or iterations in which these keys were read */
     hw_range_clock written;                   /* data-centric: iterations in which they were written */
     _Alignas(64) _Atomic(hw_piece *) arrived; /* newest first */

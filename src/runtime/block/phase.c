@@ -177,6 +177,20 @@ static bool may_go_on(void *argument)
     return hw_admit_clock(own_limit(worker), worker->clock) && inputs_are_in(worker);
 }
 
+/* Waits until the next clock may run, and notes down why it may not yet. */
+static hawser_status wait_to_go_on(hw_worker *worker)
+{
+    if (worker->log != NULL && !may_go_on(worker))
+        hw_log_put(worker->log,
+                   &(hw_event_record){
+                       .kind = HW_EVENT_WAIT,
+                       .flags = hw_admit_clock(own_limit(worker), worker->clock) && !worker->paused ? HW_EVENT_INPUT : 0,
+                       .who = worker->block,
+                       .epoch = worker->epoch + worker->session->program->state_count,
+                       .clock = worker->clock});
+    return hw_wait(&worker->station, may_go_on, worker);
+}
+
 static bool all_are_in(void *argument)
 {
     hw_worker *worker = argument;
@@ -258,6 +272,7 @@ static hawser_status run_clock(hw_worker *worker)
     if (!hollow)
         note_staleness(worker);
     HAWSER_TRY(check_guarantee(worker));
+    HAWSER_TRY(hw_recorder_trouble(worker->session->job->recorder, &worker->error));
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
     worker->report.mask = 0;
@@ -418,7 +433,7 @@ hawser_status hw_phase_run(hw_worker *worker)
         HAWSER_TRY(hw_drain(&worker->station));
         if (!may_go_on(worker) || worker->clock >= worker->final_limit)
             HAWSER_TRY(send_deferred(worker));
-        HAWSER_TRY(hw_wait(&worker->station, may_go_on, worker));
+        HAWSER_TRY(wait_to_go_on(worker));
         if (worker->clock >= worker->final_limit)
             break;
         HAWSER_TRY(run_clock(worker));

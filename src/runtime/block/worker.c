@@ -28,6 +28,11 @@ void hw_worker_obey(hw_worker *worker, const hw_message *message)
     memcpy(worker->metrics, metrics, count * sizeof *metrics);
     put_gains(worker, metrics + count);
     worker->limit = control->limit;
+    if (worker->log != NULL)
+        hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_CREDIT,
+                                                   .who = worker->block,
+                                                   .epoch = worker->epoch + worker->session->program->state_count,
+                                                   .count = control->limit});
 }
 
 static void drop_credits(hw_worker *worker)
@@ -163,6 +168,7 @@ static hawser_status open_replica(hw_worker *worker, hw_part *part, hawser_error
         HAWSER_TRY(hw_adding_new(session->job->adding, session->home, spec.blocks, spec.block, spec.state, spec.count,
                                  &part->adding, error));
     spec.adding = part->adding;
+    spec.log = worker->log;
     HAWSER_TRY(hw_replica_new(&spec, &part->replica, error));
     return hw_part_map_page(part, error);
 }
@@ -192,6 +198,8 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
                                    .handle = handle,
                                    .error = &worker->error};
     const hawser_program *program = session->program;
+    const hw_stream_name name = {HW_STREAM_BLOCK, session->run, block, 0};
+    HAWSER_TRY(hw_recorder_log(session->job->recorder, name, &worker->log, error));
     HAWSER_TRY(HW_NEW(&worker->parts, program->state_count, "a block's states", error));
     HAWSER_TRY(HW_NEW(&worker->events, program->operator_count, "a block's figures", error));
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
@@ -225,6 +233,7 @@ void hw_worker_close(hw_worker *worker)
     hw_message_free(worker->obituary);
     hw_message_free(worker->trigger);
     drop_credits(worker);
+    hw_recorder_drop(worker->log);
 }
 
 static void send_obituary(hw_worker *worker, hawser_status status)

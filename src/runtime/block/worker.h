@@ -37,6 +37,7 @@ typedef struct hw_worker {
     uint32_t block;
     hw_part *parts; /* by state number */
     void *scratch;
+    hw_log *log;          /* of the job's history; NULL: none */
     hw_message *obituary; /* kept ready, so that want of memory can be reported */
     hw_message *trigger;  /* heard, not begun */
     hw_message *credits, *credits_last;

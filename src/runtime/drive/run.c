@@ -195,8 +195,12 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     *run = NULL;
     hw_plan *plan = NULL;
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
-    hw_session session = {
-        .job = job, .program = program, .plan = plan, .cluster = job->cluster, .blocks = job->settings.blocks};
+    hw_session session = {.job = job,
+                          .program = program,
+                          .plan = plan,
+                          .cluster = job->cluster,
+                          .blocks = job->settings.blocks,
+                          .run = hw_recorder_run(job->recorder)};
     hawser_error own = {0};
     hawser_status status = open_session(&session, &own);
     if (status == HAWSER_OK)
@@ -208,5 +212,9 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
         *error = own;
     close_session(&session, &own);
     hw_plan_free(plan);
+    if (status < HAWSER_OK)
+        hw_recorder_failed(job->recorder, status);
+    else
+        HAWSER_TRY(hw_recorder_trouble(job->recorder, error));
     return status;
 }

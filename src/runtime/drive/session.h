@@ -28,6 +28,7 @@ typedef struct hw_session {
     atomic_uint ended;          /* local blocks that have ended */
     atomic_uint_fast64_t heard; /* messages that the stations here have taken in */
     double began;
+    uint32_t run; /* which of the job's, in its history */
 } hw_session;
 
 /* Blocks lie on the nodes in order, as evenly as may be: the first one of a node. */

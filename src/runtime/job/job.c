@@ -122,6 +122,8 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
         status = hw_job_topology(job, error);
     if (status == HAWSER_OK)
         status = resolve(job, error);
+    if (status == HAWSER_OK)
+        status = hw_recorder_open(job, error);
     if (status != HAWSER_OK) {
         if (job->cluster != NULL && error != NULL)
             hw_cluster_words(job->cluster, error->text); /* the others hear why, not only that */
@@ -181,6 +183,7 @@ void hawser_close(hawser_job *job)
 {
     if (job == NULL)
         return;
+    hw_recorder_close(job->recorder);
     hw_cluster_leave(job->cluster);
     hw_place_close(&job->place);
     hawser_options_free(job->own_options);

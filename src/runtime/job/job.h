@@ -10,6 +10,7 @@
 #include "program/plan.h"
 #include "runtime/carry/crew.h"
 #include "runtime/job/enter.h"
+#include "runtime/job/recorder.h"
 
 struct hawser_job {
     hawser_options *own_options; /* when opened from argv */
@@ -32,6 +33,7 @@ struct hawser_job {
     bool fibers;                /* tests: run units as fibers under a seed */
     uint64_t fiber_seed;
     atomic_bool interrupted;
+    hw_recorder *recorder; /* NULL: no history is recorded */
     hawser_observer *observer;
     void *observer_user;
 };

@@ -76,6 +76,8 @@ const hawser_option *hawser_job_rows(void)
          "0.1", 0},
         {"slow", HAWSER_TEXT, NULL, NULL, "WORKER:FACTOR",
          "testing aid: make one worker FACTOR times slower by sleeping after its work in each clock", "0.1", 0},
+        {"record-history", HAWSER_PATH, NULL, NULL, "FILE",
+         "write down every read, write, clock and wait, with digests of values; node N of several to FILE.N", "0.1", 0},
         {"check", HAWSER_FLAG, "no", NULL, NULL, "check the guarantees of the sync policy at every clock", "0.1", 0},
         {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
     };

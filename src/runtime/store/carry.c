@@ -124,6 +124,13 @@ void hw_hub_ready(void *argument, hw_stripe *stripe)
         hw_stripe_pool_put(&store->pool, stripe);
 }
 
+hawser_status hw_hub_log(void *argument, hw_stream_name name, hw_log **log, hawser_error *error)
+{
+    hawser_store *store = argument;
+    name.run = store->run;
+    return hw_recorder_log(store->job->recorder, name, log, error);
+}
+
 /* On the net's thread. */
 void hw_hub_arrived(void *argument, uint32_t node, hw_message *message)
 {
@@ -142,6 +149,7 @@ void hw_hub_lost(void *argument, const hawser_error *error)
 {
     hawser_store *store = argument;
     pthread_mutex_lock(&store->mutex);
+    hw_recorder_failed(store->job->recorder, HAWSER_PEER_LOST);
     if (!store->lost) {
         store->lost = true;
         store->loss = *error;

@@ -58,6 +58,8 @@ struct hawser_store {
     hawser_error untold; /* a failure that there was no memory to keep */
     bool lost;
     hawser_error loss;
+    uint32_t run; /* which of the job's, in its history */
+    hw_log *log;  /* the client's; NULL: no history */
 };
 
 /* A store for a program's blocks: who has clocks on this node, and of how many. */
@@ -83,6 +85,7 @@ void hw_hub_reply(void *store, uint32_t client, hw_message *message);
 void hw_hub_ready(void *store, hw_stripe *stripe);
 void hw_hub_arrived(void *store, uint32_t node, hw_message *message);
 void hw_hub_lost(void *store, const hawser_error *error);
+hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
 /* Lets go of the mutex, then sends what waits and tells what has ended. */
 void hw_hub_unlock(hawser_store *store);
 

@@ -6,6 +6,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "runtime/store/hub.h"
+#include "store/note.h"
 
 /* What nodes compare before they go on. */
 typedef struct facts {
@@ -75,6 +76,8 @@ static hawser_status make_server(hawser_store *store, const uint64_t *names, haw
         .list_bytes = store->options.list_bytes,
         .argument = store,
         .ready = hw_hub_ready,
+        .log = store->job->recorder != NULL ? hw_hub_log : NULL,
+        .drop = hw_recorder_drop,
         .reply = hw_hub_reply,
     };
     HAWSER_TRY(hw_server_new(&options, &store->server, error));
@@ -94,6 +97,7 @@ static hawser_status make_ends(hawser_store *store, hawser_error *error)
         .argument = store,
         .send = hw_hub_send,
         .finished = hw_hub_finished,
+        .log = store->log,
     };
     hawser_status status = hw_client_new(&options, &store->client, error);
     if (status == HAWSER_OK)
@@ -107,6 +111,7 @@ static void free_store(hawser_store *store)
     hw_stripe_pool_stop(&store->pool);
     hw_client_free(store->client);
     hw_server_free(store->server);
+    hw_recorder_drop(store->log);
     free(store->failures);
     pthread_mutex_destroy(&store->mutex);
     pthread_cond_destroy(&store->ended);
@@ -142,7 +147,10 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     pthread_mutex_init(&store->pool.mutex, NULL);
     pthread_cond_init(&store->pool.filled, NULL);
     pthread_condattr_destroy(&attributes);
+    store->run = hw_recorder_run(job->recorder);
     hawser_status status = resolve(store, options, seats, error);
+    if (status == HAWSER_OK)
+        status = hw_hub_log(store, (hw_stream_name){.kind = HW_STREAM_CLIENT, .number = store->self}, &store->log, error);
     if (status == HAWSER_OK)
         status = make_ends(store, error);
     if (status == HAWSER_OK)
@@ -237,6 +245,8 @@ static hawser_status create(hawser_store *store, const hw_table_spec *spec, uint
     }
     pthread_mutex_lock(&store->mutex);
     hawser_status status = hw_client_table(store->client, spec, number, error);
+    if (status == HAWSER_OK)
+        hw_note_table(store->log, spec, *number, spec->first, spec->last, store->workers);
     pthread_mutex_unlock(&store->mutex);
     if (status == HAWSER_OK && store->server != NULL && served != *number)
         status = hawser_fail(error, HAWSER_INTERNAL, "table '%s' has two numbers", spec->name);

@@ -1,0 +1,165 @@
+/* note.c - what a replica notes down for a history (docs/history.md): begun, read, written, seen, ended. Nothing where nobody records. */
+#include <string.h>
+
+#include "exchange/encoding.h"
+#include "exchange/replica.h"
+#include "history/digest.h"
+
+static void put(const hw_replica *replica, hw_event_record record)
+{
+    record.object = replica->spec.state;
+    record.who = replica->spec.block;
+    record.epoch = replica->epoch;
+    hw_log_put(replica->spec.log, &record);
+}
+
+/* A vector's digest is kept tile by tile, so that a merge costs what was updated. */
+void hw_note_tile(hw_replica *replica, size_t tile)
+{
+    size_t begin = tile * HW_TILE;
+    uint64_t digest = hw_digest_f64(replica->base + begin, hw_tile_end(replica, tile) - begin, begin);
+    replica->digest += digest - replica->tile_digests[tile];
+    replica->tile_digests[tile] = digest;
+}
+
+void hw_note_all_tiles(hw_replica *replica)
+{
+    for (size_t tile = 0; hw_records(replica) && tile < replica->tiles; tile++)
+        hw_note_tile(replica, tile);
+}
+
+static uint64_t digest_of(const hw_replica *replica, const hw_message *message)
+{
+    hw_payload payload = hw_payload_of(message, replica->spec.count);
+    if (payload.index32 == NULL && payload.index64 == NULL)
+        return hw_digest_f64(payload.values, payload.count, payload.first);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < payload.count; i++)
+        sum += hw_digest_one(hw_payload_index(&payload, i), hw_bits(payload.values[i]));
+    return sum;
+}
+
+void hw_note_state(hw_replica *replica)
+{
+    const hw_replica_spec *spec = &replica->spec;
+    hw_event_record name = hw_event_name(spec->state, spec->name);
+    if (!hw_records(replica))
+        return;
+    name.who = spec->block;
+    hw_log_put(spec->log, &name);
+    unsigned flags = (spec->values ? HW_EVENT_VALUES : 0) | (hw_filters(replica) ? HW_EVENT_HOLDS : 0) |
+                     (replica->rest != NULL ? HW_EVENT_ROUNDS : 0);
+    put(replica, (hw_event_record){.kind = HW_EVENT_STATE,
+                                   .flags = (uint8_t)flags,
+                                   .lane = (uint16_t)replica->lane_count,
+                                   .from = spec->sources == 1 ? spec->source : HW_HISTORY_NOBODY,
+                                   .part = spec->blocks,
+                                   .clock = hw_filters(replica) ? spec->filter.max_held : 0,
+                                   .first = spec->own_begin,
+                                   .last = spec->own_end,
+                                   .count = spec->count,
+                                   .digest = replica->digest});
+}
+
+void hw_note_begin(hw_replica *replica)
+{
+    hw_policy_kind kind = replica->policy.kind;
+    if (!hw_records(replica))
+        return;
+    put(replica, (hw_event_record){.kind = HW_EVENT_BEGIN,
+                                   .flags = replica->plain ? HW_EVENT_PLAIN : 0,
+                                   .part = kind == HW_POLICY_BSP   ? HW_EVENT_BSP
+                                           : kind == HW_POLICY_SSP ? HW_EVENT_SSP
+                                                                   : HW_EVENT_TAP,
+                                   .count = kind == HW_POLICY_SSP ? replica->policy.staleness : 0,
+                                   .digest = replica->digest});
+}
+
+void hw_note_read(hw_replica *replica, uint64_t clock, bool inner)
+{
+    const hw_clock_table *clocks = &replica->clocks;
+    if (hw_records(replica))
+        put(replica, (hw_event_record){.kind = HW_EVENT_READ,
+                                       .flags = inner ? HW_EVENT_INNER : 0,
+                                       .clock = clock,
+                                       .first = hw_clock_table_least(clocks),
+                                       .last = hw_clock_table_most(clocks),
+                                       .count = clocks->done[replica->spec.block],
+                                       .digest = replica->digest});
+}
+
+void hw_note_end(hw_replica *replica, uint64_t clocks)
+{
+    if (hw_records(replica))
+        put(replica, (hw_event_record){.kind = HW_EVENT_END, .clock = clocks, .digest = replica->digest});
+}
+
+void hw_note_forget(hw_replica *replica)
+{
+    if (hw_records(replica))
+        put(replica, (hw_event_record){.kind = HW_EVENT_FORGET});
+}
+
+void hw_note_defer(hw_replica *replica, uint64_t clock)
+{
+    if (hw_records(replica))
+        put(replica, (hw_event_record){.kind = HW_EVENT_DEFER, .clock = clock});
+}
+
+/* How many entries a filter holds back, and since which clock the oldest of them: first and last of the record. */
+static void note_held(const hw_replica *replica, hw_event_record *record)
+{
+    record->last = UINT64_MAX;
+    for (size_t i = 0; hw_filters(replica) && i < replica->spec.count; i++) {
+        if (!hw_waits(replica, i))
+            continue;
+        record->first++;
+        if (replica->since[i] < record->last)
+            record->last = replica->since[i];
+    }
+}
+
+void hw_note_write(hw_replica *replica, const hw_message *message, bool flush)
+{
+    const hw_envelope *envelope = &message->envelope;
+    if (!hw_records(replica))
+        return;
+    hw_event_record record = {.kind = HW_EVENT_WRITE,
+                              .part = envelope->part,
+                              .span = envelope->span,
+                              .clock = envelope->clock,
+                              .count = envelope->count,
+                              .digest = digest_of(replica, message)};
+    record.flags = (uint8_t)((envelope->last ? HW_EVENT_LAST : 0) | (flush ? HW_EVENT_FLUSH : 0) |
+                             (envelope->form == HW_FORM_VALUES ? HW_EVENT_VALUES : 0));
+    note_held(replica, &record);
+    put(replica, record);
+}
+
+void hw_note_alone(hw_replica *replica, uint64_t clock, bool last)
+{
+    if (hw_records(replica))
+        put(replica, (hw_event_record){.kind = HW_EVENT_WRITE,
+                                       .flags = HW_EVENT_VALUES | (last ? HW_EVENT_LAST : 0),
+                                       .part = replica->lanes[0].parts[replica->spec.block],
+                                       .clock = clock,
+                                       .last = UINT64_MAX});
+}
+
+void hw_note_seen(hw_replica *replica, const hw_message *message)
+{
+    const hw_envelope *envelope = &message->envelope;
+    if (!hw_records(replica))
+        return;
+    put(replica, (hw_event_record){.kind = HW_EVENT_SEEN,
+                                   .flags = (uint8_t)((envelope->last ? HW_EVENT_LAST : 0) |
+                                                      (envelope->form == HW_FORM_VALUES ? HW_EVENT_VALUES : 0)),
+                                   .lane = (uint16_t)envelope->lane,
+                                   .from = envelope->first,
+                                   .covers = envelope->covers,
+                                   .part = envelope->part,
+                                   .span = envelope->span,
+                                   .clock = envelope->clock,
+                                   .count = envelope->count,
+                                   .digest = digest_of(replica, message)});
+}

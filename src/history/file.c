@@ -1,0 +1,240 @@
+#include "history/file.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "histories lie in files as they lie in memory");
+_Static_assert(sizeof(hw_event_record) == 80 && sizeof(hw_history_head) == 40 && sizeof(hw_batch_head) == 48,
+               "the layouts of docs/history.md");
+
+static const char head_magic[] = "HWHIST1\n", batch_magic[] = "HWBATCH\n";
+
+void hw_history_head_make(uint32_t node, uint32_t nodes, uint64_t token, hw_history_head *head)
+{
+    *head = (hw_history_head){.node = node, .nodes = nodes, .record = sizeof(hw_event_record), .token = token};
+    memcpy(head->magic, head_magic, sizeof head->magic);
+    head->digest = hw_hash(head, offsetof(hw_history_head, digest), 0);
+}
+
+static uint64_t digest_of(const hw_batch_head *head, const void *records)
+{
+    return hw_hash(records, (size_t)head->count * sizeof(hw_event_record),
+                   hw_hash(head, offsetof(hw_batch_head, digest), 0));
+}
+
+void hw_batch_head_make(const hw_log *log, hw_batch_head *head)
+{
+    *head = (hw_batch_head){.stream = log->name, .number = log->batches, .count = log->count};
+    memcpy(head->magic, batch_magic, sizeof head->magic);
+    head->digest = digest_of(head, log->records);
+}
+
+void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, hw_batch_head *head, hw_event_record *record)
+{
+    *record =
+        (hw_event_record){.kind = HW_EVENT_CLOSE, .first = batches, .count = records, .clock = (uint64_t) - (int64_t)ended};
+    hw_log log = {.name = {.kind = HW_STREAM_FILE}, .records = record, .count = 1};
+    hw_batch_head_make(&log, head);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- reading ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    const hw_stream_name *x = &((const hw_stream *)a)->name, *y = &((const hw_stream *)b)->name;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static hawser_status find_stream(hw_history *history, hw_stream_name name, hw_stream **stream, hawser_error *error)
+{
+    /* Batches of one stream mostly follow those of a few others: newest first. */
+    for (size_t i = history->count; i-- > 0;)
+        if (memcmp(&history->streams[i].name, &name, sizeof name) == 0) {
+            *stream = &history->streams[i];
+            return HAWSER_OK;
+        }
+    HAWSER_TRY(HW_GROW(&history->streams, &history->room, history->count + 1, "the streams of a history", error));
+    *stream = &history->streams[history->count++];
+    **stream = (hw_stream){.name = name, .node = HW_HISTORY_NOBODY};
+    return HAWSER_OK;
+}
+
+hawser_status hw_history_put(hw_history *history, hw_stream_name name, hw_event_record *records, size_t count,
+                             hawser_error *error)
+{
+    hw_stream *stream = NULL;
+    hawser_status status = find_stream(history, name, &stream, error);
+    if (status != HAWSER_OK) {
+        free(records);
+        return status;
+    }
+    free(stream->records);
+    history->records += count - stream->count;
+    stream->records = records;
+    stream->count = stream->room = count;
+    return HAWSER_OK;
+}
+
+/* What is read of one file. */
+typedef struct reading {
+    hw_history *history;
+    const char *path;
+    const unsigned char *bytes;
+    size_t size, at;
+    uint32_t node;
+    uint64_t batches, records;
+} reading;
+
+static hawser_status read_head(reading *r, hawser_error *error)
+{
+    hw_history *history = r->history;
+    hw_history_head head, right;
+    if (r->size < sizeof head || memcmp(r->bytes, head_magic, sizeof head.magic) != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s is no history: hawser train --record-history FILE writes one",
+                           r->path);
+    memcpy(&head, r->bytes, sizeof head);
+    hw_history_head_make(head.node, head.nodes, head.token, &right);
+    if (memcmp(&head, &right, sizeof head) != 0 || head.nodes == 0 || head.node >= head.nodes || head.nodes > 65536)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the head of the history is damaged", r->path);
+    if (history->parts == NULL) {
+        HAWSER_TRY(HW_NEW(&history->parts, head.nodes, "the parts of a history", error));
+        history->nodes = head.nodes;
+        history->token = head.token;
+    }
+    if (head.token != history->token || head.nodes != history->nodes)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s is of another job than the files before it", r->path);
+    if (history->parts[head.node])
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: node %" PRIu32 " has a file already", r->path, head.node);
+    history->parts[head.node] = true;
+    r->node = head.node;
+    r->at = sizeof head;
+    return HAWSER_OK;
+}
+
+static hawser_status not_whole(const reading *r, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "%s is not whole: it ends after %" PRIu64 " records, at byte %zu, without its last word; the job was "
+                       "killed or still runs, and nothing is verified",
+                       r->path, r->records, r->at);
+}
+
+static hawser_status damaged(const reading *r, const char *what, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the batch at byte %zu %s; the history is damaged", r->path, r->at,
+                       what);
+}
+
+static hawser_status check_closed(const reading *r, const hw_event_record *record, hawser_error *error)
+{
+    if (record->first != r->batches || record->count != r->records)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s is not whole: it has %" PRIu64 " batches with %" PRIu64 " records where there were %" PRIu64
+                           " with %" PRIu64,
+                           r->path, r->batches, r->records, record->first, record->count);
+    if (record->clock != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: the job failed (%s); what it was doing is cut off, and nothing is verified", r->path,
+                           hawser_status_name((hawser_status) - (int64_t)(record->clock < 1000 ? record->clock : 1000)));
+    if (r->at != r->size)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s goes on after its last word, at byte %zu", r->path, r->at);
+    return HAWSER_OK;
+}
+
+static hawser_status keep(reading *r, const hw_batch_head *head, const unsigned char *records, hawser_error *error)
+{
+    hw_stream *stream = NULL;
+    HAWSER_TRY(find_stream(r->history, head->stream, &stream, error));
+    if (stream->node == HW_HISTORY_NOBODY)
+        stream->node = r->node;
+    if (stream->node != r->node)
+        return damaged(r, "is of a stream of another node", error);
+    if (stream->batches != head->number)
+        return damaged(r, "is not the next one of its stream", error);
+    size_t count = (size_t)head->count;
+    HAWSER_TRY(HW_GROW(&stream->records, &stream->room, stream->count + count, "a history", error));
+    memcpy(stream->records + stream->count, records, count * sizeof *stream->records);
+    for (size_t i = stream->count; i < stream->count + count; i++) {
+        hw_event_record *record = &stream->records[i];
+        if (record->kind == 0 || record->kind >= HW_EVENT_CLOSE)
+            return damaged(r, "has a record of no known kind", error);
+        if (record->kind == HW_EVENT_NAME)
+            record->name[HW_HISTORY_NAME - 1] = '\0';
+    }
+    stream->count += count;
+    stream->batches++;
+    r->batches++;
+    r->records += count;
+    r->history->records += count;
+    return HAWSER_OK;
+}
+
+/* *closed once the last batch has been read. */
+static hawser_status read_batch(reading *r, bool *closed, hawser_error *error)
+{
+    hw_batch_head head;
+    if (r->size - r->at < sizeof head)
+        return not_whole(r, error);
+    memcpy(&head, r->bytes + r->at, sizeof head);
+    if (memcmp(head.magic, batch_magic, sizeof head.magic) != 0 || head.stream.kind < HW_STREAM_BLOCK ||
+        head.stream.kind > HW_STREAM_FILE || head.stream.zero != 0)
+        return damaged(r, "has a wrong head", error);
+    const unsigned char *records = r->bytes + r->at + sizeof head;
+    if (head.count > (r->size - r->at - sizeof head) / sizeof(hw_event_record))
+        return not_whole(r, error);
+    if (digest_of(&head, records) != head.digest)
+        return damaged(r, "does not fit its digest", error);
+    size_t size = sizeof head + (size_t)head.count * sizeof(hw_event_record);
+    if (head.stream.kind != HW_STREAM_FILE) {
+        HAWSER_TRY(keep(r, &head, records, error));
+        r->at += size;
+        return HAWSER_OK;
+    }
+    hw_event_record record;
+    if (head.count != 1)
+        return damaged(r, "is a last word of no known kind", error);
+    memcpy(&record, records, sizeof record);
+    *closed = true;
+    r->at += size;
+    return check_closed(r, &record, error);
+}
+
+hawser_status hw_history_add(hw_history *history, const char *path, const void *bytes, size_t size, hawser_error *error)
+{
+    reading r = {.history = history, .path = path, .bytes = bytes, .size = size};
+    bool closed = false;
+    HAWSER_TRY(read_head(&r, error));
+    while (!closed)
+        HAWSER_TRY(read_batch(&r, &closed, error));
+    return HAWSER_OK;
+}
+
+hawser_status hw_history_whole(hw_history *history, hawser_error *error)
+{
+    for (uint32_t node = 0; node < history->nodes; node++)
+        if (!history->parts[node])
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "the history of a job of %" PRIu32 " nodes lacks the file of node %" PRIu32, history->nodes,
+                               node);
+    if (history->count > 1)
+        qsort(history->streams, history->count, sizeof *history->streams, by_name);
+    return HAWSER_OK;
+}
+
+void hw_history_free(hw_history *history)
+{
+    for (size_t i = 0; i < history->count; i++)
+        free(history->streams[i].records);
+    free(history->streams);
+    free(history->parts);
+    *history = (hw_history){0};
+}

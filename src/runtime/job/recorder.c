@@ -1,0 +1,211 @@
+#include "runtime/job/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "history/file.h"
+#include "runtime/job/job.h"
+
+struct hw_recorder {
+    pthread_mutex_t mutex; /* guards what follows */
+    char *path;
+    int fd;
+    uint64_t batches, records;
+    uint32_t runs;
+    atomic_bool troubled;
+    hawser_error trouble;
+    hawser_status ended;
+};
+
+/* ----------------------------------------------------------------------------------------------------------- writing ---- */
+
+/* The mutex is held. */
+static void fail(hw_recorder *recorder, const char *why)
+{
+    if (recorder->trouble.status == HAWSER_OK)
+        (void)hawser_fail(&recorder->trouble, HAWSER_IO, "cannot write the history to %s: %s", recorder->path, why);
+    atomic_store_explicit(&recorder->troubled, true, memory_order_release);
+}
+
+static void write_all(hw_recorder *recorder, struct iovec *parts, int count)
+{
+    while (count > 0 && recorder->trouble.status == HAWSER_OK) {
+        ssize_t done = writev(recorder->fd, parts, count);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            fail(recorder, done < 0 ? strerror(errno) : "nothing was taken");
+            return;
+        }
+        for (; count > 0 && (size_t)done >= parts->iov_len; count--)
+            done -= (ssize_t)(parts++)->iov_len;
+        if (count > 0) {
+            parts->iov_base = (unsigned char *)parts->iov_base + done;
+            parts->iov_len -= (size_t)done;
+        }
+    }
+}
+
+static void write_batch(hw_recorder *recorder, hw_batch_head *head, hw_event_record *records)
+{
+    struct iovec parts[] = {{head, sizeof *head}, {records, (size_t)head->count * sizeof *records}};
+    write_all(recorder, parts, 2);
+}
+
+static void take(hw_log *log)
+{
+    hw_recorder *recorder = log->owner;
+    hw_batch_head head;
+    if (log->count == 0)
+        return;
+    hw_batch_head_make(log, &head);
+    pthread_mutex_lock(&recorder->mutex);
+    write_batch(recorder, &head, log->records);
+    recorder->batches++;
+    recorder->records += log->count;
+    pthread_mutex_unlock(&recorder->mutex);
+    log->batches++;
+    log->count = 0;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- streams ---- */
+
+hawser_status hw_recorder_log(hw_recorder *recorder, hw_stream_name name, hw_log **log, hawser_error *error)
+{
+    enum { RECORDS = 512 };
+    hw_log *made = NULL;
+    *log = NULL;
+    if (recorder == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&made, 1, "a history", error));
+    hawser_status status = HW_NEW(&made->records, RECORDS, "a history", error);
+    if (status != HAWSER_OK) {
+        free(made);
+        return status;
+    }
+    made->name = name;
+    made->room = RECORDS;
+    made->full = take;
+    made->owner = recorder;
+    *log = made;
+    return HAWSER_OK;
+}
+
+void hw_recorder_drop(hw_log *log)
+{
+    if (log == NULL)
+        return;
+    take(log);
+    free(log->records);
+    free(log);
+}
+
+uint32_t hw_recorder_run(hw_recorder *recorder)
+{
+    return recorder != NULL ? recorder->runs++ : 0;
+}
+
+hawser_status hw_recorder_trouble(hw_recorder *recorder, hawser_error *error)
+{
+    if (recorder == NULL || !atomic_load_explicit(&recorder->troubled, memory_order_acquire))
+        return HAWSER_OK;
+    return hawser_fail(error, recorder->trouble.status, "%s", recorder->trouble.text);
+}
+
+void hw_recorder_failed(hw_recorder *recorder, hawser_status status)
+{
+    if (recorder == NULL)
+        return;
+    pthread_mutex_lock(&recorder->mutex);
+    if (recorder->ended == HAWSER_OK)
+        recorder->ended = status;
+    pthread_mutex_unlock(&recorder->mutex);
+}
+
+/* ----------------------------------------------------------------------------------------------------- beginning, end ---- */
+
+static hawser_status make_file(const char *wanted, uint32_t node, hw_recorder **out, hawser_error *error)
+{
+    hw_recorder *recorder = NULL;
+    size_t room = strlen(wanted) + 16;
+    HAWSER_TRY(HW_NEW(&recorder, 1, "a history", error));
+    pthread_mutex_init(&recorder->mutex, NULL);
+    recorder->fd = -1;
+    atomic_init(&recorder->troubled, false);
+    *out = recorder;
+    HAWSER_TRY(HW_NEW(&recorder->path, room, "a history", error));
+    if (node == 0)
+        snprintf(recorder->path, room, "%s", wanted);
+    else
+        snprintf(recorder->path, room, "%s.%u", wanted, node);
+    recorder->fd = open(recorder->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (recorder->fd < 0)
+        return hawser_fail(error, HAWSER_IO, "cannot write the history to %s: %s", recorder->path, strerror(errno));
+    return HAWSER_OK;
+}
+
+/* Node 0's word for the job; and whether all nodes record or none. */
+static hawser_status agree_token(hawser_job *job, bool records, uint64_t *token, hawser_error *error)
+{
+    uint32_t nodes = hawser_job_nodes(job);
+    hw_bytes *in = NULL;
+    *token = 0;
+    if (records && getrandom(token, sizeof *token, 0) != (ssize_t)sizeof *token)
+        return hawser_fail(error, HAWSER_IO, "the system gives no random numbers: %s", strerror(errno));
+    if (job->cluster == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&in, nodes, "what all nodes say", error));
+    hawser_status status = hw_cluster_allgather(job->cluster, (hw_bytes){token, records ? sizeof *token : 0}, in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
+        if (in[i].length != (records ? sizeof *token : 0))
+            status = hawser_fail(error, HAWSER_BAD_OPTION,
+                                 "node %u and node %u differ in whether they record a history; give --record-history to all",
+                                 hawser_job_node(job), i);
+    if (status == HAWSER_OK && records)
+        memcpy(token, in[0].data, sizeof *token);
+    hw_bytes_free(in, nodes);
+    return status;
+}
+
+hawser_status hw_recorder_open(hawser_job *job, hawser_error *error)
+{
+    const char *path = hawser_options_text(job->options, "record-history");
+    bool records = path != NULL && *path != '\0';
+    hw_history_head head;
+    uint64_t token;
+    HAWSER_TRY(agree_token(job, records, &token, error));
+    if (!records)
+        return HAWSER_OK;
+    hawser_status status = make_file(path, hawser_job_node(job), &job->recorder, error);
+    if (status == HAWSER_OK) {
+        hw_history_head_make(hawser_job_node(job), hawser_job_nodes(job), token, &head);
+        write_all(job->recorder, &(struct iovec){&head, sizeof head}, 1);
+        status = hw_recorder_trouble(job->recorder, error);
+    }
+    return hw_cluster_agree(job->cluster, status, error);
+}
+
+void hw_recorder_close(hw_recorder *recorder)
+{
+    hw_batch_head head;
+    hw_event_record record;
+    if (recorder == NULL)
+        return;
+    if (recorder->fd >= 0) {
+        hw_close_make(recorder->batches, recorder->records, recorder->ended, &head, &record);
+        write_batch(recorder, &head, &record);
+        (void)!fsync(recorder->fd);
+        (void)close(recorder->fd);
+    }
+    pthread_mutex_destroy(&recorder->mutex);
+    free(recorder->path);
+    free(recorder);
+}

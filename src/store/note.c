@@ -1,0 +1,163 @@
+#include "store/note.h"
+
+#include <string.h>
+
+#include "history/digest.h"
+
+/* Of `rows` rows that lie one after the other, of the keys from `first` on. */
+static uint64_t digest_range(const hw_table_spec *spec, const void *values, uint64_t first, size_t rows)
+{
+    size_t count = rows * spec->width;
+    if (spec->type == HW_VALUE_F32)
+        return hw_digest_32(values, count, first * spec->width);
+    return hw_digest_f64(values, count, first * spec->width);
+}
+
+/* Of rows of these keys; `places`, where it is not NULL, says which row each is. */
+static uint64_t digest_list(const hw_table_spec *spec, const unsigned char *values, const uint64_t *keys,
+                            const uint32_t *places, size_t rows)
+{
+    size_t bytes = spec->width * hw_value_size(spec->type);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < rows; i++)
+        sum += digest_range(spec, values + (places != NULL ? places[i] : i) * bytes, keys[i], 1);
+    return sum;
+}
+
+void hw_note_table(hw_log *log, const hw_table_spec *spec, uint32_t number, uint64_t first, uint64_t last, uint32_t workers)
+{
+    if (log == NULL)
+        return;
+    hw_event_record name = hw_event_name(number, spec->name);
+    unsigned flags = (spec->centric ? HW_EVENT_CENTRIC : 0) | (spec->sparse ? HW_EVENT_SPARSE : 0) |
+                     (strcmp(spec->function->name, "assign") == 0 ? HW_EVENT_ASSIGNS : 0);
+    hw_log_put(log, &name);
+    hw_log_put(log, &(hw_event_record){.kind = HW_EVENT_TABLE,
+                                       .flags = (uint8_t)flags,
+                                       .object = number,
+                                       .part = workers,
+                                       .clock = spec->delay,
+                                       .first = first,
+                                       .last = last,
+                                       .count = spec->width});
+}
+
+/* ------------------------------------------------------------------------------------------------------------ stripes ---- */
+
+/* Of the rows of a piece in `values`, which has all rows of the request. */
+static uint64_t digest_piece(const hw_piece *piece, const unsigned char *values)
+{
+    const hw_errand *errand = piece->errand;
+    const hw_table_spec *spec = errand->spec;
+    size_t bytes = spec->width * hw_value_size(spec->type), rows = piece->end - piece->begin;
+    if (errand->grouped != NULL)
+        return digest_list(spec, values, errand->grouped + piece->begin, errand->rows + piece->begin, rows);
+    values += piece->begin * bytes;
+    if (errand->request.head.keys == HW_KEYS_RANGE)
+        return digest_range(spec, values, piece->first, (size_t)(piece->last - piece->first) + 1);
+    return digest_list(spec, values, errand->request.keys + piece->begin, NULL, rows);
+}
+
+static hw_event_record record_of(const hw_piece *piece, hw_event_kind kind)
+{
+    const hw_errand *errand = piece->errand;
+    const hw_request_head *head = &errand->request.head;
+    bool sparse = errand->spec->sparse, range = head->keys == HW_KEYS_RANGE && errand->grouped == NULL;
+    hw_event_record record = {.kind = (uint8_t)kind,
+                              .object = head->table,
+                              .who = head->worker,
+                              .from = errand->client,
+                              .part = head->leg,
+                              .epoch = head->task,
+                              .clock = errand->spec->centric || kind == HW_EVENT_CLOCK ? head->clock : head->least,
+                              .first = sparse ? head->first : piece->first,
+                              .last = sparse ? head->last : piece->last};
+    record.flags = range ? 0 : HW_EVENT_LISTED;
+    if (kind != HW_EVENT_CLOCK)
+        record.count = range ? piece->last - piece->first + 1 : piece->end - piece->begin;
+    return record;
+}
+
+void hw_note_piece(const hw_stripe *stripe, const hw_piece *piece)
+{
+    const hw_errand *errand = piece->errand;
+    if (stripe->log == NULL)
+        return;
+    if (errand->request.head.operation == HW_CLOCK) {
+        hw_event_record record = record_of(piece, HW_EVENT_CLOCK);
+        hw_log_put(stripe->log, &record);
+        return;
+    }
+    if (errand->request.values != NULL) {
+        hw_event_record record = record_of(piece, HW_EVENT_TAKEN);
+        record.digest = digest_piece(piece, errand->request.values);
+        hw_log_put(stripe->log, &record);
+    }
+    if (errand->out != NULL) {
+        hw_event_record record = record_of(piece, HW_EVENT_GIVEN);
+        record.digest = digest_piece(piece, errand->out);
+        hw_log_put(stripe->log, &record);
+    }
+}
+
+void hw_note_waits(const hw_stripe *stripe, const hw_piece *piece)
+{
+    const hw_errand *errand = piece->errand;
+    if (stripe->log == NULL)
+        return;
+    hw_event_record record = record_of(piece, HW_EVENT_WAIT);
+    record.flags |=
+        (uint8_t)((errand->out != NULL ? HW_EVENT_PULLS : 0) | (errand->request.values != NULL ? HW_EVENT_PUSHES : 0));
+    hw_log_put(stripe->log, &record);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ clients ---- */
+
+static hw_event_record order_record(const hw_order *order, uint64_t task, hw_event_kind kind)
+{
+    unsigned flags = (order->out != NULL ? HW_EVENT_PULLS : 0) | (order->values != NULL ? HW_EVENT_PUSHES : 0) |
+                     (order->operation == HW_CLOCK ? HW_EVENT_TICKS : 0) | (order->keys != NULL ? HW_EVENT_LISTED : 0);
+    uint64_t first = order->keys != NULL ? order->keys[0] : order->first;
+    uint64_t last = order->keys != NULL ? order->keys[order->count - 1] : order->last;
+    uint64_t rows = order->keys != NULL ? order->count : last - first + 1;
+    return (hw_event_record){.kind = (uint8_t)kind,
+                             .flags = (uint8_t)flags,
+                             .object = order->table,
+                             .who = order->worker,
+                             .epoch = task,
+                             .clock = order->clock,
+                             .first = first,
+                             .last = last,
+                             .count = order->operation == HW_CLOCK ? 0 : rows};
+}
+
+static uint64_t digest_order(const hw_table_spec *spec, const hw_order *order, const void *values)
+{
+    if (order->keys != NULL)
+        return digest_list(spec, values, order->keys, NULL, order->count);
+    return digest_range(spec, values, order->first, (size_t)(order->last - order->first) + 1);
+}
+
+void hw_note_asked(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task)
+{
+    if (log == NULL)
+        return;
+    hw_event_record record = order_record(order, task, HW_EVENT_ASKED);
+    record.from = log->name.number;
+    if (order->values != NULL)
+        record.digest = digest_order(spec, order, order->values);
+    hw_log_put(log, &record);
+}
+
+void hw_note_answer(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task, bool failed)
+{
+    if (log == NULL || order->operation == HW_CLOCK)
+        return;
+    hw_event_record record = order_record(order, task, HW_EVENT_ANSWER);
+    record.from = log->name.number;
+    if (failed)
+        record.flags |= HW_EVENT_FAILED;
+    else if (order->out != NULL)
+        record.digest = digest_order(spec, order, order->out);
+    hw_log_put(log, &record);
+}

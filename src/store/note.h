@@ -1,0 +1,19 @@
+/* note.h - what a store notes down for a history (docs/history.md): what stripes did, and what clients asked for and got. */
+#ifndef HW_STORE_NOTE_H
+#define HW_STORE_NOTE_H
+
+#include "history/record.h"
+#include "store/client.h"
+#include "store/stripe.h"
+
+/* All of these do nothing where the log is NULL. */
+void hw_note_table(hw_log *log, const hw_table_spec *spec, uint32_t number, uint64_t first, uint64_t last, uint32_t workers);
+/* A piece has been done, or has to wait. */
+void hw_note_piece(const hw_stripe *stripe, const hw_piece *piece);
+void hw_note_waits(const hw_stripe *stripe, const hw_piece *piece);
+
+/* A client's task begins; ends, well or not. */
+void hw_note_asked(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task);
+void hw_note_answer(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task, bool failed);
+
+#endif

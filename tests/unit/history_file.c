@@ -1,0 +1,274 @@
+/* Recorded histories as files: what a run writes can be read back whole; one that is cut off, damaged, mixed up or of a failed job is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "directory.h"
+#include "hawser/store.h"
+#include "history/digest.h"
+#include "history_runs.h"
+#include "nodes.h"
+
+static size_t count_of(const hw_history *history, hw_event_kind kind)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < history->count; s++)
+        for (size_t i = 0; i < history->streams[s].count; i++)
+            count += history->streams[s].records[i].kind == kind;
+    return count;
+}
+
+static void record_one(const char *path, uint64_t clocks)
+{
+    hawser_error error = {0};
+    test_job test = OPEN_JOB("workers", "3", "sync", "ssp:1", "record-history", path);
+    if (run_recorded(test.job, clocks, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    close_job(test);
+}
+
+static void everything_is_there(void **state)
+{
+    (void)state;
+    hawser_error error = {0};
+    hw_history history = {0};
+    const size_t blocks = 3, clocks = 40, runs = 2;
+    record_one("h", clocks);
+    if (add_history(&history, "h", &error) != HAWSER_OK || hw_history_whole(&history, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(history.count, blocks);
+    size_t last = 0, begun = 0, others = 0;
+    for (size_t s = 0; s < history.count; s++)
+        for (size_t i = 0; i < history.streams[s].count; i++) {
+            const hw_event_record *r = &history.streams[s].records[i];
+            last += r->kind == HW_EVENT_WRITE && r->object == 2 && (r->flags & HW_EVENT_LAST);
+            begun += r->kind == HW_EVENT_READ && r->object == 2 && (r->flags & HW_EVENT_INNER) == 0;
+            others += r->kind == HW_EVENT_SEEN && r->object == 2;
+        }
+    assert_int_equal(last, blocks * clocks * runs); /* of the partitioned state: one part a clock */
+    assert_int_equal(begun, blocks * clocks * runs);
+    assert_int_equal(others, blocks * (blocks - 1) * clocks * runs);
+    assert_int_equal(count_of(&history, HW_EVENT_STATE), blocks * 3);
+    assert_int_equal(count_of(&history, HW_EVENT_BEGIN), count_of(&history, HW_EVENT_END));
+    hw_history_free(&history);
+}
+
+/* Every length but the whole, and every batch boundary, is refused with the word for it. */
+static void a_part_is_no_history(void **state)
+{
+    (void)state;
+    size_t size;
+    record_one("h", 200);
+    unsigned char *bytes = read_file("h", &size);
+    for (size_t cut = 0; cut < size; cut += cut < 300 || cut + 300 > size ? 1 : 997) {
+        hawser_error error = {0};
+        hw_history history = {0};
+        assert_int_equal(hw_history_add(&history, "cut", bytes, cut, &error), HAWSER_BAD_INPUT);
+        assert_non_null(strstr(error.text, cut < sizeof(hw_history_head) ? "is no history" : "is not whole"));
+        hw_history_free(&history);
+    }
+    free(bytes);
+}
+
+/* A batch that is taken out, so that heads and digests are all right. */
+static void a_missing_batch_is_seen(void **state)
+{
+    (void)state;
+    size_t size, batches = 0;
+    record_one("h", 300);
+    unsigned char *bytes = read_file("h", &size), *less = malloc(size);
+    for (size_t at = sizeof(hw_history_head), next; at < size; at = next, batches++) {
+        hw_batch_head head;
+        hawser_error error = {0};
+        hw_history history = {0};
+        memcpy(&head, bytes + at, sizeof head);
+        next = at + sizeof head + (size_t)head.count * sizeof(hw_event_record);
+        memcpy(less, bytes, at);
+        memcpy(less + at, bytes + next, size - next);
+        assert_int_equal(hw_history_add(&history, "less", less, size - (next - at), &error), HAWSER_BAD_INPUT);
+        hw_history_free(&history);
+    }
+    assert_true(batches > 6);
+    free(bytes);
+    free(less);
+}
+
+static void damage_is_seen(void **state)
+{
+    (void)state;
+    size_t size;
+    record_one("h", 20);
+    unsigned char *bytes = read_file("h", &size);
+    for (size_t at = 0; at < size; at += at < 400 ? 1 : 61) {
+        hawser_error error = {0};
+        hw_history history = {0};
+        bytes[at] ^= 0x10;
+        assert_int_equal(hw_history_add(&history, "bad", bytes, size, &error), HAWSER_BAD_INPUT);
+        bytes[at] ^= 0x10;
+        hw_history_free(&history);
+    }
+    free(bytes);
+}
+
+static hawser_status fail_at_once(hawser_context *context)
+{
+    return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "as it was told");
+}
+
+static void failed_jobs_and_mixtures_are_refused(void **state)
+{
+    (void)state;
+    hawser_error error = {0};
+    hw_history history = {0};
+    test_job test = OPEN_JOB("workers", "2", "record-history", "failed");
+    hawser_program *program = hawser_program_new("empty", NULL);
+    hawser_run *run = NULL;
+    hawser_unit(hawser_root(program), "fails", fail_at_once, NULL, NULL);
+    assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_BAD_PROGRAM);
+    hawser_program_free(program);
+    close_job(test);
+    assert_int_equal(add_history(&history, "failed", &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "the job failed (bad program)"));
+    hw_history_free(&history);
+
+    record_one("a", 5);
+    record_one("b", 5);
+    assert_int_equal(add_history(&history, "a", &error), HAWSER_OK);
+    assert_int_equal(add_history(&history, "b", &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "another job"));
+    hw_history_free(&history);
+    assert_int_equal(add_history(&history, "a", &error), HAWSER_OK);
+    assert_int_equal(add_history(&history, "a", &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "already"));
+    hw_history_free(&history);
+}
+
+/* A history that cannot be written is said before the run where it can be known then, and ends the run where not. */
+static void disks_say_no(void **state)
+{
+    (void)state;
+    hawser_error error = {0};
+    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
+    hawser_options *options = NULL;
+    hawser_job *job = NULL;
+    assert_int_equal(hawser_options_new(tables, &options, &error), HAWSER_OK);
+    assert_int_equal(hawser_options_set(options, "record-history", "no/such/place", HAWSER_FROM_PROGRAM, "test", &error),
+                     HAWSER_OK);
+    assert_int_equal(hawser_open_options(options, &job, &error), HAWSER_IO);
+    assert_non_null(strstr(error.text, "no/such/place"));
+    hawser_options_free(options);
+
+    struct rlimit before, small = {20000, 20000};
+    getrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_IGN);
+    small.rlim_max = before.rlim_max;
+    test_job test = OPEN_JOB("workers", "2", "record-history", "full");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(run_recorded(test.job, 2000, &error), HAWSER_IO);
+    assert_non_null(strstr(error.text, "cannot write the history to full"));
+    close_job(test);
+    setrlimit(RLIMIT_FSIZE, &before);
+    hw_history history = {0};
+    assert_int_equal(add_history(&history, "full", &error), HAWSER_BAD_INPUT);
+    hw_history_free(&history);
+}
+
+/* ---------------------------------------------------------------------------------------------------- several nodes ---- */
+
+static void run_and_ask(test_node *node)
+{
+    hawser_store *store = NULL;
+    uint32_t table = 0;
+    uint64_t task = 0;
+    float values[100] = {1, 2, 3};
+    node->status = run_recorded(node->job, 10, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_open(node->job, NULL, &store, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status =
+            hawser_store_table(store, &(hawser_table){.name = "t", .type = HAWSER_F32, .last = 99}, &table, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status =
+            hawser_push(store, &(hawser_request){.table = table, .last = 99, .values = values}, &task, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_wait(store, task, &node->error);
+    hawser_store_close(store);
+}
+
+static void nodes_write_their_parts(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 };
+    test_node nodes[COUNT];
+    hawser_error error = {0};
+    hw_history history = {0};
+    const char *const pairs[] = {"workers", "4", "sync", "bsp", "topology", "tree", "record-history", "h", NULL};
+    run_nodes(nodes, COUNT, pairs, run_and_ask, NULL);
+    for (int i = 0; i < COUNT; i++)
+        if (nodes[i].status != HAWSER_OK)
+            fail_msg("%s", nodes[i].error.text);
+    assert_int_equal(add_history(&history, "h", &error), HAWSER_OK);
+    assert_int_equal(hw_history_whole(&history, &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "lacks the file of node 1"));
+    assert_int_equal(add_history(&history, "h.2", &error), HAWSER_OK);
+    assert_int_equal(add_history(&history, "h.1", &error), HAWSER_OK);
+    assert_int_equal(hw_history_whole(&history, &error), HAWSER_OK);
+    uint64_t asked = 0, taken = 0, rows = 0;
+    for (size_t s = 0; s < history.count; s++)
+        for (size_t i = 0; i < history.streams[s].count; i++) {
+            const hw_event_record *r = &history.streams[s].records[i];
+            asked += r->kind == HW_EVENT_ASKED ? r->digest : 0;
+            taken += r->kind == HW_EVENT_TAKEN ? r->digest : 0;
+            rows += r->kind == HW_EVENT_TAKEN ? r->count : 0;
+        }
+    assert_int_equal(rows, 100 * COUNT); /* whoever serves them, and in however many pieces */
+    assert_true(asked != 0 && asked == taken);
+    hw_history_free(&history);
+}
+
+static void digests_add_up(void **state)
+{
+    (void)state;
+    double values[50];
+    for (int i = 0; i < 50; i++)
+        values[i] = i % 3 == 0 ? 0 : i - 20;
+    uint64_t whole = hw_digest_f64(values, 50, 7);
+    for (size_t cut = 0; cut <= 50; cut++)
+        assert_true(whole == hw_digest_f64(values, cut, 7) + hw_digest_f64(values + cut, 50 - cut, 7 + cut));
+    for (int i = 0; i < 50; i++) { /* every change of one number, and every exchange of two, changes it */
+        double kept = values[i];
+        values[i] = -kept;
+        assert_true(hw_digest_f64(values, 50, 7) != whole);
+        values[i] = kept;
+        for (int j = 0; j < i; j++) {
+            double other = values[j];
+            if (other == kept)
+                continue;
+            values[i] = other, values[j] = kept;
+            assert_true(hw_digest_f64(values, 50, 7) != whole);
+            values[i] = kept, values[j] = other;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(everything_is_there, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_part_is_no_history, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_missing_batch_is_seen, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(damage_is_seen, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(failed_jobs_and_mixtures_are_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(disks_say_no, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(nodes_write_their_parts, make_directory, remove_directory),
+        cmocka_unit_test(digests_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
