@@ -36,7 +36,9 @@ typedef struct hawser_store_options {
     uint32_t threads;  /**< of a server; default: as many as processors that the node may use, 4 at most */
     uint32_t workers;  /**< a node's workers that have clocks, the same on every node; default 1 */
     size_t list_bytes; /**< for lists of keys that are sent by number once known, for each pair of nodes; default 16 MiB */
-    double timeout;    /**< seconds that a wait may take; default: the job's --timeout */
+    size_t
+        cache_bytes; /**< for rows of a table that its workers have near (hawser_table_get), and again for their increments; default 64 MiB */
+    double timeout; /**< seconds that a wait may take; default: the job's --timeout */
 } hawser_store_options;
 
 /** Opens the job's store; one at a time. Every node calls it alike and with the same options. The store ends before the job is closed. */
@@ -64,6 +66,7 @@ typedef struct hawser_table {
      *  order at all. hawser_store_clock counts as having pulled what was not. */
     bool data_centric;
     uint64_t delay;
+    uint64_t staleness; /**< of hawser_table_get: in clock t it has all updates of clocks <= t - staleness - 1 */
 } hawser_table;
 
 /** Makes a table, or finds the one of that name, and gives its number. Every node calls it alike, in the same order. */
@@ -116,12 +119,35 @@ HAWSER_API hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *ta
 /** Waits until all tasks of this node have ended; the status of one that failed and was told to nobody yet, if there is one. */
 HAWSER_API hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 
+/*
+ * SSP tables (Ho et al. 2013): for each of its clocks a worker gets rows, increments rows, and ends the clock. The workers of a node share
+ * what they have read: a row that is fresh enough for the staleness of its table is served from memory. Calls take keys ascending, each
+ * once, and return when they are done; a worker makes one at a time, and none from within a request's `done`. A worker's clocks on
+ * a table are told by hawser_table_clock or by hawser_store_clock, always the same of the two; data-centric tables have the latter only.
+ */
+
+/** Adds `values` (width numbers a key) to the updates of a worker's clock. They are sent, summed, when the clock ends (or earlier, when
+ *  there are too many for cache_bytes). */
+HAWSER_API hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys,
+                                          size_t count, const void *values, hawser_error *error) HAWSER_MUST_USE;
+/** Reads rows to `out` (width numbers a key). In clock t all updates of all workers' clocks <= t - staleness - 1 are in; a slower worker is
+ *  waited for where that takes it, so that one who reads in each clock leads by `staleness` clocks at most. With function "add" all own
+ *  increments are in; with another one, those of clocks that the worker has ended. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
+HAWSER_API hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys,
+                                          size_t count, void *out, hawser_error *error) HAWSER_MUST_USE;
+/** Ends the worker's clock on a table, the first being 0: its increments are on their way. Does not wait for others; a push that fails is told by
+ *  hawser_store_wait_all. What was incremented after the last clock is not sent. */
+HAWSER_API hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t worker,
+                                            hawser_error *error) HAWSER_MUST_USE;
+
 /** What this node has asked for, and what it has done as a server, since the store was opened. */
 typedef struct hawser_store_figures {
     uint64_t tasks, messages, bytes_sent, bytes_received;
-    uint64_t bytes_plain;                                      /**< what was sent, had keys and values gone as they lie */
-    uint64_t lists_known;                                      /**< requests whose keys went as a number */
-    uint64_t lists_resent;                                     /**< of these, whose server had forgotten it */
+    uint64_t bytes_plain;               /**< what was sent, had keys and values gone as they lie */
+    uint64_t lists_known;               /**< requests whose keys went as a number */
+    uint64_t lists_resent;              /**< of these, whose server had forgotten it */
+    uint64_t rows_near, rows_pulled;    /**< of hawser_table_get: served from memory; asked of servers */
+    uint64_t rows_evicted, cache_bytes; /**< that had to go; memory of rows now */
     uint64_t served_requests, served_refused, served_deferred; /**< deferred: pulls that waited for clocks */
     uint64_t keys, bytes;                                      /**< kept here; bytes: memory of values */
     uint64_t clock_ranges;                                     /**< ranges of keys for which clocks are kept here */

@@ -152,6 +152,7 @@ static bool same_spec(const hw_table_spec *a, const hw_table_spec *b)
 {
     return a->type == b->type && a->width == b->width && a->sparse == b->sparse && a->first == b->first &&
            a->last == b->last && a->function == b->function && a->centric == b->centric && a->delay == b->delay &&
+           a->staleness == b->staleness &&
            memcmp(a->parameters, b->parameters, a->function->parameters * sizeof *a->parameters) == 0;
 }
 
@@ -211,14 +212,11 @@ void hw_server_figures_of(hw_server *server, hw_server_figures *figures)
         .bytes_in = server->bytes_in,
         .bytes_out = server->bytes_out,
     };
-    for (size_t t = 0; t < server->table_count; t++)
+    for (size_t t = 0, count = server->table_count; t < count; t++)
         for (uint32_t s = 0; s < server->tables[t]->stripe_count; s++) {
             const hw_stripe *stripe = &server->tables[t]->stripes[s];
-            for (size_t i = 0; i < stripe->shard_count; i++) {
-                figures->keys += hw_table_shard_keys(stripe->shards[i]);
-                figures->bytes += hw_table_shard_bytes(stripe->shards[i]);
-            }
-            for (uint32_t w = 0; w < server->options.workers; w++)
-                figures->clock_ranges += stripe->clocks[w].count;
+            figures->keys += stripe->keys;
+            figures->bytes += stripe->bytes;
+            figures->clock_ranges += stripe->clock_ranges;
         }
 }

@@ -271,6 +271,19 @@ void hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t 
 
 /* ------------------------------------------------------------------------------------------------------ as a whole ---- */
 
+const void *hw_table_shard_row(const hw_table_shard *shard, uint64_t key)
+{
+    size_t row = row_of(shard, key);
+    return row == SIZE_MAX ? NULL : shard->values + row * shard->row_bytes;
+}
+
+void hw_table_shard_clear(hw_table_shard *shard)
+{
+    if (shard->rows > 0)
+        memset(shard->slots, 0, (shard->mask + 1) * sizeof *shard->slots);
+    shard->rows = 0;
+}
+
 static int compare_keys(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

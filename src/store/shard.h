@@ -30,6 +30,11 @@ hawser_status hw_table_shard_apply(hw_table_shard *shard, const uint64_t *keys, 
                                    hawser_error *error) HAWSER_MUST_USE;
 void hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t last, const void *updates);
 
+/* Where a key's values lie until the next change; NULL: it does not exist. */
+const void *hw_table_shard_row(const hw_table_shard *shard, uint64_t key);
+/* Forgets all keys of a sparse shard; its memory stays for others. */
+void hw_table_shard_clear(hw_table_shard *shard);
+
 /* All keys that exist, ascending (room for hw_table_shard_keys). */
 void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys);
 

@@ -8,6 +8,26 @@
 #include "store/keys.h"
 #include "store/note.h"
 
+/* What figures are told, whoever works on the stripe. */
+static void publish_keys(hw_stripe *stripe)
+{
+    uint64_t keys = 0, bytes = 0;
+    for (size_t i = 0; i < stripe->shard_count; i++) {
+        keys += hw_table_shard_keys(stripe->shards[i]);
+        bytes += hw_table_shard_bytes(stripe->shards[i]);
+    }
+    atomic_store_explicit(&stripe->keys, keys, memory_order_relaxed);
+    atomic_store_explicit(&stripe->bytes, bytes, memory_order_relaxed);
+}
+
+static void publish_clocks(hw_stripe *stripe)
+{
+    uint64_t ranges = 0;
+    for (uint32_t w = 0; w < stripe->server->options.workers; w++)
+        ranges += stripe->clocks[w].count;
+    atomic_store_explicit(&stripe->clock_ranges, ranges, memory_order_relaxed);
+}
+
 hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_table_spec *spec, const hw_arc *arcs,
                              size_t count, hawser_error *error)
 {
@@ -28,6 +48,8 @@ hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_tabl
     }
     for (uint32_t w = 0; w < server->options.workers; w++)
         HAWSER_TRY(hw_range_clock_new(stripe->first, stripe->last, &stripe->clocks[w], error));
+    publish_keys(stripe);
+    publish_clocks(stripe);
     return spec->centric ? hw_range_clock_new(stripe->first, stripe->last, &stripe->written, error) : HAWSER_OK;
 }
 
@@ -179,6 +201,8 @@ static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
     hawser_status status = HAWSER_OK;
     if (ends || (centric && errand->out != NULL))
         status = hw_range_clock_advance(&stripe->clocks[head->worker], first, last, head->clock + 1, NULL);
+    if (ends)
+        publish_clocks(stripe);
     if (status == HAWSER_OK && centric && errand->request.values != NULL)
         status = hw_range_clock_advance(&stripe->written, first, last, head->clock + 1, NULL);
     if (status != HAWSER_OK)
@@ -305,6 +329,8 @@ void hw_stripe_work(hw_stripe *stripe)
                 stripe->waiting_end = &piece->next;
             }
         }
+        if (stripe->spec->sparse)
+            publish_keys(stripe);
         atomic_store(&stripe->busy, false);
         /* A piece that came since, and found the stripe busy, is this one's to do. */
     } while (atomic_load(&stripe->arrived) != NULL && !atomic_exchange(&stripe->busy, true));

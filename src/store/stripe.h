@@ -46,12 +46,13 @@ struct hw_stripe {
     hw_table_shard **shards;
     hw_arc *arcs; /* of the shards */
     size_t shard_count;
-    hw_log *log;                              /* what was done, for a history; NULL: nobody asks */
-    hw_range_clock *clocks;                   /* by worker: clocks finished, or iterations in which these keys were read */
-    hw_range_clock written;                   /* data-centric: iterations in which they were written */
-    _Alignas(64) _Atomic(hw_piece *) arrived; /* newest first */
-    atomic_bool busy;                         /* somebody works on it, or has been sent for */
-    hw_piece *waiting, **waiting_end;         /* what may not be done yet, in order */
+    hw_log *log;                                /* what was done, for a history; NULL: nobody asks */
+    hw_range_clock *clocks;                     /* by worker: clocks finished, or iterations in which these keys were read */
+    hw_range_clock written;                     /* data-centric: iterations in which they were written */
+    _Alignas(64) _Atomic(hw_piece *) arrived;   /* newest first */
+    atomic_bool busy;                           /* somebody works on it, or has been sent for */
+    hw_piece *waiting, **waiting_end;           /* what may not be done yet, in order */
+    _Atomic uint64_t keys, bytes, clock_ranges; /* for figures, which others read */
 };
 
 typedef struct hw_served {

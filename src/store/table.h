@@ -60,8 +60,9 @@ typedef struct hw_table_spec {
     uint64_t first, last; /* dense: its keys, both included; sparse: 0 and UINT64_MAX */
     const hw_function *function;
     double parameters[HW_FUNCTION_PARAMETERS];
-    bool centric;   /* reads and writes carry iterations and wait for each other, key by key */
-    uint64_t delay; /* with that: see consistency.h */
+    bool centric;       /* reads and writes carry iterations and wait for each other, key by key */
+    uint64_t delay;     /* with that: see consistency.h */
+    uint64_t staleness; /* of reads that are served near the worker: see cache.h */
 } hw_table_spec;
 
 /* HAWSER_BAD_ARGUMENT says what is wrong with it. */

@@ -6,6 +6,21 @@
 #include "base/clock.h"
 #include "runtime/store/hub.h"
 
+hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error)
+{
+    pthread_mutex_lock(&store->mutex);
+    hawser_status status = store->lost ? hawser_fail(error, store->loss.status, "%s", store->loss.text)
+                                       : hw_client_submit(store->client, order, task, error);
+    pthread_mutex_unlock(&store->mutex);
+    return status;
+}
+
+void hw_ask_go(hawser_store *store)
+{
+    pthread_mutex_lock(&store->mutex);
+    hw_hub_unlock(store);
+}
+
 static hawser_status submit(hawser_store *store, hw_order *order, const hawser_request *request, uint64_t *task,
                             hawser_error *error)
 {
@@ -19,10 +34,8 @@ static hawser_status submit(hawser_store *store, hw_order *order, const hawser_r
         *told = (hw_told){.done = request->done, .user = request->user};
         order->tag = told;
     }
-    pthread_mutex_lock(&store->mutex);
-    hawser_status status = store->lost ? hawser_fail(error, store->loss.status, "%s", store->loss.text)
-                                       : hw_client_submit(store->client, order, task, error);
-    hw_hub_unlock(store);
+    hawser_status status = hw_ask_begin(store, order, task, error);
+    hw_ask_go(store);
     if (status != HAWSER_OK)
         free(order->tag);
     return status;
@@ -73,6 +86,7 @@ hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t w
     if (worker >= store->options.workers)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no worker %u on a node: the store was opened with %u",
                            worker, store->options.workers);
+    HAWSER_TRY(hw_near_clocked(store, table, HW_CLOCKED_BY_HAND, error));
     hw_order order = {.operation = HW_CLOCK,
                       .table = table,
                       .worker = store->first_worker + worker,
@@ -175,6 +189,7 @@ void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures)
         .lists_resent = asked->lists_resent,
     };
     pthread_mutex_unlock(&store->mutex);
+    hw_near_figures(store, figures);
     if (store->server == NULL)
         return;
     hw_server_figures served;

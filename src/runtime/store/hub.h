@@ -11,6 +11,7 @@
 
 #include "hawser/store.h"
 #include "runtime/job/job.h"
+#include "store/cache.h"
 #include "store/client.h"
 #include "store/server.h"
 
@@ -40,6 +41,17 @@ typedef struct hw_stripe_pool {
     uint32_t started;
 } hw_stripe_pool;
 
+/* What the workers of this node have near of a table. */
+typedef struct hw_near {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed; /* a pull has ended */
+    hw_table_spec spec;
+    hw_cache *cache;
+    struct hw_orphan *orphans; /* memory of pulls that nobody waits for any more */
+    _Atomic int clocks;        /* hw_clocked: who tells of the table's clocks */
+} hw_near;
+enum hw_clocked { HW_CLOCKED_NOT, HW_CLOCKED_BY_HAND, HW_CLOCKED_NEAR };
+
 struct hawser_store {
     hawser_job *job;
     hawser_store_options options;
@@ -58,8 +70,9 @@ struct hawser_store {
     hawser_error untold; /* a failure that there was no memory to keep */
     bool lost;
     hawser_error loss;
-    uint32_t run; /* which of the job's, in its history */
-    hw_log *log;  /* the client's; NULL: no history */
+    uint32_t run;                            /* which of the job's, in its history */
+    hw_log *log;                             /* the client's; NULL: no history */
+    _Atomic(hw_near *) near[HW_TABLES_MOST]; /* by table */
 };
 
 /* A store for a program's blocks: who has clocks on this node, and of how many. */
@@ -70,6 +83,19 @@ typedef struct hw_hub_seats {
 /* hawser_store_open, with the options' `workers` and `threads` where there are no seats. */
 hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_seats *seats,
                           hawser_store **store, hawser_error *error) HAWSER_MUST_USE;
+
+/* ask.c: begins a task, whose tag is a hw_told or NULL; its messages go with the next hw_ask_go. */
+hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error) HAWSER_MUST_USE;
+/* Lets waiting messages go. */
+void hw_ask_go(hawser_store *store);
+
+/* near.c */
+hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint32_t number,
+                           hawser_error *error) HAWSER_MUST_USE;
+void hw_near_close(hawser_store *store);
+/* Who tells of a table's clocks does so always. */
+hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clocked how, hawser_error *error) HAWSER_MUST_USE;
+void hw_near_figures(hawser_store *store, hawser_store_figures *figures);
 
 /* pool.c: threads that work stripes. */
 hawser_status hw_stripe_pool_start(hw_stripe_pool *pool, uint32_t threads, hawser_error *error) HAWSER_MUST_USE;

@@ -16,7 +16,7 @@ typedef struct facts {
 typedef struct table_facts {
     char name[HW_TABLE_NAME], function[HW_TABLE_NAME];
     uint32_t type, width, sparse, number;
-    uint64_t first, last, centric, delay;
+    uint64_t first, last, centric, delay, staleness;
     double parameters[HW_FUNCTION_PARAMETERS];
 } table_facts;
 
@@ -37,7 +37,7 @@ static hawser_status same_on_all(hawser_job *job, const void *own, size_t length
 static hawser_status resolve(hawser_store *store, const hawser_store_options *given, const hw_hub_seats *seats,
                              hawser_error *error)
 {
-    enum { THREADS_MOST = 4 };
+    enum { THREADS_MOST = 4, CACHE_BYTES = 64 << 20 };
     hawser_store_options *options = &store->options;
     *options = given != NULL ? *given : (hawser_store_options){0};
     store->nodes = hawser_job_nodes(store->job);
@@ -58,6 +58,8 @@ static hawser_status resolve(hawser_store *store, const hawser_store_options *gi
     }
     store->first_worker = seats != NULL ? seats->first : store->self * options->workers;
     store->workers = seats != NULL ? seats->all : store->nodes * options->workers;
+    if (options->cache_bytes == 0)
+        options->cache_bytes = CACHE_BYTES;
     if (!(options->timeout > 0))
         options->timeout = store->job->timeout;
     return HAWSER_OK;
@@ -109,6 +111,7 @@ static hawser_status make_ends(hawser_store *store, hawser_error *error)
 static void free_store(hawser_store *store)
 {
     hw_stripe_pool_stop(&store->pool);
+    hw_near_close(store);
     hw_client_free(store->client);
     hw_server_free(store->server);
     hw_recorder_drop(store->log);
@@ -226,6 +229,7 @@ static hawser_status spec_of(const hawser_table *table, hw_table_spec *spec, haw
         .function = hw_function_find(function),
         .centric = table->data_centric,
         .delay = table->data_centric ? table->delay : 0,
+        .staleness = table->staleness,
     };
     if (table->name == NULL || strlen(table->name) >= sizeof spec->name)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %zu bytes", sizeof spec->name - 1);
@@ -250,7 +254,7 @@ static hawser_status create(hawser_store *store, const hw_table_spec *spec, uint
     pthread_mutex_unlock(&store->mutex);
     if (status == HAWSER_OK && store->server != NULL && served != *number)
         status = hawser_fail(error, HAWSER_INTERNAL, "table '%s' has two numbers", spec->name);
-    return status;
+    return status == HAWSER_OK ? hw_near_open(store, spec, *number, error) : status;
 }
 
 hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
@@ -267,7 +271,8 @@ hawser_status hawser_store_table(hawser_store *store, const hawser_table *table,
                        .first = spec.first,
                        .last = spec.last,
                        .centric = spec.centric,
-                       .delay = spec.delay};
+                       .delay = spec.delay,
+                       .staleness = spec.staleness};
     memcpy(own.name, spec.name, sizeof own.name);
     snprintf(own.function, sizeof own.function, "%s", spec.function->name);
     memcpy(own.parameters, spec.parameters, sizeof own.parameters);

@@ -1,0 +1,263 @@
+/* near.c - get, inc and clock: rows that the workers of a node have near, under a lock of their table's. What is pulled and pushed is begun under
+ * that lock, in the order in which the cache gave it, and sent without it. */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "runtime/store/hub.h"
+#include "store/keys.h"
+
+/* A pull that timed out may still be answered. */
+typedef struct hw_orphan {
+    struct hw_orphan *next;
+    uint64_t *wanted;
+    void *pulled;
+} hw_orphan;
+
+hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint32_t number, hawser_error *error)
+{
+    if (atomic_load(&store->near[number]) != NULL)
+        return HAWSER_OK;
+    hw_near *near = NULL;
+    HAWSER_TRY(HW_NEW(&near, 1, "a table's rows", error));
+    near->spec = *spec;
+    const hw_cache_options options = {&near->spec, store->options.workers, store->options.cache_bytes};
+    hawser_status status = hw_cache_new(&options, &near->cache, error);
+    if (status != HAWSER_OK) {
+        free(near);
+        return status;
+    }
+    pthread_mutex_init(&near->mutex, NULL);
+    pthread_cond_init(&near->changed, NULL);
+    atomic_store(&store->near[number], near);
+    return HAWSER_OK;
+}
+
+void hw_near_close(hawser_store *store)
+{
+    for (size_t t = 0; t < HW_TABLES_MOST; t++) {
+        hw_near *near = atomic_load(&store->near[t]);
+        if (near == NULL)
+            continue;
+        for (hw_orphan *orphan = near->orphans, *next; orphan != NULL; orphan = next) {
+            next = orphan->next;
+            free(orphan->wanted);
+            free(orphan->pulled);
+            free(orphan);
+        }
+        hw_cache_free(near->cache);
+        pthread_mutex_destroy(&near->mutex);
+        pthread_cond_destroy(&near->changed);
+        free(near);
+    }
+}
+
+hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clocked how, hawser_error *error)
+{
+    hw_near *near = table < HW_TABLES_MOST ? atomic_load(&store->near[table]) : NULL;
+    if (near == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no table number %u", table);
+    int was = HW_CLOCKED_NOT;
+    if (atomic_compare_exchange_strong(&near->clocks, &was, how) || was == (int)how)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': its clocks are told by %s, so that %s", near->spec.name,
+                       was == HW_CLOCKED_NEAR ? "hawser_table_clock" : "hawser_store_clock",
+                       was == HW_CLOCKED_NEAR ? "hawser_store_clock cannot tell them too"
+                                              : "hawser_table_get, hawser_table_inc and hawser_table_clock cannot be used");
+}
+
+void hw_near_figures(hawser_store *store, hawser_store_figures *figures)
+{
+    for (size_t t = 0; t < HW_TABLES_MOST; t++) {
+        hw_near *near = atomic_load(&store->near[t]);
+        if (near == NULL)
+            continue;
+        hw_cache_figures own;
+        pthread_mutex_lock(&near->mutex);
+        hw_cache_figures_of(near->cache, &own);
+        pthread_mutex_unlock(&near->mutex);
+        figures->rows_near += own.hits + own.shared;
+        figures->rows_pulled += own.misses;
+        figures->rows_evicted += own.evicted;
+        figures->cache_bytes += own.bytes;
+    }
+}
+
+/* The table of a call, which is good. */
+static hawser_status near_of(hawser_store *store, uint32_t table, uint32_t worker, hw_near **near, hawser_error *error)
+{
+    if (worker >= store->options.workers)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no worker %u on a node: the store was opened with %u",
+                           worker, store->options.workers);
+    HAWSER_TRY(hw_near_clocked(store, table, HW_CLOCKED_NEAR, error));
+    *near = atomic_load(&store->near[table]);
+    if ((*near)->spec.centric)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' is data-centric: it is pulled and pushed, not kept near",
+                           (*near)->spec.name);
+    return HAWSER_OK;
+}
+
+static hawser_status check_keys(const hw_table_spec *spec, const uint64_t *keys, size_t count, hawser_error *error)
+{
+    if (count == 0 || count > UINT32_MAX || !hw_keys_ascend(keys, count))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "table '%s': keys must be ascending, each once, 1 to 2^32 - 1 of them", spec->name);
+    if (keys[0] < spec->first || keys[count - 1] > spec->last)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': keys %llu to %llu are not within %llu to %llu",
+                           spec->name, (unsigned long long)keys[0], (unsigned long long)keys[count - 1],
+                           (unsigned long long)spec->first, (unsigned long long)spec->last);
+    return HAWSER_OK;
+}
+
+/* -------------------------------------------------------------------------------------------- increments and clocks ---- */
+
+static void pushed(void *user, uint64_t task, hawser_status status)
+{
+    (void)task;
+    (void)status; /* hawser_store_wait_all tells */
+    hw_flushed *flushed = user;
+    free(flushed->keys);
+    free(flushed->values);
+    free(flushed);
+}
+
+/* The lock is held. */
+static hawser_status flush(hawser_store *store, hw_near *near, uint32_t table, uint32_t worker, hawser_error *error)
+{
+    while (!hw_cache_may_flush(near->cache))
+        pthread_cond_wait(&near->changed, &near->mutex);
+    hw_flushed *flushed = NULL;
+    hw_told *told = NULL;
+    uint64_t task;
+    HAWSER_TRY(HW_NEW(&flushed, 1, "increments", error));
+    hawser_status status = HW_NEW(&told, 1, "increments", error);
+    if (status == HAWSER_OK)
+        status = hw_cache_flush(near->cache, worker, flushed, error);
+    bool any = status == HAWSER_OK && flushed->count > 0;
+    if (any) {
+        *told = (hw_told){.done = pushed, .user = flushed};
+        const hw_order order = {.operation = HW_PUSH,
+                                .table = table,
+                                .keys = flushed->keys,
+                                .count = flushed->count,
+                                .values = flushed->values,
+                                .worker = store->first_worker + worker,
+                                .clock = hw_cache_clock(near->cache, worker),
+                                .tag = told};
+        status = hw_ask_begin(store, &order, &task, error);
+    }
+    if (!any || status != HAWSER_OK) {
+        free(told);
+        pushed(flushed, 0, status);
+    }
+    return status;
+}
+
+hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys, size_t count,
+                               const void *values, hawser_error *error)
+{
+    hw_near *near = NULL;
+    bool early = false;
+    HAWSER_TRY(near_of(store, table, worker, &near, error));
+    const hw_table_spec *spec = &near->spec;
+    HAWSER_TRY(check_keys(spec, keys, count, error));
+    size_t bad = hw_values_not_finite(spec->type, values, count * spec->width);
+    if (bad < count * spec->width)
+        return hawser_fail(error, HAWSER_NOT_FINITE, "table '%s': what is added to key %llu is not finite", spec->name,
+                           (unsigned long long)keys[bad / spec->width]);
+    pthread_mutex_lock(&near->mutex);
+    hawser_status status = hw_cache_inc(near->cache, worker, keys, count, values, &early, error);
+    if (status == HAWSER_OK && early)
+        status = flush(store, near, table, worker, error);
+    pthread_mutex_unlock(&near->mutex);
+    if (early)
+        hw_ask_go(store);
+    return status;
+}
+
+hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t worker, hawser_error *error)
+{
+    hw_near *near = NULL;
+    HAWSER_TRY(near_of(store, table, worker, &near, error));
+    pthread_mutex_lock(&near->mutex);
+    hawser_status status = flush(store, near, table, worker, error);
+    if (status == HAWSER_OK) {
+        uint64_t task;
+        const hw_order order = {.operation = HW_CLOCK,
+                                .table = table,
+                                .worker = store->first_worker + worker,
+                                .clock = hw_cache_clock(near->cache, worker),
+                                .first = near->spec.first,
+                                .last = near->spec.last};
+        status = hw_ask_begin(store, &order, &task, error);
+    }
+    if (status == HAWSER_OK)
+        hw_cache_tick(near->cache, worker);
+    pthread_mutex_unlock(&near->mutex);
+    hw_ask_go(store);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- reading ---- */
+
+/* What a pull that timed out writes to, should it be answered yet, stays until the store is closed. Without memory to note that, for good. */
+static void abandon(hw_near *near, hw_reading *reading)
+{
+    hw_orphan *orphan = malloc(sizeof *orphan);
+    if (orphan != NULL) {
+        *orphan = (hw_orphan){near->orphans, reading->wanted, reading->pulled};
+        near->orphans = orphan;
+    }
+    reading->wanted = NULL;
+    reading->pulled = NULL;
+}
+
+/* Pulls what a reading wants; the lock is held, but not while it waits. */
+static hawser_status pull(hawser_store *store, hw_near *near, uint32_t table, hw_reading *reading, hawser_error *error)
+{
+    for (bool whole = false; !whole;) {
+        uint64_t task = 0;
+        const hw_order order = {.operation = HW_PULL,
+                                .table = table,
+                                .keys = reading->wanted,
+                                .count = reading->wanted_count,
+                                .out = reading->pulled,
+                                .least = reading->least,
+                                .oldest = reading->oldest};
+        HAWSER_TRY(hw_ask_begin(store, &order, &task, error));
+        pthread_mutex_unlock(&near->mutex);
+        hw_ask_go(store);
+        hawser_status status = hawser_store_wait(store, task, error);
+        pthread_mutex_lock(&near->mutex);
+        if (status == HAWSER_TIMEOUT)
+            abandon(near, reading);
+        HAWSER_TRY(status);
+        whole = hw_cache_pulled(near->cache, reading);
+    }
+    pthread_cond_broadcast(&near->changed);
+    return HAWSER_OK;
+}
+
+hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys, size_t count,
+                               void *out, hawser_error *error)
+{
+    hw_near *near = NULL;
+    HAWSER_TRY(near_of(store, table, worker, &near, error));
+    HAWSER_TRY(check_keys(&near->spec, keys, count, error));
+    hw_reading reading = {.worker = worker, .keys = keys, .count = count, .out = out};
+    hw_reading_state state = HW_READING_WAIT;
+    pthread_mutex_lock(&near->mutex);
+    hawser_status status = hw_cache_read(near->cache, &reading, &state, error);
+    while (status == HAWSER_OK && state != HW_READING_DONE) {
+        if (state == HW_READING_PULL)
+            status = pull(store, near, table, &reading, error);
+        else
+            pthread_cond_wait(&near->changed, &near->mutex);
+        if (status == HAWSER_OK)
+            status = hw_cache_read(near->cache, &reading, &state, error);
+    }
+    hw_reading_end(near->cache, &reading);
+    if (status != HAWSER_OK)
+        pthread_cond_broadcast(&near->changed);
+    pthread_mutex_unlock(&near->mutex);
+    return status;
+}

@@ -1,0 +1,217 @@
+/* Rows near the workers over nodes and threads: SSP's guarantees with real waiting, function "assign", wrong calls. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawser/store.h"
+#include "nodes.h"
+
+enum { WORKERS = 2, CLOCKS = 25, KEYS = 60, WIDTH = 3 };
+
+typedef struct worker {
+    hawser_store *store;
+    uint32_t table, number, all;
+    uint64_t staleness;
+    hawser_status status;
+    hawser_error error;
+} worker;
+
+static const char *const plain[] = {"workers", "1", NULL};
+
+static void check_all(const test_node *nodes, uint32_t count, const char *what)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i].status != HAWSER_OK)
+            fail_msg("%s: node %u of %u: %s", what, i, count, nodes[i].error.text);
+}
+
+/* Everybody adds 1 to each row in each clock: how large a row is says how many clocks are in. */
+static hawser_status one_clock(worker *w, uint64_t t, const uint64_t *keys, const float *one, float *out)
+{
+    double least = t > w->staleness ? (double)(t - w->staleness) : 0, most = (double)(t + w->staleness + 1);
+    for (int twice = 0; twice < 2; twice++) {
+        HAWSER_TRY(hawser_table_get(w->store, w->table, w->number, keys, KEYS, out, &w->error));
+        double own = (double)t + twice;
+        for (uint64_t i = 0; i < KEYS * WIDTH; i++)
+            if (out[i] < own + (w->all - 1) * least || out[i] > own + (w->all - 1) * most)
+                return hawser_fail(&w->error, HAWSER_INTERNAL, "clock %llu reads %g", (unsigned long long)t, (double)out[i]);
+        if (!twice)
+            HAWSER_TRY(hawser_table_inc(w->store, w->table, w->number, keys, KEYS, one, &w->error));
+    }
+    return hawser_table_clock(w->store, w->table, w->number, &w->error);
+}
+
+static void *run_clocks(void *argument)
+{
+    worker *w = argument;
+    uint64_t keys[KEYS];
+    float one[KEYS * WIDTH], out[KEYS * WIDTH];
+    for (uint64_t i = 0; i < KEYS; i++)
+        keys[i] = 3 * i;
+    for (uint64_t i = 0; i < KEYS * WIDTH; i++)
+        one[i] = 1;
+    for (uint64_t t = 0; t < CLOCKS && w->status == HAWSER_OK; t++)
+        w->status = one_clock(w, t, keys, one, out);
+    return NULL;
+}
+
+typedef struct shape {
+    uint64_t staleness;
+    size_t bytes;
+    bool sparse;
+} shape;
+
+static void clock_body(test_node *node)
+{
+    const shape *how = node->user;
+    hawser_store *store = NULL;
+    const hawser_store_options options = {.workers = WORKERS, .cache_bytes = how->bytes};
+    if ((node->status = hawser_store_open(node->job, &options, &store, &node->error)) != HAWSER_OK)
+        return;
+    uint32_t table = 0;
+    const hawser_table rows = {.name = "rows",
+                               .type = HAWSER_F32,
+                               .width = WIDTH,
+                               .sparse = how->sparse,
+                               .last = 3 * KEYS,
+                               .staleness = how->staleness};
+    node->status = hawser_store_table(store, &rows, &table, &node->error);
+    worker workers[WORKERS];
+    pthread_t threads[WORKERS];
+    uint32_t started = 0;
+    for (; started < WORKERS && node->status == HAWSER_OK; started++) {
+        workers[started] = (worker){
+            .store = store, .table = table, .number = started, .all = node->nodes * WORKERS, .staleness = how->staleness};
+        pthread_create(&threads[started], NULL, run_clocks, &workers[started]);
+    }
+    for (uint32_t k = 0; k < started; k++) {
+        pthread_join(threads[k], NULL);
+        if (workers[k].status != HAWSER_OK && node->status == HAWSER_OK)
+            node->status = hawser_fail(&node->error, workers[k].status, "%.400s", workers[k].error.text);
+    }
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_wait_all(store, &node->error);
+    hawser_store_figures figures;
+    hawser_store_figures_of(store, &figures);
+    if (node->status == HAWSER_OK && figures.rows_near == 0)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "nothing was read near");
+    if (node->status == HAWSER_OK && figures.cache_bytes > how->bytes)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "rows take %llu bytes of %zu",
+                                   (unsigned long long)figures.cache_bytes, how->bytes);
+    hawser_store_close(store);
+}
+
+static void reads_are_fresh_enough(void **state)
+{
+    (void)state;
+    for (uint64_t staleness = 0; staleness < 3; staleness++)
+        for (uint32_t count = 1; count <= 3; count++) {
+            shape how = {staleness, staleness == 1 ? 1500 : 1 << 20, count == 2};
+            test_node nodes[NODES_MOST];
+            run_nodes(nodes, count, plain, clock_body, &how);
+            check_all(nodes, count, "clocks");
+        }
+}
+
+/* ------------------------------------------------------------------------------------------ another function; errors ---- */
+
+static hawser_status expect(hawser_status got, hawser_status wanted, const char *words, hawser_error *error)
+{
+    if (got == wanted && (words == NULL || strstr(error->text, words) != NULL))
+        return HAWSER_OK;
+    char text[200];
+    snprintf(text, sizeof text, "%.190s", got == HAWSER_OK ? "no error" : error->text);
+    return hawser_fail(error, HAWSER_INTERNAL, "expected '%s', got: %s", words != NULL ? words : "", text);
+}
+
+static hawser_status other_calls(hawser_store *store, hawser_error *error)
+{
+    uint32_t assigned, centric, clocked;
+    const uint64_t keys[] = {1, 5}, wrong[] = {5, 1}, far[] = {1, 100};
+    double values[] = {3, 4}, out[2], bad[] = {1, 0.0};
+    bad[1] = bad[0] / bad[1];
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "a", .last = 9, .function = "assign"}, &assigned, error));
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "c", .last = 9, .data_centric = true}, &centric, error));
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "k", .last = 9}, &clocked, error));
+    HAWSER_TRY(hawser_table_get(store, assigned, 0, keys, 2, out, error));
+    HAWSER_TRY(hawser_table_inc(store, assigned, 0, keys, 2, values, error));
+    HAWSER_TRY(hawser_table_clock(store, assigned, 0, error));
+    HAWSER_TRY(hawser_table_get(store, assigned, 0, keys, 2, out, error));
+    if (out[0] != 3 || out[1] != 4)
+        return hawser_fail(error, HAWSER_INTERNAL, "assigned rows read %g %g", out[0], out[1]);
+    HAWSER_TRY(expect(hawser_table_get(store, centric, 0, keys, 2, out, error), HAWSER_BAD_ARGUMENT, "data-centric", error));
+    HAWSER_TRY(
+        expect(hawser_table_get(store, 77, 0, keys, 2, out, error), HAWSER_BAD_ARGUMENT, "no table number 77", error));
+    HAWSER_TRY(expect(hawser_table_get(store, assigned, 4, keys, 2, out, error), HAWSER_BAD_ARGUMENT, "no worker 4", error));
+    HAWSER_TRY(expect(hawser_table_get(store, assigned, 0, wrong, 2, out, error), HAWSER_BAD_ARGUMENT, "ascending", error));
+    HAWSER_TRY(expect(hawser_table_inc(store, assigned, 0, far, 2, values, error), HAWSER_BAD_ARGUMENT,
+                      "keys 1 to 100 are not within 0 to 9", error));
+    HAWSER_TRY(expect(hawser_table_inc(store, assigned, 0, keys, 2, bad, error), HAWSER_NOT_FINITE, "key 5", error));
+    HAWSER_TRY(hawser_store_clock(store, clocked, 0, 0, 0, 9, error));
+    HAWSER_TRY(
+        expect(hawser_table_clock(store, clocked, 0, error), HAWSER_BAD_ARGUMENT, "told by hawser_store_clock", error));
+    return expect(hawser_store_clock(store, assigned, 0, 1, 0, 9, error), HAWSER_BAD_ARGUMENT, "told by hawser_table_clock",
+                  error);
+}
+
+static void call_body(test_node *node)
+{
+    hawser_store *store = NULL;
+    node->status = hawser_store_open(node->job, NULL, &store, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = other_calls(store, &node->error);
+    hawser_store_close(store);
+}
+
+static void calls_are_checked(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 1, plain, call_body, NULL);
+    check_all(nodes, 1, "calls");
+}
+
+/* A worker that never ends its clocks is waited for as long as was said. */
+static void wait_body(test_node *node)
+{
+    hawser_store *store = NULL;
+    const uint64_t key = 2;
+    double out;
+    uint32_t table;
+    node->status = hawser_store_open(node->job, &(hawser_store_options){.workers = 2}, &store, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_table(store, &(hawser_table){.name = "t", .last = 9}, &table, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_table_clock(store, table, 0, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = expect(hawser_table_get(store, table, 0, &key, 1, &out, &node->error), HAWSER_TIMEOUT,
+                              "has not answered for 0.3 s", &node->error);
+    if (node->status == HAWSER_OK) /* who waits for nobody is served */
+        node->status = hawser_table_get(store, table, 1, &key, 1, &out, &node->error);
+    hawser_store_close(store);
+}
+
+static void nobody_waits_for_ever(void **state)
+{
+    (void)state;
+    static const char *const soon[] = {"workers", "1", "timeout", "0.3", NULL};
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 1, soon, wait_body, NULL);
+    check_all(nodes, 1, "waits");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_are_fresh_enough),
+        cmocka_unit_test(calls_are_checked),
+        cmocka_unit_test(nobody_waits_for_ever),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/*
+ * store_world.h - clients and servers of a store under a seed: messages of every link arrive in order, but links, stripes and clients take
+ * turns as the seed says. For test files that begin with cmocka's includes.
+ */
+#ifndef STORE_WORLD_H
+#define STORE_WORLD_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "store/client.h"
+#include "store/server.h"
+
+enum { SERVERS_MOST = 5, CLIENTS_MOST = 4, TASKS_MOST = 4000, READY_MOST = 4096 };
+
+typedef struct line { /* messages on their way, in order */
+    hw_message *first, **end;
+} line;
+
+typedef struct world world;
+typedef struct peer {
+    world *world;
+    uint32_t number;
+} peer;
+
+struct world {
+    hw_random random;
+    uint32_t servers, clients;
+    hw_server *server[SERVERS_MOST];
+    hw_client *client[CLIENTS_MOST];
+    peer server_peer[SERVERS_MOST], client_peer[CLIENTS_MOST];
+    line there[CLIENTS_MOST][SERVERS_MOST], back[CLIENTS_MOST][SERVERS_MOST];
+    hw_stripe *ready[READY_MOST];
+    size_t ready_count;
+    hawser_status status[CLIENTS_MOST][TASKS_MOST];
+    uint64_t ended[CLIENTS_MOST][TASKS_MOST]; /* when, from 1 */
+    hawser_error error;                       /* of the last that failed */
+    uint64_t moment;
+};
+
+static void put(line *to, hw_message *message)
+{
+    if (to->first == NULL)
+        to->end = &to->first;
+    message->next = NULL;
+    *to->end = message;
+    to->end = &message->next;
+}
+
+static hw_message *take(line *from)
+{
+    hw_message *message = from->first;
+    from->first = message->next;
+    return message;
+}
+
+static hawser_status send(void *argument, uint32_t server, hw_message *message, hawser_error *error)
+{
+    (void)error;
+    peer *p = argument;
+    put(&p->world->there[p->number][server], message);
+    return HAWSER_OK;
+}
+
+static void finished(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error)
+{
+    peer *p = argument;
+    assert_null(tag);
+    assert_true(task < TASKS_MOST && p->world->ended[p->number][task] == 0);
+    p->world->status[p->number][task] = status;
+    p->world->ended[p->number][task] = ++p->world->moment;
+    if (status != HAWSER_OK)
+        p->world->error = *error;
+}
+
+static void ready(void *argument, hw_stripe *stripe)
+{
+    world *w = ((peer *)argument)->world;
+    assert_true(w->ready_count < READY_MOST);
+    w->ready[w->ready_count++] = stripe;
+}
+
+static void reply(void *argument, uint32_t client, hw_message *message)
+{
+    peer *p = argument;
+    put(&p->world->back[client][p->number], message);
+}
+
+static world *open_world(uint64_t seed, uint32_t servers, uint32_t clients, uint32_t workers, size_t list_bytes)
+{
+    static const uint64_t names[SERVERS_MOST] = {11, 12, 13, 14, 15};
+    world *w = calloc(1, sizeof *w);
+    w->random = hw_random_at(seed, 77, 0, 0);
+    w->servers = servers;
+    w->clients = clients;
+    for (uint32_t s = 0; s < servers; s++) {
+        w->server_peer[s] = (peer){w, s};
+        hw_server_options options = {.self = s,
+                                     .servers = servers,
+                                     .names = names,
+                                     .clients = clients,
+                                     .workers = workers,
+                                     .stripes = 3,
+                                     .list_bytes = list_bytes,
+                                     .argument = &w->server_peer[s],
+                                     .ready = ready,
+                                     .reply = reply};
+        assert_int_equal(hw_server_new(&options, &w->server[s], NULL), HAWSER_OK);
+    }
+    for (uint32_t c = 0; c < clients; c++) {
+        w->client_peer[c] = (peer){w, c};
+        hw_client_options options = {
+            .servers = servers, .names = names, .argument = &w->client_peer[c], .send = send, .finished = finished};
+        assert_int_equal(hw_client_new(&options, &w->client[c], NULL), HAWSER_OK);
+    }
+    return w;
+}
+
+static void close_world(world *w)
+{
+    for (uint32_t c = 0; c < w->clients; c++)
+        for (uint32_t s = 0; s < w->servers; s++) {
+            while (w->there[c][s].first != NULL)
+                hw_message_free(take(&w->there[c][s]));
+            while (w->back[c][s].first != NULL)
+                hw_message_free(take(&w->back[c][s]));
+        }
+    for (uint32_t c = 0; c < w->clients; c++)
+        hw_client_free(w->client[c]);
+    for (uint32_t s = 0; s < w->servers; s++)
+        hw_server_free(w->server[s]);
+    free(w);
+}
+
+static uint32_t create(world *w, hw_table_spec spec)
+{
+    uint32_t number = 99, other;
+    for (uint32_t s = 0; s < w->servers; s++)
+        assert_int_equal(hw_server_create(w->server[s], &spec, &number, NULL), HAWSER_OK);
+    for (uint32_t c = 0; c < w->clients; c++) {
+        assert_int_equal(hw_client_table(w->client[c], &spec, &other, NULL), HAWSER_OK);
+        assert_int_equal(other, number);
+    }
+    return number;
+}
+
+/* Something that can happen happens; false: nothing can. */
+static bool step(world *w)
+{
+    uint32_t lines = w->clients * w->servers, choices = 2 * lines + (uint32_t)w->ready_count;
+    uint32_t from = (uint32_t)hw_random_below(&w->random, choices);
+    for (uint32_t k = 0; k < choices; k++) {
+        uint32_t i = (from + k) % choices;
+        if (i >= 2 * lines) {
+            hw_stripe *stripe = w->ready[i - 2 * lines];
+            w->ready[i - 2 * lines] = w->ready[--w->ready_count];
+            hw_stripe_work(stripe);
+            return true;
+        }
+        uint32_t c = i % lines / w->servers, s = i % w->servers;
+        line *way = i < lines ? &w->there[c][s] : &w->back[c][s];
+        if (way->first == NULL)
+            continue;
+        hawser_error error = {0};
+        hawser_status status = i < lines ? hw_server_hear(w->server[s], c, take(way), &error)
+                                         : hw_client_hear(w->client[c], s, take(way), &error);
+        if (status != HAWSER_OK)
+            fail_msg("%s", error.text);
+        return true;
+    }
+    return false;
+}
+
+static hw_table_spec spec_of(const char *name, hw_value_type type, uint32_t width, bool sparse, uint64_t first,
+                             uint64_t last)
+{
+    hw_table_spec spec = {.type = type, .width = width, .sparse = sparse, .first = first, .last = last};
+    snprintf(spec.name, sizeof spec.name, "%s", name);
+    spec.function = hw_function_find("add");
+    return spec;
+}
+
+static uint64_t submit(world *w, uint32_t client, hw_order order)
+{
+    uint64_t task = 0;
+    hawser_error error = {0};
+    if (hw_client_submit(w->client[client], &order, &task, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    return task;
+}
+
+#endif
