@@ -13,12 +13,13 @@ bool hw_inbox_put(hw_inbox *inbox, hw_message *message)
 {
     if (atomic_load_explicit(&inbox->closed, memory_order_acquire))
         return false;
+    bool quiet = message->quiet; /* once it is there it is the receiver's */
     hw_message *top = atomic_load_explicit(&inbox->arrived, memory_order_relaxed);
     do
         message->next = top;
     while (
         !atomic_compare_exchange_weak_explicit(&inbox->arrived, &top, message, memory_order_release, memory_order_relaxed));
-    if (inbox->wake != NULL)
+    if (inbox->wake != NULL && !quiet)
         inbox->wake(inbox->argument);
     return true;
 }

@@ -86,6 +86,7 @@ typedef struct hw_message {
     struct hw_message *next; /* of whichever list holds it; the transport's while in flight */
     atomic_uint *shared;     /* references to `payload`; NULL when the payload is NULL */
     void *payload;
+    bool quiet; /* the receiver need not wake for it: something that it waits for will follow */
     /* The net's, while it travels: */
     uint32_t origin;        /* node where a spread message began */
     uint32_t spread;        /* 1 if it is one */

@@ -797,7 +797,7 @@ static void descent_over_blocks(void **unused)
         size_t n, p;
         double density;
         bool gram;
-    } kinds[] = {{300, 60, 1.0, true}, {60, 200, 1.0, false}, {900, 160, 0.3, true}, {300, 400, 0.05, false}};
+    } kinds[] = {{300, 60, 1.0, true}, {60, 200, 1.0, false}, {1500, 160, 0.1, true}, {300, 400, 0.05, false}};
     for (size_t kind = 0; kind < 4; kind++)
         for (uint32_t count = 1; count <= 8; count = 2 * count + 1) {
             problem q;

@@ -6,7 +6,7 @@
 #include "algorithms/lasso/block.h"
 
 /* In touched numbers of a product: below, an exchange takes longer than it saves. */
-static const double WORTH_SHARING = 200e3;
+static const double WORTH_SHARING = 40e3;
 
 size_t hw_lasso_joint_share(size_t columns, uint32_t blocks)
 {
@@ -36,7 +36,6 @@ size_t hw_lasso_joint_sums(size_t columns, uint32_t blocks)
 void hw_lasso_joint_free(hw_lasso_joint *joint)
 {
     hw_linear_descent_free(joint->descent);
-    free(joint->part.offsets);
     free(joint->share);
     hw_linear_gram_free(&joint->gram);
     hw_linear_members_free(&joint->members);

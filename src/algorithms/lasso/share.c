@@ -43,59 +43,21 @@ static void count_rows(const hw_lasso_joint *joint, size_t *counts)
     }
 }
 
-/* First entry of [begin, end) in a row of at least `row`. */
-static uint64_t entry_at(const uint32_t *indices, uint64_t begin, uint64_t end, size_t row)
-{
-    while (begin < end) {
-        uint64_t middle = begin + (end - begin) / 2;
-        if (indices[middle] < row)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
-static hawser_status cut_columns(hw_lasso_joint *joint, uint32_t own, uint32_t blocks, hawser_error *error)
-{
-    hw_linear_part *part = &joint->part;
-    const hawser_matrix *X = &joint->whole.X;
-    size_t m = joint->members.count, counts[BUCKETS] = {0};
-    if (m > part->capacity) {
-        free(part->offsets);
-        part->capacity = m + m / 2;
-        part->offsets = malloc((2 * part->capacity + 1) * sizeof *part->offsets);
-    }
-    if (part->offsets == NULL) {
-        part->capacity = 0;
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the rows of %zu columns", m);
-    }
-    count_rows(joint, counts);
-    part->begin = row_begin(joint, counts, own, blocks);
-    part->end = row_begin(joint, counts, own + 1, blocks);
-    part->view = *X;
-    part->view.cols = 2 * m;
-    part->view.offsets = part->offsets;
-    for (size_t k = 0; k < m; k++) {
-        uint32_t j = joint->members.columns[k];
-        part->offsets[2 * k] = entry_at(X->indices, X->offsets[j], X->offsets[j + 1], part->begin);
-        part->offsets[2 * k + 1] = entry_at(X->indices, part->offsets[2 * k], X->offsets[j + 1], part->end);
-    }
-    part->offsets[2 * m] = 0;
-    return HAWSER_OK;
-}
-
 /* What this block sums over. */
-static hawser_status make_part(hw_lasso_joint *joint, uint32_t own, uint32_t blocks, hawser_error *error)
+static void make_part(hw_lasso_joint *joint, uint32_t own, uint32_t blocks)
 {
     hw_linear_part *part = &joint->part;
     const hawser_matrix *matrix = joint->use_gram ? &joint->gram.view : &joint->whole.X;
-    if (matrix->layout != HAWSER_DENSE)
-        return cut_columns(joint, own, blocks, error);
+    if (matrix->layout != HAWSER_DENSE) {
+        size_t counts[BUCKETS] = {0};
+        count_rows(joint, counts);
+        part->begin = row_begin(joint, counts, own, blocks);
+        part->end = row_begin(joint, counts, own + 1, blocks);
+        return;
+    }
     part->begin = even_begin(matrix->rows, own, blocks);
     part->end = even_begin(matrix->rows, own + 1, blocks);
     part->view = hawser_matrix_rows(matrix, part->begin, part->end);
-    return HAWSER_OK;
 }
 
 static bool agreed(void *opaque)
@@ -110,7 +72,7 @@ static hawser_status begin(hw_lasso_block *block, const double *triangle, const 
     if (joint->use_gram)
         hw_lasso_joint_take(joint, triangle);
     joint->stopping = false;
-    HAWSER_TRY(make_part(joint, own, block->lasso->blocks, error));
+    make_part(joint, own, block->lasso->blocks);
     hw_linear_round whole = *round;
     whole.columns = &joint->whole;
     whole.gain = 1.0; /* nobody else moves */

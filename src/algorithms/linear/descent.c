@@ -34,6 +34,7 @@ void hw_linear_members_free(hw_linear_members *members)
     free(members->columns);
     free(members->terms);
     free(members->memory);
+    hw_linear_packed_free(&members->packed);
     memset(members, 0, sizeof *members);
 }
 
@@ -220,7 +221,12 @@ void hw_linear_descent_free(hw_linear_descent *d)
 hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
                                     const hw_linear_part *part, hw_linear_descent **descent, hawser_error *error)
 {
-    size_t length = gram != NULL ? gram->count : round->columns->X.rows, m = members->count, row = members->capacity;
+    const hawser_matrix *X = &round->columns->X;
+    size_t length = gram != NULL ? gram->count : X->rows, m = members->count, row = members->capacity;
+    bool packed = gram == NULL && X->layout == HAWSER_CSC;
+    if (packed)
+        HAWSER_TRY(hw_linear_pack(&members->packed, X, members->columns, m, part != NULL ? part->begin : 0,
+                                  part != NULL ? part->end : X->rows, error));
     hw_linear_descent *d = calloc(1, sizeof *d);
     double *memory = calloc(3 * length + 1, sizeof *memory);
     uint32_t *lists = calloc(3 * m + 1, sizeof *lists);
@@ -228,8 +234,7 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
         free(d);
         free(memory);
         free(lists);
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns and %zu rows", m,
-                           round->columns->X.rows);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns and %zu rows", m, X->rows);
     }
     /* How exact pays: a certificate's scan costs much more than Gram steps. */
     double wanted = (gram != NULL ? 1e-3 : 0.1) * round->gap;
@@ -252,7 +257,12 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
                              .best = INFINITY,
                              .memory = memory,
                              .lists = lists};
-    d->space = (hw_linear_space){.members = members, .round = &d->round, .gram = gram, .part = part, .length = length};
+    d->space = (hw_linear_space){.members = members,
+                                 .round = &d->round,
+                                 .gram = gram,
+                                 .part = part,
+                                 .packed = packed ? &members->packed : NULL,
+                                 .length = length};
     if (round->slack != NULL)
         *round->slack = local_gap(d);
     *descent = d;

@@ -130,17 +130,18 @@ static double entries(const hw_linear_columns *columns, uint32_t j)
     return (double)(columns->X.offsets[j + 1] - columns->X.offsets[j]);
 }
 
-/* Compares costs estimated in touched numbers. Dense arithmetic streams, from memory three times as slowly as from a processor's own
- * cache; sparse columns gather, the more slowly the longer the vector: hence the factors. */
+/* Compares costs estimated in touched numbers, which are about nanoseconds. Dense arithmetic streams, from memory three times as slowly
+ * as from a processor's own cache; packed rows gather and scatter in a vector as long as the list (packed.h), the epochs between
+ * products in one as long as the rows: hence the factors. */
 static double gram_cost(double m)
 {
-    return m * m * (m * m > (1 << 20) ? 0.3 : 0.1);
+    return m * m * (m * m > (1 << 18) ? 0.3 : 0.1);
 }
 
 static double residual_cost(const hw_linear_columns *columns, double all)
 {
-    double gather = columns->X.rows > (1 << 17) ? 2.0 : 0.8;
-    return 2.0 * all * (columns->X.layout == HAWSER_DENSE ? 0.4 : gather);
+    double packed = columns->X.rows > (1 << 17) ? 1.4 : 1.0;
+    return all * (columns->X.layout == HAWSER_DENSE ? 0.8 : packed);
 }
 
 bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *columns, const uint32_t *list, size_t count,

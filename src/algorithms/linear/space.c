@@ -17,6 +17,19 @@ void hw_linear_space_product(const hw_linear_space *space, const uint32_t *place
         product->values[i] *= columns->weights[i];
 }
 
+static const double *packed_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
+                                  size_t listed, double *scratch)
+{
+    hw_linear_packed *packed = space->packed;
+    memset(packed->in, 0, packed->count * sizeof *packed->in);
+    for (size_t f = 0; f < listed; f++)
+        packed->in[parts[f]] = direction[f];
+    hw_linear_packed_product(packed, space->round->columns->weights);
+    for (size_t f = 0; f < listed; f++)
+        scratch[f] = packed->out[parts[f]];
+    return scratch;
+}
+
 const double *hw_linear_space_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
                                     size_t listed, hw_linear_image *product, double *scratch, size_t *first, size_t *count)
 {
@@ -25,17 +38,18 @@ const double *hw_linear_space_share(const hw_linear_space *space, const uint32_t
     const hawser_matrix *matrix = part != NULL ? &part->view : space->gram != NULL ? &space->gram->view : &columns->X;
     size_t begin = part != NULL ? part->begin : 0, end = part != NULL ? part->end : space->length;
     double *own = product->values + begin;
-    bool sparse = matrix->layout == HAWSER_CSC; /* its row numbers are those of the whole */
-    memset(own, 0, (end - begin) * sizeof *own);
-    hawser_combine(matrix, parts, direction, listed, sparse ? product->values : own);
     *first = space->gram != NULL ? begin : 0;
     *count = space->gram != NULL ? end - begin : listed;
+    if (space->packed != NULL)
+        return packed_share(space, parts, direction, listed, scratch);
+    memset(own, 0, (end - begin) * sizeof *own);
+    hawser_combine(matrix, parts, direction, listed, own);
     if (space->gram != NULL)
         return own;
     for (size_t i = begin; columns->weights != NULL && i < end; i++)
         product->values[i] *= columns->weights[i];
     for (size_t f = 0; f < listed; f++)
-        scratch[f] = hawser_column_dot(matrix, parts[f], sparse ? product->values : own);
+        scratch[f] = hawser_column_dot(matrix, parts[f], own);
     return scratch;
 }
 

@@ -11,6 +11,7 @@
 #define HW_ALGORITHMS_LINEAR_SPACE_H
 
 #include "algorithms/linear/gram.h"
+#include "algorithms/linear/packed.h"
 #include "algorithms/linear/solver.h"
 
 /* Members are numbered 0 .. count; arrays by member. */
@@ -24,15 +25,14 @@ typedef struct hw_linear_members {
     double *scratch;  /* five more, each `capacity` long */
     size_t count, capacity;
     double *memory;
+    hw_linear_packed packed; /* their entries by row, where a descent has wanted that */
 } hw_linear_members;
 
-/* What one block of several sums over: entries [begin, end) of an image, and the matrix cut down to them. */
+/* What one block of several sums over: entries [begin, end) of an image, and the matrix cut down to them (not in residual space on
+ * sparse data). */
 typedef struct hw_linear_part {
     size_t begin, end;
-    hawser_matrix
-        view; /* in residual space on sparse data column 2k is what member k has in these rows; odd ones mean nothing */
-    uint64_t *offsets; /* of that view, two a member */
-    size_t capacity;   /* members that there is room for */
+    hawser_matrix view;
 } hw_linear_part;
 
 typedef struct hw_linear_space {
@@ -40,6 +40,7 @@ typedef struct hw_linear_space {
     const hw_linear_round *round;
     const hw_linear_gram *gram; /* NULL: residual space */
     const hw_linear_part *part; /* NULL: this block does all */
+    hw_linear_packed *packed;   /* what it sums over, in residual space on sparse data; else NULL */
     size_t length;              /* of an image */
 } hw_linear_space;
 
@@ -83,8 +84,7 @@ static inline uint32_t hw_linear_space_place(const hw_linear_space *space, size_
 /* Where its part is in the part's view. */
 static inline uint32_t hw_linear_space_part_place(const hw_linear_space *space, size_t k)
 {
-    bool cut = space->part != NULL && space->gram == NULL && space->round->columns->X.layout == HAWSER_CSC;
-    return cut ? (uint32_t)(2 * k) : hw_linear_space_place(space, k);
+    return space->packed != NULL ? (uint32_t)k : hw_linear_space_place(space, k);
 }
 
 /* product = the image of a direction over the listed places, before sigma'. */

@@ -254,10 +254,13 @@ static hawser_status run_units(hw_worker *worker)
 
 static hawser_status send_report(hw_worker *worker)
 {
+    enum { QUIET_MOST = 64 }; /* clocks that an observer may see late */
     hw_message *message = NULL;
     HAWSER_TRY(hw_message_new(sizeof worker->report, &message, &worker->error));
     message->envelope.kind = HW_MESSAGE_REPORT;
     message->envelope.clock = worker->clock;
+    /* Close to an end that is agreed the driver has nothing to say before it. */
+    message->quiet = worker->policy.kind == HW_POLICY_BSP && worker->final_limit - worker->clock <= QUIET_MOST;
     worker->report.bytes = worker->station.bytes_sent;
     worker->report.lead = worker->most_lead;
     memcpy(message->payload, &worker->report, sizeof worker->report);

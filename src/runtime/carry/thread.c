@@ -9,9 +9,12 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "runtime/carry/crew.h"
 
-enum { SPINS = 2000 };
+/* A peer's share of a clock is about as long as one's own: for that long looking costs less than falling asleep and being woken. */
+#define SPIN_SECONDS 50e-6
+enum { LOOKS = 32 }; /* between two looks at the time */
 
 typedef struct hw_thread {
     struct hw_threads *crew;
@@ -129,16 +132,27 @@ static void wait_until(hw_thread *self, double deadline)
     pthread_mutex_unlock(&self->mutex);
 }
 
+/* True: somebody woke this vehicle while it looked. */
+static bool spin(hw_thread *self)
+{
+    double end = hw_seconds() + SPIN_SECONDS;
+    do {
+        for (int i = 0; i < LOOKS; i++) {
+            if (atomic_load_explicit(&self->woken, memory_order_relaxed) && atomic_exchange(&self->woken, false))
+                return true;
+            hw_thread_pause();
+        }
+    } while (hw_seconds() < end);
+    return false;
+}
+
 static void park(hw_crew *super, uint32_t number, double deadline)
 {
     hw_threads *crew = (hw_threads *)super;
     hw_thread *self = &crew->threads[number];
-    bool woken = atomic_exchange(&self->woken, false);
-    for (int i = 0; crew->spin && !woken && i < SPINS; i++)
-        woken = atomic_load_explicit(&self->woken, memory_order_relaxed) && atomic_exchange(&self->woken, false);
-    if (woken)
-        return;
     bool driver = number + 1 == crew->count;
+    if (atomic_exchange(&self->woken, false) || (crew->spin && !driver && spin(self)))
+        return;
     if (!driver)
         give_permit(crew);
     wait_until(self, deadline);

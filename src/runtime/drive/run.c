@@ -39,8 +39,8 @@ static hawser_status open_crew(hw_session *session, hawser_error *error)
         sharing = hw_cluster_host_members(session->cluster, hw_cluster_member(session->cluster, session->node)->host);
     if (threads > session->local)
         threads = session->local;
-    /* Who waits may look for a while before he sleeps only where a processor is left over. */
-    int spin = threads == session->local && session->local * sharing < job->settings.processors;
+    /* Who waits may look for a while before he sleeps only where nobody else is to run in his place. */
+    int spin = threads == session->local && session->local * sharing <= job->settings.processors;
     if (job->fibers)
         return hw_fiber_crew(vehicles, job->fiber_seed, &session->crew, error);
     return hw_thread_crew(vehicles, threads, spin, &session->crew, error);

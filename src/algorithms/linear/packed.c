@@ -1,0 +1,217 @@
+#include "algorithms/linear/packed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void hw_linear_packed_free(hw_linear_packed *packed)
+{
+    free(packed->runs);
+    free(packed->row);
+    free(packed->index);
+    free(packed->values);
+    free(packed->in);
+    free(packed->columns);
+    memset(packed, 0, sizeof *packed);
+}
+
+static size_t size_of(hawser_type type)
+{
+    return type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+}
+
+static double value_at(const void *values, hawser_type type, uint64_t entry)
+{
+    return type == HAWSER_F32 ? (double)((const float *)values)[entry] : ((const double *)values)[entry];
+}
+
+/* First entry of column j in a row of at least `row`. */
+static uint64_t entry_at(const hawser_matrix *X, uint32_t j, size_t row)
+{
+    uint64_t begin = X->offsets[j], end = X->offsets[j + 1];
+    if (row == 0 || row >= X->rows)
+        return row == 0 ? begin : end;
+    while (begin < end) {
+        uint64_t middle = begin + (end - begin) / 2;
+        if (X->indices[middle] < row)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+/* What packing needs besides its result. */
+typedef struct packing {
+    const hawser_matrix *X;
+    const uint32_t *columns;
+    size_t count, begin, end;
+    uint64_t *from, *to; /* entries, by place in the list */
+    uint64_t *cursor;    /* by row: entries, then where the next one goes */
+    uint64_t entries;
+    size_t longest, rows; /* rows that have entries */
+} packing;
+
+/* Entries of each row, and by length the number of rows. */
+static hawser_status count_entries(packing *p, uint64_t **lengths)
+{
+    for (size_t k = 0; k < p->count; k++) {
+        p->from[k] = entry_at(p->X, p->columns[k], p->begin);
+        p->to[k] = entry_at(p->X, p->columns[k], p->end);
+        p->entries += p->to[k] - p->from[k];
+        for (uint64_t e = p->from[k]; e < p->to[k]; e++)
+            p->cursor[p->X->indices[e] - p->begin]++;
+    }
+    for (size_t i = 0; i < p->end - p->begin; i++) {
+        p->longest = p->cursor[i] > p->longest ? p->cursor[i] : p->longest;
+        p->rows += p->cursor[i] > 0;
+    }
+    *lengths = calloc(2 * (p->longest + 1), sizeof **lengths);
+    if (*lengths == NULL)
+        return HAWSER_NO_MEMORY;
+    for (size_t i = 0; i < p->end - p->begin; i++)
+        (*lengths)[p->cursor[i]]++;
+    return HAWSER_OK;
+}
+
+/* Puts rows in the order of their lengths, and cursors at their first entries. */
+static hawser_status order_rows(packing *p, hw_linear_packed *packed, uint64_t *lengths)
+{
+    uint64_t *entry = lengths + p->longest + 1, row = 0, at = 0;
+    for (size_t length = 1; length <= p->longest; length++)
+        packed->run_count += lengths[length] > 0;
+    packed->runs = malloc((packed->run_count + 1) * sizeof *packed->runs);
+    packed->row = malloc((p->rows + 1) * sizeof *packed->row);
+    if (packed->runs == NULL || packed->row == NULL)
+        return HAWSER_NO_MEMORY;
+    packed->run_count = 0;
+    for (size_t length = 1; length <= p->longest; length++) {
+        uint64_t rows = lengths[length];
+        if (rows > 0)
+            packed->runs[packed->run_count++] = (hw_linear_run){(uint32_t)length, (uint32_t)rows};
+        lengths[length] = row;
+        entry[length] = at;
+        row += rows;
+        at += rows * length;
+    }
+    for (size_t i = 0; i < p->end - p->begin; i++) {
+        size_t length = p->cursor[i];
+        if (length == 0)
+            continue;
+        packed->row[lengths[length]++] = (uint32_t)(p->begin + i);
+        p->cursor[i] = entry[length];
+        entry[length] += length;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status move_entries(packing *p, hw_linear_packed *packed)
+{
+    size_t size = size_of(p->X->type);
+    bool ones = true;
+    packed->index = malloc((p->entries + 1) * sizeof *packed->index);
+    packed->values = malloc((p->entries + 1) * size);
+    if (packed->index == NULL || packed->values == NULL)
+        return HAWSER_NO_MEMORY;
+    for (size_t k = 0; k < p->count; k++)
+        for (uint64_t e = p->from[k]; e < p->to[k]; e++) {
+            uint64_t at = p->cursor[p->X->indices[e] - p->begin]++;
+            packed->index[at] = (uint32_t)k;
+            memcpy((char *)packed->values + at * size, (const char *)p->X->values + e * size, size);
+            ones = ones && value_at(p->X->values, p->X->type, e) == 1.0;
+        }
+    if (ones) {
+        free(packed->values);
+        packed->values = NULL;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status make(packing *p, hw_linear_packed *packed)
+{
+    uint64_t *lengths = NULL;
+    hawser_status status = HAWSER_NO_MEMORY;
+    p->from = malloc((2 * p->count + 1) * sizeof *p->from);
+    p->cursor = calloc(p->end - p->begin + 1, sizeof *p->cursor);
+    packed->in = calloc(2 * p->count + 1, sizeof *packed->in);
+    packed->columns = malloc((p->count + 1) * sizeof *packed->columns);
+    if (p->from != NULL && p->cursor != NULL && packed->in != NULL && packed->columns != NULL) {
+        p->to = p->from + p->count;
+        packed->out = packed->in + p->count;
+        status = count_entries(p, &lengths);
+    }
+    if (status == HAWSER_OK)
+        status = order_rows(p, packed, lengths);
+    if (status == HAWSER_OK)
+        status = move_entries(p, packed);
+    free(lengths);
+    free(p->from);
+    free(p->cursor);
+    return status;
+}
+
+hawser_status hw_linear_pack(hw_linear_packed *packed, const hawser_matrix *X, const uint32_t *columns, size_t count,
+                             size_t begin, size_t end, hawser_error *error)
+{
+    size_t bytes = count * sizeof *columns;
+    if (packed->source == X->values && packed->count == count && packed->begin == begin && packed->end == end &&
+        packed->columns != NULL && memcmp(packed->columns, columns, bytes) == 0)
+        return HAWSER_OK;
+    hw_linear_packed_free(packed);
+    packing p = {.X = X, .columns = columns, .count = count, .begin = begin, .end = end};
+    if (make(&p, packed) != HAWSER_OK) {
+        hw_linear_packed_free(packed);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the rows of %zu columns", count);
+    }
+    packed->type = X->type;
+    packed->source = X->values;
+    packed->count = count;
+    packed->begin = begin;
+    packed->end = end;
+    memcpy(packed->columns, columns, bytes);
+    return HAWSER_OK;
+}
+
+/* One run. `values` is NULL for ones; the types are known where this is inlined. */
+static inline __attribute__((always_inline)) void run(hw_linear_run run, const uint32_t *index, const void *values,
+                                                      const hawser_type type, const uint32_t *row, const double *weights,
+                                                      const double *in, double *out)
+{
+    size_t length = run.length;
+    for (size_t i = 0; i < run.rows; i++, index += length) {
+        double sum[2] = {0.0, 0.0};
+        uint64_t first = (uint64_t)i * length;
+        size_t k = 0;
+        for (; k + 2 <= length; k += 2)
+            for (size_t lane = 0; lane < 2; lane++) {
+                double x = in[index[k + lane]];
+                sum[lane] += values != NULL ? value_at(values, type, first + k + lane) * x : x;
+            }
+        if (k < length)
+            sum[0] += (values != NULL ? value_at(values, type, first + k) : 1.0) * in[index[k]];
+        double u = (weights != NULL ? weights[row[i]] : 1.0) * (sum[0] + sum[1]);
+        for (k = 0; k < length; k++)
+            out[index[k]] += values != NULL ? value_at(values, type, first + k) * u : u;
+    }
+}
+
+void hw_linear_packed_product(hw_linear_packed *packed, const double *weights)
+{
+    const uint32_t *row = packed->row, *index = packed->index;
+    const double *doubles = packed->type == HAWSER_F64 ? packed->values : NULL;
+    const float *floats = packed->type == HAWSER_F32 ? packed->values : NULL;
+    memset(packed->out, 0, packed->count * sizeof *packed->out);
+    for (size_t r = 0; r < packed->run_count; r++) {
+        hw_linear_run length = packed->runs[r];
+        if (doubles != NULL)
+            run(length, index, doubles, HAWSER_F64, row, weights, packed->in, packed->out);
+        else if (floats != NULL)
+            run(length, index, floats, HAWSER_F32, row, weights, packed->in, packed->out);
+        else
+            run(length, index, NULL, HAWSER_F64, row, weights, packed->in, packed->out);
+        uint64_t entries = (uint64_t)length.rows * length.length;
+        row += length.rows;
+        index += entries;
+        doubles = doubles != NULL ? doubles + entries : NULL;
+        floats = floats != NULL ? floats + entries : NULL;
+    }
+}
