@@ -54,7 +54,8 @@ static hawser_status facts(hawser_model *model, const hw_linear *linear, const h
     HAWSER_TRY(fact_number(model, "lambda", row->lambda, error));
     HAWSER_TRY(fact_number(model, "l1_ratio", linear->settings.l1_ratio, error));
     HAWSER_TRY(fact_number(model, "objective", row->objective, error));
-    HAWSER_TRY(fact_number(model, "gap", row->gap, error));
+    if (!isnan(row->gap))
+        HAWSER_TRY(fact_number(model, "gap", row->gap, error));
     HAWSER_TRY(fact_number(model, "penalty", row->penalty, error));
     HAWSER_TRY(fact_number(model, "nonzeros", row->nonzeros, error));
     if (linear->kind->model_facts != NULL)

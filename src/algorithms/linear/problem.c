@@ -255,11 +255,23 @@ static hawser_status new_record(hw_linear *linear, hawser_error *error)
                                 : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path of %zu lambdas", count);
 }
 
+static hawser_status check_sync(hawser_sync sync, hawser_error *error)
+{
+    if (sync.tightness != HAWSER_DELAY && sync.tightness != HAWSER_CENTRIC)
+        return HAWSER_OK;
+    return hawser_fail(
+        error, HAWSER_BAD_OPTION,
+        "--sync %s:%u is for weights that a parameter server keeps, and here workers have copies of them; use "
+        "bsp, ssp:N or tap",
+        sync.tightness == HAWSER_DELAY ? "delay" : "dc", sync.staleness);
+}
+
 hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawser_job *job,
                             const hawser_training_input *input, hawser_error *error)
 {
     memset(linear, 0, sizeof *linear);
     linear->kind = kind;
+    HAWSER_TRY(check_sync(hawser_job_sync(job), error));
     HAWSER_TRY(hw_linear_settings_read(input->options, &linear->settings, error));
     linear->X = hawser_dataset_matrix(input->data);
     if (linear->X->rows == 0 || linear->X->cols == 0)

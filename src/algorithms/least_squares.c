@@ -1,0 +1,351 @@
+/*
+ * least_squares.c - linear regression by gradient descent over feature partitions, as states, units and loops.
+ *
+ * Goel et al. (2015), section 6: every block keeps the weights of its columns up to date, and reads what the others have made of theirs,
+ * chunk by chunk as they become admissible. Either *products* travel, of the rows of the next iteration with a block's columns, or the
+ * *weights*, from which every block computes all products itself (the paper's form: B times the work). Sums over chunks are made in the
+ * order of chunks, so both forms give the same bits, and under bsp and dc:0 those of one thread.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/descent/options.h"
+#include "algorithms/descent/problem.h"
+#include "algorithms/lasso/evaluate.h"
+#include "algorithms/linear/model.h"
+#include "algorithms/list.h"
+
+enum { POWERS = 30, PATIENCE = 2000 };
+
+/* The power method may fall short of the eigenvalue by a fifth in so many steps. */
+static const double CAUTION = 1.25;
+
+static hawser_status fail_with(hawser_context *context, const hawser_error *error)
+{
+    return hawser_unit_fail(context, error->status, "%s", error->text);
+}
+
+/* ---------------------------------------------------------------------------------------------------- products of all ---- */
+
+/* Every chunk of a state that holds products, into block->part, and their sum into block->margins. */
+static hawser_status take_products(hawser_context *context, const char *state, size_t count)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    memset(block->part, 0, hawser_blocks(context) * sizeof *block->part);
+    for (hawser_chunk chunk;;) {
+        HAWSER_TRY(hawser_next_chunk(context, state, &chunk));
+        if (chunk.block == UINT32_MAX)
+            break;
+        block->part[chunk.block] = chunk.values;
+    }
+    hw_descent_add_up(block, count);
+    return HAWSER_OK;
+}
+
+/* The same out of the weights: chunks are worked on as they come. */
+static hawser_status make_products(hawser_context *context, hw_batch batch)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    memset(block->part, 0, hawser_blocks(context) * sizeof *block->part);
+    for (hawser_chunk chunk;;) {
+        HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
+        if (chunk.block == UINT32_MAX)
+            break;
+        double *part = block->parts + chunk.block * batch.count;
+        double shift = -hawser_dot(chunk.count, block->whole_mean + chunk.first, chunk.values, NULL);
+        hw_rows_product(&block->whole, batch, chunk.first, chunk.count, chunk.values, shift, part);
+        block->part[chunk.block] = part;
+    }
+    hw_descent_add_up(block, batch.count);
+    return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- units ---- */
+
+static hawser_status want_all(hawser_context *context, size_t columns)
+{
+    uint32_t *all = calloc(columns + 1, sizeof *all);
+    if (all == NULL)
+        return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for a list of %zu columns", columns);
+    for (size_t j = 0; j < columns; j++)
+        all[j] = (uint32_t)j;
+    hawser_status status = hawser_data_want(context, "whole", all, columns);
+    free(all);
+    return status;
+}
+
+static hawser_status prepare(hawser_context *context)
+{
+    const hw_descent *descent = hawser_user(context);
+    hawser_error error = {0};
+    const hawser_matrix *whole = descent->weights_travel ? hawser_data_view(context, "whole") : NULL;
+    if (whole != NULL)
+        HAWSER_TRY(want_all(context, whole->cols));
+    if (hw_descent_block_new(hawser_scratch(context), descent, hawser_data_view(context, "X"), whole, &error) != HAWSER_OK)
+        return fail_with(context, &error);
+    hw_descent_squares(hawser_scratch(context), hawser_local(context, "board"));
+    return HAWSER_OK;
+}
+
+/* The longest row; and a first direction for the power method. */
+static hawser_status point(hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    double most = 0.0;
+    HAWSER_TRY(take_products(context, "board", block->descent->X->rows));
+    for (size_t i = 0; i < block->descent->X->rows; i++)
+        most = fmax(most, block->margins[i]);
+    for (size_t j = 0; j < block->own.X.cols; j++)
+        block->direction[j] = (hawser_random_uniform(context) - 0.5) * sqrt(block->inverse[j]);
+    hw_descent_product(block, hw_descent_all(block), block->direction, hawser_local(context, "board"));
+    return hawser_report(context, "row_square", most);
+}
+
+/* A step of the power method on (columns of deviation 1)' W (columns of deviation 1) / W. */
+static hawser_status power(hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    const hw_descent *descent = block->descent;
+    hw_batch all = hw_descent_all(block);
+    double scale = hawser_clock(context) > 0 ? hawser_metric(context, "curvature") : 1.0, squares = 0.0;
+    HAWSER_TRY(take_products(context, "board", all.count));
+    for (size_t i = 0; i < all.count; i++)
+        block->margins[i] *= descent->weights != NULL ? descent->weights[i] : 1.0;
+    hw_descent_gradient(block, all);
+    scale = scale > 0.0 ? 1.0 / (scale * descent->total) : 0.0;
+    for (size_t j = 0; j < block->own.X.cols; j++) {
+        block->direction[j] = block->gradient[j] * block->inverse[j] * scale;
+        if (block->inverse[j] > 0.0)
+            squares += block->direction[j] * block->direction[j] / block->inverse[j];
+    }
+    hw_descent_product(block, all, block->direction, hawser_local(context, "board"));
+    return hawser_report(context, "squares", squares);
+}
+
+/* Directions are divided by the length of the one before, so that a length is an estimate of the eigenvalue. */
+static bool powers_done(hawser_progress *progress, void *user)
+{
+    (void)user;
+    hawser_progress_set(progress, "curvature", sqrt(hawser_progress_metric(progress, "squares")));
+    return hawser_progress_clock(progress) + 1 >= POWERS;
+}
+
+/* Products of the first batch with the start. */
+static hawser_status begin(hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    hw_descent_product(block, hw_descent_batch(block, 0), hawser_local(context, "theta"), hawser_local(context, "products"));
+    return HAWSER_OK;
+}
+
+/* For columns of deviation 1: gradients are stable below 2 / L, with a lag d below pi / ((2d + 1) L); batches differ from all rows by what
+ * their longest row allows, and go down to nothing. */
+static double step_of(hawser_context *context, const hw_descent *descent)
+{
+    double rate = descent->rate, curvature = CAUTION * hawser_metric(context, "curvature");
+    if (!descent->all_rows)
+        curvature += hawser_metric(context, "row_square") / (double)descent->batch;
+    if (!(rate > 0.0))
+        rate = curvature > 0.0 ? 1.0 / (curvature * (1.0 + hw_descent_lag(descent->sync))) : 0.0;
+    double epoch = ceil((double)descent->X->rows / (double)descent->batch);
+    return descent->all_rows ? rate : rate / (1.0 + (double)hawser_clock(context) / (2.0 * epoch));
+}
+
+static hawser_status descend(hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    const hw_descent *descent = block->descent;
+    uint64_t clock = hawser_clock(context);
+    hw_batch batch = hw_descent_batch(block, clock);
+    double *theta = hawser_local(context, "theta"), weight = descent->total / (double)descent->X->rows;
+    HAWSER_TRY(descent->weights_travel ? make_products(context, batch) : take_products(context, "products", batch.count));
+    double loss = hw_descent_residual(block, batch), most = hw_descent_gradient(block, batch);
+    if (!isfinite(loss))
+        return hawser_unit_fail(context, HAWSER_DIVERGED, "the objective is no number any more in clock %llu; lower --step",
+                                (unsigned long long)clock);
+    double rate = step_of(context, descent) / ((double)batch.count * weight);
+    for (size_t j = 0; j < block->own.X.cols; j++)
+        theta[j] += rate * block->gradient[j] * block->inverse[j];
+    if (!descent->weights_travel)
+        hw_descent_product(block, hw_descent_batch(block, clock + 1), theta, hawser_local(context, "products"));
+    double slope = descent->deviation > 0.0 ? most / ((double)batch.count * weight * descent->deviation) : 0.0;
+    HAWSER_TRY(hawser_report(context, "slope", slope));
+    return hawser_report(context, "objective", loss / ((double)batch.count * weight));
+}
+
+static hawser_status post(hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    hw_descent_product(block, hw_descent_all(block), hawser_local(context, "theta"), hawser_local(context, "board"));
+    return HAWSER_OK;
+}
+
+/* What the weights are worth on all rows. */
+static hawser_status certify(hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    const hw_descent *descent = block->descent;
+    const double *theta = hawser_local(context, "theta");
+    hw_batch all = hw_descent_all(block);
+    HAWSER_TRY(take_products(context, "board", all.count));
+    double loss = hw_descent_residual(block, all) / descent->total, most = hw_descent_gradient(block, all) / descent->total;
+    double nonzeros = 0.0;
+    for (size_t j = 0; j < block->own.X.cols; j++)
+        nonzeros += theta[j] != 0.0;
+    HAWSER_TRY(hawser_report(context, "objective", loss));
+    HAWSER_TRY(hawser_report(context, "nonzeros", nonzeros));
+    HAWSER_TRY(hawser_report(context, "shift", hawser_dot(block->own.X.cols, block->mean, theta, NULL)));
+    return hawser_report(context, "slope", descent->deviation > 0.0 ? most / descent->deviation : 0.0);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- program ---- */
+
+/* `whole_way` false: `descent->start` is only measured. */
+static hawser_program *build(hw_descent *descent, bool whole_way)
+{
+    static const struct {
+        const char *name;
+        hawser_combine_by by;
+    } metrics[] = {{"objective", HAWSER_LAST}, {"slope", HAWSER_MAX},    {"row_square", HAWSER_MAX}, {"squares", HAWSER_SUM},
+                   {"curvature", HAWSER_LAST}, {"nonzeros", HAWSER_SUM}, {"shift", HAWSER_SUM}};
+    hawser_program *p = hawser_program_new("linear", descent);
+    for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
+        hawser_metric_declare(p, metrics[k].name, metrics[k].by);
+    hawser_scratch_size(p, sizeof(hw_descent_block), hw_descent_block_release);
+    size_t blocks = descent->blocks, rows = descent->X->rows, columns = descent->X->cols;
+    bool travels = descent->weights_travel;
+    hawser_state *X = hawser_data_state(p, "X", descent->X, HAWSER_BY_COLUMN);
+    hawser_state *whole = travels ? hawser_data_state(p, "whole", descent->X, HAWSER_WHOLE) : NULL;
+    hawser_state *board = hawser_stored_state(p, "board", blocks * rows, NULL, NULL, NULL, NULL);
+    hawser_state *theta = travels ? hawser_stored_state(p, "theta", columns, X, descent->start, NULL, NULL)
+                                  : hawser_local_state(p, "theta", X, 1, descent->start);
+    hawser_operator *root = hawser_root(p);
+    hawser_unit(root, "prepare", prepare, HAWSER_READS(X, whole), HAWSER_UPDATES(board));
+    if (whole_way) {
+        hawser_until powers = {.test = powers_done, .user = descent}, end = {0};
+        if (descent->all_rows)
+            end = (hawser_until){.metric = "slope", .below = descent->tolerance, .patience = PATIENCE};
+        else
+            end.clocks = (uint64_t)ceil(descent->epochs * (double)rows / (double)descent->batch);
+        hawser_unit(root, "point", point, HAWSER_READS(X), HAWSER_UPDATES(board));
+        hawser_operator *loop = hawser_loop(root, "curvature", powers, hawser_bsp());
+        hawser_unit(loop, "power", power, HAWSER_READS(X), HAWSER_UPDATES(board));
+        hawser_state *products =
+            travels ? NULL : hawser_stored_state(p, "products", blocks * descent->batch, NULL, NULL, NULL, NULL);
+        if (!travels)
+            hawser_unit(root, "begin", begin, HAWSER_READS(X, theta), HAWSER_UPDATES(products));
+        loop = hawser_loop(root, "descent", end, descent->sync);
+        hawser_unit(loop, "descend", descend, HAWSER_READS(X, whole), HAWSER_UPDATES(theta, products));
+    }
+    hawser_unit(root, "post", post, HAWSER_READS(X, theta), HAWSER_UPDATES(board));
+    hawser_unit(root, "certify", certify, HAWSER_READS(X, theta, board), NULL);
+    return p;
+}
+
+static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
+                          hawser_error *error)
+{
+    hw_descent descent;
+    hawser_program *program = NULL;
+    hawser_status status = hw_descent_new(&descent, job, input, error);
+    if (status == HAWSER_OK) {
+        program = build(&descent, true);
+        status = hawser_plan_print(job, program, physical, dot, out, error);
+    }
+    hawser_program_free(program);
+    hw_descent_free(&descent);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- train ---- */
+
+static hawser_status tell(const hw_descent *descent, const hawser_training_input *input, const hawser_run *measured,
+                          const double *theta, hawser_training *training, hawser_error *error)
+{
+    static const hw_linear_kind kind = {.name = "linear"};
+    double objective = hawser_result_metric(measured, "objective"), slope = hawser_result_metric(measured, "slope");
+    double zero = 0.5 * descent->deviation * descent->deviation;
+    hw_linear_row row = {.objective = objective,
+                         .gap = NAN,
+                         .nonzeros = hawser_result_metric(measured, "nonzeros"),
+                         .intercept = descent->mean - (descent->intercept ? hawser_result_metric(measured, "shift") : 0.0),
+                         .error = NAN,
+                         .done = true};
+    hw_linear linear = {.kind = &kind, .X = descent->X, .rows = &row, .lambda_count = 1};
+    hawser_fact facts[] = {{"objective", objective},
+                           {"nonzeros", row.nonzeros},
+                           {"intercept", row.intercept},
+                           {"slope", slope},
+                           {"r2", zero > 0.0 ? 1.0 - objective / zero : 0.0},
+                           {"curvature", hawser_result_metric(training->run, "curvature")}};
+    memcpy(training->facts, facts, sizeof facts);
+    const hawser_figures *figures = hawser_run_figures(training->run);
+    snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
+             strcmp(figures->stop_reason, "patience") == 0 ? "progress" : figures->stop_reason);
+    return hw_linear_model_make(&linear, input, 0, theta, NULL, &training->model, error);
+}
+
+static hawser_status measure(hw_descent *descent, hawser_job *job, const double *theta, hawser_run **run,
+                             hawser_error *error)
+{
+    bool travels = descent->weights_travel;
+    memcpy(descent->start, theta, descent->X->cols * sizeof *theta);
+    descent->weights_travel = false;
+    hawser_program *program = build(descent, false);
+    hawser_observe(job, NULL, NULL);
+    hawser_status status = hawser_run_program(job, program, run, error);
+    hawser_program_free(program);
+    descent->weights_travel = travels;
+    return status;
+}
+
+static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                         hawser_error *error)
+{
+    hawser_program *program = build(descent, true);
+    hawser_run *after = NULL;
+    hawser_observe(job, input->observer, input->observer_user);
+    hawser_status status = hawser_run_program(job, program, &training->run, error);
+    hawser_program_free(program);
+    if (status != HAWSER_OK && status != HAWSER_STOP)
+        return status;
+    const double *theta = hawser_result(training->run, "theta", NULL);
+    bool early = status == HAWSER_STOP; /* a run that was ended has not measured what it left behind */
+    if (early)
+        HAWSER_TRY(measure(descent, job, theta, &after, error));
+    training->interrupted = early && strcmp(hawser_run_figures(training->run)->stop_reason, "signal") == 0;
+    status = hawser_job_leads(job) ? tell(descent, input, early ? after : training->run, theta, training, error) : HAWSER_OK;
+    hawser_run_free(after);
+    return status;
+}
+
+static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                           hawser_error *error)
+{
+    hw_descent descent;
+    memset(training, 0, sizeof *training);
+    hawser_status status = hw_descent_new(&descent, job, input, error);
+    if (status == HAWSER_OK)
+        status = run(&descent, job, input, training, error);
+    hw_descent_free(&descent);
+    return status;
+}
+
+const hawser_algorithm *hw_least_squares_algorithm(void)
+{
+    static const char citations[] =
+        "N. Goel, D. Agrawal, S. Chawla, A. Elmagarmid: Parameter Database: Data-centric Synchronization. 2015 (sections 5 "
+        "to 7)\n"
+        "M. Li et al.: Scaling Distributed Machine Learning with the Parameter Server. OSDI 2014 (bounded delay)";
+    static const hawser_algorithm algorithm = {.name = "linear",
+                                               .summary = "linear regression by gradient descent over a parameter server",
+                                               .citations = citations,
+                                               .rows = hw_descent_rows,
+                                               .train = train,
+                                               .plan = plan,
+                                               .predict = hw_linear_margins,
+                                               .evaluate = hw_lasso_evaluate};
+    return &algorithm;
+}
