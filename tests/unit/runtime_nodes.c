@@ -299,6 +299,65 @@ static void everybody_to_everybody(void **state)
     }
 }
 
+/* A large replicated state of which little changes, by numbers whose sums depend on their order. */
+enum { LARGE = 200000 };
+typedef struct large {
+    hawser_sync sync;
+    double initial[LARGE], values[NODES_MOST][LARGE];
+    uint64_t sent[NODES_MOST]; /* bytes by node 0 */
+} large;
+
+static hawser_status add_some(hawser_context *context)
+{
+    double *x = hawser_cache(context, "x");
+    for (int i = 0; i < 50; i++)
+        x[i] += exp(40 * hawser_random_uniform(context));
+    return HAWSER_OK;
+}
+
+static void run_large(test_node *node)
+{
+    large *how = node->user;
+    hawser_run *run = NULL;
+    hawser_program *program = hawser_program_new("large", how);
+    hawser_state *x = hawser_replicated_state(program, "x", LARGE, 1, how->initial, (hawser_rule){.damping = 1, .gain = 1});
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 40}, how->sync);
+    hawser_unit(loop, "add", add_some, HAWSER_READS(x), HAWSER_UPDATES(x));
+    node->status = hawser_run_program(node->job, program, &run, &node->error);
+    if (node->status == HAWSER_OK)
+        memcpy(how->values[node->node], hawser_result(run, "x", NULL), sizeof how->initial);
+    for (uint32_t other = 1; node->node == 0 && other < node->nodes; other++) {
+        hw_net_path path;
+        if (hw_net_path_of(hw_cluster_net(node->job->cluster), other, &path))
+            how->sent[other] = path.bytes_sent;
+    }
+    hawser_run_free(run);
+    hawser_program_free(program);
+}
+
+static void results_go_where_they_are_not(void **state)
+{
+    (void)state;
+    large *how = calloc(1, sizeof *how);
+    assert_non_null(how);
+    for (int i = 0; i < LARGE; i++)
+        how->initial[i] = 1 + i;
+    for (int tap = 0; tap < 2; tap++) {
+        test_node nodes[NODES_MOST];
+        how->sync = tap ? hawser_tap() : hawser_bsp();
+        run_nodes(nodes, 3, PAIRS("workers", "6"), run_large, how);
+        for (uint32_t i = 0; i < 3; i++) {
+            if (nodes[i].status != HAWSER_OK)
+                fail_msg("node %u: %s", i, nodes[i].error.text);
+            assert_memory_equal(how->values[0], how->values[i], sizeof how->initial);
+            assert_true(how->values[i][LARGE - 1] == LARGE && how->values[i][0] > 1);
+            if (!tap && how->sent[i] > sizeof how->initial / 4)
+                fail_msg("node %u was sent %llu bytes", i, (unsigned long long)how->sent[i]);
+        }
+    }
+    free(how);
+}
+
 int main(void)
 {
     for (int i = 0; i < ROWS * COLS; i++)
@@ -307,7 +366,7 @@ int main(void)
         cmocka_unit_test(nodes_do_not_matter),     cmocka_unit_test(every_sync_and_filter),
         cmocka_unit_test(a_failing_unit_ends_all), cmocka_unit_test(another_program_is_refused),
         cmocka_unit_test(who_leaves_is_missed),    cmocka_unit_test(too_few_workers),
-        cmocka_unit_test(everybody_to_everybody),
+        cmocka_unit_test(everybody_to_everybody),  cmocka_unit_test(results_go_where_they_are_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,8 +241,7 @@ static void collect_worker(hawser_run *run, const hw_session *session, const hw_
     }
 }
 
-/* Every block has all of these; this node's first block speaks for them. */
-static void collect_travelling(hawser_run *run, const hw_session *session)
+void hw_run_add_travelling(hawser_run *run, const hw_session *session)
 {
     for (uint32_t i = 0; i < session->program->state_count; i++) {
         const hw_part *part = &session->workers[0].parts[i];
@@ -309,7 +308,7 @@ hawser_status hw_run_collect(const hw_session *session, double seconds, hawser_r
     run->figures.stop_reason = session->driver->stop_reason;
     memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
     memcpy(run->metrics, session->driver->metrics, run->metric_count * sizeof *run->metrics);
-    collect_travelling(run, session);
+    hw_run_add_travelling(run, session);
     hawser_status status = collect_stored(run, session, error);
     for (uint32_t i = 0; i < session->local; i++)
         collect_worker(run, session, &session->workers[i]);

@@ -130,22 +130,29 @@ static void body(void *argument, uint32_t number)
     }
 }
 
-/* The other nodes are told how it ended, and the result. Whom that cannot reach is lost, and knows it. */
+/* The other nodes are told how it ended, and the result: of the travelling states only where a node's own are not the same, as they may be
+ * where sums were made in another order (SSP, TAP). Whom that cannot reach is lost, and knows it. */
 static hawser_status share(hw_session *session, const hawser_error *ended, const hawser_run *run)
 {
-    hw_message *message = NULL;
+    hw_message *messages[2] = {NULL, NULL}; /* without travelling states, and with them */
     hawser_error error;
-    HAWSER_TRY(hw_share_pack(session, ended, run, &message, &error));
+    hawser_status status = HAWSER_OK;
     hw_station *station = &session->driver->station;
+    uint64_t digest = run != NULL ? hw_session_digest(session) : 0;
     station->error = &error;
-    for (uint32_t node = 1; node < session->nodes; node++) {
-        hw_message *copy = message;
-        if (node + 1 < session->nodes && hw_message_share(message, &copy, &error) != HAWSER_OK)
-            continue;
-        if (hw_send(station, hw_agent_endpoint(session, node), copy) != HAWSER_OK)
+    for (uint32_t node = 1; node < session->nodes && status == HAWSER_OK; node++) {
+        bool whole = run != NULL && !hw_gather_equals(session->driver->heard[node], digest);
+        hw_message *copy = NULL;
+        if (messages[whole] == NULL)
+            status = hw_share_pack(session, ended, run, whole, &messages[whole], &error);
+        if (status == HAWSER_OK)
+            status = hw_message_share(messages[whole], &copy, &error);
+        if (status == HAWSER_OK && hw_send(station, hw_agent_endpoint(session, node), copy) != HAWSER_OK)
             continue;
     }
-    return HAWSER_OK;
+    hw_message_free(messages[0]);
+    hw_message_free(messages[1]);
+    return status;
 }
 
 static hawser_status execute_here(hw_session *session, hawser_run **run, hawser_error *error)

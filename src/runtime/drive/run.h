@@ -57,6 +57,8 @@ void hw_run_add_flows(hawser_run *run, const hw_session *session, const void *fl
 void hw_run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS]);
 /* A part of a local state. */
 void hw_run_add_part(hawser_run *run, const hawser_state *state, size_t first, size_t count, const void *values);
+/* The travelling states: every block has all of them, and this node's first speaks. */
+void hw_run_add_travelling(hawser_run *run, const hw_session *session);
 hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_error *error) HAWSER_MUST_USE;
 void hw_run_add_gate(hawser_run *run, const hawser_gate *gate);
 

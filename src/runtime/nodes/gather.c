@@ -1,6 +1,7 @@
 /* gather.c - what the blocks of a node came to, on its way to the driver's node. Both ends are the same build, so structs travel. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "runtime/drive/keep.h"
@@ -39,8 +40,9 @@ static void put_links(hw_cursor *cursor, const hw_session *session)
     }
 }
 
-static void put_all(hw_cursor *cursor, const hw_session *session)
+static void put_all(hw_cursor *cursor, const hw_session *session, uint64_t digest)
 {
+    hw_put(cursor, &digest, sizeof digest);
     for (uint32_t i = 0; i < session->local; i++)
         put_block(cursor, &session->workers[i]);
     hawser_gate gate = hw_session_gate(session);
@@ -48,14 +50,35 @@ static void put_all(hw_cursor *cursor, const hw_session *session)
     put_links(cursor, session);
 }
 
+uint64_t hw_session_digest(const hw_session *session)
+{
+    uint64_t digest = 0;
+    for (uint32_t i = 0; i < session->program->state_count; i++) {
+        const hw_part *part = &session->workers[0].parts[i];
+        if (part->replica != NULL)
+            digest = hw_hash(hw_replica_base(part->replica), hw_state_count(part->state) * sizeof(double), digest);
+    }
+    return digest;
+}
+
+bool hw_gather_equals(const hw_message *message, uint64_t digest)
+{
+    uint64_t theirs;
+    if (message == NULL || message->envelope.kind != HW_MESSAGE_GATHER || message->envelope.length < sizeof theirs)
+        return false;
+    memcpy(&theirs, message->payload, sizeof theirs);
+    return theirs == digest;
+}
+
 hawser_status hw_gather_pack(const hw_session *session, hw_message **message, hawser_error *error)
 {
     hw_cursor measure = {0};
     hw_keep_count(session);
-    put_all(&measure, session);
+    uint64_t digest = hw_session_digest(session);
+    put_all(&measure, session, digest);
     HAWSER_TRY(hw_message_new(measure.at, message, error));
     hw_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
-    put_all(&cursor, session);
+    put_all(&cursor, session, digest);
     (*message)->envelope.length = cursor.at; /* a link may have gone meanwhile */
     return HAWSER_OK;
 }
@@ -95,7 +118,8 @@ hawser_status hw_gather_take(const hw_session *session, const hw_message *messag
 {
     hw_cursor cursor = {.bytes = message->payload, .size = message->envelope.length};
     uint32_t node = message->envelope.source - session->blocks - 1;
-    bool fine = true;
+    uint64_t digest;
+    bool fine = hw_get(&cursor, &digest, sizeof digest);
     for (uint32_t b = 0; b < session->blocks && fine; b++)
         if (session->home[b] == node)
             fine = take_block(&cursor, session, node, run);

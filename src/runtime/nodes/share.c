@@ -8,7 +8,7 @@
 
 typedef struct head {
     int32_t status;
-    uint32_t has_run;
+    uint32_t has_run, whole;
     char text[1000];
 } head;
 
@@ -44,7 +44,25 @@ static bool take_values(hw_cursor *cursor, double *values, size_t count)
            hw_get(cursor, values + range[0], range[1] * sizeof *values);
 }
 
-static void put_run(hw_cursor *cursor, const hw_session *session, const hawser_run *run)
+/* Results lie in the order of the states that are no data. */
+static const hawser_state *next_result(const hawser_state *state)
+{
+    while (state != NULL && state->kind == HW_DATA)
+        state = state->next;
+    return state;
+}
+
+static void put_results(hw_cursor *cursor, const hw_session *session, const hawser_run *run, bool whole)
+{
+    const hawser_state *state = session->program->states;
+    for (uint32_t i = 0; i < run->result_count; i++, state = state->next) {
+        state = next_result(state);
+        if (whole || !hw_state_travels(state))
+            put_values(cursor, run->results[i].values, run->results[i].count);
+    }
+}
+
+static void put_run(hw_cursor *cursor, const hw_session *session, const hawser_run *run, bool whole)
 {
     const hawser_figures *from = &run->figures;
     figures put = {.clocks = from->clocks,
@@ -59,24 +77,23 @@ static void put_run(hw_cursor *cursor, const hw_session *session, const hawser_r
     hw_put(cursor, run->workers, session->blocks * sizeof *run->workers);
     hw_put(cursor, run->staleness, HW_STALENESS_BUCKETS * sizeof *run->staleness);
     hw_put(cursor, run->metrics, sizeof run->metrics);
-    for (uint32_t i = 0; i < run->result_count; i++)
-        put_values(cursor, run->results[i].values, run->results[i].count);
+    put_results(cursor, session, run, whole);
 }
 
-hawser_status hw_share_pack(const hw_session *session, const hawser_error *ended, const hawser_run *run,
+hawser_status hw_share_pack(const hw_session *session, const hawser_error *ended, const hawser_run *run, bool whole,
                             hw_message **message, hawser_error *error)
 {
-    head first = {.status = ended->status, .has_run = run != NULL};
+    head first = {.status = ended->status, .has_run = run != NULL, .whole = whole};
     hw_cursor measure = {.at = sizeof first};
     if (ended->status != HAWSER_OK)
         snprintf(first.text, sizeof first.text, "%s", ended->text);
     if (run != NULL)
-        put_run(&measure, session, run);
+        put_run(&measure, session, run, whole);
     HAWSER_TRY(hw_message_new(measure.at, message, error));
     hw_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
     hw_put(&cursor, &first, sizeof first);
     if (run != NULL)
-        put_run(&cursor, session, run);
+        put_run(&cursor, session, run, whole);
     (*message)->envelope.kind = HW_MESSAGE_RESULT;
     return HAWSER_OK;
 }
@@ -102,6 +119,20 @@ static bool take_figures(hw_cursor *cursor, const hw_session *session, hawser_ru
            hw_get(cursor, run->metrics, sizeof run->metrics);
 }
 
+static bool take_results(hw_cursor *cursor, const hw_session *session, hawser_run *run, bool whole)
+{
+    const hawser_state *state = session->program->states;
+    bool fine = true;
+    for (uint32_t i = 0; i < run->result_count && fine; i++, state = state->next) {
+        state = next_result(state);
+        if (whole || !hw_state_travels(state))
+            fine = take_values(cursor, run->results[i].values, run->results[i].count);
+    }
+    if (!whole)
+        hw_run_add_travelling(run, session);
+    return fine;
+}
+
 hawser_status hw_share_take(const hw_session *session, const hw_message *message, hawser_run **out, hawser_error *error)
 {
     *out = NULL;
@@ -114,10 +145,7 @@ hawser_status hw_share_take(const hw_session *session, const hw_message *message
     hawser_status status = (hawser_status)first.status;
     if (first.has_run != 0) {
         HAWSER_TRY(hw_run_new(session, &run, error));
-        bool fine = take_figures(&cursor, session, run);
-        for (uint32_t i = 0; i < run->result_count && fine; i++)
-            fine = take_values(&cursor, run->results[i].values, run->results[i].count);
-        if (!fine) {
+        if (!take_figures(&cursor, session, run) || !take_results(&cursor, session, run, first.whole != 0)) {
             hawser_run_free(run);
             return hawser_fail(error, HAWSER_INTERNAL, "the result of the run does not fit the program");
         }
