@@ -12,7 +12,8 @@ from nodes import HAWSER, Job, check, hawser, nothing_left, read, until  # noqa:
 NODES = 3
 TIMEOUT = "1"
 PHASES = ("joining", "loading", "early", "late")
-WORDS = {"joining": "joining", "loading": "reading the input", "early": "clock", "late": "clock"}
+WORDS = {"joining": "joining", "loading": "reading the input", "early": "clock", "late": "clock",
+         "gathering": "gathering the results"}
 CLOCKS = {"early": 3, "late": 9}
 HELD = """#!/bin/sh
 # Holds one node: before it joins until there is a file 'go', or, by an input that nobody writes, while it loads.

@@ -62,7 +62,7 @@ code 8 "$hawser" run -n 3 --grace 0 -- bash -c '[[ $HAWSER_NODE == 2 ]] && exit 
 has err '^hawser run: node 2 \(node-2, pid [0-9]+\) ended with code 8$'
 equal "$(wc -l <err)" 1
 code 137 "$hawser" run -n 2 --grace 0 -- bash -c '[[ $HAWSER_NODE == 1 ]] && kill -9 $$; sleep 1000'
-has err 'node 1 \(node-1, pid [0-9]+\) was killed by signal 9 \(KILL\)$'
+has err 'node 1 \(node-1, pid [0-9]+\) was killed by signal 9 \(KILL\); .* out of memory'
 code 3 "$hawser" run -n 2 --grace 100 -- bash -c '[[ $HAWSER_NODE == 1 ]] && exit 3; sleep 0.5; echo by myself'
 has out '^by myself$'
 # Whoever does not hear SIGTERM is killed.

@@ -337,6 +337,7 @@ void hw_driver_main(hw_driver *driver)
     say_abort(driver);
     if (!alone && (status == HAWSER_OK || status == HAWSER_STOP)) {
         hawser_error ended = driver->error;
+        driver->progress.name = "gathering the results";
         hawser_status gathered = hw_driver_gather(driver);
         if (gathered == HAWSER_OK)
             driver->error = ended;
