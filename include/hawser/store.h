@@ -30,8 +30,33 @@ extern "C" {
 
 typedef struct hawser_store hawser_store;
 
+/** What a function is given: `rows` keys' values one after the other, with what was pushed for them. */
+typedef struct hawser_applying {
+    hawser_type type;
+    uint32_t width; /**< numbers a key */
+    size_t rows;
+    void *values;             /**< rows * width of the type, to be changed in place */
+    double *memory;           /**< rows * width * the function's `memory`, zero at first; NULL where it keeps none */
+    const void *updates;      /**< rows * width of the type */
+    const double *parameters; /**< the table's */
+} hawser_applying;
+
+/** A function of your own, for hawser_table's `function` by its name. Servers call `apply` from several threads, for different keys; every
+ *  number must be changed by its own update alone, since keys come in any grouping. Stays yours, unchanged, until the store is closed. */
+typedef struct hawser_function {
+    const char *name;    /**< 1 to 63 bytes, and none of Hawser's */
+    uint32_t memory;     /**< doubles kept beside each number */
+    uint32_t parameters; /**< that it takes, 8 at most */
+    /** NULL: all parameters are good. Else it returns NULL, or what is wrong with them. */
+    const char *(*check)(const double *parameters);
+    void (*apply)(const hawser_applying *applying);
+} hawser_function;
+
 /** Zero fields mean the default. */
 typedef struct hawser_store_options {
+    const hawser_function
+        *functions; /**< your own, beside those that there are; the same on every node that is to make tables of them */
+    size_t function_count;
     uint32_t servers;  /**< the nodes 0 .. servers - 1 keep the tables; default: all */
     uint32_t threads;  /**< of a server; default: as many as processors that the node may use, 4 at most */
     uint32_t workers;  /**< a node's workers that have clocks, the same on every node; default 1 */
@@ -58,7 +83,7 @@ typedef struct hawser_table {
     const char *
         function; /**< how what is pushed changes what is there: "add" (NULL), "assign", "max", "average" (the mean of all that was
                                 pushed), "adagrad" (rate, epsilon), "adam" (rate, beta1, beta2, epsilon), "proximal" (rate, l1, l2, low, high: a
-                                proximal gradient step) */
+                                proximal gradient step), or one of the store's options' */
     double parameters[8]; /**< of the function */
     /** Data-centric (Goel et al. 2015), dense tables only: requests carry their worker and iteration, and wait for each other key by key, without
      *  a barrier: a pull in iteration a for the pushes of iteration a - 1 - delay to its keys, a push in iteration a for all workers' pulls
@@ -66,6 +91,10 @@ typedef struct hawser_table {
      *  order at all. hawser_store_clock counts as having pulled what was not. */
     bool data_centric;
     uint64_t delay;
+    /** The function sees the updates of a clock once, when all workers have ended it: summed over the workers in the order of their numbers,
+     *  so that the same bits come out whoever was first. Pushes name their worker and, in `iteration`, the clock, which it has not
+     *  ended yet; they are in a pull with `least` beyond that clock. hawser_store_clock is for all keys. */
+    bool summed;
     uint64_t staleness; /**< of hawser_table_get: in clock t it has all updates of clocks <= t - staleness - 1 */
 } hawser_table;
 
@@ -84,8 +113,8 @@ typedef struct hawser_request {
     uint64_t
         least; /**< pulls: wait until every worker has finished that many clocks on these keys (0: wait for nobody). A read in
                              clock t with staleness s asks for t - s */
-    uint32_t worker;       /**< in a data-centric table: of this node, 0 .. workers - 1 */
-    uint64_t iteration;    /**< and its iteration, from 0 */
+    uint32_t worker;       /**< in a data-centric or summed table: of this node, 0 .. workers - 1 */
+    uint64_t iteration;    /**< and its iteration or clock, from 0 */
     uint64_t *oldest;      /**< pulls, or NULL: how many clocks of every worker are in what came, at least */
     const uint64_t *after; /**< tasks that must have ended before this one begins ("execute-after-finish"); copied */
     size_t after_count;
@@ -132,7 +161,7 @@ HAWSER_API hawser_status hawser_table_inc(hawser_store *store, uint32_t table, u
                                           size_t count, const void *values, hawser_error *error) HAWSER_MUST_USE;
 /** Reads rows to `out` (width numbers a key). In clock t all updates of all workers' clocks <= t - staleness - 1 are in; a slower worker is
  *  waited for where that takes it, so that one who reads in each clock leads by `staleness` clocks at most. With function "add" all own
- *  increments are in; with another one, those of clocks that the worker has ended. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
+ *  increments are in; with another one, those of clocks that the worker has ended; in a summed table those of clocks that all have. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
 HAWSER_API hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys,
                                           size_t count, void *out, hawser_error *error) HAWSER_MUST_USE;
 /** Ends the worker's clock on a table, the first being 0: its increments are on their way. Does not wait for others; a push that fails is told by

@@ -42,7 +42,7 @@ hawser_status hw_cache_new(const hw_cache_options *options, hw_cache **out, haws
     cache->spec = spec;
     cache->sums = (hw_table_spec){
         .type = spec->type, .width = spec->width, .sparse = true, .last = UINT64_MAX, .function = hw_function_find("add")};
-    cache->adds = spec->function == cache->sums.function;
+    cache->adds = spec->function == cache->sums.function && !spec->summed;
     cache->bytes = options->bytes;
     cache->row_bytes = spec->width * hw_value_size(spec->type);
     size_t most = options->bytes / (cache->row_bytes + sizeof(entry) + sizeof *cache->buckets);
@@ -268,6 +268,8 @@ hawser_status hw_cache_flush(hw_cache *cache, uint32_t worker, hw_flushed *flush
     hw_table_shard_list(own, flushed->keys);
     hw_table_shard_get(own, flushed->keys, flushed->count, flushed->values);
     hw_table_shard_clear(own);
+    if (cache->spec->summed) /* rows change when the clock is over for all */
+        return HAWSER_OK;
     disturb(cache, flushed->keys, flushed->count);
     for (size_t i = 0; i < flushed->count; i++) {
         uint32_t row = find(cache, flushed->keys[i]);

@@ -448,6 +448,14 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     if (pushes != (order->values != NULL) || pulls != (order->out != NULL))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a push has values, a pull has room for them",
                            spec->name);
+    if (spec->summed && order->operation == HW_PUSH_PULL)
+        return hawser_fail(
+            error, HAWSER_BAD_ARGUMENT,
+            "table '%s' is summed: what is pushed is in once all workers have ended the clock, so push and pull apart",
+            spec->name);
+    if (spec->summed && order->operation == HW_CLOCK && (order->first != spec->first || order->last != spec->last))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' is summed: a clock is one of all its keys, %llu to %llu",
+                           spec->name, (unsigned long long)spec->first, (unsigned long long)spec->last);
     if (order->keys != NULL &&
         (order->count == 0 || order->count > UINT32_MAX || !hw_keys_ascend(order->keys, order->count)))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,

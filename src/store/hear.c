@@ -250,7 +250,7 @@ static hawser_status prepare(hw_errand *errand, const hw_served *served, bool *f
     const hw_request_head *head = &errand->request.head;
     hw_request_head own = *head;
     HAWSER_TRY(hw_request_read(&served->spec, &own, errand->message, &errand->scratch, &errand->request, error));
-    if (own.worker >= server->options.workers && (own.operation == HW_CLOCK || served->spec.centric))
+    if (own.worker >= server->options.workers && (own.operation == HW_CLOCK || served->spec.centric || served->spec.summed))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no worker %u; there are %u", served->spec.name,
                            own.worker, server->options.workers);
     *forgotten = !look_up(errand, &server->lists[errand->client]);

@@ -130,6 +130,11 @@ static hawser_status check_shape(const hw_table_spec *table, const hw_request_he
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': keys %llu to %llu are not within %llu to %llu", table->name,
                            (unsigned long long)head->first, (unsigned long long)head->last, (unsigned long long)table->first,
                            (unsigned long long)table->last);
+    if (table->summed && (head->operation == HW_PUSH_PULL ||
+                          (head->operation == HW_CLOCK && (head->first != table->first || head->last != table->last))))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %s", table->name,
+                           head->operation == HW_CLOCK ? "a clock of a summed table is one of all its keys"
+                                                       : "what is pushed to a summed table is not there yet to be read");
     uint64_t span = head->last - head->first;
     bool range = head->keys == HW_KEYS_RANGE;
     if (head->operation == HW_CLOCK)

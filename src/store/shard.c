@@ -219,6 +219,7 @@ void hw_table_shard_get_range(const hw_table_shard *shard, uint64_t first, uint6
 static hw_applying applying_to(const hw_table_shard *shard, size_t row, size_t rows, const void *updates)
 {
     return (hw_applying){
+        .function = shard->spec->function,
         .type = shard->spec->type,
         .width = shard->spec->width,
         .rows = rows,

@@ -50,6 +50,7 @@ hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_tabl
         HAWSER_TRY(hw_range_clock_new(stripe->first, stripe->last, &stripe->clocks[w], error));
     publish_keys(stripe);
     publish_clocks(stripe);
+    hw_sums_init(&stripe->sums, spec, server->options.workers);
     return spec->centric ? hw_range_clock_new(stripe->first, stripe->last, &stripe->written, error) : HAWSER_OK;
 }
 
@@ -60,6 +61,7 @@ void hw_stripe_close(hw_stripe *stripe)
     for (uint32_t w = 0; stripe->clocks != NULL && w < stripe->server->options.workers; w++)
         hw_range_clock_free(&stripe->clocks[w]);
     hw_range_clock_free(&stripe->written);
+    hw_sums_free(&stripe->sums);
     if (stripe->log != NULL)
         stripe->server->options.drop(stripe->log);
     free(stripe->shards);
@@ -69,7 +71,7 @@ void hw_stripe_close(hw_stripe *stripe)
 
 /* ------------------------------------------------------------------------------------------------------------ clocks ---- */
 
-static uint64_t least_clock(const hw_stripe *stripe, uint64_t first, uint64_t last)
+static uint64_t least_ended(const hw_stripe *stripe, uint64_t first, uint64_t last)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t w = 0; w < stripe->server->options.workers; w++) {
@@ -78,6 +80,14 @@ static uint64_t least_clock(const hw_stripe *stripe, uint64_t first, uint64_t la
             least = own;
     }
     return least;
+}
+
+/* Clocks of all workers that are in the values. */
+static uint64_t least_clock(const hw_stripe *stripe, uint64_t first, uint64_t last)
+{
+    uint64_t least = least_ended(stripe, first, last);
+    const hw_clock_sum *sum = stripe->sums.clocks;
+    return sum != NULL && sum->clock < least ? sum->clock : least;
 }
 
 /* The keys of a piece from its first to its last; between those of a list others may lie, which cost nothing but patience. */
@@ -189,6 +199,13 @@ static void do_grouped(hw_stripe *stripe, const hw_piece *piece)
         free(buffer);
 }
 
+static void put_by(hw_stripe *stripe, const hw_piece *piece)
+{
+    hawser_status status = hw_stripe_put_by(stripe, piece, NULL);
+    if (status != HAWSER_OK)
+        fail(piece->errand, status);
+}
+
 /* What is done moves the keys' clocks: a clock that has ended, an iteration in which they were read or written. Ending an iteration counts as
  * having read what was not. */
 static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
@@ -203,6 +220,8 @@ static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
         status = hw_range_clock_advance(&stripe->clocks[head->worker], first, last, head->clock + 1, NULL);
     if (ends)
         publish_clocks(stripe);
+    if (status == HAWSER_OK && ends && stripe->sums.clocks != NULL)
+        status = hw_stripe_settle(stripe, least_ended(stripe, stripe->first, stripe->last), NULL);
     if (status == HAWSER_OK && centric && errand->request.values != NULL)
         status = hw_range_clock_advance(&stripe->written, first, last, head->clock + 1, NULL);
     if (status != HAWSER_OK)
@@ -228,8 +247,9 @@ static void finish(hw_piece *piece)
     hawser_status failed = (hawser_status)atomic_load_explicit(&errand->failed, memory_order_relaxed);
     if (failed != HAWSER_OK) {
         hw_message_free(reply);
-        if (hw_refusal_write(&errand->request.head, HW_REFUSED, "the server has no memory left for it", &reply, NULL) !=
-            HAWSER_OK)
+        const char *words = failed == HAWSER_BAD_INPUT ? "a push in a clock that its worker has ended"
+                                                       : "the server has no memory left for it";
+        if (hw_refusal_write(&errand->request.head, HW_REFUSED, words, &reply, NULL) != HAWSER_OK)
             reply = NULL;
     } else if (reply != NULL) {
         memcpy(&head, reply->payload, sizeof head);
@@ -255,7 +275,9 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
             span_of(piece, &first, &last);
             lower(&errand->least, least_clock(stripe, first, last));
         }
-        if (errand->grouped != NULL)
+        if (stripe->spec->summed && errand->request.values != NULL)
+            put_by(stripe, piece);
+        else if (errand->grouped != NULL)
             do_grouped(stripe, piece);
         else if (errand->request.head.keys == HW_KEYS_RANGE)
             do_range(stripe, piece);

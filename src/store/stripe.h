@@ -6,6 +6,7 @@
 #include "store/range_clock.h"
 #include "store/server.h"
 #include "store/shard.h"
+#include "store/sums.h"
 
 /* A request on its way through the stripes. */
 typedef struct hw_errand hw_errand;
@@ -52,6 +53,7 @@ struct hw_stripe {
     _Alignas(64) _Atomic(hw_piece *) arrived;   /* newest first */
     atomic_bool busy;                           /* somebody works on it, or has been sent for */
     hw_piece *waiting, **waiting_end;           /* what may not be done yet, in order */
+    hw_sums sums;                               /* of a summed table: clocks that are not over */
     _Atomic uint64_t keys, bytes, clock_ranges; /* for figures, which others read */
 };
 
@@ -76,5 +78,9 @@ void hw_stripe_close(hw_stripe *stripe);
 /* Puts a piece; true when the caller must see that the stripe is worked. */
 bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece);
 void hw_errand_free(hw_errand *errand);
+/* summed.c: keeps a push until its clock is over; HAWSER_BAD_INPUT: its worker has ended that. */
+hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_error *error) HAWSER_MUST_USE;
+/* Applies the sums of all clocks below `end`; what could not be stays for the next call. */
+hawser_status hw_stripe_settle(hw_stripe *stripe, uint64_t end, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

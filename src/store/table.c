@@ -20,6 +20,10 @@ hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' has no function; 'add' is the plain one", spec->name);
     if (spec->centric && spec->sparse)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a data-centric table is dense", spec->name);
+    if (spec->centric && spec->summed)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "table '%s': a data-centric table is written as its chunks come, not summed by clock",
+                           spec->name);
     if (function->floats_only && spec->type == HW_VALUE_I64)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': '%s' is for floating-point values", spec->name,
                            function->name);

@@ -31,6 +31,7 @@ typedef struct hw_applying {
     const double *parameters; /* the table's; the function's `parameters` of them */
     const uint64_t *at;       /* NULL; or update i is for row at[i] - base of `values` and `memory`, */
     uint64_t base;            /* each row at most once: for functions that take scattered rows */
+    const struct hw_function *function;
 } hw_applying;
 
 /* How a server changes values by what is pushed. */
@@ -44,6 +45,7 @@ typedef struct hw_function {
     /* NULL: the parameters are good; else what is wrong with them. */
     const char *(*check)(const double *parameters);
     void (*apply)(const hw_applying *applying);
+    const void *user; /* what is behind a function of the user's */
 } hw_function;
 
 /* The functions there are: by name, or by number from 0 until NULL. */
@@ -62,6 +64,7 @@ typedef struct hw_table_spec {
     double parameters[HW_FUNCTION_PARAMETERS];
     bool centric;       /* reads and writes carry iterations and wait for each other, key by key */
     uint64_t delay;     /* with that: see consistency.h */
+    bool summed;        /* the function sees the updates of a clock once, summed over all workers: see sums.h */
     uint64_t staleness; /* of reads that are served near the worker: see cache.h */
 } hw_table_spec;
 

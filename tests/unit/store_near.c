@@ -177,6 +177,139 @@ static void calls_are_checked(void **state)
     check_all(nodes, 1, "calls");
 }
 
+/* ---------------------------------------------------------------------------- a function of the user's, on summed rows ---- */
+
+/* Polyak's heavy ball: memory is the velocity. */
+static void apply_momentum(const hawser_applying *a)
+{
+    double *values = a->values;
+    const double *gradients = a->updates;
+    for (size_t i = 0; i < a->rows * a->width; i++) {
+        a->memory[i] = a->parameters[1] * a->memory[i] - a->parameters[0] * gradients[i];
+        values[i] += a->memory[i];
+    }
+}
+
+static const char *check_momentum(const double *p)
+{
+    return p[1] < 1 ? NULL : "the momentum must be below 1";
+}
+
+static const hawser_function momentum = {
+    .name = "momentum", .memory = 1, .parameters = 2, .check = check_momentum, .apply = apply_momentum};
+
+/* Worker w's gradient on a key in a clock: neither order nor grouping of the sums is without effect on the bits. */
+static double gradient_of(uint32_t number, uint64_t clock, uint64_t key, double value)
+{
+    return (value - (double)key) / 3 + 1e-3 * (number + 1) * (double)(clock + 1) / 7;
+}
+
+static void *descend(void *argument)
+{
+    worker *w = argument;
+    uint64_t keys[KEYS];
+    double rows[KEYS], gradients[KEYS];
+    uint32_t number = w->all + w->number; /* of all nodes' */
+    for (uint64_t i = 0; i < KEYS; i++)
+        keys[i] = i;
+    for (uint64_t t = 0; t <= CLOCKS && w->status == HAWSER_OK; t++) {
+        w->status = hawser_table_get(w->store, w->table, w->number, keys, KEYS, rows, &w->error);
+        for (uint64_t i = 0; i < KEYS; i++)
+            gradients[i] = gradient_of(number, t, i, rows[i]);
+        if (t == CLOCKS)
+            break;
+        if (w->status == HAWSER_OK)
+            w->status = hawser_table_inc(w->store, w->table, w->number, keys, KEYS, gradients, &w->error);
+        if (w->status == HAWSER_OK)
+            w->status = hawser_table_clock(w->store, w->table, w->number, &w->error);
+    }
+    double right[KEYS] = {0}, memory[KEYS] = {0};
+    for (uint64_t t = 0; t < CLOCKS; t++)
+        for (uint64_t i = 0; i < KEYS; i++) {
+            double sum = 0;
+            for (uint32_t k = 0; k < w->staleness; k++) /* here: of all workers how many */
+                sum += gradient_of(k, t, i, right[i]);
+            memory[i] = 0.5 * memory[i] - 0.1 * sum;
+            right[i] += memory[i];
+        }
+    if (w->status == HAWSER_OK && memcmp(right, rows, sizeof rows) != 0)
+        w->status = hawser_fail(&w->error, HAWSER_INTERNAL, "other bits than one thread's: %.17g %.17g", rows[5], right[5]);
+    return NULL;
+}
+
+static void descend_body(test_node *node)
+{
+    hawser_store *store = NULL;
+    const hawser_store_options options = {.workers = WORKERS, .functions = &momentum, .function_count = 1};
+    if ((node->status = hawser_store_open(node->job, &options, &store, &node->error)) != HAWSER_OK)
+        return;
+    uint32_t table = 0;
+    const hawser_table rows = {
+        .name = "w", .last = KEYS - 1, .summed = true, .function = "momentum", .parameters = {0.1, 0.5}};
+    node->status = hawser_store_table(store, &rows, &table, &node->error);
+    worker workers[WORKERS];
+    pthread_t threads[WORKERS];
+    uint32_t started = 0;
+    for (; started < WORKERS && node->status == HAWSER_OK; started++) {
+        workers[started] = (worker){.store = store,
+                                    .table = table,
+                                    .number = started,
+                                    .all = node->node * WORKERS,
+                                    .staleness = node->nodes * WORKERS};
+        pthread_create(&threads[started], NULL, descend, &workers[started]);
+    }
+    for (uint32_t k = 0; k < started; k++) {
+        pthread_join(threads[k], NULL);
+        if (workers[k].status != HAWSER_OK && node->status == HAWSER_OK)
+            node->status = hawser_fail(&node->error, workers[k].status, "%.400s", workers[k].error.text);
+    }
+    hawser_store_close(store);
+}
+
+static void own_functions_see_sums(void **state)
+{
+    (void)state;
+    for (uint32_t count = 1; count <= 3; count++) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, count, plain, descend_body, NULL);
+        check_all(nodes, count, "descent");
+    }
+}
+
+/* Node 1 does not have it; then wrong parameters, and names that are taken. */
+static void lacking_body(test_node *node)
+{
+    hawser_store *store = NULL;
+    uint32_t table;
+    const hawser_function taken = {.name = "max", .apply = apply_momentum};
+    hawser_store_options options = {.functions = &taken, .function_count = 1};
+    node->status = expect(hawser_store_open(node->job, &options, &store, &node->error), HAWSER_BAD_ARGUMENT,
+                          "there is a function 'max' already", &node->error);
+    options = (hawser_store_options){.functions = &momentum, .function_count = node->node == 0};
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_open(node->job, &options, &store, &node->error);
+    hawser_table rows = {.name = "w", .last = 9, .function = "momentum", .parameters = {0.1, 0.5}};
+    if (node->status == HAWSER_OK)
+        node->status = expect(hawser_store_table(store, &rows, &table, &node->error), HAWSER_BAD_ARGUMENT,
+                              "there is no function 'momentum'; there are add", &node->error);
+    rows.parameters[1] = 2;
+    if (node->status == HAWSER_OK && node->node == 0)
+        node->status = expect(hawser_store_table(store, &rows, &table, &node->error), HAWSER_BAD_ARGUMENT,
+                              "the momentum must be below 1", &node->error);
+    else if (node->status == HAWSER_OK)
+        node->status =
+            expect(hawser_store_table(store, &rows, &table, &node->error), HAWSER_BAD_ARGUMENT, NULL, &node->error);
+    hawser_store_close(store);
+}
+
+static void lacking_functions_are_named(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 2, plain, lacking_body, NULL);
+    check_all(nodes, 2, "functions");
+}
+
 /* A worker that never ends its clocks is waited for as long as was said. */
 static void wait_body(test_node *node)
 {
@@ -209,8 +342,8 @@ static void nobody_waits_for_ever(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_are_fresh_enough),
-        cmocka_unit_test(calls_are_checked),
+        cmocka_unit_test(reads_are_fresh_enough), cmocka_unit_test(calls_are_checked),
+        cmocka_unit_test(own_functions_see_sums), cmocka_unit_test(lacking_functions_are_named),
         cmocka_unit_test(nobody_waits_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

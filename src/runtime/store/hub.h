@@ -72,6 +72,7 @@ struct hawser_store {
     hawser_error loss;
     uint32_t run;                            /* which of the job's, in its history */
     hw_log *log;                             /* the client's; NULL: no history */
+    hw_function *functions;                  /* the user's, options.function_count of them */
     _Atomic(hw_near *) near[HW_TABLES_MOST]; /* by table */
 };
 
@@ -88,6 +89,12 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
 hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error) HAWSER_MUST_USE;
 /* Lets waiting messages go. */
 void hw_ask_go(hawser_store *store);
+
+/* functions.c: takes the options' in; finds one by name, NULL: there is none. */
+hawser_status hw_hub_functions(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
+const hw_function *hw_hub_function(const hawser_store *store, const char *name);
+hawser_status hw_hub_no_function(const hawser_store *store, const char *table, const char *function,
+                                 hawser_error *error) HAWSER_MUST_USE;
 
 /* near.c */
 hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint32_t number,

@@ -16,7 +16,7 @@ typedef struct facts {
 typedef struct table_facts {
     char name[HW_TABLE_NAME], function[HW_TABLE_NAME];
     uint32_t type, width, sparse, number;
-    uint64_t first, last, centric, delay, staleness;
+    uint64_t first, last, centric, delay, summed, staleness;
     double parameters[HW_FUNCTION_PARAMETERS];
 } table_facts;
 
@@ -116,6 +116,7 @@ static void free_store(hawser_store *store)
     hw_server_free(store->server);
     hw_recorder_drop(store->log);
     free(store->failures);
+    free(store->functions);
     pthread_mutex_destroy(&store->mutex);
     pthread_cond_destroy(&store->ended);
     pthread_mutex_destroy(&store->pool.mutex);
@@ -152,6 +153,8 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     pthread_condattr_destroy(&attributes);
     store->run = hw_recorder_run(job->recorder);
     hawser_status status = resolve(store, options, seats, error);
+    if (status == HAWSER_OK)
+        status = hw_hub_functions(store, error);
     if (status == HAWSER_OK)
         status = hw_hub_log(store, (hw_stream_name){.kind = HW_STREAM_CLIENT, .number = store->self}, &store->log, error);
     if (status == HAWSER_OK)
@@ -206,18 +209,7 @@ static hw_value_type type_of(hawser_type type)
     return HW_VALUE_F64;
 }
 
-static hawser_status no_function(const char *table, const char *function, hawser_error *error)
-{
-    char names[200] = "";
-    size_t used = 0;
-    const hw_function *known;
-    for (size_t i = 0; (known = hw_function_at(i)) != NULL && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", known->name);
-    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': there is no function '%s'; there are %s", table, function,
-                       names);
-}
-
-static hawser_status spec_of(const hawser_table *table, hw_table_spec *spec, hawser_error *error)
+static hawser_status spec_of(const hawser_store *store, const hawser_table *table, hw_table_spec *spec, hawser_error *error)
 {
     const char *function = table->function != NULL ? table->function : "add";
     *spec = (hw_table_spec){
@@ -226,16 +218,17 @@ static hawser_status spec_of(const hawser_table *table, hw_table_spec *spec, haw
         .sparse = table->sparse,
         .first = table->sparse ? 0 : table->first,
         .last = table->sparse ? UINT64_MAX : table->last,
-        .function = hw_function_find(function),
+        .function = hw_hub_function(store, function),
         .centric = table->data_centric,
         .delay = table->data_centric ? table->delay : 0,
+        .summed = table->summed,
         .staleness = table->staleness,
     };
     if (table->name == NULL || strlen(table->name) >= sizeof spec->name)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %zu bytes", sizeof spec->name - 1);
     memcpy(spec->name, table->name, strlen(table->name) + 1);
     if (spec->function == NULL)
-        return no_function(table->name, function, error);
+        return hw_hub_no_function(store, table->name, function, error);
     memcpy(spec->parameters, table->parameters, spec->function->parameters * sizeof *spec->parameters);
     return hw_table_check(spec, error);
 }
@@ -260,7 +253,7 @@ static hawser_status create(hawser_store *store, const hw_table_spec *spec, uint
 hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
 {
     hw_table_spec spec;
-    hawser_status status = spec_of(table, &spec, error);
+    hawser_status status = spec_of(store, table, &spec, error);
     if (status == HAWSER_OK)
         status = create(store, &spec, number, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
@@ -272,6 +265,7 @@ hawser_status hawser_store_table(hawser_store *store, const hawser_table *table,
                        .last = spec.last,
                        .centric = spec.centric,
                        .delay = spec.delay,
+                       .summed = spec.summed,
                        .staleness = spec.staleness};
     memcpy(own.name, spec.name, sizeof own.name);
     snprintf(own.function, sizeof own.function, "%s", spec.function->name);

@@ -1,0 +1,75 @@
+/* summed.c - a stripe of a table whose function sees the sum of a clock: pieces are put by, and applied when all workers have ended it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/keys.h"
+#include "store/stripe.h"
+
+/* Keys and rows of a piece beside each other, where they do not lie so: those of a range, and of a sparse table. */
+static hawser_status gather(const hw_piece *piece, size_t row_bytes, hw_summed *rows, hawser_error *error)
+{
+    const hw_errand *errand = piece->errand;
+    rows->count = piece->end - piece->begin;
+    HAWSER_TRY(HW_NEW(&rows->keys, rows->count, "the keys of a request", error));
+    if (errand->grouped == NULL) {
+        for (size_t i = 0; i < rows->count; i++)
+            rows->keys[i] = piece->first + i;
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(hw_new_array((void **)&rows->values, rows->count, row_bytes, "the values of a request", error));
+    memcpy(rows->keys, errand->grouped + piece->begin, rows->count * sizeof *rows->keys);
+    for (size_t i = 0; i < rows->count; i++)
+        memcpy(rows->values + i * row_bytes,
+               (const unsigned char *)errand->request.values + errand->rows[piece->begin + i] * row_bytes, row_bytes);
+    return HAWSER_OK;
+}
+
+hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_error *error)
+{
+    const hw_errand *errand = piece->errand;
+    const hw_request *request = &errand->request;
+    const hw_request_head *head = &request->head;
+    size_t row_bytes = stripe->spec->width * hw_value_size(stripe->spec->type);
+    const unsigned char *values = (const unsigned char *)request->values + piece->begin * row_bytes;
+    if (head->clock < hw_range_clock_at(&stripe->clocks[head->worker], stripe->first))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': worker %u pushes in clock %llu, which it has ended",
+                           stripe->spec->name, head->worker, (unsigned long long)head->clock);
+    if (errand->grouped == NULL && head->keys != HW_KEYS_RANGE)
+        return hw_sums_put(&stripe->sums, head->worker, head->clock, request->keys + piece->begin, piece->end - piece->begin,
+                           values, error);
+    hw_summed rows = {0};
+    hawser_status status = gather(piece, row_bytes, &rows, error);
+    if (status == HAWSER_OK)
+        status = hw_sums_put(&stripe->sums, head->worker, head->clock, rows.keys, rows.count,
+                             rows.values != NULL ? rows.values : values, error);
+    hw_summed_free(&rows);
+    return status;
+}
+
+static hawser_status apply(hw_stripe *stripe, const hw_summed *summed, hawser_error *error)
+{
+    size_t row_bytes = stripe->spec->width * hw_value_size(stripe->spec->type);
+    for (size_t i = 0, end; i < summed->count; i = end) {
+        size_t at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, summed->keys[i]);
+        end = hw_keys_up_to(summed->keys, i, summed->count, stripe->arcs[at].last);
+        HAWSER_TRY(
+            hw_table_shard_apply(stripe->shards[at], summed->keys + i, end - i, summed->values + i * row_bytes, error));
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_stripe_settle(hw_stripe *stripe, uint64_t end, hawser_error *error)
+{
+    for (;;) {
+        hw_summed summed = {0};
+        bool found = false;
+        HAWSER_TRY(hw_sums_oldest(&stripe->sums, end, &summed, &found, error));
+        if (!found)
+            return HAWSER_OK;
+        hawser_status status = apply(stripe, &summed, error);
+        hw_summed_free(&summed);
+        HAWSER_TRY(status);
+        hw_sums_drop(&stripe->sums);
+    }
+}

@@ -1,0 +1,105 @@
+#include "store/sums.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+void hw_sums_init(hw_sums *sums, const hw_table_spec *table, uint32_t workers)
+{
+    sums->spec = (hw_table_spec){
+        .type = table->type, .width = table->width, .sparse = true, .last = UINT64_MAX, .function = hw_function_find("add")};
+    sums->workers = workers;
+}
+
+static void free_clock(const hw_sums *sums, hw_clock_sum *clock)
+{
+    for (uint32_t w = 0; w < sums->workers; w++)
+        hw_table_shard_free(clock->parts[w]);
+    free(clock);
+}
+
+void hw_sums_free(hw_sums *sums)
+{
+    while (sums->clocks != NULL)
+        hw_sums_drop(sums);
+    hw_table_shard_free(sums->total);
+    sums->total = NULL;
+}
+
+static hawser_status part_of(hw_sums *sums, uint32_t worker, uint64_t clock, hw_table_shard **part, hawser_error *error)
+{
+    hw_clock_sum **at = &sums->clocks, *found = NULL;
+    while (*at != NULL && (*at)->clock < clock)
+        at = &(*at)->next;
+    if (*at == NULL || (*at)->clock > clock) {
+        HAWSER_TRY(hw_new_array((void **)&found, 1, sizeof *found + sums->workers * sizeof *found->parts, "sums of a clock",
+                                error));
+        found->clock = clock;
+        found->next = *at;
+        *at = found;
+    }
+    hw_table_shard **own = &(*at)->parts[worker];
+    if (*own == NULL)
+        HAWSER_TRY(hw_table_shard_new(&sums->spec, 0, UINT64_MAX, own, error));
+    *part = *own;
+    return HAWSER_OK;
+}
+
+hawser_status hw_sums_put(hw_sums *sums, uint32_t worker, uint64_t clock, const uint64_t *keys, size_t count,
+                          const void *values, hawser_error *error)
+{
+    hw_table_shard *part = NULL;
+    HAWSER_TRY(part_of(sums, worker, clock, &part, error));
+    return hw_table_shard_apply(part, keys, count, values, error);
+}
+
+static hawser_status list_of(const hw_table_shard *shard, size_t row_bytes, hw_summed *list, hawser_error *error)
+{
+    *list = (hw_summed){.count = hw_table_shard_keys(shard)};
+    hawser_status status = HW_NEW(&list->keys, list->count, "sums of a clock", error);
+    if (status == HAWSER_OK)
+        status = hw_new_array((void **)&list->values, list->count, row_bytes, "sums of a clock", error);
+    if (status != HAWSER_OK) {
+        hw_summed_free(list);
+        return status;
+    }
+    hw_table_shard_list(shard, list->keys);
+    hw_table_shard_get(shard, list->keys, list->count, list->values);
+    return HAWSER_OK;
+}
+
+hawser_status hw_sums_oldest(hw_sums *sums, uint64_t end, hw_summed *summed, bool *found, hawser_error *error)
+{
+    size_t row_bytes = sums->spec.width * hw_value_size(sums->spec.type);
+    const hw_clock_sum *clock = sums->clocks;
+    *found = clock != NULL && clock->clock < end;
+    if (!*found)
+        return HAWSER_OK;
+    if (sums->total == NULL)
+        HAWSER_TRY(hw_table_shard_new(&sums->spec, 0, UINT64_MAX, &sums->total, error));
+    hw_table_shard_clear(sums->total);
+    for (uint32_t w = 0; w < sums->workers; w++) {
+        if (clock->parts[w] == NULL)
+            continue;
+        hw_summed part;
+        HAWSER_TRY(list_of(clock->parts[w], row_bytes, &part, error));
+        hawser_status status = hw_table_shard_apply(sums->total, part.keys, part.count, part.values, error);
+        hw_summed_free(&part);
+        HAWSER_TRY(status);
+    }
+    return list_of(sums->total, row_bytes, summed, error);
+}
+
+void hw_sums_drop(hw_sums *sums)
+{
+    hw_clock_sum *first = sums->clocks;
+    sums->clocks = first->next;
+    free_clock(sums, first);
+}
+
+void hw_summed_free(hw_summed *summed)
+{
+    free(summed->keys);
+    free(summed->values);
+    *summed = (hw_summed){0};
+}
