@@ -8,16 +8,15 @@
 #include "store/keys.h"
 #include "store/note.h"
 
-/* What one server does of a task. */
+/* What one message asks of a server. */
 typedef struct leg {
     uint32_t server;
     bool done;
     uint64_t first, last;
     size_t begin, count;  /* rows of the task, one after the other; */
-    uint32_t *rows;       /* or these, where keys of several servers lie between each other */
-    const uint64_t *keys; /* NULL: the range; the caller's or `own` */
-    uint64_t *own;
-    uint32_t list; /* number under which the keys were sent, 0: none */
+    const uint32_t *rows; /* or these, where keys of several servers lie between each other */
+    const uint64_t *keys; /* NULL: the range */
+    uint32_t list;        /* number under which the keys were sent, 0: none */
 } leg;
 
 typedef struct task {
@@ -27,13 +26,15 @@ typedef struct task {
     struct task **followers;
     size_t follower_count, follower_room;
     leg *legs;
-    size_t leg_count, legs_left;
+    size_t leg_count, legs_left, legs_sent;
+    hw_message *room; /* where there are several servers: keys by server, and which of the task's rows each is */
+    uint64_t *keys;
+    uint32_t *rows;
     uint64_t oldest; /* clock */
     bool inherited;  /* it failed because another one did */
     bool begun;
     bool noted;         /* its beginning: its end is too */
-    bool sending;       /* its legs are being sent: it does not end yet */
-    struct task *ready; /* next of those that may begin */
+    struct task *ready; /* next of those that may begin, or of those that are being sent */
     hawser_status failed;
     hawser_error error;
 } task;
@@ -45,17 +46,19 @@ struct hw_client {
     hw_arcs *arcs; /* of dense tables */
     size_t table_count, table_room, arcs_room;
     hw_lists *lists; /* by server */
-    task **window;   /* of tasks base + 0, 1 ...; NULL: ended */
+    hw_pool *pool;
+    task **window; /* of tasks base + 0, 1 ...; NULL: ended */
     size_t window_count, window_room, open;
     uint64_t base, next;
-    task *ready, **ready_end; /* may begin */
-    bool beginning;           /* somebody further up the stack begins them */
-    unsigned char *gathered;  /* rows of one leg */
+    task *ready, **ready_end;     /* may begin */
+    task *sending, **sending_end; /* have begun; their legs leave in this order */
+    bool beginning;               /* somebody further up the stack begins them */
+    unsigned char *gathered;      /* rows of one leg */
     size_t gathered_room;
     hw_client_figures figures;
 };
 
-enum { LIST_BYTES = 16 << 20 };
+enum { LIST_BYTES = 16 << 20, PART = 1 << 15 };
 
 hawser_status hw_client_new(const hw_client_options *options, hw_client **out, hawser_error *error)
 {
@@ -64,9 +67,14 @@ hawser_status hw_client_new(const hw_client_options *options, hw_client **out, h
     client->options = *options;
     client->base = client->next = 1;
     client->ready_end = &client->ready;
+    client->sending_end = &client->sending;
+    if (client->options.part == 0)
+        client->options.part = PART;
     hawser_status status = hw_ring_new(options->names, options->servers, HW_RING_POINTS, &client->ring, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&client->lists, options->servers, "lists of keys", error);
+    if (status == HAWSER_OK)
+        status = hw_pool_new(&client->pool, error);
     if (status != HAWSER_OK) {
         hw_client_free(client);
         return status;
@@ -78,22 +86,12 @@ hawser_status hw_client_new(const hw_client_options *options, hw_client **out, h
     return HAWSER_OK;
 }
 
-static void free_legs(task *t)
-{
-    for (size_t l = 0; l < t->leg_count; l++) {
-        free(t->legs[l].rows);
-        free(t->legs[l].own);
-    }
-    free(t->legs);
-    t->legs = NULL;
-    t->leg_count = 0;
-}
-
 static void free_task(task *t)
 {
     if (t == NULL)
         return;
-    free_legs(t);
+    free(t->legs);
+    hw_message_free(t->room);
     free(t->followers);
     free(t);
 }
@@ -113,6 +111,7 @@ void hw_client_free(hw_client *client)
     free(client->tables);
     free(client->arcs);
     free(client->gathered);
+    hw_pool_free(client->pool);
     hw_ring_free(&client->ring);
     free(client);
 }
@@ -171,10 +170,20 @@ static void slide(hw_client *client)
     client->base += ended;
 }
 
-static void make_ready(hw_client *client, task *t)
+static void append(task ***end, task *t)
 {
-    *client->ready_end = t;
-    client->ready_end = &t->ready;
+    t->ready = NULL;
+    **end = t;
+    *end = &t->ready;
+}
+
+static task *take_first(task **first, task ***end)
+{
+    task *t = *first;
+    *first = t->ready;
+    if (*first == NULL)
+        *end = first;
+    return t;
 }
 
 /* However long the chain, the words are said once. */
@@ -203,13 +212,18 @@ static void end(hw_client *client, task *t)
         if (t->failed != HAWSER_OK && follower->failed == HAWSER_OK)
             fail_with(follower, t);
         if (--follower->waits == 0)
-            make_ready(client, follower);
+            append(&client->ready_end, follower);
     }
     free_task(t);
     slide(client);
 }
 
 /* --------------------------------------------------------------------------------------------------- cutting by server ---- */
+
+static hawser_status new_legs(task *t, size_t most, hawser_error *error)
+{
+    return HW_NEW(&t->legs, most, "the parts of a task", error);
+}
 
 static leg *add_leg(task *t, uint32_t server)
 {
@@ -218,24 +232,31 @@ static leg *add_leg(task *t, uint32_t server)
     return added;
 }
 
-static hawser_status new_legs(task *t, size_t most, hawser_error *error)
+/* Keys that go in one message. */
+static size_t part_keys(const hw_client *client, const task *t)
 {
-    return HW_NEW(&t->legs, most, "the parts of a task", error);
+    size_t keys = client->options.part / client->tables[t->order.table].width;
+    return keys > 0 ? keys : 1;
 }
 
-/* Arc by arc. */
+/* Arc by arc, in parts. */
 static hawser_status cut_range(const hw_client *client, task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
     const hw_arcs *arcs = &client->arcs[order->table];
-    size_t from = hw_arcs_find(arcs, order->first), to = hw_arcs_find(arcs, order->last);
-    HAWSER_TRY(new_legs(t, to - from + 1, error));
+    size_t from = hw_arcs_find(arcs, order->first), to = hw_arcs_find(arcs, order->last), most = part_keys(client, t);
+    HAWSER_TRY(new_legs(t, to - from + 1 + (size_t)((order->last - order->first) / most), error));
     for (size_t i = from; i <= to; i++) {
-        leg *part = add_leg(t, arcs->arcs[i].server);
-        part->first = i == from ? order->first : arcs->arcs[i].first;
-        part->last = i == to ? order->last : arcs->arcs[i].last;
-        part->begin = (size_t)(part->first - order->first);
-        part->count = (size_t)(part->last - part->first) + 1;
+        uint64_t first = i == from ? order->first : arcs->arcs[i].first;
+        uint64_t last = i == to ? order->last : arcs->arcs[i].last;
+        for (bool ends = false; !ends; first += most) {
+            ends = last - first < most;
+            leg *part = add_leg(t, arcs->arcs[i].server);
+            part->first = first;
+            part->last = ends ? last : first + (most - 1);
+            part->begin = (size_t)(first - order->first);
+            part->count = (size_t)(part->last - first) + 1;
+        }
     }
     return HAWSER_OK;
 }
@@ -252,57 +273,80 @@ static hawser_status cut_clock(const hw_client *client, task *t, hawser_error *e
     return HAWSER_OK;
 }
 
-static uint32_t server_of(const hw_client *client, uint32_t table, uint64_t key, size_t *arc)
+/* Parts of `count` keys of one server, and their rows; NULL: those from `begin` on. */
+static void add_parts(task *t, uint32_t server, const uint64_t *keys, const uint32_t *rows, size_t count, size_t most)
 {
-    if (client->tables[table].sparse)
-        return hw_ring_of_key(&client->ring, key);
-    const hw_arcs *arcs = &client->arcs[table];
-    if (key > arcs->arcs[*arc].last) /* keys ascend: mostly it is the next one, or far off */
-        *arc = *arc + 1 < arcs->count && key <= arcs->arcs[*arc + 1].last ? *arc + 1 : hw_arcs_find(arcs, key);
-    return arcs->arcs[*arc].server;
+    for (size_t at = 0; at < count; at += most) {
+        leg *part = add_leg(t, server);
+        part->begin = at;
+        part->count = count - at < most ? count - at : most;
+        part->keys = keys + at;
+        part->rows = rows != NULL ? rows + at : NULL;
+    }
 }
 
-static hawser_status whole_list(task *t, uint32_t server, hawser_error *error)
+/* Whose each key is. */
+static void find_servers(const hw_client *client, const hw_order *order, uint32_t *servers)
 {
-    HAWSER_TRY(new_legs(t, 1, error));
-    leg *part = add_leg(t, server);
-    part->keys = t->order.keys;
-    part->count = t->order.count;
-    return HAWSER_OK;
+    const hw_arcs *arcs = &client->arcs[order->table];
+    if (client->tables[order->table].sparse) {
+        for (size_t i = 0; i < order->count; i++)
+            servers[i] = hw_ring_of_key(&client->ring, order->keys[i]);
+        return;
+    }
+    for (size_t i = 0, end; i < order->count; i = end) {
+        const hw_arc *arc = &arcs->arcs[hw_arcs_find(arcs, order->keys[i])];
+        end = hw_keys_up_to(order->keys, i, order->count, arc->last);
+        for (size_t k = i; k < end; k++)
+            servers[k] = arc->server;
+    }
 }
 
-/* Keys are counted by server and put beside each other, with their rows. */
+/* Keys are counted by server and put beside each other, with their rows. places: of a server's keys, where the next goes. */
+static void group(task *t, const uint32_t *servers, size_t *places, uint32_t server_count)
+{
+    const hw_order *order = &t->order;
+    size_t before = 0;
+    for (size_t i = 0; i < order->count; i++)
+        places[servers[i]]++;
+    for (uint32_t s = 0; s < server_count; s++) {
+        size_t own = places[s];
+        places[s] = before;
+        before += own;
+    }
+    for (size_t i = 0; i < order->count; i++) {
+        size_t to = places[servers[i]]++;
+        t->keys[to] = order->keys[i];
+        t->rows[to] = (uint32_t)i;
+    }
+}
+
 static hawser_status cut_list(const hw_client *client, task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
-    uint32_t servers = client->options.servers;
-    size_t arc = 0;
-    if (servers == 1)
-        return whole_list(t, 0, error);
-    size_t *counts = calloc(servers, sizeof *counts);
-    leg **legs = calloc(servers, sizeof *legs);
-    hawser_status status = counts != NULL && legs != NULL
-                               ? new_legs(t, servers, error)
-                               : hawser_fail(error, HAWSER_NO_MEMORY, "cannot cut a list of keys");
-    for (size_t i = 0; status == HAWSER_OK && i < order->count; i++)
-        counts[server_of(client, order->table, order->keys[i], &arc)]++;
-    for (uint32_t s = 0; status == HAWSER_OK && s < servers; s++) {
-        if (counts[s] == 0)
-            continue;
-        legs[s] = add_leg(t, s);
-        status = HW_NEW(&legs[s]->own, counts[s], "the keys of a task", error);
-        if (status == HAWSER_OK)
-            status = HW_NEW(&legs[s]->rows, counts[s], "the keys of a task", error);
-        legs[s]->keys = legs[s]->own;
+    uint32_t count = client->options.servers;
+    size_t most = part_keys(client, t), *places = NULL, each = sizeof *t->keys + sizeof *t->rows;
+    hw_message *servers = NULL;
+    HAWSER_TRY(new_legs(t, count + order->count / most, error));
+    if (count == 1) {
+        add_parts(t, 0, order->keys, NULL, order->count, most);
+        return HAWSER_OK;
     }
-    arc = 0;
-    for (size_t i = 0; status == HAWSER_OK && i < order->count; i++) {
-        leg *part = legs[server_of(client, order->table, order->keys[i], &arc)];
-        part->own[part->count] = order->keys[i];
-        part->rows[part->count++] = (uint32_t)i;
+    HAWSER_TRY(hw_pool_message(client->pool, order->count * each, &t->room, error));
+    t->keys = t->room->payload;
+    t->rows = (uint32_t *)(t->keys + order->count);
+    HAWSER_TRY(hw_pool_message(client->pool, order->count * sizeof(uint32_t), &servers, error));
+    hawser_status status = HW_NEW(&places, count, "the keys of a task", error);
+    if (status == HAWSER_OK) {
+        find_servers(client, order, servers->payload);
+        group(t, servers->payload, places, count);
+        for (uint32_t s = 0; s < count; s++) {
+            size_t begin = s > 0 ? places[s - 1] : 0;
+            add_parts(t, s, t->keys + begin, t->rows + begin, places[s] - begin, most);
+        }
     }
-    free(counts);
-    free(legs);
+    free(places);
+    hw_message_free(servers);
     return status;
 }
 
@@ -370,7 +414,7 @@ static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool 
     hw_message *message = NULL;
     HAWSER_TRY(values_of(client, t, part, &request.values, error));
     choose_keys(client, t, part, again, &request);
-    HAWSER_TRY(hw_request_write(spec, &request, &message, error));
+    HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
     client->figures.messages++;
     client->figures.bytes_sent += message->envelope.length;
     client->figures.bytes_plain += sizeof request.head + (part->keys != NULL ? part->count * sizeof *part->keys : 0) +
@@ -386,27 +430,32 @@ static hawser_status cut(const hw_client *client, task *t, hawser_error *error)
     return t->order.keys == NULL ? cut_range(client, t, error) : cut_list(client, t, error);
 }
 
+/* Nothing more of it is sent. */
+static void give_up(task *t, hawser_status status)
+{
+    if (t->failed == HAWSER_OK)
+        t->failed = status;
+    t->legs_left -= t->leg_count - t->legs_sent;
+    t->legs_sent = t->leg_count;
+}
+
 static void begin(hw_client *client, task *t)
 {
     hawser_status status = t->failed;
     t->oldest = UINT64_MAX;
+    t->begun = true;
     if (status == HAWSER_OK)
         status = cut(client, t, &t->error);
-    t->begun = t->sending = true;
+    t->legs_left = t->leg_count;
     t->noted = status == HAWSER_OK;
     if (t->noted)
         hw_note_asked(client->options.log, &client->tables[t->order.table], &t->order, t->number);
-    for (size_t l = 0; status == HAWSER_OK && l < t->leg_count; l++) {
-        t->legs_left += t->order.operation != HW_CLOCK; /* nobody answers to a clock */
-        status = send_leg(client, t, &t->legs[l], false, &t->error);
-        if (status != HAWSER_OK && t->order.operation != HW_CLOCK)
-            t->legs_left--;
-    }
-    t->sending = false;
-    if (status != HAWSER_OK && t->failed == HAWSER_OK)
-        t->failed = status;
-    if (t->legs_left == 0)
+    if (status != HAWSER_OK) {
+        give_up(t, status);
         end(client, t);
+    } else {
+        append(&client->sending_end, t);
+    }
 }
 
 /* One after the other, however long the chain: an end that makes another ready does not begin it itself. */
@@ -415,21 +464,40 @@ static void begin_ready(hw_client *client)
     if (client->beginning)
         return;
     client->beginning = true;
-    while (client->ready != NULL) {
-        task *t = client->ready;
-        client->ready = t->ready;
-        if (client->ready == NULL)
-            client->ready_end = &client->ready;
-        begin(client, t);
-    }
+    while (client->ready != NULL)
+        begin(client, take_first(&client->ready, &client->ready_end));
     client->beginning = false;
+}
+
+bool hw_client_more(hw_client *client)
+{
+    task *t = client->sending;
+    if (t == NULL)
+        return false;
+    hawser_status status = HAWSER_OK;
+    if (t->legs_sent < t->leg_count)
+        status = send_leg(client, t, &t->legs[t->legs_sent++], false, &t->error);
+    bool clock = t->order.operation == HW_CLOCK; /* nobody answers to a clock */
+    if (status != HAWSER_OK || clock)
+        t->legs_left--;
+    if (status != HAWSER_OK)
+        give_up(t, status);
+    if (t->legs_sent == t->leg_count) {
+        (void)take_first(&client->sending, &client->sending_end);
+        if (t->legs_left == 0)
+            end(client, t);
+        begin_ready(client);
+    }
+    return true;
 }
 
 void hw_client_fail(hw_client *client, hawser_status status, const hawser_error *error)
 {
+    client->sending = NULL;
+    client->sending_end = &client->sending;
     for (uint64_t number = client->base; number < client->next; number++) {
         task *t = find(client, number);
-        if (t == NULL || !t->begun || t->sending)
+        if (t == NULL || !t->begun)
             continue; /* who waits fails with the one that he waits for */
         t->failed = status;
         t->error = *error;
@@ -522,15 +590,14 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
     client->open++;
     client->figures.tasks++;
     if (t->waits == 0)
-        make_ready(client, t);
+        append(&client->ready_end, t);
     begin_ready(client);
     return HAWSER_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- hearing ---- */
 
-static bool take_values(const hw_client *client, task *t, const leg *part, const hw_reply_head *head,
-                        const hw_message *message)
+static bool take_values(hw_client *client, task *t, const leg *part, const hw_reply_head *head, const hw_message *message)
 {
     const hw_table_spec *spec = &client->tables[t->order.table];
     size_t bytes = row_bytes(client, t);
@@ -541,12 +608,12 @@ static bool take_values(const hw_client *client, task *t, const leg *part, const
         return true;
     if (part->rows == NULL)
         return hw_reply_read(spec, head, message, out + part->begin * bytes);
-    unsigned char *near = malloc(part->count * bytes);
-    bool right = near != NULL && hw_reply_read(spec, head, message, near);
-    for (size_t i = 0; right && i < part->count; i++)
-        memcpy(out + part->rows[i] * bytes, near + i * bytes, bytes);
-    free(near);
-    return right;
+    if (HW_GROW(&client->gathered, &client->gathered_room, part->count * bytes, "the values of a task", NULL) != HAWSER_OK ||
+        !hw_reply_read(spec, head, message, client->gathered))
+        return false;
+    for (size_t i = 0; i < part->count; i++)
+        memcpy(out + part->rows[i] * bytes, client->gathered + i * bytes, bytes);
+    return true;
 }
 
 static void refused(task *t, const hw_reply_head *head, const hw_message *message, uint32_t server)
@@ -565,7 +632,7 @@ static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_r
     *t = find(client, head->task);
     if (*t == NULL && head->task != 0 && head->task < client->next)
         return HAWSER_OK; /* the task has failed meanwhile */
-    if (*t != NULL && (*t)->order.table == head->table && (*t)->waits == 0 && head->leg < (*t)->leg_count)
+    if (*t != NULL && (*t)->order.table == head->table && (*t)->waits == 0 && head->leg < (*t)->legs_sent)
         *part = &(*t)->legs[head->leg];
     if (*part != NULL && (*part)->server == server && !(*part)->done)
         return HAWSER_OK;
@@ -601,7 +668,7 @@ hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *mes
     if (head.outcome == HW_APPLIED && head.clock < t->oldest)
         t->oldest = head.clock;
     part->done = true;
-    if (--t->legs_left == 0 && !t->sending)
+    if (--t->legs_left == 0)
         end(client, t);
     begin_ready(client);
     return HAWSER_OK;

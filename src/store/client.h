@@ -19,8 +19,9 @@ typedef struct hw_client_options {
     uint32_t servers;
     const uint64_t *names; /* of the servers, for the ring; copied */
     size_t list_bytes;     /* that lists of keys may take, a server; 0: 16 MiB */
+    size_t part;           /* numbers that go in one message, at least a key's; 0: 65536 */
     void *argument;
-    /* Takes a message to a server. What fails is the task's failure. */
+    /* Takes a message to a server; called by hw_client_more. What fails is the task's failure. */
     hawser_status (*send)(void *argument, uint32_t server, hw_message *message, hawser_error *error);
     /* A task has ended: `error` says why it failed, where status is not HAWSER_OK. May submit others. */
     void (*finished)(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
@@ -55,6 +56,9 @@ typedef struct hw_order {
 /* Begins a task, or keeps it until it may begin. HAWSER_BAD_ARGUMENT says what is wrong with the order; nothing has begun then. */
 hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_t *task,
                                hawser_error *error) HAWSER_MUST_USE;
+/* Sends the next message of those that tasks have begun to send; false: there is none. The owner calls it until then, after each of the calls
+ * around it: a large task is made into messages one by one, so that servers work on the first while the next is made. */
+bool hw_client_more(hw_client *client);
 /* A reply of a server; takes the message. HAWSER_BAD_INPUT: it is none, or not to what was asked. */
 hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 

@@ -8,7 +8,7 @@
 #include "store/keys.h"
 #include "store/stripe.h"
 
-enum { SMALL = 1024 }; /* numbers of a request below which waking somebody costs more than the work */
+enum { SMALL = 16384 }; /* numbers of a request below which waking somebody costs more than the work */
 
 void hw_errand_free(hw_errand *errand)
 {
@@ -18,8 +18,7 @@ void hw_errand_free(hw_errand *errand)
     hw_message_free(errand->reply);
     hw_scratch_free(&errand->scratch);
     hw_list_drop(errand->list);
-    free(errand->grouped);
-    free(errand->rows);
+    hw_message_free(errand->room);
     free(errand);
 }
 
@@ -137,8 +136,10 @@ static hawser_status cut_hashed(hw_errand *errand, const hw_served *served, bool
     const hw_server *server = errand->server;
     const uint64_t *keys = errand->request.keys;
     size_t count = (size_t)errand->request.head.count, places[64] = {0}, before = 0;
-    HAWSER_TRY(HW_NEW(&errand->grouped, count, "the keys of a request", error));
-    HAWSER_TRY(HW_NEW(&errand->rows, count, "the keys of a request", error));
+    HAWSER_TRY(
+        hw_pool_message(server->pool, count * (sizeof *errand->grouped + sizeof *errand->rows), &errand->room, error));
+    errand->grouped = errand->room->payload;
+    errand->rows = (uint32_t *)(errand->grouped + count);
     *own = true;
     for (size_t i = 0; i < count; i++) {
         places[number_of(served, keys[i])]++;
@@ -193,7 +194,7 @@ static hawser_status make_reply(hw_errand *errand, hawser_error *error)
         return hawser_fail(error, HAWSER_NO_MEMORY, "table '%s': a reply with %llu keys fits no memory", errand->spec->name,
                            (unsigned long long)head->count);
     reply.count = pulls ? head->count * errand->spec->width : 0;
-    HAWSER_TRY(hw_reply_new(errand->spec, &reply, &errand->reply, &values, error));
+    HAWSER_TRY(hw_reply_new(errand->spec, &reply, errand->server->pool, &errand->reply, &values, error));
     errand->out = pulls ? values : NULL;
     return HAWSER_OK;
 }
@@ -285,6 +286,7 @@ hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *mes
     }
     *errand = (hw_errand){.server = server, .client = client, .message = message, .spec = &served->spec};
     errand->request.head = head;
+    errand->scratch.pool = server->pool;
     atomic_init(&errand->least, UINT64_MAX);
     hawser_error wrong = {0};
     bool forgotten = false;

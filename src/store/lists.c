@@ -5,7 +5,10 @@
 
 #include "base/hash.h"
 
-enum { COUNT_LEAST = 16 }; /* shorter lists are as short as what would name them */
+enum {
+    COUNT_LEAST = 16, /* shorter lists are as short as what would name them */
+    LOOKED_AT = 256   /* keys of a list that its hash is made of: what looks the same is compared */
+};
 
 void hw_lists_init(hw_lists *lists, size_t bytes_most)
 {
@@ -110,12 +113,22 @@ static uint32_t free_number(const hw_lists *lists)
     return oldest(lists);
 }
 
+static uint64_t hash_of(uint32_t table, const uint64_t *keys, size_t count)
+{
+    uint64_t near[LOOKED_AT];
+    if (count <= LOOKED_AT)
+        return hw_hash(keys, count * sizeof *keys, table);
+    for (size_t i = 0; i < LOOKED_AT; i++)
+        near[i] = keys[(count - 1) * i / (LOOKED_AT - 1)];
+    return hw_hash(near, sizeof near, count ^ (uint64_t)table << 40);
+}
+
 uint32_t hw_lists_number(hw_lists *lists, uint32_t table, const uint64_t *keys, size_t count, bool *known)
 {
     *known = false;
     if (count < COUNT_LEAST || lists->most == 0)
         return 0;
-    uint64_t hash = hw_hash(keys, count * sizeof *keys, table);
+    uint64_t hash = hash_of(table, keys, count);
     for (uint32_t i = 0; i < HW_LISTS_MOST; i++)
         if (lists->hashes[i] == hash && is_it(lists->list[i], table, hash, keys, count)) {
             lists->list[i]->used = ++lists->looks;

@@ -1,10 +1,8 @@
 #include "store/request.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "store/keys.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "heads are little-endian and written as they lie");
@@ -12,9 +10,9 @@ _Static_assert(sizeof(hw_request_head) == 88 && sizeof(hw_reply_head) == 48, "he
 
 void hw_scratch_free(hw_scratch *scratch)
 {
-    free(scratch->keys);
-    free(scratch->values);
-    *scratch = (hw_scratch){0};
+    hw_message_free(scratch->keys);
+    hw_message_free(scratch->values);
+    scratch->keys = scratch->values = NULL;
 }
 
 static size_t padded(size_t bytes)
@@ -24,7 +22,7 @@ static size_t padded(size_t bytes)
 
 /* ---------------------------------------------------------------------------------------------------------- writing ---- */
 
-hawser_status hw_request_write(const hw_table_spec *table, const hw_request *request, hw_message **message,
+hawser_status hw_request_write(const hw_table_spec *table, const hw_request *request, hw_pool *pool, hw_message **message,
                                hawser_error *error)
 {
     hw_request_head head = request->head;
@@ -33,39 +31,25 @@ hawser_status hw_request_write(const hw_table_spec *table, const hw_request *req
     if (request->values != NULL)
         head.values = (uint8_t)hw_values_choose(table->type, request->values, numbers, &values);
     size_t key_bound = head.keys == HW_KEYS_GAPS ? hw_keys_bound((size_t)head.count) : 0;
-    unsigned char *gaps = NULL;
-    if (key_bound > 0) {
-        gaps = malloc(key_bound);
-        if (gaps == NULL)
-            return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a request of %llu keys",
-                               (unsigned long long)head.count);
-        head.key_bytes = hw_keys_encode(request->keys, (size_t)head.count, gaps);
-    } else {
-        head.key_bytes = 0;
-    }
+    HAWSER_TRY(hw_pool_message(pool, sizeof head + padded(key_bound) + values, message, error));
+    unsigned char *start = (*message)->payload, *out = start + sizeof head;
+    head.key_bytes = key_bound > 0 ? hw_keys_encode(request->keys, (size_t)head.count, out) : 0;
     head.value_bytes = values;
-    hawser_status status = hw_message_new(sizeof head + padded((size_t)head.key_bytes) + values, message, error);
-    if (status == HAWSER_OK) {
-        unsigned char *out = (*message)->payload;
-        memcpy(out, &head, sizeof head);
-        out += sizeof head;
-        if (gaps != NULL) {
-            memset(out + padded((size_t)head.key_bytes) - 8 * (head.key_bytes > 0), 0, 8 * (head.key_bytes > 0));
-            memcpy(out, gaps, (size_t)head.key_bytes);
-        }
-        hw_values_encode(head.values, table->type, request->values, numbers, out + padded((size_t)head.key_bytes));
-    }
-    free(gaps);
-    return status;
+    memset(out + head.key_bytes, 0, padded((size_t)head.key_bytes) - (size_t)head.key_bytes);
+    out += padded((size_t)head.key_bytes);
+    hw_values_encode(head.values, table->type, request->values, numbers, out);
+    memcpy(start, &head, sizeof head);
+    (*message)->envelope.length = (size_t)(out - start) + values; /* keys take less than they might */
+    return HAWSER_OK;
 }
 
-hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_message **message, void **values,
-                           hawser_error *error)
+hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_pool *pool, hw_message **message,
+                           void **values, hawser_error *error)
 {
     hw_reply_head own = *head;
     own.value_bytes = own.count * hw_value_size(table->type);
     own.values = own.count > 0 ? HW_VALUES_DENSE : HW_VALUES_NONE;
-    HAWSER_TRY(hw_message_new(sizeof own + (size_t)own.value_bytes, message, error));
+    HAWSER_TRY(hw_pool_message(pool, sizeof own + (size_t)own.value_bytes, message, error));
     memcpy((*message)->payload, &own, sizeof own);
     *values = (unsigned char *)(*message)->payload + sizeof own;
     return HAWSER_OK;
@@ -150,13 +134,15 @@ static hawser_status check_shape(const hw_table_spec *table, const hw_request_he
 
 /* A list of n keys takes at least n / 128 bytes, so a length that a stranger claims allocates no more than so many times what he sent. */
 static hawser_status read_keys(const hw_table_spec *table, const hw_request_head *head, const unsigned char *in,
-                               hw_scratch *scratch, hawser_error *error)
+                               hw_scratch *scratch, const uint64_t **keys, hawser_error *error)
 {
     bool right = (head->count - 1) / 128 <= head->key_bytes;
     if (right) {
-        HAWSER_TRY(HW_GROW(&scratch->keys, &scratch->keys_room, (size_t)head->count, "the keys of a request", error));
-        right = hw_keys_decode(in, (size_t)head->key_bytes, head->first, (size_t)head->count, scratch->keys) &&
-                scratch->keys[head->count - 1] == head->last;
+        HAWSER_TRY(hw_pool_message(scratch->pool, (size_t)head->count * sizeof **keys, &scratch->keys, error));
+        uint64_t *to = scratch->keys->payload;
+        *keys = to;
+        right = hw_keys_decode(in, (size_t)head->key_bytes, head->first, (size_t)head->count, to) &&
+                to[head->count - 1] == head->last;
     }
     if (!right)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %llu bytes are not an ascending list of %llu keys",
@@ -175,9 +161,10 @@ static hawser_status read_values(const hw_table_spec *table, const hw_request_he
     if (right && head->values == HW_VALUES_DENSE) {
         right = head->value_bytes == numbers * size;
     } else if (right) {
-        HAWSER_TRY(HW_GROW(&scratch->values, &scratch->values_room, numbers * size, "the values of a request", error));
-        right = hw_values_decode(head->values, table->type, in, (size_t)head->value_bytes, numbers, scratch->values);
-        *values = scratch->values;
+        HAWSER_TRY(hw_pool_message(scratch->pool, numbers * size, &scratch->values, error));
+        right =
+            hw_values_decode(head->values, table->type, in, (size_t)head->value_bytes, numbers, scratch->values->payload);
+        *values = scratch->values->payload;
     }
     if (!right)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %llu bytes are not the values of %llu keys", table->name,
@@ -196,8 +183,7 @@ hawser_status hw_request_read(const hw_table_spec *table, const hw_request_head 
     *request = (hw_request){.head = *head};
     HAWSER_TRY(check_shape(table, head, error));
     if (head->keys == HW_KEYS_GAPS) {
-        HAWSER_TRY(read_keys(table, head, body, scratch, error));
-        request->keys = scratch->keys;
+        HAWSER_TRY(read_keys(table, head, body, scratch, &request->keys, error));
     } else if ((head->keys != HW_KEYS_RANGE && head->keys != HW_KEYS_KNOWN) || head->key_bytes != 0) {
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no form %u of keys with %llu bytes", table->name,
                            head->keys, (unsigned long long)head->key_bytes);

@@ -8,6 +8,7 @@
 #define HW_STORE_REQUEST_H
 
 #include "store/values.h"
+#include "transport/pool.h"
 #include "transport/transport.h"
 
 typedef enum hw_operation {
@@ -59,15 +60,13 @@ typedef struct hw_reply_head {
 } hw_reply_head;
 
 /* Makes a message of a request: head.keys says how keys go, head.values and the byte counts are chosen here. */
-hawser_status hw_request_write(const hw_table_spec *table, const hw_request *request, hw_message **message,
+hawser_status hw_request_write(const hw_table_spec *table, const hw_request *request, hw_pool *pool, hw_message **message,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* Memory for what a message holds in another form than it is used in; grows, is used again. Zero it first. */
+/* Memory for what a message holds in another form than it is used in: from the pool, and back to it. Set `pool`, the rest to zero. */
 typedef struct hw_scratch {
-    uint64_t *keys;
-    size_t keys_room;
-    unsigned char *values;
-    size_t values_room;
+    hw_pool *pool;
+    hw_message *keys, *values;
 } hw_scratch;
 void hw_scratch_free(hw_scratch *scratch);
 
@@ -81,8 +80,8 @@ hawser_status hw_request_read(const hw_table_spec *table, const hw_request_head 
 
 /* A reply with room for head->count numbers, which the caller fills at *values; then hw_reply_pack leaves out zeros where that is
  * shorter (and there is memory to do it), and the message may go. */
-hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_message **message, void **values,
-                           hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_pool *pool, hw_message **message,
+                           void **values, hawser_error *error) HAWSER_MUST_USE;
 void hw_reply_pack(const hw_table_spec *table, hw_message **message);
 hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
                                hawser_error *error) HAWSER_MUST_USE;

@@ -21,6 +21,8 @@ hawser_status hw_server_new(const hw_server_options *options, hw_server **out, h
     hawser_status status = hw_ring_new(options->names, options->servers, HW_RING_POINTS, &server->ring, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&server->lists, options->clients, "lists of keys", error);
+    if (status == HAWSER_OK)
+        status = hw_pool_new(&server->pool, error);
     if (status != HAWSER_OK) {
         hw_server_free(server);
         return status;
@@ -64,6 +66,7 @@ void hw_server_free(hw_server *server)
     for (uint32_t c = 0; server->lists != NULL && c < server->options.clients; c++)
         hw_lists_free(&server->lists[c]);
     free(server->lists);
+    hw_pool_free(server->pool);
     hw_ring_free(&server->ring);
     free(server);
 }

@@ -28,7 +28,8 @@ struct hw_errand {
     hw_request request;
     hw_list *list; /* of known keys; held */
     const hw_table_spec *spec;
-    uint64_t *grouped; /* sparse: keys by stripe; */
+    hw_message *room;  /* sparse, of these: */
+    uint64_t *grouped; /* keys by stripe; */
     uint32_t *rows;    /* and which row of the request each is */
     hw_message *reply;
     unsigned char *out;     /* rows of the reply */
@@ -69,6 +70,7 @@ struct hw_server {
     hw_served *tables[HW_TABLES_MOST];
     atomic_size_t table_count; /* tables before it stay where they are, while others come */
     hw_lists *lists;           /* by client */
+    hw_pool *pool;             /* of replies, and of what requests are unpacked to */
     _Atomic uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
 };
 

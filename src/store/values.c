@@ -7,16 +7,22 @@ static size_t bitmap_bytes(size_t count)
     return (count + 63) / 64 * 8;
 }
 
+/* Counted in the numbers' own width, as vectors like it, a block at a time. */
 #define COUNT_NONZERO(type)                                                                                                 \
     static size_t nonzero_##type(const unsigned char *numbers, size_t count)                                                \
     {                                                                                                                       \
-        size_t n = 0;                                                                                                       \
-        for (size_t i = 0; i < count; i++) {                                                                                \
-            type bits;                                                                                                      \
-            memcpy(&bits, numbers + i * sizeof bits, sizeof bits);                                                          \
-            n += bits != 0;                                                                                                 \
+        size_t all = 0;                                                                                                     \
+        for (size_t at = 0, n; at < count; at += n) {                                                                       \
+            type own = 0;                                                                                                   \
+            n = count - at < 1 << 16 ? count - at : 1 << 16;                                                                \
+            for (size_t i = 0; i < n; i++) {                                                                                \
+                type bits;                                                                                                  \
+                memcpy(&bits, numbers + (at + i) * sizeof bits, sizeof bits);                                               \
+                own += bits != 0;                                                                                           \
+            }                                                                                                               \
+            all += own;                                                                                                     \
         }                                                                                                                   \
-        return n;                                                                                                           \
+        return all;                                                                                                         \
     }
 COUNT_NONZERO(uint32_t)
 COUNT_NONZERO(uint64_t)
@@ -103,21 +109,27 @@ bool hw_values_decode(hw_values_form form, hw_value_type type, const unsigned ch
     return true;
 }
 
-/* x - x is 0 for numbers only. All are looked at: faster than a way out for the one that never comes. */
-#define FIND_NOT_FINITE(type)                                                                                               \
-    static size_t not_finite_##type(const type *values, size_t count)                                                       \
+/* What is not finite has all bits of its exponent, so that one more goes over into the sign's place. All are looked at: faster than a way
+ * out for the one that never comes. */
+#define FIND_NOT_FINITE(name, type, rest, lowest)                                                                           \
+    static size_t not_finite_##name(const unsigned char *values, size_t count)                                              \
     {                                                                                                                       \
-        size_t bad = 0, i = 0;                                                                                              \
-        for (i = 0; i < count; i++)                                                                                         \
-            bad += !(values[i] - values[i] == 0);                                                                           \
-        if (bad == 0)                                                                                                       \
+        type over = 0, bits;                                                                                                \
+        size_t i;                                                                                                           \
+        for (i = 0; i < count; i++) {                                                                                       \
+            memcpy(&bits, values + i * sizeof bits, sizeof bits);                                                           \
+            over |= (type)((bits & (rest)) + (lowest));                                                                     \
+        }                                                                                                                   \
+        if (over <= (rest))                                                                                                 \
             return count;                                                                                                   \
-        for (i = 0; values[i] - values[i] == 0;)                                                                            \
-            i++;                                                                                                            \
-        return i;                                                                                                           \
+        for (i = 0;; i++) {                                                                                                 \
+            memcpy(&bits, values + i * sizeof bits, sizeof bits);                                                           \
+            if ((type)((bits & (rest)) + (lowest)) > (rest))                                                                \
+                return i;                                                                                                   \
+        }                                                                                                                   \
     }
-FIND_NOT_FINITE(float)
-FIND_NOT_FINITE(double)
+FIND_NOT_FINITE(float, uint32_t, UINT32_C(0x7fffffff), UINT32_C(0x00800000))
+FIND_NOT_FINITE(double, uint64_t, UINT64_C(0x7fffffffffffffff), UINT64_C(0x0010000000000000))
 
 size_t hw_values_not_finite(hw_value_type type, const void *values, size_t count)
 {

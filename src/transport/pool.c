@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-enum { LARGE = 128 << 10, BLOCKS = 16 };
+enum { LARGE = 128 << 10, BLOCKS = 64 };
 #define KEPT_MOST ((size_t)160 << 20) /* bytes in all that wait to be used again */
 
 struct hw_pool {

@@ -138,7 +138,8 @@ static hw_client *make_client(desk *d, const hw_table_spec *specs)
 {
     static const uint64_t name = 1;
     static const uint64_t keys[] = {1, 5, 9};
-    const hw_client_options options = {.servers = 1, .names = &name, .argument = d, .send = send, .finished = finished};
+    const hw_client_options options = {
+        .servers = 1, .names = &name, .argument = d, .send = send, .finished = finished, .part = 7};
     hw_client *client = NULL;
     uint32_t number;
     uint64_t task;
@@ -154,6 +155,8 @@ static hw_client *make_client(desk *d, const hw_table_spec *specs)
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         if (hw_client_submit(client, &orders[i], &task, &error) != HAWSER_OK)
             abort();
+    while (hw_client_more(client))
+        ;
     return client;
 }
 
@@ -188,6 +191,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                               : hw_server_hear(server, 0, message, &error);
         if (status != HAWSER_OK && strlen(error.text) < 10)
             abort();
+        while (hw_client_more(client))
+            ;
         while (d.count > 0 && what % 16 < 12)
             hw_stripe_work(d.ready[--d.count]);
         data += 2 + length;

@@ -250,13 +250,16 @@ static bool deliver(world *w, uint32_t client, uint32_t server)
     return true;
 }
 
-/* What a reply brings is taken when its worker moves, so it may as well be there at once. */
+/* What a reply brings is taken when its worker moves, so it may as well be there at once; and what workers ask for is on its way. */
 static void deliver_replies(world *w)
 {
     for (uint32_t c = 0; c < w->clients; c++)
         for (uint32_t s = 0; s < w->servers; s++)
             while (w->back[c][s].first != NULL)
                 assert_int_equal(hw_client_hear(w->client[c], s, take(&w->back[c][s]), NULL), HAWSER_OK);
+    for (uint32_t c = 0; c < w->clients; c++)
+        while (hw_client_more(w->client[c]))
+            ;
 }
 
 /* Requests and workers take turns as the schedule says; where it ends, the first that can move. Who cannot changes nothing. */

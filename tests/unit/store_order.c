@@ -259,10 +259,11 @@ typedef struct centric {
     int64_t seen[PARTS][EACH], own[ITERATIONS][EACH];
 } centric;
 
-/* Any function will do in which each value counts. The first number of a chunk says how often it was written. */
-static void next_values(int64_t seen[PARTS][EACH], uint32_t part, int64_t *own)
+/* Any function will do in which each value counts. The first number of a chunk says how often it was written; a worker may not see what it
+ * wrote last itself, where there is a delay. */
+static void next_values(int64_t seen[PARTS][EACH], uint32_t part, uint64_t iteration, int64_t *own)
 {
-    own[0] = seen[part][0] + 1;
+    own[0] = (int64_t)iteration + 1;
     for (size_t k = 1; k < EACH; k++) {
         uint64_t mixed = part * 31 + k;
         for (size_t j = 0; j < PARTS; j++)
@@ -275,10 +276,10 @@ static void next_values(int64_t seen[PARTS][EACH], uint32_t part, int64_t *own)
 static void run_alone(int64_t values[PARTS][EACH])
 {
     memset(values, 0, PARTS * sizeof *values);
-    for (int a = 0; a < ITERATIONS; a++) {
+    for (uint64_t a = 0; a < ITERATIONS; a++) {
         int64_t next[PARTS][EACH];
         for (uint32_t i = 0; i < PARTS; i++)
-            next_values(values, i, next[i]);
+            next_values(values, i, a, next[i]);
         memcpy(values, next, sizeof next);
     }
 }
@@ -336,7 +337,7 @@ static int run_centric(uint64_t seed, uint64_t delay, int64_t values[PARTS][EACH
             for (size_t j = 0; j < PARTS; j++)
                 here &= hw_client_ended(w->client[i], c->pulls[j]);
             if (c->iteration < ITERATIONS && here) {
-                next_values(c->seen, i, c->own[c->iteration]);
+                next_values(c->seen, i, c->iteration, c->own[c->iteration]);
                 submit(w, i,
                        (hw_order){.operation = HW_PUSH,
                                   .table = table,

@@ -111,8 +111,12 @@ static world *open_world(uint64_t seed, uint32_t servers, uint32_t clients, uint
     }
     for (uint32_t c = 0; c < clients; c++) {
         w->client_peer[c] = (peer){w, c};
-        hw_client_options options = {
-            .servers = servers, .names = names, .argument = &w->client_peer[c], .send = send, .finished = finished};
+        hw_client_options options = {.servers = servers,
+                                     .names = names,
+                                     .argument = &w->client_peer[c],
+                                     .send = send,
+                                     .finished = finished,
+                                     .part = (size_t)1 << (seed % 9 + 1)};
         assert_int_equal(hw_client_new(&options, &w->client[c], NULL), HAWSER_OK);
     }
     return w;
@@ -149,10 +153,15 @@ static uint32_t create(world *w, hw_table_spec spec)
 /* Something that can happen happens; false: nothing can. */
 static bool step(world *w)
 {
-    uint32_t lines = w->clients * w->servers, choices = 2 * lines + (uint32_t)w->ready_count;
+    uint32_t lines = w->clients * w->servers, own = 2 * lines + (uint32_t)w->ready_count, choices = own + w->clients;
     uint32_t from = (uint32_t)hw_random_below(&w->random, choices);
     for (uint32_t k = 0; k < choices; k++) {
         uint32_t i = (from + k) % choices;
+        if (i >= own) {
+            if (hw_client_more(w->client[i - own]))
+                return true;
+            continue;
+        }
         if (i >= 2 * lines) {
             hw_stripe *stripe = w->ready[i - 2 * lines];
             w->ready[i - 2 * lines] = w->ready[--w->ready_count];

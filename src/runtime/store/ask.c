@@ -98,13 +98,7 @@ hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t w
 
 /* ----------------------------------------------------------------------------------------------------------- waiting ---- */
 
-/* Tasks that are waited for: one of these, or all that there are. */
-typedef struct waited {
-    const uint64_t *tasks;
-    size_t count, which;
-} waited;
-
-static bool is_over(const hawser_store *store, waited *w)
+bool hw_hub_is_over(const hawser_store *store, hw_waiter *w)
 {
     for (w->which = 0; w->which < w->count; w->which++)
         if (w->tasks[w->which] != 0 && hw_client_ended(store->client, w->tasks[w->which]))
@@ -112,15 +106,37 @@ static bool is_over(const hawser_store *store, waited *w)
     return w->count == 0 && hw_client_open(store->client) == 0;
 }
 
-/* The mutex is held. */
-static hawser_status wait_for(hawser_store *store, waited *w, hawser_error *error)
+static int sleep_until(hawser_store *store, hw_waiter *w, const struct timespec *until)
 {
+    int woken = 0;
+    w->next = store->waiters;
+    store->waiters = w;
+    while (woken != ETIMEDOUT && !hw_hub_is_over(store, w))
+        woken = pthread_cond_timedwait(&w->ended, &store->mutex, until);
+    hw_waiter **place = &store->waiters;
+    while (*place != w)
+        place = &(*place)->next;
+    *place = w->next;
+    return woken;
+}
+
+/* The mutex is held. */
+static hawser_status wait_for(hawser_store *store, hw_waiter *w, hawser_error *error)
+{
+    if (hw_hub_is_over(store, w))
+        return HAWSER_OK;
     double deadline = hw_seconds() + store->options.timeout, whole = (double)(time_t)deadline;
     struct timespec until = {(time_t)deadline, (long)((deadline - whole) * 1e9)};
-    while (!is_over(store, w))
-        if (pthread_cond_timedwait(&store->ended, &store->mutex, &until) == ETIMEDOUT)
-            return hawser_fail(error, HAWSER_TIMEOUT, "the store has not answered for %.3g s: %zu tasks are open",
-                               store->options.timeout, hw_client_open(store->client));
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+    int woken = sleep_until(store, w, &until);
+    pthread_cond_destroy(&w->ended);
+    if (woken == ETIMEDOUT && !hw_hub_is_over(store, w))
+        return hawser_fail(error, HAWSER_TIMEOUT, "the store has not answered for %.3g s: %zu tasks are open",
+                           store->options.timeout, hw_client_open(store->client));
     return HAWSER_OK;
 }
 
@@ -146,7 +162,7 @@ hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t
         open += tasks[i] != 0;
     if (open == 0)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no task to wait for");
-    waited w = {tasks, count, 0};
+    hw_waiter w = {.tasks = tasks, .count = count};
     pthread_mutex_lock(&store->mutex);
     hawser_status status = wait_for(store, &w, error);
     if (status == HAWSER_OK) {
@@ -166,7 +182,7 @@ hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error
 
 hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
 {
-    waited w = {0};
+    hw_waiter w = {0};
     pthread_mutex_lock(&store->mutex);
     hawser_status status = wait_for(store, &w, error);
     if (status == HAWSER_OK)

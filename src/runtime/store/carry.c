@@ -58,22 +58,31 @@ static void carry_one(hawser_store *store, hw_message *message)
         hw_hub_lost(store, &error);
 }
 
+/* One message of the client's, made under the lock, sent without it. */
+static void carry_next(hawser_store *store)
+{
+    hw_message *message = store->outbox;
+    if (message == NULL)
+        return;
+    store->outbox = message->next;
+    if (store->outbox == NULL)
+        store->outbox_end = &store->outbox;
+    pthread_mutex_unlock(&store->mutex);
+    carry_one(store, message);
+    pthread_mutex_lock(&store->mutex);
+}
+
 void hw_hub_unlock(hawser_store *store)
 {
-    while (!store->carrying && store->outbox != NULL) {
-        hw_message *message = store->outbox;
-        store->outbox = NULL;
-        store->outbox_end = &store->outbox;
+    if (!store->carrying) {
         store->carrying = true; /* others leave theirs to us, so that all leave in order */
-        pthread_mutex_unlock(&store->mutex);
-        while (message != NULL) {
-            hw_message *next = message->next;
-            carry_one(store, message);
-            message = next;
-        }
-        pthread_mutex_lock(&store->mutex);
+        while (store->outbox != NULL || hw_client_more(store->client))
+            carry_next(store);
         store->carrying = false;
     }
+    for (hw_waiter *waiter = store->waiters; waiter != NULL; waiter = waiter->next)
+        if (hw_hub_is_over(store, waiter))
+            pthread_cond_signal(&waiter->ended);
     hw_told *told = store->told;
     store->told = NULL;
     store->told_end = &store->told;
@@ -97,7 +106,6 @@ static void answered(hawser_store *store, uint32_t server, hw_message *message)
         store->loss = error;
         hw_client_fail(store->client, status, &error);
     }
-    pthread_cond_broadcast(&store->ended);
     hw_hub_unlock(store);
 }
 
@@ -157,6 +165,5 @@ void hw_hub_lost(void *argument, const hawser_error *error)
             store->loss.status = HAWSER_PEER_LOST;
         hw_client_fail(store->client, store->loss.status, &store->loss);
     }
-    pthread_cond_broadcast(&store->ended);
     hw_hub_unlock(store);
 }

@@ -1,8 +1,8 @@
 /*
  * hub.h - the store of a job on one node: a client that any thread may use, a server and its threads where this node serves.
  *
- * Requests wait in an outbox until the client's lock is let go; one thread at a time carries them out, so that they leave in order. What
- * is for this node's own server is heard by the thread that carries it.
+ * One thread at a time has the client make messages, under its lock, and carries them out without it, so that they leave in order. What is for
+ * this node's own server is heard by the thread that carries it.
  */
 #ifndef HW_RUNTIME_STORE_HUB_H
 #define HW_RUNTIME_STORE_HUB_H
@@ -52,6 +52,14 @@ typedef struct hw_near {
 } hw_near;
 enum hw_clocked { HW_CLOCKED_NOT, HW_CLOCKED_BY_HAND, HW_CLOCKED_NEAR };
 
+/* Somebody who waits: for one of these tasks, or for all that there are (count 0). */
+typedef struct hw_waiter {
+    const uint64_t *tasks; /* 0: none */
+    size_t count, which;
+    pthread_cond_t ended;
+    struct hw_waiter *next;
+} hw_waiter;
+
 struct hawser_store {
     hawser_job *job;
     hawser_store_options options;
@@ -60,7 +68,7 @@ struct hawser_store {
     hw_server *server;              /* NULL: this node does not serve */
     hw_stripe_pool pool;
     pthread_mutex_t mutex; /* guards what follows, the client with it */
-    pthread_cond_t ended;
+    hw_waiter *waiters;
     hw_client *client;
     hw_message *outbox, **outbox_end; /* envelope.destination: the server */
     bool carrying;                    /* somebody empties the outbox */
@@ -119,7 +127,9 @@ void hw_hub_ready(void *store, hw_stripe *stripe);
 void hw_hub_arrived(void *store, uint32_t node, hw_message *message);
 void hw_hub_lost(void *store, const hawser_error *error);
 hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
-/* Lets go of the mutex, then sends what waits and tells what has ended. */
+/* Has what this one waits for ended? waiter->which: the task's place. The mutex is held. */
+bool hw_hub_is_over(const hawser_store *store, hw_waiter *waiter);
+/* Lets go of the mutex, having sent what the client has begun and told who waits for what has ended. */
 void hw_hub_unlock(hawser_store *store);
 
 #endif

@@ -118,7 +118,6 @@ static void free_store(hawser_store *store)
     free(store->failures);
     free(store->functions);
     pthread_mutex_destroy(&store->mutex);
-    pthread_cond_destroy(&store->ended);
     pthread_mutex_destroy(&store->pool.mutex);
     pthread_cond_destroy(&store->pool.filled);
     free(store);
@@ -137,20 +136,15 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
 {
     *out = NULL;
     hawser_store *store = NULL;
-    pthread_condattr_t attributes;
     if (job->store != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the job has a store already; close it first");
     HAWSER_TRY(HW_NEW(&store, 1, "a store", error));
     store->job = job;
     store->outbox_end = &store->outbox;
     store->told_end = &store->told;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&store->mutex, NULL);
-    pthread_cond_init(&store->ended, &attributes);
     pthread_mutex_init(&store->pool.mutex, NULL);
     pthread_cond_init(&store->pool.filled, NULL);
-    pthread_condattr_destroy(&attributes);
     store->run = hw_recorder_run(job->recorder);
     hawser_status status = resolve(store, options, seats, error);
     if (status == HAWSER_OK)
