@@ -19,8 +19,6 @@
 #include "algorithms/linear/train.h"
 #include "algorithms/list.h"
 
-enum { SMALLEST_SET = 100 }; /* columns of all blocks' working sets together, where the support is small */
-
 static const double NEVER = 1e300; /* a penalty or a slack that nothing has, and that may be added up */
 
 static uint64_t draw(void *context, uint64_t below)
@@ -77,6 +75,7 @@ static hawser_status bound(hawser_context *context)
     double scaled = 0.0, plain = 0.0;
     hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), combined_scale(context),
                              &scaled, &plain);
+    HAWSER_TRY(hw_linear_report_grades(context, &block->columns, block->scan.gradient));
     HAWSER_TRY(hawser_report(context, "conjugate", scaled));
     return hawser_report(context, "plain_conjugate", plain);
 }
@@ -96,8 +95,9 @@ static hawser_status choose(hawser_context *context)
     double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, scale,
                           sqrt(2.0 * fmax(gap, hawser_metric(context, "gap"))));
-    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened,
-                       SMALLEST_SET / block->lasso->blocks + 8, &error) != HAWSER_OK)
+    size_t room = hw_linear_entering_room(context, &block->columns, block->scan.gradient);
+    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
+                       &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     size_t members = 0;
     (void)solver->members(block->solver, &members);

@@ -17,10 +17,7 @@
 #include "algorithms/logistic/options.h"
 #include "algorithms/logistic/rounds.h"
 
-enum {
-    SMALLEST_SET = 100, /* columns of all blocks' working sets together, where the support is small */
-    MOST_MODELS = 4     /* of Newton's, between two certificates, where rounds solve them */
-};
+enum { MOST_MODELS = 4 }; /* of Newton's, between two certificates, where rounds solve them */
 
 static const double NEVER = 1e300; /* a slack or a bound that is none, and that may be added up */
 
@@ -60,6 +57,7 @@ static hawser_status bound(hawser_context *context)
     double ratio = hawser_metric(context, "ratio"), scale = hw_logistic_scale(ratio), scaled = 0.0, plain = 0.0;
     bool both = scale < 1.0 && block->linear->settings.l1_ratio < 1.0;
     hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), scale, &scaled, &plain);
+    HAWSER_TRY(hw_linear_report_grades(context, &block->columns, block->scan.gradient));
     HAWSER_TRY(hawser_report(context, "conjugate", scaled));
     HAWSER_TRY(hawser_report(context, "plain_conjugate", both ? plain : 0.0));
     bool mine = hawser_block(context) == 0; /* all would say the same */
@@ -82,8 +80,9 @@ static hawser_status choose(hawser_context *context)
     double gap = primal - (hawser_metric(context, "dual_loss") - hawser_metric(context, "conjugate"));
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, hw_logistic_scale(hawser_metric(context, "ratio")),
                           sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))));
-    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened,
-                       SMALLEST_SET / block->linear->blocks + 8, &error) != HAWSER_OK)
+    size_t room = hw_linear_entering_room(context, &block->columns, block->scan.gradient);
+    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
+                       &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     size_t members = 0;
     (void)solver->members(block->solver, &members);

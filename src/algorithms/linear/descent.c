@@ -237,7 +237,7 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns and %zu rows", m, X->rows);
     }
     /* How exact pays: a certificate's scan costs much more than Gram steps. */
-    double wanted = (gram != NULL ? 1e-3 : 0.1) * round->gap;
+    double wanted = (gram != NULL ? 1e-3 : 0.3) * round->gap;
     *d = (hw_linear_descent){.members = members,
                              .round = *round,
                              .image.values = gram != NULL ? memory : round->residual,

@@ -1,8 +1,16 @@
 #include "algorithms/linear/program.h"
 
 #include "algorithms/linear/fold.h"
+#include "algorithms/linear/grades.h"
 
-enum { SEARCH_CLOCKS = 40 };
+enum {
+    SEARCH_CLOCKS = 40,
+    SMALLEST_SET = 100 /* columns of all blocks' working sets together, where the support is small */
+};
+
+static const char *const grade_names[HW_LINEAR_GRADES] = {
+    "grade_0", "grade_1", "grade_2",  "grade_3",  "grade_4",  "grade_5",  "grade_6",  "grade_7",
+    "grade_8", "grade_9", "grade_10", "grade_11", "grade_12", "grade_13", "grade_14", "grade_15"};
 
 static void declare_metrics(hawser_program *program)
 {
@@ -33,6 +41,8 @@ static void declare_metrics(hawser_program *program)
                    {"candidate_penalty", HAWSER_SUM}};
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(program, metrics[k].name, metrics[k].by);
+    for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
+        hawser_metric_declare(program, grade_names[g], HAWSER_SUM);
 }
 
 static hawser_program *new_program(const char *name, hw_linear *linear, const hw_linear_units *units)
@@ -65,7 +75,7 @@ void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear *linear, const hw_l
     frame->lambdas = hawser_loop(begin, "path", path_done, hawser_bsp());
     hawser_operator *certify = hawser_loop(frame->lambdas, "certify", certified, hawser_bsp());
     hawser_unit(certify, "measure", units->measure, HAWSER_READS(X, v, alpha), NULL);
-    hawser_unit(certify, "bound", units->bound, HAWSER_READS(X), NULL);
+    hawser_unit(certify, "bound", units->bound, HAWSER_READS(X, alpha), NULL);
     frame->work = hawser_sequence(hawser_branch(certify, "open", hw_linear_open, linear));
     hawser_unit(frame->work, "choose", units->choose, HAWSER_READS(X, alpha), NULL);
 }
@@ -87,7 +97,7 @@ hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear
     hawser_unit(all, "prepare", units->prepare, HAWSER_READS(X), NULL);
     hawser_unit(all, "image", hw_linear_rebuild, HAWSER_READS(X, a), HAWSER_UPDATES(v));
     hawser_unit(all, "measure", units->measure, HAWSER_READS(X, v, a), NULL);
-    hawser_unit(all, "bound", units->bound, HAWSER_READS(X), NULL);
+    hawser_unit(all, "bound", units->bound, HAWSER_READS(X, a), NULL);
     return p;
 }
 
@@ -136,6 +146,32 @@ hawser_status hw_linear_search_arrive(hawser_context *context, hw_linear_search 
 }
 
 /* ------------------------------------------------------------------------------------------------------------ units ---- */
+
+static void grade(hawser_context *context, const hw_linear_columns *columns, const double *gradient,
+                  double counts[HW_LINEAR_GRADES])
+{
+    hw_linear_grade(columns, hawser_local(context, "alpha"), gradient, hawser_metric(context, "lambda"),
+                    hawser_metric(context, "zero_objective"), counts);
+}
+
+hawser_status hw_linear_report_grades(hawser_context *context, const hw_linear_columns *columns, const double *gradient)
+{
+    double counts[HW_LINEAR_GRADES];
+    grade(context, columns, gradient, counts);
+    for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
+        HAWSER_TRY(hawser_report(context, grade_names[g], counts[g]));
+    return HAWSER_OK;
+}
+
+size_t hw_linear_entering_room(hawser_context *context, const hw_linear_columns *columns, const double *gradient)
+{
+    double own[HW_LINEAR_GRADES], all[HW_LINEAR_GRADES];
+    double support = hawser_metric(context, "nonzeros"), smallest = SMALLEST_SET + 8.0 * hawser_blocks(context);
+    grade(context, columns, gradient, own);
+    for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
+        all[g] = hawser_metric(context, grade_names[g]);
+    return hw_linear_entering(own, all, support > smallest / 2 ? support : smallest - support);
+}
 
 hawser_status hw_linear_rebuild(hawser_context *context)
 {

@@ -38,10 +38,10 @@ typedef struct hw_linear_solver {
     void (*free_state)(void *state);
     /* The columns have changed (another fold's weights): forget what was derived from them. */
     void (*reset)(void *state);
-    /* Chooses what the next rounds work on, from a fresh gradient: where the support is small, at least `smallest` columns.
-     * `screened` columns are known to be zero. */
+    /* Chooses what the next rounds work on, from a fresh gradient: the support, columns without an L1 part, and of the others the most
+     * promising `room`. `screened` columns are known to be zero. */
     hawser_status (*choose)(void *state, const hw_linear_columns *columns, double lambda, const double *alpha,
-                            const double *gradient, const bool *screened, size_t smallest, hawser_error *error);
+                            const double *gradient, const bool *screened, size_t room, hawser_error *error);
     hawser_status (*solve)(void *state, const hw_linear_round *round, hawser_error *error);
     /* The columns that rounds change until the next choose; NULL stands for all of them. */
     const uint32_t *(*members)(const void *state, size_t *count);

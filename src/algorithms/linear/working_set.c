@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "algorithms/linear/descent.h"
+#include "algorithms/linear/grades.h"
 
 typedef struct scored {
     double score;
@@ -77,8 +78,7 @@ static void sift_up(scored *heap, size_t at)
     }
 }
 
-/* Fills the heap with the (at most) `room` columns outside the support whose entering lowers the objective most; a step along
- * one coordinate gains violation^2 / 2 curvature. Returns their number. */
+/* Fills the heap with the (at most) `room` columns outside the support whose entering lowers the objective most. Returns their number. */
 static size_t best_candidates(working_set *set, const hw_linear_columns *columns, double lambda, const double *alpha,
                               const double *gradient, const bool *screened, size_t room)
 {
@@ -86,10 +86,7 @@ static size_t best_candidates(working_set *set, const hw_linear_columns *columns
     for (size_t j = 0; j < columns->X.cols && room > 0; j++) {
         if (alpha[j] != 0.0 || screened[j] || columns->norm[j] <= 0.0)
             continue;
-        hw_linear_term term = hw_linear_term_at(columns, j, lambda);
-        double violation = hw_linear_violation(gradient[j], 0.0, term);
-        double score = violation * violation / (columns->norm[j] + term.l2);
-        score = term.l1 == 0.0 ? INFINITY : score; /* never zero at the optimum */
+        double score = hw_linear_promise(columns, j, gradient[j], lambda);
         if (score <= 0.0 || (count == room && score <= set->heap[0].score))
             continue;
         if (count < room) {
@@ -104,7 +101,7 @@ static size_t best_candidates(working_set *set, const hw_linear_columns *columns
 }
 
 static hawser_status choose(void *opaque, const hw_linear_columns *columns, double lambda, const double *alpha,
-                            const double *gradient, const bool *screened, size_t smallest, hawser_error *error)
+                            const double *gradient, const bool *screened, size_t room, hawser_error *error)
 {
     working_set *set = opaque;
     size_t support = 0, always = 0;
@@ -112,7 +109,7 @@ static hawser_status choose(void *opaque, const hw_linear_columns *columns, doub
         support += alpha[j] != 0.0;
         always += alpha[j] == 0.0 && columns->l1[j] == 0.0;
     }
-    size_t room = always + (support > smallest / 2 ? support : smallest - support);
+    room += always;
     if (room > set->heap_capacity) {
         scored *heap = realloc(set->heap, 2 * room * sizeof *heap);
         if (heap == NULL)

@@ -3,6 +3,8 @@
 #include <string.h>
 
 enum { MOST_STEPS = 50, MOST_HALVINGS = 40 };
+/* Near the optimum steps bring the gap down although the objective, as far as its digits tell, stays where it is. */
+static const double ROUNDING = 4e-15;
 
 double hw_logistic_line(const hw_logistic_rows *rows, const double *v, const double *move, double before, double after,
                         double tolerance, hw_logistic_point *point, double *there)
@@ -15,14 +17,14 @@ double hw_logistic_line(const hw_logistic_rows *rows, const double *v, const dou
     }
     drift = rows->intercept && point->bend > 0.0 ? (point->sum - drift) / point->bend : 0.0; /* of the best intercept */
     slope -= point->sum * drift / rows->total;
-    if (!(slope < 0.0))
+    if (!(slope < ROUNDING * start))
         return 0.0;
     for (int halving = 0; halving < MOST_HALVINGS; halving++, share *= 0.5) {
         for (size_t i = 0; i < n; i++)
             there[i] = v[i] + share * move[i];
         point->intercept = intercept + share * drift;
         hw_logistic_settle(rows, there, tolerance, point);
-        if (point->loss + (1.0 - share) * before + share * after <= start + 0.01 * share * slope)
+        if (point->loss + (1.0 - share) * before + share * after <= start + 0.01 * share * slope + ROUNDING * start)
             return share;
     }
     point->intercept = intercept;

@@ -1,0 +1,23 @@
+/*
+ * grades.h - how many columns of all blocks' together are worth entering the working sets: each block counts its candidates by how
+ * much they promise, the counts are added up, and the best are let in wherever they are. So the working sets grow as one
+ * block's would, however the columns are split. Pure.
+ */
+#ifndef HW_ALGORITHMS_LINEAR_GRADES_H
+#define HW_ALGORITHMS_LINEAR_GRADES_H
+
+#include "algorithms/linear/columns.h"
+
+enum { HW_LINEAR_GRADES = 16 };
+
+/* What a step of a column outside the support gains at least, doubled: violation^2 / curvature. Infinite without an L1 part: such a
+ * column is hardly ever zero at the optimum. */
+double hw_linear_promise(const hw_linear_columns *columns, size_t j, double gradient, double lambda);
+
+/* Counts columns with an L1 part that are outside the support by powers of four of what they promise beside `scale`, best first. */
+void hw_linear_grade(const hw_linear_columns *columns, const double *alpha, const double *gradient, double lambda,
+                     double scale, double counts[HW_LINEAR_GRADES]);
+/* How many of a block's candidates are among the best `room` of all, about: given its counts and the sums of all blocks' counts. */
+size_t hw_linear_entering(const double own[HW_LINEAR_GRADES], const double all[HW_LINEAR_GRADES], double room);
+
+#endif
