@@ -12,6 +12,7 @@
 #include "algorithms/linear/train.h"
 #include "algorithms/list.h"
 #include "algorithms/logistic/board.h"
+#include "algorithms/logistic/delayed.h"
 #include "algorithms/logistic/evaluate.h"
 #include "algorithms/logistic/kind.h"
 #include "algorithms/logistic/options.h"
@@ -269,6 +270,7 @@ static void declare(hawser_program *program)
     hawser_metric_declare(program, "penalty_before", HAWSER_SUM);
     hawser_metric_declare(program, "penalty_after", HAWSER_SUM);
     hawser_metric_declare(program, "fall", HAWSER_LAST);
+    hw_logistic_delayed_declare(program);
 }
 
 static void release(void *scratch)
@@ -323,7 +325,9 @@ static hawser_program *build(hw_linear *linear)
 {
     hw_linear_frame frame;
     hw_linear_frame_begin(&frame, linear, &units);
-    if (alone(linear)) {
+    if (linear->settings.stored) {
+        hw_logistic_delayed_work(&frame, linear);
+    } else if (alone(linear)) {
         joint_work(&frame, linear, frame.work);
     } else if (linear->joint) {
         hawser_operator *small = hawser_branch(frame.work, "small", hw_linear_small, linear);

@@ -1,5 +1,6 @@
 /* driver.c - what the driver decides at agreed clocks: lambdas, certificates, when rounds end, and the safeguard. */
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,11 +82,16 @@ static void certify(hw_linear *linear, hawser_progress *progress)
 static void safeguard(hw_linear *linear, hawser_progress *progress, double before)
 {
     double safe = linear->damping * linear->blocks; /* in step, this much always converges: less can only be asked for */
-    if ((linear->blocks < 2 && linear->gain >= safe) ||
+    if ((!linear->settings.stored && linear->blocks < 2 && linear->gain >= safe) ||
         linear->objective <= before * (1.0 + 1e-9) + 1e-12 * linear->zero_objective)
         return;
     char text[300];
-    if (linear->doublings++ < DOUBLINGS || linear->gain < safe) {
+    if (linear->settings.stored) {
+        double caution = ldexp(1.0, (int)++linear->doublings);
+        hawser_progress_set(progress, "caution", caution);
+        snprintf(text, sizeof text, "the objective rose from %.6g to %.6g: steps are shortened %g times", before,
+                 linear->objective, caution);
+    } else if (linear->doublings++ < DOUBLINGS || linear->gain < safe) {
         linear->gain *= 2.0;
         hawser_progress_gain(progress, "v", linear->gain);
         snprintf(text, sizeof text, "the objective rose from %.6g to %.6g: sigma' doubled to %g", before, linear->objective,

@@ -255,15 +255,18 @@ static hawser_status new_record(hw_linear *linear, hawser_error *error)
                                 : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path of %zu lambdas", count);
 }
 
-static hawser_status check_sync(hawser_sync sync, hawser_error *error)
+static hawser_status check_sync(hawser_sync sync, bool stored, hawser_error *error)
 {
-    if (sync.tightness != HAWSER_DELAY && sync.tightness != HAWSER_CENTRIC)
+    bool delay = sync.tightness == HAWSER_DELAY;
+    if ((!delay && sync.tightness != HAWSER_CENTRIC) || (delay && stored))
         return HAWSER_OK;
     return hawser_fail(
         error, HAWSER_BAD_OPTION,
-        "--sync %s:%u is for weights that a parameter server keeps, and here workers have copies of them; use "
-        "bsp, ssp:N or tap",
-        sync.tightness == HAWSER_DELAY ? "delay" : "dc", sync.staleness);
+        stored ? "--sync %s:%u takes one writer of each number, but all add to --solver dbpg's margins; use bsp, "
+                 "ssp:N, delay:N or tap"
+               : "--sync %s:%u is for weights that a parameter server keeps, and here workers have copies of "
+                 "them; use bsp, ssp:N or tap",
+        delay ? "delay" : "dc", sync.staleness);
 }
 
 hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawser_job *job,
@@ -271,8 +274,8 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
 {
     memset(linear, 0, sizeof *linear);
     linear->kind = kind;
-    HAWSER_TRY(check_sync(hawser_job_sync(job), error));
     HAWSER_TRY(hw_linear_settings_read(input->options, &linear->settings, error));
+    HAWSER_TRY(check_sync(hawser_job_sync(job), linear->settings.stored, error));
     linear->X = hawser_dataset_matrix(input->data);
     if (linear->X->rows == 0 || linear->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", linear->X->rows,

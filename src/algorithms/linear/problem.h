@@ -30,6 +30,9 @@ typedef struct hw_linear_settings {
     double sigma;           /* 0: by the rule */
     double exchange_every;  /* H; 0: until the local subproblem is solved */
     uint64_t certify_every; /* clocks; 0: as needed */
+    bool stored;            /* margins are kept by a parameter server: --solver dbpg */
+    size_t groups;          /* with that: of a block's columns */
+    bool kkt;               /* with that: columns that will likely stay zero are left out */
     const hw_linear_solver *solver;
 } hw_linear_settings;
 
@@ -94,8 +97,8 @@ typedef struct hw_linear {
     double *errors;       /* held-out mean error by (fold - 1) * lambda_count + lambda */
     double *fold_weights; /* of the rows held out, by fold - 1 */
     double lambda_max, whole_zero_objective, zero_objective, objective, best_objective, gap, best_gap, last_gap;
-    unsigned stale_certificates, doublings;
-    hw_linear_row rest; /* certificate of what an early end left behind on several nodes */
+    unsigned stale_certificates, doublings; /* of sigma', or of the caution of stored margins */
+    hw_linear_row rest;                     /* certificate of what an early end left behind on several nodes */
     double rest_lambda;
     bool begun, certified, at_precision;
     hawser_training *training; /* for notes */

@@ -56,9 +56,30 @@ static hawser_status check_idle(const hawser_options *options, hawser_error *err
     return HAWSER_OK;
 }
 
+/* Of --solver dbpg's options and the others' only one side means anything. */
+static hawser_status check_solver(const hawser_options *options, hawser_error *error)
+{
+    static const char *const of_copies[] = {"sigma",           "merge",    "filter",        "quota",
+                                            "max-held-clocks", "encoding", "exchange-every"};
+    static const char *const of_dbpg[] = {"groups", "kkt-filter"};
+    const char *solver = hawser_options_text(options, "solver");
+    bool stored = solver != NULL && strcmp(solver, "dbpg") == 0;
+    for (size_t k = 0; stored && k < sizeof of_copies / sizeof *of_copies; k++)
+        if (hawser_options_source(options, of_copies[k], NULL) == HAWSER_FROM_COMMAND_LINE)
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "--%s does nothing with --solver dbpg: it is about workers' copies of what they share",
+                               of_copies[k]);
+    for (size_t k = 0; !stored && k < sizeof of_dbpg / sizeof *of_dbpg; k++)
+        if (hawser_options_has(options, of_dbpg[k]) &&
+            hawser_options_source(options, of_dbpg[k], NULL) == HAWSER_FROM_COMMAND_LINE)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing without --solver dbpg", of_dbpg[k]);
+    return HAWSER_OK;
+}
+
 static hawser_status check_together(const hawser_options *options, hawser_error *error)
 {
     HAWSER_TRY(check_idle(options, error));
+    HAWSER_TRY(check_solver(options, error));
     static const char *const ways[] = {"lambda", "lambda-ratio", "C"};
     const char *one = NULL;
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
@@ -106,6 +127,9 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
     settings->solver = plain ? hw_linear_coordinate() : hw_linear_working_set();
     if (plain && settings->exchange_every <= 0.0)
         settings->exchange_every = 1.0;
+    settings->stored = solver != NULL && strcmp(solver, "dbpg") == 0;
+    settings->groups = settings->stored ? (size_t)hawser_options_integer(options, "groups") : 1;
+    settings->kkt = settings->stored && hawser_options_flag(options, "kkt-filter");
     settings->path_count = settings->folds > 0 ? 100 : 0;
     if (hawser_options_has(options, "path")) {
         settings->path_count = 0;

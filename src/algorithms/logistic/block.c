@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "algorithms/linear/fold.h"
+#include "algorithms/logistic/delayed.h"
 
 static const double TIGHT = 1e-18; /* of the objective, for the intercept that is saved */
 
@@ -21,6 +22,7 @@ void hw_logistic_block_release(hw_logistic_block *block)
     hw_logistic_dual_free(&block->dual);
     hw_linear_scan_free(&block->scan);
     hw_linear_search_free(&block->search);
+    hw_logistic_delayed_free(block->delayed);
     free(block->row_weights);
     free(block->rounds_memory);
     free(block->whole_v);

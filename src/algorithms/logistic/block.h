@@ -34,6 +34,8 @@ typedef struct hw_logistic_block {
     double *rounds_memory;
     hw_linear_search search;
 
+    struct hw_logistic_delayed *delayed; /* of --solver dbpg */
+
     /* where one solves for all */
     hw_logistic_quadratic whole;
     double *whole_v, *whole_move, *whole_there;

@@ -15,5 +15,13 @@ const hawser_option hw_logistic_options[] = {
     {"class-weight", HAWSER_TEXT, NULL, NULL, "balanced|A:B",
      "What examples count for by class: so that both classes weigh alike, or A for the lower label and B for the higher",
      "0.1", 0},
+    {"solver", HAWSER_WORD, "newton", "newton|dbpg", "NAME",
+     "Newton's method on working sets, or delayed block proximal gradient over a parameter server (which takes --sync "
+     "delay:N too)",
+     "0.1", 0},
+    {"groups", HAWSER_INTEGER, "1", "[1,1000]", "N",
+     "Into how many groups --solver dbpg cuts each worker's columns; a clock works on one of them", "0.1", 0},
+    {"kkt-filter", HAWSER_FLAG, "yes", NULL, NULL,
+     "With --solver dbpg, leave columns that will most likely stay zero out until the next certificate", "0.1", 0},
     HW_LINEAR_ROWS,
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};

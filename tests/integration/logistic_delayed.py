@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""`hawser train logistic --solver dbpg`: certified by a program that shares nothing with it, the default solver's objective under every sync,
+with and without KKT filter, over nodes, along a path; and one line for what it does not do."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from logistic_certificate import CLEAN, HAWSER, check, generated, real, train  # noqa: E402
+
+
+def call(words, code):
+    out = subprocess.run([HAWSER] + words, capture_output=True, text=True, env=CLEAN, timeout=300)
+    assert out.returncode == code, (words, out.returncode, out.stderr)
+    return out
+
+
+def every_policy(folder):
+    for penalty in (["--C", "0.5", "--l1-ratio", "1"], ["--lambda-ratio", "0.1", "--no-intercept"],
+                    ["--lambda", "0.02", "--l1-ratio", "0.5"]):
+        best, zero = check(folder, "default", generated(), penalty)
+        for sync in ("bsp", "ssp:2", "delay:1", "delay:3", "tap"):
+            for options in (["--workers", "3"], ["--workers", "2", "--groups", "3", "--no-kkt-filter"])[:1 + (sync == "delay:3")]:
+                own, _ = check(folder, "dbpg", generated(), penalty + ["--solver", "dbpg", "--sync", sync] + options, 1e-6)
+                assert abs(own - best) <= 1e-6 * zero, (penalty, sync, options, own, best)
+
+
+def other_penalties(folder):
+    data, model = os.path.join(folder, "data.svm"), os.path.join(folder, "model")
+    with open(data, "w") as file:
+        file.write(generated())
+    for options in (["--lambda", "0.02", "--l1-ratio", "0.5", "--standardize"], ["--lambda", "0.05", "--l1-ratio", "0"],
+                    ["--lambda", "0.01", "--upper", "0.2", "--class-weight", "balanced"], ["--path", "5", "--validation-fraction", "0.2"]):
+        found = [train(data, model, options + more + ["--tol", "1e-6"])["objective"]
+                 for more in ([], ["--solver", "dbpg", "--workers", "2"], ["--solver", "dbpg", "--workers", "3", "--sync", "delay:2"])]
+        assert max(found) - min(found) <= 2e-6, (options, found)
+    out = call(["run", "-n", "2", "--", "train", "logistic", data, "--index-base", "1", "--quiet", "--json", "-o", model, "--lambda",
+                "0.02", "--solver", "dbpg", "--workers", "3", "--sync", "delay:2"], 0)
+    alone = train(data, model, ["--lambda", "0.02"])
+    assert abs(json.loads(out.stdout.splitlines()[-1])["objective"] - alone["objective"]) <= 1e-6
+
+
+def real_sets(folder):
+    for name in ("rcv1_small/rcv1_small.train.svm.zst",):
+        text = real(name)
+        if text is None:
+            continue
+        best, zero = check(folder, name, text, ["--lambda-ratio", "0.05"])
+        own, _ = check(folder, name, text, ["--lambda-ratio", "0.05", "--solver", "dbpg", "--workers", "2", "--sync", "delay:1"], 1e-6)
+        assert abs(own - best) <= 1e-6 * zero, (name, own, best)
+
+
+def refusals(folder):
+    data, model = os.path.join(folder, "data.svm"), os.path.join(folder, "refused")
+    for options, says in ((["--solver", "dbpg", "--sync", "dc:1"], "--sync dc:1 takes one writer of each number"),
+                          (["--sync", "delay:2"], "--sync delay:2 is for weights that a parameter server keeps"),
+                          (["--solver", "dbpg", "--filter", "random"], "--filter does nothing with --solver dbpg"),
+                          (["--groups", "2"], "--groups does nothing without --solver dbpg"),
+                          (["--no-kkt-filter"], "--kkt-filter does nothing without --solver dbpg"),
+                          (["--solver", "dbpg", "--groups", "0"], "groups")):
+        out = call(["train", "logistic", data, "--workers", "2", "-o", model] + options, 2)
+        assert says in out.stderr and not os.path.exists(model), (options, out.stderr)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for part in (every_policy, other_penalties, real_sets, refusals):
+        part(folder)
+        print(part.__name__, flush=True)
