@@ -10,8 +10,11 @@ enum {
     LEAST_EPOCHS = 2, /* of coordinate descent, between two steps on the face */
     MOST_EPOCHS = 32,
     LEAST_ITERATIONS = 20, /* of conjugate gradients, for such a step */
+    HASTY_ITERATIONS = 5,  /* where an inexact solution does */
     MOST_ITERATIONS = 160
 };
+
+static const double LITTLE = 0.03; /* of all that was gained, for a turn where an inexact solution does */
 
 struct hw_linear_descent {
     hw_linear_members *members;
@@ -19,12 +22,14 @@ struct hw_linear_descent {
     hw_linear_space space;
     hw_linear_image image, candidate;
     hw_linear_face face;
-    size_t epochs;    /* before the next step on the face */
-    double tolerance; /* of the local gap */
-    double best;      /* local gap so far */
-    unsigned stuck;   /* leaps since then */
-    uint64_t used;    /* coordinate steps */
-    bool searching;   /* on a face, and a product is asked for */
+    size_t epochs;      /* before the next step on the face */
+    double tolerance;   /* of the local gap */
+    double violation;   /* of all members at the start, where an inexact solution does */
+    double first, last; /* the objective there, and after the last turn */
+    double best;        /* local gap so far */
+    unsigned stuck;     /* leaps since then */
+    uint64_t used;      /* coordinate steps */
+    bool searching;     /* on a face, and a product is asked for */
     double *memory;
     uint32_t *lists;
 };
@@ -116,13 +121,16 @@ static double local_gap(hw_linear_descent *d)
     return hw_linear_gap(&sums, conjugate, plain, 0.0);
 }
 
+static double objective(hw_linear_descent *d, const double *x, const hw_linear_image *image)
+{
+    return penalty(d->members, x) + 0.5 * hw_linear_space_square(&d->space, x, image);
+}
+
 /* Jumps to the candidate in blend, given its image, when that has a lower objective. */
 static bool accept(hw_linear_descent *d)
 {
     hw_linear_members *members = d->members;
-    double then = penalty(members, members->blend) + 0.5 * hw_linear_space_square(&d->space, members->blend, &d->candidate);
-    double now = penalty(members, members->x) + 0.5 * hw_linear_space_square(&d->space, members->x, &d->image);
-    if (!(then < now))
+    if (!(objective(d, members->blend, &d->candidate) < objective(d, members->x, &d->image)))
         return false;
     memcpy(members->x, members->blend, members->count * sizeof(double));
     hw_linear_image swap = d->image;
@@ -164,8 +172,26 @@ static bool pass(hw_linear_descent *d)
     return d->used < d->round.steps;
 }
 
+static double violation(hw_linear_descent *d)
+{
+    const hw_linear_members *members = d->members;
+    double sum = 0.0;
+    for (size_t k = 0; k < members->count; k++)
+        sum += hw_linear_violation(hw_linear_space_pull(&d->space, k, &d->image), members->x[k], members->terms[k]);
+    return sum;
+}
+
+static bool exact_enough(hw_linear_descent *d)
+{
+    double now = objective(d, d->members->x, &d->image), fall = d->last - now;
+    d->last = now;
+    return fall <= LITTLE * (d->first - now) || violation(d) <= d->round.forcing * d->violation;
+}
+
 static bool good_enough(hw_linear_descent *d)
 {
+    if (d->round.forcing > 0.0 && exact_enough(d))
+        return true;
     double gap = local_gap(d);
     d->stuck = gap < d->best ? 0 : d->stuck + 1;
     d->best = gap < d->best ? gap : d->best;
@@ -250,7 +276,8 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
                                       .direction = members->scratch + 2 * row,
                                       .bend = members->scratch + 3 * row,
                                       .curve = members->scratch + 4 * row,
-                                      .patience = LEAST_ITERATIONS,
+                                      .patience = round->forcing > 0.0 ? HASTY_ITERATIONS : LEAST_ITERATIONS,
+                                      .exact = round->forcing > 0.0 ? round->forcing : 0.01,
                                       .move.values = memory + 2 * length},
                              .epochs = LEAST_EPOCHS,
                              .tolerance = wanted > round->tolerance ? wanted : round->tolerance,
@@ -263,6 +290,10 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
                                  .part = part,
                                  .packed = packed ? &members->packed : NULL,
                                  .length = length};
+    if (round->forcing > 0.0) {
+        d->violation = violation(d);
+        d->first = d->last = objective(d, members->x, &d->image);
+    }
     if (round->slack != NULL)
         *round->slack = local_gap(d);
     *descent = d;

@@ -54,8 +54,8 @@ void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, co
         size += fabs(space->members->x[k]);
     face->used = 0;
     face->power = 0.0;
-    /* The gap is about the largest pull times ||x||_1. Signs will change yet: a hundredth is exact enough for a start. */
-    face->target = fmax(0.2 * tolerance / size, 0.01 * face->most);
+    face->target =
+        fmax(0.2 * tolerance / size, face->exact * face->most); /* the gap is about the largest pull times ||x||_1 */
 }
 
 bool hw_linear_face_turn(hw_linear_face *face, const hw_linear_space *space, uint64_t steps)

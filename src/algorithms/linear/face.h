@@ -22,6 +22,7 @@ typedef struct hw_linear_face {
     size_t patience; /* iterations at most: few while signs change, more once whole steps are taken */
     uint64_t used;   /* coordinate steps that it cost */
     double most;     /* the largest pull; negative where the quadratic turned out flat */
+    double exact;    /* the share of the largest pull that may be left: signs will change yet */
     double target;   /* the largest pull that may be left */
     double power;    /* of the last direction */
 } hw_linear_face;

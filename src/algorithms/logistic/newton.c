@@ -3,6 +3,8 @@
 #include <string.h>
 
 enum { MOST_STEPS = 50, MOST_HALVINGS = 40 };
+
+static const double FORCING = 0.3; /* the next model is better than what is left of this one */
 /* Near the optimum steps bring the gap down although the objective, as far as its digits tell, stays where it is. */
 static const double ROUNDING = 4e-15;
 
@@ -64,8 +66,12 @@ hawser_status hw_logistic_newton_run(const hw_logistic_newton *newton, hw_logist
     hw_linear_members *members = &q->members;
     double gap = newton->gap;
     for (int step = 0; step < MOST_STEPS && !hw_linear_stopping(stop); step++) {
-        hw_logistic_effort effort = {
-            .gain = 1.0, .gap = gap, .tolerance = 0.3 * newton->tolerance, .steps = UINT64_MAX, .stop = stop};
+        hw_logistic_effort effort = {.gain = 1.0,
+                                     .gap = gap,
+                                     .tolerance = 0.3 * newton->tolerance,
+                                     .forcing = FORCING,
+                                     .steps = UINT64_MAX,
+                                     .stop = stop};
         hw_logistic_quadratic_at(q, rows, point);
         hw_logistic_quadratic_residual(q, point, v, v, q->residual);
         HAWSER_TRY(hw_logistic_quadratic_solve(q, &effort, q->residual, error));
@@ -74,6 +80,7 @@ hawser_status hw_logistic_newton_run(const hw_logistic_newton *newton, hw_logist
         double before = penalty(q, members->start), after = penalty(q, members->x), objective = point->loss + before;
         double share =
             hw_logistic_line(rows, v, newton->move, before, after, 0.01 * newton->tolerance, point, newton->there);
+        hw_logistic_quadratic_judge(q, share);
         for (size_t k = 0; k < members->count && share < 1.0; k++)
             members->x[k] = members->start[k] + share * members->blend[k];
         if (share == 0.0)

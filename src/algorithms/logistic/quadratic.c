@@ -1,19 +1,24 @@
 #include "algorithms/logistic/quadratic.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { EPOCHS = 20 }; /* on one model: the next one needs another Gram matrix */
 
+static const double FIRST_LEAST = 0.2, MOST_LEAST = 0.25, LEAST_LEAST = 1e-4; /* steps along one row are below 1 / least */
+
 hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, hawser_error *error)
 {
     q->columns.X = *X;
-    q->memory = calloc(2 * X->cols + X->rows + 1, sizeof *q->memory);
+    q->memory = calloc(2 * X->cols + 2 * X->rows + 1, sizeof *q->memory);
     if (q->memory == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a quadratic model of %zu columns", X->cols);
     q->columns.mean = q->memory;
     q->columns.norm = q->memory + X->cols;
     q->residual = q->memory + 2 * X->cols;
+    q->curve = q->residual + X->rows;
+    q->least = FIRST_LEAST;
     HAWSER_TRY(hw_linear_gram_new(&q->gram, X->cols, error));
     q->gram.epochs = EPOCHS;
     return HAWSER_OK;
@@ -64,10 +69,16 @@ void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *
 {
     hw_linear_columns *columns = &q->columns;
     hw_linear_members *members = &q->members;
-    columns->weights = point->curve;
-    columns->total = point->bend;
+    double bend = 0.0;
+    for (size_t i = 0; i < rows->count; i++) {
+        double least = q->least * fabs(point->pull[i]);
+        q->curve[i] = point->curve[i] > least ? point->curve[i] : least;
+        bend += q->curve[i];
+    }
+    columns->weights = q->curve;
+    columns->total = bend;
     columns->centred = rows->intercept;
-    q->scale = point->bend > 0.0 ? rows->total / point->bend : 0.0;
+    q->scale = bend > 0.0 ? rows->total / bend : 0.0;
     for (size_t k = 0; k < members->count; k++) {
         hw_linear_term term = q->terms[k];
         measure(columns, members->columns[k]);
@@ -77,17 +88,24 @@ void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *
     q->use_gram = hw_linear_gram_pays(&q->gram, columns, members->columns, members->count, HW_LINEAR_LARGEST_GRAM);
 }
 
+void hw_logistic_quadratic_judge(hw_logistic_quadratic *q, double share)
+{
+    double least = share == 1.0 ? 0.5 * q->least : 4.0 * q->least;
+    q->least = least > MOST_LEAST ? MOST_LEAST : least < LEAST_LEAST ? LEAST_LEAST : least;
+}
+
 void hw_logistic_quadratic_residual(const hw_logistic_quadratic *q, const hw_logistic_point *point, const double *v,
                                     const double *from, double *residual)
 {
     size_t n = q->columns.X.rows;
+    const double *curve = q->curve;
     double drift = q->columns.centred ? point->sum : 0.0; /* the best intercept follows */
     for (size_t i = 0; i < n; i++) {
-        residual[i] = point->pull[i] - (v != from ? point->curve[i] * (v[i] - from[i]) : 0.0);
-        drift -= q->columns.centred && v != from ? point->curve[i] * (v[i] - from[i]) : 0.0;
+        residual[i] = point->pull[i] - (v != from ? curve[i] * (v[i] - from[i]) : 0.0);
+        drift -= q->columns.centred && v != from ? curve[i] * (v[i] - from[i]) : 0.0;
     }
     for (size_t i = 0; drift != 0.0 && i < n; i++)
-        residual[i] -= point->curve[i] * (drift / point->bend);
+        residual[i] -= curve[i] * (drift / q->columns.total);
 }
 
 hawser_status hw_logistic_quadratic_solve(hw_logistic_quadratic *q, const hw_logistic_effort *effort, double *residual,
@@ -122,6 +140,7 @@ hawser_status hw_logistic_quadratic_solve(hw_logistic_quadratic *q, const hw_log
                              .square = square / columns->total,
                              .gap = q->scale * effort->gap,
                              .tolerance = q->scale * effort->tolerance,
+                             .forcing = q->use_gram ? 0.0 : effort->forcing,
                              .steps = effort->steps,
                              .slack = effort->slack != NULL ? &slack : NULL,
                              .stop = effort->stop};

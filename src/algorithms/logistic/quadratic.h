@@ -17,6 +17,8 @@ typedef struct hw_logistic_quadratic {
     bool use_gram;
     double scale;     /* W / H */
     double *residual; /* scratch by row */
+    double *curve;    /* of the model, by row: the point's, but at least `least` of the pull */
+    double least;     /* how far the model is trusted: see hw_logistic_quadratic_judge */
     double *memory;
 } hw_logistic_quadratic;
 
@@ -25,6 +27,7 @@ typedef struct hw_logistic_effort {
     double gain;      /* sigma' */
     double gap;       /* how far from its optimum the objective may be now */
     double tolerance; /* less than this is in vain */
+    double forcing;   /* see hw_linear_round; only in the space of rows, where steps cost much */
     uint64_t steps;   /* of coordinates at most */
     double *slack;    /* where the model's gap before goes, in the objective's scale; or NULL */
     hw_linear_stop stop;
@@ -36,8 +39,12 @@ void hw_logistic_quadratic_free(hw_logistic_quadratic *q);
 /* Takes a working set: columns of X; the caller fills q->terms and q->members.x, by member. */
 hawser_status hw_logistic_quadratic_take(hw_logistic_quadratic *q, const uint32_t *list, size_t count,
                                          hawser_error *error) HAWSER_MUST_USE;
-/* Makes it the model at a point. The point's curve must stay as it is while the model is in use. */
+/* Makes it the model at a point. */
 void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point);
+/* Learns from how far the line search went. A row on the wrong side bends little where it is, and more on its way to the other: a
+ * model of columns with such rows leaps, and one leap too far shortens the step of all. So rows bend at least `least` as much as they
+ * pull: more where steps are cut, less where they are not. */
+void hw_logistic_quadratic_judge(hw_logistic_quadratic *q, double share);
 /* The model's residual, by row and weighted, where the point's v has moved by (v - from). */
 void hw_logistic_quadratic_residual(const hw_logistic_quadratic *q, const hw_logistic_point *point, const double *v,
                                     const double *from, double *residual);

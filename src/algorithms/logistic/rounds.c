@@ -57,6 +57,7 @@ double hw_logistic_rounds_share(hw_logistic_block *block, const double *v, doubl
         block->move[i] = v[i] - block->start[i];
     double share =
         hw_logistic_line(&block->rows, block->start, block->move, before, after, tolerance, &block->point, block->there);
+    hw_logistic_quadratic_judge(&block->own, share);
     *fall = share > 0.0 ? start - block->point.loss - (1.0 - share) * before - share * after : 0.0;
     return share;
 }
