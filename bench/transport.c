@@ -1,10 +1,10 @@
 /* transport.c - what a link costs: latency, messages a second, bandwidth, beside bare loops over the same kinds of socket;
  * for shared memory over a Unix socket, and beside memcpy.
  *
- *   bench_transport [--quick] [--busy] [--ring BYTES] [--peer PROGRAM] [WAY]
+ *   bench_transport [--quick] [--busy] [--only WHAT] [--ring BYTES] [--peer PROGRAM] [WAY]
  *
  * One line of JSON a measurement. Two processes, as in a job: the parent measures, the child answers. "ours" and "bare" take turns, the
- * best of a few rounds counts. --busy: a thread for each processor computes meanwhile. --peer: other software takes its turn on the way tcp,
+ * best of a few rounds counts. --busy: a thread for each processor computes meanwhile. --only: WHAT is latency, idle, or the bytes of a stream. --peer: other software takes its turn on the way tcp,
  * by a program of the contract in bench/README.md. bench/transport/run prints tables. */
 #include <pthread.h>
 #include <signal.h>
@@ -208,6 +208,7 @@ typedef struct bench {
     double scale;
     size_t ring; /* of shared memory, bytes each way; 0: the default */
     bool busy;
+    const char *what; /* nothing else, or NULL */
     const char *peer; /* program, or NULL */
 } bench;
 
@@ -292,7 +293,7 @@ static result ping_ours(bench *b, size_t size, uint64_t count)
     self->sent_at = hw_seconds();
     put(self, made(HW_MESSAGE_TRIGGER, size));
     while (!atomic_load(&self->done))
-        rest(0.001);
+        rest(0.02); /* seldom, since looking disturbs */
     result r = percentiles(self->samples, count);
     free(self->samples);
     self->wanted = 0;
@@ -461,12 +462,16 @@ static void measure(bench *b)
     while (!atomic_load(&b->self.up))
         rest(0.001);
     (void)child_cpu(b);
-    latency(b);
-    throughput(b, 64, 64 << 20);
-    throughput(b, 4 << 10, 512 << 20);
-    throughput(b, 1 << 20, 1 << 30);
-    throughput(b, 64 << 20, (uint64_t)1 << 31);
-    if (!b->busy)
+    const struct {
+        size_t size;
+        uint64_t bytes;
+    } streams[] = {{64, 64 << 20}, {4 << 10, 512 << 20}, {1 << 20, 1 << 30}, {64 << 20, (uint64_t)1 << 31}};
+    if (b->what == NULL || strcmp(b->what, "latency") == 0)
+        latency(b);
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+        if (b->what == NULL || strtoull(b->what, NULL, 10) == streams[i].size)
+            throughput(b, streams[i].size, streams[i].bytes);
+    if (!b->busy && (b->what == NULL || strcmp(b->what, "idle") == 0))
         idle(b);
     tell(b, (order){.what = 'x'});
     hw_net_stop(b->self.net, 5);
@@ -494,6 +499,14 @@ static void *compute(void *argument)
     return NULL;
 }
 
+static bool is_way(const char *name)
+{
+    bool is = false;
+    for (int kind = 0; kind < KINDS; kind++)
+        is |= strcmp(name, kinds[kind]) == 0;
+    return is;
+}
+
 int main(int argc, char **argv)
 {
     bench b = {.scale = 1};
@@ -504,12 +517,18 @@ int main(int argc, char **argv)
             b.scale = 0.02;
         else if (strcmp(argv[i], "--busy") == 0)
             b.busy = true;
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            b.what = argv[++i];
         else if (strcmp(argv[i], "--peer") == 0 && i + 1 < argc)
             b.peer = argv[++i];
         else if (strcmp(argv[i], "--ring") == 0 && i + 1 < argc)
             b.ring = strtoull(argv[++i], NULL, 10);
         else
             only = argv[i];
+    }
+    if (only != NULL && !is_way(only)) {
+        fprintf(stderr, "bench_transport: '%s' is no way and no option; see bench/README.md\n", only);
+        return 2;
     }
     (void)!snprintf(b.directory, sizeof b.directory, "/tmp/hawser-bench-XXXXXX");
     if (mkdtemp(b.directory) == NULL || pipe(orders) != 0 || pipe(reports) != 0)

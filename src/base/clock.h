@@ -4,6 +4,8 @@
 
 /* Seconds of the monotonic clock since an arbitrary point. */
 double hw_seconds(void);
+/* The same as it stood at the kernel's last tick, some milliseconds ago at most: for what is asked with every message. */
+double hw_seconds_lately(void);
 /* Seconds since 1970, as the system's clock has it. */
 double hw_wall_seconds(void);
 /* CPU seconds of the calling thread. */

@@ -101,8 +101,8 @@ static size_t pack(hw_link *link, hw_message *message, size_t used, size_t *begi
     return used;
 }
 
-/* The next batch. False: there is none, and the writer's part is given up. */
-static bool gather(hw_link *link)
+/* The next batch. False: there is none, and the writer's part is given up; *shut: the socket waits for that. */
+static bool gather(hw_link *link, bool *shut)
 {
     size_t used = 0, begin = 0, small = link->encrypted ? SMALL_TLS : SMALL_CLEAR;
     atomic_fetch_sub_explicit(&link->queued, link->batch, memory_order_relaxed);
@@ -121,6 +121,7 @@ static bool gather(hw_link *link)
     link->bid |= say_goodbye;
     if (idle && !say_goodbye && !say_alive) {
         link->writer = HW_WRITER_NONE;
+        *shut = link->shut;
         if (link->bid && !link->by_fabric) /* there it says that the peer's goodbye has been taken */
             shutdown(link->channel.fd, SHUT_WR);
     }
@@ -187,8 +188,9 @@ static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
 /* As the writer. */
 static void write_out(hw_link *link, uint64_t most)
 {
+    bool shut = false;
     for (uint64_t done = 0;;) {
-        if (link->piece == link->piece_count && !gather(link))
+        if (link->piece == link->piece_count && !gather(link, &shut))
             break;
         ssize_t moved = hw_channel_write(&link->channel, &link->pieces[link->piece], link->piece_count - link->piece);
         if (moved < 0) {
@@ -196,17 +198,14 @@ static void write_out(hw_link *link, uint64_t most)
             return;
         }
         advance(link, (size_t)moved);
-        atomic_store_explicit(&link->spoke, hw_seconds(), memory_order_relaxed);
+        atomic_store_explicit(&link->spoke, hw_seconds_lately(), memory_order_relaxed);
         done += (uint64_t)moved;
         if (done >= most) {
             leave(link, HW_WRITER_NONE, false, true);
             return;
         }
     }
-    pthread_mutex_lock(&link->mutex);
-    bool post = link->shut;
-    pthread_mutex_unlock(&link->mutex);
-    if (post)
+    if (shut)
         hw_reactor_post(link);
 }
 

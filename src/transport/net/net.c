@@ -177,7 +177,7 @@ hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *eve
     hw_net *net = NULL;
     HAWSER_TRY(HW_NEW(&net, 1, "a net", error));
     net->ears.tcp = net->ears.local = -1;
-    net->reactor_poll = net->reactor_bell = net->gate_poll = net->gate_bell = net->spare = -1;
+    net->reactor_poll = net->reactor_bell = net->reactor_timer = net->gate_poll = net->gate_bell = net->spare = -1;
     if (!make_locks(net)) {
         free(net);
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a mutex");
@@ -329,7 +329,8 @@ void hw_net_free(hw_net *net)
     }
     for (int i = 0; i < HW_LINK_PAGES; i++)
         free((void *)atomic_load(&net->pages[i]));
-    const int descriptors[] = {net->reactor_poll, net->reactor_bell, net->gate_poll, net->gate_bell, net->spare};
+    const int descriptors[] = {net->reactor_poll, net->reactor_bell, net->reactor_timer,
+                               net->gate_poll,    net->gate_bell,    net->spare};
     for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);

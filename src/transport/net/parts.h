@@ -104,6 +104,7 @@ struct hw_net {
     struct hw_link *lanes;          /* the reactor's: links by UCX */
     double patience, patience_most; /* the reactor's: seconds for which it looks into memory before it sleeps */
     uint32_t missed, due; /* the reactor's: what came right after it had gone to sleep; how many make it patient again */
+    bool beat;            /* the reactor's: it is time for a sign of life */
     bool warm;            /* the reactor's: something has gone by memory since it slept */
     atomic_uint pacing;   /* links where something waits for the limit */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
@@ -113,7 +114,7 @@ struct hw_net {
     uint32_t open;            /* links that are not closed */
     hw_net_gate_figures figures;
 
-    int reactor_poll, reactor_bell, gate_poll, gate_bell, spare;
+    int reactor_poll, reactor_bell, reactor_timer, gate_poll, gate_bell, spare;
     pthread_t reactor, gate;
     bool reactor_runs, gate_runs;
     atomic_bool gate_ends, reactor_ends, stopping;

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -300,6 +301,11 @@ static void serve(hw_net *net, const struct epoll_event *event)
         hw_bell_still(net->reactor_bell);
         return;
     }
+    if (event->data.ptr == &net->reactor_timer) {
+        hw_bell_still(net->reactor_timer);
+        net->beat = true;
+        return;
+    }
     if (event->data.ptr == net->self.fabric)
         return; /* it is looked after in each turn */
     if (link->closed)
@@ -336,35 +342,56 @@ static void tick(hw_net *net, double now, bool suspended)
     }
 }
 
+/* Milliseconds to sleep: what ticks is a timer of its own, since one that is set with each sleep costs more than a message. */
+static int sleep_of(const hw_net *net, double left)
+{
+    return net->rate > 0 ? (int)(left * 1e3) + 1 : -1;
+}
+
 static void *reactor_main(void *argument)
 {
     hw_net *net = argument;
-    double last = hw_seconds();
+    double last = hw_seconds(), now = last;
     while (!atomic_load(&net->reactor_ends)) {
         struct epoll_event events[EVENTS];
         bool busy = attend_lanes(net);
         busy |= net->shared != NULL && linger(net);
         atomic_store(&net->asleep, !busy);
-        double now = hw_seconds(), left = hw_pace(net, now, last + net->heartbeat - now);
-        bool pressing = busy || atomic_load(&net->todo) != NULL || atomic_load(&net->reactor_ends) || left <= 0 ||
-                        !doze(net) || (net->self.fabric != NULL && !hw_fabric_arm(net->self.fabric));
-        int count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : (int)(left * 1e3) + 1);
+        if (net->rate > 0 || net->shared != NULL)
+            now = hw_seconds();
+        double left = hw_pace(net, now, net->heartbeat);
+        bool pressing = busy || atomic_load(&net->todo) != NULL || atomic_load(&net->reactor_ends) || !doze(net) ||
+                        (net->self.fabric != NULL && !hw_fabric_arm(net->self.fabric));
+        int count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : sleep_of(net, left));
         atomic_store(&net->asleep, false);
         if (!pressing && net->shared != NULL && count > 0 && hw_seconds() - now < PATIENCE)
             miss(net);
         for (int i = 0; i < count; i++)
             serve(net, &events[i]);
         look_at_all(net);
-        now = hw_seconds();
-        if (now - last >= net->heartbeat) {
+        if (net->beat) {
+            now = hw_seconds();
             tick(net, now, now - last > SUSPENDED * net->heartbeat);
             last = now;
+            net->beat = false;
         }
     }
     for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next)
         if (!link->closed)
             end_link(net, link, "");
     return NULL;
+}
+
+/* Rings once a heartbeat. */
+static bool start_timer(hw_net *net)
+{
+    time_t whole = (time_t)net->heartbeat;
+    const struct timespec beat = {whole, (long)((net->heartbeat - (double)whole) * 1e9)};
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &net->reactor_timer};
+    net->reactor_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    return net->reactor_timer >= 0 &&
+           timerfd_settime(net->reactor_timer, 0, &(struct itimerspec){.it_interval = beat, .it_value = beat}, NULL) == 0 &&
+           epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, net->reactor_timer, &event) == 0;
 }
 
 hawser_status hw_reactor_start(hw_net *net, hawser_error *error)
@@ -376,7 +403,7 @@ hawser_status hw_reactor_start(hw_net *net, hawser_error *error)
     net->reactor_bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event bell = {.events = EPOLLIN, .data.ptr = NULL};
     if (net->reactor_poll < 0 || net->reactor_bell < 0 ||
-        epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, net->reactor_bell, &bell) != 0)
+        epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, net->reactor_bell, &bell) != 0 || !start_timer(net))
         return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s; see `ulimit -n`", strerror(errno));
     struct epoll_event fabric = {.events = EPOLLIN, .data.ptr = net->self.fabric};
     if (net->self.fabric != NULL &&
