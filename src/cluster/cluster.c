@@ -31,6 +31,17 @@ uint32_t hw_cluster_host_members(const hw_cluster *cluster, uint32_t host)
     return count;
 }
 
+uint64_t hw_cluster_shared_bytes(const hw_cluster *cluster)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        hw_net_path path;
+        if (i != cluster->self && hw_net_path_of(cluster->net, i, &path))
+            bytes += path.shared;
+    }
+    return bytes;
+}
+
 /* Members of one host share its processors: the host has what the best-off of them may use. */
 uint32_t hw_cluster_processors(const hw_cluster *cluster)
 {

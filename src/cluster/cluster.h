@@ -58,6 +58,7 @@ void hw_cluster_leave(hw_cluster *cluster);
 uint32_t hw_cluster_self(const hw_cluster *cluster);
 uint32_t hw_cluster_nodes(const hw_cluster *cluster);
 const hw_member *hw_cluster_member(const hw_cluster *cluster, uint32_t node); /* NULL past the last */
+uint64_t hw_cluster_shared_bytes(const hw_cluster *cluster);                  /* of memory, with other nodes of this host */
 uint32_t hw_cluster_host_members(const hw_cluster *cluster, uint32_t host);   /* how many share it */
 uint32_t hw_cluster_processors(const hw_cluster *cluster);                    /* of all hosts */
 hw_net *hw_cluster_net(hw_cluster *cluster);

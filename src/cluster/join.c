@@ -432,7 +432,7 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
 /* Bytes of shared memory, each way, of a link within a host. Every two nodes there have a pair: the more there are, the smaller. */
 static size_t ring_size(uint32_t nodes)
 {
-    const size_t most = 1 << 20, least = 64 << 10, all = 8 << 20; /* all: of one node to the others */
+    const size_t most = 512 << 10, least = 64 << 10, all = 8 << 20; /* all: of one node to the others */
     size_t size = most;
     while (size > least && size * nodes > all)
         size /= 2;

@@ -269,9 +269,10 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
     if (plan->memory_needed > settings->memory)
         return hawser_fail(
             error, HAWSER_NO_MEMORY,
-            "the states of program '%s' need about %.1f MiB for %u %s, but the limit is %.1f MiB; %sraise --memory-limit",
+            "the states of program '%s' need about %.1f MiB for %u %s, but the limit is %.1f MiB%s; %sraise --memory-limit",
             program->name, (double)plan->memory_needed / 0x1p20, settings->blocks,
             settings->blocks == 1 ? "worker" : "workers", (double)settings->memory / 0x1p20,
+            settings->shared > 0 ? ", without what is shared with nodes of this host" : "",
             settings->blocks == 1 ? "" : "use fewer workers or ");
     return HAWSER_OK;
 }

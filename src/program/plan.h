@@ -15,7 +15,8 @@ typedef struct hw_plan_settings {
     uint32_t processors;
     uint32_t nodes;     /* 1: one process */
     char topology[300]; /* over which links nodes exchange, in words; empty with one */
-    uint64_t memory;    /* limit in bytes */
+    uint64_t memory;    /* limit in bytes, without: */
+    uint64_t shared;    /* bytes of memory shared with other nodes of this host */
     hw_filter filter;   /* max_held 0: the loop's staleness + 1 */
     uint64_t seed;
     char chosen[200]; /* the numbers that decided on the blocks; empty: somebody asked for so many */

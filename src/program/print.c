@@ -204,11 +204,22 @@ static void print_physical_state(const hw_plan *plan, const hw_state_plan *own, 
     print_filter(own, newline, out);
 }
 
+/* What else the limit is for, and what was decided before; each a line, if there is anything to say. */
+static void print_circumstances(const hw_plan_settings *settings, FILE *out)
+{
+    if (settings->shared > 0)
+        fprintf(out, "  %" PRIu64 " bytes more are shared with other nodes of this host\n", settings->shared);
+    if (settings->nodes > 1)
+        fprintf(out, "  %s\n", settings->topology);
+    if (settings->chosen[0] != '\0')
+        fprintf(out, "  %s\n", settings->chosen);
+}
+
 void hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out)
 {
     const hawser_program *program = plan->program;
     const hw_plan_settings *settings = &plan->settings;
-    bool chosen = settings->chosen[0] != '\0', alone = settings->nodes <= 1;
+    bool alone = settings->nodes <= 1;
     char where[64];
     snprintf(where, sizeof where, alone ? "in one process, over inproc" : "on %" PRIu32 " nodes", settings->nodes);
     if (dot)
@@ -216,14 +227,16 @@ void hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out)
                 "digraph physical {\n  label=\"%" PRIu32 " blocks, %" PRIu32 " at once, %" PRIu32
                 " processors, states need %" PRIu64 " of %" PRIu64 " bytes\";\n",
                 settings->blocks, settings->threads, settings->processors, plan->memory_needed, settings->memory);
-    else
+    if (!dot) {
         fprintf(out,
                 "physical plan of '%s'\n  %" PRIu32 " blocks, %" PRIu32 " computing at once, on the %" PRIu32
                 " processors that this process may use; %s\n  states need about %" PRIu64 " bytes of the %" PRIu64
-                " that the limit leaves; data is shared, not copied\n%s%s%s%s%s%sstates\n",
+                " that the limit leaves; data is shared, not copied\n",
                 program->name, settings->blocks, settings->threads, settings->processors, where, plan->memory_needed,
-                settings->memory, alone ? "" : "  ", alone ? "" : settings->topology, alone ? "" : "\n", chosen ? "  " : "",
-                settings->chosen, chosen ? "\n" : "");
+                settings->memory);
+        print_circumstances(settings, out);
+        fprintf(out, "states\n");
+    }
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         if (dot)
             fprintf(out, "  s%" PRIu32 " [shape=cylinder, label=\"%s: ", state->number, state->name);

@@ -98,6 +98,7 @@ typedef struct hw_net_path {
     uint64_t messages_sent, messages_received;
     uint64_t bytes_sent, bytes_received; /* on the link, headers and heartbeats included, before encryption */
     uint64_t queued;                     /* bytes that wait to be sent now */
+    uint64_t shared;                     /* bytes of memory that both ends have, for this link alone */
 } hw_net_path;
 
 /* Counted at the gate. */

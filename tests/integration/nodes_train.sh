@@ -87,6 +87,14 @@ done
 hawser run -n 2 -- train lasso url.svm --lambda-ratio 0.5 --transport pigeon >out 2>err && fail "a way that there is not"
 grep -q "auto, shm, unix, tcp or ucx\|auto|shm|unix|tcp|ucx" err || fail "a way that there is not: $(cat err)"
 
+# What is shared with nodes of the same host counts for the limit of each, for a load too.
+hawser run -n 3 -- train lasso dense.csv --lambda-ratio 0.5 --workers 3 --memory-limit 2M --quiet >out 2>err && fail "shared memory beyond the limit"
+grep -q "shares 2.0 MiB of memory with other nodes of its host and may take 2.0 MiB in all; raise --memory-limit" err || fail "shared memory: $(cat err)"
+hawser run -n 3 -- train lasso dense.csv --lambda-ratio 0.5 --workers 3 --threads 1 --memory-limit 6M --quiet >out 2>err && fail "a load into shared memory"
+grep -q "the load needs .* and 4.0 MiB may be taken" err || fail "a load into shared memory: $(cat err)"
+hawser run -n 3 -- train lasso dense.csv --lambda-ratio 0.5 --workers 3 --threads 1 --memory-limit 6M --transport unix --quiet >out 2>err ||
+    fail "the same without shared memory: $(cat err)"
+
 # A limit ends all, and what is printed is true of the model that is saved.
 hawser run -n 3 -- train lasso url.svm --lambda-ratio 0.001 --tol 1e-12 --workers 3 --max-clocks 2 -o limit.st --json --quiet >out 2>err ||
     fail "limit: $(cat err)"

@@ -65,6 +65,23 @@ static uint32_t default_blocks(const hawser_job *job)
     return nodes > processors ? nodes : processors;
 }
 
+/* What nodes of one host share is taken from the limit of each: whose pages they are in the end nobody can tell. */
+static hawser_status find_memory(hawser_job *job, hawser_error *error)
+{
+    hw_plan_settings *settings = &job->settings;
+    bool given = hawser_options_has(job->options, "memory-limit");
+    uint64_t limit = given ? hawser_options_bytes(job->options, "memory-limit") : hw_machine_memory();
+    settings->shared = job->cluster != NULL ? hw_cluster_shared_bytes(job->cluster) : 0;
+    if (settings->shared >= limit)
+        return hawser_fail(
+            error, HAWSER_NO_MEMORY,
+            "this node shares %.1f MiB of memory with other nodes of its host and may take %.1f MiB in all; raise "
+            "--memory-limit, or use --transport unix",
+            (double)settings->shared / 0x1p20, (double)limit / 0x1p20);
+    settings->memory = limit - settings->shared;
+    return HAWSER_OK;
+}
+
 static hawser_status resolve(hawser_job *job, hawser_error *error)
 {
     const hawser_options *options = job->options;
@@ -76,8 +93,7 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
     settings->threads = hawser_options_has(options, "threads") ? (uint32_t)hawser_options_integer(options, "threads") : 0;
     if (settings->threads == 0 || settings->threads > settings->blocks)
         settings->threads = settings->blocks;
-    settings->memory =
-        hawser_options_has(options, "memory-limit") ? hawser_options_bytes(options, "memory-limit") : hw_machine_memory();
+    HAWSER_TRY(find_memory(job, error));
     settings->seed = (uint64_t)hawser_options_integer(options, "seed");
     settings->filter = (hw_filter){.kind = read_filter(hawser_options_text(options, "filter")),
                                    .quota = hawser_options_bytes(options, "quota"),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/machine.h"
 #include "base/memory.h"
 #include "data/load.h"
 #include "data/share/residence.h"
@@ -34,7 +35,9 @@ static hawser_status gather(const loading *l, const void *data, size_t length, h
 static hawser_status read_part(loading *l, const char *const *paths, size_t count, hawser_error *error)
 {
     hawser_load part = *l->load;
+    uint64_t limit = part.memory_limit != 0 ? part.memory_limit : hw_machine_memory(), shared = l->job->settings.shared;
     part.part = l->self;
+    part.memory_limit = limit > shared ? limit - shared : 1;
     bool means = l->load->missing != NULL && strcmp(l->load->missing, "mean") == 0; /* of all rows */
     part.parts = means ? 0 : l->nodes;
     hawser_status status = hawser_dataset_load(paths, count, &part, &l->rows, error);

@@ -81,6 +81,7 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
     link->channel.fd = shake->channel.fd;
     link->channel.tls = shake->channel.tls;
     link->channel.shared = shake->shared;
+    link->shared_bytes = shake->shared != NULL ? shake->shared->mapping.size : 0;
     link->channel.letter = shake->shared != NULL || shake->lane ? first_size : 0;
     link->by_fabric = shake->lane;
     memcpy(link->fabric, shake->peer.fabric, sizeof link->fabric);
@@ -231,7 +232,8 @@ bool hw_net_path_of(hw_net *net, uint32_t node, hw_net_path *path)
                           .messages_received = atomic_load(&link->messages_received),
                           .bytes_sent = atomic_load(&link->bytes_sent),
                           .bytes_received = atomic_load(&link->bytes_received),
-                          .queued = atomic_load(&link->queued)};
+                          .queued = atomic_load(&link->queued),
+                          .shared = link->shared_bytes};
     memcpy(path->transport, link->transport, sizeof path->transport);
     memcpy(path->peer, link->peer, sizeof path->peer);
     return true;

@@ -41,6 +41,7 @@ typedef struct hw_link {
     bool by_fabric;          /* all writing is the reactor's */
     bool encrypted, checked; /* checked: payloads carry a checksum, since nothing below guards them */
     char transport[24], peer[HW_NET_ADDRESS];
+    uint64_t shared_bytes;        /* of memory; stays when the channel goes */
     struct hw_link *next;         /* in the net's list; set once */
     struct hw_link *todo_next;    /* on the reactor's stack */
     struct hw_link *shared_next;  /* the reactor's: of those by shared memory */
