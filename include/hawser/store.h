@@ -52,11 +52,20 @@ typedef struct hawser_function {
     void (*apply)(const hawser_applying *applying);
 } hawser_function;
 
+/** A filter of your own, for hawser_table's `filter` by its name: does this row go now, or is it held for its next update? Called with a lock
+ *  held: it must be short, and ask nothing of the store. */
+typedef struct hawser_store_filter {
+    const char *name; /**< 1 to 63 bytes, and none of Hawser's */
+    bool (*pass)(uint64_t key, const void *update, uint32_t width, double level);
+} hawser_store_filter;
+
 /** Zero fields mean the default. */
 typedef struct hawser_store_options {
     const hawser_function
         *functions; /**< your own, beside those that there are; the same on every node that is to make tables of them */
     size_t function_count;
+    const hawser_store_filter *filters; /**< your own; stay yours, unchanged, until the store is closed */
+    size_t filter_count;
     uint32_t servers;  /**< the nodes 0 .. servers - 1 keep the tables; default: all */
     uint32_t threads;  /**< of a server; default: as many as processors that the node may use, 4 at most */
     uint32_t workers;  /**< a node's workers that have clocks, the same on every node; default 1 */
@@ -95,6 +104,15 @@ typedef struct hawser_table {
      *  so that the same bits come out whoever was first. Pushes name their worker and, in `iteration`, the clock, which it has not
      *  ended yet; they are in a pull with `least` beyond that clock. hawser_store_clock is for all keys. */
     bool summed;
+    /** In how many bits a node's pushes go; what rounding leaves is added to the row's next update. int8 has one scale a push. */
+    hawser_form rounding;
+    /** Which rows of a node's pushes go (Li et al. 2014, section 3.6); a row that is held is added to its next update: "significant" (one of
+     *  its numbers is above `level`), "random" (with probability `level`), "kkt" (function "proximal" only: rows that were zero when
+     *  this node pulled them last, and whose update is within l1 - level, are left out: they would stay zero), or one of the store's
+     *  options'; NULL: all. Rounding and filters are for floats and functions that add up ("add", "adagrad", "adam", "proximal", your
+     *  own), for hawser_push and hawser_table_inc. hawser_store_flush sends what is held. Memory: a row for each key that is pushed. */
+    const char *filter;
+    double level;
     uint64_t staleness; /**< of hawser_table_get: in clock t it has all updates of clocks <= t - staleness - 1 */
 } hawser_table;
 
@@ -134,6 +152,9 @@ HAWSER_API hawser_status hawser_pull(hawser_store *store, const hawser_request *
 /** Pushes, and reads what came of it, on each key in one step. */
 HAWSER_API hawser_status hawser_push_pull(hawser_store *store, const hawser_request *request, uint64_t *task,
                                           hawser_error *error) HAWSER_MUST_USE;
+/** Pushes all that this node holds back of a table, unrounded. */
+HAWSER_API hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *task,
+                                            hawser_error *error) HAWSER_MUST_USE;
 /** Says that a worker of this node (0 .. workers - 1) has finished a clock, counted from 0, on keys first..last of a table (sparse: all). What
  *  it pushed before is in by then. */
 HAWSER_API hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock,
@@ -161,7 +182,8 @@ HAWSER_API hawser_status hawser_table_inc(hawser_store *store, uint32_t table, u
                                           size_t count, const void *values, hawser_error *error) HAWSER_MUST_USE;
 /** Reads rows to `out` (width numbers a key). In clock t all updates of all workers' clocks <= t - staleness - 1 are in; a slower worker is
  *  waited for where that takes it, so that one who reads in each clock leads by `staleness` clocks at most. With function "add" all own
- *  increments are in; with another one, those of clocks that the worker has ended; in a summed table those of clocks that all have. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
+ *  increments are in; with another one, those of clocks that the worker has ended; in a summed table those of clocks that all have; of what a filter or
+ *  rounding holds back a row that is read anew knows nothing. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
 HAWSER_API hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys,
                                           size_t count, void *out, hawser_error *error) HAWSER_MUST_USE;
 /** Ends the worker's clock on a table, the first being 0: its increments are on their way. Does not wait for others; a push that fails is told by
@@ -172,6 +194,7 @@ HAWSER_API hawser_status hawser_table_clock(hawser_store *store, uint32_t table,
 /** What this node has asked for, and what it has done as a server, since the store was opened. */
 typedef struct hawser_store_figures {
     uint64_t tasks, messages, bytes_sent, bytes_received;
+    uint64_t rows_held;                 /**< that filters left out of pushes */
     uint64_t bytes_plain;               /**< what was sent, had keys and values gone as they lie */
     uint64_t lists_known;               /**< requests whose keys went as a number */
     uint64_t lists_resent;              /**< of these, whose server had forgotten it */

@@ -33,6 +33,7 @@ typedef struct task {
     uint64_t oldest; /* clock */
     bool inherited;  /* it failed because another one did */
     bool begun;
+    hw_passed passed;   /* what goes of a push that is filtered or rounded */
     bool noted;         /* its beginning: its end is too */
     struct task *ready; /* next of those that may begin, or of those that are being sent */
     hawser_status failed;
@@ -43,8 +44,9 @@ struct hw_client {
     hw_client_options options;
     hw_ring ring;
     hw_table_spec *tables;
-    hw_arcs *arcs; /* of dense tables */
-    size_t table_count, table_room, arcs_room;
+    hw_arcs *arcs;         /* of dense tables */
+    hw_holding **holdings; /* of tables that hold something back */
+    size_t table_count, table_room, arcs_room, holdings_room;
     hw_lists *lists; /* by server */
     hw_pool *pool;
     task **window; /* of tasks base + 0, 1 ...; NULL: ended */
@@ -93,6 +95,8 @@ static void free_task(task *t)
     free(t->legs);
     hw_message_free(t->room);
     free(t->followers);
+    free(t->passed.keys);
+    free(t->passed.values);
     free(t);
 }
 
@@ -106,10 +110,13 @@ void hw_client_free(hw_client *client)
         hw_lists_free(&client->lists[s]);
     for (size_t t = 0; t < client->table_count; t++)
         hw_arcs_free(&client->arcs[t]);
+    for (size_t t = 0; t < client->table_count; t++)
+        hw_holding_free(client->holdings[t]);
     free(client->window);
     free(client->lists);
     free(client->tables);
     free(client->arcs);
+    free(client->holdings);
     free(client->gathered);
     hw_pool_free(client->pool);
     hw_ring_free(&client->ring);
@@ -126,9 +133,17 @@ hawser_status hw_client_table(hw_client *client, const hw_table_spec *spec, uint
         }
     HAWSER_TRY(HW_GROW(&client->tables, &client->table_room, client->table_count + 1, "the tables", error));
     HAWSER_TRY(HW_GROW(&client->arcs, &client->arcs_room, client->table_count + 1, "the tables", error));
+    HAWSER_TRY(HW_GROW(&client->holdings, &client->holdings_room, client->table_count + 1, "the tables", error));
+    hw_holding *holding = NULL;
+    if (spec->filter != HW_PASS_ALL || spec->rounding != HW_F64)
+        HAWSER_TRY(hw_holding_new(spec, client->options.seed + client->table_count, &holding, error));
     hw_arcs arcs = {0};
-    if (!spec->sparse)
-        HAWSER_TRY(hw_ring_cut(&client->ring, spec->first, spec->last, &arcs, error));
+    hawser_status status = spec->sparse ? HAWSER_OK : hw_ring_cut(&client->ring, spec->first, spec->last, &arcs, error);
+    if (status != HAWSER_OK) {
+        hw_holding_free(holding);
+        return status;
+    }
+    client->holdings[client->table_count] = holding;
     client->tables[client->table_count] = *spec;
     client->arcs[client->table_count] = arcs;
     *number = (uint32_t)client->table_count++;
@@ -197,6 +212,13 @@ static void fail_with(task *follower, const task *t)
     follower->inherited = true;
 }
 
+static void saw(hw_client *client, const task *t)
+{
+    const hw_order *order = &t->order;
+    size_t count = order->keys != NULL ? order->count : (size_t)(order->last - order->first) + 1;
+    hw_holding_saw(client->holdings[order->table], order->keys, order->first, count, order->out);
+}
+
 /* Ends a task; those that waited for it alone may begin; what waited for one that failed fails with it. */
 static void end(hw_client *client, task *t)
 {
@@ -206,6 +228,8 @@ static void end(hw_client *client, task *t)
         hw_note_answer(client->options.log, &client->tables[t->order.table], &t->order, t->number, t->failed != HAWSER_OK);
     if (t->order.oldest != NULL)
         *t->order.oldest = t->oldest;
+    if (t->failed == HAWSER_OK && t->order.out != NULL && client->holdings[t->order.table] != NULL)
+        saw(client, t);
     client->options.finished(client->options.argument, t->order.tag, t->number, t->failed, &t->error);
     for (size_t i = 0; i < t->follower_count; i++) {
         task *follower = t->followers[i];
@@ -439,15 +463,40 @@ static void give_up(task *t, hawser_status status)
     t->legs_sent = t->leg_count;
 }
 
+/* What goes of a push to a table that holds something back, in place of it. */
+static hawser_status hold_back(hw_client *client, task *t, hawser_error *error)
+{
+    hw_order *order = &t->order;
+    hw_holding *holding = client->holdings[order->table];
+    if (order->operation != HW_PUSH || holding == NULL)
+        return HAWSER_OK;
+    size_t count = order->keys != NULL || order->rest ? order->count : (size_t)(order->last - order->first) + 1;
+    if (order->rest)
+        HAWSER_TRY(hw_holding_rest(holding, &t->passed, error));
+    else
+        HAWSER_TRY(hw_holding_pass(holding, order->keys, order->first, count, order->values, &t->passed, error));
+    order->keys = t->passed.keys;
+    order->values = t->passed.values;
+    order->count = t->passed.count;
+    if (!order->rest) {
+        client->figures.rows_held += count - order->count;
+        client->figures.bytes_plain += (count - order->count) * (row_bytes(client, t) + sizeof *order->keys);
+    }
+    return HAWSER_OK;
+}
+
 static void begin(hw_client *client, task *t)
 {
     hawser_status status = t->failed;
     t->oldest = UINT64_MAX;
     t->begun = true;
     if (status == HAWSER_OK)
+        status = hold_back(client, t, &t->error);
+    bool nothing = t->order.keys != NULL && t->order.count == 0; /* it is all held back */
+    if (status == HAWSER_OK && !nothing)
         status = cut(client, t, &t->error);
     t->legs_left = t->leg_count;
-    t->noted = status == HAWSER_OK;
+    t->noted = status == HAWSER_OK && !nothing;
     if (t->noted)
         hw_note_asked(client->options.log, &client->tables[t->order.table], &t->order, t->number);
     if (status != HAWSER_OK) {
@@ -506,6 +555,15 @@ void hw_client_fail(hw_client *client, hawser_status status, const hawser_error 
     begin_ready(client);
 }
 
+static hawser_status check_after(const hw_client *client, const hw_order *order, hawser_error *error)
+{
+    for (size_t i = 0; i < order->after_count; i++)
+        if (order->after[i] == 0 || order->after[i] >= client->next)
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no task %llu yet to wait for: the newest is %llu",
+                               (unsigned long long)order->after[i], (unsigned long long)client->next - 1);
+    return HAWSER_OK;
+}
+
 static hawser_status check_order(const hw_client *client, const hw_order *order, hawser_error *error)
 {
     bool pushes = order->operation == HW_PUSH || order->operation == HW_PUSH_PULL;
@@ -513,6 +571,11 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     if (order->table >= client->table_count)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no table number %u", order->table);
     const hw_table_spec *spec = &client->tables[order->table];
+    if (order->rest && client->holdings[order->table] == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' holds nothing back: it has no filter and no rounding",
+                           spec->name);
+    if (order->rest)
+        return check_after(client, order, error);
     if (pushes != (order->values != NULL) || pulls != (order->out != NULL))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a push has values, a pull has room for them",
                            spec->name);
@@ -545,11 +608,7 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
         return hawser_fail(
             error, HAWSER_NOT_FINITE, "table '%s': what is pushed to key %llu is not finite", spec->name,
             (unsigned long long)(order->keys != NULL ? order->keys[bad / spec->width] : first + bad / spec->width));
-    for (size_t i = 0; i < order->after_count; i++)
-        if (order->after[i] == 0 || order->after[i] >= client->next)
-            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no task %llu yet to wait for: the newest is %llu",
-                               (unsigned long long)order->after[i], (unsigned long long)client->next - 1);
-    return HAWSER_OK;
+    return check_after(client, order, error);
 }
 
 /* Puts a task behind those that it waits for. */

@@ -9,6 +9,7 @@
 #define HW_STORE_CLIENT_H
 
 #include "history/record.h"
+#include "store/holding.h"
 #include "store/lists.h"
 #include "store/request.h"
 #include "store/ring.h"
@@ -18,6 +19,7 @@ typedef struct hw_client hw_client;
 typedef struct hw_client_options {
     uint32_t servers;
     const uint64_t *names; /* of the servers, for the ring; copied */
+    uint64_t seed;         /* for filters that draw; of every client another */
     size_t list_bytes;     /* that lists of keys may take, a server; 0: 16 MiB */
     size_t part;           /* numbers that go in one message, at least a key's; 0: 65536 */
     void *argument;
@@ -42,6 +44,7 @@ typedef struct hw_order {
     const uint64_t *keys; /* count of them, ascending; NULL: the range first..last */
     size_t count;
     uint64_t first, last;
+    bool rest;             /* pushes: all that was held back of the table, instead of keys and values */
     const void *values;    /* pushes: count * width of the table's type */
     void *out;             /* pulls: the same */
     uint32_t worker;       /* clocks: whose */
@@ -70,6 +73,7 @@ void hw_client_fail(hw_client *client, hawser_status status, const hawser_error 
 typedef struct hw_client_figures {
     uint64_t tasks, messages, bytes_sent, bytes_received;
     uint64_t bytes_plain;  /* what keys and values would have taken as they lie */
+    uint64_t rows_held;    /* that a filter left out of a push */
     uint64_t lists_known;  /* requests that named their keys by number */
     uint64_t lists_resent; /* of these, forgotten by the server */
 } hw_client_figures;

@@ -143,9 +143,9 @@ static const char *check_proximal(const double *p)
 
 static const hw_function functions[] = {
     {.name = "add", .scattered = true, .apply = apply_add},
-    {.name = "assign", .scattered = true, .apply = apply_assign},
-    {.name = "max", .scattered = true, .apply = apply_max},
-    {.name = "average", .memory = 1, .floats_only = true, .apply = apply_average},
+    {.name = "assign", .whole = true, .scattered = true, .apply = apply_assign},
+    {.name = "max", .whole = true, .scattered = true, .apply = apply_max},
+    {.name = "average", .whole = true, .memory = 1, .floats_only = true, .apply = apply_average},
     {.name = "adagrad",
      .memory = 1,
      .parameters = 2,

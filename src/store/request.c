@@ -29,7 +29,7 @@ hawser_status hw_request_write(const hw_table_spec *table, const hw_request *req
     size_t numbers = (size_t)head.count * table->width, values = 0;
     head.values = HW_VALUES_NONE;
     if (request->values != NULL)
-        head.values = (uint8_t)hw_values_choose(table->type, request->values, numbers, &values);
+        head.values = (uint8_t)hw_values_choose_rounded(table->type, table->rounding, request->values, numbers, &values);
     size_t key_bound = head.keys == HW_KEYS_GAPS ? hw_keys_bound((size_t)head.count) : 0;
     HAWSER_TRY(hw_pool_message(pool, sizeof head + padded(key_bound) + values, message, error));
     unsigned char *start = (*message)->payload, *out = start + sizeof head;

@@ -155,7 +155,8 @@ static bool same_spec(const hw_table_spec *a, const hw_table_spec *b)
 {
     return a->type == b->type && a->width == b->width && a->sparse == b->sparse && a->first == b->first &&
            a->last == b->last && a->function == b->function && a->centric == b->centric && a->delay == b->delay &&
-           a->staleness == b->staleness && a->summed == b->summed &&
+           a->staleness == b->staleness && a->summed == b->summed && a->rounding == b->rounding && a->filter == b->filter &&
+           a->level == b->level &&
            memcmp(a->parameters, b->parameters, a->function->parameters * sizeof *a->parameters) == 0;
 }
 

@@ -2,6 +2,38 @@
 
 #include <string.h>
 
+/* What is held back is added to the next update, which must mean the same. */
+static hawser_status check_filter(const hw_table_spec *spec, hawser_error *error)
+{
+    const hw_function *function = spec->function;
+    if (spec->filter == HW_PASS_ALL && spec->rounding == HW_F64)
+        return HAWSER_OK;
+    if (spec->type == HW_VALUE_I64)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': integers are neither rounded nor filtered", spec->name);
+    if (function->whole || spec->summed || spec->centric)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': %s updates go as they are, neither rounded nor filtered",
+                           spec->name,
+                           spec->summed    ? "a summed table's"
+                           : spec->centric ? "a data-centric table's"
+                                           : function->name);
+    if (spec->filter == HW_PASS_SIGNIFICANT && !(spec->level >= 0))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': filter 'significant': the level %g must not be below 0",
+                           spec->name, spec->level);
+    if (spec->filter == HW_PASS_RANDOM && !(spec->level > 0 && spec->level <= 1))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': filter 'random': %g is not within (0,1]", spec->name,
+                           spec->level);
+    if (spec->filter != HW_PASS_KKT)
+        return HAWSER_OK;
+    if (function != hw_function_find("proximal") || !(spec->parameters[1] > 0))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': filter 'kkt' is for function 'proximal' with l1 above 0",
+                           spec->name);
+    if (!(spec->level >= 0 && spec->level <= spec->parameters[1]) || spec->parameters[3] > 0 || spec->parameters[4] < 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "table '%s': filter 'kkt': the level %g must be within 0 and l1, and 0 within the bounds",
+                           spec->name, spec->level);
+    return HAWSER_OK;
+}
+
 hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error)
 {
     enum { WIDTH_MOST = 1 << 24 };
@@ -24,6 +56,7 @@ hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "table '%s': a data-centric table is written as its chunks come, not summed by clock",
                            spec->name);
+    HAWSER_TRY(check_filter(spec, error));
     if (function->floats_only && spec->type == HW_VALUE_I64)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': '%s' is for floating-point values", spec->name,
                            function->name);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exchange/narrow.h"
 #include "hawser/status.h"
 
 typedef enum hw_value_type { HW_VALUE_F32 = 1, HW_VALUE_F64, HW_VALUE_I64 } hw_value_type;
@@ -41,6 +42,7 @@ typedef struct hw_function {
     uint32_t parameters;         /* that it takes */
     const char *parameter_names; /* "rate, epsilon", for messages */
     bool floats_only;            /* means nothing for integers */
+    bool whole;                  /* an update that comes in parts, or later with the next, is another one */
     bool scattered;              /* takes rows that do not lie one after the other */
     /* NULL: the parameters are good; else what is wrong with them. */
     const char *(*check)(const double *parameters);
@@ -54,6 +56,16 @@ const hw_function *hw_function_at(size_t number);
 
 enum { HW_FUNCTION_PARAMETERS = 8, HW_TABLE_NAME = 64, HW_TABLES_MOST = 1024 };
 
+/* Which rows of a push go: see holding.h. */
+typedef enum hw_filter_of {
+    HW_PASS_ALL,
+    HW_PASS_SIGNIFICANT, /* a number above the level */
+    HW_PASS_RANDOM,      /* with this probability */
+    HW_PASS_KKT,         /* not where the proximal step would leave a zero at zero */
+    HW_PASS_OWN          /* as the user says */
+} hw_filter_of;
+typedef bool (*hw_pass)(uint64_t key, const void *update, uint32_t width, double level);
+
 typedef struct hw_table_spec {
     char name[HW_TABLE_NAME];
     hw_value_type type;
@@ -62,9 +74,13 @@ typedef struct hw_table_spec {
     uint64_t first, last; /* dense: its keys, both included; sparse: 0 and UINT64_MAX */
     const hw_function *function;
     double parameters[HW_FUNCTION_PARAMETERS];
-    bool centric;       /* reads and writes carry iterations and wait for each other, key by key */
-    uint64_t delay;     /* with that: see consistency.h */
-    bool summed;        /* the function sees the updates of a clock once, summed over all workers: see sums.h */
+    bool centric;      /* reads and writes carry iterations and wait for each other, key by key */
+    uint64_t delay;    /* with that: see consistency.h */
+    bool summed;       /* the function sees the updates of a clock once, summed over all workers: see sums.h */
+    hw_width rounding; /* of pushes; HW_F64: none */
+    hw_filter_of filter;
+    double level;       /* of the filter */
+    hw_pass pass;       /* HW_PASS_OWN */
     uint64_t staleness; /* of reads that are served near the worker: see cache.h */
 } hw_table_spec;
 

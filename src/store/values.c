@@ -48,6 +48,8 @@ void hw_values_encode(hw_values_form form, hw_value_type type, const void *value
     size_t size = hw_value_size(type);
     if (form == HW_VALUES_DENSE)
         memcpy(out, values, count * size);
+    else if (form > HW_VALUES_NONZERO)
+        hw_values_encode_rounded(form, type, values, count, out);
     if (form != HW_VALUES_NONZERO)
         return;
     const unsigned char *from = values;
@@ -89,6 +91,8 @@ bool hw_values_decode(hw_values_form form, hw_value_type type, const unsigned ch
         memcpy(values, in, bytes);
         return true;
     }
+    if (form > HW_VALUES_NONZERO)
+        return hw_values_decode_rounded(form, type, in, bytes, count, values);
     if (form != HW_VALUES_NONZERO || bytes < bitmap)
         return false;
     size_t there = told(in, count);

@@ -130,6 +130,32 @@ static hawser_status expect(hawser_status got, hawser_status wanted, const char 
     return hawser_fail(error, HAWSER_INTERNAL, "expected '%s', got: %s", words != NULL ? words : "", text);
 }
 
+/* What a filter and rounding hold back is there after a flush; until then a part of it. */
+static hawser_status held_back(hawser_store *store, hawser_error *error)
+{
+    hawser_table rows = {.name = "held", .last = 3, .rounding = HAWSER_AS_BF16, .filter = "significant", .level = 1};
+    const double values[] = {0.5, 3 + 0x1p-9, 0.25, 1.5}, right[] = {0, 3, 0, 1.5};
+    double out[4];
+    uint32_t table;
+    uint64_t task;
+    HAWSER_TRY(hawser_store_table(store, &rows, &table, error));
+    HAWSER_TRY(hawser_push(store, &(hawser_request){.table = table, .last = 3, .values = values}, &task, error));
+    const hawser_request pull = {.table = table, .last = 3, .out = out};
+    for (int flushed = 0; flushed < 2; flushed++) {
+        HAWSER_TRY(hawser_pull(store, &pull, &task, error));
+        HAWSER_TRY(hawser_store_wait(store, task, error));
+        if (memcmp(out, flushed ? values : right, sizeof out) != 0)
+            return hawser_fail(error, HAWSER_INTERNAL, "flushed %d: %.17g %.17g", flushed, out[0], out[1]);
+        HAWSER_TRY(hawser_store_flush(store, table, &task, error));
+    }
+    hawser_store_figures figures;
+    hawser_store_figures_of(store, &figures);
+    if (figures.rows_held != 2)
+        return hawser_fail(error, HAWSER_INTERNAL, "%llu rows were held", (unsigned long long)figures.rows_held);
+    rows = (hawser_table){.name = "what", .last = 3, .filter = "some"};
+    return expect(hawser_store_table(store, &rows, &table, error), HAWSER_BAD_ARGUMENT, "there is no filter 'some'", error);
+}
+
 static hawser_status other_calls(hawser_store *store, hawser_error *error)
 {
     uint32_t assigned, centric, clocked;
@@ -166,6 +192,8 @@ static void call_body(test_node *node)
     node->status = hawser_store_open(node->job, NULL, &store, &node->error);
     if (node->status == HAWSER_OK)
         node->status = other_calls(store, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = held_back(store, &node->error);
     hawser_store_close(store);
 }
 

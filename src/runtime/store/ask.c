@@ -79,6 +79,12 @@ hawser_status hawser_push_pull(hawser_store *store, const hawser_request *reques
     return submit(store, &order, request, task, error);
 }
 
+hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *task, hawser_error *error)
+{
+    hw_order order = {.operation = HW_PUSH, .table = table, .rest = true, .worker = store->first_worker};
+    return submit(store, &order, &(hawser_request){0}, task, error);
+}
+
 hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock, uint64_t first,
                                  uint64_t last, hawser_error *error)
 {
@@ -201,6 +207,7 @@ void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures)
         .bytes_sent = asked->bytes_sent,
         .bytes_received = asked->bytes_received,
         .bytes_plain = asked->bytes_plain,
+        .rows_held = asked->rows_held,
         .lists_known = asked->lists_known,
         .lists_resent = asked->lists_resent,
     };

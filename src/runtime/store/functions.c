@@ -1,4 +1,4 @@
-/* functions.c - what tables' functions are called: the store's, and the user's own. */
+/* functions.c - what tables' functions and filters are called: the store's, and the user's own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,4 +70,30 @@ hawser_status hw_hub_no_function(const hawser_store *store, const char *table, c
         used += (size_t)snprintf(names + used, sizeof names - used, ", %s", store->functions[i].name);
     return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': there is no function '%s'; there are %s", table, function,
                        names);
+}
+
+static const char *const filter_names[] = {
+    [HW_PASS_SIGNIFICANT] = "significant", [HW_PASS_RANDOM] = "random", [HW_PASS_KKT] = "kkt"};
+
+hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table, hw_table_spec *spec, hawser_error *error)
+{
+    spec->level = table->level;
+    if (table->filter == NULL)
+        return HAWSER_OK;
+    for (int i = HW_PASS_SIGNIFICANT; i <= HW_PASS_KKT; i++)
+        if (strcmp(filter_names[i], table->filter) == 0) {
+            spec->filter = (hw_filter_of)i;
+            return HAWSER_OK;
+        }
+    for (size_t i = 0; i < store->options.filter_count; i++) {
+        const hawser_store_filter *own = &store->options.filters[i];
+        if (own->name == NULL || own->pass == NULL || strcmp(own->name, table->filter) != 0)
+            continue;
+        spec->filter = HW_PASS_OWN;
+        spec->pass = own->pass;
+        return HAWSER_OK;
+    }
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                       "table '%s': there is no filter '%s'; there are significant, random, kkt and the store's options'",
+                       table->name, table->filter);
 }

@@ -104,6 +104,10 @@ const hw_function *hw_hub_function(const hawser_store *store, const char *name);
 hawser_status hw_hub_no_function(const hawser_store *store, const char *table, const char *function,
                                  hawser_error *error) HAWSER_MUST_USE;
 
+/* The filter that a table asks for. */
+hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table, hw_table_spec *spec,
+                            hawser_error *error) HAWSER_MUST_USE;
+
 /* near.c */
 hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint32_t number,
                            hawser_error *error) HAWSER_MUST_USE;

@@ -17,7 +17,9 @@ typedef struct table_facts {
     char name[HW_TABLE_NAME], function[HW_TABLE_NAME];
     uint32_t type, width, sparse, number;
     uint64_t first, last, centric, delay, summed, staleness;
-    double parameters[HW_FUNCTION_PARAMETERS];
+    uint64_t rounding;
+    char filter[HW_TABLE_NAME];
+    double parameters[HW_FUNCTION_PARAMETERS], level;
 } table_facts;
 
 static hawser_status same_on_all(hawser_job *job, const void *own, size_t length, const char *what, hawser_error *error)
@@ -95,6 +97,7 @@ static hawser_status make_ends(hawser_store *store, hawser_error *error)
     hw_client_options options = {
         .servers = store->servers,
         .names = names,
+        .seed = (uint64_t)store->self << 32,
         .list_bytes = store->options.list_bytes,
         .argument = store,
         .send = hw_hub_send,
@@ -223,6 +226,13 @@ static hawser_status spec_of(const hawser_store *store, const hawser_table *tabl
     memcpy(spec->name, table->name, strlen(table->name) + 1);
     if (spec->function == NULL)
         return hw_hub_no_function(store, table->name, function, error);
+    static const hw_width widths[] = {
+        [HAWSER_EXACT] = HW_F64, [HAWSER_AS_BF16] = HW_BF16, [HAWSER_AS_F16] = HW_F16, [HAWSER_AS_INT8] = HW_INT8};
+    if ((unsigned)table->rounding > HAWSER_AS_INT8)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': there is no rounding %d", table->name,
+                           (int)table->rounding);
+    spec->rounding = widths[table->rounding];
+    HAWSER_TRY(hw_hub_filter(store, table, spec, error));
     memcpy(spec->parameters, table->parameters, spec->function->parameters * sizeof *spec->parameters);
     return hw_table_check(spec, error);
 }
@@ -263,6 +273,9 @@ hawser_status hawser_store_table(hawser_store *store, const hawser_table *table,
                        .staleness = spec.staleness};
     memcpy(own.name, spec.name, sizeof own.name);
     snprintf(own.function, sizeof own.function, "%s", spec.function->name);
+    own.rounding = spec.rounding;
+    own.level = spec.level;
+    snprintf(own.filter, sizeof own.filter, "%s", table->filter != NULL ? table->filter : "");
     memcpy(own.parameters, spec.parameters, sizeof own.parameters);
     return same_on_all(store->job, &own, sizeof own, "a table of the store", error);
 }

@@ -1,0 +1,225 @@
+#include "store/holding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "store/shard.h"
+
+struct hw_holding {
+    hw_table_spec own;
+    const hw_table_spec *spec; /* that */
+    hw_table_spec rows;        /* of what is kept: sparse, assigned */
+    hw_table_shard *held;      /* rows of zeros where nothing is */
+    hw_table_shard *seen;      /* KKT: what was pulled last */
+    size_t row_bytes;
+    uint64_t seed, pushes;
+};
+
+hawser_status hw_holding_new(const hw_table_spec *spec, uint64_t seed, hw_holding **out, hawser_error *error)
+{
+    hw_holding *holding = NULL;
+    HAWSER_TRY(HW_NEW(&holding, 1, "what is held back", error));
+    *holding = (hw_holding){.own = *spec, .seed = seed, .row_bytes = spec->width * hw_value_size(spec->type)};
+    holding->spec = &holding->own;
+    holding->rows = (hw_table_spec){.type = spec->type,
+                                    .width = spec->width,
+                                    .sparse = true,
+                                    .last = UINT64_MAX,
+                                    .function = hw_function_find("assign")};
+    hawser_status status = hw_table_shard_new(&holding->rows, 0, UINT64_MAX, &holding->held, error);
+    if (status == HAWSER_OK)
+        status = hw_table_shard_new(&holding->rows, 0, UINT64_MAX, &holding->seen, error);
+    if (status != HAWSER_OK)
+        hw_holding_free(holding);
+    else
+        *out = holding;
+    return status;
+}
+
+void hw_holding_free(hw_holding *holding)
+{
+    if (holding == NULL)
+        return;
+    hw_table_shard_free(holding->held);
+    hw_table_shard_free(holding->seen);
+    free(holding);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- numbers ---- */
+
+static double number_at(const hw_holding *holding, const void *row, size_t i)
+{
+    return holding->spec->type == HW_VALUE_F32 ? (double)((const float *)row)[i] : ((const double *)row)[i];
+}
+
+static void set_number(const hw_holding *holding, void *row, size_t i, double value)
+{
+    if (holding->spec->type == HW_VALUE_F32)
+        ((float *)row)[i] = (float)value;
+    else
+        ((double *)row)[i] = value;
+}
+
+static double most_of(const hw_holding *holding, const void *row)
+{
+    double most = 0;
+    for (size_t i = 0; row != NULL && i < holding->spec->width; i++)
+        most = fmax(most, fabs(number_at(holding, row, i)));
+    return most;
+}
+
+/* Rounds numbers that go, and leaves in `left` what that takes away. One scale for all of them with 8 bits. */
+static void round_off(const hw_holding *holding, void *values, void *left, size_t count, int exponent)
+{
+    for (size_t i = 0; i < count; i++) {
+        double value = number_at(holding, values, i), rounded = hw_narrowed(value, holding->spec->rounding);
+        if (holding->spec->rounding == HW_INT8)
+            rounded = rint(hw_scaled(value, exponent)) * hw_power_of_two(exponent);
+        if (rounded == 0)
+            rounded = 0; /* not -0.0 */
+        set_number(holding, values, i, rounded);
+        set_number(holding, left, i, value - rounded);
+    }
+}
+
+static int scale_for(const hw_holding *holding, double most)
+{
+    int exponent = hw_scale_for(most), least = holding->spec->type == HW_VALUE_F32 ? -149 : -1074;
+    return exponent < least ? least : exponent;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- passing ---- */
+
+static bool goes(const hw_holding *holding, uint64_t key, const void *row, hw_random *random)
+{
+    const hw_table_spec *spec = holding->spec;
+    const void *seen;
+    switch (spec->filter) {
+    case HW_PASS_ALL: break;
+    case HW_PASS_SIGNIFICANT: return most_of(holding, row) > spec->level;
+    case HW_PASS_RANDOM: return hw_random_uniform(random) < spec->level;
+    case HW_PASS_KKT:
+        seen = hw_table_shard_row(holding->seen, key);
+        return seen == NULL || most_of(holding, seen) > 0 || most_of(holding, row) > spec->parameters[1] - spec->level;
+    case HW_PASS_OWN: return spec->pass(key, row, spec->width, spec->level);
+    }
+    return true;
+}
+
+/* The update with what was held of its rows. */
+static void add_held(const hw_holding *holding, const hw_passed *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const void *held = hw_table_shard_row(holding->held, all->keys[i]);
+        unsigned char *row = (unsigned char *)all->values + i * holding->row_bytes;
+        for (size_t k = 0; held != NULL && k < holding->spec->width; k++)
+            set_number(holding, row, k, number_at(holding, row, k) + number_at(holding, held, k));
+    }
+}
+
+/* Which rows go, to the front; what is left of every row, to `left`. */
+static void divide(hw_holding *holding, hw_passed *all, unsigned char *left, bool *go)
+{
+    size_t bytes = holding->row_bytes, count = 0;
+    unsigned char *rows = all->values;
+    double most = 0;
+    hw_random random = hw_random_at(holding->seed, 0, 0, holding->pushes);
+    for (size_t i = 0; i < all->count; i++) {
+        go[i] = goes(holding, all->keys[i], rows + i * bytes, &random);
+        if (go[i])
+            most = fmax(most, most_of(holding, rows + i * bytes));
+    }
+    int exponent = scale_for(holding, most);
+    for (size_t i = 0; i < all->count; i++) {
+        unsigned char *row = rows + i * bytes, *rest = left + i * bytes;
+        if (!go[i] && holding->spec->filter != HW_PASS_KKT)
+            memcpy(rest, row, bytes);
+        if (go[i] && holding->spec->rounding != HW_F64)
+            round_off(holding, row, rest, holding->spec->width, exponent);
+    }
+    for (size_t i = 0; i < all->count; i++)
+        if (go[i])
+            memmove(rows + count++ * bytes, rows + i * bytes, bytes);
+}
+
+static void free_passed(hw_passed *passed)
+{
+    free(passed->keys);
+    free(passed->values);
+    *passed = (hw_passed){0};
+}
+
+hawser_status hw_holding_pass(hw_holding *holding, const uint64_t *keys, uint64_t first, size_t count, const void *values,
+                              hw_passed *passed, hawser_error *error)
+{
+    unsigned char *left = NULL;
+    bool *go = NULL;
+    *passed = (hw_passed){.count = count};
+    hawser_status status = HW_NEW(&passed->keys, count, "a filtered update", error);
+    if (status == HAWSER_OK)
+        status = hw_new_array(&passed->values, count, holding->row_bytes, "a filtered update", error);
+    if (status == HAWSER_OK)
+        status = hw_new_array((void **)&left, count, holding->row_bytes, "a filtered update", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&go, count, "a filtered update", error);
+    if (status == HAWSER_OK) {
+        for (size_t i = 0; i < count; i++)
+            passed->keys[i] = keys != NULL ? keys[i] : first + i;
+        memcpy(passed->values, values, count * holding->row_bytes);
+        add_held(holding, passed);
+        divide(holding, passed, left, go);
+        status = hw_table_shard_apply(holding->held, passed->keys, count, left, error);
+    }
+    if (status == HAWSER_OK) {
+        holding->pushes++;
+        passed->count = 0;
+        for (size_t i = 0; i < count; i++)
+            if (go[i])
+                passed->keys[passed->count++] = passed->keys[i];
+    } else {
+        free_passed(passed);
+    }
+    free(left);
+    free(go);
+    return status;
+}
+
+hawser_status hw_holding_rest(hw_holding *holding, hw_passed *passed, hawser_error *error)
+{
+    size_t count = hw_table_shard_keys(holding->held), bytes = holding->row_bytes;
+    *passed = (hw_passed){.count = count};
+    hawser_status status = HW_NEW(&passed->keys, count, "what is held back", error);
+    if (status == HAWSER_OK)
+        status = hw_new_array(&passed->values, count, bytes, "what is held back", error);
+    if (status != HAWSER_OK) {
+        free_passed(passed);
+        return status;
+    }
+    hw_table_shard_list(holding->held, passed->keys);
+    hw_table_shard_get(holding->held, passed->keys, count, passed->values);
+    hw_table_shard_clear(holding->held);
+    unsigned char *rows = passed->values;
+    passed->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (most_of(holding, rows + i * bytes) == 0)
+            continue;
+        memmove(rows + passed->count * bytes, rows + i * bytes, bytes);
+        passed->keys[passed->count++] = passed->keys[i];
+    }
+    return HAWSER_OK;
+}
+
+void hw_holding_saw(hw_holding *holding, const uint64_t *keys, uint64_t first, size_t count, const void *values)
+{
+    if (holding->spec->filter != HW_PASS_KKT)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t key = keys != NULL ? keys[i] : first + i;
+        const unsigned char *row = (const unsigned char *)values + i * holding->row_bytes;
+        if (hw_table_shard_apply(holding->seen, &key, 1, row, NULL) != HAWSER_OK)
+            hw_table_shard_clear(holding->seen); /* nothing is known any more */
+    }
+}
