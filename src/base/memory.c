@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -11,6 +12,23 @@ static hawser_status out_of_memory(size_t count, size_t size, const char *what, 
 {
     return hawser_fail(error, HAWSER_NO_MEMORY,
                        "cannot allocate %s: %zu items of %zu bytes; free memory or use a smaller input", what, count, size);
+}
+
+/* Zeros. Of what is large whole pages are handed back instead of written: the kernel makes them zero when they are first used, by the
+ * thread that uses them, and what never is costs nothing. */
+static void clear(unsigned char *memory, size_t bytes)
+{
+    enum { LARGE = 1 << 20 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (page - (uintptr_t)memory % page) % page;
+    if (bytes >= LARGE) {
+        size_t whole = (bytes - before) / page * page;
+        if (madvise(memory + before, whole, MADV_DONTNEED) == 0) {
+            memset(memory, 0, before);
+            memset(memory + before + whole, 0, bytes - before - whole);
+            return;
+        }
+    }
+    memset(memory, 0, bytes);
 }
 
 static hawser_status new_zeros(void **out, size_t count, size_t size, size_t alignment, const char *what,
@@ -28,7 +46,7 @@ static hawser_status new_zeros(void **out, size_t count, size_t size, size_t ali
         return out_of_memory(count, size, what, error);
     if (alignment == HUGE_PAGE)
         madvise(memory, bytes, MADV_HUGEPAGE);
-    memset(memory, 0, bytes);
+    clear(memory, bytes);
     *out = memory;
     return HAWSER_OK;
 }

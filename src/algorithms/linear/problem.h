@@ -14,7 +14,7 @@
 #define HW_LINEAR_ALWAYS_OUT UINT32_MAX
 
 /* Columns on the board where working sets of all blocks are solved as one; at least a quarter of it any block may fill. */
-enum { HW_LINEAR_JOINT_MOST = 32768 };
+enum { HW_LINEAR_JOINT_MOST = 131072 };
 
 typedef struct hw_linear_settings {
     double lambda, lambda_ratio; /* lambda < 0: the ratio counts */

@@ -1,6 +1,7 @@
 /* thread.c - blocks carried by operating-system threads. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ typedef struct hw_threads {
     pthread_mutex_t mutex; /* guards gate and permits */
     pthread_cond_t condition;
     uint32_t permits;
-    int gate; /* 0 closed, 1 go, -1 cancelled */
+    cpu_set_t processors; /* that this process may use, where threads are spread over them; else none */
+    int gate;             /* 0 closed, 1 go, -1 cancelled */
     hw_thread *threads;
 } hw_threads;
 
@@ -58,6 +60,29 @@ static void give_permit(hw_threads *crew)
     pthread_mutex_unlock(&crew->mutex);
 }
 
+/* Threads that are all woken by one begin on its processor, and it takes the kernel tens of milliseconds to spread them. So where there
+ * is a processor for each they are born on different ones, and free to move from there on. */
+static int start_thread(hw_thread *self, void *(*body)(void *argument))
+{
+    hw_threads *crew = self->crew;
+    int here = sched_getcpu(), count = CPU_COUNT(&crew->processors);
+    pthread_attr_t attributes;
+    if (here < 0 || count < 2 || pthread_attr_init(&attributes) != 0)
+        return pthread_create(&self->id, NULL, body, self);
+    int place = here, steps = (int)(self->number % (uint32_t)count) + 1;
+    while (steps > 0) {
+        place = (place + 1) % CPU_SETSIZE;
+        steps -= CPU_ISSET(place, &crew->processors) ? 1 : 0;
+    }
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(place, &one);
+    bool placed = pthread_attr_setaffinity_np(&attributes, sizeof one, &one) == 0;
+    int failure = pthread_create(&self->id, placed ? &attributes : NULL, body, self);
+    pthread_attr_destroy(&attributes);
+    return failure == EINVAL ? pthread_create(&self->id, NULL, body, self) : failure; /* a processor that is gone */
+}
+
 static void *thread_main(void *argument)
 {
     hw_thread *self = argument;
@@ -69,6 +94,8 @@ static void *thread_main(void *argument)
     pthread_mutex_unlock(&crew->mutex);
     if (!go)
         return NULL;
+    if (CPU_COUNT(&crew->processors) > 1)
+        (void)sched_setaffinity(0, sizeof crew->processors, &crew->processors);
     take_permit(crew);
     crew->body(crew->argument, self->number);
     atomic_fetch_sub(&crew->busy, 1);
@@ -94,7 +121,7 @@ static hawser_status run(hw_crew *super, void (*body)(void *argument, uint32_t n
     uint32_t started = 0;
     int failure = 0;
     while (started + 1 < crew->count && failure == 0) {
-        failure = pthread_create(&crew->threads[started].id, NULL, thread_main, &crew->threads[started]);
+        failure = start_thread(&crew->threads[started], thread_main);
         if (failure == 0)
             started++;
     }
@@ -238,6 +265,9 @@ hawser_status hw_thread_crew(uint32_t count, uint32_t permits, int spin, hw_crew
     crew->count = count;
     crew->permits = permits;
     crew->spin = spin;
+    CPU_ZERO(&crew->processors);
+    if (spin && count > 2 && sched_getaffinity(0, sizeof crew->processors, &crew->processors) != 0)
+        CPU_ZERO(&crew->processors); /* more processors than fit there */
     if (pthread_mutex_init(&crew->mutex, NULL) != 0 || pthread_cond_init(&crew->condition, NULL) != 0) {
         free(crew);
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a mutex");
