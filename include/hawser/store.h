@@ -144,7 +144,8 @@ typedef struct hawser_request {
 
 /** Begins a task, or keeps it until those that it names have ended, and gives its number. Returns at once. What is wrong with the request is
  *  HAWSER_BAD_ARGUMENT or HAWSER_NOT_FINITE, and nothing has begun. A client reads what it wrote: its tasks on one key happen in the order in
- *  which they were begun. */
+ *  which they were begun, but for those that are set aside until clocks or iterations are there. Many keys go in parts: a request is one step
+ *  for each key, not for all of them. */
 HAWSER_API hawser_status hawser_push(hawser_store *store, const hawser_request *request, uint64_t *task,
                                      hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API hawser_status hawser_pull(hawser_store *store, const hawser_request *request, uint64_t *task,

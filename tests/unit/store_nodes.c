@@ -240,6 +240,101 @@ static void staleness_is_bounded(void **state)
         }
 }
 
+/* -------------------------------------------------------------------------------------------- a range that is hot ---- */
+
+enum { HOT = 200000, LONG = 20000 /* numbers that a server has one of its threads do */ };
+
+/* What holds up one thread of a server, as long as it likes. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    unsigned inside;
+    bool open;
+} gate = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* "add", which stays inside while it is given a 7. */
+static void add_or_wait(const hawser_applying *applying)
+{
+    double *values = applying->values;
+    const double *updates = applying->updates;
+    if (updates[0] == 7) {
+        pthread_mutex_lock(&gate.mutex);
+        gate.inside++;
+        pthread_cond_broadcast(&gate.changed);
+        while (!gate.open)
+            pthread_cond_wait(&gate.changed, &gate.mutex);
+        pthread_mutex_unlock(&gate.mutex);
+    }
+    for (size_t i = 0; i < applying->rows * applying->width; i++)
+        values[i] += updates[i];
+}
+
+static void open_gate(bool open)
+{
+    pthread_mutex_lock(&gate.mutex);
+    if (!open)
+        while (gate.inside == 0)
+            pthread_cond_wait(&gate.changed, &gate.mutex);
+    gate.open = open;
+    gate.inside = 0;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.mutex);
+}
+
+/* While a push to the first keys is stuck in the server, requests for the last ones are served, large and small. */
+static hawser_status ask_beside(hawser_store *store, uint32_t table, hawser_error *error)
+{
+    static double sevens[LONG], ones[LONG], out[LONG];
+    uint64_t stuck = 0, task = 0;
+    for (size_t i = 0; i < LONG; i++)
+        sevens[i] = 7, ones[i] = 1;
+    HAWSER_TRY(hawser_push(store, &(hawser_request){.table = table, .last = LONG - 1, .values = sevens}, &stuck, error));
+    open_gate(false);
+    hawser_request request = {.table = table, .first = HOT - LONG, .last = HOT - 1, .values = ones};
+    HAWSER_TRY(hawser_push(store, &request, &task, error));
+    hawser_status status = hawser_store_wait(store, task, error);
+    request = (hawser_request){.table = table, .first = HOT - 10, .last = HOT - 1, .out = out};
+    if (status == HAWSER_OK)
+        status = hawser_pull(store, &request, &task, error);
+    if (status == HAWSER_OK)
+        status = hawser_store_wait(store, task, error);
+    open_gate(true);
+    HAWSER_TRY(status);
+    HAWSER_TRY(hawser_store_wait(store, stuck, error));
+    request = (hawser_request){.table = table, .last = LONG - 1, .out = sevens};
+    HAWSER_TRY(hawser_pull(store, &request, &task, error));
+    HAWSER_TRY(hawser_store_wait(store, task, error));
+    for (size_t i = 0; i < 10; i++)
+        if (out[i] != 1 || sevens[i * 100] != 7)
+            return hawser_fail(error, HAWSER_INTERNAL, "%g instead of 1, %g instead of 7", out[i], sevens[i * 100]);
+    return HAWSER_OK;
+}
+
+static void hot_body(test_node *node)
+{
+    static const hawser_function slow = {.name = "slow", .apply = add_or_wait};
+    hawser_store *store = NULL;
+    uint32_t table = 0;
+    const hawser_store_options options = {.functions = &slow, .function_count = 1, .servers = 1, .threads = 2};
+    MUST(node->status = hawser_store_open(node->job, &options, &store, &node->error));
+    node->status =
+        hawser_store_table(store, &(hawser_table){.name = "t", .last = HOT - 1, .function = "slow"}, &table, &node->error);
+    if (node->status == HAWSER_OK && node->node + 1 == hawser_job_nodes(node->job))
+        node->status = ask_beside(store, table, &node->error);
+    hawser_store_close(store);
+}
+
+static void a_hot_range_holds_up_no_other(void **state)
+{
+    (void)state;
+    static const char *const patient[] = {"workers", "1", "timeout", "30", NULL};
+    for (uint32_t count = 1; count <= 2; count++) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, count, patient, hot_body, NULL);
+        check_all(nodes, count, "a hot range");
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------- what goes wrong ---- */
 
 static void wrong_body(test_node *node)
@@ -333,7 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_whole),        cmocka_unit_test(staleness_is_bounded),
         cmocka_unit_test(nodes_must_call_alike), cmocka_unit_test(every_failure_is_told),
-        cmocka_unit_test(nobody_waits_for_ever),
+        cmocka_unit_test(nobody_waits_for_ever), cmocka_unit_test(a_hot_range_holds_up_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
