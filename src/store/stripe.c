@@ -289,23 +289,30 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
     finish(piece);
 }
 
-/* Clocks have moved: who waited for that is done, in the order in which they came, until nobody more may be. */
-static void wake_waiting(hw_stripe *stripe)
+/* Clocks of keys first..last have moved: who waited for that is done, in the order in which they came, until nobody more may be. Others are
+ * not looked at: with many workers most of what waits is about other keys. */
+static void wake_waiting(hw_stripe *stripe, uint64_t first, uint64_t last)
 {
-    for (bool moved = true; moved;) {
-        moved = false;
+    while (first <= last) {
+        uint64_t low = UINT64_MAX, high = 0, begin, end;
         hw_piece **at = &stripe->waiting;
         while (*at != NULL) {
             hw_piece *piece = *at;
-            if (!may_be_done(stripe, piece)) {
+            span_of(piece, &begin, &end);
+            if (end < first || begin > last || !may_be_done(stripe, piece)) {
                 at = &piece->next;
                 continue;
             }
             *at = piece->next;
             do_piece(stripe, piece);
-            moved = stripe->spec->centric;
+            if (stripe->spec->centric) {
+                low = begin < low ? begin : low;
+                high = end > high ? end : high;
+            }
         }
         stripe->waiting_end = at;
+        first = low;
+        last = high;
     }
 }
 
@@ -339,10 +346,12 @@ void hw_stripe_work(hw_stripe *stripe)
         for (hw_piece *piece = take_all(stripe), *next; piece != NULL; piece = next) {
             next = piece->next;
             bool moves = piece->errand->request.head.operation == HW_CLOCK || stripe->spec->centric;
+            uint64_t first, last;
+            span_of(piece, &first, &last);
             if (may_be_done(stripe, piece)) {
                 do_piece(stripe, piece);
                 if (moves)
-                    wake_waiting(stripe);
+                    wake_waiting(stripe, first, last);
             } else {
                 atomic_fetch_add_explicit(&stripe->server->deferred, 1, memory_order_relaxed);
                 hw_note_waits(stripe, piece);
