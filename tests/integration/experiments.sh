@@ -1,0 +1,47 @@
+#!/bin/sh
+# The experiments that need no hosts, in their smallest form: do they run, and is what their pages rely on so? No times are checked.
+set -eu
+top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+[ -z "${HAWSER_SANITIZE:-}" ] || { echo "skipped: experiments are for optimised builds"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$top/experiments/pdb/run" --quick --out "$work/pdb" 2d
+"$top/experiments/ps/run" --quick --out "$work/ps" --work "$work/data"
+python3 - "$work" "$top" <<'END'
+import csv, pathlib, sys
+import xml.etree.ElementTree as xml
+work, top = map(pathlib.Path, sys.argv[1:])
+sys.path.insert(0, str(top / "experiments/pdb"))
+import predict
+
+def rows(name):
+    with open(work / f"{name}.csv", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+chunks = rows("pdb/figure-2d")
+assert len(chunks) == 3 * 2 * 6 and all(float(row["seconds"]) > 0 for row in chunks)
+assert len(xml.parse(work / "pdb/figure-2d.svg").findall(".//{http://www.w3.org/2000/svg}polyline")) >= 30
+# What is predicted: nothing without skew or by reading all first, and what two workers who take turns at being late can share out.
+for skew in ("even", "random", "straggler"):
+    assert abs(predict.chunkwise(skew, 1, 6, 20, 0, False) - predict.barrier(skew, 1, 6, 20)) < 1e-9, skew
+    assert predict.chunkwise(skew, 1, 6, 20, 1, True) <= predict.chunkwise(skew, 1, 6, 20, 0, True) + 1e-9
+    assert predict.chunkwise(skew, 1, 6, 20, 0, True) <= predict.barrier(skew, 1, 6, 20) + 1e-9
+assert abs(predict.chunkwise("even", 1, 6, 20, 2, True) - 20) < 1e-9
+delay, traffic = rows("ps/delay"), rows("ps/traffic")
+objectives = [float(row["objective"]) for row in delay]
+assert len(delay) == 6 and max(objectives) - min(objectives) < 1e-2, objectives
+size = {(row["what"], row["setting"]): int(row["sent"]) for row in traffic}
+for l1 in ("1e-9", "0.0003"):
+    assert size[f"mini-batches, L1 {l1}", "key caching"] < size[f"mini-batches, L1 {l1}", "keys packed"], size
+assert size["dbpg, delay:1", "KKT filter"] < size["dbpg, delay:1", "no KKT filter"], size
+END
+programs=${HAWSER_BUILD:-$top/build/release}/experiments
+unset HAWSER_BINARY HAWSER_SOURCE HAWSER_BUILD HAWSER_SANITIZE # a program would take them for options
+for bad in "chunks ready even 0.01" "chunks some even 0.01 3" "chunks ready odd 0.01 3" "chunks ready even 0 3" \
+    "traffic no-such.svm 1 10 plain 1" "traffic x 1 10 some 1"; do
+    # shellcheck disable=SC2086 # words
+    ! "$programs/experiment_"$bad 2>"$work/said" || { echo "FAILED: accepted: $bad"; exit 1; }
+    [ "$(wc -l <"$work/said")" = 1 ] || { echo "FAILED: not one line about: $bad"; cat "$work/said"; exit 1; }
+done
+echo "all as expected"
