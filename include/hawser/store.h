@@ -192,6 +192,15 @@ HAWSER_API hawser_status hawser_table_get(hawser_store *store, uint32_t table, u
 HAWSER_API hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t worker,
                                             hawser_error *error) HAWSER_MUST_USE;
 
+/** Writes all tables to a safetensors file on node 0, whole or not at all, in bounded memory: a tensor of each table's name, with .keys beside
+ *  it where it is sparse and .memory where its function keeps something. Every node calls it alike, when no worker is under way: what was
+ *  asked for is waited for; what is held back (hawser_store_flush) or incremented and not clocked is not in. */
+HAWSER_API hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error) HAWSER_MUST_USE;
+/** Puts in what such a file, read by node 0, has, in place of what is there; the store may have other servers than the one that wrote it. The
+ *  tables of the file have been made before, of the same type, width, keys and function; parameters may differ. Every node calls it
+ *  alike, when no worker is under way. HAWSER_IO, HAWSER_BAD_INPUT, HAWSER_NOT_FINITE: nothing has changed. */
+HAWSER_API hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_error *error) HAWSER_MUST_USE;
+
 /** What this node has asked for, and what it has done as a server, since the store was opened. */
 typedef struct hawser_store_figures {
     uint64_t tasks, messages, bytes_sent, bytes_received;

@@ -216,6 +216,12 @@ static void drop_row(hw_cache *cache, uint32_t row)
     link_use(cache, row);
 }
 
+void hw_cache_forget(hw_cache *cache)
+{
+    while (cache->rows > 0)
+        drop_row(cache, (uint32_t)cache->rows - 1);
+}
+
 static void add_row(const hw_cache *cache, void *values, const void *updates)
 {
     cache->sums.function->apply(&(hw_applying){

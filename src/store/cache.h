@@ -29,6 +29,9 @@ void hw_cache_free(hw_cache *cache); /* NULL is allowed */
 
 uint64_t hw_cache_clock(const hw_cache *cache, uint32_t worker); /* in which the worker is, from 0 */
 
+/* Forgets all rows: what the servers have is another thing now. Nothing may be pulled meanwhile. */
+void hw_cache_forget(hw_cache *cache);
+
 /* Adds to keys[0..count), ascending; all or, without memory, nothing. *early: the worker should be flushed before its clock ends. */
 hawser_status hw_cache_inc(hw_cache *cache, uint32_t worker, const uint64_t *keys, size_t count, const void *values,
                            bool *early, hawser_error *error) HAWSER_MUST_USE;

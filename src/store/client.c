@@ -150,6 +150,27 @@ hawser_status hw_client_table(hw_client *client, const hw_table_spec *spec, uint
     return HAWSER_OK;
 }
 
+size_t hw_client_tables(const hw_client *client)
+{
+    return client->table_count;
+}
+
+const hw_table_spec *hw_client_table_at(const hw_client *client, uint32_t table)
+{
+    return &client->tables[table];
+}
+
+const hw_arcs *hw_client_arcs(const hw_client *client, uint32_t table)
+{
+    return &client->arcs[table];
+}
+
+uint32_t hw_client_server(const hw_client *client, uint32_t table, uint64_t key)
+{
+    const hw_arcs *arcs = &client->arcs[table];
+    return client->tables[table].sparse ? hw_ring_of_key(&client->ring, key) : arcs->arcs[hw_arcs_find(arcs, key)].server;
+}
+
 const hw_client_figures *hw_client_figures_of(const hw_client *client)
 {
     return &client->figures;

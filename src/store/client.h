@@ -37,6 +37,11 @@ void hw_client_free(hw_client *client);
 hawser_status hw_client_table(hw_client *client, const hw_table_spec *spec, uint32_t *number,
                               hawser_error *error) HAWSER_MUST_USE;
 
+size_t hw_client_tables(const hw_client *client);
+const hw_table_spec *hw_client_table_at(const hw_client *client, uint32_t table); /* until the next hw_client_table */
+const hw_arcs *hw_client_arcs(const hw_client *client, uint32_t table);           /* of a dense table */
+uint32_t hw_client_server(const hw_client *client, uint32_t table, uint64_t key); /* who has the key */
+
 /* What is asked for. Memory that it points to stays the caller's, unchanged, until the task has ended. */
 typedef struct hw_order {
     hw_operation operation;

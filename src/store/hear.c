@@ -163,6 +163,19 @@ static hawser_status cut_hashed(hw_errand *errand, const hw_served *served, bool
     return HAWSER_OK;
 }
 
+hw_stripe *hw_served_stripe(const hw_server *server, hw_served *served, uint64_t key, size_t *shard)
+{
+    *shard = 0;
+    if (served->spec.sparse)
+        return hw_ring_of_key(&server->ring, key) == server->options.self ? &served->stripes[number_of(served, key)] : NULL;
+    hw_stripe *stripe = stripe_of(served, key);
+    if (stripe == NULL)
+        return NULL;
+    *shard = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, key);
+    const hw_arc *arc = &stripe->arcs[*shard];
+    return arc->first <= key && key <= arc->last ? stripe : NULL;
+}
+
 /* ---------------------------------------------------------------------------------------------------------- hearing ---- */
 
 /* The keys of a known list, or keeps those of one that gets a number. False: forgotten. */

@@ -278,6 +278,47 @@ const void *hw_table_shard_row(const hw_table_shard *shard, uint64_t key)
     return row == SIZE_MAX ? NULL : shard->values + row * shard->row_bytes;
 }
 
+static size_t part_bytes(const hw_table_shard *shard, hw_part part)
+{
+    return part == HW_PART_KEYS     ? sizeof(uint64_t)
+           : part == HW_PART_VALUES ? shard->row_bytes
+                                    : shard->row_memory * sizeof(double);
+}
+
+size_t hw_table_shard_take(const hw_table_shard *shard, size_t *at, size_t count, hw_part part, void *out)
+{
+    unsigned char *to = out;
+    size_t bytes = part_bytes(shard, part), rows = 0;
+    const unsigned char *from = part == HW_PART_MEMORY ? (const unsigned char *)shard->memory : shard->values;
+    if (shard->slots == NULL) {
+        rows = shard->rows - *at < count ? shard->rows - *at : count;
+        memcpy(to, from + *at * bytes, rows * bytes);
+        *at += rows;
+        return rows;
+    }
+    for (; rows < count && *at <= shard->mask; ++*at) {
+        const slot *s = &shard->slots[*at];
+        if (s->row == 0)
+            continue;
+        memcpy(to, part == HW_PART_KEYS ? (const void *)&s->key : from + (size_t)(s->row - 1) * bytes, bytes);
+        to += bytes;
+        rows++;
+    }
+    return rows;
+}
+
+hawser_status hw_table_shard_put(hw_table_shard *shard, uint64_t key, const void *values, const void *memory,
+                                 hawser_error *error)
+{
+    if (shard->slots != NULL)
+        HAWSER_TRY(make_keys(shard, &key, 1, error));
+    size_t row = shard->slots != NULL ? row_of(shard, key) : (size_t)(key - shard->first);
+    memcpy(shard->values + row * shard->row_bytes, values, shard->row_bytes);
+    if (memory != NULL)
+        memcpy(shard->memory + row * shard->row_memory, memory, shard->row_memory * sizeof(double));
+    return HAWSER_OK;
+}
+
 void hw_table_shard_clear(hw_table_shard *shard)
 {
     if (shard->rows > 0)

@@ -10,6 +10,9 @@
 
 typedef struct hw_table_shard hw_table_shard;
 
+/* What a row has: its values, what the function keeps beside them, its key. */
+typedef enum hw_part { HW_PART_VALUES, HW_PART_MEMORY, HW_PART_KEYS } hw_part;
+
 /* A dense shard has keys first..last (both included), all zeros; a sparse one has none yet. `spec` must outlive it. */
 hawser_status hw_table_shard_new(const hw_table_spec *spec, uint64_t first, uint64_t last, hw_table_shard **shard,
                                  hawser_error *error) HAWSER_MUST_USE;
@@ -32,6 +35,12 @@ void hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t 
 
 /* Where a key's values lie until the next change; NULL: it does not exist. */
 const void *hw_table_shard_row(const hw_table_shard *shard, uint64_t key);
+/* A part of up to `count` rows, as it lies, from a slot on (a dense shard's row; a sparse one's place in its index), which goes on behind them;
+ * the number of rows. */
+size_t hw_table_shard_take(const hw_table_shard *shard, size_t *at, size_t count, hw_part part, void *out);
+/* Sets a row, made if need be; memory NULL: as new. */
+hawser_status hw_table_shard_put(hw_table_shard *shard, uint64_t key, const void *values, const void *memory,
+                                 hawser_error *error) HAWSER_MUST_USE;
 /* Forgets all keys of a sparse shard; its memory stays for others. */
 void hw_table_shard_clear(hw_table_shard *shard);
 

@@ -80,6 +80,8 @@ void hw_stripe_close(hw_stripe *stripe);
 /* Puts a piece; true when the caller must see that the stripe is worked. */
 bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece);
 void hw_errand_free(hw_errand *errand);
+/* hear.c: who has a key, and in which shard; NULL: another server. */
+hw_stripe *hw_served_stripe(const hw_server *server, hw_served *served, uint64_t key, size_t *shard);
 /* summed.c: keeps a push until its clock is over; HAWSER_BAD_INPUT: its worker has ended that. */
 hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_error *error) HAWSER_MUST_USE;
 /* Applies the sums of all clocks below `end`; what could not be stays for the next call. */

@@ -112,6 +112,8 @@ hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table
 hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint32_t number,
                            hawser_error *error) HAWSER_MUST_USE;
 void hw_near_close(hawser_store *store);
+/* A table has been loaded: no row that is near is true any more. */
+void hw_near_forget(hawser_store *store, uint32_t table);
 /* Who tells of a table's clocks does so always. */
 hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clocked how, hawser_error *error) HAWSER_MUST_USE;
 void hw_near_figures(hawser_store *store, hawser_store_figures *figures);

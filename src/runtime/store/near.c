@@ -51,6 +51,14 @@ void hw_near_close(hawser_store *store)
     }
 }
 
+void hw_near_forget(hawser_store *store, uint32_t table)
+{
+    hw_near *near = atomic_load(&store->near[table]);
+    pthread_mutex_lock(&near->mutex);
+    hw_cache_forget(near->cache);
+    pthread_mutex_unlock(&near->mutex);
+}
+
 hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clocked how, hawser_error *error)
 {
     hw_near *near = table < HW_TABLES_MOST ? atomic_load(&store->near[table]) : NULL;

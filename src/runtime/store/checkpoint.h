@@ -1,0 +1,31 @@
+/* checkpoint.h - what save.c, restore.c and tensors.c share: how a store's tables lie in a safetensors file. */
+#ifndef HW_RUNTIME_STORE_CHECKPOINT_H
+#define HW_RUNTIME_STORE_CHECKPOINT_H
+
+#include "runtime/store/hub.h"
+#include "store/checkpoint.h"
+
+/* Takes a table's stripes from the server's threads, if this node serves. */
+void hw_store_hold(hawser_store *store, uint32_t table);
+void hw_store_release(hawser_store *store, uint32_t table);
+/* Rows of a table; `rows`: of a sparse one, by server. */
+uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t servers);
+
+/* In which pass over the tables a part is written: 0, 1; -1: the table has no such part. */
+int hw_store_pass_of(const hw_table_spec *spec, hw_part part);
+
+/* The header of the tables 0 .. tables - 1, padded; `rows` by table and server. Released by free(). */
+hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const uint64_t *rows, char **text,
+                              hawser_error *error) HAWSER_MUST_USE;
+
+/* A table of a file that is read. */
+typedef struct hw_stored {
+    uint32_t table;
+    uint64_t rows;
+    uint64_t begin[3]; /* of its parts, in the file */
+} hw_stored;
+/* Reads a header: the tables of the file, each of which the store has alike; `what` names the file. */
+hawser_status hw_store_tensors(const hawser_store *store, const char *header, size_t length, uint64_t file_size,
+                               const char *what, hw_stored **stored, size_t *count, hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,273 @@
+/* restore.c - a store's tables from a file that some store wrote, with as many servers or others: node 0 reads it, a few MiB at a time, and deals
+ * the rows to those who serve them. All nodes go through the same rounds. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "runtime/store/checkpoint.h"
+
+enum { ROUND_BYTES = 4 << 20, HEADER_MOST = 100000000 };
+
+/* What node 0 says to each node in a round, before keys, values and memory. */
+typedef struct deal {
+    uint32_t more, first; /* another round follows this one; the table's first */
+    uint64_t table, count;
+} deal;
+
+typedef struct restoring {
+    hawser_store *store;
+    const char *path;
+    int fd;
+    uint64_t size;
+    hw_stored *stored; /* node 0's, as what follows */
+    size_t stored_count, at;
+    uint64_t row; /* of table `at`: the next */
+    unsigned char *part[3];
+    uint32_t *servers; /* of the rows of a round */
+    hw_bytes *out, *in;
+} restoring;
+
+static hawser_status read_at(const restoring *r, uint64_t at, void *out, size_t bytes, hawser_error *error)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(r->fd, (unsigned char *)out + done, bytes - done, (off_t)(at + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return hawser_fail(error, HAWSER_IO, "cannot read %s: %s", r->path,
+                               got < 0 ? strerror(errno) : "it is cut short");
+        done += (size_t)got;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status open_file(restoring *r, hawser_error *error)
+{
+    struct stat about;
+    uint64_t length = 0;
+    char *header = NULL;
+    r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    if (r->fd < 0 || fstat(r->fd, &about) != 0)
+        return hawser_fail(error, HAWSER_IO, "cannot open %s: %s", r->path, strerror(errno));
+    r->size = S_ISREG(about.st_mode) && about.st_size > 0 ? (uint64_t)about.st_size : 0;
+    if (r->size >= sizeof length)
+        HAWSER_TRY(read_at(r, 0, &length, sizeof length, error));
+    if (length == 0 || length > HEADER_MOST || length > r->size - sizeof length)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s is no safetensors file, or is cut short", r->path);
+    HAWSER_TRY(HW_NEW(&header, (size_t)length, "the header of a file", error));
+    hawser_status status = read_at(r, sizeof length, header, (size_t)length, error);
+    if (status == HAWSER_OK)
+        status = hw_store_tensors(r->store, header, (size_t)length, r->size, r->path, &r->stored, &r->stored_count, error);
+    free(header);
+    return status;
+}
+
+static const hw_table_spec *spec_at(const restoring *r, size_t i)
+{
+    return hw_client_table_at(r->store->client, r->stored[i].table);
+}
+
+static size_t rows_of_round(const hw_table_spec *spec)
+{
+    size_t row = hw_part_bytes(spec, HW_PART_VALUES) + hw_part_bytes(spec, HW_PART_MEMORY) + sizeof(uint64_t);
+    return row < ROUND_BYTES ? ROUND_BYTES / row : 1;
+}
+
+/* The next `count` rows of a table into the parts' buffers; keys of a dense one are numbered. */
+static hawser_status read_rows(restoring *r, size_t i, uint64_t row, size_t count, hawser_error *error)
+{
+    const hw_table_spec *spec = spec_at(r, i);
+    uint64_t *keys = (uint64_t *)(void *)r->part[HW_PART_KEYS];
+    for (size_t k = 0; k < count; k++)
+        keys[k] = spec->first + row + k;
+    for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++) {
+        size_t bytes = hw_part_bytes(spec, (hw_part)p);
+        if (hw_store_pass_of(spec, (hw_part)p) >= 0)
+            HAWSER_TRY(read_at(r, r->stored[i].begin[p] + row * bytes, r->part[p], count * bytes, error));
+    }
+    return HAWSER_OK;
+}
+
+/* Nothing is changed by a file that is not all numbers. */
+static hawser_status check_numbers(restoring *r, hawser_error *error)
+{
+    for (size_t i = 0; i < r->stored_count; i++) {
+        const hw_table_spec *spec = spec_at(r, i);
+        size_t most = rows_of_round(spec);
+        for (uint64_t row = 0; row < r->stored[i].rows; row += most) {
+            size_t count = r->stored[i].rows - row < most ? (size_t)(r->stored[i].rows - row) : most;
+            HAWSER_TRY(read_rows(r, i, row, count, error));
+            size_t values = count * spec->width, memory = values * spec->function->memory;
+            if (hw_values_not_finite(spec->type, r->part[HW_PART_VALUES], values) < values ||
+                hw_values_not_finite(HW_VALUE_F64, r->part[HW_PART_MEMORY], memory) < memory)
+                return hawser_fail(error, HAWSER_NOT_FINITE, "%s: table '%s' has a number that is not finite", r->path,
+                                   spec->name);
+        }
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status prepare(restoring *r, hawser_error *error)
+{
+    if (r->store->self != 0)
+        return HAWSER_OK;
+    HAWSER_TRY(open_file(r, error));
+    size_t most[3] = {1, 1, sizeof(uint64_t)}, rows = 1;
+    for (size_t i = 0; i < r->stored_count; i++) {
+        size_t count = rows_of_round(spec_at(r, i));
+        rows = count > rows ? count : rows;
+        for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++) {
+            size_t bytes = count * hw_part_bytes(spec_at(r, i), (hw_part)p);
+            most[p] = bytes > most[p] ? bytes : most[p];
+        }
+    }
+    for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++)
+        HAWSER_TRY(HW_NEW(&r->part[p], most[p], "a checkpoint", error));
+    HAWSER_TRY(HW_NEW(&r->servers, rows, "a checkpoint", error));
+    return check_numbers(r, error);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- dealing ---- */
+
+/* The rows of one server as a message. */
+static hawser_status deal_to(restoring *r, uint32_t node, const deal *head, size_t count, hawser_error *error)
+{
+    const hw_table_spec *spec = spec_at(r, r->at);
+    deal own = *head;
+    own.count = 0;
+    for (size_t k = 0; k < count; k++)
+        own.count += r->servers[k] == node;
+    static const hw_part order[] = {HW_PART_KEYS, HW_PART_VALUES, HW_PART_MEMORY};
+    size_t length = sizeof own;
+    for (int p = 0; p < 3; p++)
+        length += (size_t)own.count * hw_part_bytes(spec, order[p]);
+    unsigned char *to = malloc(length);
+    if (to == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate rows of table '%s'", spec->name);
+    r->out[node] = (hw_bytes){to, length};
+    memcpy(to, &own, sizeof own);
+    to += sizeof own;
+    for (int p = 0; p < 3; p++) {
+        size_t bytes = hw_part_bytes(spec, order[p]);
+        for (size_t k = 0; bytes > 0 && k < count; k++)
+            if (r->servers[k] == node) {
+                memcpy(to, r->part[order[p]] + k * bytes, bytes);
+                to += bytes;
+            }
+    }
+    return HAWSER_OK;
+}
+
+static void free_all(hw_bytes *bytes, uint32_t count)
+{
+    for (uint32_t n = 0; bytes != NULL && n < count; n++) {
+        free(bytes[n].data);
+        bytes[n] = (hw_bytes){0};
+    }
+}
+
+/* Node 0: the next rows for everybody; without any the last round. */
+static hawser_status deal_rows(restoring *r, hawser_error *error)
+{
+    if (r->at == r->stored_count)
+        return HAWSER_OK;
+    const hw_table_spec *spec = spec_at(r, r->at);
+    uint64_t left = r->stored[r->at].rows - r->row;
+    size_t most = rows_of_round(spec), count = left < most ? (size_t)left : most;
+    const deal head = {.more = 1, .first = r->row == 0, .table = r->stored[r->at].table};
+    HAWSER_TRY(read_rows(r, r->at, r->row, count, error));
+    const uint64_t *keys = (const uint64_t *)(const void *)r->part[HW_PART_KEYS];
+    for (size_t k = 0; k < count; k++)
+        r->servers[k] = hw_client_server(r->store->client, (uint32_t)head.table, keys[k]);
+    for (uint32_t n = 0; n < r->store->nodes; n++)
+        HAWSER_TRY(deal_to(r, n, &head, count, error));
+    r->row += count;
+    if (r->row == r->stored[r->at].rows) {
+        r->row = 0;
+        r->at++;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status take_rows(restoring *r, const unsigned char *from, const deal *head, hawser_error *error)
+{
+    hawser_store *store = r->store;
+    uint32_t table = (uint32_t)head->table;
+    const hw_table_spec *spec = hw_client_table_at(store->client, table);
+    if (head->first)
+        hw_near_forget(store, table);
+    if (store->server == NULL)
+        return HAWSER_OK;
+    const unsigned char *keys = from + sizeof *head, *values = keys + head->count * sizeof(uint64_t);
+    const unsigned char *memory = values + head->count * hw_part_bytes(spec, HW_PART_VALUES);
+    hw_store_hold(store, table);
+    if (head->first)
+        hw_server_clear(store->server, table);
+    hawser_status status =
+        hw_server_put_rows(store->server, table, (const uint64_t *)(const void *)keys, (size_t)head->count, values,
+                           spec->function->memory > 0 ? memory : NULL, error);
+    hw_store_release(store, table);
+    return status;
+}
+
+static hawser_status run_rounds(restoring *r, hawser_error *error)
+{
+    hawser_store *store = r->store;
+    hawser_status status = HAWSER_OK;
+    const deal last = {0};
+    for (deal head = {.more = 1}; head.more;) {
+        if (store->self == 0 && status == HAWSER_OK)
+            status = deal_rows(r, error);
+        bool over = store->self == 0 && (status != HAWSER_OK || r->out[0].data == NULL);
+        if (over)
+            free_all(r->out, store->nodes);
+        hw_bytes ends = {(void *)(uintptr_t)&last, sizeof last};
+        hw_bytes *out = r->out;
+        for (uint32_t n = 0; over && n < store->nodes; n++)
+            out[n] = ends;
+        hawser_status sent = hw_cluster_alltoall(store->job->cluster, out, r->in, error);
+        if (over)
+            memset(out, 0, store->nodes * sizeof *out);
+        free_all(r->out, store->nodes);
+        HAWSER_TRY(sent);
+        memcpy(&head, r->in[0].data, sizeof head);
+        if (head.more && status == HAWSER_OK)
+            status = take_rows(r, r->in[0].data, &head, error);
+        free_all(r->in, store->nodes);
+    }
+    return hw_cluster_agree(store->job->cluster, status, error);
+}
+
+static hawser_status load(restoring *r, hawser_error *error)
+{
+    hawser_store *store = r->store;
+    hawser_status status = HW_NEW(&r->in, store->nodes, "a checkpoint", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&r->out, store->nodes, "a checkpoint", error);
+    if (status == HAWSER_OK)
+        status = hawser_store_wait_all(store, error);
+    if (status == HAWSER_OK)
+        status = prepare(r, error);
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
+    return run_rounds(r, error);
+}
+
+hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_error *error)
+{
+    restoring r = {.store = store, .path = path, .fd = -1};
+    hawser_status status = load(&r, error);
+    if (r.fd >= 0)
+        close(r.fd);
+    for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++)
+        free(r.part[p]);
+    free(r.servers);
+    free(r.stored);
+    free_all(r.in, store->nodes);
+    free(r.in);
+    free(r.out);
+    return status;
+}

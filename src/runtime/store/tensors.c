@@ -1,0 +1,188 @@
+/* tensors.c - the header of a store's file: a table is the tensor of its name, with .keys where it is sparse and .memory where its function
+ * keeps something; a fact says what it is, so that nothing else is taken for it. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "runtime/store/checkpoint.h"
+
+static const char *const suffixes[] = {[HW_PART_VALUES] = "", [HW_PART_MEMORY] = ".memory", [HW_PART_KEYS] = ".keys"};
+
+int hw_store_pass_of(const hw_table_spec *spec, hw_part part)
+{
+    switch (part) {
+    case HW_PART_KEYS: return spec->sparse ? 0 : -1;
+    case HW_PART_MEMORY: return spec->function->memory > 0 ? 0 : -1;
+    case HW_PART_VALUES: break;
+    }
+    return spec->type == HW_VALUE_F32 ? 1 : 0;
+}
+
+static const char *type_of(const hw_table_spec *spec, hw_part part)
+{
+    static const char *const names[] = {[HW_VALUE_F32] = "F32", [HW_VALUE_F64] = "F64", [HW_VALUE_I64] = "I64"};
+    return part == HW_PART_KEYS ? "U64" : part == HW_PART_MEMORY ? "F64" : names[spec->type];
+}
+
+/* What must be the same where it is loaded. */
+static void describe(const hw_table_spec *spec, char *text, size_t size)
+{
+    if (spec->sparse)
+        snprintf(text, size, "%s %s width %u", type_of(spec, HW_PART_VALUES), spec->function->name, spec->width);
+    else
+        snprintf(text, size, "%s %s width %u keys %" PRIu64 " to %" PRIu64, type_of(spec, HW_PART_VALUES),
+                 spec->function->name, spec->width, spec->first, spec->last);
+}
+
+static json_t *tensor_of(const hw_table_spec *spec, hw_part part, uint64_t rows, uint64_t begin)
+{
+    uint64_t bytes = rows * hw_part_bytes(spec, part);
+    json_int_t width = spec->width * (part == HW_PART_MEMORY ? spec->function->memory : 1);
+    json_t *shape = part == HW_PART_KEYS ? json_pack("[I]", (json_int_t)rows) : json_pack("[I,I]", (json_int_t)rows, width);
+    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", type_of(spec, part), "shape", shape, "data_offsets", (json_int_t)begin,
+                     (json_int_t)(begin + bytes));
+}
+
+static bool put(json_t *object, const char *name, const char *suffix, json_t *value)
+{
+    char key[HW_TABLE_NAME + 16];
+    snprintf(key, sizeof key, "%s%s", name, suffix);
+    if (json_object_get(object, key) != NULL) { /* a table called as another one's keys */
+        json_decref(value);
+        return false;
+    }
+    return json_object_set_new(object, key, value) == 0;
+}
+
+hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const uint64_t *rows, char **text,
+                              hawser_error *error)
+{
+    json_t *header = json_object(), *facts = json_object();
+    bool good = header != NULL && facts != NULL && put(facts, "hawser.store", "", json_string("1"));
+    uint64_t begin = 0;
+    const char *last = "";
+    for (uint32_t t = 0; good && t < tables; t++) {
+        char what[200];
+        const hw_table_spec *spec = hw_client_table_at(store->client, t);
+        describe(spec, what, sizeof what);
+        good = put(facts, last = spec->name, "", json_string(what));
+    }
+    good = json_object_set_new(header, "__metadata__", facts) == 0 && good;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t t = 0; t < tables; t++) {
+            const hw_table_spec *spec = hw_client_table_at(store->client, t);
+            uint64_t count = hw_store_rows(spec, rows + (size_t)t * store->servers, store->servers);
+            for (int p = HW_PART_KEYS; good && p >= HW_PART_VALUES; p--)
+                if (hw_store_pass_of(spec, (hw_part)p) == pass) {
+                    good = put(header, last = spec->name, suffixes[p], tensor_of(spec, (hw_part)p, count, begin));
+                    begin += count * hw_part_bytes(spec, (hw_part)p);
+                }
+        }
+    char *line = good ? json_dumps(header, JSON_COMPACT) : NULL;
+    json_decref(header);
+    if (line == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "cannot describe table '%s' for a file: no memory, or a name that is no UTF-8 or taken twice",
+                           last);
+    size_t length = strlen(line), padded = (length + 7) / 8 * 8;
+    char *longer = realloc(line, padded + 1);
+    if (longer == NULL) {
+        free(line);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate the header of a file");
+    }
+    memset(longer + length, ' ', padded - length);
+    longer[padded] = '\0';
+    *text = longer;
+    return HAWSER_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- reading ---- */
+
+/* One tensor: as long as its rows say, and within the file. Of keys, or a dense table, the rows follow from it. */
+static bool read_tensor(const json_t *header, const hw_table_spec *spec, hw_part part, uint64_t data, uint64_t file_size,
+                        hw_stored *stored)
+{
+    char key[HW_TABLE_NAME + 16];
+    const char *type = NULL;
+    json_int_t begin = -1, end = -1;
+    snprintf(key, sizeof key, "%s%s", spec->name, suffixes[part]);
+    json_t *tensor = json_object_get(header, key);
+    if (tensor == NULL || json_unpack(tensor, "{s:s, s:[I,I]}", "dtype", &type, "data_offsets", &begin, &end) != 0)
+        return false;
+    size_t row = hw_part_bytes(spec, part);
+    if (begin < 0 || end < begin || (uint64_t)end > file_size - data || strcmp(type, type_of(spec, part)) != 0)
+        return false;
+    uint64_t rows = (uint64_t)(end - begin) / row;
+    if (part == HW_PART_KEYS)
+        stored->rows = rows;
+    stored->begin[part] = data + (uint64_t)begin;
+    return rows * row == (uint64_t)(end - begin) && rows == stored->rows;
+}
+
+static hawser_status read_table(const hawser_store *store, const json_t *header, const char *name, const char *fact,
+                                uint64_t data, uint64_t file_size, const char *what, hw_stored *stored, hawser_error *error)
+{
+    uint32_t t = 0, tables = (uint32_t)hw_client_tables(store->client);
+    while (t < tables && strcmp(hw_client_table_at(store->client, t)->name, name) != 0)
+        t++;
+    if (t == tables)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s has a table '%.63s' (%.100s), which the store lacks: make it first",
+                           what, name, fact);
+    char own[200];
+    const hw_table_spec *spec = hw_client_table_at(store->client, t);
+    describe(spec, own, sizeof own);
+    if (strcmp(own, fact) != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s' is '%.150s' in %s and '%s' here", name, fact, what, own);
+    *stored = (hw_stored){.table = t, .rows = spec->sparse ? 0 : spec->last - spec->first + 1};
+    for (int p = HW_PART_KEYS; p >= HW_PART_VALUES; p--)
+        if (hw_store_pass_of(spec, (hw_part)p) >= 0 && !read_tensor(header, spec, (hw_part)p, data, file_size, stored))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: tensor '%s%s' is missing or not what its table says", what,
+                               name, suffixes[p]);
+    return HAWSER_OK;
+}
+
+/* The last byte of the file is the last of some tensor. */
+static bool is_whole(json_t *header, uint64_t bytes)
+{
+    const char *key;
+    json_t *value;
+    uint64_t most = 0;
+    json_object_foreach(header, key, value)
+    {
+        json_int_t begin = 0, end = 0;
+        if (strcmp(key, "__metadata__") != 0 && json_unpack(value, "{s:[I,I]}", "data_offsets", &begin, &end) == 0 &&
+            end > 0 && (uint64_t)end > most)
+            most = (uint64_t)end;
+    }
+    return most == bytes;
+}
+
+hawser_status hw_store_tensors(const hawser_store *store, const char *header, size_t length, uint64_t file_size,
+                               const char *what, hw_stored **stored, size_t *count, hawser_error *error)
+{
+    json_t *root = json_loadb(header, length, JSON_REJECT_DUPLICATES, NULL), *fact,
+           *facts = json_object_get(root, "__metadata__");
+    uint64_t data = sizeof(uint64_t) + length;
+    const char *name;
+    hawser_status status = HAWSER_OK;
+    *count = 0;
+    if (!json_is_string(json_object_get(facts, "hawser.store")))
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is no file of a store's tables", what);
+    else if (!is_whole(root, file_size - data))
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is not whole: its tensors do not end where it does", what);
+    if (status == HAWSER_OK)
+        status = HW_NEW(stored, json_object_size(facts), "the tables of a file", error);
+    json_object_foreach(facts, name, fact)
+    {
+        if (status != HAWSER_OK || strcmp(name, "hawser.store") == 0)
+            continue;
+        const char *text = json_string_value(fact);
+        status = read_table(store, root, name, text != NULL ? text : "", data, file_size, what, *stored + *count, error);
+        *count += status == HAWSER_OK;
+    }
+    json_decref(root);
+    return status;
+}

@@ -1,0 +1,118 @@
+#include "store/checkpoint.h"
+
+#include "store/stripe.h"
+
+size_t hw_part_bytes(const hw_table_spec *spec, hw_part part)
+{
+    if (part == HW_PART_KEYS)
+        return sizeof(uint64_t);
+    return spec->width * (part == HW_PART_VALUES ? hw_value_size(spec->type) : spec->function->memory * sizeof(double));
+}
+
+bool hw_server_hold(hw_server *server, uint32_t table)
+{
+    hw_served *served = server->tables[table];
+    for (uint32_t s = 0; s < served->stripe_count; s++) {
+        if (!atomic_exchange(&served->stripes[s].busy, true))
+            continue;
+        while (s-- > 0)
+            hw_stripe_work(&served->stripes[s]); /* it is ours: lets go, and does what came meanwhile */
+        return false;
+    }
+    return true;
+}
+
+void hw_server_release(hw_server *server, uint32_t table)
+{
+    hw_served *served = server->tables[table];
+    for (uint32_t s = 0; s < served->stripe_count; s++)
+        hw_stripe_work(&served->stripes[s]);
+}
+
+bool hw_server_between(const hw_server *server, uint32_t table, uint64_t *clock)
+{
+    const hw_served *served = server->tables[table];
+    bool found = false;
+    for (uint32_t s = 0; s < served->stripe_count; s++) {
+        const hw_clock_sum *sum = served->stripes[s].sums.clocks;
+        if (sum != NULL && (!found || sum->clock < *clock)) {
+            *clock = sum->clock;
+            found = true;
+        }
+    }
+    return found;
+}
+
+uint64_t hw_server_rows(const hw_server *server, uint32_t table)
+{
+    const hw_served *served = server->tables[table];
+    uint64_t rows = 0;
+    for (uint32_t s = 0; s < served->stripe_count; s++)
+        for (size_t i = 0; i < served->stripes[s].shard_count; i++)
+            rows += hw_table_shard_keys(served->stripes[s].shards[i]);
+    return rows;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- taking ---- */
+
+size_t hw_server_take_range(const hw_server *server, uint32_t table, uint64_t first, uint64_t last, hw_part part,
+                            unsigned char *out)
+{
+    const hw_served *served = server->tables[table];
+    size_t rows = 0, bytes = hw_part_bytes(&served->spec, part);
+    for (uint32_t s = 0; s < served->stripe_count; s++) {
+        const hw_stripe *stripe = &served->stripes[s];
+        for (size_t i = 0; i < stripe->shard_count; i++) {
+            const hw_arc *arc = &stripe->arcs[i];
+            if (arc->last < first || arc->first > last)
+                continue;
+            uint64_t from = arc->first > first ? arc->first : first, to = arc->last < last ? arc->last : last;
+            size_t slot = (size_t)(from - arc->first), count = (size_t)(to - from) + 1;
+            rows += hw_table_shard_take(stripe->shards[i], &slot, count, part, out + rows * bytes);
+        }
+    }
+    return rows;
+}
+
+size_t hw_server_take_rows(const hw_server *server, uint32_t table, hw_cursor *cursor, size_t count, hw_part part,
+                           unsigned char *out)
+{
+    const hw_served *served = server->tables[table];
+    size_t rows = 0, bytes = hw_part_bytes(&served->spec, part);
+    while (rows < count && cursor->stripe < served->stripe_count) {
+        const hw_table_shard *shard = served->stripes[cursor->stripe].shards[0];
+        rows += hw_table_shard_take(shard, &cursor->slot, count - rows, part, out + rows * bytes);
+        if (rows == count)
+            break;
+        cursor->stripe++;
+        cursor->slot = 0;
+    }
+    return rows;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- putting ---- */
+
+void hw_server_clear(hw_server *server, uint32_t table)
+{
+    hw_served *served = server->tables[table];
+    for (uint32_t s = 0; served->spec.sparse && s < served->stripe_count; s++)
+        hw_table_shard_clear(served->stripes[s].shards[0]);
+}
+
+hawser_status hw_server_put_rows(hw_server *server, uint32_t table, const uint64_t *keys, size_t count,
+                                 const unsigned char *values, const unsigned char *memory, hawser_error *error)
+{
+    hw_served *served = server->tables[table];
+    size_t row_bytes = hw_part_bytes(&served->spec, HW_PART_VALUES),
+           row_memory = hw_part_bytes(&served->spec, HW_PART_MEMORY);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
+        hw_stripe *stripe = hw_served_stripe(server, served, keys[i], &at);
+        if (stripe == NULL)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': key %llu is not server %u's", served->spec.name,
+                               (unsigned long long)keys[i], server->options.self);
+        HAWSER_TRY(hw_table_shard_put(stripe->shards[at], keys[i], values + i * row_bytes,
+                                      memory != NULL ? memory + i * row_memory : NULL, error));
+    }
+    return HAWSER_OK;
+}

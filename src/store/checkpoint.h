@@ -1,0 +1,42 @@
+/*
+ * checkpoint.h - what a server's tables hold, taken out and put in as it lies, while nobody asks: for files.
+ *
+ * A dense table is taken by ranges of keys, a sparse one row by row in the order of its memory, which is the same for keys, values and what
+ * the function keeps beside them.
+ */
+#ifndef HW_STORE_CHECKPOINT_H
+#define HW_STORE_CHECKPOINT_H
+
+#include "store/server.h"
+#include "store/shard.h"
+
+/* Bytes of a part of one row. */
+size_t hw_part_bytes(const hw_table_spec *spec, hw_part part);
+
+/* Takes a table's stripes from whoever works on them; false: somebody does, try again. Then hw_server_release. */
+bool hw_server_hold(hw_server *server, uint32_t table) HAWSER_MUST_USE;
+void hw_server_release(hw_server *server, uint32_t table);
+
+/* A summed table: is there a clock that not all workers have ended, with updates?  The oldest. */
+bool hw_server_between(const hw_server *server, uint32_t table, uint64_t *clock);
+uint64_t hw_server_rows(const hw_server *server, uint32_t table);
+
+/* Dense: this server's rows among keys first..last, one after the other; the number of them. */
+size_t hw_server_take_range(const hw_server *server, uint32_t table, uint64_t first, uint64_t last, hw_part part,
+                            unsigned char *out);
+/* Sparse: `count` rows from where the cursor stands, which begins zeroed; the number of them. */
+typedef struct hw_cursor {
+    uint32_t stripe;
+    size_t slot;
+} hw_cursor;
+size_t hw_server_take_rows(const hw_server *server, uint32_t table, hw_cursor *cursor, size_t count, hw_part part,
+                           unsigned char *out);
+
+/* Forgets a sparse table's rows. */
+void hw_server_clear(hw_server *server, uint32_t table);
+/* Puts rows in; memory NULL where the function keeps none. HAWSER_BAD_INPUT: a key is not this server's. */
+hawser_status hw_server_put_rows(hw_server *server, uint32_t table, const uint64_t *keys, size_t count,
+                                 const unsigned char *values, const unsigned char *memory,
+                                 hawser_error *error) HAWSER_MUST_USE;
+
+#endif

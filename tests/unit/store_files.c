@@ -1,0 +1,195 @@
+/* Tables to a file and back, at other numbers of nodes and servers; what is wrong with a file is one line and changes nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "directory.h"
+#include "hawser/store.h"
+#include "nodes.h"
+
+enum { KEYS = 500, TABLES = 4 };
+
+static const char *const plain[] = {"workers", "1", NULL};
+
+static const hawser_table tables[TABLES] = {
+    {.name = "dense", .type = HAWSER_F32, .width = 3, .first = 7, .last = 7 + KEYS - 1},
+    {.name = "sparse", .type = HAWSER_F32, .sparse = true, .function = "adagrad", .parameters = {0.5, 1e-3}},
+    {.name = "counts", .type = HAWSER_I64, .sparse = true},
+    {.name = "adam", .last = KEYS - 1, .function = "adam", .parameters = {0.1, 0.9, 0.99, 1e-8}},
+};
+
+static uint64_t key_of(int t, uint64_t i)
+{
+    return tables[t].sparse ? i * UINT64_C(0x1fedcba9876543) : tables[t].first + i;
+}
+
+typedef struct plan {
+    uint32_t servers;
+    const char *path;
+    const char *save_as;
+    bool push; /* before; else it is loaded */
+    const char *wrong;
+    hawser_status status;
+    unsigned char (*values)[TABLES][KEYS * 24];
+} plan;
+
+/* One more update of everything: shows whether what functions keep came along. */
+static hawser_status push_all(hawser_store *store, const uint32_t *numbers, hawser_error *error)
+{
+    for (int t = 0; t < TABLES; t++) {
+        uint64_t keys[KEYS], task;
+        double doubles[KEYS];
+        float singles[KEYS * 3];
+        int64_t whole[KEYS];
+        for (uint64_t i = 0; i < KEYS; i++) {
+            keys[i] = key_of(t, i);
+            doubles[i] = sin((double)i);
+            whole[i] = (int64_t)(i * i) - 999;
+        }
+        for (uint64_t i = 0; i < KEYS * 3; i++)
+            singles[i] = (float)cos((double)i);
+        const void *values = tables[t].type == HAWSER_F32   ? (void *)singles
+                             : tables[t].type == HAWSER_I64 ? (void *)whole
+                                                            : doubles;
+        for (int twice = 0; twice < 2; twice++)
+            HAWSER_TRY(hawser_push(
+                store, &(hawser_request){.table = numbers[t], .keys = keys, .count = KEYS, .values = values}, &task, error));
+    }
+    return hawser_store_wait_all(store, error);
+}
+
+static hawser_status pull_all(hawser_store *store, const uint32_t *numbers, plan *how, hawser_error *error)
+{
+    for (int t = 0; t < TABLES; t++) {
+        uint64_t keys[KEYS], task;
+        for (uint64_t i = 0; i < KEYS; i++)
+            keys[i] = key_of(t, i);
+        HAWSER_TRY(hawser_pull(store,
+                               &(hawser_request){.table = numbers[t], .keys = keys, .count = KEYS, .out = (*how->values)[t]},
+                               &task, error));
+        HAWSER_TRY(hawser_store_wait(store, task, error));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status go(test_node *node, hawser_store *store)
+{
+    plan *how = node->user;
+    hawser_error *error = &node->error;
+    uint32_t numbers[TABLES];
+    for (int t = 0; t < TABLES; t++) {
+        hawser_table table = tables[t];
+        if (how->wrong != NULL && strcmp(how->wrong, "width") == 0 && t == 0)
+            table.width = 4;
+        if (how->wrong == NULL || strcmp(how->wrong, "less") != 0 || t != 2)
+            HAWSER_TRY(hawser_store_table(store, &table, &numbers[t], error));
+    }
+    if (!how->push)
+        HAWSER_TRY(hawser_store_load(store, how->path, error));
+    if (how->push && node->node == 0)
+        HAWSER_TRY(push_all(store, numbers, error));
+    if (how->save_as != NULL)
+        HAWSER_TRY(hawser_store_save(store, how->save_as, error));
+    if (node->node > 0)
+        return HAWSER_OK;
+    HAWSER_TRY(push_all(store, numbers, error));
+    return pull_all(store, numbers, how, error);
+}
+
+static void body(test_node *node)
+{
+    const plan *how = node->user;
+    hawser_store *store = NULL;
+    node->status = hawser_store_open(node->job, &(hawser_store_options){.servers = how->servers}, &store, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = go(node, store);
+    hawser_store_close(store);
+}
+
+static void run(uint32_t nodes, plan *how, const char *words)
+{
+    test_node all[NODES_MOST];
+    run_nodes(all, nodes, plain, body, how);
+    for (uint32_t i = 0; i < nodes; i++)
+        if (words == NULL && all[i].status != HAWSER_OK)
+            fail_msg("node %u: %s", i, all[i].error.text);
+        else if (words != NULL && (all[i].status == HAWSER_OK || strstr(all[i].error.text, words) == NULL))
+            fail_msg("node %u: no '%s' in: %s", i, words, all[i].error.text);
+}
+
+/* After a file and one more update each, the same bits, whoever served: also of what adagrad and adam keep. */
+static void any_number_of_servers(void **state)
+{
+    (void)state;
+    static const char *const first = "first", *const second = "second", *const third = "third";
+    static unsigned char values[4][TABLES][KEYS * 24];
+    run(3, &(plan){.push = true, .save_as = first, .values = &values[0]}, NULL);
+    run(1, &(plan){.path = first, .save_as = second, .values = &values[1]}, NULL);
+    run(4, &(plan){.path = second, .servers = 2, .save_as = third, .values = &values[2]}, NULL);
+    run(2, &(plan){.path = third, .values = &values[3]}, NULL);
+    for (int i = 1; i < 4; i++)
+        assert_memory_equal(values[0], values[i], sizeof values[0]);
+    float one;
+    memcpy(&one, values[0][0], sizeof one);
+    assert_true(one > 3.9F && one < 4.1F); /* cos(0), four times */
+}
+
+/* The file with some bytes changed, or cut. */
+static void damaged(size_t cut, const char *find, const char *put, const char *words)
+{
+    static char bytes[1 << 20];
+    FILE *file = fopen("good", "rb");
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    assert_true(size > 1000 && size < sizeof bytes);
+    for (size_t i = 0; find != NULL && i + strlen(find) < size; i++)
+        if (memcmp(bytes + i, find, strlen(find)) == 0) {
+            memcpy(bytes + i, put, strlen(put));
+            break;
+        }
+    if (words == NULL) /* the last number is one of F32: not a number */
+        memset(bytes + size - 4, 0xff, 4);
+    file = fopen("bad", "wb");
+    assert_int_equal(fwrite(bytes, 1, size - cut, file), size - cut);
+    fclose(file);
+    static unsigned char values[TABLES][KEYS * 24];
+    run(2, &(plan){.path = "bad", .values = &values}, words != NULL ? words : "a number that is not finite");
+}
+
+static void what_is_wrong_is_one_line(void **state)
+{
+    (void)state;
+    static unsigned char values[TABLES][KEYS * 24];
+    run(2, &(plan){.push = true, .save_as = "good", .values = &values}, NULL);
+    damaged(1, NULL, NULL, "bad is not whole");
+    damaged(2000, NULL, NULL, "bad is not whole");
+    damaged(0, "hawser.store", "hawser.stare", "is no file of a store's tables");
+    damaged(0, "F32 adagrad", "F64 adagrad",
+            "table 'sparse' is 'F64 adagrad width 1' in bad and 'F32 adagrad width 1' here");
+    damaged(0, "sparse.memory", "sparse.mamory", "tensor 'sparse.memory' is missing");
+    damaged(0, NULL, NULL, NULL);
+    run(2, &(plan){.path = "none", .values = &values}, "cannot open none");
+    run(1, &(plan){.path = "/dev/null", .values = &values}, "is no safetensors file");
+    run(2, &(plan){.path = "good", .wrong = "width", .values = &values}, "'F32 add width 4 keys 7 to 506' here");
+    run(3, &(plan){.path = "good", .wrong = "less", .values = &values},
+        "a table 'counts' (I64 add width 1), which the store lacks");
+    run(2, &(plan){.push = true, .save_as = "no/such/place", .values = &values}, "no/such/place");
+    assert_int_not_equal(access("no", F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_servers),
+        cmocka_unit_test(what_is_wrong_is_one_line),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
