@@ -18,6 +18,7 @@ enum {
     HW_EXIT_PROGRAM = 6,
     HW_EXIT_NUMERIC = 7,
     HW_EXIT_PEER = 8,
+    HW_EXIT_BROKEN = 9,
     HW_EXIT_SIGNAL = 130
 };
 
@@ -61,6 +62,7 @@ const hawser_option *hw_predict_rows(void);
 const hawser_option *hw_evaluate_rows(void);
 const hawser_option *hw_info_rows(void);
 const hawser_option *hw_plan_rows(void);
+const hawser_option *hw_check_history_rows(void);
 const hawser_option *hw_run_rows(void);
 const hawser_option *hw_agent_rows(void);
 const hawser_option *hw_data_info_rows(void);
@@ -73,6 +75,7 @@ hawser_status hw_predict(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_evaluate(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_info(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_plan(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_check_history(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_run(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_agent(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_node(hw_call *call, hawser_error *error) HAWSER_MUST_USE;

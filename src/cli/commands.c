@@ -60,6 +60,17 @@ static const hw_command commands[] = {
      .least = 1,
      .most = SIZE_MAX,
      .run = hw_plan},
+    {.name = "check",
+     .words = "FILE...",
+     .summary = "Verify what a job has recorded of itself",
+     .text = "Reads the history that --record-history FILE has left (of several nodes: FILE, FILE.1,\n"
+             "... lie beside it or are named) and verifies every rule of the consistency that was\n"
+             "asked for. Prints what was verified, how often; or the rule that is broken and the\n"
+             "shortest run of records found that breaks it, with exit code 9. A history that is not\n"
+             "whole, because the job was killed or failed, is refused.",
+     .least = 1,
+     .most = SIZE_MAX,
+     .run = hw_check_history},
     {.name = "run",
      .words = "-n N -- WORDS...",
      .summary = "Run a training, or a program of your own, as N processes",
@@ -185,6 +196,8 @@ static const hawser_option *own_rows(const hw_command *command)
         return hw_info_rows();
     if (command->run == hw_plan)
         return hw_plan_rows();
+    if (command->run == hw_check_history)
+        return hw_check_history_rows();
     if (command->run == hw_run)
         return hw_run_rows();
     if (command->run == hw_agent)

@@ -193,9 +193,8 @@ static hawser_status merge(hw_replica *replica, uint64_t clock, hawser_error *er
 
 hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error *error)
 {
-    bool inner = !replica->ended && !replica->fresh && hw_is_source(replica, replica->spec.block);
     HAWSER_TRY(merge(replica, clock, error));
-    hw_note_read(replica, clock, inner);
+    hw_note_read(replica, clock);
     return HAWSER_OK;
 }
 

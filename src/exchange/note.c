@@ -64,6 +64,7 @@ void hw_note_state(hw_replica *replica)
 void hw_note_begin(hw_replica *replica)
 {
     hw_policy_kind kind = replica->policy.kind;
+    replica->noted = UINT64_MAX;
     if (!hw_records(replica))
         return;
     put(replica, (hw_event_record){.kind = HW_EVENT_BEGIN,
@@ -75,17 +76,18 @@ void hw_note_begin(hw_replica *replica)
                                    .digest = replica->digest});
 }
 
-void hw_note_read(hw_replica *replica, uint64_t clock, bool inner)
+void hw_note_read(hw_replica *replica, uint64_t clock)
 {
     const hw_clock_table *clocks = &replica->clocks;
     if (hw_records(replica))
         put(replica, (hw_event_record){.kind = HW_EVENT_READ,
-                                       .flags = inner ? HW_EVENT_INNER : 0,
+                                       .flags = replica->noted == clock ? HW_EVENT_INNER : 0,
                                        .clock = clock,
                                        .first = hw_clock_table_least(clocks),
                                        .last = hw_clock_table_most(clocks),
                                        .count = clocks->done[replica->spec.block],
                                        .digest = replica->digest});
+    replica->noted = clock;
 }
 
 void hw_note_end(hw_replica *replica, uint64_t clocks)

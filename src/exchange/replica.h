@@ -55,7 +55,8 @@ struct hw_replica {
     uint64_t merged; /* clocks merged, under BSP */
     uint32_t span;   /* own clocks that are not cut yet */
     double gain, wanted_gain;
-    uint64_t digest, *tile_digests; /* of base, where a history is recorded */
+    uint64_t digest, *tile_digests; /* of base, where a history is recorded; */
+    uint64_t noted;                 /* and the clock that was read last */
     bool begun;                     /* an epoch is open */
     bool over;                      /* `epoch` has ended */
     bool ended;                     /* between the last cut of a clock and the merge for the next: the unit is not running */
@@ -199,7 +200,7 @@ void hw_note_tile(hw_replica *replica, size_t tile);
 void hw_note_all_tiles(hw_replica *replica);
 void hw_note_state(hw_replica *replica);
 void hw_note_begin(hw_replica *replica);
-void hw_note_read(hw_replica *replica, uint64_t clock, bool inner);
+void hw_note_read(hw_replica *replica, uint64_t clock);
 void hw_note_defer(hw_replica *replica, uint64_t clock);
 void hw_note_write(hw_replica *replica, const hw_message *message, bool flush);
 void hw_note_alone(hw_replica *replica, uint64_t clock, bool last); /* a cut that nobody is told of */

@@ -52,6 +52,7 @@ enum {
     HW_EVENT_CENTRIC = 1, /* TABLE: data-centric */
     HW_EVENT_ASSIGNS = 2, /* TABLE: what is pushed replaces what was there */
     HW_EVENT_SPARSE = 4,  /* TABLE */
+    HW_EVENT_SUMMED = 8,  /* TABLE: what is pushed counts once all have ended its clock */
     HW_EVENT_PULLS = 1,   /* ASKED, ANSWER, WAIT in a stripe: rows are read; */
     HW_EVENT_PUSHES = 2,  /* are changed; */
     HW_EVENT_TICKS = 4,   /* a clock has ended */

@@ -30,6 +30,7 @@ void hw_note_table(hw_log *log, const hw_table_spec *spec, uint32_t number, uint
         return;
     hw_event_record name = hw_event_name(number, spec->name);
     unsigned flags = (spec->centric ? HW_EVENT_CENTRIC : 0) | (spec->sparse ? HW_EVENT_SPARSE : 0) |
+                     (spec->summed ? HW_EVENT_SUMMED : 0) |
                      (strcmp(spec->function->name, "assign") == 0 ? HW_EVENT_ASSIGNS : 0);
     hw_log_put(log, &name);
     hw_log_put(log, &(hw_event_record){.kind = HW_EVENT_TABLE,

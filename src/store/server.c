@@ -146,7 +146,8 @@ static hawser_status open_logs(const hw_server *server, hw_served *served, uint3
         hw_stripe *stripe = &served->stripes[s];
         const hw_stream_name name = {.kind = HW_STREAM_STRIPE, .number = options->self << 16 | number << 6 | s};
         HAWSER_TRY(options->log(options->argument, name, &stripe->log, error));
-        hw_note_table(stripe->log, &served->spec, number, stripe->first, stripe->last, options->workers);
+        for (size_t i = 0; i < stripe->shard_count; i++)
+            hw_note_table(stripe->log, &served->spec, number, stripe->arcs[i].first, stripe->arcs[i].last, options->workers);
     }
     return HAWSER_OK;
 }

@@ -71,11 +71,27 @@ void hw_stripe_close(hw_stripe *stripe)
 
 /* ------------------------------------------------------------------------------------------------------------ clocks ---- */
 
+/* The least time of the stripe's own keys among first..last: between its arcs lie others', whose times it never hears. */
+static uint64_t least_on_own(const hw_stripe *stripe, const hw_range_clock *clock, uint64_t first, uint64_t last)
+{
+    uint64_t least = UINT64_MAX;
+    size_t at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, first);
+    for (; at < stripe->shard_count && stripe->arcs[at].first <= last; at++) {
+        const hw_arc *arc = &stripe->arcs[at];
+        if (arc->last < first)
+            continue;
+        uint64_t own =
+            hw_range_clock_least(clock, arc->first > first ? arc->first : first, arc->last < last ? arc->last : last);
+        least = own < least ? own : least;
+    }
+    return least;
+}
+
 static uint64_t least_ended(const hw_stripe *stripe, uint64_t first, uint64_t last)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t w = 0; w < stripe->server->options.workers; w++) {
-        uint64_t own = hw_range_clock_least(&stripe->clocks[w], first, last);
+        uint64_t own = least_on_own(stripe, &stripe->clocks[w], first, last);
         if (own < least)
             least = own;
     }
@@ -117,7 +133,7 @@ static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
     if (request->values != NULL && !hw_admit_chunk_write(delay, least_clock(stripe, first, last), head->clock))
         return false;
     return piece->errand->out == NULL ||
-           hw_admit_chunk_read(delay, hw_range_clock_least(&stripe->written, first, last), head->clock);
+           hw_admit_chunk_read(delay, least_on_own(stripe, &stripe->written, first, last), head->clock);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- doing ---- */

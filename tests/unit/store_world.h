@@ -38,6 +38,8 @@ struct world {
     uint64_t ended[CLIENTS_MOST][TASKS_MOST]; /* when, from 1 */
     hawser_error error;                       /* of the last that failed */
     uint64_t moment;
+    hw_log *(*note)(void *notes, hw_stream_name name); /* where a history is recorded: gives a log; else NULL */
+    void *notes;
 };
 
 static void put(line *to, hw_message *message)
@@ -88,24 +90,50 @@ static void reply(void *argument, uint32_t client, hw_message *message)
     put(&p->world->back[client][p->number], message);
 }
 
-static world *open_world(uint64_t seed, uint32_t servers, uint32_t clients, uint32_t workers, size_t list_bytes)
+static hawser_status give_log(void *argument, hw_stream_name name, hw_log **log, hawser_error *error)
+{
+    world *w = ((peer *)argument)->world;
+    (void)error;
+    *log = w->note(w->notes, name);
+    return HAWSER_OK;
+}
+
+static void keep_log(hw_log *log)
+{
+    (void)log; /* whoever gave it has it */
+}
+
+typedef struct world_shape {
+    uint64_t seed;
+    uint32_t servers, clients, workers;
+    size_t list_bytes;
+    hw_log *(*note)(void *notes, hw_stream_name name);
+    void *notes;
+} world_shape;
+
+static world *open_world_of(world_shape shape)
 {
     static const uint64_t names[SERVERS_MOST] = {11, 12, 13, 14, 15};
     world *w = calloc(1, sizeof *w);
-    w->random = hw_random_at(seed, 77, 0, 0);
+    uint32_t servers = shape.servers, clients = shape.clients;
+    w->random = hw_random_at(shape.seed, 77, 0, 0);
     w->servers = servers;
     w->clients = clients;
+    w->note = shape.note;
+    w->notes = shape.notes;
     for (uint32_t s = 0; s < servers; s++) {
         w->server_peer[s] = (peer){w, s};
         hw_server_options options = {.self = s,
                                      .servers = servers,
                                      .names = names,
                                      .clients = clients,
-                                     .workers = workers,
+                                     .workers = shape.workers,
                                      .stripes = 3,
-                                     .list_bytes = list_bytes,
+                                     .list_bytes = shape.list_bytes,
                                      .argument = &w->server_peer[s],
                                      .ready = ready,
+                                     .log = shape.note != NULL ? give_log : NULL,
+                                     .drop = keep_log,
                                      .reply = reply};
         assert_int_equal(hw_server_new(&options, &w->server[s], NULL), HAWSER_OK);
     }
@@ -116,10 +144,17 @@ static world *open_world(uint64_t seed, uint32_t servers, uint32_t clients, uint
                                      .argument = &w->client_peer[c],
                                      .send = send,
                                      .finished = finished,
-                                     .part = (size_t)1 << (seed % 9 + 1)};
+                                     .part = (size_t)1 << (shape.seed % 9 + 1)};
+        if (shape.note != NULL)
+            options.log = shape.note(shape.notes, (hw_stream_name){.kind = HW_STREAM_CLIENT, .number = c});
         assert_int_equal(hw_client_new(&options, &w->client[c], NULL), HAWSER_OK);
     }
     return w;
+}
+
+static inline world *open_world(uint64_t seed, uint32_t servers, uint32_t clients, uint32_t workers, size_t list_bytes)
+{
+    return open_world_of((world_shape){seed, servers, clients, workers, list_bytes, NULL, NULL});
 }
 
 static void close_world(world *w)

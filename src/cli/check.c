@@ -1,0 +1,99 @@
+/* check.c - what a recorded history proves. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/json.h"
+#include "history/check.h"
+
+const hawser_option *hw_check_history_rows(void)
+{
+    static const hawser_option rows[] = {
+        {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", "0.1", 0},
+        {0},
+    };
+    return rows;
+}
+
+static hawser_status add_file(hw_history *history, const char *path, hawser_error *error)
+{
+    struct stat facts;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &facts) != 0) {
+        hawser_status status = hawser_fail(error, HAWSER_IO, "cannot read %s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
+    size_t size = S_ISREG(facts.st_mode) ? (size_t)facts.st_size : 0;
+    void *bytes = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+    close(fd);
+    if (bytes == MAP_FAILED)
+        return hawser_fail(error, HAWSER_IO, "cannot read %s: %s", path, strerror(errno));
+    hawser_status status = hw_history_add(history, path, bytes != NULL ? bytes : "", size, error);
+    if (bytes != NULL)
+        munmap(bytes, size);
+    return status;
+}
+
+/* One file of several nodes' job: the others lie beside it as they were written. */
+static hawser_status add_others(hw_history *history, const char *path, hawser_error *error)
+{
+    for (uint32_t node = 1; node < history->nodes; node++) {
+        char other[4096];
+        int length = snprintf(other, sizeof other, "%s.%u", path, node);
+        if (!history->parts[node] && length < (int)sizeof other && access(other, F_OK) == 0)
+            HAWSER_TRY(add_file(history, other, error));
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status read_all(hw_call *call, hw_history *history, hawser_error *error)
+{
+    for (size_t i = 0; i < call->count; i++)
+        HAWSER_TRY(add_file(history, call->words[i], error));
+    if (call->count == 1 && history->parts[0])
+        HAWSER_TRY(add_others(history, call->words[0], error));
+    HAWSER_TRY(hw_history_whole(history, error));
+    if (history->records == 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s has no records: the job ended before it ran anything",
+                           call->words[0]);
+    return HAWSER_OK;
+}
+
+static hawser_status print_json(const hw_call *call, const hw_verdict *verdict, hawser_error *error)
+{
+    bool ok = true;
+    json_t *object = json_object(), *rules = json_object();
+    hw_json_take(object, "holds", json_boolean(!verdict->broken), &ok);
+    hw_json_count(object, "records", verdict->records, &ok);
+    hw_json_count(object, "streams", verdict->streams, &ok);
+    hw_json_text(object, "rule", verdict->broken ? hw_rule_name(verdict->rule) : NULL, &ok);
+    hw_json_text(object, "what", verdict->broken ? verdict->text : NULL, &ok);
+    for (int rule = 0; rule < HW_RULES; rule++)
+        hw_json_count(rules, hw_rule_name((hw_rule)rule), verdict->checked[rule], &ok);
+    hw_json_take(object, "checked", rules, &ok);
+    return hw_json_line(call->out, object, ok, error);
+}
+
+hawser_status hw_check_history(hw_call *call, hawser_error *error)
+{
+    hw_history history = {0};
+    hw_verdict verdict;
+    hawser_status status = read_all(call, &history, error);
+    if (status == HAWSER_OK)
+        status = hw_history_check(&history, &verdict, error);
+    if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
+        status = print_json(call, &verdict, error);
+    else if (status == HAWSER_OK)
+        hw_verdict_tell(&verdict, &history, call->out);
+    if (status == HAWSER_OK && verdict.broken)
+        call->code = HW_EXIT_BROKEN;
+    hw_history_free(&history);
+    return status;
+}

@@ -1,0 +1,584 @@
+/* blocks.c - the rules of states and blocks: who had seen what when a clock began (docs/guarantees.md). */
+#include <inttypes.h>
+#include <string.h>
+
+#include "history/judge.h"
+
+/* One block's copy of one state, as its stream has told so far. */
+typedef struct walker {
+    const hw_event_record *state;              /* NULL: not known yet */
+    bool begun, plain, read, forgotten, steps; /* steps: updates count where the next clock begins */
+    uint64_t
+        moved; /* is there something that may change the state: with steps a bit a clock that it is of, modulo 64; else the first */
+    uint64_t epoch, policy, slack;
+    uint64_t own, left; /* own clocks ended; the last `left` of them are not said yet */
+    uint32_t part;      /* next of the own clock */
+    uint64_t held, digest;
+    uint64_t *done;  /* by block and lane: clocks that are in */
+    uint32_t *parts; /* next part of each */
+    size_t lanes;
+} walker;
+
+typedef struct walk {
+    hw_judge *judge;
+    const hw_stream *stream;
+    uint32_t block, blocks; /* blocks: streams of the run */
+    walker *walkers;        /* by state */
+    size_t count, room;
+    bool credited;
+    uint64_t credit_epoch, credit;
+    size_t at;
+    hw_index *agree; /* records of which all of a key have one digest, or end at one clock */
+    hawser_error *error;
+    hawser_status status;
+} walk;
+
+enum { AGREE_DIGEST = 1, AGREE_CLOCK, AGREE_SUM };
+
+static const hw_event_record *here(const walk *w)
+{
+    return &w->stream->records[w->at];
+}
+
+/* A breach that this record shows alone, or together with another. */
+#define ALONE(w, rule, ...) hw_breach((w)->judge, rule, &(hw_at){(w)->stream, (w)->at}, 1, __VA_ARGS__)
+#define WITH(w, rule, other_stream, other_number, ...)                                                                      \
+    hw_breach((w)->judge, rule, (hw_at[]){{other_stream, other_number}, {(w)->stream, (w)->at}}, 2, __VA_ARGS__)
+
+static bool is_source(const walker *k, uint32_t block)
+{
+    return k->state->from == HW_HISTORY_NOBODY || k->state->from == block;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* Something is in that may change the state. Under BSP it does so where the next clock begins; what is of later clocks may be here before
+ * that (credit bounds how many). */
+static void note_moved(walker *k, uint64_t clock, bool moved)
+{
+    k->moved |= (uint64_t)moved << (k->steps ? clock % 64 : 0);
+}
+
+/* May the state have changed where `clock` begins? */
+static bool take_moved(walker *k, uint64_t clock)
+{
+    uint64_t bit = UINT64_C(1) << (k->steps ? (clock - 1) % 64 : 0);
+    bool moved = (k->moved & bit) != 0;
+    k->moved &= ~bit;
+    return moved;
+}
+
+/* Clocks of a source that are in, over all ranges. */
+static uint64_t done_of(const walk *w, const walker *k, uint32_t source)
+{
+    if (source == w->block)
+        return k->own;
+    uint64_t least = UINT64_MAX;
+    for (size_t lane = 0; lane < k->lanes; lane++)
+        least = k->done[source * k->lanes + lane] < least ? k->done[source * k->lanes + lane] : least;
+    return least;
+}
+
+static uint64_t least_done(const walk *w, const walker *k)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t source = 0; source < w->blocks; source++)
+        if (is_source(k, source)) {
+            uint64_t done = done_of(w, k, source);
+            least = done < least ? done : least;
+        }
+    return least;
+}
+
+/* Must all that carry this key be the same on all blocks? */
+static void note_agree(walk *w, uint64_t clock, uint64_t what, uint64_t more)
+{
+    const hw_event_record *r = here(w);
+    const uint64_t key[5] = {(uint64_t)w->stream->name.run << 32 | r->object, r->epoch, clock, what, more};
+    if (w->status == HAWSER_OK)
+        w->status = hw_index_add(w->agree, key, w->stream, w->at, w->error);
+}
+
+static const hw_indexed *write_of(const walk *w, uint32_t source, uint64_t clock, uint32_t part)
+{
+    const hw_event_record *r = here(w);
+    const uint64_t key[5] = {(uint64_t)w->stream->name.run << 32 | r->object, r->epoch, clock, part, source};
+    size_t count;
+    return hw_index_find(&w->judge->writes, key, &count);
+}
+
+/* -------------------------------------------------------------------------------------------------- state and epoch ---- */
+
+static bool walk_state(walk *w)
+{
+    const hw_event_record *r = here(w);
+    if (r->part != w->blocks || r->lane < 1 || r->lane > w->blocks || r->object > UINT16_MAX ||
+        (r->from != HW_HISTORY_NOBODY && r->from >= w->blocks))
+        return ALONE(w, HW_RULE_RECORD, "a state of %" PRIu32 " blocks and %u ranges where %" PRIu32 " blocks have streams",
+                     r->part, r->lane, w->blocks);
+    size_t before = w->count;
+    if (r->object >= w->count) {
+        w->status = HW_GROW(&w->walkers, &w->room, (size_t)r->object + 1, "the states of a history", w->error);
+        if (w->status != HAWSER_OK)
+            return false;
+        w->count = (size_t)r->object + 1;
+        memset(w->walkers + before, 0, (w->count - before) * sizeof *w->walkers);
+    }
+    walker *k = &w->walkers[r->object];
+    if (k->state != NULL)
+        return ALONE(w, HW_RULE_RECORD, "block %" PRIu32 " has a second copy of a state", w->block);
+    size_t places = (size_t)w->blocks * r->lane;
+    w->status = HW_NEW(&k->done, places, "clocks of a history", w->error);
+    if (w->status == HAWSER_OK)
+        w->status = HW_NEW(&k->parts, places, "clocks of a history", w->error);
+    k->state = r;
+    k->lanes = r->lane;
+    k->digest = r->digest;
+    return w->status == HAWSER_OK;
+}
+
+static bool walk_begin(walk *w, walker *k)
+{
+    const hw_event_record *r = here(w);
+    bool plain = (r->flags & HW_EVENT_PLAIN) != 0;
+    hw_applied(w->judge, HW_RULE_VALUE);
+    if (k->begun)
+        return ALONE(w, HW_RULE_END, "epoch %" PRIu64 " begins where %" PRIu64 " has not ended", r->epoch, k->epoch);
+    if (k->forgotten && !plain)
+        return ALONE(w, HW_RULE_HELD, "what was held back was given up, and the state is not rebuilt");
+    if (r->digest != (plain ? 0 : k->digest))
+        return ALONE(w, HW_RULE_VALUE, "the state has changed between two epochs");
+    if (r->part > HW_EVENT_TAP)
+        return ALONE(w, HW_RULE_RECORD, "there is no policy %" PRIu32, r->part);
+    size_t places = (size_t)w->blocks * k->lanes;
+    memset(k->done, 0, places * sizeof *k->done);
+    memset(k->parts, 0, places * sizeof *k->parts);
+    k->begun = true;
+    k->plain = plain;
+    k->epoch = r->epoch;
+    k->policy = r->part;
+    k->steps = r->part == HW_EVENT_BSP && w->blocks > 1;
+    k->slack = r->part == HW_EVENT_SSP ? r->count : 0;
+    k->own = k->left = 0;
+    k->part = 0;
+    k->read = k->forgotten = false;
+    k->moved = 0;
+    k->digest = r->digest;
+    return true;
+}
+
+static bool walk_end(walk *w, walker *k)
+{
+    const hw_event_record *r = here(w);
+    bool source = is_source(k, w->block);
+    hw_applied(w->judge, HW_RULE_END);
+    if (source && (k->left > 0 || k->part > 0))
+        return ALONE(w, HW_RULE_END, "block %" PRIu32 " ends with changes that it has told nobody", w->block);
+    if (source && k->own != r->clock)
+        return ALONE(w, HW_RULE_END, "block %" PRIu32 " ends after clock %" PRIu64 " and has ended %" PRIu64, w->block,
+                     r->clock, k->own);
+    if (k->held > 0)
+        return ALONE(w, HW_RULE_HELD, "%" PRIu64 " entries are held back at the end", k->held);
+    for (uint32_t j = 0; j < w->blocks; j++) {
+        if (!is_source(k, j) || j == w->block)
+            continue;
+        hw_applied(w->judge, HW_RULE_ONCE);
+        uint64_t in = done_of(w, k, j);
+        const hw_indexed *lost = in < r->clock ? write_of(w, j, in, 0) : NULL;
+        if (in < r->clock && lost != NULL)
+            return WITH(w, HW_RULE_ONCE, lost->stream, lost->number,
+                        "the update of clock %" PRIu64 " by block %" PRIu32 " is not in when block %" PRIu32 " ends", in, j,
+                        w->block);
+        if (in != r->clock)
+            return ALONE(w, HW_RULE_ONCE, "%" PRIu64 " clocks of block %" PRIu32 " are in where %" PRIu64 " should be", in,
+                         j, r->clock);
+    }
+    if (!take_moved(k, r->clock) && r->digest != k->digest)
+        return ALONE(w, HW_RULE_VALUE, "the state has changed without an update");
+    if (k->policy == HW_EVENT_BSP)
+        note_agree(w, r->clock, AGREE_DIGEST, 1);
+    note_agree(w, 0, AGREE_CLOCK, 0);
+    k->begun = false;
+    k->digest = r->digest;
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- reading ---- */
+
+static bool see_all(walk *w, const walker *k)
+{
+    const hw_event_record *r = here(w);
+    hw_rule rule = k->policy == HW_EVENT_BSP ? HW_RULE_BSP : HW_RULE_VISIBLE;
+    if (k->policy == HW_EVENT_TAP)
+        return true;
+    for (uint32_t j = 0; j < w->blocks; j++) {
+        if (!is_source(k, j) || j == w->block)
+            continue;
+        hw_applied(w->judge, rule);
+        uint64_t in = done_of(w, k, j), wanted = less(r->clock, k->slack);
+        if (in >= wanted)
+            continue;
+        const hw_indexed *missing = write_of(w, j, in, 0);
+        if (missing != NULL)
+            return WITH(w, rule, missing->stream, missing->number,
+                        "block %" PRIu32 " begins clock %" PRIu64 " without the update of clock %" PRIu64
+                        " by block %" PRIu32,
+                        w->block, r->clock, in, j);
+        return ALONE(w, rule, "block %" PRIu32 " begins clock %" PRIu64 " with %" PRIu64 " clocks of block %" PRIu32,
+                     w->block, r->clock, in, j);
+    }
+    return true;
+}
+
+static bool walk_read(walk *w, walker *k)
+{
+    const hw_event_record *r = here(w);
+    bool inner = (r->flags & HW_EVENT_INNER) != 0, source = is_source(k, w->block);
+    uint64_t least = least_done(w, k);
+    hw_applied(w->judge, HW_RULE_ORDER);
+    if (source && (r->clock != k->own || inner != k->read))
+        return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " %s clock %" PRIu64 " where clock %" PRIu64 " is %s", w->block,
+                     inner ? "yields in" : "begins", r->clock, k->own, k->read ? "under way" : "next");
+    if (!inner && !see_all(w, k))
+        return false;
+    hw_applied(w->judge, HW_RULE_MINE);
+    if (source && r->count != k->own)
+        return ALONE(w, HW_RULE_MINE, "block %" PRIu32 " begins clock %" PRIu64 " with %" PRIu64 " of its own clocks in",
+                     w->block, r->clock, r->count);
+    if (r->first != least)
+        return ALONE(w, k->policy == HW_EVENT_BSP ? HW_RULE_BSP : HW_RULE_VISIBLE,
+                     "block %" PRIu32 " takes %" PRIu64 " clocks of everybody for being in where %" PRIu64 " are", w->block,
+                     r->first, least);
+    hw_applied(w->judge, HW_RULE_VALUE);
+    if (((inner && k->steps) || !take_moved(k, r->clock)) && r->digest != k->digest)
+        return ALONE(w, HW_RULE_VALUE, "what block %" PRIu32 " reads has changed without an update", w->block);
+    if (!inner && k->policy == HW_EVENT_BSP)
+        note_agree(w, r->clock, AGREE_DIGEST, 0);
+    k->digest = r->digest;
+    k->read = true;
+    return true;
+}
+
+/* An update that is ahead of what is due: the one before it comes later, or never. */
+static bool ahead(walk *w, const walker *k, uint32_t source, uint64_t due, uint32_t part)
+{
+    const hw_event_record *r = here(w);
+    for (size_t i = w->at + 1; i < w->stream->count; i++) {
+        const hw_event_record *later = &w->stream->records[i];
+        if (later->kind == HW_EVENT_SEEN && later->object == r->object && later->epoch == k->epoch &&
+            later->from == source && later->clock - later->span <= due && later->clock >= due && later->part == part)
+            return hw_breach(w->judge, HW_RULE_TIMESTAMPS, (hw_at[]){{w->stream, w->at}, {w->stream, i}}, 2,
+                             "block %" PRIu32 " takes updates of block %" PRIu32 " in the wrong order", w->block, source);
+    }
+    const hw_indexed *lost = write_of(w, source, due, part);
+    if (lost != NULL)
+        return WITH(w, HW_RULE_ONCE, lost->stream, lost->number,
+                    "block %" PRIu32 " never sees part %" PRIu32 " of clock %" PRIu64 " of block %" PRIu32, w->block, part,
+                    due, source);
+    return ALONE(w, HW_RULE_ONCE, "block %" PRIu32 " sees clock %" PRIu64 " of block %" PRIu32 " where %" PRIu64 " is due",
+                 w->block, r->clock, source, due);
+}
+
+/* Nobody can be further ahead than what it has of us lets it. */
+static bool check_lead(walk *w, const walker *k)
+{
+    const hw_event_record *r = here(w);
+    bool bounded = k->policy != HW_EVENT_TAP && k->state->from == HW_HISTORY_NOBODY;
+    if (!bounded)
+        return true;
+    hw_rule rule = k->policy == HW_EVENT_BSP ? HW_RULE_BSP : HW_RULE_DIFFERENCE;
+    hw_applied(w->judge, rule);
+    uint64_t said = k->own - k->left;
+    if (r->clock <= said || r->clock - said <= k->slack)
+        return true;
+    return ALONE(w, rule, "block %" PRIu32 " has run clock %" PRIu64 " where block %" PRIu32 " has told of %" PRIu64,
+                 r->from, r->clock, w->block, said);
+}
+
+/* One block's update, whole or in parts. */
+static bool check_leaf(walk *w, const walker *k)
+{
+    const hw_event_record *r = here(w);
+    uint64_t due = k->done[r->from * k->lanes];
+    uint32_t part = k->parts[r->from * k->lanes];
+    hw_applied(w->judge, HW_RULE_ONCE);
+    hw_applied(w->judge, HW_RULE_TIMESTAMPS);
+    if (r->clock < due || r->clock - r->span < due || (r->clock - r->span == due && r->part < part))
+        return ALONE(w, HW_RULE_ONCE,
+                     "block %" PRIu32 " sees part %" PRIu32 " of clock %" PRIu64 " of block %" PRIu32 " twice", w->block,
+                     r->part, r->clock, r->from);
+    if (r->clock - r->span > due || r->part > part)
+        return ahead(w, k, r->from, due, part);
+    const hw_indexed *written = write_of(w, r->from, r->clock, r->part);
+    hw_applied(w->judge, HW_RULE_VALUE);
+    if (written == NULL)
+        return ALONE(w, HW_RULE_ONCE, "block %" PRIu32 " sees an update that block %" PRIu32 " never made", w->block,
+                     r->from);
+    const hw_event_record *made = hw_record_of(written);
+    const unsigned same = HW_EVENT_LAST | HW_EVENT_VALUES;
+    if (made->digest != r->digest || made->count != r->count || made->span != r->span ||
+        (made->flags & same) != (r->flags & same))
+        return WITH(w, HW_RULE_VALUE, written->stream, written->number,
+                    "block %" PRIu32 " sees something else than block %" PRIu32 " has written", w->block, r->from);
+    return true;
+}
+
+/* What was added up on its way: of each block it is the next, and the same for all who see it. */
+static bool check_sum(walk *w, const walker *k, size_t begin, size_t end)
+{
+    const hw_event_record *r = here(w);
+    for (uint32_t j = r->from; j < r->from + r->covers; j++)
+        for (size_t lane = begin; lane < end && j != w->block; lane++) {
+            uint64_t due = k->done[j * k->lanes + lane];
+            hw_applied(w->judge, HW_RULE_ONCE);
+            if (r->clock < due || (r->clock == due && r->part < k->parts[j * k->lanes + lane]))
+                return ALONE(w, HW_RULE_ONCE, "clock %" PRIu64 " of block %" PRIu32 " is in twice at block %" PRIu32,
+                             r->clock, j, w->block);
+            if (r->clock > due || r->part > k->parts[j * k->lanes + lane])
+                return ahead(w, k, j, due, k->parts[j * k->lanes + lane]);
+        }
+    note_agree(w, r->clock, AGREE_SUM, (uint64_t)r->from << 40 | (uint64_t)(r->covers & 0xffffff) << 16 | r->lane);
+    return true;
+}
+
+static bool walk_seen(walk *w, walker *k)
+{
+    const hw_event_record *r = here(w);
+    uint32_t covers = r->covers;
+    if (covers < 1 || r->from >= w->blocks || covers > w->blocks - r->from || r->lane > k->lanes || r->span > r->clock ||
+        (covers == 1 && r->from == w->block))
+        return ALONE(w, HW_RULE_RECORD, "an update of blocks that there are not");
+    bool leaf = covers == 1 && r->lane == 0;
+    size_t begin = r->lane == 0 ? 0 : r->lane - 1u, end = r->lane == 0 ? k->lanes : r->lane;
+    if (!is_source(k, r->from))
+        return ALONE(w, HW_RULE_ONCE, "block %" PRIu32 " may not change this state", r->from);
+    if (!(leaf ? check_leaf(w, k) : check_sum(w, k, begin, end)) || !check_lead(w, k))
+        return false;
+    for (uint32_t j = r->from; j < r->from + covers; j++)
+        for (size_t lane = begin; lane < end; lane++) {
+            uint64_t *done = &k->done[j * k->lanes + lane];
+            uint32_t *part = &k->parts[j * k->lanes + lane];
+            *part = r->flags & HW_EVENT_LAST ? 0 : *part + 1;
+            *done = r->flags & HW_EVENT_LAST ? r->clock + 1 : *done;
+        }
+    note_moved(k, r->clock, r->count > 0);
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- writing ---- */
+
+static bool check_held(walk *w, walker *k)
+{
+    const hw_event_record *r = here(w);
+    if ((k->state->flags & HW_EVENT_HOLDS) == 0)
+        return true;
+    hw_applied(w->judge, HW_RULE_HELD);
+    k->held = r->first;
+    if (r->first == 0)
+        return true;
+    if (r->flags & HW_EVENT_FLUSH)
+        return ALONE(w, HW_RULE_HELD, "%" PRIu64 " entries are held back where everything goes out", r->first);
+    if ((r->flags & HW_EVENT_LAST) && r->clock >= r->last && r->clock - r->last >= k->state->clock)
+        return ALONE(w, HW_RULE_HELD,
+                     "an entry is held back since clock %" PRIu64 ", by clock %" PRIu64 ", of %" PRIu64 " clocks at most",
+                     r->last, r->clock, k->state->clock);
+    return true;
+}
+
+/* Is the clock one that was begun, and was allowed? */
+static bool check_clock(walk *w, const walker *k)
+{
+    const hw_event_record *r = here(w);
+    hw_applied(w->judge, HW_RULE_DEFINITION);
+    if (r->clock == k->own && !k->read && !k->plain)
+        return ALONE(w, HW_RULE_DEFINITION, "block %" PRIu32 " writes in clock %" PRIu64 " what it has not read before",
+                     w->block, r->clock);
+    if (!w->credited || k->plain || (r->flags & HW_EVENT_FLUSH))
+        return true;
+    hw_applied(w->judge, HW_RULE_CREDIT);
+    if (w->credit_epoch == k->epoch && r->clock < w->credit)
+        return true;
+    return ALONE(w, HW_RULE_CREDIT, "block %" PRIu32 " runs clock %" PRIu64 " with credit for those below %" PRIu64,
+                 w->block, r->clock, w->credit_epoch == k->epoch ? w->credit : 0);
+}
+
+static bool walk_write(walk *w, walker *k)
+{
+    const hw_event_record *r = here(w);
+    uint64_t due = k->own - k->left;
+    bool ends = k->left > 0 && r->clock + 1 == k->own; /* of clocks that were left before: between two clocks */
+    hw_applied(w->judge, HW_RULE_ORDER);
+    if (!is_source(k, w->block) || r->span > r->clock)
+        return ALONE(w, HW_RULE_RECORD, "block %" PRIu32 " may not change this state", w->block);
+    if (r->clock - r->span < due || (r->clock == k->own && r->part < k->part))
+        return ALONE(w, HW_RULE_ONCE, "block %" PRIu32 " writes part %" PRIu32 " of clock %" PRIu64 " again", w->block,
+                     r->part, r->clock);
+    if (r->clock - r->span != due || (r->clock != k->own && !ends) || r->part != (ends ? 0 : k->part))
+        return ALONE(w, HW_RULE_ORDER,
+                     "block %" PRIu32 " writes part %" PRIu32 " of clock %" PRIu64 " where part %" PRIu32
+                     " of clock %" PRIu64 " is next",
+                     w->block, r->part, r->clock, k->part, due);
+    if (!check_clock(w, k) || !check_held(w, k))
+        return false;
+    note_moved(k, r->clock, r->count > 0 || w->blocks == 1);
+    k->part = r->flags & HW_EVENT_LAST ? 0 : k->part + 1;
+    if (r->flags & HW_EVENT_LAST) {
+        k->own = r->clock + 1;
+        k->left = 0;
+        k->read = ends && k->read;
+    }
+    return true;
+}
+
+static bool walk_defer(walk *w, walker *k)
+{
+    const hw_event_record *r = here(w);
+    hw_applied(w->judge, HW_RULE_ORDER);
+    if (r->clock != k->own || !k->read || k->part > 0)
+        return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " ends clock %" PRIu64 " where clock %" PRIu64 " is next", w->block,
+                     r->clock, k->own);
+    if (k->policy == HW_EVENT_BSP || (k->policy == HW_EVENT_SSP && k->left >= k->slack))
+        return ALONE(w, HW_RULE_VISIBLE, "block %" PRIu32 " keeps %" PRIu64 " clocks back", w->block, k->left + 1);
+    k->own++;
+    k->left++;
+    k->read = false;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ blocks ---- */
+
+static bool walk_wait(walk *w)
+{
+    const hw_event_record *r = here(w);
+    bool lacks = false, bound = false;
+    if ((r->flags & HW_EVENT_INPUT) == 0)
+        return true;
+    hw_applied(w->judge, HW_RULE_WAIT);
+    for (size_t s = 0; s < w->count; s++) {
+        const walker *k = &w->walkers[s];
+        if (k->state == NULL || !k->begun || k->epoch != r->epoch || k->policy == HW_EVENT_TAP)
+            continue;
+        bound = true;
+        for (uint32_t j = 0; j < w->blocks; j++)
+            lacks = lacks || (is_source(k, j) && j != w->block && done_of(w, k, j) < less(r->clock, k->slack));
+    }
+    if (lacks)
+        return true;
+    return ALONE(w, HW_RULE_WAIT, "block %" PRIu32 " waits for others before clock %" PRIu64 ", %s", w->block, r->clock,
+                 bound ? "and all that it needs is in" : "which tap never does");
+}
+
+/* False: this stream is judged. */
+static bool walk_record(walk *w)
+{
+    const hw_event_record *r = here(w);
+    if (r->kind == HW_EVENT_NAME)
+        return true;
+    if (r->who != w->block)
+        return ALONE(w, HW_RULE_RECORD, "a record of block %" PRIu32 " in the stream of block %" PRIu32, r->who, w->block);
+    if (r->kind == HW_EVENT_STATE)
+        return walk_state(w);
+    if (r->kind == HW_EVENT_WAIT)
+        return walk_wait(w);
+    if (r->kind == HW_EVENT_CREDIT) {
+        w->credited = true;
+        w->credit_epoch = r->epoch;
+        w->credit = r->count;
+        return true;
+    }
+    walker *k = r->object < w->count ? &w->walkers[r->object] : NULL;
+    if (k == NULL || k->state == NULL)
+        return ALONE(w, HW_RULE_RECORD, "a record of a state that block %" PRIu32 " does not have", w->block);
+    if (r->kind == HW_EVENT_BEGIN)
+        return walk_begin(w, k);
+    if (r->kind == HW_EVENT_FORGET) {
+        k->held = 0;
+        k->forgotten = true;
+        return true;
+    }
+    if (!k->begun || r->epoch != k->epoch)
+        return ALONE(w, HW_RULE_ORDER, "a record of epoch %" PRIu64 ", which is not open", r->epoch);
+    switch ((hw_event_kind)r->kind) {
+    case HW_EVENT_READ: return walk_read(w, k);
+    case HW_EVENT_SEEN: return walk_seen(w, k);
+    case HW_EVENT_WRITE: return walk_write(w, k);
+    case HW_EVENT_DEFER: return walk_defer(w, k);
+    case HW_EVENT_END: return walk_end(w, k);
+    default: return ALONE(w, HW_RULE_RECORD, "a record of kind %u in the stream of a block", r->kind);
+    }
+}
+
+static void check_over(walk *w)
+{
+    for (size_t s = 0; s < w->count; s++)
+        if (w->walkers[s].begun)
+            (void)hw_breach(w->judge, HW_RULE_END, &(hw_at){w->stream, w->stream->count - 1}, 1,
+                            "block %" PRIu32 " never ends epoch %" PRIu64, w->block, w->walkers[s].epoch);
+}
+
+static hawser_status walk_stream(hw_judge *judge, const hw_stream *stream, uint32_t blocks, hw_index *agree,
+                                 hawser_error *error)
+{
+    walk w = {
+        .judge = judge, .stream = stream, .block = stream->name.number, .blocks = blocks, .agree = agree, .error = error};
+    bool going = true;
+    for (; going && w.at < stream->count; w.at++)
+        going = walk_record(&w);
+    if (going && w.status == HAWSER_OK)
+        check_over(&w);
+    for (size_t s = 0; s < w.count; s++) {
+        free(w.walkers[s].done);
+        free(w.walkers[s].parts);
+    }
+    free(w.walkers);
+    return w.status;
+}
+
+/* --------------------------------------------------------------------------------------------------------- agreement ---- */
+
+/* What all blocks have to say alike: under BSP the bits of a state when a clock begins; where they end; sums. */
+static void check_agreement(hw_judge *judge, hw_index *agree)
+{
+    hw_index_sort(agree);
+    for (size_t i = 1; i < agree->count; i++) {
+        const hw_indexed *a = &agree->entries[i - 1], *b = &agree->entries[i];
+        const hw_event_record *x = hw_record_of(a), *y = hw_record_of(b);
+        if (memcmp(a->key, b->key, sizeof a->key) != 0)
+            continue;
+        const hw_at both[] = {{a->stream, a->number}, {b->stream, b->number}};
+        hw_rule rule = a->key[3] == AGREE_CLOCK ? HW_RULE_END : a->key[3] == AGREE_SUM ? HW_RULE_VALUE : HW_RULE_BSP;
+        hw_applied(judge, rule);
+        if (rule == HW_RULE_END && x->clock != y->clock)
+            (void)hw_breach(judge, rule, both, 2, "two blocks end at different clocks");
+        else if (rule != HW_RULE_END && (x->digest != y->digest))
+            (void)hw_breach(judge, rule, both, 2, "two blocks have different bits where they must have the same");
+    }
+}
+
+hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error)
+{
+    const hw_history *history = judge->history;
+    hw_index agree = {0};
+    hawser_status status = HAWSER_OK;
+    for (size_t s = 0, end; s < history->count && status == HAWSER_OK; s = end) {
+        const hw_stream *first = &history->streams[s];
+        for (end = s; end < history->count && history->streams[end].name.kind == first->name.kind &&
+                      history->streams[end].name.run == first->name.run;)
+            end++;
+        bool blocks = first->name.kind == HW_STREAM_BLOCK;
+        for (size_t i = s; blocks && i < end && status == HAWSER_OK; i++) {
+            const hw_stream *stream = &history->streams[i];
+            if (stream->name.number != i - s && stream->count > 0)
+                (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, 0}, 1, "block %zu has left no stream", i - s);
+            else
+                status = walk_stream(judge, stream, (uint32_t)(end - s), &agree, error);
+        }
+    }
+    if (status == HAWSER_OK && !judge->verdict->broken)
+        check_agreement(judge, &agree);
+    free(agree.entries);
+    return status;
+}

@@ -1,0 +1,57 @@
+/* judge.h - the inside of the checker: what its parts share. */
+#ifndef HW_HISTORY_JUDGE_H
+#define HW_HISTORY_JUDGE_H
+
+#include "base/memory.h"
+#include "history/check.h"
+
+/* A record that is looked for by its key. */
+typedef struct hw_indexed {
+    uint64_t key[5];
+    const hw_stream *stream;
+    size_t number;
+} hw_indexed;
+
+/* Sorted; equal keys stand side by side, in the order of their streams. */
+typedef struct hw_index {
+    hw_indexed *entries;
+    size_t count, room;
+} hw_index;
+
+typedef struct hw_judge {
+    const hw_history *history;
+    hw_verdict *verdict;
+    hw_index writes; /* of blocks: run and state, epoch, clock, part, block */
+    hw_index served; /* pieces of tasks: run, client, task, kind */
+    hw_index asked;  /* run and client, task, 0: ASKED or 1: ANSWER */
+} hw_judge;
+
+hawser_status hw_index_add(hw_index *index, const uint64_t key[5], const hw_stream *stream, size_t number,
+                           hawser_error *error) HAWSER_MUST_USE;
+void hw_index_sort(hw_index *index);
+/* The first entry with this key, or NULL; *count of them. */
+const hw_indexed *hw_index_find(const hw_index *index, const uint64_t key[5], size_t *count);
+
+static inline const hw_event_record *hw_record_of(const hw_indexed *entry)
+{
+    return &entry->stream->records[entry->number];
+}
+
+/* A breach: `count` records, given as pairs of stream and number. What was found first with the fewest records stands. Gives false. */
+typedef struct hw_at {
+    const hw_stream *stream;
+    size_t number;
+} hw_at;
+bool hw_breach(hw_judge *judge, hw_rule rule, const hw_at *at, size_t count, const char *format, ...) HAWSER_PRINTF(5, 6);
+
+static inline void hw_applied(hw_judge *judge, hw_rule rule)
+{
+    judge->verdict->checked[rule]++;
+}
+
+/* blocks.c, stripes.c, tasks.c: HAWSER_OK whatever they find. */
+hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_judge_stripes(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_judge_tasks(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,500 @@
+/*
+ * stripes.c - the rules of what a stripe of a server did, in its own order: the read and write constraints of data-centric tables, clocks of the
+ * others, what waits and why, and that nothing changes but by writes.
+ *
+ * The keys are cut at every end of a range that a record names; within a piece all keys have the same past.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "history/judge.h"
+
+typedef struct walk {
+    hw_judge *judge;
+    const hw_stream *stream;
+    const hw_event_record *table;
+    size_t at;
+    uint64_t first, last; /* keys; the first of its arcs begins there, the last ends */
+    uint64_t *keys;       /* where pieces begin, ascending */
+    size_t pieces;
+    uint32_t workers, clients;
+    uint64_t *read;    /* by worker and piece: iterations read, or clocks ended */
+    bool *own;         /* by piece: between its arcs lie others' keys, which do not count */
+    uint64_t *written; /* by piece: iterations */
+    uint64_t *version; /* how often it was changed */
+    size_t *changed;   /* 1 + number of the record that changed it last; 0: none */
+    uint64_t *asked;   /* by client and piece: 1 + place of the latest task that was read there */
+    size_t *waiting;   /* numbers of records */
+    size_t waiting_count, waiting_room;
+    hw_index reads; /* by range and version, for their digests */
+} walk;
+
+typedef struct span {
+    size_t begin, end; /* pieces */
+} span;
+
+#define ALONE(w, rule, ...) hw_breach((w)->judge, rule, &(hw_at){(w)->stream, (w)->at}, 1, __VA_ARGS__)
+#define WITH(w, rule, other, ...)                                                                                           \
+    hw_breach((w)->judge, rule, (hw_at[]){{(w)->stream, (w)->at}, {(w)->stream, other}}, 2, __VA_ARGS__)
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static const hw_event_record *record(const walk *w, size_t number)
+{
+    return &w->stream->records[number];
+}
+
+static bool has_keys(const hw_event_record *r)
+{
+    return r->kind == HW_EVENT_GIVEN || r->kind == HW_EVENT_TAKEN || r->kind == HW_EVENT_CLOCK || r->kind == HW_EVENT_WAIT;
+}
+
+static size_t piece_of(const walk *w, uint64_t key)
+{
+    size_t low = 0, high = w->pieces;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (w->keys[middle] <= key)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static span span_of(const walk *w, const hw_event_record *r)
+{
+    return (span){piece_of(w, r->first), piece_of(w, r->last) + 1};
+}
+
+static bool overlap(const hw_event_record *a, const hw_event_record *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+static bool centric(const walk *w)
+{
+    return (w->table->flags & HW_EVENT_CENTRIC) != 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------- constraints ---- */
+
+/* Goel et al. 2015, section 7: w[a - 1 - delay] < r[a]. */
+static bool may_read(const walk *w, const hw_event_record *r)
+{
+    span s = span_of(w, r);
+    uint64_t delay = w->table->clock;
+    for (size_t p = s.begin; p < s.end; p++)
+        if (w->own[p] && r->clock > delay && w->written[p] < r->clock - delay)
+            return false;
+    return true;
+}
+
+/* r_j[a - delay] < w[a] for every worker j; *j: the first that has not read. */
+static bool may_write(const walk *w, const hw_event_record *r, uint32_t *j)
+{
+    span s = span_of(w, r);
+    uint64_t delay = w->table->clock;
+    for (*j = 0; *j < w->workers && r->clock >= delay; ++*j)
+        for (size_t p = s.begin; p < s.end; p++)
+            if (w->own[p] && w->read[(size_t)*j * w->pieces + p] <= r->clock - delay)
+                return false;
+    return true;
+}
+
+/* All workers have ended so many clocks on these keys. */
+static bool clocks_are_in(const walk *w, const hw_event_record *r)
+{
+    span s = span_of(w, r);
+    for (uint32_t j = 0; j < w->workers && r->clock > 0; j++)
+        for (size_t p = s.begin; p < s.end; p++)
+            if (w->own[p] && w->read[(size_t)j * w->pieces + p] < r->clock)
+                return false;
+    return true;
+}
+
+static bool may_be_done(const walk *w, const hw_event_record *waits)
+{
+    uint32_t j;
+    if (!centric(w))
+        return clocks_are_in(w, waits);
+    return ((waits->flags & HW_EVENT_PUSHES) == 0 || may_write(w, waits, &j)) &&
+           ((waits->flags & HW_EVENT_PULLS) == 0 || may_read(w, waits));
+}
+
+/* ---------------------------------------------------------------------------------------------------------- waiting ---- */
+
+static bool same_task(const hw_event_record *a, const hw_event_record *b)
+{
+    return a->from == b->from && a->epoch == b->epoch && a->part == b->part && a->object == b->object &&
+           a->first == b->first && a->last == b->last;
+}
+
+/* Takes what is done out of those that wait; false when it is not among them. */
+static bool was_waiting(walk *w)
+{
+    const hw_event_record *r = record(w, w->at);
+    for (size_t i = 0; i < w->waiting_count && r->kind != HW_EVENT_WAIT; i++) {
+        if (!same_task(record(w, w->waiting[i]), r))
+            continue;
+        memmove(w->waiting + i, w->waiting + i + 1, (--w->waiting_count - i) * sizeof *w->waiting);
+        return true;
+    }
+    return false;
+}
+
+/* The second half of a push_pull, whose first came just before. */
+static bool goes_on(const walk *w)
+{
+    const hw_event_record *r = record(w, w->at);
+    return w->at > 0 && r->kind == HW_EVENT_GIVEN && record(w, w->at - 1)->kind == HW_EVENT_TAKEN &&
+           same_task(record(w, w->at - 1), r);
+}
+
+/* Who waits and may go on does so before anybody else is heard. */
+static bool check_woken(walk *w)
+{
+    if (was_waiting(w) || goes_on(w))
+        return true;
+    for (size_t i = 0; i < w->waiting_count; i++) {
+        hw_applied(w->judge, HW_RULE_WAIT);
+        if (may_be_done(w, record(w, w->waiting[i])))
+            return hw_breach(w->judge, HW_RULE_WAIT, (hw_at[]){{w->stream, w->waiting[i]}, {w->stream, w->at}}, 2,
+                             "task %" PRIu64 " of client %" PRIu32 " may be done and is not",
+                             record(w, w->waiting[i])->epoch, record(w, w->waiting[i])->from);
+    }
+    return true;
+}
+
+static hawser_status walk_wait(walk *w, bool *going, hawser_error *error)
+{
+    const hw_event_record *r = record(w, w->at);
+    hw_applied(w->judge, HW_RULE_WAIT);
+    if (may_be_done(w, r)) {
+        *going =
+            ALONE(w, HW_RULE_WAIT, "task %" PRIu64 " of client %" PRIu32 " is set aside and need not be", r->epoch, r->from);
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(HW_GROW(&w->waiting, &w->waiting_room, w->waiting_count + 1, "what waits in a history", error));
+    w->waiting[w->waiting_count++] = w->at;
+    return HAWSER_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------- reads, writes ---- */
+
+/* The first record from here on that does what was missing; SIZE_MAX: none. */
+static size_t find_later(const walk *w, unsigned kinds, uint32_t who, uint64_t clock)
+{
+    const hw_event_record *r = record(w, w->at);
+    for (size_t i = w->at + 1; i < w->stream->count; i++) {
+        const hw_event_record *later = record(w, i);
+        if ((kinds >> later->kind & 1) && overlap(later, r) && later->clock >= clock &&
+            (who == HW_HISTORY_NOBODY || later->who == who))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* What assignments have left there, where their ranges fit into this one; false where it cannot be told. */
+static bool expected(const walk *w, span s, uint64_t *digest)
+{
+    *digest = 0;
+    for (size_t p = s.begin, end; p < s.end; p = end) {
+        for (end = p + 1; end < s.end && w->changed[end] == w->changed[p];)
+            end++;
+        if (w->changed[p] == 0)
+            continue;
+        const hw_event_record *by = record(w, w->changed[p] - 1);
+        span whole = span_of(w, by);
+        if ((by->flags & HW_EVENT_LISTED) || whole.begin != p || whole.end != end)
+            return false;
+        *digest += by->digest;
+    }
+    return true;
+}
+
+static hawser_status note_read(walk *w, span s, hawser_error *error)
+{
+    const hw_event_record *r = record(w, w->at);
+    uint64_t version = 0;
+    for (size_t p = s.begin; p < s.end; p++)
+        version += w->version[p];
+    const uint64_t key[5] = {r->first, r->last, version, 0, 0};
+    return r->flags & HW_EVENT_LISTED ? HAWSER_OK : hw_index_add(&w->reads, key, w->stream, w->at, error);
+}
+
+/* In a table of assignments it is known what is read. */
+static bool check_assigned(walk *w, span s)
+{
+    const hw_event_record *r = record(w, w->at);
+    uint64_t digest;
+    if ((w->table->flags & (HW_EVENT_ASSIGNS | HW_EVENT_SUMMED)) != HW_EVENT_ASSIGNS || (r->flags & HW_EVENT_LISTED) ||
+        !expected(w, s, &digest))
+        return true;
+    hw_applied(w->judge, HW_RULE_VALUE);
+    if (digest == r->digest)
+        return true;
+    return ALONE(w, HW_RULE_VALUE, "what worker %" PRIu32 " reads is not what was written last", r->who);
+}
+
+static bool check_read(walk *w, span s)
+{
+    const hw_event_record *r = record(w, w->at);
+    if (centric(w)) {
+        hw_applied(w->judge, HW_RULE_READ);
+        if (may_read(w, r))
+            return check_assigned(w, s);
+        size_t later = find_later(w, 1u << HW_EVENT_TAKEN, HW_HISTORY_NOBODY, less(r->clock, w->table->clock + 1));
+        if (later != SIZE_MAX)
+            return WITH(w, HW_RULE_READ, later, "worker %" PRIu32 " reads before what it must see is written", r->who);
+        return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " reads before what it must see is written", r->who);
+    } else if (r->clock > 0) {
+        hw_applied(w->judge, HW_RULE_VISIBLE);
+        if (!clocks_are_in(w, r))
+            return ALONE(w, HW_RULE_VISIBLE,
+                         "task %" PRIu64 " of client %" PRIu32 " asks for %" PRIu64 " clocks of everybody, which are not in",
+                         r->epoch, r->from, r->clock);
+    }
+    return check_assigned(w, s);
+}
+
+/* 1 + place of the record's task in the order in which its client began them; 0: nobody recorded that. */
+static uint64_t place_of(const walk *w, const hw_event_record *r)
+{
+    const uint64_t key[5] = {(uint64_t)w->stream->name.run << 32 | r->from, r->epoch, 0, 0, 0};
+    size_t count;
+    const hw_indexed *asked = hw_index_find(&w->judge->asked, key, &count);
+    return asked != NULL ? asked->number + 1 : 0;
+}
+
+static hawser_status walk_given(walk *w, bool *going, hawser_error *error)
+{
+    const hw_event_record *r = record(w, w->at);
+    span s = span_of(w, r);
+    uint64_t place = place_of(w, r);
+    *going = check_read(w, s);
+    for (size_t p = s.begin; p < s.end; p++) {
+        uint64_t *asked = &w->asked[(size_t)r->from * w->pieces + p];
+        if (centric(w) && w->read[(size_t)r->who * w->pieces + p] < r->clock + 1)
+            w->read[(size_t)r->who * w->pieces + p] = r->clock + 1;
+        *asked = *asked < place ? place : *asked;
+    }
+    return note_read(w, s, error);
+}
+
+static bool check_write(walk *w, span s)
+{
+    const hw_event_record *r = record(w, w->at);
+    uint32_t j;
+    if (!centric(w))
+        return true;
+    hw_applied(w->judge, HW_RULE_WRITE);
+    if (!may_write(w, r, &j)) {
+        size_t later = find_later(w, 1u << HW_EVENT_GIVEN | 1u << HW_EVENT_CLOCK, j, less(r->clock, w->table->clock));
+        if (later != SIZE_MAX)
+            return WITH(w, HW_RULE_WRITE, later, "worker %" PRIu32 " writes before worker %" PRIu32 " has read", r->who, j);
+        return ALONE(w, HW_RULE_WRITE, "worker %" PRIu32 " writes before worker %" PRIu32 " has read", r->who, j);
+    }
+    for (size_t p = s.begin; p < s.end; p++) {
+        hw_applied(w->judge, HW_RULE_TIMESTAMPS);
+        size_t before = w->changed[p];
+        if (before > 0 && record(w, before - 1)->who == r->who && w->written[p] > r->clock + 1)
+            return hw_breach(w->judge, HW_RULE_TIMESTAMPS, (hw_at[]){{w->stream, before - 1}, {w->stream, w->at}}, 2,
+                             "worker %" PRIu32 " writes iteration %" PRIu64 " after %" PRIu64, r->who, r->clock,
+                             w->written[p] - 1);
+    }
+    return true;
+}
+
+static bool walk_taken(walk *w)
+{
+    const hw_event_record *r = record(w, w->at);
+    span s = span_of(w, r);
+    uint64_t place = place_of(w, r);
+    if (!check_write(w, s))
+        return false;
+    for (size_t p = s.begin; p < s.end; p++) {
+        hw_applied(w->judge, HW_RULE_MINE);
+        if (!centric(w) && place > 0 && w->asked[(size_t)r->from * w->pieces + p] > place)
+            return ALONE(w, HW_RULE_MINE, "client %" PRIu32 " has read without task %" PRIu64 ", which it began before",
+                         r->from, r->epoch);
+        w->written[p] = w->written[p] < r->clock + 1 ? r->clock + 1 : w->written[p];
+        w->changed[p] = w->at + 1;
+        w->version[p]++;
+    }
+    return true;
+}
+
+static bool walk_clock(walk *w)
+{
+    const hw_event_record *r = record(w, w->at);
+    span s = span_of(w, r);
+    for (size_t p = s.begin; p < s.end; p++) {
+        uint64_t *read = &w->read[(size_t)r->who * w->pieces + p];
+        hw_applied(w->judge, HW_RULE_TIMESTAMPS);
+        if (!centric(w) && *read > r->clock + 1)
+            return ALONE(w, HW_RULE_TIMESTAMPS, "worker %" PRIu32 " ends clock %" PRIu64 " after clock %" PRIu64, r->who,
+                         r->clock, *read - 1);
+        *read = *read < r->clock + 1 ? r->clock + 1 : *read;
+    }
+    for (size_t p = 0; (w->table->flags & HW_EVENT_SUMMED) && p < w->pieces; p++)
+        w->version[p]++; /* what was put by may count from now on */
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ stream ---- */
+
+static hawser_status walk_record(walk *w, bool *going, hawser_error *error)
+{
+    const hw_event_record *r = record(w, w->at);
+    if (r->kind == HW_EVENT_NAME || r->kind == HW_EVENT_TABLE)
+        return HAWSER_OK;
+    bool whose = r->who < w->workers || (!centric(w) && r->kind != HW_EVENT_CLOCK && w->workers > 0);
+    if (!has_keys(r) || r->object != w->table->object || r->first > r->last || r->first < w->first || r->last > w->last ||
+        !whose || r->from >= w->clients || r->clock == UINT64_MAX) {
+        *going = ALONE(w, HW_RULE_RECORD, "a record of keys or workers that the table does not have");
+        return HAWSER_OK;
+    }
+    if (!check_woken(w)) {
+        *going = false;
+        return HAWSER_OK;
+    }
+    switch ((hw_event_kind)r->kind) {
+    case HW_EVENT_WAIT: return walk_wait(w, going, error);
+    case HW_EVENT_GIVEN: return walk_given(w, going, error);
+    case HW_EVENT_TAKEN: *going = walk_taken(w); return HAWSER_OK;
+    default: *going = walk_clock(w); return HAWSER_OK;
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool has_range(const hw_event_record *r)
+{
+    return (has_keys(r) || r->kind == HW_EVENT_TABLE) && r->first <= r->last;
+}
+
+/* Where pieces begin. */
+static hawser_status cut_keys(walk *w, hawser_error *error)
+{
+    size_t count = 0;
+    HAWSER_TRY(HW_NEW(&w->keys, 2 * w->stream->count + 1, "the keys of a history", error));
+    w->keys[count++] = w->first;
+    for (size_t i = 0; i < w->stream->count; i++) {
+        const hw_event_record *r = record(w, i);
+        if (!has_range(r))
+            continue;
+        if (r->first > w->first)
+            w->keys[count++] = r->first;
+        if (r->last < w->last)
+            w->keys[count++] = r->last + 1;
+        w->clients = r->from < UINT16_MAX && r->from >= w->clients ? r->from + 1 : w->clients;
+    }
+    qsort(w->keys, count, sizeof *w->keys, by_number);
+    w->pieces = 1;
+    for (size_t i = 1; i < count; i++)
+        if (w->keys[i] != w->keys[w->pieces - 1])
+            w->keys[w->pieces++] = w->keys[i];
+    return HAWSER_OK;
+}
+
+static void mark_own(walk *w)
+{
+    for (size_t i = 0; i < w->stream->count; i++) {
+        const hw_event_record *r = record(w, i);
+        if (r->kind != HW_EVENT_TABLE || r->first > r->last)
+            continue;
+        span s = span_of(w, r);
+        for (size_t p = s.begin; p < s.end; p++)
+            w->own[p] = true;
+    }
+}
+
+static hawser_status make_room(walk *w, hawser_error *error)
+{
+    HAWSER_TRY(cut_keys(w, error));
+    HAWSER_TRY(HW_NEW(&w->read, w->pieces * w->workers, "the readers of a history", error));
+    HAWSER_TRY(HW_NEW(&w->asked, w->pieces * w->clients, "the readers of a history", error));
+    HAWSER_TRY(HW_NEW(&w->written, w->pieces, "the keys of a history", error));
+    HAWSER_TRY(HW_NEW(&w->version, w->pieces, "the keys of a history", error));
+    HAWSER_TRY(HW_NEW(&w->own, w->pieces, "the keys of a history", error));
+    mark_own(w);
+    return HW_NEW(&w->changed, w->pieces, "the keys of a history", error);
+}
+
+/* Between two writes everybody reads the same. */
+static void check_reads(walk *w)
+{
+    hw_index_sort(&w->reads);
+    for (size_t i = 1; i < w->reads.count; i++) {
+        const hw_indexed *a = &w->reads.entries[i - 1], *b = &w->reads.entries[i];
+        if (memcmp(a->key, b->key, sizeof a->key) != 0)
+            continue;
+        hw_applied(w->judge, HW_RULE_VALUE);
+        if (hw_record_of(a)->digest != hw_record_of(b)->digest)
+            (void)hw_breach(w->judge, HW_RULE_VALUE, (hw_at[]){{a->stream, a->number}, {b->stream, b->number}}, 2,
+                            "two reads differ and nothing was written between them");
+    }
+}
+
+static hawser_status walk_stripe(walk *w, hawser_error *error)
+{
+    bool going = true;
+    HAWSER_TRY(make_room(w, error));
+    for (; going && w->at < w->stream->count; w->at++)
+        HAWSER_TRY(walk_record(w, &going, error));
+    if (going && w->waiting_count > 0)
+        (void)hw_breach(w->judge, HW_RULE_WAIT, &(hw_at){w->stream, w->waiting[0]}, 1, "a task waits and is never done");
+    if (going)
+        check_reads(w);
+    return HAWSER_OK;
+}
+
+static void free_walk(walk *w)
+{
+    void *const arrays[] = {w->keys, w->read,  w->written, w->version,      w->changed,
+                            w->own,  w->asked, w->waiting, w->reads.entries};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
+}
+
+/* What the stripe says of its table: one record an arc, the first of them for all that is not keys. */
+static void find_table(walk *w)
+{
+    for (size_t i = 0; i < w->stream->count; i++) {
+        const hw_event_record *r = record(w, i);
+        if (r->kind != HW_EVENT_TABLE)
+            continue;
+        w->first = w->table == NULL || r->first < w->first ? r->first : w->first;
+        w->last = w->table == NULL || r->last > w->last ? r->last : w->last;
+        w->table = w->table == NULL ? r : w->table;
+    }
+}
+
+hawser_status hw_judge_stripes(hw_judge *judge, hawser_error *error)
+{
+    const hw_history *history = judge->history;
+    hawser_status status = HAWSER_OK;
+    for (size_t s = 0; s < history->count && status == HAWSER_OK; s++) {
+        const hw_stream *stream = &history->streams[s];
+        walk w = {.judge = judge, .stream = stream};
+        if (stream->name.kind == HW_STREAM_STRIPE)
+            find_table(&w);
+        if (w.table == NULL)
+            continue;
+        w.workers = w.table->part;
+        if (w.workers > UINT16_MAX || w.first > w.last)
+            (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, 0}, 1, "a table without keys, or with too many workers");
+        else
+            status = walk_stripe(&w, error);
+        free_walk(&w);
+    }
+    return status;
+}

@@ -1,0 +1,282 @@
+/*
+ * tasks.c - the rules between clients and servers of the store: every task is done once, by whoever has its keys, with the values that were sent,
+ * and gets the values that were read; and in data-centric tables a worker has read before it writes.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "history/judge.h"
+
+/* What the stripes have done of a task. */
+typedef struct sums {
+    uint64_t rows, digest;
+    size_t pieces;
+    const hw_indexed *last;
+    bool twice; /* one stripe has done one part twice */
+} sums;
+
+static sums add_pieces(const hw_judge *judge, const uint64_t key[5], uint32_t object)
+{
+    size_t count;
+    const hw_indexed *entry = hw_index_find(&judge->served, key, &count);
+    sums sum = {.pieces = count};
+    for (size_t i = 0; i < count; i++) {
+        const hw_event_record *r = hw_record_of(&entry[i]);
+        sum.rows += r->object == object ? r->count : 0;
+        sum.digest += r->digest;
+        sum.last = &entry[i];
+        const hw_event_record *before = i > 0 && entry[i - 1].stream == entry[i].stream ? hw_record_of(&entry[i - 1]) : NULL;
+        sum.twice = sum.twice || (before != NULL && before->part == r->part && before->first == r->first);
+    }
+    return sum;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- tasks ---- */
+
+typedef struct task {
+    hw_judge *judge;
+    const hw_stream *stream;
+    size_t number;
+    const hw_event_record *asked;
+} task;
+
+static bool told(const task *t, hw_rule rule, const sums *sum, const char *what)
+{
+    hw_at at[2] = {{t->stream, t->number}};
+    size_t count = 1;
+    if (sum != NULL && sum->last != NULL)
+        at[count++] = (hw_at){sum->last->stream, sum->last->number};
+    return hw_breach(t->judge, rule, at, count, "task %" PRIu64 " of client %" PRIu32 " %s", t->asked->epoch, t->asked->from,
+                     what);
+}
+
+/* Of one direction: TAKEN with what was sent, GIVEN with what came. */
+static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest)
+{
+    const uint64_t key[5] = {(uint64_t)t->stream->name.run << 32 | t->asked->from, t->asked->epoch, kind, 0, 0};
+    sums sum = add_pieces(t->judge, key, t->asked->object);
+    hw_applied(t->judge, HW_RULE_ONCE);
+    if (sum.twice || sum.rows > t->asked->count)
+        return told(t, HW_RULE_ONCE, &sum, "is done more than once");
+    if (sum.rows < t->asked->count)
+        return told(t, HW_RULE_ONCE, NULL, "is not done on all of its keys");
+    hw_applied(t->judge, HW_RULE_VALUE);
+    if (sum.digest != digest)
+        return told(t, HW_RULE_VALUE, &sum,
+                    kind == HW_EVENT_TAKEN ? "has sent other values than were taken"
+                                           : "has got other values than were read");
+    return true;
+}
+
+/* Does a task concern keys between a stripe's first and last? Its arcs stand at its beginning. */
+static bool meets(const hw_stream *stripe, const hw_event_record *asked)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < stripe->count; i++) {
+        const hw_event_record *r = &stripe->records[i];
+        if (r->kind != HW_EVENT_TABLE && r->kind != HW_EVENT_NAME)
+            break;
+        if (r->kind != HW_EVENT_TABLE || r->object != asked->object)
+            continue;
+        first = r->first < first ? r->first : first;
+        last = r->last > last ? r->last : last;
+    }
+    return first <= asked->last && last >= asked->first;
+}
+
+/* A clock is heard by every stripe that has some of its keys. */
+static bool check_ticks(const task *t)
+{
+    const hw_history *history = t->judge->history;
+    const uint64_t key[5] = {(uint64_t)t->stream->name.run << 32 | t->asked->from, t->asked->epoch, HW_EVENT_CLOCK, 0, 0};
+    size_t wanted = 0;
+    for (size_t s = 0; s < history->count; s++) {
+        const hw_stream *stream = &history->streams[s];
+        if (stream->name.kind == HW_STREAM_STRIPE && stream->name.run == t->stream->name.run)
+            wanted += meets(stream, t->asked);
+    }
+    sums sum = add_pieces(t->judge, key, t->asked->object);
+    hw_applied(t->judge, HW_RULE_ONCE);
+    if (sum.pieces == wanted && !sum.twice)
+        return true;
+    return told(t, HW_RULE_ONCE, &sum,
+                sum.pieces < wanted ? "ends a clock that not all stripes hear of" : "ends a clock twice");
+}
+
+static bool check_task(task *t)
+{
+    const hw_event_record *asked = t->asked;
+    size_t count, own;
+    const uint64_t key[5] = {(uint64_t)t->stream->name.run << 32 | asked->from, asked->epoch, 1, 0, 0};
+    const uint64_t ask[5] = {key[0], key[1], 0, 0, 0};
+    (void)hw_index_find(&t->judge->asked, ask, &own);
+    if (own > 1)
+        return told(t, HW_RULE_ONCE, NULL, "is begun twice");
+    if (asked->flags & HW_EVENT_TICKS)
+        return check_ticks(t);
+    const hw_indexed *answer = hw_index_find(&t->judge->asked, key, &count);
+    hw_applied(t->judge, HW_RULE_ONCE);
+    if (count != 1)
+        return told(t, HW_RULE_ONCE, NULL, count == 0 ? "is never answered" : "is answered twice");
+    const hw_event_record *came = hw_record_of(answer);
+    if (came->flags & HW_EVENT_FAILED)
+        return true;
+    if ((asked->flags & HW_EVENT_PUSHES) && !check_pieces(t, HW_EVENT_TAKEN, asked->digest))
+        return false;
+    return (asked->flags & HW_EVENT_PULLS) == 0 || check_pieces(t, HW_EVENT_GIVEN, came->digest);
+}
+
+/* ------------------------------------------------------------------------------------------------------ definition 3 ---- */
+
+/* A worker's place in a data-centric table. */
+typedef struct place {
+    uint32_t object, who;
+    uint64_t written;  /* iterations */
+    size_t last_write; /* number of the record */
+} place;
+
+typedef struct client {
+    hw_judge *judge;
+    const hw_stream *stream;
+    place *places;
+    size_t count, room;
+    size_t *open; /* pulls without an answer */
+    size_t open_count, open_room;
+} client;
+
+static bool is_centric(const client *c, uint32_t object)
+{
+    for (size_t i = 0; i < c->stream->count; i++) {
+        const hw_event_record *r = &c->stream->records[i];
+        if (r->kind == HW_EVENT_TABLE && r->object == object)
+            return (r->flags & HW_EVENT_CENTRIC) != 0;
+    }
+    return false;
+}
+
+static hawser_status place_of(client *c, const hw_event_record *r, place **found, hawser_error *error)
+{
+    *found = NULL;
+    for (size_t i = 0; i < c->count && *found == NULL; i++)
+        if (c->places[i].object == r->object && c->places[i].who == r->who)
+            *found = &c->places[i];
+    if (*found != NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_GROW(&c->places, &c->room, c->count + 1, "the workers of a history", error));
+    *found = &c->places[c->count++];
+    **found = (place){.object = r->object, .who = r->who};
+    return HAWSER_OK;
+}
+
+static hawser_status note_pull(client *c, size_t number, hawser_error *error)
+{
+    HAWSER_TRY(HW_GROW(&c->open, &c->open_room, c->open_count + 1, "open tasks of a history", error));
+    c->open[c->open_count++] = number;
+    return HAWSER_OK;
+}
+
+static void note_answer(client *c, const hw_event_record *answer)
+{
+    for (size_t i = 0; i < c->open_count; i++)
+        if (c->stream->records[c->open[i]].epoch == answer->epoch) {
+            c->open[i] = c->open[--c->open_count];
+            return;
+        }
+}
+
+/* A push of iteration a: all pulls of a by this worker have been answered. */
+static bool check_push(client *c, size_t number)
+{
+    const hw_event_record *r = &c->stream->records[number];
+    hw_applied(c->judge, HW_RULE_DEFINITION);
+    for (size_t i = 0; i < c->open_count; i++) {
+        const hw_event_record *pull = &c->stream->records[c->open[i]];
+        if (pull->object == r->object && pull->who == r->who && pull->clock == r->clock)
+            return hw_breach(c->judge, HW_RULE_DEFINITION, (hw_at[]){{c->stream, c->open[i]}, {c->stream, number}}, 2,
+                             "worker %" PRIu32 " writes in iteration %" PRIu64 " before its read has come", r->who,
+                             r->clock);
+    }
+    return true;
+}
+
+static hawser_status walk_asked(client *c, size_t number, bool *going, hawser_error *error)
+{
+    const hw_event_record *r = &c->stream->records[number];
+    place *p;
+    if ((r->flags & HW_EVENT_TICKS) || !is_centric(c, r->object))
+        return HAWSER_OK;
+    HAWSER_TRY(place_of(c, r, &p, error));
+    bool pulls = (r->flags & HW_EVENT_PULLS) != 0, pushes = (r->flags & HW_EVENT_PUSHES) != 0;
+    if (pulls && p->written > r->clock) {
+        *going = hw_breach(c->judge, HW_RULE_DEFINITION, (hw_at[]){{c->stream, p->last_write}, {c->stream, number}}, 2,
+                           "worker %" PRIu32 " reads in iteration %" PRIu64 " after it has written", r->who, r->clock);
+        return HAWSER_OK;
+    }
+    if (pushes) {
+        *going = check_push(c, number);
+        p->written = p->written < r->clock + 1 ? r->clock + 1 : p->written;
+        p->last_write = number;
+    }
+    return pulls && !pushes ? note_pull(c, number, error) : HAWSER_OK;
+}
+
+static hawser_status walk_client(hw_judge *judge, const hw_stream *stream, hawser_error *error)
+{
+    client c = {.judge = judge, .stream = stream};
+    hawser_status status = HAWSER_OK;
+    bool going = true;
+    for (size_t i = 0; i < stream->count && going && status == HAWSER_OK; i++) {
+        const hw_event_record *r = &stream->records[i];
+        bool known = r->kind == HW_EVENT_ASKED || r->kind == HW_EVENT_ANSWER;
+        if (r->kind == HW_EVENT_NAME || r->kind == HW_EVENT_TABLE)
+            continue;
+        if (!known || r->from != stream->name.number || r->clock == UINT64_MAX)
+            going = hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "no record of client %" PRIu32,
+                              stream->name.number);
+        else if (r->kind == HW_EVENT_ANSWER)
+            note_answer(&c, r);
+        else
+            status = walk_asked(&c, i, &going, error);
+    }
+    free(c.places);
+    free(c.open);
+    for (size_t i = 0; i < stream->count && going && status == HAWSER_OK; i++) {
+        task t = {.judge = judge, .stream = stream, .number = i, .asked = &stream->records[i]};
+        if (t.asked->kind == HW_EVENT_ASKED)
+            going = check_task(&t);
+    }
+    return status;
+}
+
+/* What was done for a client that did not ask for it. */
+static void check_asked(hw_judge *judge, uint32_t run)
+{
+    for (size_t i = 0; i < judge->served.count; i++) {
+        const hw_indexed *piece = &judge->served.entries[i];
+        const uint64_t key[5] = {piece->key[0], piece->key[1], 0, 0, 0};
+        size_t count;
+        if (piece->stream->name.run != run)
+            continue;
+        hw_applied(judge, HW_RULE_ONCE);
+        if (hw_index_find(&judge->asked, key, &count) == NULL)
+            (void)hw_breach(judge, HW_RULE_ONCE, &(hw_at){piece->stream, piece->number}, 1,
+                            "a stripe has done what nobody asked for");
+    }
+}
+
+hawser_status hw_judge_tasks(hw_judge *judge, hawser_error *error)
+{
+    const hw_history *history = judge->history;
+    hawser_status status = HAWSER_OK;
+    for (size_t s = 0; s < history->count && status == HAWSER_OK; s++) {
+        const hw_stream *stream = &history->streams[s];
+        bool first = s == 0 || history->streams[s - 1].name.kind != HW_STREAM_CLIENT ||
+                     history->streams[s - 1].name.run != stream->name.run;
+        if (stream->name.kind != HW_STREAM_CLIENT)
+            continue;
+        if (first)
+            check_asked(judge, stream->name.run);
+        status = walk_client(judge, stream, error);
+    }
+    return status;
+}

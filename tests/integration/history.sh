@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Recorded trainings and hawser check: whole ones hold, under every policy, filter and encoding, on threads and nodes; others are refused.
+source "$(dirname "$0")/cli.bash"
+
+code 0 "$hawser" data generate dense --rows 300 --cols 80 --seed 1 -o d.svm
+for options in "--sync bsp" "--sync ssp:2" "--sync tap" "--sync ssp:1 --filter absolute --quota 200" "--sync bsp --filter fifo --quota 300" \
+    "--sync ssp:1 --encoding int8" "--merge average" "-k 1"; do
+    # shellcheck disable=SC2086
+    code 0 "$hawser" train lasso d.svm --lambda-ratio 0.1 -k 3 --exchange-every 0.5 --max-clocks 150 $options -o m.st --record-history h
+    code 0 "$hawser" check h
+    has out '^verified: [0-9]+ records'
+    has out 'read-my-writes'
+done
+for topology in all tree; do
+    code 0 "$hawser" run -n 3 -- train lasso d.svm --lambda-ratio 0.1 -k 5 --sync bsp --topology $topology --exchange-every 0.5 \
+        --max-clocks 60 -o m.st --record-history h
+    code 0 "$hawser" check h
+    code 0 "$hawser" check h h.2 h.1 --json
+    has out '"holds":true'
+    code 3 "$hawser" check h h.1
+    says 'lacks the file of node 2'
+    mv h.1 away
+    code 3 "$hawser" check h
+    says 'lacks the file of node 1'
+    rm -f away
+done
+
+# What is no history, or not whole.
+code 3 "$hawser" check d.svm
+says 'd.svm is no history'
+code 4 "$hawser" check nothing.there
+code 0 "$hawser" train lasso d.svm --lambda-ratio 0.1 -k 2 -o m.st --record-history whole
+head -c 1500 whole >part
+code 3 "$hawser" check part
+says 'part is not whole'
+code 2 "$hawser" train lasso d.svm --lambda-ratio 0.1 -o same --record-history same
+code 4 "$hawser" train lasso d.svm --lambda-ratio 0.1 -o m.st --record-history no/such/place
+
+# A job that is killed leaves what is refused.
+"$hawser" train lasso d.svm --lambda-ratio 1e-4 --tol 1e-14 -k 2 --sync tap --exchange-every 0.01 -o m.st --record-history killed >out 2>err &
+child=$!
+while [ "$(stat -c %s killed 2>/dev/null || echo 0)" -lt 1000 ] && kill -0 $child 2>/dev/null; do sleep 0.05; done
+kill -KILL $child 2>/dev/null
+wait $child 2>/dev/null
+code 3 "$hawser" check killed
+says 'killed is not whole'
+finish
