@@ -162,7 +162,8 @@ static hawser_status keep(reading *r, const hw_batch_head *head, const unsigned 
         return damaged(r, "is not the next one of its stream", error);
     size_t count = (size_t)head->count;
     HAWSER_TRY(HW_GROW(&stream->records, &stream->room, stream->count + count, "a history", error));
-    memcpy(stream->records + stream->count, records, count * sizeof *stream->records);
+    if (count > 0)
+        memcpy(stream->records + stream->count, records, count * sizeof *stream->records);
     for (size_t i = stream->count; i < stream->count + count; i++) {
         hw_event_record *record = &stream->records[i];
         if (record->kind == 0 || record->kind >= HW_EVENT_CLOSE)

@@ -154,10 +154,20 @@ static bool goes_on(const walk *w)
            same_task(record(w, w->at - 1), r);
 }
 
+/* What may not be done itself is told of as that. */
+static bool breaks_itself(const walk *w)
+{
+    const hw_event_record *r = record(w, w->at);
+    uint32_t j;
+    if (r->kind == HW_EVENT_GIVEN)
+        return !(centric(w) ? may_read(w, r) : clocks_are_in(w, r));
+    return r->kind == HW_EVENT_TAKEN && centric(w) && !may_write(w, r, &j);
+}
+
 /* Who waits and may go on does so before anybody else is heard. */
 static bool check_woken(walk *w)
 {
-    if (was_waiting(w) || goes_on(w))
+    if (was_waiting(w) || goes_on(w) || breaks_itself(w))
         return true;
     for (size_t i = 0; i < w->waiting_count; i++) {
         hw_applied(w->judge, HW_RULE_WAIT);

@@ -55,4 +55,16 @@ check slot.pml holds -DSLOTS=2 -DPUTS=4
 for mutant in 1 2 3 4 5; do
     check slot.pml refused -DMUTANT=$mutant
 done
+check chunks.pml holds -DDELAY=0
+check chunks.pml holds -DDELAY=1
+check chunks.pml holds -DDELAY=0 -DWORKERS=3 -DITERATIONS=2
+check chunks.pml refused -DDELAY=0 -DWORKERS=3 -DITERATIONS=2 -DBARRIER
+for mutant in 1 2 3 4 5; do
+    check chunks.pml refused -DMUTANT=$mutant
+done
+check view.pml holds
+check view.pml holds -DNODES=4
+for mutant in 1 2 3 4; do
+    check view.pml refused -DMUTANT=$mutant
+done
 exit $failed

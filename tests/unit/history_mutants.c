@@ -1,0 +1,678 @@
+/*
+ * The checker can say no: honest histories of random programs, each with one thing made wrong, are all refused, by the rule that was broken.
+ *
+ * A mutant picks a place at random where its rule applies, changes the history there, and says which rules may name it: where one wrong thing
+ * breaks two rules, either is right.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "history_worlds.h"
+
+enum { RULES_MOST = 4 };
+
+/* ------------------------------------------------------------------------------------------------------------- places ---- */
+
+typedef struct spot {
+    hw_stream *stream;
+    size_t at;
+} spot;
+
+static hw_event_record *record_at(spot s)
+{
+    return &s.stream->records[s.at];
+}
+
+/* A record of a kind for which `fits` says yes, drawn evenly; stream NULL: there is none. */
+static spot draw(hw_history *history, hw_random *random, hw_event_kind kind, bool (*fits)(const hw_history *history, spot s))
+{
+    spot found = {NULL, 0};
+    uint64_t seen = 0;
+    for (size_t s = 0; s < history->count; s++)
+        for (size_t i = 0; i < history->streams[s].count; i++) {
+            spot here = {&history->streams[s], i};
+            if (record_at(here)->kind == kind && (fits == NULL || fits(history, here)) && one_in(random, ++seen))
+                found = here;
+        }
+    return found;
+}
+
+static void drop(spot s)
+{
+    memmove(record_at(s), record_at(s) + 1, (s.stream->count - s.at - 1) * sizeof(hw_event_record));
+    s.stream->count--;
+}
+
+static void insert(spot s, hw_event_record record)
+{
+    s.stream->records = realloc(s.stream->records, (s.stream->count + 1) * sizeof record);
+    assert_non_null(s.stream->records);
+    memmove(record_at(s) + 1, record_at(s), (s.stream->count - s.at) * sizeof record);
+    *record_at(s) = record;
+    s.stream->count++;
+}
+
+/* Moves a record up to stand where `to` stands. */
+static void move_up(spot s, size_t to)
+{
+    hw_event_record record = *record_at(s);
+    memmove(&s.stream->records[to + 1], &s.stream->records[to], (s.at - to) * sizeof record);
+    s.stream->records[to] = record;
+}
+
+/* The record before (step -1) or behind (1) of one of `kinds` (bits) about the same state or table; SIZE_MAX: none. */
+static size_t near(spot s, int step, unsigned kinds)
+{
+    for (size_t i = s.at + (size_t)step; i < s.stream->count; i += (size_t)step)
+        if ((kinds >> s.stream->records[i].kind & 1) && s.stream->records[i].object == record_at(s)->object)
+            return i;
+    return SIZE_MAX;
+}
+
+#define BIT(kind) (1u << (kind))
+
+static const hw_event_record *begin_of(spot s)
+{
+    size_t i = near(s, -1, BIT(HW_EVENT_BEGIN));
+    return i == SIZE_MAX ? NULL : &s.stream->records[i];
+}
+
+static const hw_event_record *state_of(spot s)
+{
+    size_t i = near(s, -1, BIT(HW_EVENT_STATE));
+    return i == SIZE_MAX ? NULL : &s.stream->records[i];
+}
+
+static const hw_event_record *table_of(spot s)
+{
+    size_t i = near(s, -1, BIT(HW_EVENT_TABLE));
+    return i == SIZE_MAX ? NULL : &s.stream->records[i];
+}
+
+/* ------------------------------------------------------------------------------------------------------ of the blocks ---- */
+
+static bool is_written(const hw_history *history, spot s)
+{
+    (void)history;
+    size_t next = near(s, 1, BIT(HW_EVENT_READ) | BIT(HW_EVENT_WRITE) | BIT(HW_EVENT_DEFER) | BIT(HW_EVENT_END));
+    return (record_at(s)->flags & HW_EVENT_INNER) == 0 && next != SIZE_MAX &&
+           s.stream->records[next].kind == HW_EVENT_WRITE && s.stream->records[next].clock == record_at(s)->clock;
+}
+
+static bool dropped_read(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_READ, is_written);
+    if (s.stream == NULL)
+        return false;
+    drop(s);
+    return true;
+}
+
+static bool is_others(const hw_history *history, spot s)
+{
+    (void)history;
+    return record_at(s)->covers == 1;
+}
+
+static bool dropped_update(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_SEEN, is_others);
+    if (s.stream == NULL)
+        return false;
+    drop(s);
+    return true;
+}
+
+static bool repeated_update(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_SEEN, is_others);
+    if (s.stream == NULL)
+        return false;
+    insert(s, *record_at(s));
+    return true;
+}
+
+static bool changed_update(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, one_in(random, 2) ? HW_EVENT_SEEN : HW_EVENT_WRITE, NULL);
+    if (s.stream == NULL || state_of(s)->part == 1)
+        return false;
+    if (record_at(s)->kind == HW_EVENT_WRITE && state_of(s)->from != HW_HISTORY_NOBODY && state_of(s)->part == 1)
+        return false;
+    record_at(s)->digest ^= UINT64_C(1) << hw_random_below(random, 64);
+    return true;
+}
+
+/* Two updates of one block in a row, in another order. */
+static bool has_successor(const hw_history *history, spot s)
+{
+    (void)history;
+    size_t next = near(s, 1, BIT(HW_EVENT_SEEN) | BIT(HW_EVENT_READ) | BIT(HW_EVENT_WRITE) | BIT(HW_EVENT_END));
+    return next != SIZE_MAX && s.stream->records[next].kind == HW_EVENT_SEEN &&
+           s.stream->records[next].from == record_at(s)->from;
+}
+
+static bool swapped_updates(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_SEEN, has_successor);
+    if (s.stream == NULL)
+        return false;
+    size_t next = near(s, 1, BIT(HW_EVENT_SEEN));
+    hw_event_record record = *record_at(s);
+    *record_at(s) = s.stream->records[next];
+    s.stream->records[next] = record;
+    return true;
+}
+
+/* A clock that begins before the update that it needs: of the newest clock that it may not miss. */
+static bool is_needed(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *begin = begin_of(s), *r = record_at(s);
+    size_t read = near(s, 1, BIT(HW_EVENT_READ) | BIT(HW_EVENT_END) | BIT(HW_EVENT_WRITE));
+    if (begin->part == HW_EVENT_TAP || read == SIZE_MAX || (r->flags & HW_EVENT_LAST) == 0)
+        return false;
+    const hw_event_record *reader = &s.stream->records[read];
+    return reader->kind == HW_EVENT_READ && (reader->flags & HW_EVENT_INNER) == 0 &&
+           r->clock + begin->count + 1 == reader->clock;
+}
+
+static bool early_clock(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_SEEN, is_needed);
+    if (s.stream == NULL)
+        return false;
+    size_t read = near(s, 1, BIT(HW_EVENT_READ));
+    move_up((spot){s.stream, read}, s.at);
+    return true;
+}
+
+static bool is_own(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *state = state_of(s), *r = record_at(s);
+    return (state->from == HW_HISTORY_NOBODY || state->from == r->who) && r->clock > 0;
+}
+
+static bool lost_own_write(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_READ, is_own);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->count -= 1 + hw_random_below(random, record_at(s)->count);
+    return true;
+}
+
+static bool is_bsp(const hw_history *history, spot s)
+{
+    (void)history;
+    return begin_of(s)->part == HW_EVENT_BSP && state_of(s)->part > 1 && (record_at(s)->flags & HW_EVENT_INNER) == 0;
+}
+
+/* A block computes on bits that no other has. */
+static bool other_bits(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, one_in(random, 2) ? HW_EVENT_READ : HW_EVENT_END, is_bsp);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->digest += 1 + hw_random_below(random, 1000);
+    return true;
+}
+
+/* An update that its block cannot have made yet, by what it had of the reader. */
+static bool is_tied(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *begin = begin_of(s), *r = record_at(s);
+    size_t before = near(s, -1, BIT(HW_EVENT_WRITE) | BIT(HW_EVENT_SEEN) | BIT(HW_EVENT_DEFER) | BIT(HW_EVENT_BEGIN));
+    return begin->part != HW_EVENT_TAP && state_of(s)->from == HW_HISTORY_NOBODY && before != SIZE_MAX &&
+           s.stream->records[before].kind == HW_EVENT_WRITE && (s.stream->records[before].flags & HW_EVENT_LAST) &&
+           r->clock == s.stream->records[before].clock + 1 + begin->count;
+}
+
+static bool too_far_ahead(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_SEEN, is_tied);
+    if (s.stream == NULL)
+        return false;
+    move_up(s, near(s, -1, BIT(HW_EVENT_WRITE)));
+    return true;
+}
+
+static bool holds(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *r = record_at(s);
+    return (state_of(s)->flags & HW_EVENT_HOLDS) && (r->flags & HW_EVENT_LAST) &&
+           ((r->flags & HW_EVENT_FLUSH) || r->clock >= state_of(s)->clock);
+}
+
+static bool held_too_long(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_WRITE, holds);
+    if (s.stream == NULL)
+        return false;
+    hw_event_record *r = record_at(s);
+    r->first = 1 + hw_random_below(random, 9);
+    r->last = r->flags & HW_EVENT_FLUSH ? r->clock : r->clock - state_of(s)->clock;
+    return true;
+}
+
+static bool idle_wait(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_READ, is_written);
+    if (s.stream == NULL)
+        return false;
+    const hw_event_record *r = record_at(s);
+    insert((spot){s.stream, s.at + 1},
+           (hw_event_record){
+               .kind = HW_EVENT_WAIT, .flags = HW_EVENT_INPUT, .who = r->who, .epoch = r->epoch, .clock = r->clock});
+    return true;
+}
+
+static bool ends_a_clock(const hw_history *history, spot s)
+{
+    (void)history;
+    return (record_at(s)->flags & HW_EVENT_LAST) != 0 && record_at(s)->span == 0 && begin_of(s)->flags == 0;
+}
+
+static bool repeated_write(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_WRITE, ends_a_clock);
+    if (s.stream == NULL)
+        return false;
+    insert(s, *record_at(s));
+    return true;
+}
+
+static bool dropped_end(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_END, NULL);
+    if (s.stream == NULL)
+        return false;
+    drop(s);
+    return true;
+}
+
+static bool without_credit(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_WRITE, ends_a_clock);
+    if (s.stream == NULL)
+        return false;
+    const hw_event_record *r = record_at(s);
+    if (r->flags & HW_EVENT_FLUSH)
+        return false;
+    insert(s, (hw_event_record){.kind = HW_EVENT_CREDIT, .who = r->who, .epoch = r->epoch, .count = r->clock});
+    return true;
+}
+
+static bool made_up_update(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_WRITE, ends_a_clock);
+    if (s.stream == NULL || state_of(s)->part == 1 || s.at + 1 == s.stream->count)
+        return false;
+    hw_event_record r = *record_at(s);
+    record_at(s)->kind = HW_EVENT_SEEN; /* its own block says that somebody else has made it */
+    record_at(s)->from = (r.who + 1) % state_of(s)->part;
+    record_at(s)->covers = 1;
+    record_at(s)->clock = 1000000;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------- of the store ---- */
+
+static bool overlap(const hw_event_record *a, const hw_event_record *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+static bool is_centric(spot s)
+{
+    return (table_of(s)->flags & HW_EVENT_CENTRIC) != 0;
+}
+
+/* The last record before that lets this one be done: whose clock is exactly the one that is asked for. */
+static size_t enabler(spot s, unsigned kinds, uint64_t clock)
+{
+    for (size_t i = s.at; i-- > 0;) {
+        const hw_event_record *r = &s.stream->records[i];
+        if ((kinds >> r->kind & 1) && overlap(r, record_at(s)) && r->clock == clock)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* Is there no other record that would do as well? */
+static bool is_only(spot s, unsigned kinds, size_t enabling)
+{
+    const hw_event_record *e = &s.stream->records[enabling];
+    for (size_t i = 0; i < s.at; i++) {
+        const hw_event_record *r = &s.stream->records[i];
+        if (i != enabling && (kinds >> r->kind & 1) && r->clock >= e->clock && overlap(r, record_at(s)) &&
+            (e->kind == HW_EVENT_TAKEN || r->who == e->who))
+            return false;
+    }
+    return true;
+}
+
+static bool is_late_read(const hw_history *history, spot s)
+{
+    (void)history;
+    uint64_t delay = table_of(s)->clock;
+    if (!is_centric(s) || record_at(s)->clock <= delay)
+        return false;
+    size_t enabling = enabler(s, BIT(HW_EVENT_TAKEN), record_at(s)->clock - delay - 1);
+    return enabling != SIZE_MAX && is_only(s, BIT(HW_EVENT_TAKEN), enabling);
+}
+
+static bool early_read(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, is_late_read);
+    if (s.stream == NULL)
+        return false;
+    move_up(s, enabler(s, BIT(HW_EVENT_TAKEN), record_at(s)->clock - table_of(s)->clock - 1));
+    return true;
+}
+
+static bool is_late_write(const hw_history *history, spot s)
+{
+    (void)history;
+    uint64_t delay = table_of(s)->clock;
+    const unsigned reads = BIT(HW_EVENT_GIVEN) | BIT(HW_EVENT_CLOCK);
+    if (!is_centric(s) || record_at(s)->clock < delay)
+        return false;
+    size_t enabling = enabler(s, reads, record_at(s)->clock - delay);
+    return enabling != SIZE_MAX && is_only(s, reads, enabling);
+}
+
+static bool early_write(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_TAKEN, is_late_write);
+    if (s.stream == NULL)
+        return false;
+    move_up(s, enabler(s, BIT(HW_EVENT_GIVEN) | BIT(HW_EVENT_CLOCK), record_at(s)->clock - table_of(s)->clock));
+    return true;
+}
+
+static bool dropped_piece(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, one_in(random, 2) ? HW_EVENT_TAKEN : HW_EVENT_GIVEN, NULL);
+    if (s.stream == NULL)
+        return false;
+    drop(s);
+    return true;
+}
+
+static bool repeated_push(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_TAKEN, NULL);
+    if (s.stream == NULL)
+        return false;
+    insert(s, *record_at(s));
+    return true;
+}
+
+static bool changed_rows(hw_history *history, hw_random *random)
+{
+    static const hw_event_kind kinds[] = {HW_EVENT_TAKEN, HW_EVENT_GIVEN, HW_EVENT_ANSWER, HW_EVENT_ASKED};
+    spot s = draw(history, random, kinds[hw_random_below(random, 4)], NULL);
+    if (s.stream == NULL || record_at(s)->digest == 0)
+        return false;
+    record_at(s)->digest ^= UINT64_C(1) << hw_random_below(random, 64);
+    return true;
+}
+
+/* Is what it reads what one range assigned before? */
+static bool is_assigned(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *r = record_at(s);
+    if ((table_of(s)->flags & HW_EVENT_ASSIGNS) == 0 || (r->flags & HW_EVENT_LISTED))
+        return false;
+    for (size_t i = s.at; i-- > 0;) {
+        const hw_event_record *push = &s.stream->records[i];
+        if (push->kind == HW_EVENT_TAKEN && overlap(push, r))
+            return (push->flags & HW_EVENT_LISTED) == 0 && push->first == r->first && push->last == r->last;
+    }
+    return false;
+}
+
+/* A read of what was there before the last write, told alike by server and client. */
+static bool stale_version(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, is_assigned);
+    if (s.stream == NULL)
+        return false;
+    uint64_t less = 1 + hw_random_below(random, 1 << 20);
+    const hw_event_record r = *record_at(s);
+    for (size_t k = 0; k < history->count; k++)
+        for (size_t i = 0; history->streams[k].name.kind == HW_STREAM_CLIENT && i < history->streams[k].count; i++) {
+            hw_event_record *answer = &history->streams[k].records[i];
+            if (answer->kind == HW_EVENT_ANSWER && answer->epoch == r.epoch && answer->from == r.from)
+                answer->digest -= less;
+        }
+    record_at(s)->digest -= less;
+    return true;
+}
+
+static bool asks_for_clocks(const hw_history *history, spot s)
+{
+    (void)history;
+    if (is_centric(s) || record_at(s)->clock == 0)
+        return false;
+    size_t enabling = enabler(s, BIT(HW_EVENT_CLOCK), record_at(s)->clock - 1);
+    return enabling != SIZE_MAX && is_only(s, BIT(HW_EVENT_CLOCK), enabling);
+}
+
+static bool stale_read(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, asks_for_clocks);
+    if (s.stream == NULL)
+        return false;
+    move_up(s, enabler(s, BIT(HW_EVENT_CLOCK), record_at(s)->clock - 1));
+    return true;
+}
+
+static bool has_clock_before(const hw_history *history, spot s)
+{
+    (void)history;
+    for (size_t i = 0; i < s.at && !is_centric(s); i++) {
+        const hw_event_record *r = &s.stream->records[i];
+        if (r->kind == HW_EVENT_CLOCK && r->who == record_at(s)->who && r->clock > 0)
+            return true;
+    }
+    return false;
+}
+
+static bool clock_runs_back(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_CLOCK, has_clock_before);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->clock = 0;
+    return true;
+}
+
+/* The client writes before what it reads in the iteration has come. */
+static bool is_first_push(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *r = record_at(s);
+    if ((r->flags & HW_EVENT_PUSHES) == 0 || !is_centric(s))
+        return false;
+    for (size_t i = s.at; i-- > 0;) {
+        const hw_event_record *before = &s.stream->records[i];
+        if (before->kind == HW_EVENT_ASKED && (before->flags & HW_EVENT_PULLS) && before->who == r->who &&
+            before->clock == r->clock)
+            return true;
+    }
+    return false;
+}
+
+static bool writes_before_it_reads(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_ASKED, is_first_push);
+    if (s.stream == NULL)
+        return false;
+    const hw_event_record r = *record_at(s);
+    for (size_t i = s.at; i-- > 0;) {
+        const hw_event_record *before = &s.stream->records[i];
+        if (before->kind == HW_EVENT_ASKED && (before->flags & HW_EVENT_PULLS) && before->who == r.who &&
+            before->clock == r.clock) {
+            move_up(s, one_in(random, 2) ? i : i + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool dropped_answer(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_ANSWER, NULL);
+    if (s.stream == NULL)
+        return false;
+    drop(s);
+    return true;
+}
+
+static bool dropped_clock(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_CLOCK, NULL);
+    if (s.stream == NULL)
+        return false;
+    drop(s);
+    return true;
+}
+
+/* A read that misses what its client pushed before. */
+static bool has_own_push(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *r = record_at(s);
+    for (size_t i = 0; i < s.at && !is_centric(s); i++) {
+        const hw_event_record *push = &s.stream->records[i];
+        if (push->kind == HW_EVENT_TAKEN && push->from == r->from && push->epoch < r->epoch && overlap(push, r) &&
+            r->clock == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool misses_own_push(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, has_own_push);
+    if (s.stream == NULL)
+        return false;
+    const hw_event_record r = *record_at(s);
+    size_t to = s.at;
+    for (size_t i = s.at; i-- > 0;) {
+        const hw_event_record *push = &s.stream->records[i];
+        if (push->kind == HW_EVENT_TAKEN && push->from == r.from && push->epoch < r.epoch && overlap(push, &r)) {
+            to = i;
+            break;
+        }
+    }
+    move_up(s, to);
+    return true;
+}
+
+static bool needless_wait(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, one_in(random, 2) ? HW_EVENT_GIVEN : HW_EVENT_TAKEN, NULL);
+    if (s.stream == NULL)
+        return false;
+    hw_event_record r = *record_at(s);
+    r.flags = (uint8_t)(r.flags | (r.kind == HW_EVENT_GIVEN ? HW_EVENT_PULLS : HW_EVENT_PUSHES));
+    r.clock = r.kind == HW_EVENT_TAKEN && !is_centric(s) ? 0 : r.clock;
+    r.kind = HW_EVENT_WAIT;
+    insert(s, r);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- judged ---- */
+
+static const struct mutant {
+    const char *name;
+    bool (*make)(hw_history *history, hw_random *random);
+    hw_rule rules[RULES_MOST + 1]; /* that may name it; ended by HW_RULES */
+} mutants[] = {
+    {"dropped read", dropped_read, {HW_RULE_DEFINITION, HW_RULES}},
+    {"dropped update", dropped_update, {HW_RULE_ONCE, HW_RULE_BSP, HW_RULE_VISIBLE, HW_RULES}},
+    {"repeated update", repeated_update, {HW_RULE_ONCE, HW_RULES}},
+    {"changed update", changed_update, {HW_RULE_VALUE, HW_RULES}},
+    {"swapped updates", swapped_updates, {HW_RULE_TIMESTAMPS, HW_RULES}},
+    {"early clock", early_clock, {HW_RULE_BSP, HW_RULE_VISIBLE, HW_RULES}},
+    {"lost own write", lost_own_write, {HW_RULE_MINE, HW_RULES}},
+    {"other bits", other_bits, {HW_RULE_BSP, HW_RULE_VALUE, HW_RULES}},
+    {"too far ahead", too_far_ahead, {HW_RULE_BSP, HW_RULE_DIFFERENCE, HW_RULES}},
+    {"held too long", held_too_long, {HW_RULE_HELD, HW_RULES}},
+    {"idle wait", idle_wait, {HW_RULE_WAIT, HW_RULES}},
+    {"repeated write", repeated_write, {HW_RULE_ONCE, HW_RULES}},
+    {"dropped end", dropped_end, {HW_RULE_END, HW_RULES}},
+    {"without credit", without_credit, {HW_RULE_CREDIT, HW_RULES}},
+    {"made-up update", made_up_update, {HW_RULE_ONCE, HW_RULES}},
+    {"early read", early_read, {HW_RULE_READ, HW_RULES}},
+    {"early write", early_write, {HW_RULE_WRITE, HW_RULES}},
+    {"dropped piece", dropped_piece, {HW_RULE_ONCE, HW_RULE_READ, HW_RULE_WRITE, HW_RULE_VALUE, HW_RULES}},
+    {"repeated push", repeated_push, {HW_RULE_ONCE, HW_RULE_WAIT, HW_RULES}},
+    {"changed rows", changed_rows, {HW_RULE_VALUE, HW_RULES}},
+    {"stale version", stale_version, {HW_RULE_VALUE, HW_RULES}},
+    {"stale read", stale_read, {HW_RULE_VISIBLE, HW_RULES}},
+    {"clock runs back", clock_runs_back, {HW_RULE_TIMESTAMPS, HW_RULES}},
+    {"writes before it reads", writes_before_it_reads, {HW_RULE_DEFINITION, HW_RULES}},
+    {"dropped answer", dropped_answer, {HW_RULE_ONCE, HW_RULE_DEFINITION, HW_RULES}},
+    {"dropped clock", dropped_clock, {HW_RULE_ONCE, HW_RULE_VISIBLE, HW_RULE_WRITE, HW_RULES}},
+    {"misses own push", misses_own_push, {HW_RULE_MINE, HW_RULE_VALUE, HW_RULES}},
+    {"needless wait", needless_wait, {HW_RULE_WAIT, HW_RULES}},
+};
+enum { MUTANTS = sizeof mutants / sizeof *mutants };
+
+static void judge_mutant(const hw_history *history, const struct mutant *mutant, uint64_t seed)
+{
+    hw_verdict verdict;
+    hawser_error error = {0};
+    bool right = false;
+    check(hw_history_check(history, &verdict, &error), &error);
+    for (const hw_rule *rule = mutant->rules; *rule != HW_RULES; rule++)
+        right = right || (verdict.broken && verdict.rule == *rule);
+    if (right)
+        return;
+    hw_verdict_tell(&verdict, history, stderr);
+    fail_msg("%s of seed %llu", mutant->name, (unsigned long long)seed);
+}
+
+static void every_mutant_is_refused(void **state)
+{
+    (void)state;
+    size_t made[MUTANTS] = {0}, all = 0;
+    bool longer = getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
+    for (uint64_t seed = 0; seed < (longer ? 20000 : 3000); seed++)
+        for (size_t k = 0; k < 3; k++) {
+            size_t which = (size_t)(seed / 3 * 3 + k) % MUTANTS; /* every one on every sort of history */
+            hw_random random = hw_random_at(seed, 81, (uint64_t)k, 0);
+            hw_history history = draw_history(seed);
+            if (mutants[which].make(&history, &random)) {
+                judge_mutant(&history, &mutants[which], seed);
+                made[which]++;
+                all++;
+            }
+            hw_history_free(&history);
+        }
+    for (size_t m = 0; m < MUTANTS; m++)
+        if (made[m] < 5)
+            fail_msg("only %zu of '%s' were made", made[m], mutants[m].name);
+    assert_true(all >= 1000);
+    print_message("%zu mutants, all refused\n", all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_mutant_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
