@@ -52,10 +52,9 @@ typedef struct hawser_load {
     int rows_layout;     /**< 1: keep CSR (prediction); 0: CSC (training); dense files are dense column-major either way */
     uint32_t threads;    /**< 0: the job's processors */
     uint64_t memory_limit; /**< bytes; 0: from the cgroup and the machine */
-    uint32_t part,
-        parts; /**< of svmlight and CSV read only the lines that begin in this share of the bytes, sparse rows kept as rows,
-                                and of .npy this share of the rows; without files of names, weights, offsets or targets; there may
-                                be no rows. parts 0: everything */
+    /** Of svmlight and CSV read only the lines that begin in this share of the bytes, sparse rows kept as rows, and of .npy this share of
+     *  the rows; without files of names, weights, offsets or targets; there may be no rows. parts 0: everything */
+    uint32_t part, parts;
 } hawser_load;
 
 /** Fills a hawser_load from options that include hawser_data_rows(). */

@@ -41,14 +41,14 @@ typedef enum hawser_tightness {
     HAWSER_BSP = 0,
     HAWSER_SSP = 1,
     HAWSER_TAP = 2,
-    HAWSER_DELAY =
-        3, /**< bounded delay (Li et al. 2014): as SSP, but a clock's chunks are asked for while the one before is computed */
+    /** Bounded delay (Li et al. 2014): as SSP, but a clock's chunks are asked for while the one before is computed */
+    HAWSER_DELAY = 3,
     HAWSER_CENTRIC = 4 /**< data-centric (Goel et al. 2015): chunks wait for each other one by one, there is no barrier */
 } hawser_tightness;
 typedef struct hawser_sync {
     hawser_tightness tightness;
-    uint32_t
-        staleness; /**< SSP, DELAY: a block at clock t has seen all updates of clocks <= t - s - 1; CENTRIC: the paper's delta */
+    /** SSP, DELAY: a block at clock t has seen all updates of clocks <= t - s - 1; CENTRIC: the paper's delta */
+    uint32_t staleness;
 } hawser_sync;
 
 static inline hawser_sync hawser_bsp(void)
@@ -399,8 +399,8 @@ typedef struct hawser_figures {
     const uint64_t *staleness; /**< histogram: clocks run with the oldest input s behind, s < staleness_count */
     size_t staleness_count;
     const char *repeatable; /**< NULL: bit-repeatable; else the reason why not */
-    const char
-        *stop_reason; /**< of the outermost loop that ended: "clocks", "seconds", "test", "signal" ...; "end": no loop */
+    /** Of the outermost loop that ended: "clocks", "seconds", "test", "signal" ...; "end": no loop */
+    const char *stop_reason;
     const hawser_flow *flows; /**< states first, then kinds; empty on other nodes than 0 */
     size_t flow_count;
     uint64_t coalesced; /**< clocks whose updates went out with those of a later one, over all workers and states */

@@ -41,9 +41,9 @@ typedef struct hawser_matrix {
     const void *values;
     size_t stride; /**< dense only: elements from one column to the next, >= rows */
     size_t first;  /**< number, in the whole, of this view's first column, or of its first row in a view of rows */
-    struct hawser_residence
-        *residence; /**< NULL: all entries are here; else only those of some columns are, the others on other
-                                           nodes until they are fetched (hawser_job_load, hawser_data_want) */
+    /** NULL: all entries are here; else only those of some columns are, the others on other nodes until they are fetched (hawser_job_load,
+     *  hawser_data_want) */
+    struct hawser_residence *residence;
 } hawser_matrix;
 
 /** View of columns [begin, end) of a CSC or dense matrix; no copy. begin <= end <= A->cols. */

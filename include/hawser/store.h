@@ -61,8 +61,8 @@ typedef struct hawser_store_filter {
 
 /** Zero fields mean the default. */
 typedef struct hawser_store_options {
-    const hawser_function
-        *functions; /**< your own, beside those that there are; the same on every node that is to make tables of them */
+    /** Your own, beside those that there are; the same on every node that is to make tables of them */
+    const hawser_function *functions;
     size_t function_count;
     const hawser_store_filter *filters; /**< your own; stay yours, unchanged, until the store is closed */
     size_t filter_count;
@@ -70,8 +70,8 @@ typedef struct hawser_store_options {
     uint32_t threads;  /**< of a server; default: as many as processors that the node may use, 4 at most */
     uint32_t workers;  /**< a node's workers that have clocks, the same on every node; default 1 */
     size_t list_bytes; /**< for lists of keys that are sent by number once known, for each pair of nodes; default 16 MiB */
-    size_t
-        cache_bytes; /**< for rows of a table that its workers have near (hawser_table_get), and again for their increments; default 64 MiB */
+    /** For rows of a table that its workers have near (hawser_table_get), and again for their increments; default 64 MiB */
+    size_t cache_bytes;
     double timeout; /**< seconds that a wait may take; default: the job's --timeout */
 } hawser_store_options;
 
@@ -89,10 +89,10 @@ typedef struct hawser_table {
     uint32_t width;   /**< numbers a key; 0: 1 */
     bool sparse;
     uint64_t first, last; /**< dense; both included */
-    const char *
-        function; /**< how what is pushed changes what is there: "add" (NULL), "assign", "max", "average" (the mean of all that was
-                                pushed), "adagrad" (rate, epsilon), "adam" (rate, beta1, beta2, epsilon), "proximal" (rate, l1, l2, low, high: a
-                                proximal gradient step), or one of the store's options' */
+    /** How what is pushed changes what is there: "add" (NULL), "assign", "max", "average" (the mean of all that was pushed),
+     *  "adagrad" (rate, epsilon), "adam" (rate, beta1, beta2, epsilon), "proximal" (rate, l1, l2, low, high: a proximal gradient
+     *  step), or one of the store's options' */
+    const char *function;
     double parameters[8]; /**< of the function */
     /** Data-centric (Goel et al. 2015), dense tables only: requests carry their worker and iteration, and wait for each other key by key, without
      *  a barrier: a pull in iteration a for the pushes of iteration a - 1 - delay to its keys, a push in iteration a for all workers' pulls
@@ -128,9 +128,9 @@ typedef struct hawser_request {
     uint64_t first, last;
     const void *values; /**< pushes: width numbers of the table's type for every key, key after key; finite */
     void *out;          /**< pulls: the same */
-    uint64_t
-        least; /**< pulls: wait until every worker has finished that many clocks on these keys (0: wait for nobody). A read in
-                             clock t with staleness s asks for t - s */
+    /** Pulls: wait until every worker has finished that many clocks on these keys (0: wait for nobody). A read in clock t with
+     *  staleness s asks for t - s */
+    uint64_t least;
     uint32_t worker;       /**< in a data-centric or summed table: of this node, 0 .. workers - 1 */
     uint64_t iteration;    /**< and its iteration or clock, from 0 */
     uint64_t *oldest;      /**< pulls, or NULL: how many clocks of every worker are in what came, at least */

@@ -77,9 +77,9 @@ typedef struct hw_net_options {
     const char *interface;        /* name or address to listen on; NULL: every interface, and the card names the one that the
                                          default route or, without one, the first interface that is up has */
     uint16_t port_low, port_high; /* 0, 0: the system's choice */
-    const char
-        *directory; /* also listens on a Unix socket in this directory (mode 0700) for peers of the same host; "@": on one
-                              that is in no directory, for those of the same network namespace */
+    /* Also listens on a Unix socket in this directory (mode 0700) for peers of the same host; "@": on one that is in no directory,
+     * for those of the same network namespace */
+    const char *directory;
     hw_net_way way;
     size_t ring;            /* bytes of memory that a link within the host shares, each way: a power of two; default 1 MiB */
     bool local_only;        /* the Unix socket (or, without a directory, loopback) alone */

@@ -86,8 +86,8 @@ typedef struct hw_linear {
     bool joint;       /* working sets are solved as one: in step, nothing held back or averaged */
     bool accelerated; /* rounds are extrapolated over: possible where all blocks see the same residuals */
     bool strided; /* whole sprints are extrapolated over: under SSP and TAP residuals agree only where a loop has ended */
-    bool
-        searched; /* where rounds make little progress, conjugate gradients over all blocks help: nothing may be held back */
+    /* Where rounds make little progress, conjugate gradients over all blocks help: nothing may be held back */
+    bool searched;
 
     /* the driver's record; units never look at it */
     double *lambdas;

@@ -16,8 +16,8 @@ typedef struct hw_board hw_board;
 typedef struct hw_tidings {
     uint64_t heard;  /* messages that its endpoints have taken in */
     uint64_t queued; /* bytes that waited to leave it */
-    uint64_t
-        clocks; /* the driver's node: of its loop, as the driver has them; else begun by the slowest of its blocks. 0: none yet */
+    /* The driver's node: of its loop, as the driver has them; else begun by the slowest of its blocks. 0: none yet */
+    uint64_t clocks;
     uint32_t busy;  /* vehicles at work besides the one that says so */
     char phase[52]; /* the driver's node: the operator that it has the job in */
 } hw_tidings;
