@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HW_HISTORY_NOBODY = UINT32_MAX, HW_HISTORY_NAME = 40 };
+enum { HW_HISTORY_NAME = 40 };
+#define HW_HISTORY_NOBODY UINT32_MAX
 
 typedef enum hw_event_kind {
     /* A block's: */

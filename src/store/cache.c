@@ -7,7 +7,8 @@
 #include "base/random.h"
 #include "store/shard.h"
 
-enum { NONE = UINT32_MAX, FIRST_ROWS = 64 };
+enum { FIRST_ROWS = 64 };
+#define NONE UINT32_MAX /* no row */
 
 typedef struct entry {
     uint64_t key, clock;

@@ -81,8 +81,8 @@ static hw_message *request_of(const uint8_t *body, size_t size)
     keys = (keys + 7) / 8 * 8 <= size ? keys : 0;
     hw_request_head head = {.operation = f[1] % 7,
                             .keys = f[2] % 5,
-                            .values = f[3] % 4,
-                            .table = f[4] % 4,
+                            .values = f[3] % 7,
+                            .table = f[4] % 5,
                             .list = f[5] % 5,
                             .worker = f[6] % 4,
                             .clock = f[7] % 4,
@@ -103,7 +103,7 @@ static hw_message *reply_of(const uint8_t *body, size_t size)
     size_t taken = size < sizeof f ? size : sizeof f;
     memcpy(f, body, taken);
     hw_reply_head head = {.outcome = f[0] % 5,
-                          .values = f[1] % 4,
+                          .values = f[1] % 7,
                           .table = f[2] % 3,
                           .leg = f[3] % 3,
                           .task = f[4] % 6,
@@ -177,8 +177,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
          .last = KEYS - 1,
          .function = hw_function_find("max"),
          .centric = true},
+        {.name = "sums",
+         .type = HW_VALUE_F32,
+         .width = 1,
+         .last = KEYS - 1,
+         .function = hw_function_find("add"),
+         .summed = true},
     };
-    hw_server *server = make_server(&d, specs, 3);
+    hw_server *server = make_server(&d, specs, 4);
     hw_client *client = make_client(&d, specs);
     while (size >= 2) {
         uint8_t what = data[0];
