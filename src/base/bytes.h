@@ -32,6 +32,12 @@ static inline uint64_t hw_equal_64(const char *at, char what)
 #endif
 }
 
+/* Number of the lowest bit that is set; one is. */
+static inline unsigned hw_lowest_bit(uint64_t bits)
+{
+    return (unsigned)__builtin_ctzll(bits);
+}
+
 /* Has the processor fetch a line of memory that will be read soon. */
 static inline void hw_prefetch(const void *at)
 {
