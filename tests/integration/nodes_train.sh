@@ -27,6 +27,9 @@ same cross-validated dense.csv --path 4 --cv 3
 same rounds url.svm --lambda-ratio 0.1 --exchange-every 0.5
 same filtered url.svm --lambda-ratio 0.2 --filter absolute --quota 4000
 same averaged dense.csv --lambda-ratio 0.2 --merge average
+awk -F, 'BEGIN { OFS = "," } NR > 1 { for (j = 2; j <= NF; j++) if ((NR * 7 + j * 13) % 11 == 0) $j = "" } { print }' dense.csv >holes.csv
+same missing holes.csv --lambda-ratio 0.1 --missing mean
+same means holes.csv --lambda-ratio 0.1 --missing mean --type f32
 hawser data convert dense.csv -o dense.npy >/dev/null || exit 1
 same array dense.npy --lambda-ratio 0.1
 same mapped url.hwc --lambda-ratio 0.05

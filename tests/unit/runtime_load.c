@@ -62,6 +62,7 @@ static bool same_shape(const hawser_dataset *a, const hawser_dataset *b)
     }
     return same_values(hawser_dataset_target(a), hawser_dataset_target(b), A->rows) &&
            same_values(hawser_dataset_weights(a), hawser_dataset_weights(b), A->rows) &&
+           same_values(hawser_dataset_means(a), hawser_dataset_means(b), A->cols) &&
            hawser_dataset_figures(a)->index_base == hawser_dataset_figures(b)->index_base;
 }
 
@@ -186,7 +187,44 @@ static void csv(void **state)
     }
     fclose(file);
     on_all_counts(&(input){.paths = {path}, .count = 1, .load = {.weights = "w"}, .parted = true});
-    on_all_counts(&(input){.paths = {path}, .count = 1, .load = {.missing = "mean"}});
+    const char *holes = "holes.csv";
+    file = fopen(holes, "w");
+    assert_non_null(file);
+    fprintf(file, "y,a,b,c,d\n");
+    for (int i = 0; i < 83; i++)
+        fprintf(file, "%d,%.17g,%.*f,%s,%s\n", i, sin(i), i % 3 == 0 ? 0 : 9, cos(i), i == 70 ? "4.5" : "NA",
+                i % 2 ? "" : "1");
+    fclose(file);
+    for (hawser_type type = HAWSER_F64; type <= HAWSER_F32; type++)
+        on_all_counts(&(input){.paths = {holes}, .count = 1, .load = {.missing = "mean", .type = type}, .parted = true});
+}
+
+/* A column without any value has no mean: told by all, whoever has it. */
+static void no_mean(test_node *node)
+{
+    const char *path = "none.csv";
+    hawser_dataset *dataset = NULL;
+    const hawser_load load = {.missing = "mean"};
+    node->status = hawser_job_load(node->job, &path, 1, &load, &dataset, &node->error);
+    hawser_dataset_free(dataset);
+}
+
+static void a_column_without_values(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    FILE *file = fopen("none.csv", "w");
+    assert_non_null(file);
+    fprintf(file, "y,a,b,c\n");
+    for (int i = 0; i < 30; i++)
+        fprintf(file, "%d,%d,%d,\n", i, i % 7, i % 5);
+    fclose(file);
+    run_nodes(nodes, 3, (const char *const[]){"workers", "3", NULL}, no_mean, NULL);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(nodes[i].status, HAWSER_BAD_INPUT);
+        if (strstr(nodes[i].error.text, "none.csv: every value of feature 2 is missing") == NULL)
+            fail_msg("%s", nodes[i].error.text);
+    }
 }
 
 static void npy(void **state)
@@ -208,6 +246,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(svmlight, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(csv, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(npy, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_column_without_values, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

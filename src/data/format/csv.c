@@ -183,7 +183,8 @@ static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset
     double each = (double)csv->width * sizeof(double);
     HAWSER_TRY(hw_budget_estimate(&job->budget,
                                   (uint64_t)(text / (double)bytes * rows * each * 1.1) + (4 << 20) * job->threads, error));
-    bool done, means = csv->missing == HW_MEAN;
+    bool done,
+        means = csv->missing == HW_MEAN && (job->load->parts <= 1 || job->load->means != NULL); /* else of all parts */
     HAWSER_TRY(hw_place_dense(job, hw_csv_parse, csv, csv->header ? csv->skip : 0, csv->width, csv->roles, means, dataset,
                               &done, error));
     if (!done) {

@@ -52,6 +52,10 @@ hawser_status hw_dense_begin(hw_dense *dense, hw_job *job, uint64_t rows, size_t
 /* Puts `count` rows of width numbers from row `first` on; a number that the storage type cannot hold is refused. */
 hawser_status hw_dense_put(const hw_dense *dense, const double *rows, uint64_t first, uint64_t count,
                            hawser_error *error) HAWSER_MUST_USE;
+/* NaN stands for a missing value of a column and becomes `given`, or where that is NULL the mean of the others, which is returned; NaN: there
+ * are no others, which hw_no_mean says. */
+double hw_fill_mean(void *column, uint64_t rows, bool single, const double *given);
+hawser_status hw_no_mean(const char *name, uint64_t feature, hawser_error *error);
 /* NaN stands for a missing value and becomes the mean of its column. */
 hawser_status hw_dense_means(hw_dense *dense, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 void hw_dense_end(const hw_dense *dense, hawser_dataset *dataset);

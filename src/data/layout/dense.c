@@ -65,29 +65,40 @@ static hawser_status put_parts(void *context, uint32_t thread, hawser_error *err
     return HAWSER_OK;
 }
 
+double hw_fill_mean(void *column, uint64_t rows, bool single, const double *given)
+{
+    float *f = column;
+    double *d = column, sum = 0;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < rows; i++) {
+        double value = single ? (double)f[i] : d[i];
+        sum += isnan(value) ? 0 : value;
+        count += !isnan(value);
+    }
+    double mean = given != NULL ? *given : sum / (double)count;
+    for (uint64_t i = 0; count < rows && i < rows; i++)
+        if (single && isnan(f[i]))
+            f[i] = (float)mean;
+        else if (!single && isnan(d[i]))
+            d[i] = mean;
+    return mean;
+}
+
+hawser_status hw_no_mean(const char *name, uint64_t feature, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: every value of feature %llu is missing, so it has no mean; remove it",
+                       name, (unsigned long long)feature);
+}
+
 static hawser_status fill_means(void *context, uint32_t thread, hawser_error *error)
 {
     const hw_dense *w = context;
+    const double *given = w->job->load->means;
     for (uint64_t j = thread; j < w->features; j += w->job->threads) {
-        float *f = (float *)w->values + j * w->rows;
-        double *d = (double *)w->values + j * w->rows, sum = 0;
-        uint64_t count = 0;
-        for (uint64_t i = 0; i < w->rows; i++) {
-            double value = w->single ? (double)f[i] : d[i];
-            sum += isnan(value) ? 0 : value;
-            count += !isnan(value);
-        }
-        if (count == 0 && w->job->load->means == NULL)
-            return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "%s: every value of feature %llu is missing, so it has no mean; remove it",
-                               w->job->input.files[0].name, (unsigned long long)j);
-        double mean = w->job->load->means != NULL ? w->job->load->means[j] : sum / (double)count;
-        w->means[j] = mean;
-        for (uint64_t i = 0; count < w->rows && i < w->rows; i++)
-            if (w->single && isnan(f[i]))
-                f[i] = (float)mean;
-            else if (!w->single && isnan(d[i]))
-                d[i] = mean;
+        void *column = (char *)w->values + j * w->rows * (w->single ? sizeof(float) : sizeof(double));
+        w->means[j] = hw_fill_mean(column, w->rows, w->single, given != NULL ? &given[j] : NULL);
+        if (isnan(w->means[j]))
+            return hw_no_mean(w->job->input.files[0].name, j, error);
     }
     return HAWSER_OK;
 }

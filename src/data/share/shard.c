@@ -1,10 +1,12 @@
 #include "data/share/shard.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/memory.h"
+#include "data/layout/assemble.h"
 
 hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
 {
@@ -326,6 +328,22 @@ hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole
         status = misfit(self, error);
     free(places);
     return status;
+}
+
+hawser_status hw_shard_means(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name, double *means,
+                             hawser_error *error)
+{
+    const hawser_matrix *A = &dataset->matrix;
+    bool single = A->type == HAWSER_F32;
+    for (size_t j = 0; j < A->cols; j++) {
+        if (owner[j] != self)
+            continue;
+        char *column = (char *)(uintptr_t)A->values + j * A->stride * (single ? sizeof(float) : sizeof(double));
+        means[j] = hw_fill_mean(column, A->rows, single, NULL);
+        if (isnan(means[j]))
+            return hw_no_mean(name, j, error);
+    }
+    return HAWSER_OK;
 }
 
 hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, uint32_t nodes, const double **out,

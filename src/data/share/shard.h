@@ -43,6 +43,10 @@ hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawse
 hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
                             const hw_bytes *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
 
+/* NaN in own columns, which stands for missing values, becomes the mean of the column; means[j] of own columns are set. `name` is the input's. */
+hawser_status hw_shard_means(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name, double *means,
+                             hawser_error *error) HAWSER_MUST_USE;
+
 /* One of target, weights, offset: all rows' values in order, from the nodes' parts. */
 hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, uint32_t nodes, const double **out,
                               hawser_error *error) HAWSER_MUST_USE;

@@ -38,8 +38,7 @@ static hawser_status read_part(loading *l, const char *const *paths, size_t coun
     uint64_t limit = part.memory_limit != 0 ? part.memory_limit : hw_machine_memory(), shared = l->job->settings.shared;
     part.part = l->self;
     part.memory_limit = limit > shared ? limit - shared : 1;
-    bool means = l->load->missing != NULL && strcmp(l->load->missing, "mean") == 0; /* of all rows */
-    part.parts = means ? 0 : l->nodes;
+    part.parts = l->nodes;
     hawser_status status = hawser_dataset_load(paths, count, &part, &l->rows, error);
     return hw_cluster_agree(l->cluster, status, error);
 }
@@ -215,12 +214,36 @@ static hawser_status settle(loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status load_shares(loading *l, hawser_error *error)
+/* Of all rows, as one process has them: a column is filled where it is, and the others hear its mean. */
+static hawser_status fill_means(loading *l, const char *name, hawser_error *error)
 {
+    double *means = NULL;
+    hw_bytes *in = NULL;
+    HAWSER_TRY(HW_NEW(&means, l->whole.cols, "the columns' means", error));
+    hw_dataset_own(l->dataset, means);
+    hawser_status status = hw_shard_means(l->dataset, l->owner, l->self, name, means, error);
+    status = hw_cluster_agree(l->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = gather(l, means, l->whole.cols * sizeof *means, &in, error);
+    for (size_t j = 0; status == HAWSER_OK && j < l->whole.cols; j++) {
+        const hw_bytes *from = &in[l->owner[j]];
+        if (from->length == l->whole.cols * sizeof *means)
+            means[j] = ((const double *)from->data)[j];
+    }
+    hw_bytes_free(in, l->nodes);
+    l->dataset->means = means;
+    return status;
+}
+
+static hawser_status load_shares(loading *l, const char *name, hawser_error *error)
+{
+    bool means = l->load->missing != NULL && strcmp(l->load->missing, "mean") == 0 && l->load->means == NULL;
     HAWSER_TRY(agree_facts(l, error));
     HAWSER_TRY(make_offsets(l, error));
     HAWSER_TRY(find_owners(l, error));
     HAWSER_TRY(trade_entries(l, error));
+    if (means && l->whole.format == HAWSER_CSV)
+        HAWSER_TRY(fill_means(l, name, error));
     HAWSER_TRY(gather_vectors(l, error));
     HAWSER_TRY(read_counts(l, error));
     HAWSER_TRY(settle(l, error));
@@ -253,7 +276,7 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
     hawser_status status = read_part(&l, paths, count, error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* of one kind on all nodes: it is the same input */
     if (status == HAWSER_OK && !whole)
-        status = hw_cluster_agree(l.cluster, load_shares(&l, error), error);
+        status = hw_cluster_agree(l.cluster, load_shares(&l, paths[0], error), error);
     if (status == HAWSER_OK) {
         *dataset = whole ? l.rows : l.dataset;
         l.rows = whole ? NULL : l.rows;
