@@ -318,8 +318,8 @@ HAWSER_API hawser_form
 hawser_job_encoding(const hawser_job *job); /**< what --encoding asks for; an algorithm says of which state */
 /** Loads an input on all nodes together: each reads its share of the lines and keeps the entries of the columns of its own blocks (the
  *  input never passes through one node); sizes, offsets, target, weights and names are of the whole everywhere. A cache is mapped and
- *  touched where it is needed; .npy and Matrix Market files every node reads for itself. With one node, hawser_dataset_load. All nodes
- *  call it alike; a failure on one fails all. The dataset is the caller's. */
+ *  touched where it is needed; a Matrix Market array every node reads for itself. With one node, hawser_dataset_load. All nodes call it alike;
+ * a failure on one fails all. The dataset is the caller's. */
 HAWSER_API hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                                          hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Fetches the entries of some columns to every node, outside of a run. All nodes call it alike, with the same columns. */

@@ -18,6 +18,8 @@ struct hawser_dataset {
     hawser_load_figures figures;
     void *owned[HW_DATASET_OWNED]; /* each released with free() */
     size_t owned_count;
+    bool scattered;           /* a part of coordinates: its entries are of any rows of the whole, which it counts */
+    uint64_t promised, found; /* scattered: entries of the whole as its head says; of these in this part */
     struct hawser_residence *residence; /* NULL: everything is here */
     void *mapping;                      /* released with munmap(); NULL: none */
     size_t mapping_bytes;

@@ -101,7 +101,7 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
     hawser_format format;
     HAWSER_TRY(find_format(job, &format, error));
     bool in_lines = format == HAWSER_SVMLIGHT || format == HAWSER_CSV;
-    dataset->figures.parted = (in_lines || format == HAWSER_NPY) && job->load->parts > 1;
+    dataset->figures.parted = (in_lines || format == HAWSER_NPY) && job->load->parts > 1; /* Matrix Market says so itself */
     if (dataset->figures.parted && in_lines)
         hw_input_part(&job->input, job->load->part, job->load->parts);
     switch (format) {

@@ -74,6 +74,10 @@ member second --join 127.0.0.1:$port --interface 127.0.0.1
 heard first.err 'waiting'
 code 8 "$hawser" node --join 127.0.0.1:$((port + 1)) --key-file key --join-timeout 0.5
 says "127.0.0.1:$((port + 1))"
+for join in 127.0.0.1:99999 127.0.0.1:0 127.0.0.1:7000x; do
+    code 2 "$hawser" node --join "$join" --key-file key --join-timeout 30
+    has err "\"$join\" has no port: one from 1 to 65535 follows the last colon"
+done
 code 8 "$hawser" node --join nowhere.invalid:7000 --key-file key --join-timeout 0.5
 says "nowhere.invalid"
 code 8 "$hawser" node --join 127.0.0.1:$port --key-file key --join-timeout 30

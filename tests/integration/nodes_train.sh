@@ -31,6 +31,16 @@ awk -F, 'BEGIN { OFS = "," } NR > 1 { for (j = 2; j <= NF; j++) if ((NR * 7 + j 
 same missing holes.csv --lambda-ratio 0.1 --missing mean
 same means holes.csv --lambda-ratio 0.1 --missing mean --type f32
 hawser data convert dense.csv -o dense.npy >/dev/null || exit 1
+hawser data convert url.svm -o url.mtx >/dev/null || exit 1
+awk '{ print $1 }' url.svm >url.targets
+same coordinates url.mtx --target url.targets --lambda-ratio 0.05
+hawser run -n 3 -- train lasso url.mtx --target url.targets --lambda-ratio 0.5 --workers 3 --json --quiet >out 2>err || fail "coordinates: $(cat err)"
+tail -1 out | python3 -c '
+import json, sys
+it = json.loads(sys.stdin.readline())
+read = [w["rows_read"] for w in it["worker"]]
+assert min(read) > 0 and max(read) < 1.3 * sum(read) / 3, read
+' || fail "coordinates: not read in shares"
 same array dense.npy --lambda-ratio 0.1
 same mapped url.hwc --lambda-ratio 0.05
 same single url.svm --lambda-ratio 0.05 --type f32

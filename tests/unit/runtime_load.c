@@ -199,32 +199,87 @@ static void csv(void **state)
         on_all_counts(&(input){.paths = {holes}, .count = 1, .load = {.missing = "mean", .type = type}, .parted = true});
 }
 
-/* A column without any value has no mean: told by all, whoever has it. */
-static void no_mean(test_node *node)
+/* Coordinates in an order that no matrix has; `extra`: a line more, which is not promised. */
+static void write_market(const char *path, const char *kind, int size, const char *extra)
 {
-    const char *path = "none.csv";
+    FILE *file = fopen(path, "w");
+    bool symmetric = strstr(kind, "symmetric") != NULL, pattern = strstr(kind, "pattern") != NULL;
+    int entries = 0, total = size * size;
+    assert_non_null(file);
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1)
+            fprintf(file, "%%%%MatrixMarket matrix coordinate %s\n%% a comment\n%d %d %d\n", kind, size, size, entries);
+        for (int i = 0; i < total; i++) {
+            int place = (int)((int64_t)i * 97 % total), row = place / size, column = place % size;
+            if ((row * 5 + column * column) % 7 < 4 || (symmetric && row < column))
+                continue;
+            entries += pass == 0;
+            if (pass == 1 && pattern)
+                fprintf(file, "%d %d\n", row + 1, column + 1);
+            else if (pass == 1)
+                fprintf(file, "%d %d %.17g\n", row + 1, column + 1, sin(place + 1));
+        }
+    }
+    fputs(extra, file);
+    fclose(file);
+}
+
+static void market(void **state)
+{
+    (void)state;
+    const char *path = "a.mtx", *const kinds[] = {"real general", "real symmetric", "pattern general"};
+    for (int k = 0; k < 3; k++)
+        for (hawser_type type = HAWSER_F64; type <= HAWSER_F32; type++) {
+            write_market(path, kinds[k], 31, "");
+            on_all_counts(&(input){.paths = {path}, .count = 1, .load = {.type = type}, .parted = true});
+        }
+}
+
+/* What each node is to read, and what it says. */
+typedef struct refusal {
+    const char *path, *missing, *text;
+} refusal;
+
+static void refused(test_node *node)
+{
+    const refusal *how = node->user;
     hawser_dataset *dataset = NULL;
-    const hawser_load load = {.missing = "mean"};
-    node->status = hawser_job_load(node->job, &path, 1, &load, &dataset, &node->error);
+    const hawser_load load = {.missing = how->missing};
+    node->status = hawser_job_load(node->job, &how->path, 1, &load, &dataset, &node->error);
     hawser_dataset_free(dataset);
 }
 
-static void a_column_without_values(void **state)
+static void all_refuse(refusal how)
+{
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 3, (const char *const[]){"workers", "3", NULL}, refused, &how);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(nodes[i].status, HAWSER_BAD_INPUT);
+        if (strstr(nodes[i].error.text, how.text) == NULL)
+            fail_msg("node %u: %s", i, nodes[i].error.text);
+    }
+}
+
+/* What no part of the text shows: too many entries, one that is in the parts of two nodes, a column without any value. */
+static void refused_by_all(void **state)
 {
     (void)state;
-    test_node nodes[NODES_MOST];
     FILE *file = fopen("none.csv", "w");
     assert_non_null(file);
     fprintf(file, "y,a,b,c\n");
     for (int i = 0; i < 30; i++)
         fprintf(file, "%d,%d,%d,\n", i, i % 7, i % 5);
     fclose(file);
-    run_nodes(nodes, 3, (const char *const[]){"workers", "3", NULL}, no_mean, NULL);
-    for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(nodes[i].status, HAWSER_BAD_INPUT);
-        if (strstr(nodes[i].error.text, "none.csv: every value of feature 2 is missing") == NULL)
-            fail_msg("%s", nodes[i].error.text);
-    }
+    all_refuse((refusal){"none.csv", "mean", "none.csv: every value of feature 2 is missing"});
+    write_market("a.mtx", "real general", 31, "3 3 1\n");
+    all_refuse((refusal){"a.mtx", NULL, "a.mtx: the line of sizes promises 412 entries, and the file has 413"});
+    file = fopen("b.mtx", "w");
+    assert_non_null(file);
+    fprintf(file, "%%%%MatrixMarket matrix coordinate real general\n40 5 41\n");
+    for (int i = 0; i < 41; i++)
+        fprintf(file, "%d %d 1.5\n", i % 40 + 1, i % 5 + 1);
+    fclose(file);
+    all_refuse((refusal){"b.mtx", NULL, "b.mtx: the entry in row 1 and column 1 is given twice"});
 }
 
 static void npy(void **state)
@@ -246,7 +301,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(svmlight, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(csv, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(npy, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(a_column_without_values, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(market, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(refused_by_all, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,6 +243,12 @@ static hawser_status fill_array(hw_job *job, const market *m, hawser_dataset *da
     return HAWSER_OK;
 }
 
+hawser_status hw_market_sizes(const char *name, uint64_t promised, uint64_t found, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes promises %llu entries, and the file has %llu", name,
+                       (unsigned long long)promised, (unsigned long long)found);
+}
+
 hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     market m = {0};
@@ -256,19 +262,26 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
                            (unsigned long long)m.entries);
     uint64_t text = hw_input_text_bytes(&job->input), sides = m.symmetric ? 2 : 1,
              size = job->load->type == HAWSER_F32 ? 4 : 8;
+    bool part = !m.array && job->load->parts > 1;
+    if (part)
+        hw_input_part(&job->input, job->load->part, job->load->parts);
     uint64_t least = m.array ? 2 : m.pattern ? 4 : 6; /* bytes of the shortest entry: more entries cannot be there */
     uint64_t entries = text != 0 && text / least < m.entries ? text / least : m.entries;
+    if (part)
+        entries = entries / job->load->parts + 1;
     uint64_t parts = entries * (m.array ? 8 : 8 + size), whole_bytes = entries * sides * (m.array ? size : 4 + size);
-    uint64_t majors = m.array ? 0 : (job->load->rows_layout ? m.rows : m.cols) * 16;
+    uint64_t majors = m.array ? 0 : (job->load->rows_layout || part ? m.rows : m.cols) * 16;
     HAWSER_TRY(hw_budget_estimate(&job->budget, parts + whole_bytes + majors + (4 << 20) * (uint64_t)job->threads, error));
     HAWSER_TRY(hw_parse(job, parse_lines, &m, error));
     uint64_t found = 0;
     for (uint64_t p = 0; p < hw_job_parts(job); p++)
         found += hw_job_part(job, p)->entries;
-    if (found != m.entries)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes promises %llu entries, and the file has %llu",
-                           name, (unsigned long long)m.entries, (unsigned long long)found);
+    if (found != m.entries && !part)
+        return hw_market_sizes(name, m.entries, found, error);
     dataset->figures.index_base = 1;
+    dataset->figures.parted = dataset->scattered = part;
+    dataset->promised = m.entries;
+    dataset->found = found;
     return m.array ? fill_array(job, &m, dataset, error)
                    : hw_assemble_coordinates(job, m.rows, m.cols, m.symmetric, dataset, error);
 }

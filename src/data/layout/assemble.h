@@ -19,6 +19,21 @@ hawser_status hw_place_rows(hw_job *job, hawser_dataset *dataset, bool *done, ha
 hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, bool mirrored, hawser_dataset *dataset,
                                       hawser_error *error) HAWSER_MUST_USE;
 
+/* Room to sort in; zeroed at first, `pairs` is freed by the owner. */
+typedef struct hw_pair {
+    uint32_t index;
+    double value;
+} hw_pair;
+typedef struct hw_sorter {
+    hw_pair *pairs;
+    size_t room;
+} hw_sorter;
+/* Sorts the entries of a column or row by their indices. *twice: one that is there twice; UINT32_MAX: none is. */
+hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint64_t count, hw_sorter *sorter,
+                              uint32_t *twice, hawser_error *error) HAWSER_MUST_USE;
+/* Row and column from zero. */
+hawser_status hw_given_twice(const char *name, uint64_t row, uint64_t column, hawser_error *error) HAWSER_MUST_USE;
+
 /* What a column of dense parts is. */
 enum { HW_FEATURE = 0, HW_TARGET, HW_WEIGHTS, HW_OFFSET, HW_UNSEEN };
 

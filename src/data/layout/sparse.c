@@ -285,59 +285,65 @@ hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_erro
 
 /* ------------------------------------------------------------------------------------- coordinates in any order ---- */
 
-typedef struct pair {
-    uint32_t index;
-    double value;
-} pair;
-
 static int compare_pairs(const void *a, const void *b)
 {
-    uint32_t x = ((const pair *)a)->index, y = ((const pair *)b)->index;
+    uint32_t x = ((const hw_pair *)a)->index, y = ((const hw_pair *)b)->index;
     return (x > y) - (x < y);
 }
 
-static double value_at(const scatter_work *w, uint64_t e)
+hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint64_t count, hw_sorter *sorter,
+                              uint32_t *twice, hawser_error *error)
 {
-    return w->single ? (double)((const float *)w->values)[e] : ((const double *)w->values)[e];
-}
-
-/* Sorts one column (row) if it needs it and refuses what is there twice. */
-static hawser_status sort_major(const scatter_work *w, uint64_t j, pair **scratch, size_t *room, hawser_error *error)
-{
-    uint64_t begin = w->offsets[j], count = w->offsets[j + 1] - begin, e = 1;
-    while (e < count && w->indices[begin + e - 1] < w->indices[begin + e])
+    uint64_t e = 1;
+    *twice = UINT32_MAX;
+    while (e < count && indices[e - 1] < indices[e])
         e++;
     if (e >= count)
         return HAWSER_OK;
-    HAWSER_TRY(HW_GROW(scratch, room, count, "a column to sort", error));
+    HAWSER_TRY(HW_GROW(&sorter->pairs, &sorter->room, count, "a column to sort", error));
+    hw_pair *pairs = sorter->pairs;
     for (e = 0; e < count; e++)
-        (*scratch)[e] = (pair){w->indices[begin + e], value_at(w, begin + e)};
-    qsort(*scratch, count, sizeof **scratch, compare_pairs);
+        pairs[e] = (hw_pair){indices[e], single ? (double)((float *)values)[e] : ((double *)values)[e]};
+    qsort(pairs, count, sizeof *pairs, compare_pairs);
     for (e = 0; e < count; e++) {
-        uint64_t minor = (*scratch)[e].index;
-        if (e > 0 && minor == (*scratch)[e - 1].index)
-            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the entry in row %llu and column %llu is given twice",
-                               w->job->input.files[0].name, (unsigned long long)(w->by_row ? j : minor) + 1,
-                               (unsigned long long)(w->by_row ? minor : j) + 1);
-        w->indices[begin + e] = (uint32_t)minor;
-        if (w->single)
-            ((float *)w->values)[begin + e] = (float)(*scratch)[e].value;
+        if (e > 0 && pairs[e].index == pairs[e - 1].index)
+            *twice = pairs[e].index;
+        indices[e] = pairs[e].index;
+        if (single)
+            ((float *)values)[e] = (float)pairs[e].value;
         else
-            ((double *)w->values)[begin + e] = (*scratch)[e].value;
+            ((double *)values)[e] = pairs[e].value;
     }
     return HAWSER_OK;
+}
+
+hawser_status hw_given_twice(const char *name, uint64_t row, uint64_t column, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the entry in row %llu and column %llu is given twice", name,
+                       (unsigned long long)row + 1, (unsigned long long)column + 1);
+}
+
+/* Sorts one column (row) if it needs it and refuses what is there twice. */
+static hawser_status sort_major(const scatter_work *w, uint64_t j, hw_sorter *sorter, hawser_error *error)
+{
+    uint64_t begin = w->offsets[j];
+    uint32_t twice;
+    void *values = (char *)w->values + begin * (w->single ? sizeof(float) : sizeof(double));
+    HAWSER_TRY(hw_sort_entries(w->indices + begin, values, w->single, w->offsets[j + 1] - begin, sorter, &twice, error));
+    if (twice == UINT32_MAX)
+        return HAWSER_OK;
+    return hw_given_twice(w->job->input.files[0].name, w->by_row ? j : twice, w->by_row ? twice : j, error);
 }
 
 static hawser_status sort_majors(void *context, uint32_t thread, hawser_error *error)
 {
     const scatter_work *w = context;
-    pair *scratch = NULL;
-    size_t room = 0;
+    hw_sorter sorter = {0};
     hawser_status status = HAWSER_OK;
     uint64_t begin = w->majors * thread / w->threads, end = w->majors * (thread + 1) / w->threads;
     for (uint64_t j = begin; status == HAWSER_OK && j < end; j++)
-        status = sort_major(w, j, &scratch, &room, error);
-    free(scratch);
+        status = sort_major(w, j, &sorter, error);
+    free(sorter.pairs);
     return status;
 }
 
@@ -348,7 +354,7 @@ hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, boo
     scatter_work w = {.job = job,
                       .parts = hw_job_parts(job),
                       .single = load->type == HAWSER_F32,
-                      .by_row = load->rows_layout != 0,
+                      .by_row = load->rows_layout != 0 || load->parts > 1,
                       .coordinates = true,
                       .mirrored = mirrored};
     uint64_t entries = 0, most = 0;

@@ -26,19 +26,24 @@ hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
                             .type = rows->matrix.type,
                             .has_target = rows->target != NULL,
                             .has_weights = rows->weights != NULL,
-                            .has_offset = rows->offset != NULL};
+                            .has_offset = rows->offset != NULL,
+                            .scattered = rows->scattered,
+                            .promised = rows->promised,
+                            .found = rows->found};
 }
 
 /* A node without rows has nothing to say of their form. */
 static bool same_form(const hw_shard_facts *a, const hw_shard_facts *b)
 {
     return a->format == b->format && a->layout == b->layout && a->type == b->type && a->has_target == b->has_target &&
-           a->has_weights == b->has_weights && a->has_offset == b->has_offset;
+           a->has_weights == b->has_weights && a->has_offset == b->has_offset && a->scattered == b->scattered &&
+           (!a->scattered || (a->rows == b->rows && a->promised == b->promised));
 }
 
 static void add(hw_shard_facts *whole, const hw_shard_facts *part)
 {
-    whole->rows += part->rows;
+    whole->rows += whole->scattered ? 0 : part->rows;
+    whole->found += part->found;
     whole->stored += part->stored;
     whole->unseen_entries += part->unseen_entries;
     whole->rows_dropped += part->rows_dropped;
@@ -318,15 +323,37 @@ hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole
     for (uint32_t node = 0; node < nodes && status == HAWSER_OK; node++) {
         status = dense ? fill_dense(A, whole, owner, self, &pieces[node], first, node, error)
                        : fill_sparse(A, whole, &pieces[node], first, places, node, error);
-        if (status == HAWSER_OK)
+        if (status == HAWSER_OK && !whole->scattered)
             first += ((const head *)pieces[node].data)->rows;
     }
     for (size_t j = 0; !dense && status == HAWSER_OK && j < A->cols; j++)
         if (owner[j] == self && places[j] != A->offsets[j + 1])
             status = misfit(self, error);
-    if (status == HAWSER_OK && first != whole->rows)
+    if (status == HAWSER_OK && first != whole->rows && !whole->scattered)
         status = misfit(self, error);
     free(places);
+    return status;
+}
+
+hawser_status hw_shard_sort(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name,
+                            hawser_error *error)
+{
+    const hawser_matrix *A = &dataset->matrix;
+    bool single = A->type == HAWSER_F32;
+    hw_sorter sorter = {0};
+    hawser_status status = HAWSER_OK;
+    for (size_t j = 0; j < A->cols && status == HAWSER_OK; j++) {
+        uint64_t begin = A->offsets[j];
+        uint32_t twice;
+        if (owner[j] != self)
+            continue;
+        void *values = (char *)(uintptr_t)A->values + begin * (single ? sizeof(float) : sizeof(double));
+        status = hw_sort_entries((uint32_t *)(uintptr_t)A->indices + begin, values, single, A->offsets[j + 1] - begin,
+                                 &sorter, &twice, error);
+        if (status == HAWSER_OK && twice != UINT32_MAX)
+            status = hw_given_twice(name, twice, j, error);
+    }
+    free(sorter.pairs);
     return status;
 }
 

@@ -19,6 +19,8 @@ typedef struct hw_shard_facts {
     int32_t index_base;
     uint32_t base_guessed, format, layout, type;
     uint32_t has_target, has_weights, has_offset;
+    uint32_t scattered; /* as in the dataset: rows are those of the whole everywhere */
+    uint64_t promised, found;
 } hw_shard_facts;
 
 hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows);
@@ -43,6 +45,9 @@ hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawse
 hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
                             const hw_bytes *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
 
+/* Of what was scattered: sorts own columns, and refuses what is there twice. `name` is the input's. */
+hawser_status hw_shard_sort(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name,
+                            hawser_error *error) HAWSER_MUST_USE;
 /* NaN in own columns, which stands for missing values, becomes the mean of the column; means[j] of own columns are set. `name` is the input's. */
 hawser_status hw_shard_means(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name, double *means,
                              hawser_error *error) HAWSER_MUST_USE;

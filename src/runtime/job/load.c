@@ -1,14 +1,15 @@
 /*
  * load.c - an input read by all nodes together: each reads a share of the rows, and keeps the columns of its own blocks.
  *
- * What cannot be read in parts (a cache is mapped and touched only where it is needed; Matrix Market is in no order of rows) every node
- * reads.
+ * What cannot be read in parts (a cache is mapped and touched only where it is needed; a Matrix Market array goes column by column) every
+ * node reads.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "data/format/market.h"
 #include "data/load.h"
 #include "data/share/residence.h"
 #include "data/share/shard.h"
@@ -188,7 +189,7 @@ static hawser_status gather_vectors(loading *l, hawser_error *error)
 static hawser_status read_counts(loading *l, hawser_error *error)
 {
     hw_bytes *in = NULL;
-    uint64_t own = l->rows->matrix.rows, *read = NULL;
+    uint64_t own = l->rows->scattered ? l->rows->found : l->rows->matrix.rows, *read = NULL;
     hawser_status status = gather(l, &own, sizeof own, &in, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&read, l->nodes, "figures", error);
@@ -239,9 +240,13 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
 {
     bool means = l->load->missing != NULL && strcmp(l->load->missing, "mean") == 0 && l->load->means == NULL;
     HAWSER_TRY(agree_facts(l, error));
+    if (l->whole.scattered && l->whole.found != l->whole.promised)
+        return hw_market_sizes(name, l->whole.promised, l->whole.found, error);
     HAWSER_TRY(make_offsets(l, error));
     HAWSER_TRY(find_owners(l, error));
     HAWSER_TRY(trade_entries(l, error));
+    if (l->whole.scattered)
+        HAWSER_TRY(hw_cluster_agree(l->cluster, hw_shard_sort(l->dataset, l->owner, l->self, name, error), error));
     if (means && l->whole.format == HAWSER_CSV)
         HAWSER_TRY(fill_means(l, name, error));
     HAWSER_TRY(gather_vectors(l, error));

@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
 void hw_host_id(char id[HW_HOST_ID])
 {
     (void)!snprintf(id, HW_HOST_ID, "unknown");
@@ -54,6 +56,10 @@ static hawser_status tcp_targets(char *entry, const char *card, hw_target *targe
     if (colon == NULL || colon == entry || colon[1] == '\0')
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" is no address: HOST:PORT is one, [ADDRESS]:PORT for IPv6",
                            card);
+    uint64_t number = 0;
+    if (strlen(colon + 1) > 5 || *hw_digits(colon + 1, &number) != '\0' || number == 0 || number > UINT16_MAX)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" has no port: one from 1 to %d follows the last colon", card,
+                           UINT16_MAX);
     *colon = '\0';
     char *name = entry, *port = colon + 1;
     size_t length = strlen(name);

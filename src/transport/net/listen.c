@@ -193,11 +193,13 @@ static hawser_status open_tcp(const hw_net_options *options, hw_ears *ears, stru
         if (fd < 0 && failure != EADDRINUSE && failure != EACCES)
             break;
     }
-    if (fd < 0)
-        return hawser_fail(error, HAWSER_IO, "cannot listen on %s, port%s %u to %u: %s",
-                           options->interface == NULL ? "any interface" : options->interface,
-                           options->port_low == options->port_high ? "" : "s", options->port_low, options->port_high,
+    const char *where = options->interface == NULL ? "any interface" : options->interface;
+    if (fd < 0 && options->port_low == options->port_high)
+        return hawser_fail(error, HAWSER_IO, "cannot listen on %s, port %u: %s", where, options->port_low,
                            strerror(failure));
+    if (fd < 0)
+        return hawser_fail(error, HAWSER_IO, "cannot listen on %s, on none of the ports %u to %u: %s", where,
+                           options->port_low, options->port_high, strerror(failure));
     socklen_t length = sizeof bound;
     if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) {
         close(fd);
