@@ -45,7 +45,7 @@ static hawser_status said_gone(hw_cluster *cluster, uint32_t node, hawser_error 
 {
     hawser_error better = {0};
     pthread_mutex_lock(&cluster->mutex);
-    hawser_status status = hw_cluster_wait(cluster, never, node, cluster->farewell, &better);
+    hawser_status status = hw_cluster_wait(cluster, never, node, cluster->farewell, false, &better);
     pthread_mutex_unlock(&cluster->mutex);
     return status == HAWSER_TIMEOUT ? HAWSER_PEER_LOST : hawser_fail(error, status, "%s", better.text);
 }
@@ -119,7 +119,7 @@ static hawser_status receive_parcel(hw_cluster *cluster, uint32_t node, hw_bytes
 {
     hw_message *list = NULL;
     pthread_mutex_lock(&cluster->mutex);
-    hawser_status status = hw_cluster_wait(cluster, parcel_is_whole, node, cluster->patience, error);
+    hawser_status status = hw_cluster_wait(cluster, parcel_is_whole, node, cluster->patience, true, error);
     if (status == HAWSER_OK)
         list = take_parcel(cluster, node);
     pthread_mutex_unlock(&cluster->mutex);

@@ -68,9 +68,9 @@ void hw_cluster_drop_parcels(hw_cluster *cluster);
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_tell_channel(hw_cluster *cluster);
 /* Waits, the mutex held, until ready(cluster, node); HAWSER_PEER_LOST when somebody is lost or that node has left; HAWSER_TIMEOUT after
- * so many seconds (may be infinity). */
+ * so many seconds (may be infinity). Tells: once in a while it is said who is waited for. */
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
-                              double seconds, hawser_error *error) HAWSER_MUST_USE;
+                              double seconds, bool tells, hawser_error *error) HAWSER_MUST_USE;
 /* HAWSER_PEER_LOST in words: whom, and what the job was at. */
 hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;

@@ -24,6 +24,8 @@ typedef enum word {
 } word;
 
 #define FAREWELL_SECONDS 5.0
+#define TELL_SECONDS     10.0 /* of waiting for one node, and then twice as many each time; sooner where --timeout is short: */
+#define TELL_PART        0.25
 
 typedef struct card {
     hw_member member;
@@ -221,18 +223,31 @@ static uint32_t who_gave_up(const hw_cluster *cluster, uint32_t node)
     return i;
 }
 
-hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
-                              double seconds, hawser_error *error)
+/* Who reads for long may be at work, so nothing ends for it before --timeout; but whoever sits before the job is told who is waited for: by
+ * node 0, or by node 1 where that is the one. */
+static void tell_delay(const hw_cluster *cluster, uint32_t node, double waited, double most)
 {
-    double deadline = hw_seconds() + seconds;
-    bool in_time = true;
+    char text[400];
+    if (cluster->warn == NULL || cluster->self != (node == 0))
+        return;
+    snprintf(text, sizeof text,
+             "node %u (%.100s) lives, but has kept the others waiting for %.3g s; the job is %.100s; it ends after %.4g s "
+             "(--timeout)",
+             node, cluster->members[node].member.name, waited, cluster->doing, most);
+    cluster->warn(text);
+}
+
+hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
+                              double seconds, bool tells, hawser_error *error)
+{
+    double begun = hw_seconds(), deadline = begun + seconds, pause = fmin(TELL_SECONDS, TELL_PART * seconds), now = begun;
     while (!ready(cluster, node)) {
         uint32_t gone = who_gave_up(cluster, node);
         if (gone < cluster->nodes)
             return hw_cluster_has_left(cluster, gone, error);
         if (cluster->is_lost)
             return hw_cluster_fail_lost(cluster, error);
-        if (!in_time) {
+        if (now >= deadline) {
             hw_cluster_blame(cluster, node, "the others wait for it in vain");
             return hawser_fail(
                 error, HAWSER_TIMEOUT,
@@ -240,7 +255,13 @@ hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluste
                 "read from a pipe that nobody writes, or from a file server that is gone?",
                 node, cluster->members[node].member.name, seconds, cluster->doing);
         }
-        in_time = wait_until(cluster, deadline);
+        if (now - begun >= pause) {
+            if (tells)
+                tell_delay(cluster, node, now - begun, seconds);
+            pause *= 2;
+        }
+        (void)wait_until(cluster, fmin(deadline, begun + pause));
+        now = hw_seconds();
     }
     return HAWSER_OK;
 }
