@@ -14,7 +14,7 @@ code 0 "$hawser" --version
 has out "^hawser [0-9]"
 
 commands=$("$hawser" help | sed -n 's/^  \(data [a-z]*\|[a-z]*\)  .*/\1/p')
-equal "$(wc -l <<<"$commands")" 17
+equal "$(wc -l <<<"$commands")" 18
 while read -r command; do
     code 0 "$hawser" help $command
     has out "^usage: hawser $command"
