@@ -40,13 +40,14 @@ static hw_history paper(const char *text, uint64_t delay)
     for (const char *at = text; *at != '\0'; at += at[4] == ' ' ? 5 : 4) {
         uint32_t worker = (uint32_t)(at[1] - '1');
         uint64_t chunk = (uint64_t)(at[2] - '0');
-        records[count++] = (hw_event_record){.kind = at[0] == 'r' ? HW_EVENT_GIVEN : HW_EVENT_TAKEN,
-                                             .who = worker,
-                                             .epoch = count,
-                                             .clock = (uint64_t)(at[3] - '1'),
-                                             .first = chunk,
-                                             .last = chunk,
-                                             .count = 1};
+        records[count] = (hw_event_record){.kind = at[0] == 'r' ? HW_EVENT_GIVEN : HW_EVENT_TAKEN,
+                                           .who = worker,
+                                           .epoch = count,
+                                           .clock = (uint64_t)(at[3] - '1'),
+                                           .first = chunk,
+                                           .last = chunk,
+                                           .count = 1};
+        count++;
     }
     check(hw_history_put(&history, (hw_stream_name){.kind = HW_STREAM_STRIPE}, records, count, &error), &error);
     check(hw_history_whole(&history, &error), &error);
