@@ -33,11 +33,6 @@ const char *hw_rule_name(hw_rule rule)
     return rules[rule].name;
 }
 
-const char *hw_rule_text(hw_rule rule)
-{
-    return rules[rule].text;
-}
-
 /* ------------------------------------------------------------------------------------------------------------- index ---- */
 
 hawser_status hw_index_add(hw_index *index, const uint64_t key[5], const hw_stream *stream, size_t number,

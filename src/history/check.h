@@ -30,7 +30,6 @@ typedef enum hw_rule {
 } hw_rule;
 
 const char *hw_rule_name(hw_rule rule);
-const char *hw_rule_text(hw_rule rule); /* one line: what it asks */
 
 /* A record and where it stands. */
 typedef struct hw_witness {

@@ -83,10 +83,10 @@ typedef struct hw_event_record {
 
 typedef enum hw_stream_kind { HW_STREAM_BLOCK = 1, HW_STREAM_STRIPE, HW_STREAM_CLIENT, HW_STREAM_FILE } hw_stream_kind;
 
-/* Who notes: (kind, run, number) is one of its kind among all parts of a history. */
+/* Who notes: (kind, run, number) is one of its kind among all parts of a history. run: which of the job's programs or stores; number:
+ * block; server << 16 | table << 6 | stripe; client. No gaps: names are compared byte by byte. */
 typedef struct hw_stream_name {
-    uint32_t kind, run, number,
-        zero; /* run: which of the job's programs or stores; number: block; server << 16 | table << 6 | stripe; client */
+    uint32_t kind, run, number, zero;
 } hw_stream_name;
 
 /* Where a stream is noted down. Owned by whoever makes the events: one thread at a time. */

@@ -13,7 +13,7 @@ from nodes import BOX, HAWSER, Box, Job, Scratch, check, finish, hawser, read, t
 
 NODES, STRANGERS = 3, 1000
 PORT = 21000
-SLOW = ["--slow", "1:150", "--tol", "1e-13", "--exchange-every", "1"]  # long enough that strangers are thrown out and come again
+SLOW = ["--slow", "1:600", "--tol", "1e-13", "--exchange-every", "1"]  # long enough that strangers are thrown out and come again
 WORDS = ["train", "lasso", "t.svm", "--index-base", "1", "--workers", "3", "-q", "-o", "got.model"]
 
 

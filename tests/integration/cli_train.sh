@@ -132,6 +132,8 @@ code 0 "$hawser" plan lasso small.svm --physical --workers 3
 code 0 "$hawser" plan lasso small.svm --dot
 has out "^(strict )?digraph"
 code 2 "$hawser" plan lasso small.svm --dot --logical --physical
+code 2 "$hawser" plan lasso small.svm --record-history planned.history
+[[ ! -e planned.history ]] || complain "a history of a plan"
 
 # The result does not depend on how tightly the workers are tied.
 for sync in ssp:2 tap; do

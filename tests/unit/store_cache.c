@@ -122,6 +122,20 @@ static void begin_get(play *p, worker *w)
     w->reading = (hw_reading){.worker = w->own, .keys = w->keys, .count = count, .out = w->out};
 }
 
+/* What its reading wants is on its way. */
+static void ask(play *p, worker *w)
+{
+    const hw_reading *reading = &w->reading;
+    w->task = submit(p->world, w->node,
+                     (hw_order){.operation = HW_PULL,
+                                .table = p->table,
+                                .keys = reading->wanted,
+                                .count = reading->wanted_count,
+                                .out = reading->pulled,
+                                .least = reading->least,
+                                .oldest = reading->oldest});
+}
+
 /* Reads as far as it goes; true: the worker has moved. */
 static bool go_on_reading(play *p, worker *w)
 {
@@ -130,14 +144,7 @@ static bool go_on_reading(play *p, worker *w)
     if (state == HW_READING_WAIT)
         return false;
     if (state == HW_READING_PULL) {
-        w->task = submit(p->world, w->node,
-                         (hw_order){.operation = HW_PULL,
-                                    .table = p->table,
-                                    .keys = w->reading.wanted,
-                                    .count = w->reading.wanted_count,
-                                    .out = w->reading.pulled,
-                                    .least = w->reading.least,
-                                    .oldest = w->reading.oldest});
+        ask(p, w);
         return true;
     }
     check_rows(p, w, w->at == PULLING_SECOND);
@@ -156,14 +163,7 @@ static bool pulling(play *p, worker *w)
     w->task = 0;
     if (hw_cache_pulled(p->cache[w->node], &w->reading))
         return true;
-    w->task = submit(p->world, w->node,
-                     (hw_order){.operation = HW_PULL,
-                                .table = p->table,
-                                .keys = w->reading.wanted,
-                                .count = w->reading.wanted_count,
-                                .out = w->reading.pulled,
-                                .least = w->reading.least,
-                                .oldest = w->reading.oldest});
+    ask(p, w);
     return true;
 }
 

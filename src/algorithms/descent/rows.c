@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/linear/entries.h"
+
 static double stored(const hawser_matrix *X, uint64_t at)
 {
     return X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
@@ -43,15 +45,7 @@ void hw_rows_free(hw_rows *rows)
 /* The first entry of row i whose column is not below j. */
 static uint64_t entry_of(const hw_rows *rows, size_t i, size_t j)
 {
-    uint64_t low = rows->offsets[i], high = rows->offsets[i + 1];
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (rows->columns[middle] < j)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return hw_linear_first_entry(rows->columns, rows->offsets[i], rows->offsets[i + 1], j);
 }
 
 static double row_product(const hw_rows *rows, size_t i, size_t first, size_t count, const double *theta)

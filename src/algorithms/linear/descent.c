@@ -22,14 +22,14 @@ struct hw_linear_descent {
     hw_linear_space space;
     hw_linear_image image, candidate;
     hw_linear_face face;
-    size_t epochs;      /* before the next step on the face */
-    double tolerance;   /* of the local gap */
-    double violation;   /* of all members at the start, where an inexact solution does */
-    double first, last; /* the objective there, and after the last turn */
-    double best;        /* local gap so far */
-    unsigned stuck;     /* leaps since then */
-    uint64_t used;      /* coordinate steps */
-    bool searching;     /* on a face, and a product is asked for */
+    size_t epochs;                      /* before the next step on the face */
+    double tolerance;                   /* of the local gap */
+    double first, now;                  /* the objective at the start, and where the local gap was measured last */
+    double violation_before, violation; /* of all members, likewise: where an inexact solution does */
+    double best;                        /* local gap so far */
+    unsigned stuck;                     /* leaps since then */
+    uint64_t used;                      /* coordinate steps */
+    bool searching;                     /* on a face, and a product is asked for */
     double *memory;
     uint32_t *lists;
 };
@@ -105,9 +105,12 @@ static double local_gap(hw_linear_descent *d)
                            .penalty = penalty(members, members->x)};
     sums.loss = 0.5 * sums.square;
     sums.target = sums.square;
+    d->now = sums.penalty + sums.loss;
+    d->violation = 0.0;
     for (size_t k = 0; k < members->count; k++) {
         double g = hw_linear_space_pull(&d->space, k, &d->image);
         double ratio = hw_linear_ratio(g, members->x[k], members->terms[k]);
+        d->violation += d->round.forcing > 0.0 ? hw_linear_violation(g, members->x[k], members->terms[k]) : 0.0;
         members->blend[k] = g;
         sums.target += members->x[k] * g;
         sums.curved += members->terms[k].l2 * members->x[k] * members->x[k];
@@ -172,27 +175,18 @@ static bool pass(hw_linear_descent *d)
     return d->used < d->round.steps;
 }
 
-static double violation(hw_linear_descent *d)
+/* An inexact solution does. */
+static bool exact_enough(const hw_linear_descent *d, double before)
 {
-    const hw_linear_members *members = d->members;
-    double sum = 0.0;
-    for (size_t k = 0; k < members->count; k++)
-        sum += hw_linear_violation(hw_linear_space_pull(&d->space, k, &d->image), members->x[k], members->terms[k]);
-    return sum;
-}
-
-static bool exact_enough(hw_linear_descent *d)
-{
-    double now = objective(d, d->members->x, &d->image), fall = d->last - now;
-    d->last = now;
-    return fall <= LITTLE * (d->first - now) || violation(d) <= d->round.forcing * d->violation;
+    double fall = before - d->now;
+    return fall <= LITTLE * (d->first - d->now) || d->violation <= d->round.forcing * d->violation_before;
 }
 
 static bool good_enough(hw_linear_descent *d)
 {
-    if (d->round.forcing > 0.0 && exact_enough(d))
+    double before = d->now, gap = local_gap(d);
+    if (d->round.forcing > 0.0 && exact_enough(d, before))
         return true;
-    double gap = local_gap(d);
     d->stuck = gap < d->best ? 0 : d->stuck + 1;
     d->best = gap < d->best ? gap : d->best;
     return gap <= d->tolerance || d->stuck == 20;
@@ -290,12 +284,13 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
                                  .part = part,
                                  .packed = packed ? &members->packed : NULL,
                                  .length = length};
-    if (round->forcing > 0.0) {
-        d->violation = violation(d);
-        d->first = d->last = objective(d, members->x, &d->image);
+    if (round->slack != NULL || round->forcing > 0.0) {
+        double gap = local_gap(d);
+        d->first = d->now;
+        d->violation_before = d->violation;
+        if (round->slack != NULL)
+            *round->slack = gap;
     }
-    if (round->slack != NULL)
-        *round->slack = local_gap(d);
     *descent = d;
     return HAWSER_OK;
 }

@@ -131,17 +131,24 @@ static double entries(const hw_linear_columns *columns, uint32_t j)
 }
 
 /* Compares costs estimated in touched numbers, which are about nanoseconds. Dense arithmetic streams, from memory three times as slowly
- * as from a processor's own cache; packed rows gather and scatter in a vector as long as the list (packed.h), the epochs between
- * products in one as long as the rows: hence the factors. */
+ * as from a processor's own cache; packed rows gather and scatter in a vector as long as the list (packed.h), passes in one as long
+ * as the rows, for each column twice: hence the factors. */
 static double gram_cost(double m)
 {
     return m * m * (m * m > (1 << 18) ? 0.3 : 0.1);
 }
 
-static double residual_cost(const hw_linear_columns *columns, double all)
+static double product_cost(const hw_linear_columns *columns, double all)
 {
     double packed = columns->X.rows > (1 << 17) ? 1.4 : 1.0;
     return all * (columns->X.layout == HAWSER_DENSE ? 0.8 : packed);
+}
+
+/* Looks at every column and changes the residual by it. */
+static double pass_cost(const hw_linear_columns *columns, double all)
+{
+    double gather = columns->X.rows > (1 << 17) ? 2.0 : 0.8;
+    return 2.0 * all * (columns->X.layout == HAWSER_DENSE ? 0.4 : gather);
 }
 
 bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *columns, const uint32_t *list, size_t count,
@@ -159,7 +166,8 @@ bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *co
     }
     bool dense = columns->X.layout == HAWSER_DENSE;
     double build = dense ? fresh * m * 0.1 : 2.0 * fresh * (1.0 + all / (double)columns->X.rows);
-    return build + gram->epochs * (gram_cost(m) + 4.0 * m) < gram->epochs * residual_cost(columns, all);
+    double residual = gram->rounds ? pass_cost(columns, all) : product_cost(columns, all);
+    return build + gram->epochs * (gram_cost(m) + 4.0 * m) < gram->epochs * residual;
 }
 
 double hw_linear_product_cost(const hw_linear_columns *columns, const uint32_t *list, size_t count, bool use_gram)
@@ -167,5 +175,5 @@ double hw_linear_product_cost(const hw_linear_columns *columns, const uint32_t *
     double all = 0.0;
     for (size_t k = 0; k < count; k++)
         all += entries(columns, list[k]);
-    return use_gram ? gram_cost((double)count) : residual_cost(columns, all);
+    return use_gram ? gram_cost((double)count) : product_cost(columns, all);
 }

@@ -15,6 +15,7 @@ typedef struct hw_linear_gram {
     size_t count, capacity;
     size_t most;        /* slots, where their number is limited; else 0 */
     double epochs;      /* that a descent on it is expected to take */
+    bool rounds;        /* descents are rounds: short ones, passes over coordinates rather than products */
     bool *keep;         /* scratch, one a slot */
     double *values;     /* count x count within capacity x capacity; column-major, symmetric */
     hawser_matrix view; /* of values, so that the vector kernels work on it */

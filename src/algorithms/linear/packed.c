@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/linear/entries.h"
+
 void hw_linear_packed_free(hw_linear_packed *packed)
 {
     free(packed->runs);
@@ -27,17 +29,9 @@ static double value_at(const void *values, hawser_type type, uint64_t entry)
 /* First entry of column j in a row of at least `row`. */
 static uint64_t entry_at(const hawser_matrix *X, uint32_t j, size_t row)
 {
-    uint64_t begin = X->offsets[j], end = X->offsets[j + 1];
     if (row == 0 || row >= X->rows)
-        return row == 0 ? begin : end;
-    while (begin < end) {
-        uint64_t middle = begin + (end - begin) / 2;
-        if (X->indices[middle] < row)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
+        return X->offsets[j + (row > 0)];
+    return hw_linear_first_entry(X->indices, X->offsets[j], X->offsets[j + 1], row);
 }
 
 /* What packing needs besides its result. */

@@ -26,7 +26,7 @@ typedef struct hw_linear_packed {
     /* what it was made of */
     const void *source;
     uint32_t *columns;
-    size_t count, begin, end, capacity;
+    size_t count, begin, end;
 } hw_linear_packed;
 
 /* Packs rows [begin, end) of the listed columns of a CSC matrix; nothing where that has been done. */

@@ -39,6 +39,7 @@ static hawser_status new_state(const hw_linear_columns *columns, void **opaque, 
         free_state(set);
         return status;
     }
+    set->gram.rounds = true;
     *opaque = set;
     return HAWSER_OK;
 }

@@ -112,6 +112,21 @@ bool hw_hub_is_over(const hawser_store *store, hw_waiter *w)
     return w->count == 0 && hw_client_open(store->client) == 0;
 }
 
+void hw_hub_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+struct timespec hw_hub_deadline(const hawser_store *store)
+{
+    double deadline = hw_seconds() + store->options.timeout, whole = (double)(time_t)deadline;
+    return (struct timespec){(time_t)deadline, (long)((deadline - whole) * 1e9)};
+}
+
 static int sleep_until(hawser_store *store, hw_waiter *w, const struct timespec *until)
 {
     int woken = 0;
@@ -131,13 +146,8 @@ static hawser_status wait_for(hawser_store *store, hw_waiter *w, hawser_error *e
 {
     if (hw_hub_is_over(store, w))
         return HAWSER_OK;
-    double deadline = hw_seconds() + store->options.timeout, whole = (double)(time_t)deadline;
-    struct timespec until = {(time_t)deadline, (long)((deadline - whole) * 1e9)};
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->ended, &attributes);
-    pthread_condattr_destroy(&attributes);
+    struct timespec until = hw_hub_deadline(store);
+    hw_hub_condition(&w->ended);
     int woken = sleep_until(store, w, &until);
     pthread_cond_destroy(&w->ended);
     if (woken == ETIMEDOUT && !hw_hub_is_over(store, w))

@@ -8,6 +8,7 @@
 #define HW_RUNTIME_STORE_HUB_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "hawser/store.h"
 #include "runtime/job/job.h"
@@ -133,6 +134,9 @@ void hw_hub_ready(void *store, hw_stripe *stripe);
 void hw_hub_arrived(void *store, uint32_t node, hw_message *message);
 void hw_hub_lost(void *store, const hawser_error *error);
 hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
+/* A condition on the clock of deadlines; and the deadline of a wait that begins now, by the store's timeout. */
+void hw_hub_condition(pthread_cond_t *condition);
+struct timespec hw_hub_deadline(const hawser_store *store);
 /* Has what this one waits for ended? waiter->which: the task's place. The mutex is held. */
 bool hw_hub_is_over(const hawser_store *store, hw_waiter *waiter);
 /* Lets go of the mutex, having sent what the client has begun and told who waits for what has ended. */

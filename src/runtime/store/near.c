@@ -1,5 +1,6 @@
 /* near.c - get, inc and clock: rows that the workers of a node have near, under a lock of their table's. What is pulled and pushed is begun under
  * that lock, in the order in which the cache gave it, and sent without it. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -27,7 +28,7 @@ hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint3
         return status;
     }
     pthread_mutex_init(&near->mutex, NULL);
-    pthread_cond_init(&near->changed, NULL);
+    hw_hub_condition(&near->changed);
     atomic_store(&store->near[number], near);
     return HAWSER_OK;
 }
@@ -128,11 +129,22 @@ static void pushed(void *user, uint64_t task, hawser_status status)
     free(flushed);
 }
 
+/* Until a pull of another worker has ended, whatever became of it; the lock is held. */
+static hawser_status await_change(hawser_store *store, hw_near *near, hawser_error *error)
+{
+    struct timespec until = hw_hub_deadline(store);
+    if (pthread_cond_timedwait(&near->changed, &near->mutex, &until) != ETIMEDOUT)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_TIMEOUT,
+                       "table '%s': rows that another worker of this node has asked for have not come for %.3g s",
+                       near->spec.name, store->options.timeout);
+}
+
 /* The lock is held. */
 static hawser_status flush(hawser_store *store, hw_near *near, uint32_t table, uint32_t worker, hawser_error *error)
 {
     while (!hw_cache_may_flush(near->cache))
-        pthread_cond_wait(&near->changed, &near->mutex);
+        HAWSER_TRY(await_change(store, near, error));
     hw_flushed *flushed = NULL;
     hw_told *told = NULL;
     uint64_t task;
@@ -259,7 +271,7 @@ hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t wor
         if (state == HW_READING_PULL)
             status = pull(store, near, table, &reading, error);
         else
-            pthread_cond_wait(&near->changed, &near->mutex);
+            status = await_change(store, near, error);
         if (status == HAWSER_OK)
             status = hw_cache_read(near->cache, &reading, &state, error);
     }
