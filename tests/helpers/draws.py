@@ -9,6 +9,8 @@ import tempfile
 def run(check, hawser, usual, long):
     """check(number, random) gives a word that is counted; usual and long: how many draws. Words of the call: how many, from which number
     on. Returns the exit code."""
+    if os.environ.get("HAWSER_SANITIZE"):  # the numbers were checked without; paths are what a sanitizer looks at
+        usual = usual // 3
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else long if os.environ.get("HAWSER_TEST_LONG") else usual
     first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     if not os.path.exists(hawser):
