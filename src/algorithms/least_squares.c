@@ -11,70 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/descent/exchange.h"
 #include "algorithms/descent/options.h"
-#include "algorithms/descent/problem.h"
 #include "algorithms/lasso/evaluate.h"
 #include "algorithms/linear/model.h"
 #include "algorithms/list.h"
 
-enum { POWERS = 30, PATIENCE = 2000 };
-
-/* The power method may fall short of the eigenvalue by a fifth in so many steps. */
-static const double CAUTION = 1.25;
+enum { PATIENCE = 2000 };
 
 static hawser_status fail_with(hawser_context *context, const hawser_error *error)
 {
     return hawser_unit_fail(context, error->status, "%s", error->text);
 }
 
-/* ---------------------------------------------------------------------------------------------------- products of all ---- */
-
-/* Every chunk of a state that holds products, into block->part, and their sum into block->margins. */
-static hawser_status take_products(hawser_context *context, const char *state, size_t count)
-{
-    hw_descent_block *block = hawser_scratch(context);
-    memset(block->part, 0, hawser_blocks(context) * sizeof *block->part);
-    for (hawser_chunk chunk;;) {
-        HAWSER_TRY(hawser_next_chunk(context, state, &chunk));
-        if (chunk.block == UINT32_MAX)
-            break;
-        block->part[chunk.block] = chunk.values;
-    }
-    hw_descent_add_up(block, count);
-    return HAWSER_OK;
-}
-
-/* The same out of the weights: chunks are worked on as they come. */
-static hawser_status make_products(hawser_context *context, hw_batch batch)
-{
-    hw_descent_block *block = hawser_scratch(context);
-    memset(block->part, 0, hawser_blocks(context) * sizeof *block->part);
-    for (hawser_chunk chunk;;) {
-        HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
-        if (chunk.block == UINT32_MAX)
-            break;
-        double *part = block->parts + chunk.block * batch.count;
-        double shift = -hawser_dot(chunk.count, block->whole_mean + chunk.first, chunk.values, NULL);
-        hw_rows_product(&block->whole, batch, chunk.first, chunk.count, chunk.values, shift, part);
-        block->part[chunk.block] = part;
-    }
-    hw_descent_add_up(block, batch.count);
-    return HAWSER_OK;
-}
-
 /* ------------------------------------------------------------------------------------------------------------- units ---- */
-
-static hawser_status want_all(hawser_context *context, size_t columns)
-{
-    uint32_t *all = calloc(columns + 1, sizeof *all);
-    if (all == NULL)
-        return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for a list of %zu columns", columns);
-    for (size_t j = 0; j < columns; j++)
-        all[j] = (uint32_t)j;
-    hawser_status status = hawser_data_want(context, "whole", all, columns);
-    free(all);
-    return status;
-}
 
 static hawser_status prepare(hawser_context *context)
 {
@@ -82,54 +32,22 @@ static hawser_status prepare(hawser_context *context)
     hawser_error error = {0};
     const hawser_matrix *whole = descent->weights_travel ? hawser_data_view(context, "whole") : NULL;
     if (whole != NULL)
-        HAWSER_TRY(want_all(context, whole->cols));
+        HAWSER_TRY(hw_descent_want_all(context, whole->cols));
     if (hw_descent_block_new(hawser_scratch(context), descent, hawser_data_view(context, "X"), whole, &error) != HAWSER_OK)
         return fail_with(context, &error);
+    hw_descent_block_weigh(hawser_scratch(context));
     hw_descent_squares(hawser_scratch(context), hawser_local(context, "board"));
     return HAWSER_OK;
 }
 
-/* The longest row; and a first direction for the power method. */
 static hawser_status point(hawser_context *context)
 {
-    hw_descent_block *block = hawser_scratch(context);
-    double most = 0.0;
-    HAWSER_TRY(take_products(context, "board", block->descent->X->rows));
-    for (size_t i = 0; i < block->descent->X->rows; i++)
-        most = fmax(most, block->margins[i]);
-    for (size_t j = 0; j < block->own.X.cols; j++)
-        block->direction[j] = (hawser_random_uniform(context) - 0.5) * sqrt(block->inverse[j]);
-    hw_descent_product(block, hw_descent_all(block), block->direction, hawser_local(context, "board"));
-    return hawser_report(context, "row_square", most);
+    return hw_descent_point(context, hawser_scratch(context));
 }
 
-/* A step of the power method on (columns of deviation 1)' W (columns of deviation 1) / W. */
 static hawser_status power(hawser_context *context)
 {
-    hw_descent_block *block = hawser_scratch(context);
-    const hw_descent *descent = block->descent;
-    hw_batch all = hw_descent_all(block);
-    double scale = hawser_clock(context) > 0 ? hawser_metric(context, "curvature") : 1.0, squares = 0.0;
-    HAWSER_TRY(take_products(context, "board", all.count));
-    for (size_t i = 0; i < all.count; i++)
-        block->margins[i] *= descent->weights != NULL ? descent->weights[i] : 1.0;
-    hw_descent_gradient(block, all);
-    scale = scale > 0.0 ? 1.0 / (scale * descent->total) : 0.0;
-    for (size_t j = 0; j < block->own.X.cols; j++) {
-        block->direction[j] = block->gradient[j] * block->inverse[j] * scale;
-        if (block->inverse[j] > 0.0)
-            squares += block->direction[j] * block->direction[j] / block->inverse[j];
-    }
-    hw_descent_product(block, all, block->direction, hawser_local(context, "board"));
-    return hawser_report(context, "squares", squares);
-}
-
-/* Directions are divided by the length of the one before, so that a length is an estimate of the eigenvalue. */
-static bool powers_done(hawser_progress *progress, void *user)
-{
-    (void)user;
-    hawser_progress_set(progress, "curvature", sqrt(hawser_progress_metric(progress, "squares")));
-    return hawser_progress_clock(progress) + 1 >= POWERS;
+    return hw_descent_power(context, hawser_scratch(context));
 }
 
 /* Products of the first batch with the start. */
@@ -140,19 +58,6 @@ static hawser_status begin(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* For columns of deviation 1: gradients are stable below 2 / L, with a lag d below pi / ((2d + 1) L); batches differ from all rows by what
- * their longest row allows, and go down to nothing. */
-static double step_of(hawser_context *context, const hw_descent *descent)
-{
-    double rate = descent->rate, curvature = CAUTION * hawser_metric(context, "curvature");
-    if (!descent->all_rows)
-        curvature += hawser_metric(context, "row_square") / (double)descent->batch;
-    if (!(rate > 0.0))
-        rate = curvature > 0.0 ? 1.0 / (curvature * (1.0 + hw_descent_lag(descent->sync))) : 0.0;
-    double epoch = ceil((double)descent->X->rows / (double)descent->batch);
-    return descent->all_rows ? rate : rate / (1.0 + (double)hawser_clock(context) / (2.0 * epoch));
-}
-
 static hawser_status descend(hawser_context *context)
 {
     hw_descent_block *block = hawser_scratch(context);
@@ -160,12 +65,15 @@ static hawser_status descend(hawser_context *context)
     uint64_t clock = hawser_clock(context);
     hw_batch batch = hw_descent_batch(block, clock);
     double *theta = hawser_local(context, "theta"), weight = descent->total / (double)descent->X->rows;
-    HAWSER_TRY(descent->weights_travel ? make_products(context, batch) : take_products(context, "products", batch.count));
+    HAWSER_TRY(descent->weights_travel ? hw_descent_make_products(context, block, "theta", batch)
+                                       : hw_descent_take_products(context, block, "products", batch.count));
     double loss = hw_descent_residual(block, batch), most = hw_descent_gradient(block, batch);
     if (!isfinite(loss))
         return hawser_unit_fail(context, HAWSER_DIVERGED, "the objective is no number any more in clock %llu; lower --step",
                                 (unsigned long long)clock);
-    double rate = step_of(context, descent) / ((double)batch.count * weight);
+    double rate =
+        hw_descent_rate(descent, hawser_metric(context, "curvature"), hawser_metric(context, "row_square"), 1.0, clock);
+    rate /= (double)batch.count * weight;
     for (size_t j = 0; j < block->own.X.cols; j++)
         theta[j] += rate * block->gradient[j] * block->inverse[j];
     if (!descent->weights_travel)
@@ -189,7 +97,7 @@ static hawser_status certify(hawser_context *context)
     const hw_descent *descent = block->descent;
     const double *theta = hawser_local(context, "theta");
     hw_batch all = hw_descent_all(block);
-    HAWSER_TRY(take_products(context, "board", all.count));
+    HAWSER_TRY(hw_descent_take_products(context, block, "board", all.count));
     double loss = hw_descent_residual(block, all) / descent->total, most = hw_descent_gradient(block, all) / descent->total;
     double nonzeros = 0.0;
     for (size_t j = 0; j < block->own.X.cols; j++)
@@ -224,7 +132,7 @@ static hawser_program *build(hw_descent *descent, bool whole_way)
     hawser_operator *root = hawser_root(p);
     hawser_unit(root, "prepare", prepare, HAWSER_READS(X, whole), HAWSER_UPDATES(board));
     if (whole_way) {
-        hawser_until powers = {.test = powers_done, .user = descent}, end = {0};
+        hawser_until powers = {.test = hw_descent_powers_done}, end = {0};
         if (descent->all_rows)
             end = (hawser_until){.metric = "slope", .below = descent->tolerance, .patience = PATIENCE};
         else

@@ -17,6 +17,7 @@
 #include "algorithms/logistic/kind.h"
 #include "algorithms/logistic/options.h"
 #include "algorithms/logistic/rounds.h"
+#include "algorithms/logistic/steps.h"
 
 enum { MOST_MODELS = 4 }; /* of Newton's, between two certificates, where rounds solve them */
 
@@ -271,6 +272,7 @@ static void declare(hawser_program *program)
     hawser_metric_declare(program, "penalty_after", HAWSER_SUM);
     hawser_metric_declare(program, "fall", HAWSER_LAST);
     hw_logistic_delayed_declare(program);
+    hw_logistic_steps_declare(program);
 }
 
 static void release(void *scratch)
@@ -325,7 +327,9 @@ static hawser_program *build(hw_linear *linear)
 {
     hw_linear_frame frame;
     hw_linear_frame_begin(&frame, linear, &units);
-    if (linear->settings.stored) {
+    if (linear->settings.steps) {
+        hw_logistic_steps_work(&frame, linear);
+    } else if (linear->settings.stored) {
         hw_logistic_delayed_work(&frame, linear);
     } else if (alone(linear)) {
         joint_work(&frame, linear, frame.work);

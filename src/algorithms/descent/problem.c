@@ -8,6 +8,9 @@
 
 enum { WORTH_A_WORKER = 1 << 20, TAP_LAG = 8 };
 
+/* The power method may fall short of the eigenvalue by a fifth in so many steps. */
+static const double CAUTION = 1.25;
+
 static hawser_status new_doubles(double **out, size_t count, hawser_error *error)
 {
     *out = calloc(count + 1, sizeof **out);
@@ -63,6 +66,17 @@ static hawser_status read_settings(hw_descent *descent, const hawser_options *op
 double hw_descent_lag(hawser_sync sync)
 {
     return sync.tightness == HAWSER_BSP ? 0.0 : sync.tightness == HAWSER_TAP ? TAP_LAG : sync.staleness;
+}
+
+double hw_descent_rate(const hw_descent *descent, double curvature, double row_square, double bend, uint64_t iteration)
+{
+    double rate = descent->rate, most = bend * CAUTION * curvature;
+    if (!descent->all_rows)
+        most += bend * row_square / (double)descent->batch;
+    if (!(rate > 0.0))
+        rate = most > 0.0 ? 1.0 / (most * (1.0 + hw_descent_lag(descent->sync))) : 0.0;
+    double epoch = ceil((double)descent->X->rows / (double)descent->batch);
+    return descent->all_rows ? rate : rate / (1.0 + (double)iteration / (2.0 * epoch));
 }
 
 static hawser_status take_target(hw_descent *descent, const hawser_dataset *data, hawser_error *error)
@@ -148,7 +162,6 @@ hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *de
     HAWSER_TRY(new_doubles(&block->direction, own->cols, error));
     HAWSER_TRY(new_doubles(&block->gradient, own->cols, error));
     HAWSER_TRY(new_doubles(&block->margins, n, error));
-    moments(descent, own, block->mean, block->inverse);
     block->part = calloc(descent->blocks + 1, sizeof *block->part);
     block->list = calloc(descent->batch + 1, sizeof *block->list);
     if (block->part == NULL || block->list == NULL)
@@ -157,9 +170,14 @@ hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *de
         return HAWSER_OK;
     HAWSER_TRY(hw_rows_new(&block->whole, whole, !descent->all_rows, error));
     HAWSER_TRY(new_doubles(&block->whole_mean, whole->cols, error));
-    HAWSER_TRY(new_doubles(&block->parts, descent->batch * descent->blocks, error));
-    moments(descent, whole, block->whole_mean, NULL);
-    return HAWSER_OK;
+    return new_doubles(&block->parts, descent->batch * descent->blocks, error);
+}
+
+void hw_descent_block_weigh(hw_descent_block *block)
+{
+    moments(block->descent, &block->own.X, block->mean, block->inverse);
+    if (block->whole_mean != NULL)
+        moments(block->descent, &block->whole.X, block->whole_mean, NULL);
 }
 
 void hw_descent_block_release(void *scratch)

@@ -34,6 +34,9 @@ hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_
 void hw_descent_free(hw_descent *descent);
 /* Clocks by which what is read may lag, as the step takes account of it. */
 double hw_descent_lag(hawser_sync sync);
+/* The length of a step where the loss bends `bend` times as much as the square: with gradients of all rows it is stable below 2 / L, with a
+ * lag d below pi / ((2d + 1) L); batches differ from all rows by what their longest row allows, and go down to nothing. */
+double hw_descent_rate(const hw_descent *descent, double curvature, double row_square, double bend, uint64_t iteration);
 
 /* A block: its scratch. */
 typedef struct hw_descent_block {
@@ -49,9 +52,11 @@ typedef struct hw_descent_block {
     uint32_t *list;         /* rows of the batch */
 } hw_descent_block;
 
-/* Moments of the own columns, and of all those of `whole` (NULL: not needed). */
+/* Own columns, and all of them (NULL: not needed). Their moments are still to be taken. */
 hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *descent, const hawser_matrix *own,
                                    const hawser_matrix *whole, hawser_error *error) HAWSER_MUST_USE;
+/* Moments by the weights of `descent`, whenever these are new. */
+void hw_descent_block_weigh(hw_descent_block *block);
 void hw_descent_block_release(void *block);
 
 /* The rows of an iteration; of all: every row. */

@@ -17,6 +17,8 @@ enum {
     DOUBLINGS = 4          /* of sigma' before the rounds are run under BSP */
 };
 
+static const double NOISE = 0.05;
+
 static void note(hw_linear *linear, const char *text)
 {
     for (size_t k = 0; linear->training != NULL && k < sizeof linear->training->notes / sizeof *linear->training->notes; k++)
@@ -37,7 +39,8 @@ static void begin_lambda(hw_linear *linear, hawser_progress *progress)
     hawser_progress_set(progress, "lambda_number", (double)lambda_index(linear));
     linear->gap = linear->best_gap = linear->objective = linear->best_objective = INFINITY;
     linear->stale_certificates = 0;
-    linear->certified = linear->at_precision = false;
+    linear->certified = linear->at_precision = linear->at_limit = false;
+    linear->work_done = 0;
 }
 
 bool hw_linear_begin_path(hawser_progress *progress, void *user)
@@ -82,8 +85,9 @@ static void certify(hw_linear *linear, hawser_progress *progress)
 static void safeguard(hw_linear *linear, hawser_progress *progress, double before)
 {
     double safe = linear->damping * linear->blocks; /* in step, this much always converges: less can only be asked for */
+    double noise = linear->settings.batch > 0 ? NOISE : 1e-12; /* batches make it rise now and then */
     if ((!linear->settings.stored && linear->blocks < 2 && linear->gain >= safe) ||
-        linear->objective <= before * (1.0 + 1e-9) + 1e-12 * linear->zero_objective)
+        linear->objective <= before * (1.0 + 1e-9) + noise * linear->zero_objective)
         return;
     char text[300];
     if (linear->settings.stored) {
@@ -113,7 +117,18 @@ bool hw_linear_open(hawser_progress *progress, void *user)
     double before = linear->objective;
     certify(linear, progress);
     safeguard(linear, progress, before);
-    return !linear->certified && !linear->at_precision;
+    linear->at_limit = !linear->certified && linear->work_most > 0 && linear->work_done++ >= linear->work_most;
+    return !linear->certified && !linear->at_precision && !linear->at_limit;
+}
+
+bool hw_linear_uncurved(hawser_progress *progress, void *user)
+{
+    hw_linear *linear = user;
+    (void)progress;
+    if (linear->curved == linear->fold_at + 1)
+        return false;
+    linear->curved = linear->fold_at + 1;
+    return true;
 }
 
 bool hw_linear_slow(hawser_progress *progress, void *user)
@@ -127,7 +142,7 @@ bool hw_linear_certified(hawser_progress *progress, void *user)
 {
     const hw_linear *linear = user;
     (void)progress;
-    return linear->certified || linear->at_precision;
+    return linear->certified || linear->at_precision || linear->at_limit;
 }
 
 /* How little the members of the working sets may be from their optimum before the other columns matter more. */
@@ -187,6 +202,7 @@ bool hw_linear_next_lambda(hawser_progress *progress, void *user)
                                               .intercept = hawser_progress_metric(progress, "intercept"),
                                               .error = weight > 0.0 ? errors / weight : NAN,
                                               .precision = linear->at_precision,
+                                              .spent = linear->at_limit,
                                               .done = !hawser_progress_stopping(progress)};
     else {
         /* A fold whose rows all weigh nothing says nothing: its error counts with weight zero. */

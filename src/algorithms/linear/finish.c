@@ -91,8 +91,8 @@ static void say_why(const hw_linear *linear, bool early, hawser_training *traini
     const hawser_figures *figures = hawser_run_figures(training->run);
     const char *reason = "gap";
     for (size_t l = 0; l < linear->lambda_count; l++)
-        if (linear->rows[l].done && linear->rows[l].precision)
-            reason = "precision";
+        if (linear->rows[l].done && (linear->rows[l].precision || linear->rows[l].spent))
+            reason = linear->rows[l].spent ? "epochs" : "precision";
     if (early)
         reason = figures != NULL && figures->stop_reason != NULL ? figures->stop_reason : "limit";
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s", reason);

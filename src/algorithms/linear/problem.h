@@ -30,16 +30,20 @@ typedef struct hw_linear_settings {
     double sigma;           /* 0: by the rule */
     double exchange_every;  /* H; 0: until the local subproblem is solved */
     uint64_t certify_every; /* clocks; 0: as needed */
-    bool stored;            /* margins are kept by a parameter server: --solver dbpg */
-    size_t groups;          /* with that: of a block's columns */
-    bool kkt;               /* with that: columns that will likely stay zero are left out */
+    bool stored;            /* what blocks share is kept by a parameter server: the solvers below */
+    size_t groups;          /* --solver dbpg: of a block's columns */
+    bool kkt;               /* --solver dbpg: columns that will likely stay zero are left out */
+    bool steps;             /* --solver gd, sgd, minibatch */
+    size_t batch;           /* with that: rows of a step; 0: all */
+    bool weights, products; /* with that: what travels, if said */
+    double rate, epochs;    /* with that; a rate of 0: by the rule */
     const hw_linear_solver *solver;
 } hw_linear_settings;
 
 /* One lambda's line in the table of a path. */
 typedef struct hw_linear_row {
     double lambda, objective, gap, penalty, nonzeros, intercept, error, standard_error;
-    bool precision, done;
+    bool precision, spent, done;
 } hw_linear_row;
 
 struct hw_linear;
@@ -82,6 +86,7 @@ typedef struct hw_linear {
     hawser_sync sync;
     hawser_form form; /* in which moves of v travel */
     uint32_t blocks;
+    uint64_t seed;
     double gain, damping;
     bool joint;       /* working sets are solved as one: in step, nothing held back or averaged */
     bool accelerated; /* rounds are extrapolated over: possible where all blocks see the same residuals */
@@ -98,9 +103,12 @@ typedef struct hw_linear {
     double *fold_weights; /* of the rows held out, by fold - 1 */
     double lambda_max, whole_zero_objective, zero_objective, objective, best_objective, gap, best_gap, last_gap;
     unsigned stale_certificates, doublings; /* of sigma', or of the caution of stored margins */
-    hw_linear_row rest;                     /* certificate of what an early end left behind on several nodes */
+    uint64_t work_most,
+        work_done;      /* how often there may be work between two certificates of a lambda, and was; 0: no limit */
+    uint32_t curved;    /* the last fold whose curvature was measured, from 1 on */
+    hw_linear_row rest; /* certificate of what an early end left behind on several nodes */
     double rest_lambda;
-    bool begun, certified, at_precision;
+    bool begun, certified, at_precision, at_limit;
     hawser_training *training; /* for notes */
 } hw_linear;
 
@@ -115,6 +123,7 @@ void hw_linear_free(hw_linear *linear);
 /* The driver's tests (driver.c). `user` is the hw_linear. */
 bool hw_linear_begin_path(hawser_progress *progress, void *user);   /* branch: chooses the lambdas */
 bool hw_linear_open(hawser_progress *progress, void *user);         /* branch: is the gap still above the tolerance? */
+bool hw_linear_uncurved(hawser_progress *progress, void *user);     /* branch: is the curvature of this fold unknown? */
 bool hw_linear_small(hawser_progress *progress, void *user);        /* branch: do the working sets fit on the board? */
 bool hw_linear_shared(hawser_progress *progress, void *user);       /* branch: is a joint descent worth sharing? */
 bool hw_linear_solved(hawser_progress *progress, void *user);       /* ends it */

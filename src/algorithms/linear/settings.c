@@ -56,30 +56,42 @@ static hawser_status check_idle(const hawser_options *options, hawser_error *err
     return HAWSER_OK;
 }
 
-/* Of --solver dbpg's options and the others' only one side means anything. */
-static hawser_status check_solver(const hawser_options *options, hawser_error *error)
+/* Is `word` one of those that a list has between bars? */
+static bool among(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at != NULL; at = strchr(at, '|') != NULL ? strchr(at, '|') + 1 : NULL)
+        if (strncmp(at, word, length) == 0 && (at[length] == '|' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* Options that mean something to some solvers only. */
+static hawser_status check_solver(const hawser_options *options, bool stored, hawser_error *error)
 {
     static const char *const of_copies[] = {"sigma",           "merge",    "filter",        "quota",
                                             "max-held-clocks", "encoding", "exchange-every"};
-    static const char *const of_dbpg[] = {"groups", "kkt-filter"};
+    static const struct {
+        const char *option, *solvers;
+    } of_others[] = {{"groups", "dbpg"},          {"kkt-filter", "dbpg"},           {"batch", "minibatch"},
+                     {"epochs", "sgd|minibatch"}, {"exchange", "gd|sgd|minibatch"}, {"step", "gd|sgd|minibatch"}};
     const char *solver = hawser_options_text(options, "solver");
-    bool stored = solver != NULL && strcmp(solver, "dbpg") == 0;
     for (size_t k = 0; stored && k < sizeof of_copies / sizeof *of_copies; k++)
         if (hawser_options_source(options, of_copies[k], NULL) == HAWSER_FROM_COMMAND_LINE)
             return hawser_fail(error, HAWSER_BAD_OPTION,
-                               "--%s does nothing with --solver dbpg: it is about workers' copies of what they share",
-                               of_copies[k]);
-    for (size_t k = 0; !stored && k < sizeof of_dbpg / sizeof *of_dbpg; k++)
-        if (hawser_options_has(options, of_dbpg[k]) &&
-            hawser_options_source(options, of_dbpg[k], NULL) == HAWSER_FROM_COMMAND_LINE)
-            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing without --solver dbpg", of_dbpg[k]);
+                               "--%s does nothing with --solver %s: it is about workers' copies of what they share",
+                               of_copies[k], solver);
+    for (size_t k = 0; k < sizeof of_others / sizeof *of_others; k++)
+        if (hawser_options_has(options, of_others[k].option) && !among(of_others[k].solvers, solver) &&
+            hawser_options_source(options, of_others[k].option, NULL) == HAWSER_FROM_COMMAND_LINE)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing without --solver %s", of_others[k].option,
+                               of_others[k].solvers);
     return HAWSER_OK;
 }
 
 static hawser_status check_together(const hawser_options *options, hawser_error *error)
 {
     HAWSER_TRY(check_idle(options, error));
-    HAWSER_TRY(check_solver(options, error));
     static const char *const ways[] = {"lambda", "lambda-ratio", "C"};
     const char *one = NULL;
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
@@ -98,6 +110,29 @@ static hawser_status check_together(const hawser_options *options, hawser_error 
         !(given(options, "path") && strchr(hawser_options_text(options, "path"), ',') != NULL))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "with --l1-ratio 0 there is no lambda_max; give --lambda, or --path with a list of lambdas");
+    return HAWSER_OK;
+}
+
+/* Solvers over a parameter server. */
+static hawser_status read_stored(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
+{
+    const char *solver = hawser_options_text(options, "solver");
+    bool delayed = strcmp(solver, "dbpg") == 0;
+    settings->steps = among("gd|sgd|minibatch", solver);
+    settings->stored = delayed || settings->steps;
+    HAWSER_TRY(check_solver(options, settings->stored, error));
+    settings->groups = delayed ? (size_t)hawser_options_integer(options, "groups") : 1;
+    settings->kkt = delayed && hawser_options_flag(options, "kkt-filter");
+    if (!settings->steps)
+        return HAWSER_OK;
+    const char *form = hawser_options_text(options, "exchange");
+    settings->weights = strcmp(form, "weights") == 0;
+    settings->products = strcmp(form, "products") == 0;
+    settings->rate = hawser_options_has(options, "step") ? hawser_options_number(options, "step") : 0.0;
+    settings->epochs = hawser_options_number(options, "epochs");
+    settings->batch = strcmp(solver, "gd") == 0    ? 0
+                      : strcmp(solver, "sgd") == 0 ? 1
+                                                   : (size_t)hawser_options_integer(options, "batch");
     return HAWSER_OK;
 }
 
@@ -123,13 +158,11 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
     settings->filtered = hawser_options_bytes(options, "quota") > 0 || (filter != NULL && strcmp(filter, "none") != 0) ||
                          strcmp(hawser_options_text(options, "encoding"), "exact") != 0;
     const char *solver = hawser_options_text(options, "solver");
-    bool plain = solver != NULL && strcmp(solver, "cd") == 0;
+    bool plain = strcmp(solver, "cd") == 0;
     settings->solver = plain ? hw_linear_coordinate() : hw_linear_working_set();
     if (plain && settings->exchange_every <= 0.0)
         settings->exchange_every = 1.0;
-    settings->stored = solver != NULL && strcmp(solver, "dbpg") == 0;
-    settings->groups = settings->stored ? (size_t)hawser_options_integer(options, "groups") : 1;
-    settings->kkt = settings->stored && hawser_options_flag(options, "kkt-filter");
+    HAWSER_TRY(read_stored(options, settings, error));
     settings->path_count = settings->folds > 0 ? 100 : 0;
     if (hawser_options_has(options, "path")) {
         settings->path_count = 0;

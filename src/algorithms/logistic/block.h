@@ -35,6 +35,7 @@ typedef struct hw_logistic_block {
     hw_linear_search search;
 
     struct hw_logistic_delayed *delayed; /* of --solver dbpg */
+    struct hw_logistic_steps *steps;     /* of --solver gd, sgd, minibatch */
 
     /* where one solves for all */
     hw_logistic_quadratic whole;

@@ -15,13 +15,27 @@ const hawser_option hw_logistic_options[] = {
     {"class-weight", HAWSER_TEXT, NULL, NULL, "balanced|A:B",
      "What examples count for by class: so that both classes weigh alike, or A for the lower label and B for the higher",
      "0.1", 0},
-    {"solver", HAWSER_WORD, "newton", "newton|dbpg", "NAME",
-     "Newton's method on working sets, or delayed block proximal gradient over a parameter server (which takes --sync "
-     "delay:N too)",
+    {"solver", HAWSER_WORD, "newton", "newton|dbpg|gd|sgd|minibatch", "NAME",
+     "Newton's method on working sets; or over a parameter server (which takes --sync delay:N too): delayed block proximal "
+     "gradient, and proximal steps by all rows (gd), one row (sgd) or --batch rows at a time (minibatch; both take --sync "
+     "dc:N)",
      "0.1", 0},
     {"groups", HAWSER_INTEGER, "1", "[1,1000]", "N",
      "Into how many groups --solver dbpg cuts each worker's columns; a clock works on one of them", "0.1", 0},
     {"kkt-filter", HAWSER_FLAG, "yes", NULL, NULL,
      "With --solver dbpg, leave columns that will most likely stay zero out until the next certificate", "0.1", 0},
+    {"exchange", HAWSER_WORD, "auto", "auto|products|weights", "WHAT",
+     "With --solver gd, sgd, minibatch, what workers exchange: products of their columns with their weights, or the "
+     "weights, "
+     "from which each computes all products again; auto: products, but weights where stale products would be those of other "
+     "rows",
+     "0.1", 0},
+    {"batch", HAWSER_INTEGER, "100", "[1,4294967295]", "ROWS", "Rows of a batch of --solver minibatch", "0.1", 0},
+    {"step", HAWSER_NUMBER, NULL, "(0,inf)", "X",
+     "Length of a step of --solver gd, sgd, minibatch, for columns whose largest entry is 1; default: what the largest "
+     "eigenvalue and the sync's delay allow",
+     "0.1", 0},
+    {"epochs", HAWSER_NUMBER, "20", "(0,inf)", "N", "Passes over the rows, for each lambda, of --solver sgd and minibatch",
+     "0.1", 0},
     HW_LINEAR_ROWS,
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
