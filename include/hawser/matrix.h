@@ -79,6 +79,12 @@ HAWSER_API void hawser_multiply(const hawser_matrix *A, const double *w, double 
 HAWSER_API hawser_status hawser_gram(const hawser_matrix *A, const uint32_t *columns, size_t fresh, size_t count,
                                      const double *weights, double *G, size_t ld, hawser_error *error) HAWSER_MUST_USE;
 
+/** The same sums over rows [begin, end) alone, begin <= end <= A->rows: what several threads come to over rows that are split among
+ *  them adds up to hawser_gram's, but for rounding. */
+HAWSER_API hawser_status hawser_gram_rows(const hawser_matrix *A, size_t begin, size_t end, const uint32_t *columns,
+                                          size_t fresh, size_t count, const double *weights, double *G, size_t ld,
+                                          hawser_error *error) HAWSER_MUST_USE;
+
 /** Sum_i x[i] * y[i]; sum_i w_i x_i y_i when weights is not NULL. Fixed lanes: same bits everywhere. */
 HAWSER_API double hawser_dot(size_t n, const double *x, const double *y, const double *weights);
 

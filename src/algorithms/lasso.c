@@ -143,7 +143,8 @@ static hawser_status post(hawser_context *context)
     if (!block->fresh)
         hw_lasso_block_residual(block, hawser_view(context, "v"), false);
     hw_lasso_joint_post(block, hawser_local(context, "alpha"), hawser_local(context, "board"));
-    return HAWSER_OK;
+    size_t cleared = hw_lasso_joint_clear(&block->joint, hawser_block(context), hawser_cache(context, "products"));
+    return hawser_touch(context, "products", 0, cleared);
 }
 
 /* ... share the work of the union's Gram matrix, ... */
@@ -330,7 +331,7 @@ static hawser_operator *joint_work(const hw_linear_frame *frame, hw_linear *lass
                                                      1, NULL, (hawser_rule){0});
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, lasso);
     hawser_operator *joint = hawser_sequence(small);
-    hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board));
+    hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board, triangle));
     hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), HAWSER_UPDATES(triangle));
     hawser_operator *large = hawser_branch(joint, "large", hw_linear_shared, NULL);
     hawser_state *sums =

@@ -1,8 +1,8 @@
 /* hawser_gram: inner products of chosen columns, the heart of working-set solvers.
  *
  * Dense: tiles of packed columns, HW_GRAM_ROWS rows at a time. Sparse: either row by row (each row adds the products of the
- * chosen entries it holds) or column by column (a fresh column is scattered, the others gather from it), whichever needs
- * less work. A few fresh columns go column by column in both layouts. The choice looks at counts alone, so it is the same on
+ * chosen entries it holds), or LANES fresh columns at a time (they are scattered, the others gather from them), whichever needs
+ * less work. Very few fresh columns go one by one in both layouts. The choice looks at counts alone, so it is the same on
  * every machine. */
 #include "hawser/matrix.h"
 
@@ -15,7 +15,8 @@
 
 enum {
     FEW_TILES = 32,    /* fresh columns up to which others are read too seldom for packing them to pay */
-    FEW_FRESH = 3,     /* up to here packing or listing all columns costs more than it saves */
+    FEW_FRESH = 3,     /* up to here packing all columns costs more than it saves */
+    LANES = 8,         /* sparse fresh columns that others meet at once */
     BLOCK_ROWS = 4096, /* of sparse rows listed together, with at most BLOCK_ENTRIES and one row's more */
     BLOCK_ENTRIES = 32768,
     PANEL = 64 /* packed columns kept in the second-level cache while the fresh ones stream by: 256 KiB */
@@ -25,11 +26,13 @@ typedef struct gram {
     const hawser_matrix *A;
     const hw_kernels *kernels;
     const hw_typed_kernels *typed;
+    size_t begin, end; /* rows */
     const uint32_t *columns;
     size_t fresh, count;
     const double *weights;
     double *G;
     size_t ld;
+    uint64_t *first; /* sparse: by listed column, its first entry in those rows, then the one behind its last there */
 } gram;
 
 static const void *at(const gram *g, uint64_t entry)
@@ -37,10 +40,40 @@ static const void *at(const gram *g, uint64_t entry)
     return (const unsigned char *)g->A->values + entry * hw_type_size(g->A->type);
 }
 
+static uint64_t first_entry(const gram *g, size_t k)
+{
+    return g->first[2 * k];
+}
+
 static size_t entries(const gram *g, size_t k)
 {
-    const uint64_t *offsets = g->A->offsets + g->columns[k];
-    return (size_t)(offsets[1] - offsets[0]);
+    return (size_t)(g->first[2 * k + 1] - g->first[2 * k]);
+}
+
+/* The first entry of a column in a row of at least `row`. */
+static uint64_t entry_at(const hawser_matrix *A, uint32_t column, size_t row)
+{
+    uint64_t begin = A->offsets[column], end = A->offsets[column + 1];
+    if (row == 0 || row >= A->rows)
+        return row == 0 ? begin : end;
+    while (begin < end) {
+        uint64_t middle = begin + (end - begin) / 2;
+        if (A->indices[middle] < row)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+static hawser_status find_entries(gram *g, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&g->first, 2 * g->count, "scratch of a Gram matrix", error));
+    for (size_t k = 0; k < g->count; k++) {
+        g->first[2 * k] = entry_at(g->A, g->columns[k], g->begin);
+        g->first[2 * k + 1] = entry_at(g->A, g->columns[k], g->end);
+    }
+    return HAWSER_OK;
 }
 
 static double value(const gram *g, uint64_t entry)
@@ -61,13 +94,22 @@ static void spread(const gram *g, size_t k, double *x)
     const hawser_matrix *A = g->A;
     if (A->layout == HAWSER_DENSE) {
         uint64_t begin = (uint64_t)g->columns[k] * A->stride;
-        for (size_t i = 0; i < A->rows; i++)
+        for (size_t i = g->begin; i < g->end; i++)
             x[i] = (g->weights != NULL ? g->weights[i] : 1) * value(g, begin + i);
         return;
     }
-    uint64_t begin = A->offsets[g->columns[k]];
+    uint64_t begin = first_entry(g, k);
     for (uint64_t e = begin; e < begin + entries(g, k); e++)
         x[A->indices[e]] = (g->weights != NULL ? g->weights[A->indices[e]] : 1) * value(g, e);
+}
+
+static double dot(const gram *g, size_t k, const double *x)
+{
+    if (g->A->layout == HAWSER_DENSE)
+        return g->typed->dense_dot(g->end - g->begin, at(g, (uint64_t)g->columns[k] * g->A->stride + g->begin),
+                                   x + g->begin);
+    uint64_t begin = first_entry(g, k);
+    return g->typed->sparse_dot(entries(g, k), g->A->indices + begin, at(g, begin), x);
 }
 
 static hawser_status column_by_column(const gram *g, hawser_error *error)
@@ -77,9 +119,9 @@ static hawser_status column_by_column(const gram *g, hawser_error *error)
     for (size_t a = g->fresh; a < g->count; a++) {
         spread(g, a, x);
         for (size_t b = 0; b <= a; b++)
-            g->G[a * g->ld + b] = hawser_column_dot(g->A, g->columns[b], x);
+            g->G[a * g->ld + b] = dot(g, b, x);
         if (g->A->layout == HAWSER_CSC) {
-            const uint32_t *rows = g->A->indices + g->A->offsets[g->columns[a]];
+            const uint32_t *rows = g->A->indices + first_entry(g, a);
             for (size_t e = 0; e < entries(g, a); e++)
                 x[rows[e]] = 0;
         }
@@ -94,7 +136,7 @@ static hawser_status column_by_column(const gram *g, hawser_error *error)
 static const double *rows_of(const gram *g, size_t k, size_t row, const double *weights, bool direct, double *packed)
 {
     const void *column = at(g, (uint64_t)g->columns[k] * g->A->stride);
-    size_t left = g->A->rows - row;
+    size_t left = g->end - row;
     if (direct && left >= HW_GRAM_ROWS)
         return (const double *)column + row;
     g->typed->dense_pack(row, left < HW_GRAM_ROWS ? left : HW_GRAM_ROWS, column, weights, packed + k * HW_GRAM_ROWS);
@@ -114,7 +156,7 @@ static hawser_status tile_by_tile(const gram *g, hawser_error *error)
     left = right != NULL ? right + g->count : NULL;
     for (size_t a = g->fresh; status == HAWSER_OK && a < g->count; a++)
         memset(g->G + a * g->ld, 0, (a + 1) * sizeof *g->G);
-    for (size_t row = 0; status == HAWSER_OK && row < g->A->rows; row += HW_GRAM_ROWS) {
+    for (size_t row = g->begin; status == HAWSER_OK && row < g->end; row += HW_GRAM_ROWS) {
         for (size_t k = 0; k < g->count; k++)
             right[k] = rows_of(g, k, row, NULL, direct, packed);
         for (size_t k = g->fresh; k < g->count; k++)
@@ -128,13 +170,63 @@ static hawser_status tile_by_tile(const gram *g, hawser_error *error)
     return status;
 }
 
+/* ---- sparse, some fresh columns at a time ---- */
+
+/* What the columns up to a + lanes come to in rows [begin, end), x holding the fresh ones of these rows side by side. */
+static void meet_block(const gram *g, size_t a, size_t lanes, size_t begin, size_t end, const double *restrict x,
+                       uint64_t *cursors)
+{
+    const uint32_t *restrict rows = g->A->indices;
+    for (size_t k = 0; k < a + lanes; k++) {
+        double sum[LANES] = {0};
+        uint64_t e = cursors[k], stop = g->first[2 * k + 1];
+        for (; e < stop && rows[e] < end; e++) {
+            const double *restrict row = x + (rows[e] - begin) * LANES, v = value(g, e);
+            for (size_t l = 0; l < LANES; l++)
+                sum[l] += v * row[l];
+        }
+        cursors[k] = e;
+        for (size_t l = k > a ? k - a : 0; l < lanes; l++)
+            g->G[(a + l) * g->ld + k] += sum[l];
+    }
+}
+
+static hawser_status lanes_at_once(const gram *g, hawser_error *error)
+{
+    double *x = NULL;
+    uint64_t *cursors = NULL;
+    hawser_status status = HW_NEW(&x, BLOCK_ROWS * LANES, "scratch of a Gram matrix", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&cursors, g->count, "scratch of a Gram matrix", error);
+    for (size_t a = g->fresh; status == HAWSER_OK && a < g->count; a += LANES) {
+        size_t lanes = g->count - a < LANES ? g->count - a : LANES;
+        for (size_t l = 0; l < lanes; l++)
+            memset(g->G + (a + l) * g->ld, 0, (a + l + 1) * sizeof *g->G);
+        for (size_t k = 0; k < a + lanes; k++)
+            cursors[k] = first_entry(g, k);
+        for (size_t begin = g->begin, end; begin < g->end; begin = end) {
+            end = g->end - begin < BLOCK_ROWS ? g->end : begin + BLOCK_ROWS;
+            memset(x, 0, (end - begin) * LANES * sizeof *x);
+            for (size_t l = 0; l < lanes; l++)
+                for (uint64_t e = cursors[a + l]; e < g->first[2 * (a + l) + 1] && g->A->indices[e] < end; e++) {
+                    size_t row = g->A->indices[e];
+                    x[(row - begin) * LANES + l] = (g->weights != NULL ? g->weights[row] : 1) * value(g, e);
+                }
+            meet_block(g, a, lanes, begin, end, x, cursors);
+        }
+    }
+    free(x);
+    free(cursors);
+    return status;
+}
+
 /* ---- sparse, row by row ---- */
 
 /* Rows are listed a block at a time, so that the lists stay in the second-level cache and scratch memory does not grow with
  * the stored entries. */
 typedef struct row_lists {
-    uint32_t *chosen;  /* by row: chosen entries in it; 0 where no fresh one is */
-    uint32_t *fresh;   /* by row: how many of them are fresh */
+    uint32_t *chosen;  /* by row, from the first of all: chosen entries in it; 0 where no fresh one is */
+    uint32_t *fresh;   /* by row, likewise: how many of them are fresh */
     uint64_t *cursors; /* by chosen column: its first entry that is in no block yet */
     uint32_t *ends;    /* by row of the block: end of its list so far */
     uint32_t *which;   /* by entry of the block: position in the list of columns, ascending in a row */
@@ -155,16 +247,16 @@ static void row_lists_free(row_lists *lists)
 static hawser_status count_rows(const gram *g, row_lists *lists, uint64_t *work, hawser_error *error)
 {
     const hawser_matrix *A = g->A;
-    HAWSER_TRY(HW_NEW(&lists->chosen, A->rows, "scratch of a Gram matrix", error));
-    HAWSER_TRY(HW_NEW(&lists->fresh, A->rows, "scratch of a Gram matrix", error));
+    HAWSER_TRY(HW_NEW(&lists->chosen, g->end - g->begin, "scratch of a Gram matrix", error));
+    HAWSER_TRY(HW_NEW(&lists->fresh, g->end - g->begin, "scratch of a Gram matrix", error));
     for (size_t k = 0; k < g->count; k++) {
         uint32_t *counts = k < g->fresh ? lists->chosen : lists->fresh;
-        uint64_t begin = A->offsets[g->columns[k]];
+        uint64_t begin = first_entry(g, k);
         for (uint64_t e = begin; e < begin + entries(g, k); e++)
-            counts[A->indices[e]]++;
+            counts[A->indices[e] - g->begin]++;
     }
     *work = 0;
-    for (size_t i = 0; i < A->rows; i++) {
+    for (size_t i = 0; i < g->end - g->begin; i++) {
         uint64_t fresh = lists->fresh[i], old = lists->chosen[i];
         lists->chosen[i] = fresh == 0 ? 0 : (uint32_t)(old + fresh);
         *work += fresh * old + fresh * (fresh + 1) / 2;
@@ -178,15 +270,15 @@ static size_t list_block(const gram *g, row_lists *lists, size_t begin)
     const hawser_matrix *A = g->A;
     size_t end = begin;
     uint32_t total = 0;
-    for (; end < A->rows && end - begin < BLOCK_ROWS && total < BLOCK_ENTRIES; end++) {
+    for (; end < g->end && end - begin < BLOCK_ROWS && total < BLOCK_ENTRIES; end++) {
         lists->ends[end - begin] = total;
-        total += lists->chosen[end];
+        total += lists->chosen[end - g->begin];
     }
     for (size_t k = 0; k < g->count; k++) {
-        uint64_t e = lists->cursors[k], stop = A->offsets[g->columns[k] + 1];
+        uint64_t e = lists->cursors[k], stop = g->first[2 * k + 1];
         for (; e < stop && A->indices[e] < end; e++) {
             size_t row = A->indices[e];
-            if (lists->chosen[row] == 0)
+            if (lists->chosen[row - g->begin] == 0)
                 continue;
             uint32_t place = lists->ends[row - begin]++;
             lists->which[place] = (uint32_t)k;
@@ -215,15 +307,15 @@ static hawser_status row_by_row(const gram *g, row_lists *lists, hawser_error *e
     HAWSER_TRY(HW_NEW(&lists->which, BLOCK_ENTRIES + g->count, "scratch of a Gram matrix", error));
     HAWSER_TRY(HW_NEW(&lists->values, BLOCK_ENTRIES + g->count, "scratch of a Gram matrix", error));
     for (size_t k = 0; k < g->count; k++)
-        lists->cursors[k] = g->A->offsets[g->columns[k]];
+        lists->cursors[k] = first_entry(g, k);
     for (size_t a = g->fresh; a < g->count; a++)
         memset(g->G + a * g->ld, 0, (a + 1) * sizeof *g->G);
-    for (size_t begin = 0; begin < g->A->rows;) {
+    for (size_t begin = g->begin; begin < g->end;) {
         size_t end = list_block(g, lists, begin);
         for (size_t i = begin; i < end; i++) {
-            size_t chosen = lists->chosen[i], first = lists->ends[i - begin] - chosen;
+            size_t chosen = lists->chosen[i - g->begin], first = lists->ends[i - begin] - chosen;
             if (chosen > 0)
-                add_row(g, lists->which + first, lists->values + first, chosen, lists->fresh[i],
+                add_row(g, lists->which + first, lists->values + first, chosen, lists->fresh[i - g->begin],
                         g->weights != NULL ? g->weights[i] : 1);
         }
         begin = end;
@@ -235,33 +327,47 @@ static hawser_status sparse_gram(const gram *g, hawser_error *error)
 {
     row_lists lists = {0};
     uint64_t work = 0, stored = 0;
-    hawser_status status = count_rows(g, &lists, &work, error);
+    size_t fresh = g->count - g->fresh, turns = (fresh + LANES - 1) / LANES;
     for (size_t k = 0; k < g->count; k++)
         stored += entries(g, k);
-    /* Listing an entry costs about four products; a product scattered into G costs about as much as one gathered. */
-    double by_column = (double)stored * (double)(g->count - g->fresh);
+    /* In touched numbers: an entry that LANES fresh ones meet costs about two, an entry that is listed four, a product one. */
+    double blocks = (double)((g->end - g->begin + BLOCK_ROWS - 1) / BLOCK_ROWS) * (double)g->count;
+    double at_once = (double)turns * (2.0 * (double)stored + blocks), one_by_one = (double)stored * (double)fresh;
+    if (one_by_one < at_once)
+        return column_by_column(g, error);
+    if (turns == 1)
+        return lanes_at_once(g, error);
+    hawser_status status = count_rows(g, &lists, &work, error);
     if (status == HAWSER_OK)
-        status = 4.0 * (double)stored + (double)work < by_column ? row_by_row(g, &lists, error) : column_by_column(g, error);
+        status =
+            4.0 * (double)stored + blocks + (double)work < at_once ? row_by_row(g, &lists, error) : lanes_at_once(g, error);
     row_lists_free(&lists);
+    return status;
+}
+
+hawser_status hawser_gram_rows(const hawser_matrix *A, size_t begin, size_t end, const uint32_t *columns, size_t fresh,
+                               size_t count, const double *weights, double *G, size_t ld, hawser_error *error)
+{
+    assert(A->layout != HAWSER_CSR && fresh <= count && count <= ld && begin <= end && end <= A->rows);
+    const hw_kernels *kernels = hw_kernels_best();
+    gram g = {A, kernels, &kernels->typed[A->type], begin, end, columns, fresh, count, weights, G, ld, NULL};
+    if (fresh == count)
+        return HAWSER_OK;
+    hawser_status status = A->layout == HAWSER_CSC ? find_entries(&g, error) : HAWSER_OK;
+    if (status != HAWSER_OK)
+        return status;
+    if (A->layout == HAWSER_CSC)
+        status = sparse_gram(&g, error);
+    else
+        status = count - fresh <= FEW_FRESH ? column_by_column(&g, error) : tile_by_tile(&g, error);
+    if (status == HAWSER_OK)
+        mirror(&g);
+    free(g.first);
     return status;
 }
 
 hawser_status hawser_gram(const hawser_matrix *A, const uint32_t *columns, size_t fresh, size_t count, const double *weights,
                           double *G, size_t ld, hawser_error *error)
 {
-    assert(A->layout != HAWSER_CSR && fresh <= count && count <= ld);
-    const hw_kernels *kernels = hw_kernels_best();
-    const gram g = {A, kernels, &kernels->typed[A->type], columns, fresh, count, weights, G, ld};
-    if (fresh == count)
-        return HAWSER_OK;
-    hawser_status status;
-    if (count - fresh <= FEW_FRESH)
-        status = column_by_column(&g, error);
-    else if (A->layout == HAWSER_DENSE)
-        status = tile_by_tile(&g, error);
-    else
-        status = sparse_gram(&g, error);
-    if (status == HAWSER_OK)
-        mirror(&g);
-    return status;
+    return hawser_gram_rows(A, 0, A->rows, columns, fresh, count, weights, G, ld, error);
 }

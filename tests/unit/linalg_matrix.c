@@ -257,12 +257,16 @@ static void dots_with_and_without_weights(void **state)
     }
 }
 
-static void check_gram(problem *p, const double *weights, const uint32_t *columns, size_t fresh, size_t count)
+static void check_gram_rows(problem *p, size_t begin, size_t end, const double *weights, const uint32_t *columns,
+                            size_t fresh, size_t count)
 {
     size_t rows = p->A.rows, ld = count + 2;
     double *G = numbers(count * ld, 9), *before = numbers(count * ld, 9);
     hawser_error error;
-    assert_int_equal(hawser_gram(&p->A, columns, fresh, count, weights, G, ld, &error), HAWSER_OK);
+    if (end - begin == rows)
+        assert_int_equal(hawser_gram(&p->A, columns, fresh, count, weights, G, ld, &error), HAWSER_OK);
+    else
+        assert_int_equal(hawser_gram_rows(&p->A, begin, end, columns, fresh, count, weights, G, ld, &error), HAWSER_OK);
     for (size_t a = 0; a < count; a++)
         for (size_t b = 0; b < ld; b++) {
             if (b >= count || (a < fresh && b < fresh)) { /* not ours: kept as it was */
@@ -270,7 +274,7 @@ static void check_gram(problem *p, const double *weights, const uint32_t *column
                 continue;
             }
             long double dot = 0, terms = 0;
-            for (size_t i = 0; i < rows; i++) {
+            for (size_t i = begin; i < end; i++) {
                 long double product = (long double)p->shadow[columns[a] * rows + i] * p->shadow[columns[b] * rows + i];
                 dot += product * (weights != NULL ? weights[i] : 1);
                 terms += fabsl(product * (weights != NULL ? weights[i] : 1));
@@ -280,6 +284,15 @@ static void check_gram(problem *p, const double *weights, const uint32_t *column
         }
     free(G);
     free(before);
+}
+
+/* All rows, a middle that begins and ends anywhere, none, and an end that is shorter than a tile. */
+static void check_gram(problem *p, const double *weights, const uint32_t *columns, size_t fresh, size_t count)
+{
+    check_gram_rows(p, 0, p->A.rows, weights, columns, fresh, count);
+    check_gram_rows(p, 129, 1007, weights, columns, fresh, count);
+    check_gram_rows(p, 640, 640, weights, columns, fresh, count);
+    check_gram_rows(p, p->A.rows - 5, p->A.rows, weights, columns, fresh, count);
 }
 
 static void gram_of_every_layout_and_type(void **state)

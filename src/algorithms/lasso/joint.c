@@ -152,30 +152,64 @@ hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *w
     return take_union(joint, block->lasso, board, block->scan.screened_at, error);
 }
 
+size_t hw_lasso_joint_clear(hw_lasso_joint *joint, uint32_t own, double *triangle)
+{
+    size_t count = own == 0 ? joint->held : 0;
+    joint->held = 0;
+    if (count > 0)
+        memset(triangle, 0, count * sizeof *triangle);
+    return count;
+}
+
+/* Shares by rows are equal, and no two blocks look at the same entry; but each sends all products. */
+static bool by_rows(const hw_lasso_joint *joint, uint32_t blocks)
+{
+    const hawser_matrix *X = &joint->whole.X;
+    double entries = 0.0;
+    for (size_t a = 0; a < joint->gram.count; a++) {
+        uint32_t j = joint->gram.columns[a];
+        entries += X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
+    }
+    return (double)blocks * (double)joint->held < entries;
+}
+
 hawser_status hw_lasso_joint_products(hw_lasso_block *block, const hawser_matrix *whole, uint32_t own, double *triangle,
                                       size_t *first, size_t *count, hw_linear_stop stop, hawser_error *error)
 {
     hw_lasso_joint *joint = &block->joint;
+    hw_linear_gram *gram = &joint->gram;
     const hw_linear *lasso = block->lasso;
     const hw_linear_members *members = &joint->members;
     *first = *count = 0;
-    joint->use_gram = hw_linear_gram_pays(&joint->gram, &joint->whole, members->columns, members->count, joint->gram.most);
+    joint->use_gram = hw_linear_gram_pays(gram, &joint->whole, members->columns, members->count, gram->most);
     joint->shared =
         hw_linear_product_cost(&joint->whole, members->columns, members->count, joint->use_gram) >= WORTH_SHARING;
     if (!joint->use_gram)
         return HAWSER_OK;
-    HAWSER_TRY(hw_linear_gram_admit(&joint->gram, members->columns, members->count, &joint->fresh, error));
-    if (triangle_at(joint, joint->gram.count) > hw_lasso_joint_triangle(whole)) {
-        size_t fresh = joint->fresh;
-        joint->fresh = joint->gram.count;
-        return hw_linear_gram_fill(&joint->gram, &joint->whole, fresh, joint->gram.count, stop, error);
+    HAWSER_TRY(hw_linear_gram_admit(gram, members->columns, members->count, &joint->fresh, error));
+    size_t begin = joint->fresh, end = gram->count;
+    if (triangle_at(joint, end) > hw_lasso_joint_triangle(whole)) {
+        joint->fresh = end;
+        return hw_linear_gram_fill(gram, &joint->whole, begin, end, stop, error);
     }
-    size_t begin = share_begin(joint, own, lasso->blocks), end = share_begin(joint, own + 1, lasso->blocks);
-    HAWSER_TRY(hw_linear_gram_fill(&joint->gram, &joint->whole, begin, end, stop, error));
-    for (size_t a = begin; a < end; a++)
-        memcpy(triangle + triangle_at(joint, a), joint->gram.values + a * joint->gram.capacity, (a + 1) * sizeof(double));
+    joint->held = triangle_at(joint, end);
+    if (by_rows(joint, lasso->blocks)) {
+        size_t low, high;
+        hw_lasso_joint_rows(joint, own, lasso->blocks, &low, &high);
+        HAWSER_TRY(hw_linear_gram_share(gram, &joint->whole, begin, low, high, own == 0, stop, error));
+    } else {
+        begin = share_begin(joint, own, lasso->blocks);
+        end = share_begin(joint, own + 1, lasso->blocks);
+        HAWSER_TRY(hw_linear_gram_fill(gram, &joint->whole, begin, end, stop, error));
+    }
     *first = triangle_at(joint, begin);
     *count = triangle_at(joint, end) - *first;
+    for (size_t a = begin; a < end; a++) {
+        const double *row = gram->values + a * gram->capacity;
+        double *sums = triangle + triangle_at(joint, a);
+        for (size_t b = 0; b <= a; b++)
+            sums[b] += row[b];
+    }
     return HAWSER_OK;
 }
 

@@ -2,7 +2,7 @@
  * joint.h - the working sets of all blocks solved as one: all blocks can see all of the union's columns, on one machine as they are,
  * over several nodes fetched once.
  *
- * What costs time is shared: scans, column statistics, the Gram matrix of the union, of which each block computes some rows, and on
+ * What costs time is shared: scans, column statistics, the Gram matrix of the union, of which each block computes a share, and on
  * large sets the products of conjugate gradients, an exchange each: a block sums over its own rows (or makes its own slots), the
  * rest of the descent all do alike. Small sets one block solves alone: an exchange would cost more than it saves. Each block then
  * moves its own coefficients, and v is derived from them. There is no conflict between blocks to be careful about. A set too large
@@ -27,6 +27,7 @@ typedef struct hw_lasso_joint {
     hw_linear_gram gram;
     hw_linear_members members; /* of the union; numbers of the whole */
     size_t fresh;              /* first slot whose products are to be taken from the exchanged state */
+    size_t held;               /* numbers of that state that are in use, from its beginning */
     bool use_gram;
 
     /* the descent that blocks share */
@@ -50,7 +51,13 @@ void hw_lasso_joint_post(const struct hw_lasso_block *block, const double *alpha
 /* Takes the union from the board: block->joint.members. Their columns have to be at hand for what follows. */
 hawser_status hw_lasso_joint_union(struct hw_lasso_block *block, const hawser_matrix *whole, const double *board,
                                    hawser_error *error) HAWSER_MUST_USE;
-/* Settles whether there is a Gram matrix and whether the descent is shared, and computes this block's rows of the products; they lie at [*first, *first + *count). */
+/* Makes the exchanged products zero again, exactly, so that sums do not carry rounding of what lay there before: one block does. Returns
+ * how many numbers it has changed, from the first on. */
+size_t hw_lasso_joint_clear(hw_lasso_joint *joint, uint32_t own, double *triangle);
+/* The rows of the whole that a block sums over, where members' entries are what costs. */
+void hw_lasso_joint_rows(const hw_lasso_joint *joint, uint32_t own, uint32_t blocks, size_t *begin, size_t *end);
+/* Settles whether there is a Gram matrix and whether the descent is shared, and adds this block's share of the products (those of its
+ * rows, or some of them whole) to the exchanged state, at [*first, *first + *count). */
 hawser_status hw_lasso_joint_products(struct hw_lasso_block *block, const hawser_matrix *whole, uint32_t own,
                                       double *triangle, size_t *first, size_t *count, hw_linear_stop stop,
                                       hawser_error *error) HAWSER_MUST_USE;

@@ -5,14 +5,15 @@
 #include "algorithms/lasso/block.h"
 
 enum {
-    BUCKETS = 1024, /* of rows, for shares that cost the same */
-    SAMPLE = 8      /* of so many entries one is counted */
+    BUCKETS = 1024,   /* of rows, for shares that cost the same */
+    SAMPLES = 1 << 13 /* entries that are looked at to find them, and one a column */
 };
 
 /* Rows at which shares begin that hold equally many entries of the members, from a sample. */
-static size_t row_begin(const hw_lasso_joint *joint, const size_t *counts, uint32_t block, uint32_t blocks)
+static size_t row_begin(const hw_lasso_joint *joint, const double *counts, uint32_t block, uint32_t blocks)
 {
-    size_t rows = joint->whole.X.rows, total = 0, before = 0;
+    size_t rows = joint->whole.X.rows;
+    double total = 0.0, before = 0.0;
     for (size_t k = 0; k < BUCKETS; k++)
         total += counts[k];
     if (block == 0 || block == blocks)
@@ -30,34 +31,48 @@ static size_t even_begin(size_t length, uint32_t block, uint32_t blocks)
     return length / blocks * block + length % blocks * block / blocks;
 }
 
-static void count_rows(const hw_lasso_joint *joint, size_t *counts)
+/* Of each column a few entries stand for all. */
+static void count_rows(const hw_lasso_joint *joint, double *counts)
 {
     const hawser_matrix *X = &joint->whole.X;
-    uint64_t skip = 0;
     for (size_t k = 0; k < joint->members.count; k++) {
-        uint32_t j = joint->members.columns[k];
-        uint64_t at = X->offsets[j] + skip;
-        for (; at < X->offsets[j + 1]; at += SAMPLE)
-            counts[(uint64_t)X->indices[at] * BUCKETS / X->rows]++;
-        skip = at - X->offsets[j + 1];
+        const uint64_t *ends = X->offsets + joint->members.columns[k];
+        uint64_t entries = ends[1] - ends[0];
+        size_t samples = SAMPLES / joint->members.count + 1;
+        for (size_t s = 0; s < samples && entries > 0; s++) {
+            uint64_t at = ends[0] + (uint64_t)(((double)s + 0.5) / (double)samples * (double)entries);
+            counts[(uint64_t)X->indices[at] * BUCKETS / X->rows] += (double)entries / (double)samples;
+        }
     }
+}
+
+void hw_lasso_joint_rows(const hw_lasso_joint *joint, uint32_t own, uint32_t blocks, size_t *begin, size_t *end)
+{
+    const hawser_matrix *X = &joint->whole.X;
+    if (X->layout == HAWSER_DENSE) {
+        *begin = even_begin(X->rows, own, blocks);
+        *end = even_begin(X->rows, own + 1, blocks);
+        return;
+    }
+    double counts[BUCKETS] = {0};
+    count_rows(joint, counts);
+    *begin = row_begin(joint, counts, own, blocks);
+    *end = row_begin(joint, counts, own + 1, blocks);
 }
 
 /* What this block sums over. */
 static void make_part(hw_lasso_joint *joint, uint32_t own, uint32_t blocks)
 {
     hw_linear_part *part = &joint->part;
-    const hawser_matrix *matrix = joint->use_gram ? &joint->gram.view : &joint->whole.X;
-    if (matrix->layout != HAWSER_DENSE) {
-        size_t counts[BUCKETS] = {0};
-        count_rows(joint, counts);
-        part->begin = row_begin(joint, counts, own, blocks);
-        part->end = row_begin(joint, counts, own + 1, blocks);
+    if (joint->use_gram) {
+        part->begin = even_begin(joint->gram.count, own, blocks);
+        part->end = even_begin(joint->gram.count, own + 1, blocks);
+        part->view = hawser_matrix_rows(&joint->gram.view, part->begin, part->end);
         return;
     }
-    part->begin = even_begin(matrix->rows, own, blocks);
-    part->end = even_begin(matrix->rows, own + 1, blocks);
-    part->view = hawser_matrix_rows(matrix, part->begin, part->end);
+    hw_lasso_joint_rows(joint, own, blocks, &part->begin, &part->end);
+    if (joint->whole.X.layout == HAWSER_DENSE)
+        part->view = hawser_matrix_rows(&joint->whole.X, part->begin, part->end);
 }
 
 static bool agreed(void *opaque)

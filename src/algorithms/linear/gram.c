@@ -106,21 +106,35 @@ hawser_status hw_linear_gram_admit(hw_linear_gram *gram, const uint32_t *list, s
     return HAWSER_OK;
 }
 
-hawser_status hw_linear_gram_fill(hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t end,
-                                  hw_linear_stop stop, hawser_error *error)
+/* Entries of slots [begin, end) from rows [first, last); from raw sums to centred means. */
+static hawser_status fill(hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t end, size_t first,
+                          size_t last, bool centre, hw_linear_stop stop, hawser_error *error)
 {
     double inverse = 1.0 / columns->total;
     size_t ld = gram->capacity;
     for (size_t at = begin, next; at < end && !hw_linear_stopping(stop); at = next) {
         next = end - at > HW_LINEAR_LOOK ? at + HW_LINEAR_LOOK : end;
-        HAWSER_TRY(hawser_gram(&columns->X, gram->columns, at, next, columns->weights, gram->values, ld, error));
-        for (size_t a = at; a < next; a++) /* from raw sums to centred means */
+        HAWSER_TRY(
+            hawser_gram_rows(&columns->X, first, last, gram->columns, at, next, columns->weights, gram->values, ld, error));
+        for (size_t a = at; a < next; a++)
             for (size_t b = 0; b <= a; b++) {
-                double mean = columns->mean[gram->columns[a]] * columns->mean[gram->columns[b]];
+                double mean = centre ? columns->mean[gram->columns[a]] * columns->mean[gram->columns[b]] : 0.0;
                 gram->values[a * ld + b] = gram->values[b * ld + a] = gram->values[a * ld + b] * inverse - mean;
             }
     }
     return HAWSER_OK;
+}
+
+hawser_status hw_linear_gram_fill(hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t end,
+                                  hw_linear_stop stop, hawser_error *error)
+{
+    return fill(gram, columns, begin, end, 0, columns->X.rows, true, stop, error);
+}
+
+hawser_status hw_linear_gram_share(hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t first,
+                                   size_t last, bool centre, hw_linear_stop stop, hawser_error *error)
+{
+    return fill(gram, columns, begin, gram->count, first, last, centre, stop, error);
 }
 
 static double entries(const hw_linear_columns *columns, uint32_t j)

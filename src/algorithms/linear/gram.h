@@ -32,6 +32,10 @@ hawser_status hw_linear_gram_admit(hw_linear_gram *gram, const uint32_t *list, s
 hawser_status hw_linear_gram_fill(hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t end,
                                   hw_linear_stop stop, hawser_error *error) HAWSER_MUST_USE;
 
+/* The same entries of slots [begin, all), summed over rows [first, last) alone; only one of those who share the rows centres them. */
+hawser_status hw_linear_gram_share(hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t first,
+                                   size_t last, bool centre, hw_linear_stop stop, hawser_error *error) HAWSER_MUST_USE;
+
 /* Is a descent over the listed columns cheaper on their Gram matrix, of at most so many columns, than on the residual? Counts
  * the building of what is missing. Never where a mean is so large that centring would lose the products' digits. */
 bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *columns, const uint32_t *list, size_t count,
