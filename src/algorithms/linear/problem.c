@@ -265,11 +265,6 @@ static hawser_status check_sync(hawser_sync sync, const hw_linear_settings *sett
                            "--sync %s:%u is for weights that a parameter server keeps, and here workers have copies of "
                            "them; use bsp, ssp:N or tap",
                            delay ? "delay" : "dc", sync.staleness);
-    if (centric && !settings->steps)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--sync dc:%u takes one writer of each number, but all add to --solver dbpg's margins; use bsp, "
-                           "ssp:N, delay:N or tap",
-                           sync.staleness);
     if (stale && settings->batch > 0 && settings->products)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--exchange products with batches of rows takes --sync bsp or dc:0: an older product is one of "

@@ -16,9 +16,8 @@ const hawser_option hw_logistic_options[] = {
      "What examples count for by class: so that both classes weigh alike, or A for the lower label and B for the higher",
      "0.1", 0},
     {"solver", HAWSER_WORD, "newton", "newton|dbpg|gd|sgd|minibatch", "NAME",
-     "Newton's method on working sets; or over a parameter server (which takes --sync delay:N too): delayed block proximal "
-     "gradient, and proximal steps by all rows (gd), one row (sgd) or --batch rows at a time (minibatch; both take --sync "
-     "dc:N)",
+     "Newton's method on working sets; or over a parameter server (which takes --sync delay:N and dc:N too): delayed block "
+     "proximal gradient, or proximal steps by all rows (gd), one row (sgd) or --batch rows at a time (minibatch)",
      "0.1", 0},
     {"groups", HAWSER_INTEGER, "1", "[1,1000]", "N",
      "Into how many groups --solver dbpg cuts each worker's columns; a clock works on one of them", "0.1", 0},
