@@ -2,7 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "store/table.h"
+
+enum { AHEAD = 16 /* scattered rows that are fetched before the one that is changed */ };
 
 /* Defines NAME_TYPE and NAME_at_TYPE, and apply_NAME over the three types, from an expression in x (the value) and u (the update). */
 #define ROWS_OF(T, name, expression)                                                                                        \
@@ -24,6 +27,8 @@
         for (size_t r = 0; r < rows; r++) {                                                                                 \
             T *row = (T *)a->values + (at[r] - base) * width;                                                               \
             size_t w = 0;                                                                                                   \
+            if (r + AHEAD < rows)                                                                                           \
+                hw_prefetch_store((const T *)a->values + (at[r + AHEAD] - base) * width);                                   \
             do {                                                                                                            \
                 T x = row[w], u = *updates++;                                                                               \
                 (void)x;                                                                                                    \

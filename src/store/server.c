@@ -54,6 +54,8 @@ static void free_served(hw_served *served)
         hw_stripe_close(&served->stripes[s]);
     }
     free(served->stripes);
+    free(served->values);
+    free(served->memory);
     free(served);
 }
 
@@ -116,15 +118,22 @@ static hawser_status cut_long(const hw_server *server, hw_arcs *arcs, hawser_err
 static hawser_status open_dense(hw_server *server, hw_served *served, const hw_arcs *arcs, hawser_error *error)
 {
     double keys = 0, done = 0;
-    for (size_t i = 0; i < arcs->count; i++)
-        keys += (double)(arcs->arcs[i].last - arcs->arcs[i].first) + 1;
+    uint64_t rows = 0;
+    void *values = NULL;
+    for (size_t i = 0; i < arcs->count; i++) {
+        uint64_t span = arcs->arcs[i].last - arcs->arcs[i].first;
+        rows = span < UINT64_MAX - rows ? rows + span + 1 : UINT64_MAX;
+        keys += (double)span + 1;
+    }
+    HAWSER_TRY(hw_table_shard_memory(&served->spec, rows, &values, &served->memory, error));
+    served->values = values;
     uint32_t most = server->options.stripes;
     for (size_t i = 0, end; i < arcs->count; i = end) {
         double wanted = keys * (served->stripe_count + 1) / most;
         for (end = i; end < arcs->count && (end == i || done < wanted || served->stripe_count + 1 == most); end++)
             done += (double)(arcs->arcs[end].last - arcs->arcs[end].first) + 1;
         hw_stripe *stripe = &served->stripes[served->stripe_count++];
-        HAWSER_TRY(hw_stripe_open(stripe, server, &served->spec, arcs->arcs + i, end - i, error));
+        HAWSER_TRY(hw_stripe_open(stripe, server, served, arcs->arcs + i, end - i, error));
     }
     return HAWSER_OK;
 }
@@ -134,7 +143,7 @@ static hawser_status open_sparse(hw_server *server, hw_served *served, hawser_er
     hw_arc all = {served->spec.first, served->spec.last, server->options.self};
     while (served->stripe_count < server->options.stripes) {
         hw_stripe *stripe = &served->stripes[served->stripe_count++];
-        HAWSER_TRY(hw_stripe_open(stripe, server, &served->spec, &all, 1, error));
+        HAWSER_TRY(hw_stripe_open(stripe, server, served, &all, 1, error));
     }
     return HAWSER_OK;
 }

@@ -21,6 +21,7 @@ struct hw_table_shard {
     size_t row_memory; /* doubles */
     unsigned char *values;
     double *memory;
+    bool lent; /* both are the caller's */
     size_t rows, room;
     slot *slots;
     size_t mask;     /* slots - 1 */
@@ -35,28 +36,64 @@ static size_t home(const hw_table_shard *shard, uint64_t key)
     return (size_t)(hw_mix(key) >> 3) & shard->mask;
 }
 
-hawser_status hw_table_shard_new(const hw_table_spec *spec, uint64_t first, uint64_t last, hw_table_shard **out,
-                                 hawser_error *error)
+static hawser_status new_shard(const hw_table_spec *spec, uint64_t first, uint64_t last, hw_table_shard **out,
+                               hawser_error *error)
 {
     hw_table_shard *shard = NULL;
     HAWSER_TRY(HW_NEW(&shard, 1, "a shard", error));
     *shard = (hw_table_shard){.spec = spec, .first = first, .last = last};
     shard->row_bytes = spec->width * hw_value_size(spec->type);
     shard->row_memory = (size_t)spec->width * spec->function->memory;
+    *out = shard;
+    return HAWSER_OK;
+}
+
+hawser_status hw_table_shard_memory(const hw_table_spec *spec, uint64_t rows, void **values, double **memory,
+                                    hawser_error *error)
+{
+    size_t row_bytes = spec->width * hw_value_size(spec->type), doubles = (size_t)spec->width * spec->function->memory;
+    *values = NULL;
+    *memory = NULL;
+    if (rows > SIZE_MAX / row_bytes - 1)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "table '%s': %llu keys of %zu bytes are more than an address space has",
+                           spec->name, (unsigned long long)rows, row_bytes);
+    HAWSER_TRY(hw_new_large(values, (size_t)rows, row_bytes, "a dense table", error));
+    hawser_status status = HAWSER_OK;
+    if (doubles > 0)
+        status = hw_new_large((void **)memory, (size_t)rows, doubles * sizeof **memory, "a dense table", error);
+    if (status != HAWSER_OK) {
+        free(*values);
+        *values = NULL;
+    }
+    return status;
+}
+
+hawser_status hw_table_shard_over(const hw_table_spec *spec, uint64_t first, uint64_t last, void *values, double *memory,
+                                  hw_table_shard **out, hawser_error *error)
+{
+    HAWSER_TRY(new_shard(spec, first, last, out, error));
+    (*out)->rows = (*out)->room = (size_t)(last - first) + 1;
+    (*out)->values = values;
+    (*out)->memory = memory;
+    (*out)->lent = true;
+    return HAWSER_OK;
+}
+
+hawser_status hw_table_shard_new(const hw_table_spec *spec, uint64_t first, uint64_t last, hw_table_shard **out,
+                                 hawser_error *error)
+{
+    hw_table_shard *shard = NULL;
+    void *values = NULL;
+    HAWSER_TRY(new_shard(spec, first, last, &shard, error));
     hawser_status status = HAWSER_OK;
     if (spec->sparse) {
         shard->mask = FIRST_SLOTS - 1;
         status = HW_NEW(&shard->slots, FIRST_SLOTS, "a sparse shard", error);
-    } else if (last - first >= SIZE_MAX / shard->row_bytes - 1) {
-        status =
-            hawser_fail(error, HAWSER_NO_MEMORY, "table '%s': %llu keys of %zu bytes are more than an address space has",
-                        spec->name, (unsigned long long)(last - first) + 1, shard->row_bytes);
     } else {
+        status = hw_table_shard_memory(spec, last - first < UINT64_MAX ? last - first + 1 : last - first, &values,
+                                       &shard->memory, error);
+        shard->values = values;
         shard->rows = shard->room = (size_t)(last - first) + 1;
-        status = hw_new_large((void **)&shard->values, shard->rows, shard->row_bytes, "a dense shard", error);
-        if (status == HAWSER_OK && shard->row_memory > 0)
-            status = hw_new_large((void **)&shard->memory, shard->rows, shard->row_memory * sizeof(double), "a dense shard",
-                                  error);
     }
     if (status != HAWSER_OK)
         hw_table_shard_free(shard);
@@ -69,8 +106,10 @@ void hw_table_shard_free(hw_table_shard *shard)
 {
     if (shard == NULL)
         return;
-    free(shard->values);
-    free(shard->memory);
+    if (!shard->lent) {
+        free(shard->values);
+        free(shard->memory);
+    }
     free(shard->slots);
     free(shard->found);
     free(shard);
@@ -174,8 +213,11 @@ static hawser_status make_keys(hw_table_shard *shard, const uint64_t *keys, size
 
 /* Rows at[i] - base; SIZE_MAX of a sparse shard, whose base is 0: none. */
 #define GATHER(T)                                                                                                           \
-    for (size_t i = 0; i < count; i++)                                                                                      \
-        ((T *)out)[i] = at[i] == SIZE_MAX && sparse ? 0 : ((const T *)shard->values)[at[i] - base];
+    for (size_t i = 0; i < count; i++) {                                                                                    \
+        if (i + AHEAD < count)                                                                                              \
+            hw_prefetch((const void *)((uintptr_t)shard->values + (size_t)(at[i + AHEAD] - base) * sizeof(T)));             \
+        ((T *)out)[i] = at[i] == SIZE_MAX && sparse ? 0 : ((const T *)shard->values)[at[i] - base];                         \
+    }
 
 static void gather(const hw_table_shard *shard, const uint64_t *at, uint64_t base, size_t count, unsigned char *out)
 {

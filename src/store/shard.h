@@ -16,7 +16,14 @@ typedef enum hw_part { HW_PART_VALUES, HW_PART_MEMORY, HW_PART_KEYS } hw_part;
 /* A dense shard has keys first..last (both included), all zeros; a sparse one has none yet. `spec` must outlive it. */
 hawser_status hw_table_shard_new(const hw_table_spec *spec, uint64_t first, uint64_t last, hw_table_shard **shard,
                                  hawser_error *error) HAWSER_MUST_USE;
+/* A dense shard whose rows lie where the caller says, all zeros; that memory stays his, and outlives the shard. memory: NULL where the table's
+ * function keeps nothing. */
+hawser_status hw_table_shard_over(const hw_table_spec *spec, uint64_t first, uint64_t last, void *values, double *memory,
+                                  hw_table_shard **shard, hawser_error *error) HAWSER_MUST_USE;
 void hw_table_shard_free(hw_table_shard *shard);
+/* Such memory for `rows` rows, of several shards in one piece: large pages, where the processor looks up the most. Both are the caller's to free. */
+hawser_status hw_table_shard_memory(const hw_table_spec *spec, uint64_t rows, void **values, double **memory,
+                                    hawser_error *error) HAWSER_MUST_USE;
 
 size_t hw_table_shard_keys(const hw_table_shard *shard);  /* that exist */
 size_t hw_table_shard_bytes(const hw_table_shard *shard); /* of memory */

@@ -28,9 +28,24 @@ static void publish_clocks(hw_stripe *stripe)
     atomic_store_explicit(&stripe->clock_ranges, ranges, memory_order_relaxed);
 }
 
-hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_table_spec *spec, const hw_arc *arcs,
-                             size_t count, hawser_error *error)
+/* The next rows of a dense table's memory, or a hash table of its own. */
+static hawser_status open_shard(hw_served *served, const hw_arc *arc, hw_table_shard **shard, hawser_error *error)
 {
+    const hw_table_spec *spec = &served->spec;
+    if (spec->sparse)
+        return hw_table_shard_new(spec, arc->first, arc->last, shard, error);
+    size_t doubles = (size_t)spec->width * spec->function->memory;
+    unsigned char *values = served->values + served->rows * spec->width * hw_value_size(spec->type);
+    double *memory = doubles > 0 ? served->memory + served->rows * doubles : NULL;
+    HAWSER_TRY(hw_table_shard_over(spec, arc->first, arc->last, values, memory, shard, error));
+    served->rows += (size_t)(arc->last - arc->first) + 1;
+    return HAWSER_OK;
+}
+
+hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, hw_served *served, const hw_arc *arcs, size_t count,
+                             hawser_error *error)
+{
+    const hw_table_spec *spec = &served->spec;
     stripe->server = server;
     stripe->spec = spec;
     stripe->first = spec->sparse ? spec->first : arcs[0].first;
@@ -43,7 +58,7 @@ hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_tabl
     HAWSER_TRY(HW_NEW(&stripe->clocks, server->options.workers, "the clocks of a table", error));
     for (; stripe->shard_count < count; stripe->shard_count++) {
         const hw_arc *arc = &arcs[stripe->shard_count];
-        HAWSER_TRY(hw_table_shard_new(spec, arc->first, arc->last, &stripe->shards[stripe->shard_count], error));
+        HAWSER_TRY(open_shard(served, arc, &stripe->shards[stripe->shard_count], error));
         stripe->arcs[stripe->shard_count] = *arc;
     }
     for (uint32_t w = 0; w < server->options.workers; w++)

@@ -62,6 +62,9 @@ typedef struct hw_served {
     hw_table_spec spec;
     hw_stripe *stripes;
     uint32_t stripe_count;
+    unsigned char *values; /* dense: of all shards, one behind the other */
+    double *memory;
+    size_t rows; /* that shards have of them */
 } hw_served;
 
 struct hw_server {
@@ -74,8 +77,8 @@ struct hw_server {
     _Atomic uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
 };
 
-hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, const hw_table_spec *spec, const hw_arc *arcs,
-                             size_t count, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, hw_served *served, const hw_arc *arcs, size_t count,
+                             hawser_error *error) HAWSER_MUST_USE;
 void hw_stripe_close(hw_stripe *stripe);
 /* Puts a piece; true when the caller must see that the stripe is worked. */
 bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece);
