@@ -17,27 +17,30 @@ ctest_of() { # PRESET JOBS ARGUMENTS...
     "${steady[@]}" ctest --preset "$preset" -j "$jobs" "$@"
 }
 
-fuzz() {
+# one_fuzzer FUZZER SECONDS FOLDER: what it finds lies in build/logs.
+one_fuzzer() {
+    local name=${1##*/fuzz_} log=$3/$(basename "$1").log corpus=()
+    [[ -d tests/fuzz/corpus/$name ]] && corpus=("tests/fuzz/corpus/$name")
+    mkdir -p "$3/$name"
+    if "$1" -max_total_time="$2" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 -artifact_prefix="build/logs/$name-" \
+        "$3/$name" "${corpus[@]}" >"$log" 2>&1; then
+        echo "pass $name"
+    else
+        tail -n 40 "$log"
+        echo "fail $name (its input is in build/logs)"
+    fi
+}
+
+fuzz() { # JOBS
     cmake --preset fuzz -DHAWSER_TESTS=ON
-    cmake --build --preset fuzz
-    local fuzzer name corpus work seconds=5 code=0
+    cmake --build --preset fuzz --target fuzzers
+    local seconds=5 work fuzzer
     [[ ${HAWSER_TEST_LONG:-} ]] && seconds=60
     work=$(mktemp -d)
     for fuzzer in build/fuzz/tests/fuzz_*; do
-        [[ -x $fuzzer ]] || continue
-        name=${fuzzer##*/fuzz_} corpus=()
-        [[ -d tests/fuzz/corpus/$name ]] && corpus=("tests/fuzz/corpus/$name")
-        mkdir -p "$work/$name"
-        if "$fuzzer" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 \
-            -artifact_prefix="build/logs/$name-" "$work/$name" "${corpus[@]}"; then
-            echo "pass $name"
-        else
-            echo "fail $name (its input is in build/logs)"
-            code=1
-        fi
-    done
+        [[ -x $fuzzer && ! -d $fuzzer ]] && printf '%s\0' "$fuzzer"
+    done | xargs -0 -P "$1" -I{} bash -c 'source script/suites.sh; one_fuzzer "$@"' one {} "$seconds" "$work"
     rm -rf "$work"
-    return $code
 }
 
 demo() {
