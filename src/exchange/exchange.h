@@ -75,6 +75,8 @@ void hw_replica_free(hw_replica *replica);
 
 double *hw_replica_cache(hw_replica *replica);            /* what units change */
 const double *hw_replica_base(const hw_replica *replica); /* merged values */
+/* The same, for the caller to free; the replica is of no use any more but to be freed. */
+double *hw_replica_take_base(hw_replica *replica);
 /* Only touched ranges, and what inc changed, are diffed this clock. A count of 0 says that inc tells it all. */
 void hw_replica_touch(hw_replica *replica, size_t first, size_t count);
 hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const double *values, size_t count,

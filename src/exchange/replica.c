@@ -176,6 +176,13 @@ const double *hw_replica_base(const hw_replica *replica)
     return replica->base;
 }
 
+double *hw_replica_take_base(hw_replica *replica)
+{
+    double *base = replica->base;
+    replica->base = NULL;
+    return base;
+}
+
 void hw_replica_touch(hw_replica *replica, size_t first, size_t count)
 {
     size_t n = replica->spec.count;

@@ -199,10 +199,10 @@ static hawser_status fetch_start(const hw_linear *linear, hawser_job *job, hawse
 static hawser_status take_start(hw_linear *linear, hawser_job *job, const hawser_model *init, hawser_error *error)
 {
     size_t n = linear->X->rows, p = linear->X->cols;
+    if (init == NULL) /* states begin at zero, and cost nothing before they are used */
+        return HAWSER_OK;
     HAWSER_TRY(new_doubles(&linear->alpha, p, error));
     HAWSER_TRY(new_doubles(&linear->image, n, error));
-    if (init == NULL)
-        return HAWSER_OK;
     double intercept = 0.0;
     HAWSER_TRY(hw_linear_model_coefficients(init, p, linear->alpha, &intercept, error));
     for (size_t j = 0; j < p; j++) { /* the start has to be feasible */

@@ -79,7 +79,7 @@ typedef struct hw_linear {
     double total;   /* weight of all rows that are not kept for validation */
     uint32_t *fold; /* by row: the fold (from 1) in which the row is held out, 0: never; NULL: no row ever is */
     double *factor, *lower, *upper; /* by column, or NULL */
-    double *alpha, *image;          /* where to start, and X times that */
+    double *alpha, *image;          /* where to start, and X times that; NULL: zeros */
     double *free_columns;           /* rows x free_count: columns without penalty, dense */
     int *free_side;                 /* of each: 0 free on both sides, 1 above its lower bound, -1 below its upper one */
     size_t free_count;

@@ -250,6 +250,19 @@ void hw_run_add_travelling(hawser_run *run, const hw_session *session)
     }
 }
 
+/* On one node nobody asks for the values again: they are not copied, above all not those of a large state that was hardly used. */
+static void take_travelling(hawser_run *run, const hw_session *session)
+{
+    for (uint32_t i = 0; i < session->program->state_count; i++) {
+        hw_part *part = &session->workers[0].parts[i];
+        if (part->replica == NULL)
+            continue;
+        hw_result *result = result_of(run, part->state);
+        free(result->values);
+        result->values = hw_replica_take_base(part->replica);
+    }
+}
+
 static hawser_status collect_stored(hawser_run *run, const hw_session *session, hawser_error *error)
 {
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
@@ -298,7 +311,7 @@ static void drop_empty_flows(hawser_run *run)
     run->figures.flow_count = kept;
 }
 
-hawser_status hw_run_collect(const hw_session *session, double seconds, hawser_run **out, hawser_error *error)
+hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **out, hawser_error *error)
 {
     *out = NULL;
     hawser_run *run = NULL;
@@ -308,7 +321,10 @@ hawser_status hw_run_collect(const hw_session *session, double seconds, hawser_r
     run->figures.stop_reason = session->driver->stop_reason;
     memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
     memcpy(run->metrics, session->driver->metrics, run->metric_count * sizeof *run->metrics);
-    hw_run_add_travelling(run, session);
+    if (session->nodes > 1)
+        hw_run_add_travelling(run, session);
+    else
+        take_travelling(run, session);
     hawser_status status = collect_stored(run, session, error);
     for (uint32_t i = 0; i < session->local; i++)
         collect_worker(run, session, &session->workers[i]);

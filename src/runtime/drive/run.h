@@ -71,7 +71,6 @@ bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link
 hawser_gate hw_session_gate(const hw_session *session);
 
 /* Takes results and figures out of an ended session. */
-hawser_status hw_run_collect(const hw_session *session, double seconds, hawser_run **run,
-                             hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **run, hawser_error *error) HAWSER_MUST_USE;
 
 #endif
