@@ -11,6 +11,7 @@
 /* What one message asks of a server. */
 typedef struct leg {
     uint32_t server;
+    uint32_t parts; /* of a push, that this server answers together; 0: each is answered */
     bool done;
     uint64_t first, last;
     size_t begin, count;  /* rows of the task, one after the other; */
@@ -31,6 +32,7 @@ typedef struct task {
     uint64_t *keys;
     uint32_t *rows;
     uint64_t oldest; /* clock */
+    bool batched;    /* servers answer its parts together */
     bool inherited;  /* it failed because another one did */
     bool begun;
     hw_passed passed;   /* what goes of a push that is filtered or rounded */
@@ -47,7 +49,8 @@ struct hw_client {
     hw_arcs *arcs;         /* of dense tables */
     hw_holding **holdings; /* of tables that hold something back */
     size_t table_count, table_room, arcs_room, holdings_room;
-    hw_lists *lists; /* by server */
+    hw_lists *lists;  /* by server */
+    uint32_t *counts; /* the same: parts of the task that is being cut */
     hw_pool *pool;
     task **window; /* of tasks base + 0, 1 ...; NULL: ended */
     size_t window_count, window_room, open;
@@ -75,6 +78,8 @@ hawser_status hw_client_new(const hw_client_options *options, hw_client **out, h
     hawser_status status = hw_ring_new(options->names, options->servers, HW_RING_POINTS, &client->ring, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&client->lists, options->servers, "lists of keys", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&client->counts, options->servers, "the parts of a task", error);
     if (status == HAWSER_OK)
         status = hw_pool_new(&client->pool, error);
     if (status != HAWSER_OK) {
@@ -114,6 +119,7 @@ void hw_client_free(hw_client *client)
         hw_holding_free(client->holdings[t]);
     free(client->window);
     free(client->lists);
+    free(client->counts);
     free(client->tables);
     free(client->arcs);
     free(client->holdings);
@@ -453,6 +459,7 @@ static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool 
                                    .table = order->table,
                                    .worker = order->worker,
                                    .leg = (uint32_t)(part - t->legs),
+                                   .parts = part->parts,
                                    .task = t->number,
                                    .clock = order->clock,
                                    .least = order->least}};
@@ -467,6 +474,18 @@ static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool 
     return client->options.send(client->options.argument, part->server, message, error);
 }
 
+static void count_parts(const hw_client *client, task *t)
+{
+    if (t->order.operation != HW_PUSH || t->leg_count < 2)
+        return;
+    memset(client->counts, 0, client->options.servers * sizeof *client->counts);
+    for (size_t i = 0; i < t->leg_count; i++)
+        client->counts[t->legs[i].server]++;
+    for (size_t i = 0; i < t->leg_count; i++)
+        t->legs[i].parts = client->counts[t->legs[i].server] > 1 ? client->counts[t->legs[i].server] : 0;
+    t->batched = true;
+}
+
 /* Legs whose values a pull of no keys would bring do not exist: an order has keys. */
 static hawser_status cut(const hw_client *client, task *t, hawser_error *error)
 {
@@ -475,12 +494,12 @@ static hawser_status cut(const hw_client *client, task *t, hawser_error *error)
     return t->order.keys == NULL ? cut_range(client, t, error) : cut_list(client, t, error);
 }
 
-/* Nothing more of it is sent. */
+/* Nothing more of it is sent; parts that are answered together never will be. */
 static void give_up(task *t, hawser_status status)
 {
     if (t->failed == HAWSER_OK)
         t->failed = status;
-    t->legs_left -= t->leg_count - t->legs_sent;
+    t->legs_left = t->batched ? 0 : t->legs_left - (t->leg_count - t->legs_sent);
     t->legs_sent = t->leg_count;
 }
 
@@ -516,6 +535,7 @@ static void begin(hw_client *client, task *t)
     bool nothing = t->order.keys != NULL && t->order.count == 0; /* it is all held back */
     if (status == HAWSER_OK && !nothing)
         status = cut(client, t, &t->error);
+    count_parts(client, t);
     t->legs_left = t->leg_count;
     t->noted = status == HAWSER_OK && !nothing;
     if (t->noted)
@@ -714,9 +734,56 @@ static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_r
         return HAWSER_OK; /* the task has failed meanwhile */
     if (*t != NULL && (*t)->order.table == head->table && (*t)->waits == 0 && head->leg < (*t)->legs_sent)
         *part = &(*t)->legs[head->leg];
-    if (*part != NULL && (*part)->server == server && !(*part)->done)
+    if (*part != NULL && (*part)->server == server && (head->parts > 0 || !(*part)->done))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers to what it was not asked", server);
+}
+
+/* All parts of a push at a server are done; those that it has refused were before. */
+static hawser_status take_batch(task *t, const leg *part, const hw_reply_head *head, hawser_error *error)
+{
+    uint32_t parts = 0;
+    for (size_t i = 0; i < t->legs_sent; i++)
+        parts += t->legs[i].server == part->server;
+    if (head->outcome != HW_APPLIED || head->count != 0 || part->parts != head->parts || parts != head->parts)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers for %u parts of a push that has %u there",
+                           part->server, head->parts, part->parts);
+    for (size_t i = 0; i < t->legs_sent; i++)
+        if (t->legs[i].server == part->server && !t->legs[i].done) {
+            t->legs[i].done = true;
+            t->legs_left--;
+        }
+    return HAWSER_OK;
+}
+
+/* The server has forgotten the keys of a part. */
+static void send_again(hw_client *client, task *t, leg *part)
+{
+    hawser_status status = send_leg(client, t, part, true, &t->error);
+    if (status == HAWSER_OK)
+        return;
+    part->done = true;
+    t->legs_left--;
+    if (t->failed == HAWSER_OK)
+        t->failed = status;
+    if (t->batched) /* the others will not be answered without it; one that is being sent ends there */
+        give_up(t, status);
+}
+
+static void take_reply(hw_client *client, task *t, leg *part, const hw_reply_head *head, const hw_message *message)
+{
+    hawser_status status = HAWSER_OK;
+    if (head->outcome == HW_REFUSED)
+        refused(t, head, message, part->server);
+    else if (!take_values(client, t, part, head, message))
+        status = hawser_fail(&t->error, HAWSER_BAD_INPUT, "server %u answers with what are not the values of table '%s'",
+                             part->server, client->tables[t->order.table].name);
+    if (status != HAWSER_OK && t->failed == HAWSER_OK)
+        t->failed = status;
+    if (head->outcome == HW_APPLIED && head->clock < t->oldest)
+        t->oldest = head->clock;
+    part->done = true;
+    t->legs_left--;
 }
 
 hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *message, hawser_error *error)
@@ -732,24 +799,16 @@ hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *mes
         hw_message_free(message);
         return status;
     }
-    bool again = head.outcome == HW_FORGOTTEN;
-    if (again)
-        status = send_leg(client, t, part, true, &t->error);
-    else if (head.outcome == HW_REFUSED)
-        refused(t, &head, message, server);
-    else if (!take_values(client, t, part, &head, message))
-        status = hawser_fail(&t->error, HAWSER_BAD_INPUT, "server %u answers with what are not the values of table '%s'",
-                             server, client->tables[t->order.table].name);
+    bool sending = t->legs_sent < t->leg_count;
+    if (head.parts > 0)
+        status = take_batch(t, part, &head, error);
+    else if (head.outcome == HW_FORGOTTEN)
+        send_again(client, t, part);
+    else
+        take_reply(client, t, part, &head, message);
     hw_message_free(message);
-    if (again && status == HAWSER_OK)
-        return HAWSER_OK;
-    if (status != HAWSER_OK && t->failed == HAWSER_OK)
-        t->failed = status;
-    if (head.outcome == HW_APPLIED && head.clock < t->oldest)
-        t->oldest = head.clock;
-    part->done = true;
-    if (--t->legs_left == 0)
+    if (status == HAWSER_OK && t->legs_left == 0 && !sending)
         end(client, t);
     begin_ready(client);
-    return HAWSER_OK;
+    return status;
 }

@@ -8,7 +8,9 @@
 #include "store/keys.h"
 #include "store/stripe.h"
 
-enum { SMALL = 16384 }; /* numbers of a request below which waking somebody costs more than the work */
+/* Numbers of a request up to which waking somebody costs more than the work: of any, and of a range that is moved at the speed of memory, and
+ * has just come into this processor's cache. */
+enum { SMALL = 1 << 14, SMALL_RANGE = 1 << 17 };
 
 void hw_errand_free(hw_errand *errand)
 {
@@ -16,6 +18,7 @@ void hw_errand_free(hw_errand *errand)
         return;
     hw_message_free(errand->message);
     hw_message_free(errand->reply);
+    hw_batch_drop(errand->batch);
     hw_scratch_free(&errand->scratch);
     hw_list_drop(errand->list);
     hw_message_free(errand->room);
@@ -201,7 +204,7 @@ static hawser_status make_reply(hw_errand *errand, hawser_error *error)
     bool pulls = head->operation == HW_PULL || head->operation == HW_PUSH_PULL;
     hw_reply_head reply = {.outcome = HW_APPLIED, .table = head->table, .leg = head->leg, .task = head->task};
     void *values = NULL;
-    if (head->operation == HW_CLOCK)
+    if (head->operation == HW_CLOCK || errand->batch != NULL)
         return HAWSER_OK;
     if (pulls && head->count > SIZE_MAX / 16 / errand->spec->width)
         return hawser_fail(error, HAWSER_NO_MEMORY, "table '%s': a reply with %llu keys fits no memory", errand->spec->name,
@@ -240,12 +243,21 @@ static void count_in(hw_server *server, const hw_errand *errand, uint64_t length
         atomic_fetch_add_explicit(&server->keys_out, head->count, memory_order_relaxed);
 }
 
+static bool is_small(const hw_errand *errand)
+{
+    const hw_request_head *head = &errand->request.head;
+    const hw_table_spec *spec = errand->spec;
+    /* Functions that take scattered rows do next to nothing for each number. */
+    bool light = head->keys == HW_KEYS_RANGE && !spec->summed && (head->operation == HW_PULL || spec->function->scattered);
+    return head->count * spec->width <= (light ? SMALL_RANGE : SMALL);
+}
+
 /* The errand may be gone as soon as its last piece is put. */
 static void send_out(hw_errand *errand)
 {
     hw_server *server = errand->server;
     uint32_t count = errand->count;
-    bool small = errand->request.head.count * errand->spec->width <= SMALL;
+    bool small = is_small(errand);
     atomic_init(&errand->left, count);
     for (uint32_t i = 0; i < count; i++) {
         hw_stripe *stripe = errand->pieces[i].stripe;
@@ -274,6 +286,20 @@ static hawser_status prepare(hw_errand *errand, const hw_served *served, bool *f
     return cut(errand, served, error);
 }
 
+/* What is forgotten comes again. */
+static void turn_down(hw_errand *errand, bool forgotten, const char *words)
+{
+    hw_server *server = errand->server;
+    hw_batch *batch = errand->batch;
+    refuse(server, errand->client, &errand->request.head, forgotten ? HW_FORGOTTEN : HW_REFUSED, forgotten ? "" : words);
+    if (!forgotten) {
+        hw_batch_heard(server, errand->client, batch);
+        hw_batch_done(server, errand->client, batch);
+    }
+    errand->batch = NULL;
+    hw_errand_free(errand);
+}
+
 hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error)
 {
     hw_request_head head;
@@ -298,6 +324,11 @@ hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *mes
         return status;
     }
     *errand = (hw_errand){.server = server, .client = client, .message = message, .spec = &served->spec};
+    status = hw_batch_join(server, client, &head, &errand->batch, error);
+    if (status != HAWSER_OK) {
+        hw_errand_free(errand);
+        return status;
+    }
     errand->request.head = head;
     errand->scratch.pool = server->pool;
     atomic_init(&errand->least, UINT64_MAX);
@@ -305,10 +336,10 @@ hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *mes
     bool forgotten = false;
     status = prepare(errand, served, &forgotten, &wrong);
     if (status != HAWSER_OK || forgotten) {
-        refuse(server, client, &head, forgotten ? HW_FORGOTTEN : HW_REFUSED, forgotten ? "" : wrong.text);
-        hw_errand_free(errand);
+        turn_down(errand, forgotten, wrong.text);
         return HAWSER_OK;
     }
+    hw_batch_heard(server, client, errand->batch);
     count_in(server, errand, message->envelope.length);
     if (errand->count == 0) /* a clock that concerns no key of this server */
         hw_errand_free(errand);

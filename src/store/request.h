@@ -31,10 +31,10 @@ typedef struct hw_request_head {
     uint32_t list;   /* 0: no number; else the number by which these keys may be named from now on, or are named */
     uint32_t worker; /* whose clock; in a data-centric table, whose read or write */
     uint32_t leg;    /* which part of the task this is; comes back in the reply */
-    uint32_t zero;
-    uint64_t task;  /* the client's name for it; comes back in the reply */
-    uint64_t clock; /* of the worker */
-    uint64_t least; /* pulls: wait until every worker's clock on the keys is there; 0: at once */
+    uint32_t parts;  /* pushes that go in several: how many the server gets, which it answers together; else 0 */
+    uint64_t task;   /* the client's name for it; comes back in the reply */
+    uint64_t clock;  /* of the worker */
+    uint64_t least;  /* pulls: wait until every worker's clock on the keys is there; 0: at once */
     uint64_t first, last;
     uint64_t count; /* of keys */
     uint64_t key_bytes, value_bytes;
@@ -51,7 +51,8 @@ typedef enum hw_outcome { HW_APPLIED = 1, HW_FORGOTTEN /* the list of keys: send
 
 typedef struct hw_reply_head {
     uint8_t outcome, values, unused[2];
-    uint32_t table, leg, zero;
+    uint32_t table, leg;
+    uint32_t parts; /* 0: this one is done; else all of so many are that the push has here, but for what was refused */
     uint64_t task;
     uint64_t clock; /* least clock of all workers on the keys, when the values were read */
     uint64_t count; /* numbers */

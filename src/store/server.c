@@ -22,6 +22,8 @@ hawser_status hw_server_new(const hw_server_options *options, hw_server **out, h
     if (status == HAWSER_OK)
         status = HW_NEW(&server->lists, options->clients, "lists of keys", error);
     if (status == HAWSER_OK)
+        status = HW_NEW(&server->batches, options->clients, "the parts of pushes", error);
+    if (status == HAWSER_OK)
         status = hw_pool_new(&server->pool, error);
     if (status != HAWSER_OK) {
         hw_server_free(server);
@@ -67,7 +69,10 @@ void hw_server_free(hw_server *server)
         free_served(server->tables[t]);
     for (uint32_t c = 0; server->lists != NULL && c < server->options.clients; c++)
         hw_lists_free(&server->lists[c]);
+    for (uint32_t c = 0; server->batches != NULL && c < server->options.clients; c++)
+        hw_batches_free(server->batches[c]);
     free(server->lists);
+    free(server->batches);
     hw_pool_free(server->pool);
     hw_ring_free(&server->ring);
     free(server);

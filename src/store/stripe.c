@@ -274,6 +274,7 @@ static void finish(hw_piece *piece)
         return;
     hw_server *server = errand->server;
     hw_message *reply = errand->reply;
+    hw_batch *batch = errand->batch;
     hw_reply_head head;
     hawser_status failed = (hawser_status)atomic_load_explicit(&errand->failed, memory_order_relaxed);
     if (failed != HAWSER_OK) {
@@ -291,10 +292,12 @@ static void finish(hw_piece *piece)
         atomic_fetch_add_explicit(&server->bytes_out, reply->envelope.length, memory_order_relaxed);
     }
     errand->reply = NULL;
+    errand->batch = NULL;
     uint32_t client = errand->client;
     hw_errand_free(errand);
     if (reply != NULL)
         server->options.reply(server->options.argument, client, reply);
+    hw_batch_done(server, client, batch);
 }
 
 static void do_piece(hw_stripe *stripe, hw_piece *piece)

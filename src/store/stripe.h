@@ -20,6 +20,15 @@ typedef struct hw_piece {
     size_t begin, end;    /* of the errand's keys; of a range: numbers of its rows, counted from the request's first */
 } hw_piece;
 
+/* The parts of one push. */
+typedef struct hw_batch {
+    struct hw_batch *next; /* of its client's, until all of them have been heard */
+    uint64_t task;
+    uint32_t parts, heard;
+    atomic_uint left; /* parts that are not done */
+    hw_message *reply;
+} hw_batch;
+
 struct hw_errand {
     hw_server *server;
     uint32_t client;
@@ -31,6 +40,7 @@ struct hw_errand {
     hw_message *room;  /* sparse, of these: */
     uint64_t *grouped; /* keys by stripe; */
     uint32_t *rows;    /* and which row of the request each is */
+    hw_batch *batch;   /* with which it is answered; NULL: alone */
     hw_message *reply;
     unsigned char *out;     /* rows of the reply */
     atomic_uint left;       /* pieces that are not done */
@@ -73,6 +83,7 @@ struct hw_server {
     hw_served *tables[HW_TABLES_MOST];
     atomic_size_t table_count; /* tables before it stay where they are, while others come */
     hw_lists *lists;           /* by client */
+    hw_batch **batches;        /* by client: of which parts are still to come */
     hw_pool *pool;             /* of replies, and of what requests are unpacked to */
     _Atomic uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
 };
@@ -83,6 +94,16 @@ void hw_stripe_close(hw_stripe *stripe);
 /* Puts a piece; true when the caller must see that the stripe is worked. */
 bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece);
 void hw_errand_free(hw_errand *errand);
+/* batch.c: that of a request, made if need be; NULL: it is answered alone. The hearer's, as the next. */
+hawser_status hw_batch_join(hw_server *server, uint32_t client, const hw_request_head *head, hw_batch **batch,
+                            hawser_error *error) HAWSER_MUST_USE;
+/* A part has come, and need not come again. */
+void hw_batch_heard(hw_server *server, uint32_t client, hw_batch *batch);
+/* A part is done, or refused; the last one sends the reply. Any thread. */
+void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch);
+/* A part never will be: the server ends. */
+void hw_batch_drop(hw_batch *batch);
+void hw_batches_free(hw_batch *first);
 /* hear.c: who has a key, and in which shard; NULL: another server. */
 hw_stripe *hw_served_stripe(const hw_server *server, hw_served *served, uint64_t key, size_t *shard);
 /* summed.c: keeps a push until its clock is over; HAWSER_BAD_INPUT: its worker has ended that. */

@@ -85,6 +85,7 @@ static hw_message *request_of(const uint8_t *body, size_t size)
                             .table = f[4] % 5,
                             .list = f[5] % 5,
                             .worker = f[6] % 4,
+                            .parts = f[15] % 3,
                             .clock = f[7] % 4,
                             .least = f[8] % 3,
                             .first = f[9] % (KEYS + 2),
@@ -106,6 +107,7 @@ static hw_message *reply_of(const uint8_t *body, size_t size)
                           .values = f[1] % 7,
                           .table = f[2] % 3,
                           .leg = f[3] % 3,
+                          .parts = f[6] % 3,
                           .task = f[4] % 6,
                           .count = f[5],
                           .value_bytes = size - taken};

@@ -182,6 +182,42 @@ static void failures_pass_on(void **state)
     close_world(w);
 }
 
+static size_t length_of(const line *way)
+{
+    size_t length = 0;
+    for (const hw_message *at = way->first; at != NULL; at = at->next)
+        length++;
+    return length;
+}
+
+/* A server answers the parts of a push once, when the last is done; what is wrong with one of them is said by itself. */
+static void parts_of_a_push_are_answered_together(void **state)
+{
+    (void)state;
+    for (int wrong = 0; wrong < 2; wrong++) {
+        world *w = open_world(2, 1, 1, 0, 0); /* this seed has parts of 512 keys at most */
+        uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, 9999));
+        static double one[10000];
+        uint64_t task =
+            submit(w, 0, (hw_order){.operation = HW_PUSH, .table = table, .first = 0, .last = 9999, .values = one});
+        while (hw_client_more(w->client[0]))
+            ;
+        line *there = &w->there[0][0], *back = &w->back[0][0];
+        size_t parts = length_of(there);
+        assert_true(parts > 4);
+        if (wrong)
+            ((hw_request_head *)there->first->next->payload)->last = 10000;
+        while (there->first != NULL) {
+            assert_int_equal(length_of(back), wrong && length_of(there) < parts - 1);
+            assert_int_equal(hw_server_hear(w->server[0], 0, take(there), NULL), HAWSER_OK);
+        }
+        assert_int_equal(length_of(back), wrong ? 2 : 1);
+        settle(w);
+        assert_int_equal(w->status[0][task], wrong ? HAWSER_BAD_INPUT : HAWSER_OK);
+        close_world(w);
+    }
+}
+
 /* SSP on the server: a pull for clock t under staleness s comes back with every worker's updates of clocks <= t - s - 1. Each worker adds
  * 1 to every key in every clock. */
 static void clocks_are_waited_for(void **state)
@@ -442,7 +478,7 @@ int main(void)
         cmocka_unit_test(sums_of_dense_tables),           cmocka_unit_test(sums_of_sparse_tables),
         cmocka_unit_test(tasks_wait_for_those_they_name), cmocka_unit_test(failures_pass_on),
         cmocka_unit_test(clocks_are_waited_for),          cmocka_unit_test(chunks_wait_for_each_other),
-        cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(what_is_wrong_is_refused),       cmocka_unit_test(parts_of_a_push_are_answered_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
