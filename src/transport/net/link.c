@@ -1,4 +1,5 @@
 /* link.c - writing to a link: whoever sends first writes, others only queue; a burst is left to the reactor, which gathers it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -255,6 +256,22 @@ bool hw_link_send(hw_link *link, hw_message *message)
     else if (idle)
         hw_reactor_post(link);
     return true;
+}
+
+hawser_status hw_link_gone(hw_link *link, hawser_error *error)
+{
+    char why[sizeof link->why], text[200];
+    pthread_mutex_lock(&link->mutex);
+    hw_link_state state = atomic_load(&link->state);
+    bool broken = state == HW_LINK_UP && link->broken; /* the reactor has yet to find out */
+    bool left = state == HW_LINK_LEFT, ending = state == HW_LINK_UP && link->bidding;
+    (void)!snprintf(why, sizeof why, "%s", broken ? hw_channel_trouble(&link->channel, text, sizeof text) : link->why);
+    pthread_mutex_unlock(&link->mutex);
+    const char *name = link->hello.name;
+    if (left || (ending && !broken))
+        return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has %s", link->node, name,
+                           left ? "left" : "been told that this node ends");
+    return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) is lost: %s", link->node, name, why);
 }
 
 void hw_link_drain(hw_link *link)

@@ -211,10 +211,7 @@ hawser_status hw_net_send(hw_net *net, uint32_t node, hw_message *message, hawse
     }
     message->origin = hw_net_number(net);
     message->spread = 0;
-    if (hw_link_send(link, message))
-        return HAWSER_OK;
-    return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) %s", node, link->hello.name,
-                       atomic_load(&link->state) == HW_LINK_LEFT ? "has left" : "is lost");
+    return hw_link_send(link, message) ? HAWSER_OK : hw_link_gone(link, error);
 }
 
 bool hw_net_linked(const hw_net *net, uint32_t node)

@@ -60,6 +60,7 @@ typedef struct hw_link {
     bool bidding;             /* no more sends: goodbye follows what is queued */
     bool bid;                 /* it has been packed */
     bool shut;                /* the socket is to be closed as soon as nobody writes */
+    char why[200];            /* it is LOST */
     hw_queue paced;           /* waits for the rate limit; the first of them may have been sent in part */
     uint16_t pairs[HW_PAIRS]; /* how many of (source, destination) wait there, by a hash: what follows them must wait, too */
 
@@ -141,6 +142,8 @@ void hw_queue_append(hw_queue *queue, hw_message *message);
 uint64_t hw_queued_bytes(const hw_message *message); /* that it counts for in hw_link.queued */
 /* Takes the message; false: the link is not up. */
 bool hw_link_send(hw_link *link, hw_message *message);
+/* Of one that took no message: HAWSER_PEER_LOST, and why as far as it is known yet. */
+hawser_status hw_link_gone(hw_link *link, hawser_error *error) HAWSER_MUST_USE;
 /* Takes the writer's part if it is free and writes what is queued, as far as the socket takes it. */
 void hw_link_drain(hw_link *link);
 /* The socket has room again. The reactor's. */

@@ -1,6 +1,7 @@
 /* reactor.c - the thread that serves the links: reads, writes that did not fit, signs of life. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -71,8 +72,10 @@ static void end_link(hw_net *net, hw_link *link, const char *why)
     pthread_mutex_lock(&link->mutex);
     hw_link_state before = atomic_load(&link->state);
     bool lost = why[0] != '\0' && !link->bidding;
-    if (before == HW_LINK_UP)
+    if (before == HW_LINK_UP) {
+        (void)!snprintf(link->why, sizeof link->why, "%s", why);
         atomic_store(&link->state, lost ? HW_LINK_LOST : HW_LINK_LEFT);
+    }
     pthread_mutex_unlock(&link->mutex);
     (void)epoll_ctl(net->reactor_poll, EPOLL_CTL_DEL, link->channel.fd, NULL);
     if (hw_link_close(link))

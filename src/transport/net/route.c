@@ -60,10 +60,12 @@ static void pass_on(hw_link *link, uint32_t node, uint32_t origin, const hw_mess
     if (said == HAWSER_OK) {
         copy->origin = origin;
         copy->spread = 1;
-        if (link == NULL)
+        if (link == NULL) {
             hw_message_free(copy);
-        if (link == NULL || !hw_link_send(link, copy))
             said = hawser_fail(&own, HAWSER_PEER_LOST, "node %u is not linked: a message for all did not reach it", node);
+        } else if (!hw_link_send(link, copy)) {
+            said = hw_link_gone(link, &own);
+        }
     }
     if (*status == HAWSER_OK && said != HAWSER_OK)
         *status = hawser_fail(error, said, "%s", own.text);
