@@ -1,9 +1,8 @@
 """Becoming a process of a host: its groups, network, name and files. And running one command on several."""
+import ctypes
 import errno
 import os
-import selectors
 import signal
-import socket
 
 from boxparts.network import path
 from boxparts.system import (CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWUTS, MNT_DETACH, MS_BIND, MS_MOVE, MS_REC, MS_SLAVE, call,
@@ -37,7 +36,7 @@ def enter(box, host):
                            (os.path.join(own, "boot_id"), "/proc/sys/kernel/random/boot_id"), (box.memory(host), "/dev/shm")):
         if os.path.exists(target) and os.path.exists(source):
             mount(source, target, None, MS_BIND)
-    socket.sethostname(host)
+    call("sethostname", host.encode(), ctypes.c_size_t(len(host)))
     try:
         os.chdir(os.getcwd())  # it may have been mounted over
     except OSError:
@@ -100,6 +99,7 @@ class Lines:
 
 def run_all(box, hosts, command):
     """Runs the command on all of them at once; the status is that of the first host (in order) that failed."""
+    import selectors
     children, streams = {}, selectors.DefaultSelector()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: [send(pid, number) for pid in children])

@@ -3,8 +3,6 @@
 Who is where is written down beforehand (neighbours, forwarding table) instead of asked for by broadcast: a counter of bytes then counts
 what programs send and nothing else, and a direction is cut by giving the sender an address at which nobody listens.
 """
-import hashlib
-import ipaddress
 import json
 import os
 import re
@@ -43,6 +41,8 @@ def parse_delay(text):
 
 def choose_subnets(name, taken):
     """A /24 and a /64 that follow from the name, other than the machine's routes and other boxes' (`taken`): nobody shall be misled."""
+    import hashlib
+    import ipaddress
     digest = hashlib.sha256(name.encode()).digest()
     routes = json.loads(said("ip", "-j", "route", "show", "table", "all") or "[]")
     nets = [ipaddress.ip_network(net) for net in taken]

@@ -1,19 +1,16 @@
 """What there is of a box outside the kernel, and how a box comes and goes."""
 import fcntl
-import ipaddress
 import json
 import os
 import re
-import shutil
 import signal
 import stat
-import uuid
 
 from boxparts import network
 from boxparts.enter import try_out
 from boxparts.groups import Groups
 from boxparts.network import namespace, path
-from boxparts.system import NAME, NOT_HERE, Failure, pids_in, send, started, wait_until
+from boxparts.system import ENDINGS, NAME, NOT_HERE, Failure, pids_in, send, started, wait_until
 
 MEMORY = "/dev/shm"
 MOST_HOSTS = 250
@@ -128,7 +125,7 @@ def subnets_taken():
 
 
 def uninterrupted():
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in ENDINGS:
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -137,14 +134,17 @@ def up(box, count, rate, delay, ipv6, cgroup):
         raise Failure(f"a box has 1 to {MOST_HOSTS} hosts, not {count}", 2)
     if network.current()[0]:
         raise Failure("a box cannot be made from inside of a box")
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)  # until what is made will be swept up
     with Locked(box):
         try:
             box.load()
         except Failure:
-            sweep(box, keep=True)
+            pass
         else:
             raise Failure(f"box '{box.name}' is up already, with {len(box.hosts)} hosts; box down --name {box.name} removes it")
         try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+            sweep(box, keep=True)
             _make(box, count, rate, delay, ipv6, cgroup)
             uninterrupted()  # it is up, and that will be said
         except BaseException as error:
@@ -157,6 +157,7 @@ def up(box, count, rate, delay, ipv6, cgroup):
 
 
 def _make(box, count, rate, delay, ipv6, cgroup):
+    import ipaddress
     box.hosts = [f"h{i}" for i in range(count)]
     ipv4_net, ipv6_net = network.choose_subnets(box.name, subnets_taken())
     nets = [ipaddress.ip_network(net) for net in ([ipv4_net, ipv6_net] if ipv6 else [ipv4_net])]
@@ -174,6 +175,7 @@ def _make(box, count, rate, delay, ipv6, cgroup):
 
 
 def _write_files(box):
+    import uuid
     names = ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback"]
     names += [f"{ip} {host}" for host, own in zip(box.hosts, box.addresses) for ip, _ in own]
     _write("".join(line + "\n" for line in names), box.directory, "hosts")
@@ -206,6 +208,7 @@ def down(box):
 
 def sweep(box, keep=False):
     """Removes whatever there is under our name, in whatever state it was left. Processes first: they hold the rest."""
+    import shutil
     _end_captures(box)
     box.groups.remove()
     names = [namespace(box.name, host) for host in network.existing().get(box.name, [])]

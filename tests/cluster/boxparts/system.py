@@ -1,17 +1,19 @@
-"""What the box asks of the kernel, and how it says no."""
+"""What the box asks of the kernel, and how it says no.
+
+Modules that take long to load are imported where they are used: a test runs the box some hundred times.
+"""
 import ctypes
 import errno
 import os
 import re
-import shutil
 import signal
-import subprocess
 import time
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWNET = 0x00020000, 0x04000000, 0x40000000
 MS_BIND, MS_MOVE, MS_REC, MS_SLAVE = 0x1000, 0x2000, 0x4000, 0x80000
 MNT_DETACH, PR_SET_PDEATHSIG = 2, 1
 NOT_HERE = 77  # what CTest takes for "skipped"
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NAMESPACES = "/run/netns"
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 
@@ -60,22 +62,41 @@ def inside(namespace, work):
 
 def tool(name):
     """Users' paths often lack the directories of ip, bridge and tc."""
-    found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin")
-    if not found:
-        raise Failure(f"skipped: no program '{name}' (package iproute2)", NOT_HERE)
-    return found
+    for directory in os.environ.get("PATH", "").split(":") + ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]:
+        found = os.path.join(directory, name)
+        if os.path.isfile(found) and os.access(found, os.X_OK):
+            return found
+    raise Failure(f"skipped: no program '{name}' (package iproute2)", NOT_HERE)
 
 
 def said(name, *arguments, stdin=None):
     """What a program prints; a Failure with its own words when it fails."""
-    parent = os.getpid()
-    # Were we killed and it went on, it could make what another has just removed.
-    done = subprocess.run([tool(name), *arguments], preexec_fn=lambda: die_with_parent(parent), input=stdin,
-                          stdin=subprocess.DEVNULL if stdin is None else None, capture_output=True, text=True)
-    if done.returncode != 0:
-        words = " ".join((done.stderr or done.stdout).split()) or f"exit status {done.returncode}"
+    import subprocess
+    parent, pipe, path = os.getpid(), subprocess.PIPE, tool(name)
+    # Were we ended or killed and it went on, it could make what has just been removed: nobody begins one that is not known.
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+
+    def begin():
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        die_with_parent(parent)
+
+    try:
+        child = subprocess.Popen([path, *arguments], preexec_fn=begin, stdin=subprocess.DEVNULL if stdin is None else pipe,
+                                 stdout=pipe, stderr=pipe, text=True)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        raise
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        out, err = child.communicate(stdin)
+    except BaseException:
+        child.kill()
+        child.wait()
+        raise
+    if child.returncode != 0:
+        words = " ".join((err or out).split()) or f"exit status {child.returncode}"
         raise Failure(f"{name} {' '.join(arguments)}: {words}")
-    return done.stdout
+    return out
 
 
 def batch(name, namespace, lines):
