@@ -95,7 +95,7 @@ static hawser_status choose(hawser_context *context)
     double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, scale,
                           sqrt(2.0 * fmax(gap, hawser_metric(context, "gap"))));
-    size_t room = hw_linear_entering_room(context, &block->columns, block->scan.gradient);
+    size_t room = hw_linear_entering_room(context, &block->columns, block->scan.gradient, 0.0);
     if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
                        &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);

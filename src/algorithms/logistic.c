@@ -19,7 +19,10 @@
 #include "algorithms/logistic/rounds.h"
 #include "algorithms/logistic/steps.h"
 
-enum { MOST_MODELS = 4 }; /* of Newton's, between two certificates, where rounds solve them */
+enum {
+    MOST_MODELS = 4, /* of Newton's, between two certificates, where rounds solve them */
+    FULL_SHARE = 8   /* a working set of that share of the columns costs no more than a certificate */
+};
 
 static const double NEVER = 1e300; /* a slack or a bound that is none, and that may be added up */
 
@@ -82,7 +85,8 @@ static hawser_status choose(hawser_context *context)
     double gap = primal - (hawser_metric(context, "dual_loss") - hawser_metric(context, "conjugate"));
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, hw_logistic_scale(hawser_metric(context, "ratio")),
                           sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))));
-    size_t room = hw_linear_entering_room(context, &block->columns, block->scan.gradient);
+    size_t room = hw_linear_entering_room(context, &block->columns, block->scan.gradient,
+                                          (double)(block->linear->X->cols / FULL_SHARE));
     if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
                        &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
@@ -130,7 +134,6 @@ static hawser_status solve(hawser_context *context)
     size_t count = hw_logistic_board_list(block, board);
     HAWSER_TRY(hawser_data_want(context, "whole", block->whole_list, count));
     hw_logistic_effort effort = effort_of(context, linear, 1.0);
-    effort.tolerance = fmax(effort.tolerance, 0.05 * effort.gap);
     if (hw_logistic_board_solve(block, board, hawser_view(context, "v"), hawser_metric(context, "lambda"), &effort,
                                 hawser_cache(context, "solution"), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);

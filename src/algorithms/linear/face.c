@@ -17,7 +17,7 @@ static double find(hw_linear_face *face, const hw_linear_space *space, const hw_
     for (size_t k = 0; k < members->count; k++) {
         hw_linear_term term = members->terms[k];
         double x = members->x[k], curve = curvature(space, k);
-        if (x == 0.0 || !(x > term.lower && x < term.upper) || !(curve > 0.0))
+        if ((x == 0.0 && term.l1 > 0.0) || !(x > term.lower && x < term.upper) || !(curve > 0.0))
             continue;
         double pull = hw_linear_space_pull(space, k, image) - copysign(term.l1, x) - term.l2 * x;
         face->members[face->count] = (uint32_t)k;

@@ -8,7 +8,7 @@
 
 #include "algorithms/linear/space.h"
 
-/* The members that are neither zero nor at a bound; arrays by place on the face unless said otherwise. */
+/* The members that are not at a bound, nor at zero where an L1 part keeps them; arrays by place on the face unless said otherwise. */
 typedef struct hw_linear_face {
     uint32_t *members, *places, *parts; /* the last two in the matrix of the space, and in this block's part of it */
     double *step;                       /* towards the minimum */

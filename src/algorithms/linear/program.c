@@ -163,14 +163,15 @@ hawser_status hw_linear_report_grades(hawser_context *context, const hw_linear_c
     return HAWSER_OK;
 }
 
-size_t hw_linear_entering_room(hawser_context *context, const hw_linear_columns *columns, const double *gradient)
+size_t hw_linear_entering_room(hawser_context *context, const hw_linear_columns *columns, const double *gradient,
+                               double least)
 {
     double own[HW_LINEAR_GRADES], all[HW_LINEAR_GRADES];
     double support = hawser_metric(context, "nonzeros"), smallest = SMALLEST_SET + 8.0 * hawser_blocks(context);
     grade(context, columns, gradient, own);
     for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
         all[g] = hawser_metric(context, grade_names[g]);
-    return hw_linear_entering(own, all, support > smallest / 2 ? support : smallest - support);
+    return hw_linear_entering(own, all, fmax(least, support > smallest / 2 ? support : smallest - support));
 }
 
 hawser_status hw_linear_rebuild(hawser_context *context)

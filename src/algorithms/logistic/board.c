@@ -65,14 +65,15 @@ hawser_status hw_logistic_board_solve(hw_logistic_block *block, const double *bo
 {
     hw_logistic_quadratic *whole = &block->whole;
     size_t count = hw_logistic_board_list(block, board);
+    memset(solution, 0, count * sizeof *solution); /* what is left out on the way is zero */
     HAWSER_TRY(hw_logistic_quadratic_take(whole, block->whole_list, count, error));
     take_members(block, board, lambda);
     memcpy(block->whole_v, v, block->rows.count * sizeof *v);
     hw_logistic_newton newton = {
         .tolerance = effort->tolerance, .gap = effort->gap, .move = block->whole_move, .there = block->whole_there};
     HAWSER_TRY(hw_logistic_newton_run(&newton, whole, &block->rows, block->whole_v, &block->point, effort->stop, error));
-    if (count > 0)
-        memcpy(solution, whole->members.x, count * sizeof *solution);
+    for (size_t k = 0; k < whole->members.count; k++)
+        solution[whole->at[k]] = whole->members.x[k];
     return HAWSER_OK;
 }
 

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EPOCHS = 20 }; /* on one model: the next one needs another Gram matrix */
+enum { EPOCHS = 40 }; /* on one model: the next one needs another Gram matrix */
 
+static const double IDLE = 0.9; /* of the penalty: a member pulled less stays zero until the next certificate */
 static const double FIRST_LEAST = 0.2, MOST_LEAST = 0.25, LEAST_LEAST = 1e-4; /* steps along one row are below 1 / least */
 
 hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, hawser_error *error)
@@ -19,6 +20,7 @@ hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_m
     q->residual = q->memory + 2 * X->cols;
     q->curve = q->residual + X->rows;
     q->least = FIRST_LEAST;
+    q->random = UINT64_C(0x9e3779b97f4a7c15);
     HAWSER_TRY(hw_linear_gram_new(&q->gram, X->cols, error));
     q->gram.epochs = EPOCHS;
     return HAWSER_OK;
@@ -29,6 +31,8 @@ void hw_logistic_quadratic_free(hw_logistic_quadratic *q)
     hw_linear_gram_free(&q->gram);
     hw_linear_members_free(&q->members);
     free(q->terms);
+    free(q->origin);
+    free(q->at);
     free(q->memory);
     memset(q, 0, sizeof *q);
 }
@@ -37,16 +41,49 @@ hawser_status hw_logistic_quadratic_take(hw_logistic_quadratic *q, const uint32_
 {
     HAWSER_TRY(hw_linear_members_reserve(&q->members, count, error));
     if (count > q->terms_capacity) {
-        hw_linear_term *terms = realloc(q->terms, 2 * count * sizeof *terms);
-        if (terms == NULL)
+        free(q->terms);
+        free(q->origin);
+        free(q->at);
+        q->terms_capacity = count + count / 2;
+        q->terms = malloc(q->terms_capacity * sizeof *q->terms);
+        q->origin = malloc(q->terms_capacity * sizeof *q->origin);
+        q->at = malloc(q->terms_capacity * sizeof *q->at);
+        if (q->terms == NULL || q->origin == NULL || q->at == NULL) {
+            q->terms_capacity = 0;
             return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a working set of %zu columns", count);
-        q->terms = terms;
-        q->terms_capacity = 2 * count;
+        }
     }
     q->members.count = count;
     if (count > 0)
         memcpy(q->members.columns, list, count * sizeof *list);
+    for (size_t k = 0; k < count; k++)
+        q->at[k] = (uint32_t)k;
     return HAWSER_OK;
+}
+
+/* Zero, and pulled by far less than its penalty. */
+static bool idle(const hw_logistic_quadratic *q, size_t k)
+{
+    return q->members.x[k] == 0.0 && fabs(q->members.gradient[k]) < IDLE * q->members.terms[k].l1;
+}
+
+void hw_logistic_quadratic_leave(hw_logistic_quadratic *q)
+{
+    hw_linear_members *members = &q->members;
+    size_t count = 0, kept = 0;
+    for (size_t k = 0; k < members->count; k++)
+        count += idle(q, k);
+    if (count < members->count / 8 + 1)
+        return;
+    for (size_t k = 0; k < members->count; k++) {
+        if (idle(q, k))
+            continue;
+        members->columns[kept] = members->columns[k];
+        members->x[kept] = members->x[k];
+        q->terms[kept] = q->terms[k];
+        q->at[kept++] = q->at[k];
+    }
+    members->count = kept;
 }
 
 /* Mean and norm of a column by curvature. Where the mean is large a second look keeps the norm's digits. */

@@ -12,7 +12,10 @@ typedef struct hw_logistic_quadratic {
     hw_linear_columns columns; /* means and norms by curvature are those of the members */
     hw_linear_members members;
     hw_linear_term *terms; /* of the members in the objective's scale; members.terms are in the model's */
+    double *origin;        /* of the members: coefficients where the model was made, for who goes back along the step */
+    uint32_t *at;          /* of the members: their places in the list that was taken */
     size_t terms_capacity;
+    uint64_t random; /* state of the numbers that order passes */
     hw_linear_gram gram;
     bool use_gram;
     double scale;     /* W / H */
@@ -39,6 +42,8 @@ void hw_logistic_quadratic_free(hw_logistic_quadratic *q);
 /* Takes a working set: columns of X; the caller fills q->terms and q->members.x, by member. */
 hawser_status hw_logistic_quadratic_take(hw_logistic_quadratic *q, const uint32_t *list, size_t count,
                                          hawser_error *error) HAWSER_MUST_USE;
+/* After passes: leaves out members that are zero and will stay it, if they are many. */
+void hw_logistic_quadratic_leave(hw_logistic_quadratic *q);
 /* Makes it the model at a point. */
 void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point);
 /* Learns from how far the line search went. A row on the wrong side bends little where it is, and more on its way to the other: a

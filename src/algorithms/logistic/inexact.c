@@ -1,0 +1,214 @@
+#include "algorithms/logistic/inexact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/linear/face.h"
+
+enum {
+    PASSES = 2,       /* before conjugate gradients */
+    MOST_PASSES = 30, /* on one model: the next one is better */
+    ITERATIONS = 20,  /* of conjugate gradients, between two passes */
+    SMOOTH_ITERATIONS = 200,
+    HASTY_ITERATIONS = 6
+};
+
+static const double EXACT = 0.1;        /* of the largest pull on the face may be left: signs will change yet */
+static const double SMOOTH_EXACT = 0.3; /* the same where there are none: at most, less near the optimum */
+
+/* What a run holds besides its result. */
+typedef struct run {
+    hw_logistic_quadratic *q;
+    hw_linear_members *members;
+    hw_linear_round round;
+    hw_linear_space space;
+    hw_linear_image image, candidate;
+    hw_linear_face face;
+    uint32_t *order; /* of the members in a pass */
+    double *memory;
+    uint32_t *lists;
+} run;
+
+bool hw_logistic_smooth(const hw_logistic_quadratic *q)
+{
+    bool smooth = true;
+    for (size_t k = 0; k < q->members.count && smooth; k++)
+        smooth = q->terms[k].l1 == 0.0 && isinf(q->terms[k].lower) && isinf(q->terms[k].upper);
+    return smooth;
+}
+
+static hawser_status begin(run *r, hw_logistic_quadratic *q, double *residual, hw_linear_stop stop, hawser_error *error)
+{
+    const hawser_matrix *X = &q->columns.X;
+    hw_linear_members *members = &q->members;
+    size_t n = X->rows, m = members->count, row = members->capacity;
+    *r = (run){.q = q, .members = members};
+    r->memory = malloc((2 * n + 1) * sizeof *r->memory);
+    r->lists = malloc((4 * m + 1) * sizeof *r->lists);
+    if (r->memory == NULL || r->lists == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns and %zu rows", m, n);
+    r->image.values = residual;
+    r->candidate.values = r->memory;
+    r->face = (hw_linear_face){.members = r->lists,
+                               .places = r->lists + m,
+                               .parts = r->lists + 2 * m,
+                               .step = members->scratch,
+                               .pull = members->scratch + row,
+                               .direction = members->scratch + 2 * row,
+                               .bend = members->scratch + 3 * row,
+                               .curve = members->scratch + 4 * row,
+                               .patience = ITERATIONS,
+                               .exact = EXACT,
+                               .move.values = r->memory + n};
+    r->order = r->lists + 3 * m;
+    for (size_t k = 0; k < m; k++)
+        r->order[k] = (uint32_t)k;
+    r->round = (hw_linear_round){.columns = &q->columns, .gain = 1.0, .residual = residual, .stop = stop};
+    for (size_t i = 0; i < n; i++)
+        r->round.sum += residual[i];
+    r->space = (hw_linear_space){.members = members, .round = &r->round, .length = n};
+    return HAWSER_OK;
+}
+
+/* A step of Fisher and Yates's shuffle: what stands at `at` is drawn from what has not been drawn in this pass. */
+static uint32_t draw(run *r, size_t at)
+{
+    uint64_t x = r->q->random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    r->q->random = x;
+    size_t other = at + (size_t)(((x >> 32) * (r->members->count - at)) >> 32);
+    uint32_t drawn = r->order[other];
+    r->order[other] = r->order[at];
+    return r->order[at] = drawn;
+}
+
+/* Returns the sum of the violations that the pass met. In the order of the columns it would take several times as many. */
+static double pass(run *r)
+{
+    hw_linear_members *members = r->members;
+    double violation = 0.0;
+    for (size_t at = 0; at < members->count; at++) {
+        if (at % HW_LINEAR_LOOK == 0 && hw_linear_stopping(r->round.stop))
+            return 0.0;
+        uint32_t k = draw(r, at);
+        hw_linear_term term = members->terms[k];
+        double curvature = r->q->columns.norm[members->columns[k]], x = members->x[k];
+        double pull = hw_linear_space_pull(&r->space, k, &r->image);
+        members->gradient[k] = pull; /* about: for who wants to know which columns stay zero */
+        violation += hw_linear_violation(pull, x, term);
+        double step = hw_linear_prox(curvature * x + pull, curvature, term) - x;
+        if (step == 0.0)
+            continue;
+        members->x[k] = x + step;
+        hw_linear_space_step(&r->space, k, step, &r->image);
+    }
+    return violation;
+}
+
+static void search(run *r)
+{
+    hw_linear_face *face = &r->face;
+    while (hw_linear_face_turn(face, &r->space, UINT64_MAX)) {
+        size_t first, count;
+        const double *share = hw_linear_space_share(&r->space, face->parts, face->direction, face->count, &face->move,
+                                                    face->bend, &first, &count);
+        hw_linear_space_hear(&r->space, face->places, face->direction, face->count, share, face->bend);
+        hw_linear_face_go(face, &r->space);
+    }
+}
+
+static double penalty(const hw_linear_members *members, const double *x)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < members->count; k++)
+        sum += hw_linear_penalty(x[k], members->terms[k]);
+    return sum;
+}
+
+/* Along the step that was found on the face, cut off where signs change, as far as makes the model fall. */
+static void leap(run *r)
+{
+    hw_linear_members *members = r->members;
+    if (!hw_linear_face_end(&r->face, &r->space))
+        return;
+    double now = penalty(members, members->x) + 0.5 * hw_linear_space_square(&r->space, members->x, &r->image);
+    for (double share = 1.0; share > 0.1; share *= 0.5) {
+        hw_linear_face_clip(&r->face, &r->space, share, &r->image, members->blend, &r->candidate);
+        if (!(penalty(members, members->blend) + 0.5 * hw_linear_space_square(&r->space, members->blend, &r->candidate) <
+              now))
+            continue;
+        memcpy(members->x, members->blend, members->count * sizeof *members->x);
+        memcpy(r->image.values, r->candidate.values, r->space.length * sizeof(double));
+        r->image.drift = r->candidate.drift;
+        return;
+    }
+    hw_linear_face_advance(&r->face, &r->space, members->x, &r->image);
+}
+
+/* The entries by row, if products are to be many. */
+static hawser_status pack(run *r, hawser_error *error)
+{
+    const hawser_matrix *X = &r->q->columns.X;
+    if (X->layout != HAWSER_CSC || r->space.packed != NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_linear_pack(&r->members->packed, X, r->members->columns, r->members->count, 0, X->rows, error));
+    r->space.packed = &r->members->packed;
+    return HAWSER_OK;
+}
+
+static hawser_status smooth(run *r, hw_logistic_inexact *inexact, hawser_error *error)
+{
+    hw_linear_face *face = &r->face;
+    if (!inexact->hasty)
+        HAWSER_TRY(pack(r, error));
+    hw_linear_face_begin(face, &r->space, &r->image, 0.0);
+    inexact->first = face->most / r->q->scale;
+    double near = inexact->reference > 0.0 ? sqrt(inexact->first / inexact->reference) : 1.0;
+    face->target = fmin(SMOOTH_EXACT, near) * face->most;
+    face->patience = inexact->hasty ? HASTY_ITERATIONS : SMOOTH_ITERATIONS;
+    search(r);
+    inexact->solved = !inexact->hasty || !(face->most > face->target);
+    for (size_t f = 0; inexact->solved && f < face->count; f++)
+        r->members->x[face->members[f]] += face->step[f];
+    return HAWSER_OK;
+}
+
+static hawser_status sparse(run *r, hw_logistic_inexact *inexact, hawser_error *error)
+{
+    for (unsigned at = 0; at < MOST_PASSES; at++) {
+        double violation = pass(r) / r->q->scale;
+        inexact->passes++;
+        inexact->first = at == 0 ? violation : inexact->first;
+        if (violation <= inexact->target || hw_linear_stopping(r->round.stop))
+            return HAWSER_OK;
+        if (at + 1 < PASSES)
+            continue;
+        inexact->solved = !inexact->hasty;
+        if (inexact->hasty)
+            return HAWSER_OK;
+        HAWSER_TRY(pack(r, error));
+        hw_linear_face_begin(&r->face, &r->space, &r->image, 0.0);
+        search(r);
+        leap(r);
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, double *residual,
+                                      hawser_error *error)
+{
+    run r;
+    inexact->first = 0.0;
+    inexact->passes = 0;
+    inexact->solved = true;
+    hawser_status status = begin(&r, q, residual, inexact->stop, error);
+    if (status == HAWSER_OK && q->members.count > 0)
+        status = hw_logistic_smooth(q) ? smooth(&r, inexact, error) : sparse(&r, inexact, error);
+    for (size_t i = 0; status == HAWSER_OK && r.image.drift != 0.0 && i < r.space.length; i++)
+        residual[i] += r.image.drift * q->curve[i];
+    free(r.memory);
+    free(r.lists);
+    return status;
+}
