@@ -35,8 +35,11 @@ static hawser_status prepare(hawser_context *context)
     hawser_error error = {0};
     if (hw_lasso_block_prepare(block, lasso, hawser_data_view(context, "X"), fold, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
+    double most = 0.0;
+    if (fold == 0 && hw_lasso_block_lambda_max(block, &most, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
-    return hawser_report(context, "lambda_max", fold > 0 ? 0.0 : hw_lasso_block_lambda_max(block));
+    return hawser_report(context, "lambda_max", most);
 }
 
 /* The full scan at a quiescent clock: residual, correlations, and this block's share of the certificate's sums. */

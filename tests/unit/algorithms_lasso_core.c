@@ -101,7 +101,8 @@ static void drop(problem *q)
                    q->lasso.upper,
                    (void *)(uintptr_t)q->lasso.weights,
                    q->lasso.free_columns,
-                   q->lasso.free_side};
+                   q->lasso.free_side,
+                   q->lasso.free_list};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }
@@ -368,7 +369,9 @@ static void at_fraction(problem *q, double fraction)
 {
     hw_lasso_block block = {0};
     assert_int_equal(hw_lasso_block_prepare(&block, &q->lasso, &q->matrix, 0, NULL), HAWSER_OK);
-    q->lambda = fraction * hw_lasso_block_lambda_max(&block);
+    double most = 0.0;
+    assert_int_equal(hw_lasso_block_lambda_max(&block, &most, NULL), HAWSER_OK);
+    q->lambda = fraction * most;
     hw_lasso_block_release(&block);
 }
 
@@ -459,6 +462,22 @@ static void bounds_and_factors(void **unused)
     drop(&q);
 }
 
+/* Says which columns have no penalty, as the library does for its own input. */
+static void list_free(problem *q, const uint32_t *list, size_t count)
+{
+    q->lasso.free_columns = calloc(count * q->n, sizeof(double));
+    q->lasso.free_side = calloc(count, sizeof *q->lasso.free_side);
+    q->lasso.free_list = calloc(count, sizeof *q->lasso.free_list);
+    q->lasso.free_count = count;
+    for (size_t k = 0; k < count; k++) {
+        bool below = q->lasso.lower == NULL || isinf(q->lasso.lower[list[k]]);
+        bool above = q->lasso.upper == NULL || isinf(q->lasso.upper[list[k]]);
+        memcpy(q->lasso.free_columns + k * q->n, q->dense + list[k] * q->n, q->n * sizeof(double));
+        q->lasso.free_list[k] = list[k];
+        q->lasso.free_side[k] = below && above ? 0 : above ? 1 : -1;
+    }
+}
+
 /* Columns without a penalty: the dual point has to be orthogonal to them, or the gap would be infinite. */
 static void free_columns(void **unused)
 {
@@ -466,28 +485,50 @@ static void free_columns(void **unused)
     problem q;
     make(&q, 70, 24, 0.5, 1.0, 31);
     q.lasso.factor = calloc(q.p, sizeof(double));
-    q.lasso.free_columns = calloc(2 * q.n, sizeof(double));
-    q.lasso.free_side = calloc(2, sizeof *q.lasso.free_side);
-    q.lasso.free_count = 2;
     for (size_t j = 0; j < q.p; j++)
         q.lasso.factor[j] = j == 3 || j == 20 ? 0.0 : 1.0;
-    memcpy(q.lasso.free_columns, q.dense + 3 * q.n, q.n * sizeof(double));
-    memcpy(q.lasso.free_columns + q.n, q.dense + 20 * q.n, q.n * sizeof(double));
+    list_free(&q, (const uint32_t[]){3, 20}, 2);
     at_fraction(&q, 0.2);
     check(&q);
     drop(&q);
 }
 
-/* Says which columns have no penalty, as the library does for its own input. */
-static void list_free(problem *q, const uint32_t *list, size_t count)
+/* Above which lambda nothing but one bounded column moves, in closed form: its own coefficient is the unbounded one, or a bound. */
+static void lambda_max_beside_a_bounded_column(void **unused)
 {
-    q->lasso.free_columns = calloc(count * q->n, sizeof(double));
-    q->lasso.free_side = calloc(count, sizeof *q->lasso.free_side);
-    q->lasso.free_count = count;
-    for (size_t k = 0; k < count; k++) {
-        bool below = isinf(q->lasso.lower[list[k]]), above = isinf(q->lasso.upper[list[k]]);
-        memcpy(q->lasso.free_columns + k * q->n, q->dense + list[k] * q->n, q->n * sizeof(double));
-        q->lasso.free_side[k] = below && above ? 0 : above ? 1 : -1;
+    (void)unused;
+    const double bounds[] = {INFINITY, 100.0, 1e-3, 0.0};
+    for (size_t k = 0; k < 2 * sizeof bounds / sizeof *bounds; k++) {
+        problem q;
+        make(&q, 60, 12, 0.5, 1.0, 77);
+        q.lasso.settings.intercept = false;
+        q.lasso.factor = calloc(q.p, sizeof(double));
+        q.lasso.lower = calloc(q.p, sizeof(double));
+        q.lasso.upper = calloc(q.p, sizeof(double));
+        double square = 0.0, pull = 0.0, most = 0.0;
+        for (size_t j = 0; j < q.p; j++) {
+            q.lasso.factor[j] = j == 5 ? 0.0 : 1.0;
+            q.lasso.lower[j] = j == 5 && k % 2 == 1 ? -bounds[k / 2] : -INFINITY;
+            q.lasso.upper[j] = j == 5 ? bounds[k / 2] : INFINITY;
+        }
+        list_free(&q, (const uint32_t[]){5}, 1);
+        q.lasso.box_count = k % 2 == 1 && !isinf(bounds[k / 2]);
+        q.lasso.free_count = 1 - q.lasso.box_count;
+        const double *free = q.dense + 5 * q.n, *y = q.lasso.target;
+        for (size_t i = 0; i < q.n; i++) {
+            square += free[i] * free[i];
+            pull += free[i] * y[i];
+        }
+        double w = fmin(fmax(pull / square, q.lasso.lower[5]), q.lasso.upper[5]);
+        for (size_t j = 0; j < q.p; j++) {
+            double dot = 0.0;
+            for (size_t i = 0; i < q.n; i++)
+                dot += q.dense[j * q.n + i] * (y[i] - w * free[i]) / (double)q.n;
+            most = j != 5 ? fmax(most, fabs(dot)) : most;
+        }
+        at_fraction(&q, 1.0);
+        assert_true(fabs(q.lambda - most) <= 1e-12 * most);
+        drop(&q);
     }
 }
 
@@ -890,6 +931,7 @@ int main(void)
                                        cmocka_unit_test(weights_standardised),
                                        cmocka_unit_test(bounds_and_factors),
                                        cmocka_unit_test(free_columns),
+                                       cmocka_unit_test(lambda_max_beside_a_bounded_column),
                                        cmocka_unit_test(one_sided_free_columns),
                                        cmocka_unit_test(stops_within_a_round),
                                        cmocka_unit_test(search_over_blocks),

@@ -118,19 +118,22 @@ void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lamb
     hw_linear_scan_run(&block->scan, &block->columns, block->residual, block->sum, alpha, lambda);
 }
 
-double hw_lasso_block_lambda_max(hw_lasso_block *block)
+hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, hawser_error *error)
 {
     const hw_linear_columns *columns = &block->columns;
+    const hw_linear *lasso = block->lasso;
     double mean = 0.0;
     size_t n = columns->X.rows;
     for (size_t i = 0; columns->centred && i < n; i++)
-        mean += weight_at(block, i) * block->lasso->target[i] / columns->total;
+        mean += weight_at(block, i) * lasso->target[i] / columns->total;
     for (size_t i = 0; i < n; i++)
-        block->residual[i] = block->lasso->target[i] - mean;
-    hw_lasso_span_project(&block->span, block->lasso, &block->columns, block->residual);
+        block->residual[i] = lasso->target[i] - mean;
+    if (lasso->free_count + lasso->box_count > 0)
+        HAWSER_TRY(hw_lasso_span_fit(&block->span, lasso, columns, block->residual, error));
     finish_residual(block);
     hw_linear_scan_all(&block->scan, columns, block->residual, block->sum);
-    return hw_linear_scan_most(&block->scan, columns);
+    *most = hw_linear_scan_most(&block->scan, columns);
+    return HAWSER_OK;
 }
 
 size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_linear_sums *sums)

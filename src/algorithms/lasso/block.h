@@ -40,7 +40,7 @@ void hw_lasso_block_release(hw_lasso_block *block);
 /* residual = w (y - v - intercept) with the best intercept, and its sums. `dual`: less what columns without a penalty forbid. */
 void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual);
 /* The smallest lambda at which only columns without a penalty enter, as far as this block can tell. */
-double hw_lasso_block_lambda_max(hw_lasso_block *block);
+hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, hawser_error *error) HAWSER_MUST_USE;
 /* Correlations of all columns with the residual, as far as they matter (scan.h). */
 void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda);
 /* This block's share of the sums; returns the number of nonzeros. */

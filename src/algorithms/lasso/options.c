@@ -7,9 +7,8 @@ const hawser_option hw_lasso_rows[] = {
     {"lambda", HAWSER_NUMBER, NULL, "[0,inf)", "X", "Weight of the penalty in 1/(2n) ||y - Xw - b||^2 + lambda (...)", "0.1",
      'l'},
     {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,inf)", "R",
-     "The penalty's weight as a fraction of lambda_max, above which all penalised coefficients are zero (nearly, where "
-     "columns "
-     "without a penalty have bounds)",
+     "The penalty's weight as a fraction of lambda_max, above which all penalised coefficients are zero (nearly, where more "
+     "than 256 columns without a penalty have bounds on both sides)",
      "0.1", 0},
     {"l1-ratio", HAWSER_NUMBER, "1", "[0,1]", "A",
      "Share of the L1 norm in the penalty: 1 is the lasso, 0 is ridge regression", "0.1", 0},

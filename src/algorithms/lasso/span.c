@@ -5,7 +5,7 @@
 
 hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear *lasso, hawser_error *error)
 {
-    size_t n = lasso->X->rows, most = lasso->free_count;
+    size_t n = lasso->X->rows, most = lasso->free_count + lasso->box_count;
     if (most == 0)
         return HAWSER_OK;
     span->basis = calloc(n * most + 1, sizeof *span->basis);
@@ -129,4 +129,129 @@ void hw_lasso_span_project(hw_lasso_span *span, const hw_linear *lasso, const hw
         take_out(span, lasso, columns, residual);
     while (take_in_violated(span, lasso, columns, residual))
         take_out(span, lasso, columns, residual);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- fit ---- */
+
+/* Least squares over `count` columns of length 1 within bounds, by their Gram matrix: t, and what is left of the pull on each. */
+typedef struct box {
+    size_t count;
+    double *gram; /* count x count */
+    double *lower, *upper, *t, *pull, *direction, *bend;
+} box;
+
+static void box_move(box *b, size_t a, double step)
+{
+    b->t[a] += step;
+    for (size_t k = 0; k < b->count; k++)
+        b->pull[k] -= step * b->gram[a * b->count + k];
+}
+
+/* Coordinate descent: returns the sum of the squared steps. */
+static double box_pass(box *b)
+{
+    double moved = 0.0;
+    for (size_t a = 0; a < b->count; a++) {
+        double best = fmin(fmax(b->t[a] + b->pull[a], b->lower[a]), b->upper[a]), step = best - b->t[a];
+        if (step != 0.0)
+            box_move(b, a, step);
+        moved += step * step;
+    }
+    return moved;
+}
+
+/* How far the direction leads, at most `length`, before a bound is met. */
+static double box_reach(const box *b, double length)
+{
+    for (size_t a = 0; a < b->count; a++) {
+        double end = b->t[a] + length * b->direction[a];
+        if (b->direction[a] != 0.0 && (end < b->lower[a] || end > b->upper[a]))
+            length = ((end < b->lower[a] ? b->lower[a] : b->upper[a]) - b->t[a]) / b->direction[a];
+    }
+    return length;
+}
+
+/* Conjugate gradients over what is at no bound, up to the first one. */
+static void box_face(box *b)
+{
+    double before = 0.0;
+    memset(b->direction, 0, b->count * sizeof *b->direction);
+    for (size_t turn = 0; turn < b->count + 2; turn++) {
+        double now = 0.0, curve = 0.0, length;
+        for (size_t a = 0; a < b->count; a++)
+            now += b->t[a] > b->lower[a] && b->t[a] < b->upper[a] ? b->pull[a] * b->pull[a] : 0.0;
+        for (size_t a = 0; a < b->count; a++)
+            b->direction[a] = b->t[a] > b->lower[a] && b->t[a] < b->upper[a]
+                                  ? b->pull[a] + (before > 0.0 ? now / before : 0.0) * b->direction[a]
+                                  : 0.0;
+        for (size_t a = 0; a < b->count; a++) {
+            b->bend[a] = hawser_dot(b->count, b->gram + a * b->count, b->direction, NULL);
+            curve += b->direction[a] * b->bend[a];
+        }
+        if (!(now > 0.0) || !(curve > 0.0))
+            return;
+        length = box_reach(b, now / curve);
+        for (size_t a = 0; a < b->count; a++) {
+            b->t[a] = fmin(fmax(b->t[a] + length * b->direction[a], b->lower[a]), b->upper[a]);
+            b->pull[a] -= length * b->bend[a];
+        }
+        if (length < now / curve)
+            return;
+        before = now;
+    }
+}
+
+/* Puts the centred columns of length 1 into the basis, and their bounds in that scale into the box. */
+static void box_fill(box *b, hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns,
+                     const double *residual)
+{
+    size_t n = columns->X.rows, all = lasso->free_count + lasso->box_count;
+    for (size_t f = 0; f < all; f++) {
+        uint32_t j = lasso->free_list[f];
+        double *q = span->basis + b->count * n, mean = 0.0, raw = 0.0;
+        if (lasso->factor == NULL || lasso->factor[j] > 0.0)
+            continue;
+        memcpy(q, lasso->free_columns + f * n, n * sizeof *q);
+        for (size_t i = 0; i < n; i++) {
+            raw += weight_at(columns, i) * q[i] * q[i];
+            mean += columns->centred ? weight_at(columns, i) * q[i] / columns->total : 0.0;
+        }
+        for (size_t i = 0; i < n; i++)
+            q[i] -= mean;
+        double size = sqrt(hawser_dot(n, q, q, columns->weights));
+        if (!(size > 1e-13 * sqrt(raw))) /* a constant beside an intercept, or nothing but zeros */
+            continue;
+        for (size_t i = 0; i < n; i++)
+            q[i] /= size;
+        b->lower[b->count] = lasso->lower != NULL ? lasso->lower[j] * size : -INFINITY;
+        b->upper[b->count] = lasso->upper != NULL ? lasso->upper[j] * size : INFINITY;
+        b->pull[b->count++] = hawser_dot(n, q, residual, columns->weights);
+    }
+    for (size_t a = 0; a < b->count; a++)
+        for (size_t c = 0; c < b->count; c++)
+            b->gram[a * b->count + c] = hawser_dot(n, span->basis + a * n, span->basis + c * n, columns->weights);
+}
+
+hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns,
+                                double *residual, hawser_error *error)
+{
+    enum { PASSES = 100000 };
+    size_t n = columns->X.rows, most = lasso->free_count + lasso->box_count;
+    double *memory = calloc(most * (most + 6) + 1, sizeof *memory);
+    if (memory == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns without a penalty", most);
+    box b = {.gram = memory};
+    double **parts[] = {&b.lower, &b.upper, &b.t, &b.pull, &b.direction, &b.bend};
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+        *parts[k] = memory + most * (most + k);
+    box_fill(&b, span, lasso, columns, residual);
+    double size = hawser_dot(n, residual, residual, columns->weights);
+    for (size_t k = 0; k < PASSES && box_pass(&b) > 1e-30 * size; k++)
+        box_face(&b);
+    for (size_t a = 0; a < b.count; a++)
+        for (size_t i = 0; i < n; i++)
+            residual[i] -= b.t[a] * span->basis[a * n + i];
+    hw_lasso_span_reset(span);
+    free(memory);
+    return HAWSER_OK;
 }

@@ -87,34 +87,53 @@ static hawser_status read_penalties(hw_linear *linear, const hawser_options *opt
     return HAWSER_OK;
 }
 
-/* Copies, dense, the columns that have no penalty and on some side no bound: certificates need their span. */
-static hawser_status free_columns(hw_linear *linear, hawser_job *job, hawser_error *error)
+/* Lists the columns that have no penalty and on some side no bound, then those of penalty factor 0 that have both bounds. Of the
+ * latter there may be any number, and only lambda_max is about them: they are left out where they are too many. */
+static hawser_status list_free(hw_linear *linear, hawser_error *error)
 {
-    size_t n = linear->X->rows, count = 0;
-    uint32_t list[MOST_FREE_COLUMNS];
+    uint32_t boxes[MOST_FREE_COLUMNS];
     bool all = linear->settings.lambda == 0.0;
-    for (size_t j = 0; (all || linear->factor != NULL) && j < linear->X->cols; j++) {
-        bool bounded =
-            linear->lower != NULL && linear->upper != NULL && !isinf(linear->lower[j]) && !isinf(linear->upper[j]);
-        if ((!all && linear->factor[j] > 0.0) || bounded)
+    size_t bounded = 0;
+    linear->free_list = calloc(2 * MOST_FREE_COLUMNS, sizeof *linear->free_list);
+    if (linear->free_list == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for columns without a penalty");
+    for (size_t j = 0; j < linear->X->cols; j++) {
+        bool box = linear->lower != NULL && linear->upper != NULL && !isinf(linear->lower[j]) && !isinf(linear->upper[j]);
+        if (!all && linear->factor[j] > 0.0)
             continue;
-        if (count == MOST_FREE_COLUMNS)
+        if (box && linear->factor != NULL && linear->factor[j] == 0.0 && bounded++ < MOST_FREE_COLUMNS)
+            boxes[bounded - 1] = (uint32_t)j;
+        if (box)
+            continue;
+        if (linear->free_count == MOST_FREE_COLUMNS)
             return hawser_fail(error, HAWSER_BAD_INPUT, "more than %d columns have no penalty; give them a small %s",
                                MOST_FREE_COLUMNS, all ? "--lambda" : "one with --penalty-factors");
-        list[count++] = (uint32_t)j;
+        linear->free_list[linear->free_count++] = (uint32_t)j;
     }
+    linear->box_count = bounded <= MOST_FREE_COLUMNS ? bounded : 0;
+    memcpy(linear->free_list + linear->free_count, boxes, linear->box_count * sizeof *boxes);
+    return HAWSER_OK;
+}
+
+/* Copies them, dense: certificates need their span. */
+static hawser_status free_columns(hw_linear *linear, hawser_job *job, hawser_error *error)
+{
+    if (linear->factor == NULL && linear->settings.lambda != 0.0)
+        return HAWSER_OK;
+    HAWSER_TRY(list_free(linear, error));
+    size_t n = linear->X->rows, count = linear->free_count + linear->box_count;
+    const uint32_t *list = linear->free_list;
     if (count == 0)
         return HAWSER_OK;
     HAWSER_TRY(new_doubles(&linear->free_columns, n * count, error));
     linear->free_side = calloc(count, sizeof *linear->free_side);
     if (linear->free_side == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns without a penalty", count);
-    linear->free_count = count;
     HAWSER_TRY(hawser_job_fetch(job, linear->X, list, count, error));
     for (size_t k = 0; k < count; k++) {
         bool below = linear->lower == NULL || isinf(linear->lower[list[k]]);
         bool above = linear->upper == NULL || isinf(linear->upper[list[k]]);
-        linear->free_side[k] = below && above ? 0 : above ? 1 : -1;
+        linear->free_side[k] = below == above ? 0 : above ? 1 : -1;
         hawser_column_axpy(linear->X, list[k], 1.0, linear->free_columns + k * n);
     }
     return HAWSER_OK;
@@ -310,7 +329,8 @@ void hw_linear_free(hw_linear *linear)
                    linear->errors,
                    linear->fold_weights,
                    linear->free_columns,
-                   linear->free_side};
+                   linear->free_side,
+                   linear->free_list};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
     memset(linear, 0, sizeof *linear);

@@ -80,9 +80,11 @@ typedef struct hw_linear {
     uint32_t *fold; /* by row: the fold (from 1) in which the row is held out, 0: never; NULL: no row ever is */
     double *factor, *lower, *upper; /* by column, or NULL */
     double *alpha, *image;          /* where to start, and X times that; NULL: zeros */
-    double *free_columns;           /* rows x free_count: columns without penalty, dense */
+    double *free_columns;           /* rows x (free_count + box_count): columns without penalty, dense */
     int *free_side;                 /* of each: 0 free on both sides, 1 above its lower bound, -1 below its upper one */
-    size_t free_count;
+    uint32_t *free_list;            /* their numbers */
+    size_t free_count;              /* of those that have no bound on some side, */
+    size_t box_count;               /* and behind them of penalty factor 0 and bounded on both; 0 where there are too many */
     hawser_sync sync;
     hawser_form form; /* in which moves of v travel */
     uint32_t blocks;
