@@ -1,7 +1,8 @@
 /* kernels.c - how fast the kernels go on this machine with one thread and with two, beside a plain read of memory: the ratio that
  * two threads give here is what two workers can be measured against.
  *
- *   bench_kernels [--json] [--small] */
+ *   bench_kernels [--json] [--small]
+ *   bench_kernels [--json] --data FILE     the kernels of linear models on the columns of a data set (bench/lasso) */
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,12 +19,13 @@
 enum { THREADS = 2, ROUNDS = 7, CHOSEN = 200 };
 
 typedef struct inputs {
-    const hawser_matrix *dense, *sparse;
-    const double *x; /* as long as either matrix has rows */
-    double *out;     /* as long as both have columns */
+    const hawser_matrix *dense, *sparse; /* the same one where there is a data set */
+    const double *x;                     /* as long as either matrix has rows */
+    double *out;                         /* as long as both have columns */
     const uint32_t *places;
     size_t place_count;
     uint32_t chosen[CHOSEN];
+    size_t chosen_count;
     double *gram[THREADS];
     double *sums; /* results that must not be optimised away, a cache line apart */
 } inputs;
@@ -114,6 +116,26 @@ static void sparse_gram(const inputs *in, size_t thread, size_t threads)
     gram(in->sparse, in, thread);
 }
 
+/* ---- on a data set ---- */
+
+static void data_moments(const inputs *in, size_t thread, size_t threads)
+{
+    hawser_matrix part = share(in->sparse, thread, threads);
+    for (size_t j = 0; j < part.cols; j++)
+        hawser_column_moments(&part, j, NULL, (double)part.rows, 0.0, &in->sums[8 * thread], &in->out[part.first + j]);
+}
+
+static void data_gram_rows(const inputs *in, size_t thread, size_t threads)
+{
+    hawser_error error;
+    size_t rows = in->sparse->rows;
+    if (hawser_gram_rows(in->sparse, cut(rows, thread, threads), cut(rows, thread + 1, threads), in->chosen, 0,
+                         in->chosen_count, NULL, in->gram[thread], CHOSEN, &error) != HAWSER_OK) {
+        fprintf(stderr, "bench_kernels: %s\n", error.text);
+        exit(1);
+    }
+}
+
 /* ---- timing ---- */
 
 typedef struct crew {
@@ -201,9 +223,11 @@ static hawser_dataset *made(const char *kind, size_t rows, size_t cols)
 static void choose(inputs *in)
 {
     const hawser_matrix *A = in->sparse;
-    for (size_t c = 0; c < CHOSEN; c++) {
-        size_t begin = cut(in->dense->cols < A->cols ? in->dense->cols : A->cols, c, CHOSEN), best = begin;
-        for (size_t j = begin; j < cut(in->dense->cols < A->cols ? in->dense->cols : A->cols, c + 1, CHOSEN); j++)
+    size_t cols = in->dense->cols < A->cols ? in->dense->cols : A->cols;
+    in->chosen_count = cols < CHOSEN ? cols : CHOSEN;
+    for (size_t c = 0; c < in->chosen_count; c++) {
+        size_t begin = cut(cols, c, in->chosen_count), best = begin;
+        for (size_t j = begin; A->layout == HAWSER_CSC && j < cut(cols, c + 1, in->chosen_count); j++)
             if (A->offsets[j + 1] - A->offsets[j] > A->offsets[best + 1] - A->offsets[best])
                 best = j;
         in->chosen[c] = (uint32_t)best;
@@ -242,13 +266,39 @@ static void release(inputs *in)
         free(in->gram[t]);
 }
 
-int main(int argc, char **argv)
+static void show(const inputs *in, const kernel *kernels, size_t count, bool json)
 {
-    bool json = false, small = false;
-    for (int i = 1; i < argc; i++) {
-        json = json || strcmp(argv[i], "--json") == 0;
-        small = small || strcmp(argv[i], "--small") == 0;
-    }
+    if (json)
+        printf("{\"kernels\": \"%s\", ", hawser_kernels_name());
+    else
+        printf("%s kernels; Gram of %zu columns\n%-24s %10s %10s %-12s %6s\n", hawser_kernels_name(), in->chosen_count, "",
+               "1 thread", "2 threads", "", "ratio");
+    for (size_t k = 0; k < count; k++)
+        report(in, &kernels[k], json, k + 1 == count);
+    if (json)
+        printf("}\n");
+}
+
+/* Each thread has its share of the columns, or of the rows, as the blocks of a training have. */
+static void measure_data(const char *path, bool json)
+{
+    hawser_error error;
+    hawser_dataset *data = NULL;
+    need(hawser_dataset_load(&path, 1, &(hawser_load){0}, &data, &error), &error);
+    const hawser_matrix *A = hawser_dataset_matrix(data);
+    inputs in;
+    prepare(&in, A, A);
+    double bytes = (double)A->stored * (A->layout == HAWSER_DENSE ? 8e-9 : 12e-9);
+    const kernel kernels[] = {{"scan", "GB/s", sparse_scan, bytes, false},
+                              {"column moments", "GB/s", data_moments, bytes, false},
+                              {"Gram by rows", "calls/s", data_gram_rows, 1, false}};
+    show(&in, kernels, sizeof kernels / sizeof *kernels, json);
+    release(&in);
+    hawser_dataset_free(data);
+}
+
+static void measure_made(bool json, bool small)
+{
     hawser_dataset *dense = made("dense", small ? 2000 : 20000, 2000),
                    *sparse = made("url", small ? 20000 : 200000, small ? 30000 : 300000);
     const hawser_matrix *D = hawser_dataset_matrix(dense), *S = hawser_dataset_matrix(sparse);
@@ -264,20 +314,28 @@ int main(int argc, char **argv)
         {"dense Gram", "GFLOP/s", dense_gram, 2e-9 * products, true},
         {"sparse Gram", "calls/s", sparse_gram, 1, true},
     };
-    size_t count = sizeof kernels / sizeof *kernels;
-    if (json)
-        printf("{\"kernels\": \"%s\", ", hawser_kernels_name());
-    else
-        printf("%s kernels; dense %zu x %zu, sparse %zu x %zu with %llu entries; Gram of %d columns\n%-24s %10s %10s %-12s "
-               "%6s\n",
-               hawser_kernels_name(), D->rows, D->cols, S->rows, S->cols, (unsigned long long)S->stored, CHOSEN, "",
-               "1 thread", "2 threads", "", "ratio");
-    for (size_t k = 0; k < count; k++)
-        report(&in, &kernels[k], json, k + 1 == count);
-    if (json)
-        printf("}\n");
+    if (!json)
+        printf("dense %zu x %zu, sparse %zu x %zu with %llu entries\n", D->rows, D->cols, S->rows, S->cols,
+               (unsigned long long)S->stored);
+    show(&in, kernels, sizeof kernels / sizeof *kernels, json);
     release(&in);
     hawser_dataset_free(dense);
     hawser_dataset_free(sparse);
+}
+
+int main(int argc, char **argv)
+{
+    bool json = false, small = false;
+    const char *data = NULL;
+    for (int i = 1; i < argc; i++) {
+        json = json || strcmp(argv[i], "--json") == 0;
+        small = small || strcmp(argv[i], "--small") == 0;
+        if (strcmp(argv[i], "--data") == 0 && i + 1 < argc)
+            data = argv[++i];
+    }
+    if (data != NULL)
+        measure_data(data, json);
+    else
+        measure_made(json, small);
     return 0;
 }
