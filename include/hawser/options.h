@@ -68,7 +68,8 @@ HAWSER_API hawser_status hawser_options_file(hawser_options *options, const char
 
 /** Reads HAWSER_KEY variables; an unknown HAWSER_ variable is an error, as an unknown flag is. `environment` is `environ`.
  *  HAWSER_BINARY, HAWSER_SOURCE and HAWSER_TEST_... belong to the test suite, HAWSER_LAUNCH, _NODE, _NODES, _NODE_NAME, _JOB,
- *  _SOCKETS and _LOCAL to `hawser run`; they are passed over. */
+ *  _SOCKETS and _LOCAL to `hawser run`; they are passed over, and so is HAWSER_STORE, of `hawser store`, where there is no such
+ *  key. */
 HAWSER_API hawser_status hawser_options_environment(hawser_options *options, char *const *environment,
                                                     hawser_error *error) HAWSER_MUST_USE;
 

@@ -12,7 +12,11 @@
  *               &error);
  *   hawser_store_wait(store, task, &error);
  *
- * All calls but opening, closing and hawser_store_table may be made from any thread.
+ * Servers may also run on their own (hawser serve): `at` and `key_file` of the options say where, and the nodes of the job are then one group of
+ * workers among others. Groups come and go, at the same time or one after the other; tables and values are common to all, clocks are of a group:
+ * what waits for clocks waits for workers of the own group alone. (Li et al. 2014: worker groups that share a namespace.)
+ *
+ * All calls but opening, closing, hawser_store_table and hawser_store_find may be made from any thread.
  */
 #ifndef HAWSER_STORE_H
 #define HAWSER_STORE_H
@@ -73,6 +77,11 @@ typedef struct hawser_store_options {
     /** For rows of a table that its workers have near (hawser_table_get), and again for their increments; default 64 MiB */
     size_t cache_bytes;
     double timeout; /**< seconds that a wait may take; default: the job's --timeout */
+    /** HOST:PORT of servers that run on their own, as `hawser serve` says it; NULL: nodes of the job serve. `servers`, `threads` and
+     *  `list_bytes` of servers are theirs then. HAWSER_PEER_LOST: nobody there, another key or another release. When one of the servers is
+     *  lost or they end, every wait and request ends with HAWSER_PEER_LOST. */
+    const char *at;
+    const char *key_file; /**< with `at`: the file with the servers' key, mode 0600; default: the job's --key-file */
 } hawser_store_options;
 
 /** Opens the job's store; one at a time. Every node calls it alike and with the same options. The store ends before the job is closed. */
@@ -119,6 +128,11 @@ typedef struct hawser_table {
 /** Makes a table, or finds the one of that name, and gives its number. Every node calls it alike, in the same order. */
 HAWSER_API hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number,
                                             hawser_error *error) HAWSER_MUST_USE;
+
+/** Finds a table by its name: one that this store has made, or, with servers that run on their own, anybody. Its number is for requests; *table,
+ *  unless NULL, is what it is, with `name` as its name. Every node calls it alike. HAWSER_BAD_ARGUMENT: there is none. */
+HAWSER_API hawser_status hawser_store_find(hawser_store *store, const char *name, hawser_table *table, uint32_t *number,
+                                           hawser_error *error) HAWSER_MUST_USE;
 
 /** What is asked for. Memory that it points to stays yours, unchanged (`out`: unread), until the task has ended. */
 typedef struct hawser_request {
@@ -193,8 +207,9 @@ HAWSER_API hawser_status hawser_table_clock(hawser_store *store, uint32_t table,
                                             hawser_error *error) HAWSER_MUST_USE;
 
 /** Writes all tables to a safetensors file on node 0, whole or not at all, in bounded memory: a tensor of each table's name, with .keys beside
- *  it where it is sparse and .memory where its function keeps something. Every node calls it alike, when no worker is under way: what was
- *  asked for is waited for; what is held back (hawser_store_flush) or incremented and not clocked is not in. */
+ *  it where it is sparse and .memory where its function keeps something; the last tensor is a checksum. Every node calls it alike, when no worker is under way: what was
+ *  asked for is waited for; what is held back (hawser_store_flush) or incremented and not clocked is not in. With servers that run on their own, `path` is the name of a
+ *  file in the directory of the first one, and other groups wait meanwhile. */
 HAWSER_API hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /** Puts in what such a file, read by node 0, has, in place of what is there; the store may have other servers than the one that wrote it. The
  *  tables of the file have been made before, of the same type, width, keys and function; parameters may differ. Every node calls it

@@ -273,6 +273,8 @@ static hawser_status read_variable(hawser_options *options, const char *variable
     key[n] = '\0';
     snprintf(name, sizeof name, "%.*s", (int)length, variable);
     hw_slot *slot = find(options, key);
+    if (slot == NULL && strcmp(key, "store") == 0) /* of `hawser store`, beside which programs of one's own may run */
+        return HAWSER_OK;
     char expected[LONGEST_KEY + 8];
     variable_name(key, expected);
     if (slot == NULL || strlen(expected) != length || strncmp(expected, variable, length) != 0)

@@ -30,7 +30,7 @@ static int exit_code(hawser_status status)
 static hawser_status unknown_command(char *const *words, size_t count, hawser_error *error)
 {
     char typed[64];
-    bool two = count > 1 && strcmp(words[0], "data") == 0 && words[1][0] != '-';
+    bool two = count > 1 && words[1][0] != '-' && hw_command_is_family(words[0]);
     snprintf(typed, sizeof typed, "%.30s%s%.30s", words[0], two ? " " : "", two ? words[1] : "");
     hw_nearest near = hw_nearest_to(typed);
     for (size_t i = 0; hw_command_at(i) != NULL; i++)
@@ -157,8 +157,8 @@ static hawser_status run(hw_call *call, int argc, char **argv, char *const *envi
     if (strcmp(argv[1], "--version") == 0)
         return hw_version(call, error);
     call->command = hw_command_find(argv + 1, (size_t)argc - 1, &used);
-    if (call->command == NULL && strcmp(argv[1], "data") == 0 && wants_help(argc, argv))
-        return hw_help_topic(call->out, "data", error);
+    if (call->command == NULL && hw_command_is_family(argv[1]) && wants_help(argc, argv))
+        return hw_help_topic(call->out, argv[1], error);
     if (call->command == NULL)
         return unknown_command(argv + 1, (size_t)argc - 1, error);
     argc -= (int)used;

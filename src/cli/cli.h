@@ -54,6 +54,8 @@ enum { HW_TABLES = 6 };
 const hw_command *hw_command_at(size_t index); /* NULL past the last */
 /* The command whose name the words begin with, longest first; *used says how many words that took. */
 const hw_command *hw_command_find(char *const *words, size_t count, size_t *used);
+/* Whether commands of two words begin with this one: "data". */
+bool hw_command_is_family(const char *word);
 /* Option tables of a command, ended by NULL. With algorithm NULL, and a command that takes one, without the algorithm's. */
 void hw_command_tables(const hw_command *command, const hawser_algorithm *algorithm, const hawser_option *tables[HW_TABLES]);
 
@@ -65,6 +67,10 @@ const hawser_option *hw_plan_rows(void);
 const hawser_option *hw_check_history_rows(void);
 const hawser_option *hw_run_rows(void);
 const hawser_option *hw_agent_rows(void);
+const hawser_option *hw_serve_rows(void);
+const hawser_option *hw_store_put_rows(void); /* put, save, load */
+const hawser_option *hw_store_get_rows(void); /* and stat */
+const hawser_option *hw_store_make_rows(void);
 const hawser_option *hw_data_info_rows(void);
 const hawser_option *hw_data_convert_rows(void);
 const hawser_option *hw_data_split_rows(void);
@@ -78,6 +84,13 @@ hawser_status hw_plan(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_history(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_run(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_agent(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_serve(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_store_get(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_store_put(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_store_stat(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_store_make(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_store_save_command(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_store_load_command(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_node(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 /* Opens the call's job; where its nodes are started by hand the others are told what the job is. */
 hawser_status hw_open_job(hw_call *call, hawser_job **job, hawser_error *error) HAWSER_MUST_USE;

@@ -104,6 +104,62 @@ static const hw_command commands[] = {
      .least = 1,
      .most = 1,
      .run = hw_key},
+    {.name = "serve",
+     .words = "--key-file FILE",
+     .summary = "Keep tables of a store for programs that come and go",
+     .text = "Servers that run on their own: this process, or as many as 'hawser run -n N -- serve'\n"
+             "starts, keep the tables until Ctrl-C or SIGTERM. HOST:PORT of the first one is the\n"
+             "first line of standard output. Programs attach with hawser_store_open (`at`), people\n"
+             "with 'hawser store get|put|stat|make|save|load'. Several groups of workers may share\n"
+             "the tables, at once or one after the other; 'hawser help shared-store' says how.",
+     .run = hw_serve},
+    {.name = "store get",
+     .words = "TABLE [KEY|FIRST..LAST...]",
+     .summary = "Print rows of a table that servers keep",
+     .text = "A line for each key: the key and its numbers, as 'store put TABLE -' reads them; with\n"
+             "--json an object a line. Without keys: all that there are. A key of a sparse table\n"
+             "that was never written reads as zero.",
+     .least = 1,
+     .most = SIZE_MAX,
+     .run = hw_store_get},
+    {.name = "store put",
+     .words = "TABLE KEY=NUMBER[,NUMBER...]...",
+     .summary = "Set rows of a table that servers keep",
+     .text = "Sets numbers as they are, whatever the table's function does with pushes, and what the\n"
+             "function keeps beside them begins anew. 'store put TABLE -' reads lines KEY NUMBER ...\n"
+             "from standard input.",
+     .least = 2,
+     .most = SIZE_MAX,
+     .run = hw_store_put},
+    {.name = "store stat",
+     .words = "",
+     .summary = "Print what servers of a store have and have done",
+     .text = "Keys, bytes and requests by server; the tables there are; how many groups use them.",
+     .run = hw_store_stat},
+    {.name = "store make",
+     .words = "TABLE",
+     .summary = "Make a table at servers of a store",
+     .text = "Programs make their own; this is for trying, and for tables that are filled by\n"
+             "'store put'. A table that is there alike is left as it is.",
+     .least = 1,
+     .most = 1,
+     .run = hw_store_make},
+    {.name = "store save",
+     .words = "NAME",
+     .summary = "Have servers write their tables to a file",
+     .text = "Writes all tables to NAME, a safetensors file in the directory of the first server\n"
+             "(serve --dir), whole or not at all. Requests wait meanwhile.",
+     .least = 1,
+     .most = 1,
+     .run = hw_store_save_command},
+    {.name = "store load",
+     .words = "NAME",
+     .summary = "Have servers read tables from a file",
+     .text = "Puts in what 'store save' wrote, at as many servers or others, in place of what is\n"
+             "there; tables that are not there are made. A damaged file changes nothing.",
+     .least = 1,
+     .most = 1,
+     .run = hw_store_load_command},
     {.name = "data info",
      .words = "DATA...",
      .summary = "Print what an input holds",
@@ -184,6 +240,15 @@ const hw_command *hw_command_find(char *const *words, size_t count, size_t *used
     return NULL;
 }
 
+bool hw_command_is_family(const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; hw_command_at(i) != NULL; i++)
+        if (strncmp(commands[i].name, word, length) == 0 && commands[i].name[length] == ' ')
+            return true;
+    return false;
+}
+
 static const hawser_option *own_rows(const hw_command *command)
 {
     if (command->run == hw_train)
@@ -202,6 +267,14 @@ static const hawser_option *own_rows(const hw_command *command)
         return hw_run_rows();
     if (command->run == hw_agent)
         return hw_agent_rows();
+    if (command->run == hw_serve)
+        return hw_serve_rows();
+    if (command->run == hw_store_get || command->run == hw_store_stat)
+        return hw_store_get_rows();
+    if (command->run == hw_store_put || command->run == hw_store_save_command || command->run == hw_store_load_command)
+        return hw_store_put_rows();
+    if (command->run == hw_store_make)
+        return hw_store_make_rows();
     if (command->run == hw_data_info)
         return hw_data_info_rows();
     if (command->run == hw_data_convert)

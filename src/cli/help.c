@@ -241,12 +241,13 @@ hawser_status hw_help_topic(FILE *out, const char *topic, hawser_error *error)
         return HAWSER_OK;
     }
     const hawser_algorithm *algorithm = hawser_algorithm_find(topic);
-    bool found = false, data = strcmp(topic, "data") == 0;
+    bool found = false;
+    size_t length = strlen(topic);
     for (size_t i = 0; hw_command_at(i) != NULL; i++) {
         const hw_command *command = hw_command_at(i);
         if (strcmp(command->name, topic) == 0 || (algorithm != NULL && command->run == hw_train))
             return hw_help_command(out, command, algorithm, error);
-        if (data && strncmp(command->name, "data ", 5) == 0) {
+        if (strncmp(command->name, topic, length) == 0 && command->name[length] == ' ') {
             fprintf(out, "hawser %s %s\n      %s\n", command->name, command->words, command->summary);
             found = true;
         }

@@ -42,7 +42,7 @@ static void *wait_for_signals(void *user)
         return NULL;
     hawser_interrupt(interrupt->job);
     const char *begin = isatty(fileno(interrupt->err)) == 1 ? "\n" : ""; /* a bar stands on the line */
-    fprintf(interrupt->err, "%shawser: ending at the next agreed clock; once more ends at once\n", begin);
+    fprintf(interrupt->err, "%shawser: %s; once more ends at once\n", begin, interrupt->words);
     if (number == SIGTERM) {
         sigdelset(&set, SIGTERM);
         pthread_sigmask(SIG_UNBLOCK, &set, NULL);
@@ -54,11 +54,12 @@ static void *wait_for_signals(void *user)
         pause();
 }
 
-hawser_status hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, FILE *err, hawser_error *error)
+hawser_status hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, FILE *err, const char *words, hawser_error *error)
 {
     sigset_t set;
     interrupt->job = job;
     interrupt->err = err;
+    interrupt->words = words;
     endings(&set);
     pthread_sigmask(SIG_BLOCK, &set, &interrupt->before);
     int failed = pthread_create(&interrupt->thread, NULL, wait_for_signals, interrupt);

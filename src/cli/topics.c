@@ -59,6 +59,23 @@ static const hw_topic topics[] = {
      "notice. Ctrl-Z stops all nodes, fg continues them. Ctrl-C, SIGTERM, --time-limit and\n"
      "the end of a Slurm job (SLURM_JOB_END_TIME) save what was reached.\n\n"
      "deploy/ in the source has a unit for systemd, manifests for Kubernetes and a Dockerfile.\n"},
+    {"shared-store", "Tables that several programs share: hawser serve",
+     "  hawser key secret\n"
+     "  hawser serve --key-file secret --port-range 7000          (one server)\n"
+     "  hawser run -n 4 --hosts FILE -- serve --key-file secret   (several: tables are spread)\n\n"
+     "A program attaches with hawser_store_open and the options `at` (HOST:PORT of any server)\n"
+     "and `key_file` (examples/shared.c). Its nodes are a group: what waits for clocks waits for\n"
+     "workers of the own group alone; tables and values are common. A group may come and go as\n"
+     "it likes; one that is lost leaves its pushes behind, but of summed tables what it pushed in\n"
+     "clocks that were not over. A server that is lost ends the other servers and all groups.\n\n"
+     "For people, with HAWSER_STORE=HOST:PORT and HAWSER_KEY_FILE=secret in the environment:\n"
+     "  hawser store stat\n"
+     "  hawser store make w --keys 0..9\n"
+     "  hawser store put w 3=0.5 4=1\n"
+     "  hawser store get w 0..4\n"
+     "  hawser store save tables.safetensors\n\n"
+     "Servers and programs are of one release of Hawser. Who has the key can read and change all\n"
+     "tables, and write files in the servers' --dir.\n"},
     {"formats", "Formats of inputs",
      "  svmlight       TARGET INDEX:VALUE ... [# comment]; qid:N is passed over\n"
      "  csv            with or without a line of names; fields may be quoted\n"

@@ -133,7 +133,7 @@ static hawser_status conclude(hw_call *call, hw_outcome *outcome, hawser_error *
 static hawser_status train_and_conclude(hw_call *call, hw_outcome *outcome, hawser_error *error)
 {
     hw_interrupt interrupt;
-    HAWSER_TRY(hw_interrupt_begin(&interrupt, outcome->job, call->err, error));
+    HAWSER_TRY(hw_interrupt_begin(&interrupt, outcome->job, call->err, "ending at the next agreed clock", error));
     hawser_status status = train(call, outcome, error);
     if (status == HAWSER_OK && hawser_job_leads(outcome->job))
         status = conclude(call, outcome, error);

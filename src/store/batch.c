@@ -30,28 +30,27 @@ static hawser_status new_batch(hw_server *server, const hw_request_head *head, h
     return HAWSER_OK;
 }
 
-hawser_status hw_batch_join(hw_server *server, uint32_t client, const hw_request_head *head, hw_batch **batch,
-                            hawser_error *error)
+hawser_status hw_batch_join(hw_seat *seat, const hw_request_head *head, hw_batch **batch, hawser_error *error)
 {
     *batch = NULL;
     if (head->operation != HW_PUSH || head->parts < 2)
         return HAWSER_OK;
-    for (hw_batch *known = server->batches[client]; known != NULL; known = known->next)
+    for (hw_batch *known = seat->batches; known != NULL; known = known->next)
         if (known->task == head->task && known->parts == head->parts) {
             *batch = known;
             return HAWSER_OK;
         }
-    HAWSER_TRY(new_batch(server, head, batch, error));
-    (*batch)->next = server->batches[client];
-    server->batches[client] = *batch;
+    HAWSER_TRY(new_batch(seat->group->server, head, batch, error));
+    (*batch)->next = seat->batches;
+    seat->batches = *batch;
     return HAWSER_OK;
 }
 
-void hw_batch_heard(hw_server *server, uint32_t client, hw_batch *batch)
+void hw_batch_heard(hw_seat *seat, hw_batch *batch)
 {
     if (batch == NULL || ++batch->heard < batch->parts)
         return;
-    hw_batch **place = &server->batches[client];
+    hw_batch **place = &seat->batches;
     while (*place != batch)
         place = &(*place)->next;
     *place = batch->next;

@@ -9,17 +9,12 @@ size_t hw_part_bytes(const hw_table_spec *spec, hw_part part)
     return spec->width * (part == HW_PART_VALUES ? hw_value_size(spec->type) : spec->function->memory * sizeof(double));
 }
 
-bool hw_server_hold(hw_server *server, uint32_t table)
+bool hw_server_hold(hw_server *server, uint32_t table, uint32_t *held)
 {
     hw_served *served = server->tables[table];
-    for (uint32_t s = 0; s < served->stripe_count; s++) {
-        if (!atomic_exchange(&served->stripes[s].busy, true))
-            continue;
-        while (s-- > 0)
-            hw_stripe_work(&served->stripes[s]); /* it is ours: lets go, and does what came meanwhile */
-        return false;
-    }
-    return true;
+    while (*held < served->stripe_count && !atomic_exchange(&served->stripes[*held].busy, true))
+        ++*held;
+    return *held == served->stripe_count;
 }
 
 void hw_server_release(hw_server *server, uint32_t table)
@@ -33,13 +28,14 @@ bool hw_server_between(const hw_server *server, uint32_t table, uint64_t *clock)
 {
     const hw_served *served = server->tables[table];
     bool found = false;
-    for (uint32_t s = 0; s < served->stripe_count; s++) {
-        const hw_clock_sum *sum = served->stripes[s].sums.clocks;
-        if (sum != NULL && (!found || sum->clock < *clock)) {
-            *clock = sum->clock;
-            found = true;
+    for (const hw_group *group = server->groups; group != NULL; group = group->next)
+        for (uint32_t s = 0; group->progress[table] != NULL && s < served->stripe_count; s++) {
+            const hw_clock_sum *sum = group->progress[table][s].sums.clocks;
+            if (sum != NULL && (!found || sum->clock < *clock)) {
+                *clock = sum->clock;
+                found = true;
+            }
         }
-    }
     return found;
 }
 

@@ -13,11 +13,12 @@
 /* Bytes of a part of one row. */
 size_t hw_part_bytes(const hw_table_spec *spec, hw_part part);
 
-/* Takes a table's stripes from whoever works on them; false: somebody does, try again. Then hw_server_release. */
-bool hw_server_hold(hw_server *server, uint32_t table) HAWSER_MUST_USE;
+/* Takes a table's stripes from whoever works on them, one after the other; *held of them are taken, 0 at first. False: somebody works on the
+ * next, try again. Then hw_server_release. */
+bool hw_server_hold(hw_server *server, uint32_t table, uint32_t *held) HAWSER_MUST_USE;
 void hw_server_release(hw_server *server, uint32_t table);
 
-/* A summed table: is there a clock that not all workers have ended, with updates?  The oldest. */
+/* A summed table: is there a clock of some group that not all of its workers have ended, with updates? The oldest. Not while groups come or go. */
 bool hw_server_between(const hw_server *server, uint32_t table, uint64_t *clock);
 uint64_t hw_server_rows(const hw_server *server, uint32_t table);
 

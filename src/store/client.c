@@ -46,9 +46,10 @@ struct hw_client {
     hw_client_options options;
     hw_ring ring;
     hw_table_spec *tables;
+    uint32_t *there;       /* the servers' numbers of the tables */
     hw_arcs *arcs;         /* of dense tables */
     hw_holding **holdings; /* of tables that hold something back */
-    size_t table_count, table_room, arcs_room, holdings_room;
+    size_t table_count, table_room, there_room, arcs_room, holdings_room;
     hw_lists *lists;  /* by server */
     uint32_t *counts; /* the same: parts of the task that is being cut */
     hw_pool *pool;
@@ -121,6 +122,7 @@ void hw_client_free(hw_client *client)
     free(client->lists);
     free(client->counts);
     free(client->tables);
+    free(client->there);
     free(client->arcs);
     free(client->holdings);
     free(client->gathered);
@@ -131,13 +133,25 @@ void hw_client_free(hw_client *client)
 
 hawser_status hw_client_table(hw_client *client, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
 {
+    return hw_client_table_at_servers(client, spec, (uint32_t)client->table_count, number, error);
+}
+
+hawser_status hw_client_table_at_servers(hw_client *client, const hw_table_spec *spec, uint32_t there, uint32_t *number,
+                                         hawser_error *error)
+{
     HAWSER_TRY(hw_table_check(spec, error));
     for (size_t t = 0; t < client->table_count; t++)
         if (strcmp(client->tables[t].name, spec->name) == 0) {
+            const hw_table_spec *own = &client->tables[t];
             *number = (uint32_t)t;
-            return HAWSER_OK; /* whether it is the same in all else the servers say */
+            if (own->rounding == spec->rounding && own->filter == spec->filter && own->level == spec->level &&
+                own->staleness == spec->staleness)
+                return HAWSER_OK; /* whether it is the same in all else the servers say */
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' exists with another rounding, filter or staleness",
+                               spec->name);
         }
     HAWSER_TRY(HW_GROW(&client->tables, &client->table_room, client->table_count + 1, "the tables", error));
+    HAWSER_TRY(HW_GROW(&client->there, &client->there_room, client->table_count + 1, "the tables", error));
     HAWSER_TRY(HW_GROW(&client->arcs, &client->arcs_room, client->table_count + 1, "the tables", error));
     HAWSER_TRY(HW_GROW(&client->holdings, &client->holdings_room, client->table_count + 1, "the tables", error));
     hw_holding *holding = NULL;
@@ -151,9 +165,15 @@ hawser_status hw_client_table(hw_client *client, const hw_table_spec *spec, uint
     }
     client->holdings[client->table_count] = holding;
     client->tables[client->table_count] = *spec;
+    client->there[client->table_count] = there;
     client->arcs[client->table_count] = arcs;
     *number = (uint32_t)client->table_count++;
     return HAWSER_OK;
+}
+
+uint32_t hw_client_table_there(const hw_client *client, uint32_t table)
+{
+    return client->there[table];
 }
 
 size_t hw_client_tables(const hw_client *client)
@@ -456,7 +476,7 @@ static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool 
     const hw_order *order = &t->order;
     const hw_table_spec *spec = &client->tables[order->table];
     hw_request request = {.head = {.operation = (uint8_t)order->operation,
-                                   .table = order->table,
+                                   .table = client->there[order->table],
                                    .worker = order->worker,
                                    .leg = (uint32_t)(part - t->legs),
                                    .parts = part->parts,
@@ -607,7 +627,7 @@ static hawser_status check_after(const hw_client *client, const hw_order *order,
 
 static hawser_status check_order(const hw_client *client, const hw_order *order, hawser_error *error)
 {
-    bool pushes = order->operation == HW_PUSH || order->operation == HW_PUSH_PULL;
+    bool pushes = order->operation == HW_PUSH || order->operation == HW_PUSH_PULL || order->operation == HW_PUT;
     bool pulls = order->operation == HW_PULL || order->operation == HW_PUSH_PULL;
     if (order->table >= client->table_count)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no table number %u", order->table);
@@ -732,7 +752,7 @@ static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_r
     *t = find(client, head->task);
     if (*t == NULL && head->task != 0 && head->task < client->next)
         return HAWSER_OK; /* the task has failed meanwhile */
-    if (*t != NULL && (*t)->order.table == head->table && (*t)->waits == 0 && head->leg < (*t)->legs_sent)
+    if (*t != NULL && client->there[(*t)->order.table] == head->table && (*t)->waits == 0 && head->leg < (*t)->legs_sent)
         *part = &(*t)->legs[head->leg];
     if (*part != NULL && (*part)->server == server && (head->parts > 0 || !(*part)->done))
         return HAWSER_OK;

@@ -37,6 +37,12 @@ void hw_client_free(hw_client *client);
 hawser_status hw_client_table(hw_client *client, const hw_table_spec *spec, uint32_t *number,
                               hawser_error *error) HAWSER_MUST_USE;
 
+/* The same for servers that may have other tables besides, and call this one `there`. */
+hawser_status hw_client_table_at_servers(hw_client *client, const hw_table_spec *spec, uint32_t there, uint32_t *number,
+                                         hawser_error *error) HAWSER_MUST_USE;
+
+uint32_t hw_client_table_there(const hw_client *client, uint32_t table);
+
 size_t hw_client_tables(const hw_client *client);
 const hw_table_spec *hw_client_table_at(const hw_client *client, uint32_t table); /* until the next hw_client_table */
 const hw_arcs *hw_client_arcs(const hw_client *client, uint32_t table);           /* of a dense table */

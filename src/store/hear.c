@@ -270,16 +270,17 @@ static void send_out(hw_errand *errand)
     }
 }
 
-static hawser_status prepare(hw_errand *errand, const hw_served *served, bool *forgotten, hawser_error *error)
+static hawser_status prepare(hw_errand *errand, const hw_served *served, hw_lists *lists, bool *forgotten,
+                             hawser_error *error)
 {
-    hw_server *server = errand->server;
+    uint32_t workers = errand->group->workers;
     const hw_request_head *head = &errand->request.head;
     hw_request_head own = *head;
     HAWSER_TRY(hw_request_read(&served->spec, &own, errand->message, &errand->scratch, &errand->request, error));
-    if (own.worker >= server->options.workers && (own.operation == HW_CLOCK || served->spec.centric || served->spec.summed))
+    if (own.worker >= workers && (own.operation == HW_CLOCK || served->spec.centric || served->spec.summed))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no worker %u; there are %u", served->spec.name,
-                           own.worker, server->options.workers);
-    *forgotten = !look_up(errand, &server->lists[errand->client]);
+                           own.worker, workers);
+    *forgotten = !look_up(errand, lists);
     if (*forgotten)
         return HAWSER_OK;
     HAWSER_TRY(make_reply(errand, error));
@@ -287,13 +288,13 @@ static hawser_status prepare(hw_errand *errand, const hw_served *served, bool *f
 }
 
 /* What is forgotten comes again. */
-static void turn_down(hw_errand *errand, bool forgotten, const char *words)
+static void turn_down(hw_seat *seat, hw_errand *errand, bool forgotten, const char *words)
 {
     hw_server *server = errand->server;
     hw_batch *batch = errand->batch;
     refuse(server, errand->client, &errand->request.head, forgotten ? HW_FORGOTTEN : HW_REFUSED, forgotten ? "" : words);
     if (!forgotten) {
-        hw_batch_heard(server, errand->client, batch);
+        hw_batch_heard(seat, batch);
         hw_batch_done(server, errand->client, batch);
     }
     errand->batch = NULL;
@@ -302,6 +303,13 @@ static void turn_down(hw_errand *errand, bool forgotten, const char *words)
 
 hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error)
 {
+    return hw_seat_hear(server->seats[client], message, error);
+}
+
+hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *error)
+{
+    hw_server *server = seat->group->server;
+    uint32_t client = seat->client;
     hw_request_head head;
     if (!hw_request_head_of(message, &head)) {
         hw_message_free(message);
@@ -323,8 +331,9 @@ hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *mes
         hw_message_free(message);
         return status;
     }
-    *errand = (hw_errand){.server = server, .client = client, .message = message, .spec = &served->spec};
-    status = hw_batch_join(server, client, &head, &errand->batch, error);
+    *errand =
+        (hw_errand){.server = server, .group = seat->group, .client = client, .message = message, .spec = &served->spec};
+    status = hw_batch_join(seat, &head, &errand->batch, error);
     if (status != HAWSER_OK) {
         hw_errand_free(errand);
         return status;
@@ -334,12 +343,12 @@ hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *mes
     atomic_init(&errand->least, UINT64_MAX);
     hawser_error wrong = {0};
     bool forgotten = false;
-    status = prepare(errand, served, &forgotten, &wrong);
+    status = prepare(errand, served, &seat->lists, &forgotten, &wrong);
     if (status != HAWSER_OK || forgotten) {
-        turn_down(errand, forgotten, wrong.text);
+        turn_down(seat, errand, forgotten, wrong.text);
         return HAWSER_OK;
     }
-    hw_batch_heard(server, client, errand->batch);
+    hw_batch_heard(seat, errand->batch);
     count_in(server, errand, message->envelope.length);
     if (errand->count == 0) /* a clock that concerns no key of this server */
         hw_errand_free(errand);

@@ -104,8 +104,8 @@ bool hw_request_head_of(const hw_message *message, hw_request_head *head)
 
 static hawser_status check_shape(const hw_table_spec *table, const hw_request_head *head, hawser_error *error)
 {
-    bool pushes = head->operation == HW_PUSH || head->operation == HW_PUSH_PULL;
-    if (head->operation < HW_PUSH || head->operation > HW_CLOCK)
+    bool pushes = head->operation == HW_PUSH || head->operation == HW_PUSH_PULL || head->operation == HW_PUT;
+    if (head->operation < HW_PUSH || head->operation > HW_PUT)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no operation %u", table->name, head->operation);
     if (pushes != (head->values != HW_VALUES_NONE))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': a %s %s values", table->name, pushes ? "push" : "pull",

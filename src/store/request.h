@@ -15,7 +15,8 @@ typedef enum hw_operation {
     HW_PUSH = 1,  /* keys and values in; an empty reply says that they were applied */
     HW_PULL,      /* keys in; values out */
     HW_PUSH_PULL, /* both; what comes out has been pushed to */
-    HW_CLOCK      /* the client has finished a clock on the keys: told to the range's clock; no reply */
+    HW_CLOCK,     /* the client has finished a clock on the keys: told to the range's clock; no reply */
+    HW_PUT        /* keys and values in, which are set as they are, whatever the table's function and order */
 } hw_operation;
 
 typedef enum hw_keys_form {
@@ -23,6 +24,9 @@ typedef enum hw_keys_form {
     HW_KEYS_GAPS,      /* count keys from first to last: see keys.h */
     HW_KEYS_KNOWN      /* the list that was sent as number `list` before */
 } hw_keys_form;
+
+/* Not on the wire: a server's word to its stripes that a group has ended. */
+enum { HW_FAREWELL = 0 };
 
 /* 88 bytes, little-endian, every field at a multiple of its size. */
 typedef struct hw_request_head {

@@ -9,6 +9,17 @@
 
 enum { STRIPES = 8, LIST_BYTES = 16 << 20 };
 
+static hawser_status seat_own(hw_server *server, hawser_error *error)
+{
+    const hw_server_options *options = &server->options;
+    hw_group *own = NULL;
+    HAWSER_TRY(HW_NEW(&server->seats, options->clients, "the clients of a server", error));
+    HAWSER_TRY(hw_group_new(server, options->workers, &own, error));
+    for (uint32_t c = 0; c < options->clients; c++)
+        HAWSER_TRY(hw_seat_new(own, c, &server->seats[c], error));
+    return HAWSER_OK;
+}
+
 hawser_status hw_server_new(const hw_server_options *options, hw_server **out, hawser_error *error)
 {
     hw_server *server = NULL;
@@ -19,19 +30,15 @@ hawser_status hw_server_new(const hw_server_options *options, hw_server **out, h
     if (server->options.list_bytes == 0)
         server->options.list_bytes = LIST_BYTES;
     hawser_status status = hw_ring_new(options->names, options->servers, HW_RING_POINTS, &server->ring, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&server->lists, options->clients, "lists of keys", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&server->batches, options->clients, "the parts of pushes", error);
+    server->options.names = NULL;
     if (status == HAWSER_OK)
         status = hw_pool_new(&server->pool, error);
+    if (status == HAWSER_OK)
+        status = seat_own(server, error);
     if (status != HAWSER_OK) {
         hw_server_free(server);
         return status;
     }
-    for (uint32_t c = 0; c < options->clients; c++)
-        hw_lists_init(&server->lists[c], server->options.list_bytes);
-    server->options.names = NULL;
     *out = server;
     return HAWSER_OK;
 }
@@ -40,9 +47,18 @@ static void free_waiting(hw_piece *piece)
 {
     while (piece != NULL) {
         hw_piece *next = piece->next;
-        if (atomic_fetch_sub(&piece->errand->left, 1) == 1)
+        bool farewell = piece->errand->request.head.operation == HW_FAREWELL; /* the group's own */
+        if (!farewell && atomic_fetch_sub(&piece->errand->left, 1) == 1)
             hw_errand_free(piece->errand);
         piece = next;
+    }
+}
+
+static void drop_waiting(hw_served *served)
+{
+    for (uint32_t s = 0; s < served->stripe_count; s++) {
+        free_waiting(served->stripes[s].waiting);
+        free_waiting(atomic_load(&served->stripes[s].arrived));
     }
 }
 
@@ -50,11 +66,8 @@ static void free_served(hw_served *served)
 {
     if (served == NULL)
         return;
-    for (uint32_t s = 0; s < served->stripe_count; s++) {
-        free_waiting(served->stripes[s].waiting);
-        free_waiting(atomic_load(&served->stripes[s].arrived));
+    for (uint32_t s = 0; s < served->stripe_count; s++)
         hw_stripe_close(&served->stripes[s]);
-    }
     free(served->stripes);
     free(served->values);
     free(served->memory);
@@ -66,13 +79,12 @@ void hw_server_free(hw_server *server)
     if (server == NULL)
         return;
     for (size_t t = 0; t < server->table_count; t++)
+        drop_waiting(server->tables[t]);
+    while (server->groups != NULL)
+        hw_group_free(server->groups);
+    for (size_t t = 0; t < server->table_count; t++)
         free_served(server->tables[t]);
-    for (uint32_t c = 0; server->lists != NULL && c < server->options.clients; c++)
-        hw_lists_free(&server->lists[c]);
-    for (uint32_t c = 0; server->batches != NULL && c < server->options.clients; c++)
-        hw_batches_free(server->batches[c]);
-    free(server->lists);
-    free(server->batches);
+    free(server->seats);
     hw_pool_free(server->pool);
     hw_ring_free(&server->ring);
     free(server);
@@ -137,7 +149,8 @@ static hawser_status open_dense(hw_server *server, hw_served *served, const hw_a
         double wanted = keys * (served->stripe_count + 1) / most;
         for (end = i; end < arcs->count && (end == i || done < wanted || served->stripe_count + 1 == most); end++)
             done += (double)(arcs->arcs[end].last - arcs->arcs[end].first) + 1;
-        hw_stripe *stripe = &served->stripes[served->stripe_count++];
+        hw_stripe *stripe = &served->stripes[served->stripe_count];
+        stripe->number = served->stripe_count++;
         HAWSER_TRY(hw_stripe_open(stripe, server, served, arcs->arcs + i, end - i, error));
     }
     return HAWSER_OK;
@@ -147,7 +160,8 @@ static hawser_status open_sparse(hw_server *server, hw_served *served, hawser_er
 {
     hw_arc all = {served->spec.first, served->spec.last, server->options.self};
     while (served->stripe_count < server->options.stripes) {
-        hw_stripe *stripe = &served->stripes[served->stripe_count++];
+        hw_stripe *stripe = &served->stripes[served->stripe_count];
+        stripe->number = served->stripe_count++;
         HAWSER_TRY(hw_stripe_open(stripe, server, served, &all, 1, error));
     }
     return HAWSER_OK;
@@ -166,26 +180,35 @@ static hawser_status open_logs(const hw_server *server, hw_served *served, uint3
     return HAWSER_OK;
 }
 
-static bool same_spec(const hw_table_spec *a, const hw_table_spec *b)
+/* What differs first in what servers know of a table; NULL: nothing does. */
+static const char *difference(const hw_table_spec *a, const hw_table_spec *b)
 {
-    return a->type == b->type && a->width == b->width && a->sparse == b->sparse && a->first == b->first &&
-           a->last == b->last && a->function == b->function && a->centric == b->centric && a->delay == b->delay &&
-           a->staleness == b->staleness && a->summed == b->summed && a->rounding == b->rounding && a->filter == b->filter &&
-           a->level == b->level &&
-           memcmp(a->parameters, b->parameters, a->function->parameters * sizeof *a->parameters) == 0;
+    if (a->type != b->type)
+        return "type";
+    if (a->width != b->width)
+        return "width";
+    if (a->sparse != b->sparse || a->first != b->first || a->last != b->last)
+        return "range of keys";
+    if (a->function != b->function)
+        return "function";
+    if (memcmp(a->parameters, b->parameters, a->function->parameters * sizeof *a->parameters) != 0)
+        return "parameters of its function";
+    return a->centric != b->centric || a->delay != b->delay || a->summed != b->summed ? "order" : NULL;
 }
 
-hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
+hawser_status hw_server_make(hw_server *server, const hw_table_spec *spec, uint32_t *number, bool *fresh,
+                             hawser_error *error)
 {
+    *fresh = false;
     HAWSER_TRY(hw_table_check(spec, error));
     for (size_t t = 0; t < server->table_count; t++) {
         if (strcmp(server->tables[t]->spec.name, spec->name) != 0)
             continue;
         *number = (uint32_t)t;
-        if (same_spec(&server->tables[t]->spec, spec))
+        const char *other = difference(&server->tables[t]->spec, spec);
+        if (other == NULL)
             return HAWSER_OK;
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' exists with another type, width, range or function",
-                           spec->name);
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' exists with another %s", spec->name, other);
     }
     if (server->table_count == HW_TABLES_MOST)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a store has %d tables at most", spec->name,
@@ -204,19 +227,61 @@ hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uin
     hw_arcs_free(&arcs);
     if (status == HAWSER_OK)
         status = open_logs(server, served, (uint32_t)server->table_count, error);
+    uint32_t next = (uint32_t)server->table_count;
+    server->tables[next] = served;
+    if (status == HAWSER_OK)
+        status = hw_groups_enter(server, next, error);
     if (status != HAWSER_OK) {
+        server->tables[next] = NULL;
         free_served(served);
         return status;
     }
-    *number = (uint32_t)server->table_count;
-    server->tables[*number] = served;
-    atomic_store_explicit(&server->table_count, (size_t)*number + 1, memory_order_release);
+    *number = next;
+    *fresh = true;
+    server->made = next + 1;
+    return HAWSER_OK;
+}
+
+void hw_server_show(hw_server *server, uint32_t number)
+{
+    atomic_store_explicit(&server->table_count, (size_t)number + 1, memory_order_release);
+}
+
+void hw_server_unmake(hw_server *server, uint32_t number)
+{
+    hw_groups_leave(server, number);
+    server->made = number;
+    free_served(server->tables[number]);
+    server->tables[number] = NULL;
+}
+
+hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
+{
+    bool fresh = false;
+    HAWSER_TRY(hw_server_make(server, spec, number, &fresh, error));
+    if (fresh)
+        hw_server_show(server, *number);
     return HAWSER_OK;
 }
 
 uint32_t hw_server_stripes(const hw_server *server)
 {
     return server->options.stripes;
+}
+
+const hw_table_spec *hw_server_table_at(const hw_server *server, uint32_t number)
+{
+    return number < atomic_load_explicit(&server->table_count, memory_order_acquire) ? &server->tables[number]->spec : NULL;
+}
+
+void hw_server_table_figures(const hw_server *server, uint32_t number, uint64_t *keys, uint64_t *bytes)
+{
+    const hw_served *served = server->tables[number];
+    *keys = *bytes = 0;
+    for (uint32_t s = 0; s < served->stripe_count; s++) {
+        *keys += served->stripes[s].keys;
+        *bytes += served->stripes[s].bytes;
+    }
 }
 
 void hw_server_figures_of(hw_server *server, hw_server_figures *figures)
@@ -231,11 +296,12 @@ void hw_server_figures_of(hw_server *server, hw_server_figures *figures)
         .bytes_in = server->bytes_in,
         .bytes_out = server->bytes_out,
     };
-    for (size_t t = 0, count = server->table_count; t < count; t++)
-        for (uint32_t s = 0; s < server->tables[t]->stripe_count; s++) {
-            const hw_stripe *stripe = &server->tables[t]->stripes[s];
-            figures->keys += stripe->keys;
-            figures->bytes += stripe->bytes;
-            figures->clock_ranges += stripe->clock_ranges;
-        }
+    for (uint32_t t = 0; hw_server_table_at(server, t) != NULL; t++) {
+        uint64_t keys, bytes;
+        hw_server_table_figures(server, t, &keys, &bytes);
+        figures->keys += keys;
+        figures->bytes += bytes;
+        for (uint32_t s = 0; s < server->tables[t]->stripe_count; s++)
+            figures->clock_ranges += server->tables[t]->stripes[s].clock_ranges;
+    }
 }

@@ -15,12 +15,14 @@
 
 typedef struct hw_server hw_server;
 typedef struct hw_stripe hw_stripe;
+typedef struct hw_group hw_group;
+typedef struct hw_seat hw_seat;
 
 typedef struct hw_server_options {
     uint32_t self, servers;
     const uint64_t *names; /* of the servers, for the ring; copied */
     uint32_t clients;      /* 0 .. clients - 1 */
-    uint32_t workers;      /* of all clients, who have clocks: 0 .. workers - 1 */
+    uint32_t workers;      /* of all these clients, who have clocks: 0 .. workers - 1 */
     uint32_t stripes;      /* of a table; 0: 8 */
     size_t list_bytes;     /* that lists of keys may take, a client; 0: 16 MiB */
     void *argument;
@@ -36,15 +38,41 @@ typedef struct hw_server_options {
 hawser_status hw_server_new(const hw_server_options *options, hw_server **server, hawser_error *error) HAWSER_MUST_USE;
 void hw_server_free(hw_server *server); /* no call may be in progress */
 
-/* Adds a table; the same spec under the same name again gives the same number, another spec is HAWSER_BAD_ARGUMENT. One at a time; requests for other tables may be heard meanwhile. */
+/* Adds a table; the same under the same name again gives the same number, one that differs in what servers know of it is HAWSER_BAD_ARGUMENT. One
+ * at a time; requests for other tables may be heard meanwhile. */
 hawser_status hw_server_create(hw_server *server, const hw_table_spec *spec, uint32_t *number,
                                hawser_error *error) HAWSER_MUST_USE;
+/* The same in two steps, for several servers that must agree: *fresh says that there is a table now that nobody can ask for yet. Then it is
+ * shown, or taken back. */
+hawser_status hw_server_make(hw_server *server, const hw_table_spec *spec, uint32_t *number, bool *fresh,
+                             hawser_error *error) HAWSER_MUST_USE;
+void hw_server_show(hw_server *server, uint32_t number);
+void hw_server_unmake(hw_server *server, uint32_t number);
 
 uint32_t hw_server_stripes(const hw_server *server); /* at most, a table */
+/* Tables that there are, and what they are; any thread. NULL past the last. */
+const hw_table_spec *hw_server_table_at(const hw_server *server, uint32_t number);
+/* What this server has of a table; any thread. */
+void hw_server_table_figures(const hw_server *server, uint32_t number, uint64_t *keys, uint64_t *bytes);
 
 /* Takes a request in (and the message). What is wrong with it is told to the client; HAWSER_NO_MEMORY where even that is not possible,
  * HAWSER_BAD_INPUT where it is no request at all. Small requests for stripes that nobody works on are done at once. */
 hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+
+/* A group is the clients and workers whose clocks are one another's business: pulls that wait for clocks, sums of a clock and data-centric order
+ * are about the workers of one group, values are common to all. The clients that the options name are one; others come and go. Their clocks
+ * begin when they come. hw_group_new, _end, _free and hw_seat_new are called one at a time, and not while a table is made. */
+hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **group, hawser_error *error) HAWSER_MUST_USE;
+/* Whoever stands by `client` in replies. Belongs to the group. */
+hawser_status hw_seat_new(hw_group *group, uint32_t client, hw_seat **seat, hawser_error *error) HAWSER_MUST_USE;
+/* hw_server_hear for a client of such a group. */
+hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+/* Nothing of its seats is heard any more, which is the caller's part: drops what waits, and of summed tables what it has pushed in clocks that are
+ * not over. Afterwards, when hw_group_over, nothing is on its way to its clients, and it may be freed. */
+void hw_group_end(hw_group *group);
+bool hw_group_over(const hw_group *group);
+void hw_group_free(hw_group *group);
+
 /* Does what waits for a stripe. */
 void hw_stripe_work(hw_stripe *stripe);
 

@@ -358,6 +358,8 @@ hawser_status hw_table_shard_put(hw_table_shard *shard, uint64_t key, const void
     memcpy(shard->values + row * shard->row_bytes, values, shard->row_bytes);
     if (memory != NULL)
         memcpy(shard->memory + row * shard->row_memory, memory, shard->row_memory * sizeof(double));
+    else if (shard->row_memory > 0)
+        memset(shard->memory + row * shard->row_memory, 0, shard->row_memory * sizeof(double));
     return HAWSER_OK;
 }
 

@@ -20,14 +20,6 @@ static void publish_keys(hw_stripe *stripe)
     atomic_store_explicit(&stripe->bytes, bytes, memory_order_relaxed);
 }
 
-static void publish_clocks(hw_stripe *stripe)
-{
-    uint64_t ranges = 0;
-    for (uint32_t w = 0; w < stripe->server->options.workers; w++)
-        ranges += stripe->clocks[w].count;
-    atomic_store_explicit(&stripe->clock_ranges, ranges, memory_order_relaxed);
-}
-
 /* The next rows of a dense table's memory, or a hash table of its own. */
 static hawser_status open_shard(hw_served *served, const hw_arc *arc, hw_table_shard **shard, hawser_error *error)
 {
@@ -55,33 +47,23 @@ hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, hw_served *se
     atomic_init(&stripe->busy, false);
     HAWSER_TRY(HW_NEW(&stripe->shards, count, "a stripe of a table", error));
     HAWSER_TRY(HW_NEW(&stripe->arcs, count, "a stripe of a table", error));
-    HAWSER_TRY(HW_NEW(&stripe->clocks, server->options.workers, "the clocks of a table", error));
     for (; stripe->shard_count < count; stripe->shard_count++) {
         const hw_arc *arc = &arcs[stripe->shard_count];
         HAWSER_TRY(open_shard(served, arc, &stripe->shards[stripe->shard_count], error));
         stripe->arcs[stripe->shard_count] = *arc;
     }
-    for (uint32_t w = 0; w < server->options.workers; w++)
-        HAWSER_TRY(hw_range_clock_new(stripe->first, stripe->last, &stripe->clocks[w], error));
     publish_keys(stripe);
-    publish_clocks(stripe);
-    hw_sums_init(&stripe->sums, spec, server->options.workers);
-    return spec->centric ? hw_range_clock_new(stripe->first, stripe->last, &stripe->written, error) : HAWSER_OK;
+    return HAWSER_OK;
 }
 
 void hw_stripe_close(hw_stripe *stripe)
 {
     for (size_t i = 0; i < stripe->shard_count; i++)
         hw_table_shard_free(stripe->shards[i]);
-    for (uint32_t w = 0; stripe->clocks != NULL && w < stripe->server->options.workers; w++)
-        hw_range_clock_free(&stripe->clocks[w]);
-    hw_range_clock_free(&stripe->written);
-    hw_sums_free(&stripe->sums);
     if (stripe->log != NULL)
         stripe->server->options.drop(stripe->log);
     free(stripe->shards);
     free(stripe->arcs);
-    free(stripe->clocks);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ clocks ---- */
@@ -102,22 +84,23 @@ static uint64_t least_on_own(const hw_stripe *stripe, const hw_range_clock *cloc
     return least;
 }
 
-static uint64_t least_ended(const hw_stripe *stripe, uint64_t first, uint64_t last)
+static uint64_t least_ended(const hw_stripe *stripe, const hw_errand *errand, uint64_t first, uint64_t last)
 {
+    const hw_progress *progress = hw_progress_of(stripe, errand);
     uint64_t least = UINT64_MAX;
-    for (uint32_t w = 0; w < stripe->server->options.workers; w++) {
-        uint64_t own = least_on_own(stripe, &stripe->clocks[w], first, last);
+    for (uint32_t w = 0; w < errand->group->workers; w++) {
+        uint64_t own = least_on_own(stripe, &progress->clocks[w], first, last);
         if (own < least)
             least = own;
     }
     return least;
 }
 
-/* Clocks of all workers that are in the values. */
-static uint64_t least_clock(const hw_stripe *stripe, uint64_t first, uint64_t last)
+/* Clocks of all workers of the asking one's group that are in the values. */
+static uint64_t least_clock(const hw_stripe *stripe, const hw_errand *errand, uint64_t first, uint64_t last)
 {
-    uint64_t least = least_ended(stripe, first, last);
-    const hw_clock_sum *sum = stripe->sums.clocks;
+    uint64_t least = least_ended(stripe, errand, first, last);
+    const hw_clock_sum *sum = hw_progress_of(stripe, errand)->sums.clocks;
     return sum != NULL && sum->clock < least ? sum->clock : least;
 }
 
@@ -136,19 +119,20 @@ static void span_of(const hw_piece *piece, uint64_t *first, uint64_t *last)
 /* May it be done now? */
 static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
 {
-    const hw_request *request = &piece->errand->request;
+    const hw_errand *errand = piece->errand;
+    const hw_request *request = &errand->request;
     const hw_request_head *head = &request->head;
     uint64_t first, last;
     span_of(piece, &first, &last);
-    if (head->operation == HW_CLOCK)
+    if (head->operation == HW_CLOCK || head->operation == HW_PUT)
         return true;
     if (!stripe->spec->centric)
-        return head->least == 0 || least_clock(stripe, first, last) >= head->least;
+        return head->least == 0 || least_clock(stripe, errand, first, last) >= head->least;
     uint64_t delay = stripe->spec->delay;
-    if (request->values != NULL && !hw_admit_chunk_write(delay, least_clock(stripe, first, last), head->clock))
+    if (request->values != NULL && !hw_admit_chunk_write(delay, least_clock(stripe, errand, first, last), head->clock))
         return false;
-    return piece->errand->out == NULL ||
-           hw_admit_chunk_read(delay, least_on_own(stripe, &stripe->written, first, last), head->clock);
+    const hw_range_clock *written = &hw_progress_of(stripe, errand)->written;
+    return errand->out == NULL || hw_admit_chunk_read(delay, least_on_own(stripe, written, first, last), head->clock);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- doing ---- */
@@ -230,6 +214,24 @@ static void do_grouped(hw_stripe *stripe, const hw_piece *piece)
         free(buffer);
 }
 
+/* Rows are set, one by one, whatever the function. */
+static void set_rows(hw_stripe *stripe, const hw_piece *piece)
+{
+    hw_errand *errand = piece->errand;
+    size_t bytes = row_bytes(errand);
+    const unsigned char *values = errand->request.values;
+    for (size_t i = piece->begin; i < piece->end; i++) {
+        uint64_t key = errand->grouped != NULL        ? errand->grouped[i]
+                       : errand->request.keys != NULL ? errand->request.keys[i]
+                                                      : piece->first + (i - piece->begin);
+        size_t row = errand->grouped != NULL ? errand->rows[i] : i;
+        size_t at = errand->grouped != NULL ? 0 : hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, key);
+        hawser_status status = hw_table_shard_put(stripe->shards[at], key, values + row * bytes, NULL, NULL);
+        if (status != HAWSER_OK)
+            fail(errand, status);
+    }
+}
+
 static void put_by(hw_stripe *stripe, const hw_piece *piece)
 {
     hawser_status status = hw_stripe_put_by(stripe, piece, NULL);
@@ -244,17 +246,21 @@ static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
     hw_errand *errand = piece->errand;
     const hw_request_head *head = &errand->request.head;
     bool ends = head->operation == HW_CLOCK, centric = stripe->spec->centric;
+    hw_progress *progress = hw_progress_of(stripe, errand);
     uint64_t first, last;
     span_of(piece, &first, &last);
     hawser_status status = HAWSER_OK;
-    if (ends || (centric && errand->out != NULL))
-        status = hw_range_clock_advance(&stripe->clocks[head->worker], first, last, head->clock + 1, NULL);
-    if (ends)
-        publish_clocks(stripe);
-    if (status == HAWSER_OK && ends && stripe->sums.clocks != NULL)
-        status = hw_stripe_settle(stripe, least_ended(stripe, stripe->first, stripe->last), NULL);
+    if (ends || (centric && errand->out != NULL)) {
+        hw_range_clock *clock = &progress->clocks[head->worker];
+        size_t before = clock->count;
+        status = hw_range_clock_advance(clock, first, last, head->clock + 1, NULL);
+        if (clock->count != before) /* what wraps around is less */
+            atomic_fetch_add_explicit(&stripe->clock_ranges, (uint64_t)clock->count - before, memory_order_relaxed);
+    }
+    if (status == HAWSER_OK && ends && progress->sums.clocks != NULL)
+        status = hw_stripe_settle(stripe, progress, least_ended(stripe, errand, stripe->first, stripe->last), NULL);
     if (status == HAWSER_OK && centric && errand->request.values != NULL)
-        status = hw_range_clock_advance(&stripe->written, first, last, head->clock + 1, NULL);
+        status = hw_range_clock_advance(&progress->written, first, last, head->clock + 1, NULL);
     if (status != HAWSER_OK)
         fail(errand, status);
 }
@@ -279,8 +285,9 @@ static void finish(hw_piece *piece)
     hawser_status failed = (hawser_status)atomic_load_explicit(&errand->failed, memory_order_relaxed);
     if (failed != HAWSER_OK) {
         hw_message_free(reply);
-        const char *words = failed == HAWSER_BAD_INPUT ? "a push in a clock that its worker has ended"
-                                                       : "the server has no memory left for it";
+        const char *words = failed == HAWSER_BAD_INPUT   ? "a push in a clock that its worker has ended"
+                            : failed == HAWSER_PEER_LOST ? "its group has ended"
+                                                         : "the server has no memory left for it";
         if (hw_refusal_write(&errand->request.head, HW_REFUSED, words, &reply, NULL) != HAWSER_OK)
             reply = NULL;
     } else if (reply != NULL) {
@@ -304,12 +311,14 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
 {
     hw_errand *errand = piece->errand;
     if (errand->request.head.operation != HW_CLOCK) {
-        if (errand->out != NULL && stripe->server->options.workers > 0) {
+        if (errand->out != NULL && errand->group->workers > 0) {
             uint64_t first, last;
             span_of(piece, &first, &last);
-            lower(&errand->least, least_clock(stripe, first, last));
+            lower(&errand->least, least_clock(stripe, errand, first, last));
         }
-        if (stripe->spec->summed && errand->request.values != NULL)
+        if (errand->request.head.operation == HW_PUT)
+            set_rows(stripe, piece);
+        else if (stripe->spec->summed && errand->request.values != NULL)
             put_by(stripe, piece);
         else if (errand->grouped != NULL)
             do_grouped(stripe, piece);
@@ -318,9 +327,30 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
         else
             do_list(stripe, piece);
     }
-    note_clocks(stripe, piece);
+    if (errand->request.head.operation != HW_PUT)
+        note_clocks(stripe, piece);
     hw_note_piece(stripe, piece);
     finish(piece);
+}
+
+/* A group has ended: what it waits for will not be. */
+static void drop_group(hw_stripe *stripe, const hw_piece *farewell)
+{
+    hw_group *group = farewell->errand->group;
+    hw_piece **at = &stripe->waiting;
+    while (*at != NULL) {
+        hw_piece *piece = *at;
+        if (piece->errand->group != group) {
+            at = &piece->next;
+            continue;
+        }
+        *at = piece->next;
+        fail(piece->errand, HAWSER_PEER_LOST);
+        finish(piece);
+    }
+    stripe->waiting_end = at;
+    if (atomic_fetch_sub_explicit(&group->farewell->left, 1, memory_order_acq_rel) == 1)
+        atomic_store(&group->over, true);
 }
 
 /* Clocks of keys first..last have moved: who waited for that is done, in the order in which they came, until nobody more may be. Others are
@@ -379,6 +409,10 @@ void hw_stripe_work(hw_stripe *stripe)
     do {
         for (hw_piece *piece = take_all(stripe), *next; piece != NULL; piece = next) {
             next = piece->next;
+            if (piece->errand->request.head.operation == HW_FAREWELL) {
+                drop_group(stripe, piece);
+                continue;
+            }
             bool moves = piece->errand->request.head.operation == HW_CLOCK || stripe->spec->centric;
             uint64_t first, last;
             span_of(piece, &first, &last);

@@ -29,8 +29,36 @@ typedef struct hw_batch {
     hw_message *reply;
 } hw_batch;
 
+/* How far the workers of a group have come with the keys of a stripe. */
+typedef struct hw_progress {
+    hw_range_clock *clocks; /* by worker: clocks finished, or iterations in which these keys were read */
+    hw_range_clock written; /* data-centric: iterations in which they were written */
+    hw_sums sums;           /* of a summed table: clocks that are not over */
+    hw_piece farewell;      /* of the group's */
+} hw_progress;
+
+struct hw_seat {
+    hw_seat *next;
+    hw_group *group;
+    uint32_t client;
+    hw_lists lists;
+    hw_batch *batches; /* of which parts are still to come */
+};
+
+struct hw_group {
+    hw_server *server;
+    hw_group *next;
+    uint32_t workers;
+    bool ended;
+    atomic_bool over;
+    hw_seat *seats;
+    hw_errand *farewell;                   /* made beforehand: want of memory must not keep a group */
+    hw_progress *progress[HW_TABLES_MOST]; /* by table, then stripe */
+};
+
 struct hw_errand {
     hw_server *server;
+    hw_group *group;
     uint32_t client;
     hw_message *message; /* values may lie in it */
     hw_scratch scratch;
@@ -54,17 +82,15 @@ struct hw_errand {
 struct hw_stripe {
     hw_server *server;
     const hw_table_spec *spec;
+    uint32_t number;      /* of the table's */
     uint64_t first, last; /* keys; of a sparse table all */
     hw_table_shard **shards;
     hw_arc *arcs; /* of the shards */
     size_t shard_count;
     hw_log *log;                                /* what was done, for a history; NULL: nobody asks */
-    hw_range_clock *clocks;                     /* by worker: clocks finished, or iterations in which these keys were read */
-    hw_range_clock written;                     /* data-centric: iterations in which they were written */
     _Alignas(64) _Atomic(hw_piece *) arrived;   /* newest first */
     atomic_bool busy;                           /* somebody works on it, or has been sent for */
     hw_piece *waiting, **waiting_end;           /* what may not be done yet, in order */
-    hw_sums sums;                               /* of a summed table: clocks that are not over */
     _Atomic uint64_t keys, bytes, clock_ranges; /* for figures, which others read */
 };
 
@@ -82,8 +108,9 @@ struct hw_server {
     hw_ring ring;
     hw_served *tables[HW_TABLES_MOST];
     atomic_size_t table_count; /* tables before it stay where they are, while others come */
-    hw_lists *lists;           /* by client */
-    hw_batch **batches;        /* by client: of which parts are still to come */
+    uint32_t made;             /* the same, or one more that is not shown yet */
+    hw_group *groups;          /* newest first; the last is of the options' clients, */
+    hw_seat **seats;           /* whose seats these are */
     hw_pool *pool;             /* of replies, and of what requests are unpacked to */
     _Atomic uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
 };
@@ -95,10 +122,10 @@ void hw_stripe_close(hw_stripe *stripe);
 bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece);
 void hw_errand_free(hw_errand *errand);
 /* batch.c: that of a request, made if need be; NULL: it is answered alone. The hearer's, as the next. */
-hawser_status hw_batch_join(hw_server *server, uint32_t client, const hw_request_head *head, hw_batch **batch,
+hawser_status hw_batch_join(hw_seat *seat, const hw_request_head *head, hw_batch **batch,
                             hawser_error *error) HAWSER_MUST_USE;
 /* A part has come, and need not come again. */
-void hw_batch_heard(hw_server *server, uint32_t client, hw_batch *batch);
+void hw_batch_heard(hw_seat *seat, hw_batch *batch);
 /* A part is done, or refused; the last one sends the reply. Any thread. */
 void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch);
 /* A part never will be: the server ends. */
@@ -106,9 +133,16 @@ void hw_batch_drop(hw_batch *batch);
 void hw_batches_free(hw_batch *first);
 /* hear.c: who has a key, and in which shard; NULL: another server. */
 hw_stripe *hw_served_stripe(const hw_server *server, hw_served *served, uint64_t key, size_t *shard);
+/* group.c: every group gets clocks in a table that has been made, all or none; loses them. */
+hawser_status hw_groups_enter(hw_server *server, uint32_t table, hawser_error *error) HAWSER_MUST_USE;
+void hw_groups_leave(hw_server *server, uint32_t table);
+static inline hw_progress *hw_progress_of(const hw_stripe *stripe, const hw_errand *errand)
+{
+    return &errand->group->progress[errand->request.head.table][stripe->number];
+}
 /* summed.c: keeps a push until its clock is over; HAWSER_BAD_INPUT: its worker has ended that. */
 hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_error *error) HAWSER_MUST_USE;
 /* Applies the sums of all clocks below `end`; what could not be stays for the next call. */
-hawser_status hw_stripe_settle(hw_stripe *stripe, uint64_t end, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_stripe_settle(hw_stripe *stripe, hw_progress *progress, uint64_t end, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -32,16 +32,17 @@ hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_
     const hw_request_head *head = &request->head;
     size_t row_bytes = stripe->spec->width * hw_value_size(stripe->spec->type);
     const unsigned char *values = (const unsigned char *)request->values + piece->begin * row_bytes;
-    if (head->clock < hw_range_clock_at(&stripe->clocks[head->worker], stripe->first))
+    hw_progress *progress = hw_progress_of(stripe, errand);
+    if (head->clock < hw_range_clock_at(&progress->clocks[head->worker], stripe->first))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': worker %u pushes in clock %llu, which it has ended",
                            stripe->spec->name, head->worker, (unsigned long long)head->clock);
     if (errand->grouped == NULL && head->keys != HW_KEYS_RANGE)
-        return hw_sums_put(&stripe->sums, head->worker, head->clock, request->keys + piece->begin, piece->end - piece->begin,
-                           values, error);
+        return hw_sums_put(&progress->sums, head->worker, head->clock, request->keys + piece->begin,
+                           piece->end - piece->begin, values, error);
     hw_summed rows = {0};
     hawser_status status = gather(piece, row_bytes, &rows, error);
     if (status == HAWSER_OK)
-        status = hw_sums_put(&stripe->sums, head->worker, head->clock, rows.keys, rows.count,
+        status = hw_sums_put(&progress->sums, head->worker, head->clock, rows.keys, rows.count,
                              rows.values != NULL ? rows.values : values, error);
     hw_summed_free(&rows);
     return status;
@@ -59,17 +60,17 @@ static hawser_status apply(hw_stripe *stripe, const hw_summed *summed, hawser_er
     return HAWSER_OK;
 }
 
-hawser_status hw_stripe_settle(hw_stripe *stripe, uint64_t end, hawser_error *error)
+hawser_status hw_stripe_settle(hw_stripe *stripe, hw_progress *progress, uint64_t end, hawser_error *error)
 {
     for (;;) {
         hw_summed summed = {0};
         bool found = false;
-        HAWSER_TRY(hw_sums_oldest(&stripe->sums, end, &summed, &found, error));
+        HAWSER_TRY(hw_sums_oldest(&progress->sums, end, &summed, &found, error));
         if (!found)
             return HAWSER_OK;
         hawser_status status = apply(stripe, &summed, error);
         hw_summed_free(&summed);
         HAWSER_TRY(status);
-        hw_sums_drop(&stripe->sums);
+        hw_sums_drop(&progress->sums);
     }
 }

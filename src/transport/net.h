@@ -52,6 +52,8 @@ typedef struct hw_net_events {
     /* The link is gone, once: closed without goodbye, reset, garbage, or silent for the failure timeout. `why` is a clause ("its
      * connection was closed"), `silent` the seconds since its last sign of life. */
     void (*lost)(void *argument, uint32_t node, const char *why, double silent);
+    /* The link has ended after a goodbye, of the peer's or our own. */
+    void (*left)(void *argument, uint32_t node);
     /* Somebody was turned away at the gate: from where, why, and how many more since this was last called, which is at most once in
      * HW_NET_REFUSED_SECONDS. */
     void (*refused)(void *argument, const char *from, const char *why, uint64_t more);
@@ -82,6 +84,7 @@ typedef struct hw_net_options {
     const char *directory;
     hw_net_way way;
     size_t ring;            /* bytes of memory that a link within the host shares, each way: a power of two; default 1 MiB */
+    bool deaf;              /* listens nowhere: it dials only, and its card is empty */
     bool local_only;        /* the Unix socket (or, without a directory, loopback) alone */
     bool trust_fabric;      /* no encryption between hosts; on one host there is none in any case */
     bool encrypt_always;    /* there too; for tests and measurements */
@@ -129,6 +132,10 @@ hawser_status hw_net_route(hw_net *net, uint32_t origin, const uint32_t *childre
                            hawser_error *error) HAWSER_MUST_USE;
 /* Sends to all other nodes by the routes of this node; without any, to each directly. */
 hawser_status hw_net_spread(hw_net *net, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+
+/* Frees what is kept of a link that has been lost or left, so that its number may come again. The owner sees to it that nobody sends there from
+ * now on. For nets without routes and runs, whose peers come and go. */
+void hw_net_forget(hw_net *net, uint32_t node);
 
 uint32_t hw_net_number(const hw_net *net);
 bool hw_net_linked(const hw_net *net, uint32_t node);

@@ -43,9 +43,10 @@ typedef enum hw_message_kind {
     HW_MESSAGE_FENCED,      /* the answer: see hw_transport_ops.fence */
     HW_MESSAGE_ASK,         /* client -> server of a store; belongs to no run */
     HW_MESSAGE_ANSWER,      /* server -> client */
-    HW_MESSAGE_ADDEND       /* block -> block: an update on its way to where it is added to others */
+    HW_MESSAGE_ADDEND,      /* block -> block: an update on its way to where it is added to others */
+    HW_MESSAGE_GUEST        /* between a store's servers and who has come to them: see runtime/store/words.h */
 } hw_message_kind;
-enum { HW_MESSAGE_KINDS = HW_MESSAGE_ADDEND + 1 };
+enum { HW_MESSAGE_KINDS = HW_MESSAGE_GUEST + 1 };
 
 /* Destination of a message to every block of a node. */
 #define HW_TO_BLOCKS UINT32_MAX

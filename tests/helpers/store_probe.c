@@ -1,5 +1,5 @@
-/* store_probe.c - nodes that ask a store until one of them is gone. Usage: store_probe KIND FILE: each node adds a line to FILE once it
- * works; the first two of three nodes serve. */
+/* store_probe.c - nodes that ask a store until one of them is gone. Usage: store_probe KIND FILE [HOST:PORT KEYFILE]: each node adds a line to FILE
+ * once it works; the first two of three nodes serve, or servers that run on their own do. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,10 +75,11 @@ int main(int argc, char **argv)
     hawser_job *job = NULL;
     hawser_error error = {HAWSER_OK, ""};
     hawser_status status = hawser_open(&argc, argv, &job, &error);
-    if (status == HAWSER_OK && argc != 3)
-        status = hawser_fail(&error, HAWSER_BAD_ARGUMENT, "usage: store_probe KIND FILE");
+    if (status == HAWSER_OK && argc != 3 && argc != 5)
+        status = hawser_fail(&error, HAWSER_BAD_ARGUMENT, "usage: store_probe KIND FILE [HOST:PORT KEYFILE]");
+    const hawser_store_options here = {.servers = 2}, there = {.at = argc == 5 ? argv[3] : NULL, .key_file = argv[4]};
     if (status == HAWSER_OK)
-        status = hawser_store_open(job, &(hawser_store_options){.servers = 2}, &p.store, &error);
+        status = hawser_store_open(job, argc == 5 ? &there : &here, &p.store, &error);
     p.node = job != NULL ? hawser_job_node(job) : 0;
     if (status == HAWSER_OK)
         status = work(&p, argv[1], argv[2], &error);

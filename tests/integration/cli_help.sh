@@ -13,8 +13,8 @@ has out "^hawser [0-9]+\.[0-9]+\.[0-9]+"
 code 0 "$hawser" --version
 has out "^hawser [0-9]"
 
-commands=$("$hawser" help | sed -n 's/^  \(data [a-z]*\|[a-z]*\)  .*/\1/p')
-equal "$(wc -l <<<"$commands")" 18
+commands=$("$hawser" help | sed -n 's/^  \(data [a-z]*\|store [a-z]*\|[a-z]*\)  .*/\1/p')
+equal "$(wc -l <<<"$commands")" 25
 while read -r command; do
     code 0 "$hawser" help $command
     has out "^usage: hawser $command"
@@ -41,7 +41,7 @@ for number in 0 1 2 3 4 5 6 7 8 130; do
 done
 code 0 "$hawser" help algorithms
 has out "^lasso: "
-for topic in exit-codes sync options cluster formats json trace models; do
+for topic in exit-codes sync options cluster shared-store store formats json trace models; do
     code 0 "$hawser" help "$topic"
     (($(wc -l <out) > 3)) || complain "help $topic is short"
 done

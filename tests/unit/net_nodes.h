@@ -124,7 +124,8 @@ static inline hawser_status node_try(node *self, const hw_net_options *options, 
     pthread_mutex_init(&self->mutex, NULL);
     pthread_cond_init(&self->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    const hw_net_events events = {self, node_admit, node_up, node_arrived, node_lost, NULL};
+    const hw_net_events events = {
+        .argument = self, .admit = node_admit, .up = node_up, .arrived = node_arrived, .lost = node_lost};
     return hw_net_new(options, &events, &self->net, error);
 }
 

@@ -14,6 +14,7 @@
 #include "directory.h"
 #include "hawser/store.h"
 #include "nodes.h"
+#include "runtime/store/seal.h"
 
 enum { KEYS = 500, TABLES = 4 };
 
@@ -155,13 +156,36 @@ static void damaged(size_t cut, const char *find, const char *put, const char *w
             memcpy(bytes + i, put, strlen(put));
             break;
         }
-    if (words == NULL) /* the last number is one of F32: not a number */
-        memset(bytes + size - 4, 0xff, 4);
+    if (words == NULL) { /* the last number is one of F32: not a number; and the checksum of that */
+        hw_seal seal = {0};
+        memset(bytes + size - 12, 0xff, 4);
+        hw_seal_add(&seal, bytes, size - 8);
+        uint64_t checksum = hw_seal_of(&seal);
+        memcpy(bytes + size - 8, &checksum, sizeof checksum);
+    }
     file = fopen("bad", "wb");
     assert_int_equal(fwrite(bytes, 1, size - cut, file), size - cut);
     fclose(file);
     static unsigned char values[TABLES][KEYS * 24];
     run(2, &(plan){.path = "bad", .values = &values}, words != NULL ? words : "a number that is not finite");
+}
+
+/* Wherever it lies among the numbers. */
+static void one_byte_is_noticed(void)
+{
+    static unsigned char values[TABLES][KEYS * 24];
+    static char bytes[1 << 20];
+    FILE *file = fopen("good", "rb");
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    for (size_t at = size - 1; at > 4000; at -= at > 20000 ? 9973 : 997) {
+        bytes[at] ^= 1;
+        file = fopen("bad", "wb");
+        assert_int_equal(fwrite(bytes, 1, size, file), size);
+        fclose(file);
+        run(1, &(plan){.path = "bad", .values = &values}, "bad: the checksum does not match");
+        bytes[at] ^= 1;
+    }
 }
 
 static void what_is_wrong_is_one_line(void **state)
@@ -175,7 +199,13 @@ static void what_is_wrong_is_one_line(void **state)
     damaged(0, "F32 adagrad", "F64 adagrad",
             "table 'sparse' is 'F64 adagrad width 1' in bad and 'F32 adagrad width 1' here");
     damaged(0, "sparse.memory", "sparse.mamory", "tensor 'sparse.memory' is missing");
+    damaged(0, "\"hawser.store\":\"2", "\"hawser.store\":\"1",
+            "bad has a store's tables in format '1'; this Hawser reads format 2");
+    damaged(0, "hawser.checksum", "hawser.chucksum", "bad is not whole");
+    damaged(0, "adam width 1", "adam width 2", "table 'adam' is");
+    damaged(0, "; 0.5 ", "; 0.7 ", "bad: the checksum does not match"); /* a parameter, which may differ */
     damaged(0, NULL, NULL, NULL);
+    one_byte_is_noticed();
     run(2, &(plan){.path = "none", .values = &values}, "cannot open none");
     run(1, &(plan){.path = "/dev/null", .values = &values}, "is no safetensors file");
     run(2, &(plan){.path = "good", .wrong = "width", .values = &values}, "'F32 add width 4 keys 7 to 506' here");

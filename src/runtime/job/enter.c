@@ -10,9 +10,9 @@
 #include "base/machine.h"
 #include "base/memory.h"
 
-/* --port-range LOW-HIGH, or one port. */
-static hawser_status read_ports(const char *text, hw_cluster_options *cluster, hawser_error *error)
+hawser_status hw_read_ports(const hawser_options *options, uint16_t *port_low, uint16_t *port_high, hawser_error *error)
 {
+    const char *text = hawser_options_text(options, "port-range");
     unsigned low = 0, high = 0;
     char end = '\0';
     if (text == NULL || *text == '\0')
@@ -23,8 +23,8 @@ static hawser_status read_ports(const char *text, hw_cluster_options *cluster, h
     if ((got != 2 && high != low) || low == 0 || high < low || high > UINT16_MAX)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "port-range = '%s': expected LOW-HIGH or one port, from 1 to 65535, as in 7000-7100", text);
-    cluster->port_low = (uint16_t)low;
-    cluster->port_high = (uint16_t)high;
+    *port_low = (uint16_t)low;
+    *port_high = (uint16_t)high;
     return HAWSER_OK;
 }
 
@@ -77,7 +77,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
                               .processors = hw_machine_processors(),
                               .patience = hawser_options_number(options, "timeout"),
                               .warn = warn};
-    HAWSER_TRY(read_ports(hawser_options_text(options, "port-range"), &how, error));
+    HAWSER_TRY(hw_read_ports(options, &how.port_low, &how.port_high, error));
     const hw_place_options asked = {.environment = environ,
                                     .key_file = hawser_options_text(options, "key-file"),
                                     .name = hawser_options_text(options, "node-name"),

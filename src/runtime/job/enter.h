@@ -17,6 +17,9 @@ typedef struct hw_entry {
 /* Finds the place unless it is known (place->ops), and joins the others. One node alone leaves *cluster NULL. */
 hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluster **cluster, const hw_entry *entry,
                        hawser_error *error) HAWSER_MUST_USE;
+/* --port-range LOW-HIGH, or one port; 0, 0: not given. */
+hawser_status hw_read_ports(const hawser_options *options, uint16_t *low, uint16_t *high,
+                            hawser_error *error) HAWSER_MUST_USE;
 /* rows.c: options that each node has for itself, or node 0 alone: they may differ between nodes and are not handed on to nodes that are
  * started by hand. */
 bool hw_option_of_one_node(const char *key);

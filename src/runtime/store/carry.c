@@ -2,7 +2,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "runtime/store/door.h"
 #include "runtime/store/hub.h"
+#include "runtime/store/visit.h"
 
 /* The client's way out, its lock held. */
 hawser_status hw_hub_send(void *argument, uint32_t server, hw_message *message, hawser_error *error)
@@ -52,8 +54,13 @@ static void carry_one(hawser_store *store, hw_message *message)
 {
     hawser_error error = {0};
     uint32_t server = message->envelope.destination;
-    hawser_status status = server == store->self ? hw_server_hear(store->server, store->self, message, &error)
-                                                 : hw_cluster_tell(store->job->cluster, server, message, &error);
+    hawser_status status;
+    if (store->visit != NULL)
+        status = hw_visit_tell(store->visit, server, message, &error);
+    else if (server == store->self)
+        status = hw_server_hear(store->server, store->self, message, &error);
+    else
+        status = hw_cluster_tell(store->job->cluster, server, message, &error);
     if (status != HAWSER_OK)
         hw_hub_lost(store, &error);
 }
@@ -116,6 +123,10 @@ void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
     hawser_error error = {0};
     if (client == store->self) {
         answered(store, store->self, message);
+        return;
+    }
+    if (client >= store->nodes) {
+        hw_door_reply(store->door, client, message);
         return;
     }
     message->envelope.kind = HW_MESSAGE_ANSWER;

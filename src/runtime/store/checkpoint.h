@@ -3,13 +3,19 @@
 #define HW_RUNTIME_STORE_CHECKPOINT_H
 
 #include "runtime/store/hub.h"
+#include "runtime/store/seal.h"
+#include "runtime/store/visit.h"
 #include "store/checkpoint.h"
 
 /* Takes a table's stripes from the server's threads, if this node serves. */
 void hw_store_hold(hawser_store *store, uint32_t table);
 void hw_store_release(hawser_store *store, uint32_t table);
+void hw_store_hold_all(hawser_store *store);
+void hw_store_release_all(hawser_store *store);
 /* Rows of a table; `rows`: of a sparse one, by server. */
 uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t servers);
+
+enum { HW_STORE_FACT = 512 }; /* bytes of what a file says of a table */
 
 /* In which pass over the tables a part is written: 0, 1; -1: the table has no such part. */
 int hw_store_pass_of(const hw_table_spec *spec, hw_part part);
@@ -17,6 +23,15 @@ int hw_store_pass_of(const hw_table_spec *spec, hw_part part);
 /* The header of the tables 0 .. tables - 1, padded; `rows` by table and server. Released by free(). */
 hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const uint64_t *rows, char **text,
                               hawser_error *error) HAWSER_MUST_USE;
+
+/* Has servers that run on their own save or load a file of this name. */
+hawser_status hw_store_ask_file(hawser_store *store, hw_word word, const char *name, hawser_error *error) HAWSER_MUST_USE;
+/* What tables a file has, as its header says it, by whoever reads it; the caller frees them. */
+hawser_status hw_store_tables_of(const char *path, hw_told_table **tables, size_t *count,
+                                 hawser_error *error) HAWSER_MUST_USE;
+/* tensors.c: the same of a header. */
+hawser_status hw_store_tables_in(const char *header, size_t length, const char *what, hw_told_table **tables, size_t *count,
+                                 hawser_error *error) HAWSER_MUST_USE;
 
 /* A table of a file that is read. */
 typedef struct hw_stored {

@@ -68,7 +68,10 @@ struct hawser_store {
     uint32_t first_worker, workers; /* of this node's; of all nodes */
     hw_server *server;              /* NULL: this node does not serve */
     hw_stripe_pool pool;
-    pthread_mutex_t mutex; /* guards what follows, the client with it */
+    pthread_mutex_t making; /* held while tables, or groups of guests, come or go */
+    struct hw_visit *visit; /* to servers that run on their own; NULL: nodes of the job serve */
+    struct hw_door *door;   /* for guests; NULL: none are let in */
+    pthread_mutex_t mutex;  /* guards what follows, the client with it */
     hw_waiter *waiters;
     hw_client *client;
     hw_message *outbox, **outbox_end; /* envelope.destination: the server */
@@ -93,6 +96,10 @@ typedef struct hw_hub_seats {
 /* hawser_store_open, with the options' `workers` and `threads` where there are no seats. */
 hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_seats *seats,
                           hawser_store **store, hawser_error *error) HAWSER_MUST_USE;
+
+/* Makes a table on all servers of the job, or finds it; all nodes call it. */
+hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint32_t *number,
+                            hawser_error *error) HAWSER_MUST_USE;
 
 /* ask.c: begins a task, whose tag is a hw_told or NULL; its messages go with the next hw_ask_go. */
 hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error) HAWSER_MUST_USE;

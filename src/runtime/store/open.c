@@ -5,7 +5,9 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "runtime/store/door.h"
 #include "runtime/store/hub.h"
+#include "runtime/store/visit.h"
 #include "store/note.h"
 
 /* What nodes compare before they go on. */
@@ -45,6 +47,13 @@ static hawser_status resolve(hawser_store *store, const hawser_store_options *gi
     store->nodes = hawser_job_nodes(store->job);
     store->self = hawser_job_node(store->job);
     store->servers = options->servers > 0 ? options->servers : store->nodes;
+    if (options->at != NULL && (options->servers > 0 || seats != NULL))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the servers at %s are as many as there are: leave `servers` out",
+                           options->at);
+    if (options->at != NULL && store->job->recorder != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "a history (--record-history) needs the servers' records too: those at %s keep none",
+                           options->at);
     if (store->servers > store->nodes)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a store of %u servers needs as many nodes; the job has %u",
                            store->servers, store->nodes);
@@ -69,7 +78,7 @@ static hawser_status resolve(hawser_store *store, const hawser_store_options *gi
 
 static hawser_status make_server(hawser_store *store, const uint64_t *names, hawser_error *error)
 {
-    if (store->self >= store->servers)
+    if (store->visit != NULL || store->self >= store->servers)
         return HAWSER_OK;
     hw_server_options options = {
         .self = store->self,
@@ -113,14 +122,17 @@ static hawser_status make_ends(hawser_store *store, hawser_error *error)
 
 static void free_store(hawser_store *store)
 {
+    hw_visit_close(store->visit);
     hw_stripe_pool_stop(&store->pool);
     hw_near_close(store);
     hw_client_free(store->client);
     hw_server_free(store->server);
+    hw_door_free(store->door);
     hw_recorder_drop(store->log);
     free(store->failures);
     free(store->functions);
     pthread_mutex_destroy(&store->mutex);
+    pthread_mutex_destroy(&store->making);
     pthread_mutex_destroy(&store->pool.mutex);
     pthread_cond_destroy(&store->pool.filled);
     free(store);
@@ -132,6 +144,15 @@ static hawser_status connect_store(hawser_store *store, hawser_error *error)
         return HAWSER_OK;
     const hw_channel channel = {store, hw_hub_arrived, hw_hub_lost};
     return hw_cluster_channel(store->job->cluster, &channel, error);
+}
+
+/* All nodes go there, or none. */
+static hawser_status visit_servers(hawser_store *store, hawser_status status, hawser_error *error)
+{
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
+    HAWSER_TRY(hw_visit_open(store, &store->visit, error));
+    store->servers = hw_visit_servers(store->visit);
+    return HAWSER_OK;
 }
 
 hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_seats *seats,
@@ -146,6 +167,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     store->outbox_end = &store->outbox;
     store->told_end = &store->told;
     pthread_mutex_init(&store->mutex, NULL);
+    pthread_mutex_init(&store->making, NULL);
     pthread_mutex_init(&store->pool.mutex, NULL);
     pthread_cond_init(&store->pool.filled, NULL);
     store->run = hw_recorder_run(job->recorder);
@@ -154,8 +176,12 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
         status = hw_hub_functions(store, error);
     if (status == HAWSER_OK)
         status = hw_hub_log(store, (hw_stream_name){.kind = HW_STREAM_CLIENT, .number = store->self}, &store->log, error);
+    if (options != NULL && options->at != NULL)
+        status = visit_servers(store, status, error);
     if (status == HAWSER_OK)
         status = make_ends(store, error);
+    if (status == HAWSER_OK && store->visit != NULL)
+        status = hw_visit_begin(store->visit, error);
     if (status == HAWSER_OK)
         status = connect_store(store, error);
     /* When all have said yes, all have their channels open. */
@@ -240,30 +266,83 @@ static hawser_status spec_of(const hawser_store *store, const hawser_table *tabl
     return hw_table_check(spec, error);
 }
 
-static hawser_status create(hawser_store *store, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
+/* The client's side of a table that the servers call `there`. */
+static hawser_status know(hawser_store *store, const hw_table_spec *spec, uint32_t there, uint32_t *number,
+                          hawser_error *error)
 {
-    uint32_t served = 0;
-    if (store->server != NULL) {
-        HAWSER_TRY(hw_stripe_pool_room(&store->pool, hw_server_stripes(store->server), error));
-        HAWSER_TRY(hw_server_create(store->server, spec, &served, error));
-    }
     pthread_mutex_lock(&store->mutex);
-    hawser_status status = hw_client_table(store->client, spec, number, error);
+    hawser_status status = hw_client_table_at_servers(store->client, spec, there, number, error);
     if (status == HAWSER_OK)
         hw_note_table(store->log, spec, *number, spec->first, spec->last, store->workers);
     pthread_mutex_unlock(&store->mutex);
-    if (status == HAWSER_OK && store->server != NULL && served != *number)
-        status = hawser_fail(error, HAWSER_INTERNAL, "table '%s' has two numbers", spec->name);
     return status == HAWSER_OK ? hw_near_open(store, spec, *number, error) : status;
+}
+
+/* Shown when all servers have it, so that their numbers stay the same. */
+static hawser_status make_here(hawser_store *store, const hw_table_spec *spec, uint32_t *there, hawser_error *error)
+{
+    bool fresh = false;
+    hawser_status status = HAWSER_OK;
+    if (store->server != NULL) {
+        status = hw_stripe_pool_room(&store->pool, hw_server_stripes(store->server), error);
+        pthread_mutex_lock(&store->making);
+        if (status == HAWSER_OK)
+            status = hw_server_make(store->server, spec, there, &fresh, error);
+        pthread_mutex_unlock(&store->making);
+    } else {
+        *there = (uint32_t)hw_client_tables(store->client);
+    }
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    pthread_mutex_lock(&store->making);
+    if (fresh && status == HAWSER_OK)
+        hw_server_show(store->server, *there);
+    else if (fresh)
+        hw_server_unmake(store->server, *there);
+    pthread_mutex_unlock(&store->making);
+    return status;
+}
+
+hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
+{
+    uint32_t there = 0;
+    HAWSER_TRY(make_here(store, spec, &there, error));
+    hawser_status status = know(store, spec, there, number, error);
+    if (status == HAWSER_OK && store->server != NULL && there != *number)
+        status = hawser_fail(error, HAWSER_INTERNAL, "table '%s' has two numbers", spec->name);
+    return hw_cluster_agree(store->job->cluster, status, error);
+}
+
+/* Node 0 asks, all nodes know. */
+static hawser_status create_there(hawser_store *store, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
+{
+    hw_told_table told;
+    hw_message *answer = NULL;
+    hw_bytes *in = NULL;
+    uint32_t there = 0;
+    hawser_status status = HW_NEW(&in, store->nodes, "what all nodes say", error);
+    hw_table_tell(spec, &told);
+    if (status == HAWSER_OK && store->self == 0)
+        status = hw_visit_ask(store->visit, 0, HW_WORD_TABLE, &told, sizeof told, &answer, error);
+    if (status == HAWSER_OK && store->self == 0 && answer->envelope.length == sizeof there)
+        memcpy(&there, answer->payload, sizeof there);
+    hw_message_free(answer);
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){&there, sizeof there}, in, error);
+    if (status == HAWSER_OK) {
+        memcpy(&there, in[0].data, sizeof there);
+        status = know(store, spec, there, number, error);
+    }
+    hw_bytes_free(in, store->nodes);
+    return hw_cluster_agree(store->job->cluster, status, error);
 }
 
 hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
 {
     hw_table_spec spec;
-    hawser_status status = spec_of(store, table, &spec, error);
-    if (status == HAWSER_OK)
-        status = create(store, &spec, number, error);
-    HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, spec_of(store, table, &spec, error), error));
+    HAWSER_TRY(store->visit != NULL ? create_there(store, &spec, number, error)
+                                    : hw_hub_create(store, &spec, number, error));
     table_facts own = {.type = spec.type,
                        .width = spec.width,
                        .sparse = spec.sparse,

@@ -45,11 +45,30 @@ static hawser_status read_at(const restoring *r, uint64_t at, void *out, size_t 
     return HAWSER_OK;
 }
 
-static hawser_status open_file(restoring *r, hawser_error *error)
+/* Before anything else of it is used. */
+static hawser_status check_sum(const restoring *r, hawser_error *error)
+{
+    hw_seal seal = {0};
+    unsigned char piece[HW_SEAL_PIECE];
+    uint64_t end = r->size - sizeof(uint64_t), told;
+    for (uint64_t at = 0; at < end; at += sizeof piece) {
+        size_t count = end - at < sizeof piece ? (size_t)(end - at) : sizeof piece;
+        HAWSER_TRY(read_at(r, at, piece, count, error));
+        hw_seal_add(&seal, piece, count);
+    }
+    HAWSER_TRY(read_at(r, end, &told, sizeof told, error));
+    if (told == hw_seal_of(&seal))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "%s: the checksum does not match: the file was damaged, or changed by other software", r->path);
+}
+
+/* The header, which the caller frees. */
+static hawser_status read_header(restoring *r, char **header, size_t *header_length, hawser_error *error)
 {
     struct stat about;
     uint64_t length = 0;
-    char *header = NULL;
+    *header = NULL;
     r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
     if (r->fd < 0 || fstat(r->fd, &about) != 0)
         return hawser_fail(error, HAWSER_IO, "cannot open %s: %s", r->path, strerror(errno));
@@ -58,12 +77,20 @@ static hawser_status open_file(restoring *r, hawser_error *error)
         HAWSER_TRY(read_at(r, 0, &length, sizeof length, error));
     if (length == 0 || length > HEADER_MOST || length > r->size - sizeof length)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s is no safetensors file, or is cut short", r->path);
-    HAWSER_TRY(HW_NEW(&header, (size_t)length, "the header of a file", error));
-    hawser_status status = read_at(r, sizeof length, header, (size_t)length, error);
+    HAWSER_TRY(HW_NEW(header, (size_t)length, "the header of a file", error));
+    *header_length = (size_t)length;
+    return read_at(r, sizeof length, *header, (size_t)length, error);
+}
+
+static hawser_status open_file(restoring *r, hawser_error *error)
+{
+    char *header = NULL;
+    size_t length = 0;
+    hawser_status status = read_header(r, &header, &length, error);
     if (status == HAWSER_OK)
-        status = hw_store_tensors(r->store, header, (size_t)length, r->size, r->path, &r->stored, &r->stored_count, error);
+        status = hw_store_tensors(r->store, header, length, r->size, r->path, &r->stored, &r->stored_count, error);
     free(header);
-    return status;
+    return status == HAWSER_OK ? check_sum(r, error) : status;
 }
 
 static const hw_table_spec *spec_at(const restoring *r, size_t i)
@@ -204,14 +231,10 @@ static hawser_status take_rows(restoring *r, const unsigned char *from, const de
         return HAWSER_OK;
     const unsigned char *keys = from + sizeof *head, *values = keys + head->count * sizeof(uint64_t);
     const unsigned char *memory = values + head->count * hw_part_bytes(spec, HW_PART_VALUES);
-    hw_store_hold(store, table);
     if (head->first)
         hw_server_clear(store->server, table);
-    hawser_status status =
-        hw_server_put_rows(store->server, table, (const uint64_t *)(const void *)keys, (size_t)head->count, values,
-                           spec->function->memory > 0 ? memory : NULL, error);
-    hw_store_release(store, table);
-    return status;
+    return hw_server_put_rows(store->server, table, (const uint64_t *)(const void *)keys, (size_t)head->count, values,
+                              spec->function->memory > 0 ? memory : NULL, error);
 }
 
 static hawser_status run_rounds(restoring *r, hawser_error *error)
@@ -253,11 +276,34 @@ static hawser_status load(restoring *r, hawser_error *error)
     if (status == HAWSER_OK)
         status = prepare(r, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
-    return run_rounds(r, error);
+    hw_store_hold_all(store);
+    status = run_rounds(r, error);
+    hw_store_release_all(store);
+    return status;
+}
+
+hawser_status hw_store_tables_of(const char *path, hw_told_table **tables, size_t *count, hawser_error *error)
+{
+    restoring r = {.path = path, .fd = -1};
+    char *header = NULL;
+    size_t length = 0;
+    hawser_status status = read_header(&r, &header, &length, error);
+    if (status == HAWSER_OK)
+        status = hw_store_tables_in(header, length, path, tables, count, error);
+    free(header);
+    if (r.fd >= 0)
+        close(r.fd);
+    return status;
 }
 
 hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_error *error)
 {
+    if (store->visit != NULL) {
+        HAWSER_TRY(hw_store_ask_file(store, HW_WORD_LOAD, path, error));
+        for (uint32_t t = 0; t < hw_client_tables(store->client); t++)
+            hw_near_forget(store, t);
+        return HAWSER_OK;
+    }
     restoring r = {.store = store, .path = path, .fd = -1};
     hawser_status status = load(&r, error);
     if (r.fd >= 0)

@@ -14,7 +14,8 @@ enum { ROUND_BYTES = 4 << 20 };
 
 typedef struct saving {
     hawser_store *store;
-    hw_file file; /* node 0's */
+    hw_file file; /* node 0's, as what follows */
+    hw_seal seal;
     hawser_status status;
     hawser_error *error;
     hw_bytes *out, *in; /* of a round, by node */
@@ -34,8 +35,21 @@ uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t
 
 void hw_store_hold(hawser_store *store, uint32_t table)
 {
-    while (store->server != NULL && !hw_server_hold(store->server, table))
-        sched_yield(); /* a server's thread is just leaving */
+    uint32_t held = 0;
+    while (store->server != NULL && !hw_server_hold(store->server, table, &held))
+        sched_yield(); /* nobody works on a stripe for long */
+}
+
+void hw_store_hold_all(hawser_store *store)
+{
+    for (uint32_t t = 0; t < hw_client_tables(store->client); t++)
+        hw_store_hold(store, t);
+}
+
+void hw_store_release_all(hawser_store *store)
+{
+    for (uint32_t t = 0; t < hw_client_tables(store->client); t++)
+        hw_store_release(store, t);
 }
 
 void hw_store_release(hawser_store *store, uint32_t table)
@@ -52,15 +66,15 @@ static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
     hawser_status status = HW_NEW(&own, tables, "a checkpoint", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&s->rows, (size_t)tables * store->servers, "a checkpoint", error);
+    pthread_mutex_lock(&store->making);
     for (uint32_t t = 0; status == HAWSER_OK && store->server != NULL && t < tables; t++) {
-        hw_store_hold(store, t);
         own[t] = hw_server_rows(store->server, t);
         if (hw_server_between(store->server, t, &clock))
             status = hawser_fail(error, HAWSER_BAD_ARGUMENT,
                                  "table '%s' has updates of clock %" PRIu64 ", which not all workers have ended",
                                  hw_client_table_at(store->client, t)->name, clock);
-        hw_store_release(store, t);
     }
+    pthread_mutex_unlock(&store->making);
     status = hw_cluster_agree(store->job->cluster, status, error);
     if (status == HAWSER_OK)
         status = hw_cluster_allgather(store->job->cluster, (hw_bytes){own, tables * sizeof *own}, s->in, error);
@@ -85,6 +99,7 @@ static void write_bytes(saving *s, const void *data, size_t bytes)
 {
     if (s->status == HAWSER_OK)
         s->status = hw_file_write(&s->file, data, bytes, s->error);
+    hw_seal_add(&s->seal, data, bytes);
 }
 
 /* Node 0: the pieces of a range of keys, arc by arc. Frees them. */
@@ -165,11 +180,7 @@ static hawser_status save_tensors(saving *s, uint32_t tables)
             for (int p = HW_PART_KEYS; p >= HW_PART_VALUES; p--) {
                 if (hw_store_pass_of(spec, (hw_part)p) != pass)
                     continue;
-                hw_store_hold(s->store, t);
-                hawser_status status =
-                    spec->sparse ? save_sparse(s, t, spec, (hw_part)p) : save_dense(s, t, spec, (hw_part)p);
-                hw_store_release(s->store, t);
-                HAWSER_TRY(status);
+                HAWSER_TRY(spec->sparse ? save_sparse(s, t, spec, (hw_part)p) : save_dense(s, t, spec, (hw_part)p));
             }
         }
     return HAWSER_OK;
@@ -183,12 +194,26 @@ static hawser_status begin_file(saving *s, const char *path, uint32_t tables, ha
     HAWSER_TRY(hw_store_header(s->store, tables, s->rows, &header, error));
     uint64_t length = strlen(header);
     hawser_status status = hw_file_begin(&s->file, path, error);
-    if (status == HAWSER_OK)
-        status = hw_file_write(&s->file, &length, sizeof length, error);
-    if (status == HAWSER_OK)
-        status = hw_file_write(&s->file, header, length, error);
+    s->status = status;
+    write_bytes(s, &length, sizeof length);
+    write_bytes(s, header, length);
     free(header);
-    return status;
+    return s->status;
+}
+
+/* What is asked for meanwhile waits at its stripe. */
+static hawser_status save_held(saving *s, const char *path, uint32_t tables, hawser_error *error)
+{
+    hawser_store *store = s->store;
+    HAWSER_TRY(count_rows(s, tables, error));
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, begin_file(s, path, tables, error), error));
+    HAWSER_TRY(save_tensors(s, tables));
+    uint64_t checksum = hw_seal_of(&s->seal);
+    if (store->self == 0)
+        write_bytes(s, &checksum, sizeof checksum);
+    if (store->self == 0 && s->status == HAWSER_OK)
+        s->status = hw_file_commit(&s->file, error);
+    return hw_cluster_agree(store->job->cluster, s->status, error);
 }
 
 static hawser_status save(saving *s, const char *path, hawser_error *error)
@@ -209,16 +234,27 @@ static hawser_status save(saving *s, const char *path, hawser_error *error)
     if (status == HAWSER_OK)
         status = hawser_store_wait_all(store, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
-    HAWSER_TRY(count_rows(s, tables, error));
-    HAWSER_TRY(hw_cluster_agree(store->job->cluster, begin_file(s, path, tables, error), error));
-    HAWSER_TRY(save_tensors(s, tables));
-    if (store->self == 0 && s->status == HAWSER_OK)
-        s->status = hw_file_commit(&s->file, error);
-    return hw_cluster_agree(store->job->cluster, s->status, error);
+    hw_store_hold_all(store);
+    status = save_held(s, path, tables, error);
+    hw_store_release_all(store);
+    return status;
+}
+
+hawser_status hw_store_ask_file(hawser_store *store, hw_word word, const char *name, hawser_error *error)
+{
+    hw_message *answer = NULL;
+    hawser_status status = hawser_store_wait_all(store, error);
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
+    if (store->self == 0)
+        status = hw_visit_ask(store->visit, 0, word, name, strlen(name) + 1, &answer, error);
+    hw_message_free(answer);
+    return hw_cluster_agree(store->job->cluster, status, error);
 }
 
 hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error)
 {
+    if (store->visit != NULL)
+        return hw_store_ask_file(store, HW_WORD_SAVE, path, error);
     hawser_error own = {0};
     saving s = {.store = store, .error = error != NULL ? error : &own, .file = {.fd = -1}};
     hawser_status status = save(&s, path, s.error);

@@ -27,6 +27,9 @@ static const char *type_of(const hw_table_spec *spec, hw_part part)
     return part == HW_PART_KEYS ? "U64" : part == HW_PART_MEMORY ? "F64" : names[spec->type];
 }
 
+#define CHECKSUM "hawser.checksum"
+#define FORMAT   "2"
+
 /* What must be the same where it is loaded. */
 static void describe(const hw_table_spec *spec, char *text, size_t size)
 {
@@ -35,6 +38,20 @@ static void describe(const hw_table_spec *spec, char *text, size_t size)
     else
         snprintf(text, size, "%s %s width %u keys %" PRIu64 " to %" PRIu64, type_of(spec, HW_PART_VALUES),
                  spec->function->name, spec->width, spec->first, spec->last);
+}
+
+/* With what may differ there, behind a semicolon: enough to make the table of. */
+static void describe_all(const hw_table_spec *spec, char *text, size_t size)
+{
+    describe(spec, text, size);
+    size_t used = strlen(text);
+    used += (size_t)snprintf(text + used, size - used, ";");
+    for (uint32_t i = 0; i < spec->function->parameters; i++)
+        used += (size_t)snprintf(text + used, size - used, " %.17g", spec->parameters[i]);
+    if (spec->summed)
+        used += (size_t)snprintf(text + used, size - used, " summed");
+    if (spec->centric)
+        (void)snprintf(text + used, size - used, " centric %" PRIu64, spec->delay);
 }
 
 static json_t *tensor_of(const hw_table_spec *spec, hw_part part, uint64_t rows, uint64_t begin)
@@ -61,13 +78,13 @@ hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const 
                               hawser_error *error)
 {
     json_t *header = json_object(), *facts = json_object();
-    bool good = header != NULL && facts != NULL && put(facts, "hawser.store", "", json_string("1"));
+    bool good = header != NULL && facts != NULL && put(facts, "hawser.store", "", json_string(FORMAT));
     uint64_t begin = 0;
     const char *last = "";
     for (uint32_t t = 0; good && t < tables; t++) {
-        char what[200];
+        char what[HW_STORE_FACT];
         const hw_table_spec *spec = hw_client_table_at(store->client, t);
-        describe(spec, what, sizeof what);
+        describe_all(spec, what, sizeof what);
         good = put(facts, last = spec->name, "", json_string(what));
     }
     good = json_object_set_new(header, "__metadata__", facts) == 0 && good;
@@ -81,6 +98,9 @@ hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const 
                     begin += count * hw_part_bytes(spec, (hw_part)p);
                 }
         }
+    json_int_t end = (json_int_t)begin;
+    good = good && put(header, last = CHECKSUM, "",
+                       json_pack("{s:s, s:[i], s:[I,I]}", "dtype", "U8", "shape", 8, "data_offsets", end, end + 8));
     char *line = good ? json_dumps(header, JSON_COMPACT) : NULL;
     json_decref(header);
     if (line == NULL)
@@ -100,6 +120,62 @@ hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const 
 }
 
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
+
+/* A table as its fact says it: describe_all. */
+static bool read_fact(const char *name, const char *fact, hw_told_table *told)
+{
+    char type[4], function[HW_TABLE_NAME];
+    unsigned width = 0;
+    int used = 0;
+    *told = (hw_told_table){.last = UINT64_MAX};
+    if (strlen(name) >= sizeof told->name || sscanf(fact, "%3s %63s width %u%n", type, function, &width, &used) != 3)
+        return false;
+    memcpy(told->name, name, strlen(name) + 1);
+    memcpy(told->function, function, strlen(function) + 1);
+    told->type = strcmp(type, "F32") == 0 ? HW_VALUE_F32 : strcmp(type, "F64") == 0 ? HW_VALUE_F64 : HW_VALUE_I64;
+    told->width = width;
+    fact += used;
+    told->sparse = sscanf(fact, " keys %" SCNu64 " to %" SCNu64 "%n", &told->first, &told->last, &used) != 2;
+    fact += told->sparse ? 0 : used;
+    if (*fact++ != ';')
+        return false;
+    char *end = NULL;
+    for (int i = 0; i < HW_FUNCTION_PARAMETERS; i++, fact = end) {
+        double value = strtod(fact, &end);
+        if (end == fact)
+            break;
+        told->parameters[i] = value;
+    }
+    told->summed = strncmp(fact, " summed", 7) == 0;
+    fact += told->summed ? 7 : 0;
+    told->centric = sscanf(fact, " centric %" SCNu64 "%n", &told->delay, &used) == 1;
+    return fact[told->centric ? used : 0] == '\0';
+}
+
+hawser_status hw_store_tables_in(const char *header, size_t length, const char *what, hw_told_table **tables, size_t *count,
+                                 hawser_error *error)
+{
+    json_t *root = json_loadb(header, length, JSON_REJECT_DUPLICATES, NULL), *fact,
+           *facts = json_object_get(root, "__metadata__");
+    const char *name;
+    *count = 0;
+    hawser_status status = HAWSER_OK;
+    if (!json_is_string(json_object_get(facts, "hawser.store")))
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is no file of a store's tables", what);
+    if (status == HAWSER_OK)
+        status = HW_NEW(tables, json_object_size(facts), "the tables of a file", error);
+    json_object_foreach(facts, name, fact)
+    {
+        const char *text = json_string_value(fact);
+        if (status != HAWSER_OK || strcmp(name, "hawser.store") == 0)
+            continue;
+        if (!read_fact(name, text != NULL ? text : "", &(*tables)[*count]))
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s does not say what its table '%.63s' is", what, name);
+        ++*count;
+    }
+    json_decref(root);
+    return status;
+}
 
 /* One tensor: as long as its rows say, and within the file. Of keys, or a dense table, the rows follow from it. */
 static bool read_tensor(const json_t *header, const hw_table_spec *spec, hw_part part, uint64_t data, uint64_t file_size,
@@ -126,16 +202,18 @@ static hawser_status read_table(const hawser_store *store, const json_t *header,
                                 uint64_t data, uint64_t file_size, const char *what, hw_stored *stored, hawser_error *error)
 {
     uint32_t t = 0, tables = (uint32_t)hw_client_tables(store->client);
+    size_t fixed = strcspn(fact, ";");
     while (t < tables && strcmp(hw_client_table_at(store->client, t)->name, name) != 0)
         t++;
     if (t == tables)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s has a table '%.63s' (%.100s), which the store lacks: make it first",
-                           what, name, fact);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s has a table '%.63s' (%.*s), which the store lacks: make it first",
+                           what, name, (int)(fixed < 150 ? fixed : 150), fact);
     char own[200];
     const hw_table_spec *spec = hw_client_table_at(store->client, t);
     describe(spec, own, sizeof own);
-    if (strcmp(own, fact) != 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s' is '%.150s' in %s and '%s' here", name, fact, what, own);
+    if (strlen(own) != fixed || memcmp(own, fact, fixed) != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s' is '%.*s' in %s and '%s' here", name,
+                           (int)(fixed < 150 ? fixed : 150), fact, what, own);
     *stored = (hw_stored){.table = t, .rows = spec->sparse ? 0 : spec->last - spec->first + 1};
     for (int p = HW_PART_KEYS; p >= HW_PART_VALUES; p--)
         if (hw_store_pass_of(spec, (hw_part)p) >= 0 && !read_tensor(header, spec, (hw_part)p, data, file_size, stored))
@@ -144,20 +222,12 @@ static hawser_status read_table(const hawser_store *store, const json_t *header,
     return HAWSER_OK;
 }
 
-/* The last byte of the file is the last of some tensor. */
-static bool is_whole(json_t *header, uint64_t bytes)
+/* The last bytes of the file are the checksum. */
+static bool is_whole(const json_t *header, uint64_t bytes)
 {
-    const char *key;
-    json_t *value;
-    uint64_t most = 0;
-    json_object_foreach(header, key, value)
-    {
-        json_int_t begin = 0, end = 0;
-        if (strcmp(key, "__metadata__") != 0 && json_unpack(value, "{s:[I,I]}", "data_offsets", &begin, &end) == 0 &&
-            end > 0 && (uint64_t)end > most)
-            most = (uint64_t)end;
-    }
-    return most == bytes;
+    json_int_t begin = 0, end = 0;
+    return json_unpack(json_object_get(header, CHECKSUM), "{s:[I,I]}", "data_offsets", &begin, &end) == 0 && begin >= 0 &&
+           end - begin == 8 && (uint64_t)end == bytes;
 }
 
 hawser_status hw_store_tensors(const hawser_store *store, const char *header, size_t length, uint64_t file_size,
@@ -169,10 +239,14 @@ hawser_status hw_store_tensors(const hawser_store *store, const char *header, si
     const char *name;
     hawser_status status = HAWSER_OK;
     *count = 0;
-    if (!json_is_string(json_object_get(facts, "hawser.store")))
+    const char *format = json_string_value(json_object_get(facts, "hawser.store"));
+    if (format == NULL)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is no file of a store's tables", what);
+    else if (strcmp(format, FORMAT) != 0)
+        status = hawser_fail(error, HAWSER_BAD_INPUT,
+                             "%s has a store's tables in format '%.20s'; this Hawser reads format %s", what, format, FORMAT);
     else if (!is_whole(root, file_size - data))
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is not whole: its tensors do not end where it does", what);
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is not whole: it does not end with its checksum", what);
     if (status == HAWSER_OK)
         status = HW_NEW(stored, json_object_size(facts), "the tables of a file", error);
     json_object_foreach(facts, name, fact)

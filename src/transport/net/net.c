@@ -214,6 +214,15 @@ hawser_status hw_net_send(hw_net *net, uint32_t node, hw_message *message, hawse
     return hw_link_send(link, message) ? HAWSER_OK : hw_link_gone(link, error);
 }
 
+void hw_net_forget(hw_net *net, uint32_t node)
+{
+    hw_link *link = hw_net_link(net, node);
+    if (link == NULL)
+        return;
+    atomic_store(&link->forgotten, true);
+    hw_reactor_post(link);
+}
+
 bool hw_net_linked(const hw_net *net, uint32_t node)
 {
     const hw_link *link = hw_net_link(net, node);
@@ -310,6 +319,9 @@ void hw_net_stop(hw_net *net, double seconds)
     hw_gate_end(net);
     if (!net->reactor_runs)
         return;
+    /* The reactor takes no link out of the list any more. */
+    pthread_mutex_lock(&net->mutex);
+    pthread_mutex_unlock(&net->mutex);
     for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next)
         hw_link_bid(link);
     if (seconds > 0)

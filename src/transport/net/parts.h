@@ -77,6 +77,7 @@ typedef struct hw_link {
     unsigned char fabric[HW_WIRE_FABRIC]; /* the peer's address, until the lane is open */
     struct hw_link *fabric_next;
     bool closed;           /* set under the net's mutex */
+    atomic_bool forgotten; /* nobody wants it any more */
     atomic_bool announced; /* the owner has been told; set under the net's mutex */
     unsigned char head[HW_FRAME_MESSAGE];
     size_t head_have;
@@ -110,7 +111,7 @@ struct hw_net {
     bool warm;            /* the reactor's: something has gone by memory since it slept */
     atomic_uint pacing;   /* links where something waits for the limit */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
-    _Atomic(hw_link *) links; /* all there ever were */
+    _Atomic(hw_link *) links; /* all there ever were, but those forgotten */
     pthread_mutex_t mutex;    /* guards adding links, the gate's figures, and: */
     pthread_cond_t changed;   /* a link was announced or closed */
     uint32_t open;            /* links that are not closed */

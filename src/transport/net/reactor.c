@@ -82,6 +82,8 @@ static void end_link(hw_net *net, hw_link *link, const char *why)
         note_closed(net, link);
     if (before == HW_LINK_UP && lost && net->events.lost != NULL)
         net->events.lost(net->events.argument, link->node, why, hw_seconds() - atomic_load(&link->heard));
+    else if (before == HW_LINK_UP && !lost && net->events.left != NULL)
+        net->events.left(net->events.argument, link->node);
 }
 
 static void read_link(hw_net *net, hw_link *link)
@@ -263,10 +265,52 @@ static void announce(hw_net *net, hw_link *link)
         end_link(net, link, "this process has no resources to serve its connection");
 }
 
+/* The reactor's own lists. */
+static void leave_lists(hw_net *net, const hw_link *link)
+{
+    for (hw_link **at = &net->shared; *at != NULL; at = &(*at)->shared_next)
+        if (*at == link) {
+            *at = link->shared_next;
+            break;
+        }
+    for (hw_link **at = &net->lanes; *at != NULL; at = &(*at)->fabric_next)
+        if (*at == link) {
+            *at = link->fabric_next;
+            break;
+        }
+    if (net->turn == link)
+        net->turn = NULL;
+}
+
+/* Nobody else knows of it any more. A net that is about to end keeps it until then: who ends it looks at the list. */
+static void drop_link(hw_net *net, hw_link *link)
+{
+    pthread_mutex_lock(&net->mutex);
+    bool stays = atomic_load(&net->stopping);
+    hw_link *before = atomic_load(&net->links);
+    if (!stays && before == link) {
+        atomic_store(&net->links, link->next);
+    } else if (!stays) {
+        while (before->next != link)
+            before = before->next;
+        before->next = link->next;
+    }
+    if (!stays)
+        atomic_store(&atomic_load(&net->pages[link->node / HW_LINK_PAGE])[link->node % HW_LINK_PAGE], NULL);
+    pthread_mutex_unlock(&net->mutex);
+    if (stays)
+        return;
+    leave_lists(net, link);
+    hw_link_free(link);
+}
+
 static void look_at(hw_net *net, hw_link *link)
 {
-    if (link->closed)
+    if (link->closed) {
+        if (atomic_load(&link->forgotten))
+            drop_link(net, link);
         return;
+    }
     if (!link->announced)
         announce(net, link);
     pthread_mutex_lock(&link->mutex);
@@ -275,6 +319,8 @@ static void look_at(hw_net *net, hw_link *link)
     if (shut) {
         if (!link->closed && hw_link_close(link))
             note_closed(net, link);
+        if (link->closed && atomic_load(&link->forgotten))
+            drop_link(net, link);
     } else if (broken) {
         end_broken(net, link);
     } else {

@@ -1,0 +1,270 @@
+/* rows.c - hawser store get and put: rows of a table as lines KEY NUMBER ... */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/store/store.h"
+#include "runtime/store/serve.h"
+
+enum { NUMBERS = 1 << 16, KEYS_MOST = 1 << 16 };
+
+/* Rows on their way. */
+typedef struct rows {
+    hw_errands errands;
+    hawser_table table;
+    uint32_t number;
+    size_t most, count;
+    uint64_t *keys;
+    unsigned char *values;
+} rows;
+
+static size_t row_bytes(const rows *r)
+{
+    return r->table.width * (r->table.type == HAWSER_F32 ? sizeof(float) : sizeof(double));
+}
+
+static hawser_status begin(hw_call *call, rows *r, hawser_error *error)
+{
+    HAWSER_TRY(hw_errands_begin(call, &r->errands, error));
+    HAWSER_TRY(hawser_store_find(r->errands.store, call->words[0], &r->table, &r->number, error));
+    if (r->table.sparse)
+        r->table.last = UINT64_MAX;
+    r->most = NUMBERS / r->table.width > 0 ? NUMBERS / r->table.width : 1;
+    HAWSER_TRY(HW_NEW(&r->keys, r->most, "keys", error));
+    return hw_new_array((void **)&r->values, r->most, row_bytes(r), "rows of a table", error);
+}
+
+static void end(rows *r)
+{
+    free(r->keys);
+    free(r->values);
+    hw_errands_end(&r->errands);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- reading ---- */
+
+static void print_number(FILE *out, const rows *r, size_t row, uint32_t i)
+{
+    const unsigned char *at = r->values + row * row_bytes(r);
+    switch (r->table.type) {
+    case HAWSER_F32: fprintf(out, "%.9g", (double)((const float *)(const void *)at)[i]); return;
+    case HAWSER_F64: fprintf(out, "%.17g", ((const double *)(const void *)at)[i]); return;
+    case HAWSER_I64: fprintf(out, "%" PRId64, ((const int64_t *)(const void *)at)[i]); return;
+    }
+}
+
+static void print_rows(const rows *r)
+{
+    FILE *out = r->errands.call->out;
+    bool json = hawser_options_flag(r->errands.call->options, "json");
+    for (size_t row = 0; row < r->count; row++) {
+        fprintf(out, json ? "{\"key\": %" PRIu64 ", \"values\": [" : "%" PRIu64, r->keys[row]);
+        for (uint32_t i = 0; i < r->table.width; i++) {
+            fputs(json ? i > 0 ? ", " : "" : " ", out);
+            print_number(out, r, row, i);
+        }
+        fputs(json ? "]}\n" : "\n", out);
+    }
+}
+
+/* The rows of the keys that are there. */
+static hawser_status pull(rows *r, hawser_error *error)
+{
+    uint64_t task;
+    if (r->count == 0)
+        return HAWSER_OK;
+    const hawser_request request = {.table = r->number, .keys = r->keys, .count = r->count, .out = r->values};
+    HAWSER_TRY(hawser_pull(r->errands.store, &request, &task, error));
+    HAWSER_TRY(hawser_store_wait(r->errands.store, task, error));
+    print_rows(r);
+    return HAWSER_OK;
+}
+
+static hawser_status get_dense(rows *r, uint64_t first, uint64_t last, hawser_error *error)
+{
+    for (uint64_t key = first;; key += r->count) {
+        r->count = last - key < r->most ? (size_t)(last - key) + 1 : r->most;
+        for (size_t i = 0; i < r->count; i++)
+            r->keys[i] = key + i;
+        HAWSER_TRY(pull(r, error));
+        if (last - key < r->count)
+            return HAWSER_OK;
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The least keys of a sparse table from `first` on, of all servers; *more: there are others behind them. */
+static hawser_status list_keys(rows *r, uint64_t first, uint64_t last, uint64_t **keys, size_t *count, bool *more,
+                               hawser_error *error)
+{
+    hawser_store *store = r->errands.store;
+    size_t room = 0;
+    uint64_t bound = last; /* keys beyond it a server may have kept to itself */
+    *count = 0;
+    *more = false;
+    for (uint32_t s = 0; s < hw_store_servers(store); s++) {
+        hw_bytes told;
+        HAWSER_TRY(hw_store_keys_of(store, s, r->number, first, last, KEYS_MOST, &told, error));
+        size_t got = told.length / sizeof **keys;
+        hawser_status status = HW_GROW(keys, &room, *count + got + 1, "the keys of a table", error);
+        if (status == HAWSER_OK && got > 0)
+            memcpy(*keys + *count, told.data, got * sizeof **keys);
+        free(told.data);
+        HAWSER_TRY(status);
+        *count += got;
+        if (got == KEYS_MOST) {
+            *more = true;
+            bound = (*keys)[*count - 1] < bound ? (*keys)[*count - 1] : bound;
+        }
+    }
+    qsort(*keys, *count, sizeof **keys, ascending);
+    while (*count > 0 && (*keys)[*count - 1] > bound)
+        --*count;
+    return HAWSER_OK;
+}
+
+static hawser_status get_sparse(rows *r, uint64_t first, uint64_t last, hawser_error *error)
+{
+    for (bool more = true; more;) {
+        uint64_t *keys = NULL;
+        size_t count = 0;
+        hawser_status status = list_keys(r, first, last, &keys, &count, &more, error);
+        for (size_t at = 0; status == HAWSER_OK && at < count; at += r->count) {
+            r->count = count - at < r->most ? count - at : r->most;
+            memcpy(r->keys, keys + at, r->count * sizeof *keys);
+            status = pull(r, error);
+        }
+        more = more && count > 0 && keys[count - 1] < last;
+        first = more ? keys[count - 1] + 1 : first;
+        free(keys);
+        HAWSER_TRY(status);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status get_word(rows *r, const char *word, hawser_error *error)
+{
+    uint64_t first = r->table.first, last = r->table.last;
+    if (word != NULL && !hw_read_keys(word, &first, &last))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "'%.60s' is no key and no range FIRST..LAST of table '%s', whose keys are %" PRIu64
+                           " to %" PRIu64,
+                           word, r->table.name, r->table.first, r->table.last);
+    bool one = first == last; /* one that was never written reads as zero */
+    return r->table.sparse && !one ? get_sparse(r, first, last, error) : get_dense(r, first, last, error);
+}
+
+hawser_status hw_store_get(hw_call *call, hawser_error *error)
+{
+    rows r = {0};
+    hawser_status status = begin(call, &r, error);
+    if (status == HAWSER_OK && call->count == 1)
+        status = get_word(&r, NULL, error);
+    for (size_t i = 1; status == HAWSER_OK && i < call->count; i++)
+        status = get_word(&r, call->words[i], error);
+    end(&r);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- writing ---- */
+
+static hawser_status flush(rows *r, hawser_error *error)
+{
+    size_t count = r->count;
+    r->count = 0;
+    return count > 0 ? hw_store_set(r->errands.store, r->number, r->keys, count, r->values, error) : HAWSER_OK;
+}
+
+/* One number of a row; the place behind it. */
+static const char *read_number(const rows *r, unsigned char *row, uint32_t i, const char *text)
+{
+    char *behind = NULL;
+    errno = 0;
+    if (r->table.type == HAWSER_I64) {
+        long long value = strtoll(text, &behind, 10);
+        ((int64_t *)(void *)row)[i] = value;
+        return behind > text && errno == 0 ? behind : NULL;
+    }
+    double value = strtod(text, &behind);
+    if (r->table.type == HAWSER_F64)
+        ((double *)(void *)row)[i] = value;
+    else
+        ((float *)(void *)row)[i] = (float)value;
+    bool fits = r->table.type == HAWSER_F64 ? isfinite(value) : isfinite((float)value);
+    return behind > text && fits ? behind : NULL;
+}
+
+/* A row: its key, then `separator`, then the numbers, with `between` between them. */
+static hawser_status put_row(rows *r, const char *text, char separator, char between, const char *where, hawser_error *error)
+{
+    uint64_t key;
+    size_t length = strcspn(text, (char[]){separator, '\0'});
+    if (text[length] == '\0' || !hw_read_key(text, length, &key) || key < r->table.first || key > r->table.last)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s'%.60s' does not begin with a key of table '%s' (%" PRIu64 " to %" PRIu64 ") and '%c'", where,
+                           text, r->table.name, r->table.first, r->table.last, separator);
+    if (r->count == r->most || (r->count > 0 && r->keys[r->count - 1] >= key))
+        HAWSER_TRY(flush(r, error));
+    unsigned char *row = r->values + r->count * row_bytes(r);
+    const char *at = text + length + 1;
+    for (uint32_t i = 0; i < r->table.width; i++) {
+        const char *behind = read_number(r, row, i, at);
+        bool last = i + 1 == r->table.width;
+        if (behind == NULL || (*behind != (last ? '\0' : between)))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%skey %" PRIu64 ": '%.60s': expected %u finite numbers of type %s, with '%c' between them",
+                               where, key, text + length + 1, r->table.width,
+                               r->table.type == HAWSER_I64   ? "i64"
+                               : r->table.type == HAWSER_F32 ? "f32"
+                                                             : "f64",
+                               between);
+        at = behind + 1;
+    }
+    r->keys[r->count++] = key;
+    return HAWSER_OK;
+}
+
+/* Lines as get prints them. */
+static hawser_status put_lines(rows *r, hawser_error *error)
+{
+    char *line = NULL, where[64];
+    size_t room = 0;
+    hawser_status status = HAWSER_OK;
+    ssize_t length;
+    for (uint64_t n = 1; status == HAWSER_OK && (length = getline(&line, &room, stdin)) >= 0; n++) {
+        while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r' || line[length - 1] == ' '))
+            line[--length] = '\0';
+        snprintf(where, sizeof where, "standard input, line %" PRIu64 ": ", n);
+        if (strlen(line) != (size_t)length)
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "%sa byte of zero", where);
+        else if (length > 0)
+            status = put_row(r, line, ' ', ' ', where, error);
+    }
+    if (status == HAWSER_OK && ferror(stdin))
+        status = hawser_fail(error, HAWSER_IO, "cannot read standard input: %s", strerror(errno));
+    free(line);
+    return status;
+}
+
+hawser_status hw_store_put(hw_call *call, hawser_error *error)
+{
+    rows r = {0};
+    hawser_status status = begin(call, &r, error);
+    bool lines = call->count == 2 && strcmp(call->words[1], "-") == 0;
+    if (status == HAWSER_OK && lines)
+        status = put_lines(&r, error);
+    for (size_t i = 1; status == HAWSER_OK && !lines && i < call->count; i++)
+        status = put_row(&r, call->words[i], '=', ',', "", error);
+    if (status == HAWSER_OK)
+        status = flush(&r, error);
+    end(&r);
+    return status;
+}

@@ -1,0 +1,50 @@
+/* asking.c - what people ask of servers that run on their own. */
+#include <string.h>
+
+#include "runtime/store/serve.h"
+#include "runtime/store/visit.h"
+
+hawser_status hw_store_set(hawser_store *store, uint32_t table, const uint64_t *keys, size_t count, const void *values,
+                           hawser_error *error)
+{
+    uint64_t task;
+    const hw_order order = {.operation = HW_PUT, .table = table, .keys = keys, .count = count, .values = values};
+    hawser_status status = hw_ask_begin(store, &order, &task, error);
+    hw_ask_go(store);
+    return status == HAWSER_OK ? hawser_store_wait(store, task, error) : status;
+}
+
+uint32_t hw_store_servers(const hawser_store *store)
+{
+    return store->servers;
+}
+
+static hawser_status ask(hawser_store *store, uint32_t server, hw_word word, const void *data, size_t length, hw_bytes *told,
+                         hawser_error *error)
+{
+    hw_message *answer = NULL;
+    unsigned char *copy = NULL;
+    *told = (hw_bytes){0};
+    HAWSER_TRY(hw_visit_ask(store->visit, server, word, data, length, &answer, error));
+    size_t size = (size_t)answer->envelope.length;
+    hawser_status status = HW_NEW(&copy, size, "a server's answer", error);
+    if (status == HAWSER_OK && size > 0)
+        memcpy(copy, answer->payload, size);
+    hw_message_free(answer);
+    if (status == HAWSER_OK)
+        *told = (hw_bytes){copy, size};
+    return status;
+}
+
+hawser_status hw_store_stat_of(hawser_store *store, uint32_t server, hw_bytes *told, hawser_error *error)
+{
+    return ask(store, server, HW_WORD_STAT, NULL, 0, told, error);
+}
+
+hawser_status hw_store_keys_of(hawser_store *store, uint32_t server, uint32_t table, uint64_t first, uint64_t last,
+                               uint64_t most, hw_bytes *keys, hawser_error *error)
+{
+    const hw_told_keys asked = {
+        .table = hw_client_table_there(store->client, table), .first = first, .last = last, .most = most};
+    return ask(store, server, HW_WORD_KEYS, &asked, sizeof asked, keys, error);
+}

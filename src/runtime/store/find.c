@@ -1,0 +1,91 @@
+/* find.c - tables by name: the store's own, and those that anybody has made at servers that run on their own. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "runtime/store/visit.h"
+
+static void describe(const hw_table_spec *spec, const char *name, hawser_table *table)
+{
+    static const hawser_type types[] = {
+        [HW_VALUE_F32] = HAWSER_F32, [HW_VALUE_F64] = HAWSER_F64, [HW_VALUE_I64] = HAWSER_I64};
+    *table = (hawser_table){
+        .name = name,
+        .type = types[spec->type],
+        .width = spec->width,
+        .sparse = spec->sparse,
+        .first = spec->sparse ? 0 : spec->first,
+        .last = spec->sparse ? 0 : spec->last,
+        .function = spec->function->name,
+        .data_centric = spec->centric,
+        .delay = spec->delay,
+        .summed = spec->summed,
+        .staleness = spec->staleness,
+    };
+    memcpy(table->parameters, spec->parameters, sizeof table->parameters);
+}
+
+/* Of the servers' tables the one of that name; else the names that there are. */
+static hawser_status pick(const hw_message *answer, const char *name, hw_told_table *told, hawser_error *error)
+{
+    char names[500] = "";
+    size_t used = 0, length = (size_t)answer->envelope.length;
+    for (size_t at = sizeof(hw_told_stat); at + sizeof(hw_told_count) <= length; at += sizeof(hw_told_count)) {
+        hw_told_count count;
+        memcpy(&count, (const char *)answer->payload + at, sizeof count);
+        count.table.name[sizeof count.table.name - 1] = '\0';
+        if (strcmp(count.table.name, name) == 0) {
+            *told = count.table;
+            return HAWSER_OK;
+        }
+        if (used + 70 < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s'%s'", used > 0 ? ", " : "", count.table.name);
+    }
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the servers have no table '%.63s'; %s%s", name,
+                       used > 0 ? "they have " : "they have none", names);
+}
+
+/* Node 0 asks, all nodes know. */
+static hawser_status find_there(hawser_store *store, const char *name, hw_table_spec *spec, hawser_error *error)
+{
+    hw_told_table told = {0};
+    hw_message *answer = NULL;
+    hw_bytes *in = NULL;
+    hawser_status status = HW_NEW(&in, store->nodes, "what all nodes say", error);
+    if (status == HAWSER_OK && store->self == 0)
+        status = hw_visit_ask(store->visit, 0, HW_WORD_STAT, NULL, 0, &answer, error);
+    if (status == HAWSER_OK && store->self == 0)
+        status = pick(answer, name, &told, error);
+    hw_message_free(answer);
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){&told, sizeof told}, in, error);
+    if (status == HAWSER_OK) {
+        memcpy(&told, in[0].data, sizeof told);
+        status = hw_table_hear(store, &told, spec, error);
+    }
+    hw_bytes_free(in, store->nodes);
+    return status;
+}
+
+hawser_status hawser_store_find(hawser_store *store, const char *name, hawser_table *table, uint32_t *number,
+                                hawser_error *error)
+{
+    hawser_table found;
+    if (table == NULL)
+        table = &found;
+    for (uint32_t t = 0; t < hw_client_tables(store->client); t++) {
+        const hw_table_spec *spec = hw_client_table_at(store->client, t);
+        if (strcmp(spec->name, name) != 0)
+            continue;
+        *number = t;
+        describe(spec, name, table);
+        return HAWSER_OK;
+    }
+    if (store->visit == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the store has no table '%.63s'", name);
+    hw_table_spec spec;
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, find_there(store, name, &spec, error), error));
+    describe(&spec, name, table);
+    return hawser_store_table(store, table, number, error);
+}

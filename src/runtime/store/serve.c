@@ -1,0 +1,189 @@
+/* serve.c - what servers do together: rounds, in each of which node 0 says a word that all obey. */
+#include "runtime/store/serve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "runtime/store/checkpoint.h"
+#include "runtime/store/door.h"
+
+#define BEAT 0.25 /* seconds of a round in which nobody asks for anything */
+
+/* What a node says in a round: node 0's word with what belongs to it; from all, whether to end. */
+typedef struct said {
+    uint32_t word, ends;
+    unsigned char data[sizeof(hw_told_table)];
+} said;
+
+static hawser_status make_table(hawser_store *store, const said *order, uint32_t *number, hawser_error *error)
+{
+    hw_told_table told;
+    hw_table_spec spec;
+    memcpy(&told, order->data, sizeof told);
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, hw_table_hear(store, &told, &spec, error), error));
+    return hw_hub_create(store, &spec, number, error);
+}
+
+/* Node 0's to all. */
+static hawser_status broadcast(hawser_store *store, hw_bytes own, hw_bytes *in, hawser_error *error)
+{
+    return hw_cluster_allgather(store->job->cluster, store->self == 0 ? own : (hw_bytes){own.data, 0}, in, error);
+}
+
+/* The tables of a file are made where they are not there, and filled. */
+static hawser_status load(hawser_store *store, const char *path, hawser_error *error)
+{
+    hw_told_table *tables = NULL, none = {0};
+    size_t count = 0;
+    hw_bytes *in = NULL;
+    hawser_status status = HW_NEW(&in, store->nodes, "the tables of a file", error);
+    if (status == HAWSER_OK && store->self == 0)
+        status = hw_store_tables_of(path, &tables, &count, error);
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    hw_bytes own = {tables != NULL ? tables : &none, count * sizeof *tables};
+    if (status == HAWSER_OK)
+        status = broadcast(store, own, in, error);
+    for (size_t i = 0; status == HAWSER_OK && i < in[0].length / sizeof *tables; i++) {
+        uint32_t number;
+        said order = {.word = HW_WORD_TABLE};
+        memcpy(order.data, (hw_told_table *)in[0].data + i, sizeof *tables);
+        const char *name = (const char *)order.data;
+        bool there = false;
+        for (uint32_t t = 0; t < hw_client_tables(store->client) && !there; t++)
+            there = strcmp(hw_client_table_at(store->client, t)->name, name) == 0;
+        if (!there) /* one that is there is compared when it is read */
+            status = make_table(store, &order, &number, error);
+    }
+    hw_bytes_free(in, store->nodes);
+    free(tables);
+    return status == HAWSER_OK ? hawser_store_load(store, path, error) : status;
+}
+
+/* A guest names a file, not a place. */
+static hawser_status path_of(const hw_serving *how, const hw_message *asked, char *path, size_t size, hawser_error *error)
+{
+    const char *name = asked->payload, *directory = how->directory != NULL ? how->directory : ".";
+    size_t length = (size_t)asked->envelope.length;
+    if (length < 2 || memchr(name, '\0', length) != name + length - 1 || strchr(name, '/') != NULL || name[0] == '.' ||
+        name[0] == '-')
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "'%.*s' is no name of a file in the servers' directory: no '/', and no '.' or '-' in front",
+                           (int)(length < 200 ? length : 200), length > 0 ? name : "");
+    int used = snprintf(path, size, "%s/%s", directory, name);
+    if (used < 0 || (size_t)used >= size)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the path of '%.80s' is too long", name);
+    return HAWSER_OK;
+}
+
+/* What node 0 says in this round. */
+static said next_word(hawser_store *store, hw_message **asked)
+{
+    said order = {.ends = atomic_load(&store->job->interrupted)};
+    *asked = store->self == 0 && !order.ends ? hw_door_wait(store->door, BEAT) : NULL;
+    if (*asked == NULL)
+        return order;
+    order.word = (*asked)->envelope.part;
+    if (order.word == HW_WORD_TABLE && (*asked)->envelope.length == sizeof order.data)
+        memcpy(order.data, (*asked)->payload, sizeof order.data);
+    return order;
+}
+
+/* A failure that the asker is told leaves the servers as they were; one of the job's ends them. */
+static hawser_status obey(hawser_store *store, const hw_serving *how, const said *order, hw_message *asked,
+                          hawser_error *error)
+{
+    char path[4096] = "";
+    uint32_t number = 0;
+    hawser_status status = HAWSER_OK;
+    if (order->word == HW_WORD_TABLE) {
+        status = make_table(store, order, &number, error);
+    } else if (order->word == HW_WORD_SAVE || order->word == HW_WORD_LOAD) {
+        status = store->self == 0 ? path_of(how, asked, path, sizeof path, error) : HAWSER_OK;
+        status = hw_cluster_agree(store->job->cluster, status, error);
+        if (status == HAWSER_OK)
+            status = order->word == HW_WORD_SAVE ? hawser_store_save(store, path, error) : load(store, path, error);
+    }
+    if (asked != NULL)
+        hw_door_answer(store->door, asked, status, &number, sizeof number, error);
+    bool fatal = status == HAWSER_PEER_LOST || status == HAWSER_TIMEOUT || status == HAWSER_INTERNAL;
+    return fatal ? status : HAWSER_OK;
+}
+
+static hawser_status one_round(hawser_store *store, const hw_serving *how, hw_bytes *in, bool *ends, hawser_error *error)
+{
+    hw_message *asked = NULL;
+    said own = next_word(store, &asked), order = {0};
+    hawser_status status = hw_cluster_allgather(store->job->cluster, (hw_bytes){&own, sizeof own}, in, error);
+    for (uint32_t n = 0; n < store->nodes; n++) {
+        said other;
+        if (status == HAWSER_OK) {
+            memcpy(&other, in[n].data, sizeof other);
+            *ends |= other.ends != 0;
+        }
+        if (status == HAWSER_OK && n == 0)
+            order = other;
+        free(in[n].data);
+        in[n] = (hw_bytes){0};
+    }
+    if (status != HAWSER_OK) {
+        hw_message_free(asked);
+        return status;
+    }
+    return obey(store, how, &order, asked, error);
+}
+
+/* Every server's card to all; then the doors are open. */
+static hawser_status open_doors(hawser_store *store, const hw_serving *how, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    char card[HW_NET_ADDRESS] = "", (*cards)[HW_NET_ADDRESS] = NULL;
+    hawser_status status = hw_door_open(store, &how->door, &store->door, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, store->nodes, "the servers' addresses", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&cards, store->nodes, "the servers' addresses", error);
+    if (status == HAWSER_OK)
+        snprintf(card, sizeof card, "%s", hw_door_card(store->door));
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){card, sizeof card}, in, error);
+    for (uint32_t n = 0; status == HAWSER_OK && n < store->nodes; n++)
+        memcpy(cards[n], in[n].data, sizeof *cards);
+    if (status == HAWSER_OK)
+        status = hw_door_begin(store->door, (const char(*)[HW_NET_ADDRESS])cards, error);
+    hw_bytes_free(in, store->nodes);
+    free(cards);
+    return hw_cluster_agree(store->job->cluster, status, error);
+}
+
+static hawser_status serve(hawser_store *store, const hw_serving *how, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    bool ends = false;
+    HAWSER_TRY(HW_NEW(&in, store->nodes, "what servers say", error));
+    const char *card = hw_door_card(store->door), *address = strstr(card, "tcp:");
+    if (store->self == 0 && how->ready != NULL)
+        how->ready(how->argument, address != NULL ? address + strlen("tcp:") : card);
+    hawser_status status = HAWSER_OK;
+    while (status == HAWSER_OK && !ends)
+        status = one_round(store, how, in, &ends, error);
+    free(in);
+    return status;
+}
+
+hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    if (how->load != NULL)
+        HAWSER_TRY(load(store, how->load, error));
+    status = open_doors(store, how, error);
+    if (status == HAWSER_OK)
+        status = serve(store, how, error);
+    if (store->door != NULL)
+        hw_door_end(store->door, status == HAWSER_OK ? "the servers were told to end" : error->text);
+    if (status == HAWSER_OK && how->save != NULL)
+        status = hawser_store_save(store, how->save, error);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* serve.h - servers that run on their own: the nodes of a job that keep a store's tables for whoever comes, until they are told to end. */
+#ifndef HW_RUNTIME_STORE_SERVE_H
+#define HW_RUNTIME_STORE_SERVE_H
+
+#include "base/memory.h"
+#include "hawser/store.h"
+#include "runtime/store/words.h"
+
+/* Where guests come in. */
+typedef struct hw_door_options {
+    const unsigned char *key;
+    size_t key_length;
+    const char *interface; /* as hw_net_options has these */
+    uint16_t port_low, port_high;
+    bool trust_fabric;
+    double failure_timeout;
+    void (*warn)(const char *text); /* one line for people; any thread; may be NULL */
+} hw_door_options;
+
+typedef struct hw_serving {
+    hw_door_options door;
+    const char *directory; /* node 0's, where guests' files lie; NULL: the present one */
+    const char *load;      /* tables to begin with, read by node 0; NULL: none */
+    const char *save;      /* where the tables go in the end, written by node 0; NULL: nowhere */
+    /* On node 0, when guests may come: HOST:PORT. */
+    void (*ready)(void *argument, const char *address);
+    void *argument;
+} hw_serving;
+
+/* All nodes of the job call it, with a store that all of them serve and use for nothing else. Returns when a node's job is interrupted
+ * (hawser_interrupt), or with the failure that ended it. */
+hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_error *error) HAWSER_MUST_USE;
+
+/* What people ask of such servers, by a store that has come to them (asking.c). Sets rows as they are. */
+hawser_status hw_store_set(hawser_store *store, uint32_t table, const uint64_t *keys, size_t count, const void *values,
+                           hawser_error *error) HAWSER_MUST_USE;
+uint32_t hw_store_servers(const hawser_store *store);
+/* A server's hw_told_stat and its tables' hw_told_counts; the caller frees the data. */
+hawser_status hw_store_stat_of(hawser_store *store, uint32_t server, hw_bytes *told, hawser_error *error) HAWSER_MUST_USE;
+/* The least `most` keys first..last of a sparse table that a server has, ascending; the caller frees the data. */
+hawser_status hw_store_keys_of(hawser_store *store, uint32_t server, uint32_t table, uint64_t first, uint64_t last,
+                               uint64_t most, hw_bytes *keys, hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,151 @@
+/* group.c - groups of clients: what a server keeps for each of its own, from their coming to their going. */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "store/stripe.h"
+
+static void leave_table(const hw_server *server, hw_group *group, uint32_t table)
+{
+    const hw_served *served = server->tables[table];
+    hw_progress *progress = group->progress[table];
+    for (uint32_t s = 0; progress != NULL && s < served->stripe_count; s++) {
+        uint64_t ranges = 0;
+        for (uint32_t w = 0; progress[s].clocks != NULL && w < group->workers; w++) {
+            ranges += progress[s].clocks[w].count;
+            hw_range_clock_free(&progress[s].clocks[w]);
+        }
+        atomic_fetch_sub_explicit(&served->stripes[s].clock_ranges, ranges, memory_order_relaxed);
+        free(progress[s].clocks);
+        hw_range_clock_free(&progress[s].written);
+        hw_sums_free(&progress[s].sums);
+    }
+    free(progress);
+    group->progress[table] = NULL;
+}
+
+static hawser_status enter_stripe(hw_group *group, hw_stripe *stripe, hw_progress *progress, hawser_error *error)
+{
+    hw_sums_init(&progress->sums, stripe->spec, group->workers);
+    progress->farewell = (hw_piece){.errand = group->farewell, .stripe = stripe};
+    HAWSER_TRY(HW_NEW(&progress->clocks, group->workers, "the clocks of a table", error));
+    for (uint32_t w = 0; w < group->workers; w++) {
+        HAWSER_TRY(hw_range_clock_new(stripe->first, stripe->last, &progress->clocks[w], error));
+        atomic_fetch_add_explicit(&stripe->clock_ranges, 1, memory_order_relaxed);
+    }
+    return stripe->spec->centric ? hw_range_clock_new(stripe->first, stripe->last, &progress->written, error) : HAWSER_OK;
+}
+
+static hawser_status enter_table(const hw_server *server, hw_group *group, uint32_t table, hawser_error *error)
+{
+    const hw_served *served = server->tables[table];
+    hw_progress *progress = NULL;
+    HAWSER_TRY(HW_NEW(&progress, served->stripe_count, "the clocks of a table", error));
+    group->progress[table] = progress;
+    hawser_status status = HAWSER_OK;
+    for (uint32_t s = 0; s < served->stripe_count && status == HAWSER_OK; s++)
+        status = enter_stripe(group, &served->stripes[s], &progress[s], error);
+    if (status != HAWSER_OK)
+        leave_table(server, group, table);
+    return status;
+}
+
+hawser_status hw_groups_enter(hw_server *server, uint32_t table, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    for (hw_group *group = server->groups; group != NULL && status == HAWSER_OK; group = group->next)
+        if (!group->ended)
+            status = enter_table(server, group, table, error);
+    if (status != HAWSER_OK)
+        hw_groups_leave(server, table);
+    return status;
+}
+
+void hw_groups_leave(hw_server *server, uint32_t table)
+{
+    for (hw_group *group = server->groups; group != NULL; group = group->next)
+        leave_table(server, group, table);
+}
+
+hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **out, hawser_error *error)
+{
+    hw_group *group = NULL;
+    HAWSER_TRY(HW_NEW(&group, 1, "a group of clients", error));
+    group->server = server;
+    group->workers = workers;
+    atomic_init(&group->over, false);
+    hawser_status status = HW_NEW(&group->farewell, 1, "a group of clients", error);
+    if (status == HAWSER_OK) {
+        group->farewell->server = server;
+        group->farewell->group = group;
+        group->farewell->request.head.operation = HW_FAREWELL;
+    }
+    for (uint32_t t = 0; t < server->made && status == HAWSER_OK; t++)
+        status = enter_table(server, group, t, error);
+    group->next = server->groups;
+    server->groups = group;
+    if (status != HAWSER_OK) {
+        hw_group_free(group);
+        return status;
+    }
+    *out = group;
+    return HAWSER_OK;
+}
+
+hawser_status hw_seat_new(hw_group *group, uint32_t client, hw_seat **out, hawser_error *error)
+{
+    hw_seat *seat = NULL;
+    HAWSER_TRY(HW_NEW(&seat, 1, "a client's place", error));
+    seat->group = group;
+    seat->client = client;
+    hw_lists_init(&seat->lists, group->server->options.list_bytes);
+    seat->next = group->seats;
+    group->seats = seat;
+    *out = seat;
+    return HAWSER_OK;
+}
+
+/* A word goes through every stripe of which the group can have asked: behind it nothing of the group's is there any more. */
+void hw_group_end(hw_group *group)
+{
+    hw_server *server = group->server;
+    size_t tables = atomic_load(&server->table_count);
+    unsigned stripes = 0;
+    group->ended = true;
+    for (size_t t = 0; t < tables; t++)
+        stripes += server->tables[t]->stripe_count;
+    atomic_init(&group->farewell->left, stripes);
+    if (stripes == 0)
+        atomic_store(&group->over, true);
+    for (size_t t = 0; t < tables; t++)
+        for (uint32_t s = 0; s < server->tables[t]->stripe_count; s++) {
+            hw_stripe *stripe = &server->tables[t]->stripes[s];
+            if (hw_stripe_put(stripe, &group->progress[t][s].farewell))
+                server->options.ready(server->options.argument, stripe);
+        }
+}
+
+bool hw_group_over(const hw_group *group)
+{
+    return atomic_load(&group->over);
+}
+
+void hw_group_free(hw_group *group)
+{
+    if (group == NULL)
+        return;
+    hw_server *server = group->server;
+    hw_group **at = &server->groups;
+    while (*at != group)
+        at = &(*at)->next;
+    *at = group->next;
+    for (uint32_t t = 0; t < server->made; t++)
+        leave_table(server, group, t);
+    for (hw_seat *seat = group->seats, *next; seat != NULL; seat = next) {
+        next = seat->next;
+        hw_lists_free(&seat->lists);
+        hw_batches_free(seat->batches);
+        free(seat);
+    }
+    free(group->farewell);
+    free(group);
+}

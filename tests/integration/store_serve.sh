@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# Servers of a store on their own: what people ask of them, groups of programs that come, go and are killed, a server that is killed, files.
+source "$(dirname "$0")/cli.bash"
+probe=$(dirname "$hawser")/../tests/store_probe
+shared=$(dirname "$hawser")/../examples/shared
+running=()
+trap 'for pid in "${running[@]}"; do kill -9 "$pid" 2>/dev/null; done; rm -rf "$scratch"' EXIT
+# await COMMAND...: until it holds, or 60 seconds have passed.
+await() { for ((i = 0; i < 600; i++)); do "$@" && return; sleep 0.1; done; complain "in vain: $*"; }
+# serve N OPTIONS...: servers, whose address goes to HAWSER_STORE.
+serve() {
+    local nodes=$1
+    shift
+    rm -f at
+    if ((nodes == 1)); then
+        "$hawser" serve --key-file key --address-file at "$@" >serve.out 2>serve.err </dev/null &
+    else
+        "$hawser" run -n "$nodes" -- serve --key-file key --address-file at "$@" >serve.out 2>serve.err </dev/null &
+    fi
+    server=$!
+    running+=("$server")
+    await test -s at
+    export HAWSER_STORE=127.0.0.1:$(sed 's/.*://' at)
+}
+# ends STATUS: the servers end so when they are told to.
+ends() {
+    local got=0
+    kill -TERM "$server"
+    wait "$server" || got=$?
+    equal "$got" "$1"
+}
+code 0 "$hawser" key key
+code 0 "$hawser" key other
+export HAWSER_KEY_FILE=key
+store=("$hawser" store)
+
+# ---- by hand
+serve 2 -o end.safetensors
+equal "$(head -1 serve.out)" "$(cat at)"
+code 0 "${store[@]}" make w --keys 0..9 --width 2
+code 0 "${store[@]}" make w --keys 0..9 --width 2
+code 0 "${store[@]}" make numbers --type i64
+code 0 "${store[@]}" make ada --type f32 --function adagrad --parameters 0.1,1e-8 --keys 5..8
+code 0 "${store[@]}" put w 3=0.1,1e-300 4=1,-2 3=0.5,1e-300
+code 0 "${store[@]}" put numbers 18446744073709551615=-9223372036854775808 7=9
+seq 1000 | sed 's/$/ 5/' >lines
+code 0 "${store[@]}" put numbers - <lines
+code 0 "${store[@]}" get w 2..4
+equal "$(cat out)" $'2 0 0\n3 0.5 1e-300\n4 1 -2'
+code 0 "${store[@]}" get numbers
+(($(wc -l <out) == 1001)) || complain "get numbers: $(wc -l <out) lines"
+equal "$(tail -1 out)" "18446744073709551615 -9223372036854775808"
+code 0 "${store[@]}" get numbers 999.. 7 --json
+equal "$(head -1 out)" '{"key": 999, "values": [5]}'
+equal "$(tail -1 out)" '{"key": 7, "values": [5]}'
+code 0 "${store[@]}" get w
+cp out before
+code 0 "${store[@]}" put w - <before
+code 0 "${store[@]}" get w
+cmp -s out before || complain "get and put are not each other's inverse"
+code 0 "${store[@]}" stat
+has out "^table 'w': f64, width 2, add, keys 0..9; 10 keys"
+code 0 "${store[@]}" stat --json
+json out 'len(o["servers"]) == 2 and [t["name"] for t in o["tables"]] == ["w", "numbers", "ada"] and o["groups"] == 0'
+json out 'sum(o["tables"][1]["keys"]) == 1001 and all(s["requests"] > 0 for s in o["servers"])'
+
+# ---- what is wrong is one line
+code 2 "${store[@]}" make w --keys 0..9 --width 3
+says "table 'w' exists with another width"
+code 2 "${store[@]}" make w --keys 0..8 --width 2
+says "table 'w' exists with another range of keys"
+code 2 "${store[@]}" make a --function adagrad
+says "'adagrad' takes 2 parameters \(rate, epsilon\), and not 0"
+code 2 "${store[@]}" make a --keys 9..3
+says "keys = '9..3'"
+code 2 "${store[@]}" get nothing
+says "the servers have no table 'nothing'; they have 'w', 'numbers', 'ada'"
+code 2 "${store[@]}" get w 5..12
+says "'5..12' is no key and no range"
+code 3 "${store[@]}" put w 3=1
+says "key 3: '1': expected 2 finite numbers of type f64"
+code 3 "${store[@]}" put w 3=1,nan
+code 3 "${store[@]}" put numbers 3=1.5
+says "type i64"
+printf '1 5\nx\n' | code 3 "${store[@]}" put numbers -
+code 8 "${store[@]}" stat --key-file other
+says "key"
+code 2 env -u HAWSER_KEY_FILE "${store[@]}" stat
+says "the servers want their key"
+code 2 env -u HAWSER_STORE "${store[@]}" stat
+says "give --store HOST:PORT"
+code 8 "${store[@]}" stat --store 127.0.0.1:1 --join-timeout 0.2
+says "cannot join 127.0.0.1:1"
+code 2 env -u HAWSER_KEY_FILE "$hawser" serve
+says "give --key-file FILE"
+code 4 "$hawser" serve --key-file key --dir no/such
+code 2 "${store[@]}" gett w
+says "did you mean 'hawser store get'"
+code 2 "${store[@]}" save ../up
+says "is no name of a file in the servers' directory"
+has serve.err "turned away"
+
+# ---- files, at another number of servers
+code 0 "${store[@]}" save now.safetensors
+code 0 "${store[@]}" put w 3=9,9
+code 0 "${store[@]}" load now.safetensors
+code 0 "${store[@]}" get w
+cmp -s out before || complain "another table after loading"
+cp now.safetensors bad.safetensors
+size=$(stat -c %s bad.safetensors)
+printf '\377' | dd of=bad.safetensors bs=1 seek=$((size - 40)) conv=notrunc 2>/dev/null
+code 3 "${store[@]}" load bad.safetensors
+says "bad.safetensors: the checksum does not match"
+code 4 "${store[@]}" load none
+ends 0
+[[ -s end.safetensors ]] || complain "nothing was saved in the end"
+serve 3 --load end.safetensors
+code 0 "${store[@]}" get w
+cmp -s out before || complain "another table at three servers"
+code 0 "${store[@]}" get numbers ..18446744073709551615
+(($(wc -l <out) == 1001)) || complain "three servers: $(wc -l <out) keys"
+code 0 "${store[@]}" stat --json
+json out 'len(o["servers"]) == 3 and o["tables"][2]["function"] == "adagrad"'
+
+# ---- programs
+code 0 "$shared" look "$HAWSER_STORE" key
+equal "$(cat out)" "key 0 has been counted 0 times, key 999 0 times"
+"$shared" count "$HAWSER_STORE" key >one 2>&1 &
+one=$!
+code 0 "$hawser" run -n 2 -- "$shared" count "$HAWSER_STORE" key
+wait $one || complain "the other group: $(cat one)"
+code 0 "$shared" look "$HAWSER_STORE" key
+equal "$(cat out)" "key 0 has been counted 300 times, key 999 300 times"
+code 1 "$shared" look "$HAWSER_STORE" other
+has err "^shared: .*key"
+ends 0
+
+# ---- a node of a group is killed: its group ends, nobody else does
+serve 2
+rm -f pids others
+"$hawser" run -n 2 -- "$probe" waiting "$PWD/pids" "$HAWSER_STORE" key >group.out 2>group.err </dev/null &
+group=$!
+"$probe" push "$PWD/others" "$HAWSER_STORE" key >other.out 2>other.err </dev/null &
+other=$!
+running+=("$other")
+lines_of() { [[ -f $1 ]] && (($(wc -l <"$1") == $2)); }
+await lines_of pids 2
+await lines_of others 1
+groups_are() { "${store[@]}" stat --json 2>/dev/null | grep -q "\"groups\":$1"; }
+groups_are 2 || complain "not two groups: $("${store[@]}" stat --json)"
+kill -9 "$(sed -n 's/^1 //p' pids)"
+got=0
+wait $group || got=$?
+((got != 0)) || complain "a group without a node ended well"
+(($(grep -c 'probe: ' group.err) == 1)) || complain "not one line: $(cat group.err)"
+has group.err "^\[0\] probe: .*(node 1 \(node-1\) was lost|server [01] of the store: this group is over: its node 1)"
+await groups_are 1
+kill -0 $other || complain "the other group has ended: $(cat other.err)"
+code 0 "$shared" count "$HAWSER_STORE" key
+
+# ---- a server is killed: all groups and the other server end, each with one line
+victim=$(pgrep -P "$server" | while read -r agent; do pgrep -P "$agent"; done | tail -1)
+[[ -n $victim ]] || victim=$(pgrep -P "$server" | tail -1)
+kill -9 "$victim"
+got=0
+wait $other || got=$?
+equal "$got" 3
+(($(wc -l <other.err) == 1)) || complain "not one line: $(cat other.err)"
+has other.err "^probe: .*server [01] of the store(: .*lost| \(.*\) was lost)"
+got=0
+wait "$server" || got=$?
+((got != 0)) || complain "servers without one of them ended well"
+has serve.err "node 1.*lost|lost.*node 1|killed"
+finish

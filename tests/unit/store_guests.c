@@ -1,0 +1,494 @@
+/* Servers that run on their own and groups that come to them: one after the other and at once, their clocks, their mistakes; files; the end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "directory.h"
+#include "hawser/store.h"
+#include "nodes.h"
+#include "runtime/store/serve.h"
+
+enum { KEYS = 1000, CLOCKS = 20 };
+
+/* ----------------------------------------------------------------------------------------------------------- servers ---- */
+
+/* A set of servers on threads of its own, until it is told to end. */
+typedef struct servers {
+    uint32_t count;
+    const char *load, *save;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    char address[HW_NET_ADDRESS];
+    hawser_job *first; /* node 0's */
+    bool over;
+    test_node nodes[NODES_MOST];
+} servers;
+
+static const char *const plain[] = {"workers", "1", "join-timeout", "20", NULL};
+static const unsigned char server_key[32] = "0123456789abcdef0123456789abcde";
+
+static void set_ready(void *argument, const char *address)
+{
+    servers *set = argument;
+    pthread_mutex_lock(&set->mutex);
+    snprintf(set->address, sizeof set->address, "127.0.0.1%s", strrchr(address, ':'));
+    pthread_cond_broadcast(&set->changed);
+    pthread_mutex_unlock(&set->mutex);
+}
+
+static void serve_body(test_node *node)
+{
+    servers *set = node->user;
+    hawser_store *store = NULL;
+    if (node->node == 0) {
+        pthread_mutex_lock(&set->mutex);
+        set->first = node->job;
+        pthread_mutex_unlock(&set->mutex);
+    }
+    const hw_serving how = {.door = {.key = server_key, .key_length = sizeof server_key, .failure_timeout = 5},
+                            .load = set->load,
+                            .save = set->save,
+                            .ready = set_ready,
+                            .argument = set};
+    node->status = hawser_store_open(node->job, &(hawser_store_options){.threads = 2}, &store, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hw_store_serve(store, &how, &node->error);
+    hawser_store_close(store);
+}
+
+static void *serve_main(void *argument)
+{
+    servers *set = argument;
+    run_nodes(set->nodes, set->count, plain, serve_body, set);
+    pthread_mutex_lock(&set->mutex);
+    set->over = true;
+    pthread_cond_broadcast(&set->changed);
+    pthread_mutex_unlock(&set->mutex);
+    return NULL;
+}
+
+static void open_servers(servers *set)
+{
+    pthread_mutex_init(&set->mutex, NULL);
+    pthread_cond_init(&set->changed, NULL);
+    assert_int_equal(pthread_create(&set->thread, NULL, serve_main, set), 0);
+    pthread_mutex_lock(&set->mutex);
+    while (set->address[0] == '\0' && !set->over)
+        pthread_cond_wait(&set->changed, &set->mutex);
+    pthread_mutex_unlock(&set->mutex);
+    if (set->over)
+        fail_msg("%s", set->nodes[0].error.text);
+}
+
+static void end_servers(servers *set)
+{
+    hawser_interrupt(set->first);
+    pthread_join(set->thread, NULL);
+    for (uint32_t i = 0; i < set->count; i++)
+        if (set->nodes[i].status != HAWSER_OK)
+            fail_msg("server %u: %s", i, set->nodes[i].error.text);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ groups ---- */
+
+typedef struct group group;
+struct group {
+    servers *set;
+    hawser_status (*act)(test_node *node, hawser_store *store, group *how, hawser_error *error);
+    const char *key_file, *at;
+    uint32_t workers;
+    hawser_table table; /* where it is of use */
+    double sum;
+    test_node nodes[NODES_MOST];
+    uint32_t count;
+    pthread_t thread;
+};
+
+static void guest_body(test_node *node)
+{
+    group *how = node->user;
+    hawser_store *store = NULL;
+    const hawser_store_options options = {.at = how->at != NULL ? how->at : how->set->address,
+                                          .key_file = how->key_file != NULL ? how->key_file : "key",
+                                          .workers = how->workers};
+    node->status = hawser_store_open(node->job, &options, &store, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = how->act(node, store, how, &node->error);
+    hawser_store_close(store);
+}
+
+static void run_group(group *how, uint32_t nodes)
+{
+    static const char *const hasty[] = {"workers", "1", "join-timeout", "1", NULL};
+    how->count = nodes;
+    run_nodes(how->nodes, nodes, how->at != NULL ? hasty : plain, guest_body, how);
+}
+
+static void *group_main(void *argument)
+{
+    group *how = argument;
+    run_group(how, how->count);
+    return NULL;
+}
+
+static void all_well(const group *how)
+{
+    for (uint32_t i = 0; i < how->count; i++)
+        if (how->nodes[i].status != HAWSER_OK)
+            fail_msg("node %u: %s", i, how->nodes[i].error.text);
+}
+
+static void all_say(const group *how, const char *words)
+{
+    for (uint32_t i = 0; i < how->count; i++)
+        if (how->nodes[i].status == HAWSER_OK || strstr(how->nodes[i].error.text, words) == NULL)
+            fail_msg("node %u: no '%s' in: %s", i, words, how->nodes[i].error.text);
+}
+
+static uint64_t sparse_key(uint64_t i)
+{
+    return i * UINT64_C(0x123456789abcd);
+}
+
+/* Every node counts up every key of two tables, CLOCKS times, under SSP(1). */
+static hawser_status train(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    uint32_t w, s;
+    uint64_t task, keys[KEYS];
+    double ones[KEYS], out[KEYS];
+    (void)how;
+    for (uint64_t i = 0; i < KEYS; i++) {
+        keys[i] = sparse_key(i);
+        ones[i] = 1;
+    }
+    HAWSER_TRY(
+        hawser_store_table(store, &(hawser_table){.name = "other", .type = HAWSER_I64, .width = 2, .last = 9}, &w, error));
+    HAWSER_TRY(
+        hawser_store_table(store, &(hawser_table){.name = "w", .first = 3, .last = KEYS + 2, .staleness = 1}, &w, error));
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "s", .sparse = true}, &s, error));
+    for (uint64_t t = 0; t < CLOCKS; t++) {
+        hawser_request pull = {.table = w, .first = 3, .last = KEYS + 2, .out = out, .least = t > 1 ? t - 1 : 0};
+        HAWSER_TRY(hawser_pull(store, &pull, &task, error));
+        HAWSER_TRY(hawser_store_wait(store, task, error));
+        for (uint64_t i = 0; i < KEYS; i++)
+            if (out[i] < (double)t || out[i] < (double)(node->nodes * pull.least))
+                return hawser_fail(error, HAWSER_INTERNAL, "clock %d reads %g", (int)t, out[i]);
+        HAWSER_TRY(
+            hawser_push(store, &(hawser_request){.table = w, .first = 3, .last = KEYS + 2, .values = ones}, &task, error));
+        HAWSER_TRY(
+            hawser_push(store, &(hawser_request){.table = s, .keys = keys, .count = KEYS, .values = ones}, &task, error));
+        HAWSER_TRY(hawser_store_clock(store, w, 0, t, 3, KEYS + 2, error));
+    }
+    return hawser_store_wait_all(store, error);
+}
+
+/* Reads what is there, without a word on clocks, and finds the tables by name. */
+static hawser_status look(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    (void)node;
+    uint32_t w, s;
+    uint64_t task, keys[KEYS];
+    double out[KEYS], sum = 0;
+    hawser_table found;
+    for (uint64_t i = 0; i < KEYS; i++)
+        keys[i] = sparse_key(i);
+    HAWSER_TRY(hawser_store_find(store, "s", &found, &s, error));
+    if (!found.sparse || found.width != 1 || strcmp(found.function, "add") != 0)
+        return hawser_fail(error, HAWSER_INTERNAL, "another table was found");
+    HAWSER_TRY(hawser_store_find(store, "w", &found, &w, error));
+    if (found.sparse || found.first != 3 || found.last != KEYS + 2)
+        return hawser_fail(error, HAWSER_INTERNAL, "another table was found");
+    HAWSER_TRY(hawser_pull(store, &(hawser_request){.table = w, .first = 3, .last = KEYS + 2, .out = out}, &task, error));
+    HAWSER_TRY(hawser_store_wait(store, task, error));
+    for (uint64_t i = 0; i < KEYS; i++)
+        sum += out[i];
+    HAWSER_TRY(hawser_pull(store, &(hawser_request){.table = s, .keys = keys, .count = KEYS, .out = out}, &task, error));
+    HAWSER_TRY(hawser_store_wait(store, task, error));
+    for (uint64_t i = 0; i < KEYS; i++)
+        sum += out[i];
+    how->sum = sum;
+    return HAWSER_OK;
+}
+
+/* Its own clock is all that it waits for. */
+static hawser_status own_clocks(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    (void)node;
+    (void)how;
+    uint32_t w;
+    uint64_t task, oldest = 0;
+    double out[KEYS];
+    HAWSER_TRY(hawser_store_find(store, "w", NULL, &w, error));
+    for (uint64_t t = 0; t < 5; t++)
+        HAWSER_TRY(hawser_store_clock(store, w, 0, t, 3, KEYS + 2, error));
+    hawser_request pull = {.table = w, .first = 3, .last = KEYS + 2, .out = out, .least = 5, .oldest = &oldest};
+    HAWSER_TRY(hawser_pull(store, &pull, &task, error));
+    HAWSER_TRY(hawser_store_wait(store, task, error));
+    return oldest == 5 ? HAWSER_OK : hawser_fail(error, HAWSER_INTERNAL, "clocks %d", (int)oldest);
+}
+
+static void groups_after_each_other(void **state)
+{
+    (void)state;
+    for (uint32_t count = 1; count <= 3; count++) {
+        servers set = {.count = count};
+        open_servers(&set);
+        group trains = {.set = &set, .act = train}, looks = {.set = &set, .act = look},
+              owns = {.set = &set, .act = own_clocks};
+        run_group(&trains, 1);
+        all_well(&trains);
+        run_group(&trains, 3); /* its clocks begin anew */
+        all_well(&trains);
+        run_group(&looks, 2);
+        all_well(&looks);
+        assert_true(looks.sum == 2.0 * KEYS * CLOCKS * (1 + 3));
+        run_group(&owns, 1);
+        all_well(&owns);
+        end_servers(&set);
+    }
+}
+
+static void groups_at_once(void **state)
+{
+    (void)state;
+    servers set = {.count = 2};
+    group many[4], looks = {.set = &set, .act = look}, owns = {.set = &set, .act = own_clocks};
+    open_servers(&set);
+    for (int i = 0; i < 4; i++) {
+        many[i] = (group){.set = &set, .act = train, .count = 1 + (uint32_t)i % 2};
+        assert_int_equal(pthread_create(&many[i].thread, NULL, group_main, &many[i]), 0);
+    }
+    for (int i = 0; i < 4; i++)
+        pthread_join(many[i].thread, NULL);
+    for (int i = 0; i < 4; i++)
+        all_well(&many[i]);
+    run_group(&owns, 1);
+    all_well(&owns);
+    run_group(&looks, 1);
+    all_well(&looks);
+    assert_true(looks.sum == 2.0 * KEYS * CLOCKS * 6);
+    end_servers(&set);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- mistakes ---- */
+
+static hawser_status make(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    uint32_t number;
+    (void)node;
+    return hawser_store_table(store, &how->table, &number, error);
+}
+
+static hawser_status find_none(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    uint32_t number;
+    (void)node;
+    (void)how;
+    return hawser_store_find(store, "nothing", NULL, &number, error);
+}
+
+static hawser_status save_up(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    (void)node;
+    (void)how;
+    return hawser_store_save(store, "../up", error);
+}
+
+static hawser_status load_none(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    (void)node;
+    (void)how;
+    return hawser_store_load(store, "none", error);
+}
+
+static void write_key(const char *path, char digit, int mode)
+{
+    FILE *file = fopen(path, "w");
+    for (size_t i = 0; i < sizeof server_key; i++)
+        fprintf(file, "%02x", digit == 0 ? server_key[i] : (unsigned)digit);
+    fclose(file);
+    assert_int_equal(chmod(path, (mode_t)mode), 0);
+}
+
+static void refused(servers *set, group how, const char *words, uint32_t nodes)
+{
+    how.set = set;
+    run_group(&how, nodes);
+    all_say(&how, words);
+}
+
+/* One line each, on every node, and the servers go on. */
+static void what_is_wrong_is_one_line(void **state)
+{
+    (void)state;
+    servers set = {.count = 2};
+    write_key("wrong", 'x', 0600);
+    write_key("open", 0, 0644);
+    open_servers(&set);
+    group trains = {.set = &set, .act = train}, looks = {.set = &set, .act = look};
+    run_group(&trains, 1);
+    all_well(&trains);
+    const hawser_table w = {.name = "w", .first = 3, .last = KEYS + 2};
+    hawser_table other = w;
+    other.width = 2;
+    refused(&set, (group){.act = make, .table = other}, "table 'w' exists with another width", 2);
+    other = w;
+    other.type = HAWSER_F32;
+    refused(&set, (group){.act = make, .table = other}, "table 'w' exists with another type", 1);
+    other = w;
+    other.last++;
+    refused(&set, (group){.act = make, .table = other}, "table 'w' exists with another range of keys", 1);
+    other = w;
+    other.function = "max";
+    refused(&set, (group){.act = make, .table = other}, "table 'w' exists with another function", 1);
+    other = w;
+    other.summed = true;
+    refused(&set, (group){.act = make, .table = other}, "table 'w' exists with another order", 2);
+    other = (hawser_table){.name = "huge", .last = UINT64_MAX - 1, .width = 1000};
+    refused(&set, (group){.act = make, .table = other}, "more than an address space has", 1);
+    refused(&set, (group){.act = find_none}, "the servers have no table 'nothing'; they have 'other', 'w', 's'", 2);
+    refused(&set, (group){.act = make, .key_file = "wrong"}, "key", 2);
+    refused(&set, (group){.act = make, .key_file = "open"}, "others than its owner may use this key file", 1);
+    refused(&set, (group){.act = make, .key_file = "none"}, "none: cannot open the key file", 2);
+    refused(&set, (group){.act = make, .at = "127.0.0.1:9"}, "cannot join 127.0.0.1:9", 2);
+    refused(&set, (group){.act = save_up}, "'../up' is no name of a file in the servers' directory", 2);
+    refused(&set, (group){.act = load_none}, "cannot open ./none", 2);
+    run_group(&looks, 1);
+    all_well(&looks);
+    end_servers(&set);
+}
+
+/* A program of another release is told so, both named. */
+static void another_release_is_refused(void **state)
+{
+    (void)state;
+    servers set = {.count = 1};
+    hawser_error error = {0};
+    hw_net *net = NULL;
+    uint32_t number;
+    open_servers(&set);
+    const hw_net_options options = {.job = HW_STORE_JOB,
+                                    .key = server_key,
+                                    .key_length = sizeof server_key,
+                                    .node = HW_NET_ANY,
+                                    .name = "old",
+                                    .build = "0.0.1 store 1",
+                                    .deaf = true,
+                                    .way = HW_NET_TCP};
+    assert_int_equal(hw_net_new(&options, &(hw_net_events){.argument = NULL}, &net, &error), HAWSER_OK);
+    assert_string_equal(hw_net_address(net), "");
+    assert_int_equal(hw_net_dial(net, set.address, HW_NET_ANY, 5, &number, &error), HAWSER_PEER_LOST);
+    if (strstr(error.text, "builds differ") == NULL || strstr(error.text, "0.0.1 store 1") == NULL)
+        fail_msg("%s", error.text);
+    hw_net_free(net);
+    end_servers(&set);
+}
+
+/* ------------------------------------------------------------------------------------------------------ files, ends ---- */
+
+static hawser_status save(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    HAWSER_TRY(train(node, store, how, error));
+    return hawser_store_save(store, "file", error);
+}
+
+static hawser_status load(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    HAWSER_TRY(hawser_store_load(store, "file", error));
+    return look(node, store, how, error);
+}
+
+static void files_at_any_number(void **state)
+{
+    (void)state;
+    servers two = {.count = 2, .save = "last"}, three = {.count = 3, .load = "last"}, one = {.count = 1};
+    group saves = {.set = &two, .act = save}, looks = {.set = &three, .act = look}, loads = {.set = &one, .act = load};
+    open_servers(&two);
+    run_group(&saves, 2);
+    all_well(&saves);
+    end_servers(&two);
+    open_servers(&three);
+    run_group(&looks, 1);
+    all_well(&looks);
+    assert_true(looks.sum == 2.0 * KEYS * CLOCKS * 2);
+    end_servers(&three);
+    open_servers(&one);
+    run_group(&loads, 2);
+    all_well(&loads);
+    assert_true(loads.sum == 2.0 * KEYS * CLOCKS * 2);
+    end_servers(&one);
+}
+
+/* A server's end is told to who waits. */
+static hawser_status wait_for_ever(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    uint32_t w;
+    uint64_t task;
+    double out[KEYS];
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "w", .last = KEYS - 1}, &w, error));
+    HAWSER_TRY(hawser_pull(store, &(hawser_request){.table = w, .last = KEYS - 1, .out = out, .least = 7}, &task, error));
+    if (node->node == 0)
+        hawser_interrupt(how->set->first);
+    return hawser_store_wait(store, task, error);
+}
+
+static void the_end_is_told(void **state)
+{
+    (void)state;
+    servers set = {.count = 2};
+    group waits = {.set = &set, .act = wait_for_ever};
+    open_servers(&set);
+    run_group(&waits, 2);
+    all_say(&waits, "the servers were told to end");
+    end_servers(&set);
+}
+
+static hawser_status nothing(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    (void)node;
+    (void)store;
+    (void)how;
+    (void)error;
+    return HAWSER_OK;
+}
+
+static void many_come_and_go(void **state)
+{
+    (void)state;
+    servers set = {.count = 2};
+    open_servers(&set);
+    group stays = {.set = &set, .act = train};
+    for (int i = 0; i < 12; i++) {
+        group comes = {.set = &set, .act = nothing};
+        run_group(&comes, 1 + (uint32_t)i % 3);
+        all_well(&comes);
+    }
+    run_group(&stays, 2);
+    all_well(&stays);
+    end_servers(&set);
+}
+
+static int prepare(void **state)
+{
+    int made = make_directory(state);
+    if (made == 0)
+        write_key("key", 0, 0600);
+    return made;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_after_each_other),   cmocka_unit_test(groups_at_once),
+        cmocka_unit_test(what_is_wrong_is_one_line), cmocka_unit_test(another_release_is_refused),
+        cmocka_unit_test(files_at_any_number),       cmocka_unit_test(the_end_is_told),
+        cmocka_unit_test(many_come_and_go),
+    };
+    return cmocka_run_group_tests(tests, prepare, remove_directory);
+}
