@@ -1,5 +1,5 @@
 /* transport.c - what a link costs: latency, messages a second, bandwidth, beside bare loops over the same kinds of socket;
- * for shared memory over a Unix socket, and beside memcpy.
+ * for shared memory over a Unix socket, and beside memcpy and a bare ring.
  *
  *   bench_transport [--quick] [--busy] [--only WHAT] [--ring BYTES] [--peer PROGRAM] [WAY]
  *
@@ -18,13 +18,15 @@
 #include "transport/net.h"
 #include "transport/net/fabric.h"
 #include "transport_bare.h"
+#include "transport_ring.h"
 
 enum { ROUNDS = 3 };
 typedef enum way { SHARED, UNIX, UCX, TCP, TLS, KINDS } way; /* up to UCX: within a host, beside a Unix socket */
 static const char *const kinds[KINDS] = {"shm", "unix", "ucx", "tcp", "tcp+tls"};
 
 typedef struct order { /* from parent to child, through a pipe */
-    char what;         /* 'n': a net dials `card`; 'p': echo, 's': swallow, over the bare connection at `card`; 'q' */
+    char
+        what; /* 'n': a net dials `card`; 'p': echo, 's': swallow, over the bare connection at `card`; 'r': reads the bare ring; 'q' */
     way kind;
     size_t ring;
     size_t size;
@@ -177,7 +179,17 @@ static void answer_bare(const order *what)
     bare_close(&self);
 }
 
-static void child_main(int orders, int reports, const char *directory)
+static void read_ring(bare_ring *ring, const order *what)
+{
+    unsigned char *to = malloc(what->size);
+    if (to == NULL)
+        die("no memory");
+    memset(to, 2, what->size);
+    bare_ring_move(ring, to, what->size, what->count, false);
+    free(to);
+}
+
+static void child_main(int orders, int reports, const char *directory, bare_ring *ring)
 {
     order what;
     end self = {0};
@@ -190,6 +202,8 @@ static void child_main(int orders, int reports, const char *directory)
         } else if (what.what == 'x') {
             hw_net_stop(self.net, 5);
             hw_net_free(self.net);
+        } else if (what.what == 'r') {
+            read_ring(ring, &what);
         } else if (what.what != 'c') {
             answer_bare(&what);
         }
@@ -207,6 +221,7 @@ typedef struct bench {
     end self;
     double scale;
     size_t ring; /* of shared memory, bytes each way; 0: the default */
+    bare_ring *bare;
     bool busy;
     const char *what; /* nothing else, or NULL */
     const char *peer; /* program, or NULL */
@@ -339,6 +354,22 @@ static result stream_ours(bench *b, size_t size, uint64_t count)
     return (result){.seconds = seconds, .cpu = both_cpu(b) - cpu};
 }
 
+/* From this process to the other one: from buffer to ring, from ring to buffer. */
+static double ring_seconds(bench *b, size_t size, uint64_t count)
+{
+    unsigned char *from = malloc(size);
+    if (from == NULL)
+        die("no memory");
+    memset(from, 1, size);
+    double start = hw_seconds();
+    tell(b, (order){.what = 'r', .size = size, .count = count});
+    bare_ring_move(b->bare, from, size, count, true);
+    (void)child_cpu(b);
+    double seconds = hw_seconds() - start;
+    free(from);
+    return seconds;
+}
+
 /* Two numbers from the peer program. */
 static void ask_peer(const bench *b, const char *what, size_t size, uint64_t count, double numbers[2])
 {
@@ -419,12 +450,14 @@ static void throughput(bench *b, size_t size, uint64_t bytes)
     uint64_t count = (uint64_t)((double)bytes * b->scale) / size;
     count = count == 0 ? 1 : count;
     result ours = {.seconds = 1e9}, plain = ours, peer = ours;
-    double copy = 1e9;
+    double copy = 1e9, ring = 1e9;
     for (int i = 0; i < ROUNDS; i++) {
         result one = stream_bare(b, size, count), two = stream_ours(b, size, count);
         result three = has_peer(b) ? stream_peer(b, size, count) : peer;
         double four = copy_seconds(size, count);
+        double five = b->kind == SHARED ? ring_seconds(b, size, count) : ring;
         copy = four < copy ? four : copy;
+        ring = five < ring ? five : ring;
         plain = one.seconds < plain.seconds ? one : plain;
         ours = two.seconds < ours.seconds ? two : ours;
         peer = three.seconds < peer.seconds ? three : peer;
@@ -436,6 +469,8 @@ static void throughput(bench *b, size_t size, uint64_t bytes)
            kinds[b->kind], size, b->busy ? "true" : "false", total / ours.seconds / 1e6, total / plain.seconds / 1e6,
            (double)count / ours.seconds, ours.cpu / total * 1e9, plain.cpu / total * 1e9, plain.seconds / ours.seconds,
            total / copy / 1e6, copy / ours.seconds);
+    if (b->kind == SHARED)
+        printf(", \"ring_mb_per_s\": %.1f, \"ring_ratio\": %.3f", total / ring / 1e6, ring / ours.seconds);
     if (has_peer(b))
         printf(", \"peer_mb_per_s\": %.1f, \"peer_messages_per_s\": %.0f, \"peer_cpu_s_per_gb\": %.3f, \"peer_ratio\": %.3f",
                total / peer.seconds / 1e6, (double)count / peer.seconds, peer.cpu / total * 1e9,
@@ -531,13 +566,14 @@ int main(int argc, char **argv)
         return 2;
     }
     (void)!snprintf(b.directory, sizeof b.directory, "/tmp/hawser-bench-XXXXXX");
-    if (mkdtemp(b.directory) == NULL || pipe(orders) != 0 || pipe(reports) != 0)
+    b.bare = bare_ring_new();
+    if (b.bare == NULL || mkdtemp(b.directory) == NULL || pipe(orders) != 0 || pipe(reports) != 0)
         die("start");
     pid_t child = fork();
     if (child == 0) {
         close(orders[1]);
         close(reports[0]);
-        child_main(orders[0], reports[1], b.directory);
+        child_main(orders[0], reports[1], b.directory, b.bare);
     }
     b.orders = orders[1];
     b.reports = reports[0];

@@ -119,6 +119,12 @@ void hw_socket_tune(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
 }
 
+void hw_socket_near(int fd)
+{
+    int any = 0;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &any, sizeof any);
+}
+
 int hw_connect_begin(const hw_target *target)
 {
     int fd = socket(target->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -43,6 +43,8 @@ hawser_status hw_card_targets(const char *card, const char *host, hw_net_way way
 /* A non-blocking connect; -1: errno. EINPROGRESS is success. Sockets of ours are close-on-exec and send at once. */
 int hw_connect_begin(const hw_target *target);
 void hw_socket_tune(int fd);
+/* Both ends are on this host: what the kernel holds is there in a moment, however much it is. */
+void hw_socket_near(int fd);
 
 /* "tcp:ADDRESS:PORT", IPv6 in brackets, or "unix". */
 void hw_address_text(const struct sockaddr_storage *address, socklen_t length, char text[HW_NET_ADDRESS]);

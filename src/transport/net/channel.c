@@ -12,7 +12,11 @@
 #include "transport/net/shared.h"
 #include "transport/net/tls.h"
 
-enum { SLICE = 64 << 10 /* bytes that go into memory before the other end is rung */ };
+enum {
+    SLICE = 64 << 10,     /* bytes that go into memory before the other end is rung */
+    WRITE_MOST = 1 << 20, /* that a socket is given at a time: while it takes them it hears nothing of what has arrived */
+    PIECES_MOST = 64
+};
 
 static ssize_t outcome(hw_channel *channel, ssize_t moved)
 {
@@ -70,6 +74,21 @@ static ssize_t write_shared(hw_channel *channel, const struct iovec *pieces, int
     return HW_CHANNEL_BROKEN;
 }
 
+static ssize_t write_socket(hw_channel *channel, const struct iovec *pieces, int count)
+{
+    struct iovec part[PIECES_MOST];
+    size_t left = WRITE_MOST;
+    int taken = 0;
+    for (; taken < count && taken < PIECES_MOST && left > 0; taken++) {
+        part[taken] = pieces[taken];
+        if (part[taken].iov_len > left)
+            part[taken].iov_len = left;
+        left -= part[taken].iov_len;
+    }
+    struct msghdr message = {.msg_iov = part, .msg_iovlen = (size_t)taken};
+    return outcome(channel, sendmsg(channel->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
 static ssize_t lane_outcome(hw_channel *channel, ssize_t moved)
 {
     if (moved > 0)
@@ -110,8 +129,7 @@ ssize_t hw_channel_write(hw_channel *channel, const struct iovec *pieces, int co
         return lane_outcome(channel, hw_lane_write(channel->lane, pieces, count));
     if (channel->tls != NULL)
         return hw_tls_write(channel, pieces[0].iov_base, pieces[0].iov_len);
-    struct msghdr message = {.msg_iov = (struct iovec *)(size_t)pieces, .msg_iovlen = (size_t)count};
-    ssize_t moved = outcome(channel, sendmsg(channel->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT));
+    ssize_t moved = write_socket(channel, pieces, count);
     if (moved > 0 && channel->letter > 0) /* a piece of its own, and the only one */
         channel->letter -= (size_t)moved;
     return moved == 0 ? HW_CHANNEL_AGAIN : moved;

@@ -58,7 +58,10 @@ static void describe(hw_link *link, const hw_shake *shake)
                       : hw_unix_socket(link->channel.fd) ? "unix"
                                                          : "tcp";
     link->encrypted = shake->encrypted;
-    link->checked = !link->encrypted && !hw_same_host(link->channel.fd);
+    bool near = hw_same_host(link->channel.fd);
+    link->checked = !link->encrypted && !near;
+    if (near)
+        hw_socket_near(link->channel.fd);
     (void)!snprintf(link->transport, sizeof link->transport, "%s%s", way, link->encrypted ? "+tls" : "");
     hw_peer_text(link->channel.fd, link->peer);
     link->hello = shake->peer.peer;

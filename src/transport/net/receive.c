@@ -7,6 +7,7 @@
 
 enum {
     READS = 8,               /* in a row from one link, before the others have their turn */
+    READS_TLS = 64,          /* of a record each */
     SHARED_SCRATCH = 2 << 10 /* from memory, where a read costs little: what follows goes straight to its place */
 };
 
@@ -149,7 +150,8 @@ const char *hw_link_read(hw_link *link, char *text, size_t size)
 {
     bool more = true;
     const char *why = NULL;
-    for (int i = 0; more && why == NULL && i < READS; i++)
+    int most = link->encrypted ? READS_TLS : READS;
+    for (int i = 0; more && why == NULL && i < most; i++)
         why = read_once(link, &more, text, size);
     return why;
 }
