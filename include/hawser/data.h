@@ -53,7 +53,8 @@ typedef struct hawser_load {
     uint32_t threads;    /**< 0: the job's processors */
     uint64_t memory_limit; /**< bytes; 0: from the cgroup and the machine */
     /** Of svmlight and CSV read only the lines that begin in this share of the bytes, sparse rows kept as rows, and of .npy this share of
-     *  the rows; without files of names, weights, offsets or targets; there may be no rows. parts 0: everything */
+     *  the rows; of Matrix Market the entries in these lines: coordinates in rows of the whole matrix, an array as one column of its
+     *  values. Without files of names, weights, offsets or targets; there may be no rows. parts 0: everything */
     uint32_t part, parts;
 } hawser_load;
 

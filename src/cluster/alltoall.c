@@ -135,23 +135,35 @@ static hawser_status copy_own(hw_bytes out, hw_bytes *in, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in, hawser_error *error)
+/* taken: `out` too, of which each parcel goes once it was sent; NULL: it is the caller's. */
+static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, hw_bytes *taken, hw_bytes *in, hawser_error *error)
 {
     uint32_t nodes = cluster->nodes, self = cluster->self;
     cluster->rounds++;
-    for (uint32_t i = 1; i < nodes; i++)
-        HAWSER_TRY(send_parcel(cluster, (self + i) % nodes, out[(self + i) % nodes], error));
-    HAWSER_TRY(copy_own(out[self], &in[self], error));
+    for (uint32_t i = 1; i < nodes; i++) {
+        uint32_t node = (self + i) % nodes;
+        HAWSER_TRY(send_parcel(cluster, node, out[node], error));
+        if (taken == NULL)
+            continue;
+        free(taken[node].data);
+        taken[node] = (hw_bytes){0};
+    }
+    if (taken == NULL)
+        HAWSER_TRY(copy_own(out[self], &in[self], error));
+    if (taken != NULL) {
+        in[self] = taken[self];
+        taken[self] = (hw_bytes){0};
+    }
     for (uint32_t i = 1; i < nodes; i++)
         HAWSER_TRY(receive_parcel(cluster, (self + nodes - i) % nodes, &in[(self + nodes - i) % nodes], error));
     return HAWSER_OK;
 }
 
-hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in, hawser_error *error)
+static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, hw_bytes *taken, hw_bytes *in, hawser_error *error)
 {
     uint32_t nodes = cluster != NULL ? cluster->nodes : 1;
     memset(in, 0, nodes * sizeof *in);
-    hawser_status status = cluster != NULL ? trade(cluster, out, in, error) : copy_own(out[0], &in[0], error);
+    hawser_status status = cluster != NULL ? trade(cluster, out, taken, in, error) : copy_own(out[0], &in[0], error);
     if (cluster != NULL && status != HAWSER_OK && error != NULL)
         hw_cluster_words(cluster, error->text); /* nothing that all do together can follow */
     for (uint32_t i = 0; status != HAWSER_OK && i < nodes; i++) {
@@ -159,6 +171,16 @@ hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_b
         in[i] = (hw_bytes){0};
     }
     return status;
+}
+
+hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in, hawser_error *error)
+{
+    return trade_all(cluster, out, NULL, in, error);
+}
+
+hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes *in, hawser_error *error)
+{
+    return trade_all(cluster, out, out, in, error);
 }
 
 hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *in, hawser_error *error)

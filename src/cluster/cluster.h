@@ -93,6 +93,8 @@ void hw_cluster_end(hw_cluster *cluster);
  * Not while a run is under way. */
 hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in,
                                   hawser_error *error) HAWSER_MUST_USE;
+/* The same of what is large: out's data, from malloc, are freed as they go; what is left after a failure is the caller's. */
+hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes *in, hawser_error *error) HAWSER_MUST_USE;
 /* The same bytes to all. */
 hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *in, hawser_error *error) HAWSER_MUST_USE;
 /* The status that all nodes agree on: the first one's, by number, that is not HAWSER_OK, with its text. For steps that may fail on one

@@ -47,6 +47,21 @@ void hawser_dataset_free(hawser_dataset *dataset)
     free(dataset);
 }
 
+void hw_dataset_drop_entries(hawser_dataset *dataset)
+{
+    hawser_matrix *A = &dataset->matrix;
+    for (size_t i = 0; i < dataset->owned_count; i++) {
+        void *memory = dataset->owned[i];
+        if (memory == NULL || (memory != A->values && memory != A->indices && memory != A->offsets))
+            continue;
+        free(memory);
+        dataset->owned[i] = NULL;
+    }
+    A->values = NULL;
+    A->indices = NULL;
+    A->offsets = NULL;
+}
+
 const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *dataset)
 {
     return &dataset->matrix;

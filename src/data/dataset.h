@@ -6,6 +6,13 @@
 
 enum { HW_DATASET_OWNED = 16 };
 
+/* A part of a Matrix Market array: the matrix is one column, the values of these lines. What it is a part of; first: how many values
+ * stand in front of these, which the nodes find out together. */
+typedef struct hw_array_part {
+    uint64_t rows, cols, first; /* rows 0: it is no such part */
+    bool symmetric;
+} hw_array_part;
+
 /* The pointers are views: what they point into is either `owned` memory or the mapping. */
 struct hawser_dataset {
     hawser_matrix matrix;
@@ -18,8 +25,9 @@ struct hawser_dataset {
     hawser_load_figures figures;
     void *owned[HW_DATASET_OWNED]; /* each released with free() */
     size_t owned_count;
-    bool scattered;           /* a part of coordinates: its entries are of any rows of the whole, which it counts */
+    bool scattered;           /* a part of Matrix Market text: its entries are of any rows of the whole */
     uint64_t promised, found; /* scattered: entries of the whole as its head says; of these in this part */
+    hw_array_part array;
     struct hawser_residence *residence; /* NULL: everything is here */
     void *mapping;                      /* released with munmap(); NULL: none */
     size_t mapping_bytes;
@@ -30,6 +38,9 @@ hawser_status hw_dataset_new(hawser_dataset **dataset, hawser_error *error) HAWS
 
 /* From here on `memory` (from malloc, NULL allowed) is released with the dataset. At most HW_DATASET_OWNED calls. */
 void hw_dataset_own(hawser_dataset *dataset, void *memory);
+
+/* Frees the matrix's arrays, as far as they are owned; its shape stays. */
+void hw_dataset_drop_entries(hawser_dataset *dataset);
 
 /* Column names and the target's move from one dataset to another. */
 void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from);

@@ -235,6 +235,35 @@ static void market(void **state)
         }
 }
 
+/* Values of many lengths, comments between them; `extra`: a line more, which is not promised. */
+static void write_array(const char *path, bool symmetric, int rows, int cols, const char *extra)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%%%%MatrixMarket matrix array real %s\n%% a comment\n%d %d\n", symmetric ? "symmetric" : "general", rows,
+            cols);
+    for (int j = 0; j < cols; j++)
+        for (int i = symmetric ? j : 0; i < rows; i++)
+            fprintf(file, "%s%.*f\n", (i + j) % 9 == 0 ? "% between\n" : "", (i * j + i) % 12, sin(i + 100 * j) * 20);
+    fputs(extra, file);
+    fclose(file);
+}
+
+static void market_array(void **state)
+{
+    (void)state;
+    const char *path = "a.mtx";
+    for (int k = 0; k < 6; k++)
+        for (hawser_type type = HAWSER_F64; type <= HAWSER_F32; type++) {
+            bool symmetric = k % 2 == 1;
+            int rows = k < 4 ? 31 : 2;
+            write_array(path, symmetric, rows, symmetric ? rows : k < 4 ? 17 : 6, "");
+            on_all_counts(&(input){.paths = {path}, .count = 1, .load = {.type = type}, .parted = k < 4});
+            on_all_counts(
+                &(input){.paths = {path}, .count = 1, .load = {.type = type, .columns = k < 4 ? 13 : 2}, .parted = k < 4});
+        }
+}
+
 /* What each node is to read, and what it says. */
 typedef struct refusal {
     const char *path, *missing, *text;
@@ -279,6 +308,10 @@ static void refused_by_all(void **state)
     for (int i = 0; i < 41; i++)
         fprintf(file, "%d %d 1.5\n", i % 40 + 1, i % 5 + 1);
     fclose(file);
+    write_array("c.mtx", true, 9, 9, "3\n");
+    all_refuse((refusal){"c.mtx", NULL, "c.mtx: the line of sizes promises 45 entries, and the file has 46"});
+    write_array("c.mtx", false, 9, 9, "3 4\n");
+    all_refuse((refusal){"c.mtx", NULL, "c.mtx:94:3: something follows the entry: \"4\""});
     all_refuse((refusal){"b.mtx", NULL, "b.mtx: the entry in row 1 and column 1 is given twice"});
 }
 
@@ -302,6 +335,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(csv, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(npy, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(market, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(market_array, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(refused_by_all, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,17 +156,16 @@ static hawser_status store(const hw_job *job, const hw_chunk *chunk, const char 
 static hawser_status read_entry(const market *m, const hw_job *job, const hw_chunk *chunk, const char **at, hw_part *part,
                                 hawser_error *error)
 {
-    uint64_t row, column;
+    uint64_t row = 0, column = 0;
     double value = 0;
-    if (m->array) {
-        HAWSER_TRY(read_value(m, chunk, at, &value, error));
-        ((double *)part->values)[part->entries++] = value;
-        return HAWSER_OK;
+    if (!m->array) {
+        HAWSER_TRY(read_index(chunk, at, m->rows, "row", &row, error));
+        HAWSER_TRY(read_index(chunk, at, m->cols, "column", &column, error));
     }
-    HAWSER_TRY(read_index(chunk, at, m->rows, "row", &row, error));
-    HAWSER_TRY(read_index(chunk, at, m->cols, "column", &column, error));
     const char *begin = blanks(*at);
     HAWSER_TRY(read_value(m, chunk, at, &value, error));
+    if (m->array)
+        return store(job, chunk, begin, part, value, error);
     part->rows_of[part->entries] = (uint32_t)row - 1;
     part->indices[part->entries] = (uint32_t)column - 1;
     uint64_t most = m->symmetric && row > column ? row : column;
@@ -182,7 +181,7 @@ static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chu
         at += m->skip - chunk->offset < (uint64_t)(chunk->end - at) ? m->skip - chunk->offset : (uint64_t)(chunk->end - at);
     uint64_t lines = hw_count(at, chunk->end, '\n'), indices = m->array ? 0 : lines;
     hw_part_sizes sizes = {
-        .rows_of = indices, .indices = indices, .value_bytes = lines * (m->array || job->load->type != HAWSER_F32 ? 8 : 4)};
+        .rows_of = indices, .indices = indices, .value_bytes = lines * (job->load->type == HAWSER_F32 ? 4 : 8)};
     HAWSER_TRY(hw_part_room(job, part, &sizes, error));
     while (at < chunk->end) {
         at = blanks(at);
@@ -200,46 +199,68 @@ static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chu
     return HAWSER_OK;
 }
 
-/* Array: values come column by column; of a symmetric one the lower triangle. */
-static hawser_status fill_array(hw_job *job, const market *m, hawser_dataset *dataset, hawser_error *error)
+/* The parts' values one after the other, as many as there is room for. */
+static void append_parts(hw_job *job, void *values, uint64_t room, size_t size)
 {
-    bool single = job->load->type == HAWSER_F32;
-    uint64_t keep = job->load->columns != 0 && job->load->columns < m->cols ? job->load->columns : m->cols, i = 0, j = 0;
-    if (job->load->columns > m->cols)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, and %zu are needed", job->input.files[0].name,
-                           (unsigned long long)m->cols, job->load->columns);
-    void *values;
-    HAWSER_TRY(hw_budget_array(&job->budget, &values, m->rows * keep, single ? 4 : 8, "the matrix", error));
-    hw_dataset_own(dataset, values);
+    uint64_t at = 0;
+    for (uint64_t p = 0; p < hw_job_parts(job); p++) {
+        hw_part *part = hw_job_part(job, p);
+        uint64_t some = part->entries < room - at ? part->entries : room - at;
+        if (some > 0)
+            memcpy((char *)values + at * size, part->values, some * size);
+        at += some;
+        hw_part_free(job, part);
+    }
+}
+
+/* The parts' values are the lower triangle. */
+static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, void *values, size_t size)
+{
+    uint64_t i = 0, j = 0;
     for (uint64_t p = 0; p < hw_job_parts(job); p++) {
         hw_part *part = hw_job_part(job, p);
         for (uint64_t e = 0; e < part->entries; e++) {
-            double value = ((const double *)part->values)[e];
-            float narrow = single ? (float)value : 0;
-            if (narrow - narrow != 0)
-                return hawser_fail(error, HAWSER_BAD_INPUT, "%s: %g in row %llu, column %llu is too large for type f32",
-                                   job->input.files[0].name, value, (unsigned long long)i + 1, (unsigned long long)j + 1);
-            const uint64_t places[2] = {j * m->rows + i, i * m->rows + j};
-            const bool puts[2] = {j < keep, m->symmetric && i < keep};
-            for (int k = 0; k < 2; k++)
-                if (puts[k] && single)
-                    ((float *)values)[places[k]] = narrow;
-                else if (puts[k])
-                    ((double *)values)[places[k]] = value;
-            if (++i == m->rows)
-                i = m->symmetric ? ++j : (j++, 0);
+            const char *value = (const char *)part->values + e * size;
+            if (j < keep)
+                memcpy((char *)values + (j * rows + i) * size, value, size);
+            if (i < keep)
+                memcpy((char *)values + (i * rows + j) * size, value, size);
+            if (++i == rows)
+                i = ++j;
         }
         hw_part_free(job, part);
     }
-    dataset->matrix = (hawser_matrix){.rows = m->rows,
-                                      .cols = keep,
-                                      .stored = m->rows * keep,
+}
+
+/* Array: values come column by column; of a symmetric one the lower triangle. Of a part nobody knows yet which ones they are. */
+static hawser_status fill_array(hw_job *job, const market *m, bool part, uint64_t found, hawser_dataset *dataset,
+                                hawser_error *error)
+{
+    size_t size = job->load->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    uint64_t keep = job->load->columns != 0 && job->load->columns < m->cols ? job->load->columns : m->cols;
+    if (job->load->columns > m->cols)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, and %zu are needed", job->input.files[0].name,
+                           (unsigned long long)m->cols, job->load->columns);
+    uint64_t rows = part ? found : m->rows, cols = part ? 1 : keep;
+    void *values;
+    HAWSER_TRY(hw_budget_array(&job->budget, &values, rows * cols, size, "the matrix", error));
+    hw_dataset_own(dataset, values);
+    if (m->symmetric && !part)
+        mirror_parts(job, rows, cols, values, size);
+    else
+        append_parts(job, values, rows * cols, size);
+    dataset->matrix = (hawser_matrix){.rows = rows,
+                                      .cols = cols,
+                                      .stored = rows * cols,
                                       .layout = HAWSER_DENSE,
                                       .type = job->load->type,
                                       .values = values,
-                                      .stride = m->rows};
+                                      .stride = rows};
+    if (part)
+        dataset->array = (hw_array_part){.rows = m->rows, .cols = keep, .symmetric = m->symmetric};
     dataset->figures.unseen_columns = m->cols - keep;
-    dataset->figures.unseen_entries = (m->cols - keep) * m->rows;
+    if (!part || job->load->part == 0)
+        dataset->figures.unseen_entries = (m->cols - keep) * m->rows;
     return HAWSER_OK;
 }
 
@@ -262,14 +283,15 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
                            (unsigned long long)m.entries);
     uint64_t text = hw_input_text_bytes(&job->input), sides = m.symmetric ? 2 : 1,
              size = job->load->type == HAWSER_F32 ? 4 : 8;
-    bool part = !m.array && job->load->parts > 1;
+    bool part = job->load->parts > 1;
     if (part)
         hw_input_part(&job->input, job->load->part, job->load->parts);
     uint64_t least = m.array ? 2 : m.pattern ? 4 : 6; /* bytes of the shortest entry: more entries cannot be there */
     uint64_t entries = text != 0 && text / least < m.entries ? text / least : m.entries;
     if (part)
         entries = entries / job->load->parts + 1;
-    uint64_t parts = entries * (m.array ? 8 : 8 + size), whole_bytes = entries * sides * (m.array ? size : 4 + size);
+    uint64_t parts = entries * (m.array ? size : 8 + size),
+             whole_bytes = entries * (part && m.array ? 1 : sides) * (m.array ? size : 4 + size);
     uint64_t majors = m.array ? 0 : (job->load->rows_layout || part ? m.rows : m.cols) * 16;
     HAWSER_TRY(hw_budget_estimate(&job->budget, parts + whole_bytes + majors + (4 << 20) * (uint64_t)job->threads, error));
     HAWSER_TRY(hw_parse(job, parse_lines, &m, error));
@@ -282,6 +304,6 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
     dataset->figures.parted = dataset->scattered = part;
     dataset->promised = m.entries;
     dataset->found = found;
-    return m.array ? fill_array(job, &m, dataset, error)
+    return m.array ? fill_array(job, &m, part, found, dataset, error)
                    : hw_assemble_coordinates(job, m.rows, m.cols, m.symmetric, dataset, error);
 }

@@ -9,10 +9,12 @@
 #include "data/format/csv.h"
 #include "data/layout/assemble.h"
 
-enum { TILE = 64 };
+/* Rows at a time; bytes after which what was read leaves memory, of columns what stands around it too. */
+enum { TILE = 64, DONE = 1 << 20, DONE_COLUMNS = 8 << 20 };
 
 typedef struct npy {
     const char *name;
+    const hw_input_file *input;
     const unsigned char *values; /* not aligned */
     uint64_t rows, width;
     bool single, fortran;
@@ -121,12 +123,21 @@ static double value_at(const npy *f, uint64_t place)
     return f->single ? (double)narrow : value;
 }
 
+/* Rows, or of columns the place of as many numbers, are not needed any more. */
+static void text_done(const npy *f, uint64_t begin, uint64_t end)
+{
+    uint64_t bytes = f->width * (f->single ? sizeof(float) : sizeof(double));
+    const char *text = (const char *)f->values;
+    hw_text_done(f->input, text + begin * bytes, text + end * bytes);
+}
+
 static hawser_status put_rows(void *context, uint32_t thread, hawser_error *error)
 {
     const npy_work *w = context;
     const npy *f = w->file;
     uint64_t rows = w->end - w->begin, begin = w->begin + rows * thread / w->job->threads,
              end = w->begin + rows * (thread + 1) / w->job->threads;
+    uint64_t read = begin, bytes = f->width * (f->single ? sizeof(float) : sizeof(double));
     double *tile;
     HAWSER_TRY(HW_NEW(&tile, TILE * f->width, "rows", error));
     hawser_status status = HAWSER_OK;
@@ -145,6 +156,10 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
             }
         if (status == HAWSER_OK)
             status = hw_dense_put(&w->dense, tile, w->first + row - w->begin, count, error);
+        if ((row + count - read) * bytes >= (f->fortran ? DONE_COLUMNS : DONE)) {
+            text_done(f, f->fortran ? 0 : read, f->fortran ? f->rows : row + count);
+            read = row + count;
+        }
     }
     w->job->rows_read[thread] += end - begin;
     free(tile);
@@ -214,6 +229,7 @@ static hawser_status fill_files(hw_job *job, const npy *files, uint64_t all, uns
         w.end = last > before ? last - before : 0;
         w.end = w.end < files[i].rows ? w.end : files[i].rows;
         HAWSER_TRY(hw_in_parallel(job->threads, put_rows, &w, error));
+        text_done(&files[i], 0, files[i].rows);
         count_bytes(job, i, &files[i], w.begin, w.end);
         w.first += w.end - w.begin;
         before += files[i].rows;
@@ -229,7 +245,8 @@ static hawser_status read_files(hw_job *job, npy *files, uint64_t *rows, hawser_
         const char *text;
         size_t bytes;
         npy *f = &files[i];
-        f->name = job->input.files[i].name;
+        f->input = &job->input.files[i];
+        f->name = f->input->name;
         HAWSER_TRY(hw_input_whole(&job->input, i, &text, &bytes, &f->buffer, &f->room, error));
         HAWSER_TRY(read_header(f, text, bytes, error));
         *rows += f->rows;

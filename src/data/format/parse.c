@@ -107,7 +107,7 @@ static hawser_status read_chunks(void *context, uint32_t reader, hawser_error *e
             break;
         }
         if (more)
-            hw_chunk_done(&w->job->input, &chunk);
+            hw_chunk_done(&chunk);
     }
     hw_chunk_release(&w->job->input, &chunk);
     return HAWSER_OK;

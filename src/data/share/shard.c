@@ -7,12 +7,14 @@
 
 #include "base/memory.h"
 #include "data/layout/assemble.h"
+#include "data/share/array.h"
 
 hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
 {
     const hawser_load_figures *figures = &rows->figures;
-    return (hw_shard_facts){.rows = rows->matrix.rows,
-                            .cols = rows->matrix.cols,
+    bool array = rows->array.rows != 0;
+    return (hw_shard_facts){.rows = array ? rows->array.rows : rows->matrix.rows,
+                            .cols = array ? rows->array.cols : rows->matrix.cols,
                             .stored = rows->matrix.stored,
                             .unseen_entries = figures->unseen_entries,
                             .unseen_columns = figures->unseen_columns,
@@ -28,6 +30,7 @@ hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows)
                             .has_weights = rows->weights != NULL,
                             .has_offset = rows->offset != NULL,
                             .scattered = rows->scattered,
+                            .symmetric = rows->array.symmetric,
                             .promised = rows->promised,
                             .found = rows->found};
 }
@@ -37,7 +40,7 @@ static bool same_form(const hw_shard_facts *a, const hw_shard_facts *b)
 {
     return a->format == b->format && a->layout == b->layout && a->type == b->type && a->has_target == b->has_target &&
            a->has_weights == b->has_weights && a->has_offset == b->has_offset && a->scattered == b->scattered &&
-           (!a->scattered || (a->rows == b->rows && a->promised == b->promised));
+           (!a->scattered || (a->rows == b->rows && a->promised == b->promised && a->symmetric == b->symmetric));
 }
 
 static void add(hw_shard_facts *whole, const hw_shard_facts *part)
@@ -85,6 +88,14 @@ hawser_status hw_shard_agree(const hw_shard_facts *facts, uint32_t nodes, hw_sha
     if (whole->layout == HAWSER_DENSE)
         whole->stored = whole->rows * whole->cols;
     return HAWSER_OK;
+}
+
+uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node)
+{
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < node; i++)
+        before += facts[i].found;
+    return before;
 }
 
 /* By how much the columns of these rows lie higher in the whole. */
@@ -202,8 +213,9 @@ hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *wh
                             hw_bytes *pieces, hawser_error *error)
 {
     memset(pieces, 0, nodes * sizeof *pieces);
-    hawser_status status = whole->layout == HAWSER_DENSE ? pack_dense(rows, whole, owner, nodes, pieces, error)
-                                                         : pack_sparse(rows, whole, owner, nodes, pieces, error);
+    hawser_status status = whole->layout != HAWSER_DENSE ? pack_sparse(rows, whole, owner, nodes, pieces, error)
+                           : whole->scattered            ? hw_array_pack(rows, owner, nodes, pieces, error)
+                                                         : pack_dense(rows, whole, owner, nodes, pieces, error);
     for (uint32_t d = 0; status != HAWSER_OK && d < nodes; d++) {
         free(pieces[d].data);
         pieces[d] = (hw_bytes){0};
@@ -256,7 +268,7 @@ hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawse
     return HAWSER_OK;
 }
 
-static hawser_status misfit(uint32_t node, hawser_error *error)
+hawser_status hw_shard_misfit(uint32_t node, hawser_error *error)
 {
     return hawser_fail(error, HAWSER_INTERNAL, "the rows that node %u has read do not fit the whole", node);
 }
@@ -268,10 +280,10 @@ static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *w
     head h;
     size_t size = value_size(whole);
     if (piece->length < sizeof h)
-        return misfit(node, error);
+        return hw_shard_misfit(node, error);
     memcpy(&h, piece->data, sizeof h);
     if (h.rows > whole->rows - first || h.entries > whole->stored || piece->length != values_at(&h) + h.entries * size)
-        return misfit(node, error);
+        return hw_shard_misfit(node, error);
     const uint32_t *counts = (const uint32_t *)(const void *)((const char *)piece->data + sizeof h);
     const uint32_t *columns = counts + h.rows;
     const char *values = (const char *)piece->data + values_at(&h);
@@ -280,12 +292,12 @@ static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *w
     for (uint64_t r = 0; r < h.rows; r++)
         for (uint64_t end = e + counts[r]; e < end; e++) {
             if (e >= h.entries || columns[e] >= whole->cols || places[columns[e]] >= A->offsets[columns[e] + 1])
-                return misfit(node, error);
+                return hw_shard_misfit(node, error);
             uint64_t place = places[columns[e]]++;
             indices[place] = (uint32_t)(first + r);
             memcpy((char *)(uintptr_t)A->values + place * size, values + e * size, size);
         }
-    return e == h.entries ? HAWSER_OK : misfit(node, error);
+    return e == h.entries ? HAWSER_OK : hw_shard_misfit(node, error);
 }
 
 static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
@@ -294,23 +306,23 @@ static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *wh
     head h;
     size_t size = value_size(whole), at = sizeof h;
     if (piece->length < sizeof h)
-        return misfit(node, error);
+        return hw_shard_misfit(node, error);
     memcpy(&h, piece->data, sizeof h);
     if (h.rows > whole->rows - first)
-        return misfit(node, error);
+        return hw_shard_misfit(node, error);
     for (size_t j = 0; h.rows != 0 && j < A->cols; j++) {
         if (owner[j] != self)
             continue;
         if (piece->length - at < h.rows * size)
-            return misfit(node, error);
+            return hw_shard_misfit(node, error);
         memcpy((char *)(uintptr_t)A->values + (j * A->stride + first) * size, (const char *)piece->data + at, h.rows * size);
         at += h.rows * size;
     }
-    return at == piece->length ? HAWSER_OK : misfit(node, error);
+    return at == piece->length ? HAWSER_OK : hw_shard_misfit(node, error);
 }
 
 hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
-                            const hw_bytes *pieces, uint32_t nodes, hawser_error *error)
+                            hw_bytes *pieces, uint32_t nodes, hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
     uint64_t *places = NULL, first = 0;
@@ -321,16 +333,19 @@ hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole
     }
     hawser_status status = HAWSER_OK;
     for (uint32_t node = 0; node < nodes && status == HAWSER_OK; node++) {
-        status = dense ? fill_dense(A, whole, owner, self, &pieces[node], first, node, error)
-                       : fill_sparse(A, whole, &pieces[node], first, places, node, error);
+        status = !dense             ? fill_sparse(A, whole, &pieces[node], first, places, node, error)
+                 : whole->scattered ? hw_array_fill(A, whole->symmetric != 0, owner, self, &pieces[node], node, error)
+                                    : fill_dense(A, whole, owner, self, &pieces[node], first, node, error);
         if (status == HAWSER_OK && !whole->scattered)
             first += ((const head *)pieces[node].data)->rows;
+        free(pieces[node].data);
+        pieces[node] = (hw_bytes){0};
     }
     for (size_t j = 0; !dense && status == HAWSER_OK && j < A->cols; j++)
         if (owner[j] == self && places[j] != A->offsets[j + 1])
-            status = misfit(self, error);
+            status = hw_shard_misfit(self, error);
     if (status == HAWSER_OK && first != whole->rows && !whole->scattered)
-        status = misfit(self, error);
+        status = hw_shard_misfit(self, error);
     free(places);
     return status;
 }
@@ -382,7 +397,7 @@ hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, u
     for (uint32_t node = 0; node < nodes; node++) {
         if (pieces[node].length > bytes - at) {
             free(values);
-            return misfit(node, error);
+            return hw_shard_misfit(node, error);
         }
         if (pieces[node].length != 0)
             memcpy((char *)values + at, pieces[node].data, pieces[node].length);
@@ -390,7 +405,7 @@ hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, u
     }
     if (at != bytes) {
         free(values);
-        return misfit(0, error);
+        return hw_shard_misfit(0, error);
     }
     hw_dataset_own(dataset, values);
     *out = values;

@@ -20,6 +20,7 @@ typedef struct hw_shard_facts {
     uint32_t base_guessed, format, layout, type;
     uint32_t has_target, has_weights, has_offset;
     uint32_t scattered; /* as in the dataset: rows are those of the whole everywhere */
+    uint32_t symmetric; /* of an array that is scattered */
     uint64_t promised, found;
 } hw_shard_facts;
 
@@ -29,6 +30,9 @@ hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows);
  * have to be the same. */
 hawser_status hw_shard_agree(const hw_shard_facts *facts, uint32_t nodes, hw_shard_facts *whole,
                              hawser_error *error) HAWSER_MUST_USE;
+
+/* How many of the entries that the head promises were found by the nodes in front of `node`. */
+uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node);
 
 /* Entries per column of the rows read here, in the whole's numbering; counts has whole->cols zeroed items. */
 void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uint64_t *counts);
@@ -41,9 +45,10 @@ hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *wh
 /* A dataset of the whole's shape without entries: offsets become its own (cols + 1, NULL when dense). */
 hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawser_dataset **dataset,
                            hawser_error *error) HAWSER_MUST_USE;
-/* Puts the entries of own columns in; pieces come from all nodes in the order of their rows. Refuses what does not fit. */
+/* Puts the entries of own columns in; pieces come from all nodes in the order of their rows, and each is freed once it was put in.
+ * Refuses what does not fit. */
 hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
-                            const hw_bytes *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
+                            hw_bytes *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
 
 /* Of what was scattered: sorts own columns, and refuses what is there twice. `name` is the input's. */
 hawser_status hw_shard_sort(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name,
@@ -51,6 +56,9 @@ hawser_status hw_shard_sort(hawser_dataset *dataset, const uint32_t *owner, uint
 /* NaN in own columns, which stands for missing values, becomes the mean of the column; means[j] of own columns are set. `name` is the input's. */
 hawser_status hw_shard_means(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name, double *means,
                              hawser_error *error) HAWSER_MUST_USE;
+
+/* What a node sent is not what it said that it has. */
+hawser_status hw_shard_misfit(uint32_t node, hawser_error *error);
 
 /* One of target, weights, offset: all rows' values in order, from the nodes' parts. */
 hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, uint32_t nodes, const double **out,

@@ -413,16 +413,19 @@ void hw_input_stop(hw_input *input)
     pthread_mutex_unlock(&input->lock);
 }
 
-void hw_chunk_done(hw_input *input, const hw_chunk *chunk)
+void hw_text_done(const hw_input_file *file, const char *from, const char *to)
 {
-    const hw_input_file *file = chunk->file;
-    (void)input;
-    if (file->map == NULL || file->borrowed || chunk->begin == chunk->buffer)
+    if (file->map == NULL || file->borrowed)
         return;
-    uintptr_t page = 4096, begin = ((uintptr_t)chunk->begin + page - 1) / page * page,
-              end = (uintptr_t)chunk->end / page * page;
+    uintptr_t page = 4096, begin = ((uintptr_t)from + page - 1) / page * page, end = (uintptr_t)to / page * page;
     if (end > begin)
         madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+void hw_chunk_done(const hw_chunk *chunk)
+{
+    if (chunk->begin != chunk->buffer)
+        hw_text_done(chunk->file, chunk->begin, chunk->end);
 }
 
 void hw_chunk_release(hw_input *input, hw_chunk *chunk)

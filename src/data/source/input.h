@@ -94,7 +94,9 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
 /* No more chunks: another reader failed. Those dealt out already, all earlier ones among them, are finished. */
 void hw_input_stop(hw_input *input);
 /* The chunk has been parsed: its mapped pages leave this process's memory. */
-void hw_chunk_done(hw_input *input, const hw_chunk *chunk);
+void hw_chunk_done(const hw_chunk *chunk);
+/* The same of whole pages in [begin, end) of a mapped file's text. */
+void hw_text_done(const hw_input_file *file, const char *begin, const char *end);
 void hw_chunk_release(hw_input *input, hw_chunk *chunk);
 
 /* Text bytes of the whole input as known or estimated from a head; 0: cannot be told. */

@@ -56,7 +56,7 @@ static hawser_status walk(runs_work *w, uint32_t reader, hw_chunk *chunk, hawser
             HAWSER_TRY(hw_chunk_cut(input, &input->files[file], offset, limit, chunk, error));
             HAWSER_TRY(w->work(w->context, reader, chunk, error));
             bytes += (uint64_t)(chunk->end - chunk->begin);
-            hw_chunk_done(input, chunk);
+            hw_chunk_done(chunk);
         }
     }
     atomic_fetch_add(&w->consumed, bytes);

@@ -1,8 +1,7 @@
 /*
  * load.c - an input read by all nodes together: each reads a share of the rows, and keeps the columns of its own blocks.
  *
- * What cannot be read in parts (a cache is mapped and touched only where it is needed; a Matrix Market array goes column by column) every
- * node reads.
+ * What cannot be read in parts (a cache is mapped and touched only where it is needed) every node reads.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +58,8 @@ static hawser_status agree_facts(loading *l, hawser_error *error)
     }
     if (status == HAWSER_OK)
         status = hw_shard_agree(all, l->nodes, &l->whole, error);
+    if (status == HAWSER_OK)
+        l->rows->array.first = hw_shard_before(all, l->self);
     free(all);
     hw_bytes_free(in, l->nodes);
     return status;
@@ -148,9 +149,10 @@ static hawser_status trade_entries(loading *l, hawser_error *error)
         status = HW_NEW(&in, l->nodes, "parts of the input", error);
     if (status == HAWSER_OK)
         status = hw_shard_pack(l->rows, &l->whole, l->owner, l->nodes, out, error);
+    hw_dataset_drop_entries(l->rows); /* here and below: one copy of the share at a time */
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
-        status = hw_cluster_alltoall(l->cluster, out, in, error);
+        status = hw_cluster_hand_over(l->cluster, out, in, error);
     hw_bytes_free(out, l->nodes);
     if (status == HAWSER_OK)
         status = hw_shard_new(&l->whole, l->offsets, &l->dataset, error);
@@ -245,7 +247,7 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
     HAWSER_TRY(make_offsets(l, error));
     HAWSER_TRY(find_owners(l, error));
     HAWSER_TRY(trade_entries(l, error));
-    if (l->whole.scattered)
+    if (l->whole.scattered && l->whole.layout != HAWSER_DENSE)
         HAWSER_TRY(hw_cluster_agree(l->cluster, hw_shard_sort(l->dataset, l->owner, l->self, name, error), error));
     if (means && l->whole.format == HAWSER_CSV)
         HAWSER_TRY(fill_means(l, name, error));

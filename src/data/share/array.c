@@ -1,0 +1,138 @@
+#include "data/share/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/share/shard.h"
+
+/* A piece: how many runs, those, and their values. */
+typedef struct run {
+    uint32_t column, row; /* of the first value; the others stand below it */
+    uint64_t count;
+} run;
+
+typedef struct writer {
+    uint64_t runs, values; /* counted first, then written */
+    run *run;
+    char *value;
+} writer;
+
+static void add_run(writer *to, run r, const char *values, size_t size)
+{
+    if (to->run == NULL) {
+        to->runs++;
+        to->values += r.count;
+        return;
+    }
+    *to->run++ = r;
+    memcpy(to->value, values, r.count * size);
+    to->value += r.count * size;
+}
+
+/* A run goes to the node of its column. Mirrored, each value is of the column that its row's number is. Columns beyond those that
+ * are kept have no owner. */
+static void add_values(const hw_array_part *array, const uint32_t *owner, run r, const char *values, size_t size,
+                       writer *writers)
+{
+    uint32_t home = UINT32_MAX;
+    if (r.column < array->cols) {
+        home = owner[r.column];
+        add_run(&writers[home], r, values, size);
+    }
+    uint64_t last = r.row + r.count < array->cols ? r.row + r.count : array->cols;
+    for (uint64_t begin = r.row, end; array->symmetric && begin < last; begin = end) {
+        for (end = begin + 1; end < last && owner[end] == owner[begin];)
+            end++;
+        if (owner[begin] != home)
+            add_run(&writers[owner[begin]], (run){r.column, (uint32_t)begin, end - begin}, values + (begin - r.row) * size,
+                    size);
+    }
+}
+
+/* Column by column; of a symmetric array each begins on the diagonal. */
+static void add_all(const hawser_dataset *values, const uint32_t *owner, size_t size, writer *writers)
+{
+    const hw_array_part *array = &values->array;
+    uint64_t left = values->found, in_front = array->first;
+    const char *at = values->matrix.values;
+    for (uint64_t column = 0; left > 0; column++) {
+        uint64_t top = array->symmetric ? column : 0, height = array->rows - top;
+        if (in_front >= height) {
+            in_front -= height;
+            continue;
+        }
+        uint64_t count = height - in_front < left ? height - in_front : left;
+        add_values(array, owner, (run){(uint32_t)column, (uint32_t)(top + in_front), count}, at, size, writers);
+        at += count * size;
+        left -= count;
+        in_front = 0;
+    }
+}
+
+static size_t size_of(hawser_type type)
+{
+    return type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+}
+
+hawser_status hw_array_pack(const hawser_dataset *values, const uint32_t *owner, uint32_t nodes, hw_bytes *pieces,
+                            hawser_error *error)
+{
+    size_t size = size_of(values->matrix.type);
+    writer *writers;
+    if (values->array.first > values->promised || values->found > values->promised - values->array.first)
+        return hw_shard_misfit(0, error);
+    HAWSER_TRY(HW_NEW(&writers, nodes, "a part of the input", error));
+    add_all(values, owner, size, writers);
+    hawser_status status = HAWSER_OK;
+    for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
+        uint64_t runs = writers[d].runs, length = sizeof runs + runs * sizeof(run) + writers[d].values * size;
+        status = hw_new_array(&pieces[d].data, length, 1, "a part of the input for another node", error);
+        if (status != HAWSER_OK)
+            break;
+        pieces[d].length = length;
+        memcpy(pieces[d].data, &runs, sizeof runs);
+        writers[d].run = (run *)(void *)((char *)pieces[d].data + sizeof runs);
+        writers[d].value = (char *)(writers[d].run + runs);
+    }
+    if (status == HAWSER_OK)
+        add_all(values, owner, size, writers);
+    free(writers);
+    return status;
+}
+
+static void put_run(const hawser_matrix *A, bool symmetric, const uint32_t *owner, uint32_t self, run r, const char *values,
+                    size_t size)
+{
+    char *to = (char *)(uintptr_t)A->values;
+    if (r.column < A->cols && owner[r.column] == self)
+        memcpy(to + (r.column * A->stride + r.row) * size, values, r.count * size);
+    uint64_t last = r.row + r.count < A->cols ? r.row + r.count : A->cols;
+    for (uint64_t i = r.row; symmetric && i < last; i++)
+        if (owner[i] == self)
+            memcpy(to + (i * A->stride + r.column) * size, values + (i - r.row) * size, size);
+}
+
+hawser_status hw_array_fill(const hawser_matrix *A, bool symmetric, const uint32_t *owner, uint32_t self,
+                            const hw_bytes *piece, uint32_t node, hawser_error *error)
+{
+    size_t size = size_of(A->type);
+    uint64_t runs;
+    if (piece->length < sizeof runs)
+        return hw_shard_misfit(node, error);
+    memcpy(&runs, piece->data, sizeof runs);
+    uint64_t left = piece->length - sizeof runs;
+    if (runs > left / sizeof(run))
+        return hw_shard_misfit(node, error);
+    left -= runs * sizeof(run);
+    const run *r = (const run *)(const void *)((const char *)piece->data + sizeof runs);
+    const char *values = (const char *)(r + runs);
+    for (uint64_t k = 0; k < runs; k++) {
+        bool fits = r[k].row < A->rows && r[k].count <= A->rows - r[k].row && r[k].count <= left / size;
+        if (!fits || r[k].column >= (symmetric ? A->rows : A->cols))
+            return hw_shard_misfit(node, error);
+        put_run(A, symmetric, owner, self, r[k], values, size);
+        values += r[k].count * size;
+        left -= r[k].count * size;
+    }
+    return left == 0 ? HAWSER_OK : hw_shard_misfit(node, error);
+}
