@@ -219,6 +219,28 @@ const char *hw_number_long(const char *text, double *value)
     return at;
 }
 
+bool hw_number_between_long(const char *a, size_t m, const char *begin, const char *end, uint32_t *whole, double *value)
+{
+    enum { EIGHT = 100000000 };
+    const char *first = begin + (*begin == '-');
+    size_t count = (size_t)(end - first) - 2;
+    if (count < 9 || count > 19)
+        return false;
+    size_t top = count > 16 ? count - 16 : 0, middle = count > 16 ? 8 : count - 8;
+    uint64_t front = (unsigned char)(*first - '0'), one, two;
+    bool digits_all = hw_two_until(a, m, end, 8, &one) & hw_two_until(end - 16, top, end - 8, middle, &two);
+    if (!digits_all || front > (count == 19 ? 0 : 9))
+        return false;
+    uint64_t digits = front * hw_ten[top] * hw_ten[middle] + (uint32_t)two * (uint64_t)EIGHT + (two >> 32);
+    digits = digits * EIGHT + (one >> 32);
+    double number;
+    if (digits == 0 || !scale(digits, -(int)count, &number))
+        return false;
+    *whole = (uint32_t)one;
+    put_signed(value, number, *begin == '-');
+    return true;
+}
+
 const char *hw_number_any(const char *text, double *value)
 {
     uint64_t digits = 0;

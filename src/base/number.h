@@ -10,6 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum { HW_NUMBER_SLACK = 16 };
 
 /* Everything that the quick path leaves: more than 19 digits, a far exponent, a near tie. `text` is a decimal number. */
@@ -126,6 +130,76 @@ static inline const char *hw_number(const char *text, double *value)
     bits ^= (uint64_t)(*text == '-') << 63;
     memcpy(value, &bits, sizeof bits);
     return end;
+}
+
+/* hw_number_between for 9 to 19 digits behind the point. */
+bool hw_number_between_long(const char *a, size_t m, const char *begin, const char *end, uint32_t *whole, double *value);
+
+/* The bytes of the last `n` (0 to 8) of eight characters. */
+static const uint64_t hw_last[9] = {0,
+                                    UINT64_C(0xff00000000000000),
+                                    UINT64_C(0xffff000000000000),
+                                    UINT64_C(0xffffff0000000000),
+                                    UINT64_C(0xffffffff00000000),
+                                    UINT64_C(0xffffffffff000000),
+                                    UINT64_C(0xffffffffffff0000),
+                                    UINT64_C(0xffffffffffffff00),
+                                    UINT64_C(0xffffffffffffffff)};
+
+/* The values of the last `m` characters in front of `a` and of the last `n` in front of `b` (0 to 8), the second 32 bits higher; false if
+ * they are not all digits. Eight bytes in front of each can be read. */
+static inline bool hw_two_until_portable(const char *a, size_t m, const char *b, size_t n, uint64_t *both)
+{
+    uint64_t x = (hw_eight(a - 8) ^ UINT64_C(0x3030303030303030)) & hw_last[m],
+             y = (hw_eight(b - 8) ^ UINT64_C(0x3030303030303030)) & hw_last[n];
+    *both = hw_eight_digits(x) | hw_eight_digits(y) << 32;
+    return (((x + UINT64_C(0x7676767676767676)) | x | (y + UINT64_C(0x7676767676767676)) | y) &
+            UINT64_C(0x8080808080808080)) == 0;
+}
+
+static inline bool hw_two_until(const char *a, size_t m, const char *b, size_t n, uint64_t *both)
+{
+#ifdef __SSE2__
+    __m128i text = _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(a - 8)),
+                                      _mm_loadl_epi64((const __m128i *)(const void *)(b - 8)));
+    __m128i kept = _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)(const void *)&hw_last[m]),
+                                      _mm_loadl_epi64((const __m128i *)(const void *)&hw_last[n]));
+    __m128i digits = _mm_and_si128(_mm_xor_si128(text, _mm_set1_epi8('0')), kept), nine = _mm_set1_epi8(9);
+    bool all = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(digits, nine), nine)) == 0xffff;
+    __m128i tens = _mm_mullo_epi16(_mm_and_si128(digits, _mm_set1_epi16(0xff)), _mm_set1_epi16(10));
+    __m128i pairs = _mm_add_epi16(tens, _mm_srli_epi16(digits, 8));
+    __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
+    __m128i eights = _mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000));
+    memcpy(both, &eights, sizeof *both);
+    return all;
+#else
+    return hw_two_until_portable(a, m, b, n, both);
+#endif
+}
+
+/* Two numbers whose ends are known: the whole number of 1 to 8 digits in front of `a`, and [begin, end), which is no empty word and is
+ * read as hw_number reads it. False where they are of other forms than the usual ones: hw_number can tell then. 24 bytes in front of
+ * `end` and 8 in front of `a` can be read. Nothing here waits for the length of anything, so many numbers are read at a time. */
+static inline bool hw_number_between(const char *a, size_t m, const char *begin, const char *end, uint32_t *whole,
+                                     double *value)
+{
+    const char *first = begin + (*begin == '-');
+    size_t length = (size_t)(end - first), point = first[1] == '.' ? 2 : 0, count = length - point;
+    uint64_t both;
+    if (count - 1 >= 8)
+        return point != 0 && hw_number_between_long(a, m, begin, end, whole, value);
+    uint64_t front = point ? (unsigned char)(*first - '0') : 0;
+    if (!hw_two_until(a, m, end, count, &both) || front > 9)
+        return false;
+    *whole = (uint32_t)both;
+    double number = (double)(int64_t)(front * hw_ten[count] + (both >> 32));
+    if (point)
+        number /= hw_exact_ten[count];
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    bits ^= (uint64_t)(*begin == '-') << 63;
+    memcpy(value, &bits, sizeof bits);
+    return true;
 }
 
 #endif

@@ -14,17 +14,65 @@
 #include "base/number.h"
 #include "base/random.h"
 
-/* Both must stop at the same place and give the same bits. */
+/* The readers must stop where strtod does and give the same bits; the one that is told the end may leave the word to the other. */
 static void same_as_strtod(const char *text)
 {
-    char buffer[2000];
+    enum { FRONT = 24 };
+    char space[FRONT + 2000] = "1 0:0.9 1:9.99 12345699:", *const buffer = space + FRONT;
     char *end;
     double mine = 0, theirs;
-    snprintf(buffer, sizeof buffer, "%s", text);
+    snprintf(buffer, sizeof space - FRONT, "%s", text);
     theirs = strtod(buffer, &end);
     const char *at = hw_number(buffer, &mine);
     if (at != end || memcmp(&mine, &theirs, sizeof mine) != 0)
         fail_msg("%s: %.17g (%a), strtod gives %.17g (%a)", text, mine, mine, theirs, theirs);
+    size_t most = strlen(buffer) < 60 ? strlen(buffer) : 60;
+    for (size_t length = 1; length <= most; length++) {
+        char word[80];
+        uint32_t whole = 0;
+        if (!hw_number_between(buffer - 1, 2, buffer, buffer + length, &whole, &mine))
+            continue;
+        snprintf(word, sizeof word, "%.*s", (int)length, buffer);
+        theirs = strtod(word, &end);
+        assert_int_equal(whole, 99);
+        if (end != word + length || memcmp(&mine, &theirs, sizeof mine) != 0)
+            fail_msg("%s: %.17g (%a), strtod gives %.17g (%a)", word, mine, mine, theirs, theirs);
+    }
+}
+
+/* Those that it must not leave: what data files have. */
+static void usual_words_are_read_by_their_ends(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"0",
+                                        "-0",
+                                        "7",
+                                        "-7",
+                                        "12",
+                                        "-123",
+                                        "12345678",
+                                        "0.5",
+                                        "-0.5",
+                                        "9.99999999",
+                                        "-0.00000001",
+                                        "0.123456789",
+                                        "5.123456789",
+                                        "-9.12345678901234",
+                                        "-0.1234567890123456",
+                                        "1.2345678901234567",
+                                        "0.12345678901234567",
+                                        "-0.012345678901234567",
+                                        "0.0012345678901234567"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char space[80] = "1 0:0.9 1:9.99 12345699:";
+        double value = 1, theirs = strtod(cases[i], NULL);
+        uint32_t whole = 0;
+        snprintf(space + 24, sizeof space - 24, "%s", cases[i]);
+        if (!hw_number_between(space + 23, 8, space + 24, space + 24 + strlen(cases[i]), &whole, &value))
+            fail_msg("%s is left to others", cases[i]);
+        assert_memory_equal(&value, &theirs, sizeof value);
+        assert_int_equal(whole, 12345699);
+    }
 }
 
 /* The quick forms end in all ways: any sign, any number of places, zeros in front, anything behind. */
@@ -224,13 +272,10 @@ static void another_locale_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usual_numbers_read_as_strtod_reads),
-        cmocka_unit_test(hard_cases_round_as_strtod),
-        cmocka_unit_test(what_is_no_number_is_refused),
-        cmocka_unit_test(random_decimals_round_as_strtod),
-        cmocka_unit_test(any_double_comes_back),
-        cmocka_unit_test(halfway_cases_round_as_strtod),
-        cmocka_unit_test(another_locale_changes_nothing),
+        cmocka_unit_test(usual_numbers_read_as_strtod_reads), cmocka_unit_test(usual_words_are_read_by_their_ends),
+        cmocka_unit_test(hard_cases_round_as_strtod),         cmocka_unit_test(what_is_no_number_is_refused),
+        cmocka_unit_test(random_decimals_round_as_strtod),    cmocka_unit_test(any_double_comes_back),
+        cmocka_unit_test(halfway_cases_round_as_strtod),      cmocka_unit_test(another_locale_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "data_common.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const hawser_load plain = {.format = HAWSER_CSV};
@@ -230,9 +231,45 @@ static void what_was_taken_for_csv_says_so(void **state)
                 "in: no rows in the input; no comma, semicolon or tab is in its first line: see --delimiter and --format");
 }
 
+/* Values of all forms, some quoted or with blanks around them: what each is was printed and read by the C library. */
+static void every_field_is_what_was_written(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, WIDTH = 13, BYTES = 1 << 18 };
+    static const char *const forms[] = {"%.17g", "%.9f", "%.0f", "%g", "%.12f", "%.3f", "%.14e", "+%g"};
+    char *text = malloc(BYTES);
+    double *values = malloc(ROWS * WIDTH * sizeof *values);
+    size_t used = 0;
+    uint32_t x = 3;
+    for (size_t e = 0; e < ROWS * WIDTH; e++) {
+        x = x * 1664525 + 1013904223;
+        double value = ldexp((double)(int32_t)x, -(int)(e % 41));
+        char field[60];
+        snprintf(field, sizeof field, forms[e / WIDTH % 9 < 8 ? e / WIDTH % 9 : (x >> 9) % 7], fabs(value));
+        values[e] = strtod(field, NULL);
+        const char *around = (x >> 13) % 20 == 0 ? "\"" : (x >> 13) % 20 == 1 ? " " : "";
+        used += (size_t)snprintf(text + used, BYTES - used, "%s%s%s%s", around, field, around,
+                                 (e + 1) % WIDTH != 0  ? ","
+                                 : e / WIDTH % 10 == 3 ? "\r\n"
+                                                       : "\n");
+    }
+    for (size_t chunk = 0; chunk <= 20000; chunk += 4999) {
+        hawser_load load = {.format = HAWSER_CSV, .threads = 2, .target = "none", .header = -1};
+        hawser_dataset *dataset;
+        hawser_error error = {0};
+        if (hw_load_memory("in", text, used, chunk, &load, &dataset, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        expect_matrix(dataset, ROWS, WIDTH, values);
+        hawser_dataset_free(dataset);
+    }
+    free(text);
+    free(values);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_field_is_what_was_written),
         cmocka_unit_test(what_was_taken_for_csv_says_so),
         cmocka_unit_test(a_header_gives_names),
         cmocka_unit_test(columns_have_roles_by_name_or_number),

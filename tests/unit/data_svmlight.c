@@ -1,5 +1,6 @@
 #include "data_common.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -185,6 +186,60 @@ static void threads_and_chunks_change_nothing(void **state)
     free(text);
 }
 
+/* Values of all lengths and forms behind indices of all lengths, with all that may stand between them: what each is was printed and
+ * read by the C library. */
+static void every_entry_is_what_was_written(void **state)
+{
+    (void)state;
+    enum { ROWS = 400, MOST = 60, BYTES = 1 << 20 };
+    static const char *const gaps[] = {" ", " ", " ", " ", " ", " ", "\t", "  ", " \t ", "\r "}, *const ends[] = {
+                                                                                                     "\n",        "\n",
+                                                                                                     "\n",        " \n",
+                                                                                                     "\r\n",      "\t\n",
+                                                                                                     " # 7:7 \n", "#1\n"};
+    char *text = malloc(BYTES);
+    double *values = malloc(ROWS * MOST * sizeof *values);
+    uint32_t *indices = malloc(ROWS * MOST * sizeof *indices), x = 9;
+    uint64_t offsets[ROWS + 1] = {0}, entries = 0;
+    size_t used = 0;
+    for (int i = 0; i < ROWS; i++) {
+        used += (size_t)snprintf(text + used, BYTES - used, "%.*g", i % 5, sin(i));
+        uint32_t column = 0;
+        for (unsigned k = 0, count = (x >> 9) % MOST; k < count && column < 1000000000; k++) {
+            x = x * 1664525 + 1013904223;
+            column += 1 + (x >> 8) % (i % 9 == 0 ? 100000000 : i % 3 == 0 ? 3000 : 5);
+            double value = ldexp((double)(int32_t)(x * 2654435761u), -(int)(x >> 3) % 40);
+            static const char *const forms[] = {" %u:%.17g", " %u:%g",    " %u:%.0f", " %u:%.3f",
+                                                " %u:%.9f",  " %u:%.12e", " %u:+%g"};
+            char entry[80];
+            int length = snprintf(entry, sizeof entry, forms[i % 11 < 7 ? (unsigned)i % 11 : (x >> 12) % 6], column,
+                                  i % 11 == 6 ? fabs(value) : value);
+            indices[entries] = column - 1;
+            values[entries++] = strtod(strchr(entry, ':') + 1, NULL);
+            used += (size_t)snprintf(text + used, BYTES - used, "%s%.*s", gaps[(x >> 5) % 10], length - 1, entry + 1);
+        }
+        used += (size_t)snprintf(text + used, BYTES - used, "%s", ends[(x >> 7) % 8]);
+        offsets[i + 1] = entries;
+    }
+    for (size_t chunk = 0; chunk <= 20000; chunk += 4999) {
+        hawser_load load = {.format = HAWSER_SVMLIGHT, .threads = 2, .rows_layout = 1, .index_base = 2};
+        hawser_dataset *dataset;
+        hawser_error error = {0};
+        if (hw_load_memory("in", text, used, chunk, &load, &dataset, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        const hawser_matrix *A = hawser_dataset_matrix(dataset);
+        assert_int_equal(A->rows, ROWS);
+        assert_int_equal(A->stored, entries);
+        assert_memory_equal(A->offsets, offsets, sizeof offsets);
+        assert_memory_equal(A->indices, indices, entries * sizeof *indices);
+        assert_memory_equal(A->values, values, entries * sizeof *values);
+        hawser_dataset_free(dataset);
+    }
+    free(text);
+    free(values);
+    free(indices);
+}
+
 /* Chunks that end about as far from the input's end as may be read behind them. */
 static void every_row_is_read_once(void **state)
 {
@@ -272,6 +327,7 @@ int main(void)
         cmocka_unit_test(wrong_text_is_refused_by_place_and_word),
         cmocka_unit_test(rows_without_target_are_read_when_none_is_asked_for),
         cmocka_unit_test(threads_and_chunks_change_nothing),
+        cmocka_unit_test(every_entry_is_what_was_written),
         cmocka_unit_test(every_row_is_read_once),
         cmocka_unit_test(a_file_that_changes_is_refused_or_read),
         cmocka_unit_test(a_far_column_is_read),

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "data/format/words.h"
 #include "data/layout/assemble.h"
 
 typedef struct row_place {
@@ -72,13 +73,23 @@ static hawser_status wrong_width(const row_place *p, size_t column, const char *
     return hw_chunk_fail(p->chunk, at, error, "the row has more fields than the first line's %zu", p->csv->width);
 }
 
-/* One row into p->row; returns the position behind its line end or NULL. */
-static inline const char *read_row(row_place *p, const char *at, hawser_error *error)
+/* One row into p->row; returns the position behind its line end or NULL. Fields that are a number of a usual form, and nothing else, are
+ * read from their ends. */
+static inline const char *read_row(row_place *p, hw_words *w, const char *at, hawser_error *error)
 {
     size_t width = p->csv->width;
     char delimiter = p->csv->delimiter;
     for (size_t column = 0; column < width; column++) {
+        uint32_t none;
         double value;
+        if (at - w->begin >= HW_WORDS_FRONT && hw_words_reach(w, at)) {
+            const char *stop = w->begin + w->places[w->at];
+            if (*stop == (column + 1 < width ? delimiter : '\n') &&
+                hw_number_between(at, 0, at, stop, &none, &p->row[column])) {
+                at = stop + 1;
+                continue;
+            }
+        }
         const char *end = hw_number(at, &value);
         if (end != NULL && *end == '\r' && end[1] == '\n')
             end++;
@@ -125,6 +136,8 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
     else
         at = hw_chunk_text(chunk);
     row_place place = {.csv = csv, .chunk = chunk, .row = part->values};
+    hw_words w;
+    hw_words_begin(&w, at, chunk->end, csv->delimiter);
     for (bool fresh = chunk->first && !first_file && csv->header; at < chunk->end;) {
         if (*at == '\n' || (*at == '\r' && at[1] == '\n')) {
             at += *at == '\r' ? 2 : 1;
@@ -135,7 +148,7 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
             HAWSER_TRY(pass_header(csv, chunk, &at, error));
             continue;
         }
-        if ((at = read_row(&place, at, error)) == NULL)
+        if ((at = read_row(&place, &w, at, error)) == NULL)
             return HAWSER_BAD_INPUT;
         if (place.drop)
             part->dropped++;

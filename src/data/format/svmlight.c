@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "data/format/words.h"
+
 /* A word in front of the entries is too: an index without a value, a text, a wrong character behind a number. */
 static hawser_status bad_entry(const hw_chunk *chunk, const char *at, hawser_error *error)
 {
@@ -40,51 +42,98 @@ static inline bool ends_word(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '#';
 }
 
-/* A digit alone, as counts and marks are: told by branches, so that the next entry need not wait for where this one ends. */
-static inline bool is_count(const char *at)
+/* Everything that the entries of a row are written to, by number of the entry. */
+typedef struct sink {
+    uint32_t *indices;
+    void *values;
+    uint64_t entries, least;
+    bool single;
+} sink;
+
+static inline void put_entry(sink *to, uint64_t index, double value)
 {
-    return (unsigned char)at[1] <= ' ' && (unsigned)(at[0] - '0') <= 9 && ends_word(at[1]);
+    to->indices[to->entries] = (uint32_t)index;
+    if (to->single)
+        ((float *)to->values)[to->entries] = (float)value;
+    else
+        ((double *)to->values)[to->entries] = value;
+    to->entries++;
+    to->least = index + 1;
 }
 
-/* The entries of a row, up to its line end or comment. One body for both storage types; `single` is a constant in each. */
-static inline const char *read_entries(const char *at, uint64_t first, hw_part *part, bool single, const hw_chunk *chunk,
-                                       hawser_error *error)
+static inline bool fits(double value, bool single)
 {
-    uint64_t least = first, entries = part->entries;
-    uint32_t *indices = part->indices;
-    float *floats = part->values;
-    double *doubles = part->values;
-    for (; at = hw_skip_blanks(at), *at != '\n' && *at != '#'; entries++) {
+    double stored = single ? (double)(float)value : value;
+    return stored - stored == 0;
+}
+
+/* An entry whose value is of an unusual form: an exponent, more digits. */
+static bool read_unusual(const char *colon, size_t length, const char *end, bool single, uint32_t *index, double *value)
+{
+    uint64_t both;
+    if (!hw_two_until(colon, length, colon, length, &both) || hw_number(colon + 1, value) != end)
+        return false;
+    *index = (uint32_t)both;
+    return fits(*value, single);
+}
+
+/* Takes the entries of a row that are "index:value" with a blank or line end behind each, and returns where the first other thing stands,
+ * which is the line end if there is none. Whatever is odd or wrong is left to the loop behind this one. */
+static inline const char *read_usual(const char *at, hw_words *w, sink *out)
+{
+    const char *const begin = w->begin;
+    sink to = *out;
+    bool usual = at - begin >= HW_WORDS_FRONT && hw_words_reach(w, at);
+    while (usual && hw_words_ahead(w, 2)) {
+        const uint32_t *place = w->places + w->at, *const last = w->places + w->count - 1;
+        for (; usual && place < last; place += 2) {
+            const char *colon = begin + place[0], *end = begin + place[1];
+            size_t length = (size_t)(colon - at);
+            uint32_t index;
+            double value;
+            if (*colon != ':' || length - 1 >= 8 || (*end != ' ' && *end != '\n' && *end != '\t') ||
+                (!hw_number_between(colon, length, colon + 1, end, &index, &value) &&
+                 !read_unusual(colon, length, end, to.single, &index, &value)) ||
+                index < to.least) {
+                usual = false;
+                break;
+            }
+            put_entry(&to, index, value);
+            usual = *end != '\n';
+            at = end + usual;
+        }
+        w->at = (size_t)(place - w->places);
+    }
+    *out = to;
+    return at;
+}
+
+/* The entries of a row, up to its line end or comment. One body for both storage types. */
+static inline const char *read_entries(const char *at, uint64_t first, hw_words *w, hw_part *part, bool single,
+                                       const hw_chunk *chunk, hawser_error *error)
+{
+    sink to = {part->indices, part->values, part->entries, first, single};
+    at = read_usual(at, w, &to);
+    while (at = hw_skip_blanks(at), *at != '\n' && *at != '#') {
         uint64_t index;
         const char *colon = hw_svmlight_index(at, &index);
         if (colon == NULL)
             return (void)bad_entry(chunk, at, error), NULL;
-        if (index < least)
-            return (void)bad_order(chunk, at, index, least, error), NULL;
-        least = index + 1;
+        if (index < to.least)
+            return (void)bad_order(chunk, at, index, to.least, error), NULL;
         double value;
-        if (is_count(colon + 1)) {
-            value = colon[1] - '0';
-            at = colon + 2;
-        } else {
-            at = hw_number(colon + 1, &value);
-            if (at == NULL || !ends_word(*at))
-                return (void)hw_no_number(chunk, colon + 1, "value", error), NULL;
-            double stored = single ? (double)(float)value : value;
-            if (stored - stored != 0)
-                return (void)hw_chunk_fail(chunk, colon + 1, error, "the value is too large for the storage type"), NULL;
-        }
-        indices[entries] = (uint32_t)index;
-        if (single)
-            floats[entries] = (float)value;
-        else
-            doubles[entries] = value;
+        at = hw_number(colon + 1, &value);
+        if (at == NULL || !ends_word(*at))
+            return (void)hw_no_number(chunk, colon + 1, "value", error), NULL;
+        if (!fits(value, single))
+            return (void)hw_chunk_fail(chunk, colon + 1, error, "the value is too large for the storage type"), NULL;
+        put_entry(&to, index, value);
     }
-    if (entries > part->entries) {
-        part->most = least - 1 > part->most ? (uint32_t)(least - 1) : part->most;
-        part->least = indices[part->entries] < part->least ? indices[part->entries] : part->least;
+    if (to.entries > part->entries) {
+        part->most = to.least - 1 > part->most ? (uint32_t)(to.least - 1) : part->most;
+        part->least = to.indices[part->entries] < part->least ? to.indices[part->entries] : part->least;
     }
-    part->entries = entries;
+    part->entries = to.entries;
     return at;
 }
 
@@ -117,12 +166,14 @@ static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, 
     bool none = hw_svmlight_no_target(job->load);
     uint64_t first = job->load->index_base == 2;
     const char *at = hw_chunk_text(chunk);
+    hw_words w;
+    hw_words_begin(&w, at, chunk->end, ':');
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
         if (*at != '\n' && *at != '#') {
             at = read_target(at, none, &part->target[part->rows], chunk, error);
             if (at != NULL)
-                at = read_entries(at, first, part, single, chunk, error);
+                at = read_entries(at, first, &w, part, single, chunk, error);
             if (at == NULL)
                 return HAWSER_BAD_INPUT;
             part->ends[part->rows++] = part->entries;

@@ -34,7 +34,8 @@ static inline bool hw_svmlight_no_target(const hawser_load *load)
 /* Where the next line begins, from a line end or from something in front of it that is passed over. */
 static inline const char *hw_next_line(const char *at, const char *end)
 {
-    return *at == '\n' ? at + 1 : (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+    const char *found = *at == '\n' ? at : memchr(at, '\n', (size_t)(end - at));
+    return found != NULL ? found + 1 : end; /* a file that is overwritten may lose the end of its last line */
 }
 
 static inline const char *hw_skip_blanks(const char *at)
