@@ -483,6 +483,8 @@ static bool walk_record(walk *w)
         return walk_state(w);
     if (r->kind == HW_EVENT_WAIT)
         return walk_wait(w);
+    if (r->kind == HW_EVENT_TURN)
+        return true; /* turns.c */
     if (r->kind == HW_EVENT_CREDIT) {
         w->credited = true;
         w->credit_epoch = r->epoch;

@@ -139,11 +139,14 @@ hawser_status hw_history_check(const hw_history *history, hw_verdict *verdict, h
     *verdict = (hw_verdict){.streams = history->count, .records = history->records};
     hawser_status status = make_index(&judge, error);
     if (status == HAWSER_OK)
+        status = hw_judge_turns(&judge, error);
+    if (status == HAWSER_OK)
         status = hw_judge_blocks(&judge, error);
     if (status == HAWSER_OK)
         status = hw_judge_stripes(&judge, error);
     if (status == HAWSER_OK)
         status = hw_judge_tasks(&judge, error);
+    free(judge.turns.entries);
     free(judge.writes.entries);
     free(judge.served.entries);
     free(judge.asked.entries);
@@ -189,6 +192,10 @@ static void tell_block_record(const hw_event_record *r, const char *name, FILE *
                 r->part);
         break;
     case HW_EVENT_END: fprintf(out, "ends %s after %" PRIu64 " clocks", name, r->clock); break;
+    case HW_EVENT_TURN:
+        fprintf(out, "iteration %" PRIu64 " of table %" PRIu32 " begins a loop under policy %" PRIu32 ", s %" PRIu64,
+                r->clock, r->object, r->part, r->count);
+        break;
     case HW_EVENT_CREDIT: fprintf(out, "may run clocks below %" PRIu64, r->count); break;
     case HW_EVENT_WAIT: fprintf(out, "waits before clock %" PRIu64, r->clock); break;
     default: fprintf(out, "record of kind %u about %s", r->kind, name); break;
@@ -218,6 +225,12 @@ static void tell_record(const hw_event_record *r, const char *name, FILE *out)
                 : r->flags & HW_EVENT_PUSHES ? "push"
                                              : "pull",
                 name, r->first, r->last, r->count);
+        break;
+    case HW_EVENT_HELD:
+        fprintf(out,
+                "client %" PRIu32 " lets %" PRIu64 " of %" PRIu64 " rows of task %" PRIu64 " to %s go, holds %" PRIu32
+                " and drops %" PRIu64,
+                r->from, r->count, r->first, r->epoch, name, r->span, r->last);
         break;
     default: tell_block_record(r, name, out); break;
     }

@@ -68,22 +68,6 @@ static hawser_status find_stream(hw_history *history, hw_stream_name name, hw_st
     return HAWSER_OK;
 }
 
-hawser_status hw_history_put(hw_history *history, hw_stream_name name, hw_event_record *records, size_t count,
-                             hawser_error *error)
-{
-    hw_stream *stream = NULL;
-    hawser_status status = find_stream(history, name, &stream, error);
-    if (status != HAWSER_OK) {
-        free(records);
-        return status;
-    }
-    free(stream->records);
-    history->records += count - stream->count;
-    stream->records = records;
-    stream->count = stream->room = count;
-    return HAWSER_OK;
-}
-
 /* What is read of one file. */
 typedef struct reading {
     hw_history *history;

@@ -57,8 +57,4 @@ hawser_status hw_history_add(hw_history *history, const char *path, const void *
 hawser_status hw_history_whole(hw_history *history, hawser_error *error) HAWSER_MUST_USE;
 void hw_history_free(hw_history *history);
 
-/* For tests and tools that make histories: a stream's records, which the history takes (malloc). */
-hawser_status hw_history_put(hw_history *history, hw_stream_name name, hw_event_record *records, size_t count,
-                             hawser_error *error) HAWSER_MUST_USE;
-
 #endif

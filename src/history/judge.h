@@ -18,9 +18,22 @@ typedef struct hw_index {
     size_t count, room;
 } hw_index;
 
+/* Runs of loops over tables, as all blocks tell of them: by table, in their order. */
+typedef struct hw_turn {
+    uint64_t table; /* run of the store << 32 | table */
+    size_t place;
+    const hw_event_record *record;
+} hw_turn;
+
+typedef struct hw_turns {
+    hw_turn *entries;
+    size_t count, room;
+} hw_turns;
+
 typedef struct hw_judge {
     const hw_history *history;
     hw_verdict *verdict;
+    hw_turns turns;
     hw_index writes; /* of blocks: run and state, epoch, clock, part, block */
     hw_index served; /* pieces of tasks: run, client, task, kind */
     hw_index asked;  /* run and client, task, 0: ASKED or 1: ANSWER */
@@ -48,6 +61,11 @@ static inline void hw_applied(hw_judge *judge, hw_rule rule)
 {
     judge->verdict->checked[rule]++;
 }
+
+/* turns.c: finds them. What a policy asks, with *policy as it is there: all changes of iterations below the result are in before a read in
+ * `iteration`, or before a change is made in it. */
+hawser_status hw_judge_turns(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
+uint64_t hw_turns_due(const hw_judge *judge, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy);
 
 /* blocks.c, stripes.c, tasks.c: HAWSER_OK whatever they find. */
 hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;

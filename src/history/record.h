@@ -35,6 +35,10 @@ typedef enum hw_event_kind {
     HW_EVENT_CLOCK,  /* a stripe has heard that a worker has finished a clock */
     HW_EVENT_ASKED,  /* a client has begun a task */
     HW_EVENT_ANSWER, /* a client has what it asked for */
+    /* A block's, about the store: */
+    HW_EVENT_TURN, /* a run of a loop or unit under a policy that reads or changes a table */
+    /* A client's, before it begins a push: */
+    HW_EVENT_HELD, /* what a filter or rounding keeps of it */
     /* The file's last: */
     HW_EVENT_CLOSE
 } hw_event_kind;
@@ -43,7 +47,7 @@ enum { HW_EVENT_KINDS = HW_EVENT_CLOSE + 1 };
 /* Bits of `flags`. */
 enum {
     HW_EVENT_LAST = 1,    /* WRITE, SEEN: the clock's last part */
-    HW_EVENT_FLUSH = 2,   /* WRITE: nothing is held back */
+    HW_EVENT_FLUSH = 2,   /* WRITE, HELD: nothing is held back */
     HW_EVENT_VALUES = 4,  /* STATE: one writer an entry. WRITE, SEEN: values, not changes */
     HW_EVENT_INNER = 8,   /* READ: within the clock, at a yield */
     HW_EVENT_PLAIN = 16,  /* BEGIN: a rebuild */
@@ -54,6 +58,9 @@ enum {
     HW_EVENT_ASSIGNS = 2, /* TABLE: what is pushed replaces what was there */
     HW_EVENT_SPARSE = 4,  /* TABLE */
     HW_EVENT_SUMMED = 8,  /* TABLE: what is pushed counts once all have ended its clock */
+    HW_EVENT_KEEPS = 16,  /* TABLE: what is pushed may be held back; */
+    HW_EVENT_DROPS = 32,  /* may be left out for good */
+    HW_EVENT_MOVES = 1,   /* TURN: each clock is an iteration of the table */
     HW_EVENT_PULLS = 1,   /* ASKED, ANSWER, WAIT in a stripe: rows are read; */
     HW_EVENT_PUSHES = 2,  /* are changed; */
     HW_EVENT_TICKS = 4,   /* a clock has ended */
@@ -61,8 +68,8 @@ enum {
     HW_EVENT_LISTED = 16  /* the store's: keys of a list; first and last are those at its ends */
 };
 
-/* Policies, as BEGIN's `part` has them. */
-enum { HW_EVENT_BSP = 0, HW_EVENT_SSP = 1, HW_EVENT_TAP = 2 };
+/* Policies, as `part` of BEGIN and TURN has them; the last two of TURN alone. */
+enum { HW_EVENT_BSP = 0, HW_EVENT_SSP = 1, HW_EVENT_TAP = 2, HW_EVENT_DELAY = 3, HW_EVENT_DC = 4 };
 
 /* 80 bytes, little-endian, in files as in memory. */
 typedef struct hw_event_record {

@@ -27,6 +27,10 @@ typedef struct walk {
     size_t *waiting;   /* numbers of records */
     size_t waiting_count, waiting_room;
     hw_index reads; /* by range and version, for their digests */
+    uint64_t due;   /* changes of all iterations below are in, by what was done in record `due_at` under `due_policy` */
+    size_t due_at;
+    bool due_reads;
+    uint32_t due_policy;
 } walk;
 
 typedef struct span {
@@ -280,12 +284,45 @@ static uint64_t place_of(const walk *w, const hw_event_record *r)
     return asked != NULL ? asked->number + 1 : 0;
 }
 
+/* In a program's loop no change comes after what had to see it, nor after what others could only do when it was made: what a clock waits for
+ * is in on all stripes. */
+static bool check_turn(walk *w)
+{
+    const hw_event_record *r = record(w, w->at);
+    const uint64_t key[5] = {(uint64_t)w->stream->name.run << 32 | r->from, r->epoch, 0, 0, 0};
+    size_t count;
+    const hw_indexed *asked = hw_index_find(&w->judge->asked, key, &count);
+    bool changes = r->kind == HW_EVENT_TAKEN;
+    if (asked == NULL || w->judge->turns.count == 0)
+        return true;
+    uint64_t iteration = hw_record_of(asked)->clock;
+    if (changes && w->due > 0) {
+        hw_rule rule = w->due_policy == HW_EVENT_BSP ? HW_RULE_BSP : w->due_reads ? HW_RULE_VISIBLE : HW_RULE_DIFFERENCE;
+        hw_applied(w->judge, rule);
+        if (iteration < w->due)
+            return hw_breach(w->judge, rule, (hw_at[]){{w->stream, w->due_at}, {w->stream, w->at}}, 2,
+                             "worker %" PRIu32 " changes in iteration %" PRIu64
+                             " what had to be in by then: all below %" PRIu64,
+                             r->who, iteration, w->due);
+    }
+    uint32_t policy;
+    uint64_t due =
+        hw_turns_due(w->judge, (uint64_t)w->stream->name.run << 32 | w->table->object, iteration, changes, &policy);
+    if (due <= w->due)
+        return true;
+    w->due = due;
+    w->due_at = w->at;
+    w->due_reads = !changes;
+    w->due_policy = policy;
+    return true;
+}
+
 static hawser_status walk_given(walk *w, bool *going, hawser_error *error)
 {
     const hw_event_record *r = record(w, w->at);
     span s = span_of(w, r);
     uint64_t place = place_of(w, r);
-    *going = check_read(w, s);
+    *going = check_read(w, s) && check_turn(w);
     for (size_t p = s.begin; p < s.end; p++) {
         uint64_t *asked = &w->asked[(size_t)r->from * w->pieces + p];
         if (centric(w) && w->read[(size_t)r->who * w->pieces + p] < r->clock + 1)
@@ -324,7 +361,7 @@ static bool walk_taken(walk *w)
     const hw_event_record *r = record(w, w->at);
     span s = span_of(w, r);
     uint64_t place = place_of(w, r);
-    if (!check_write(w, s))
+    if (!check_write(w, s) || !check_turn(w))
         return false;
     for (size_t p = s.begin; p < s.end; p++) {
         hw_applied(w->judge, HW_RULE_MINE);

@@ -135,6 +135,14 @@ typedef struct place {
     size_t last_write; /* number of the record */
 } place;
 
+/* What a client holds back of a table's updates. */
+typedef struct kept {
+    const hw_event_record *table;
+    uint64_t digest;
+    size_t last; /* 1 + number of the last record of it; 0: none */
+    bool due;    /* rows of that go: the push is next */
+} kept;
+
 typedef struct client {
     hw_judge *judge;
     const hw_stream *stream;
@@ -142,6 +150,8 @@ typedef struct client {
     size_t count, room;
     size_t *open; /* pulls without an answer */
     size_t open_count, open_room;
+    kept *held; /* by table */
+    size_t tables, held_room;
 } client;
 
 static bool is_centric(const client *c, uint32_t object)
@@ -182,6 +192,79 @@ static void note_answer(client *c, const hw_event_record *answer)
             c->open[i] = c->open[--c->open_count];
             return;
         }
+}
+
+/* ----------------------------------------------------------------------------------------------------- what is held ---- */
+
+static kept *kept_of(const client *c, uint32_t object)
+{
+    for (size_t i = 0; i < c->tables; i++)
+        if (c->held[i].table->object == object)
+            return &c->held[i];
+    return NULL;
+}
+
+static hawser_status note_client_table(client *c, const hw_event_record *r, hawser_error *error)
+{
+    if ((r->flags & (HW_EVENT_KEEPS | HW_EVENT_DROPS)) == 0 || kept_of(c, r->object) != NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_GROW(&c->held, &c->held_room, c->tables + 1, "the tables of a history", error));
+    c->held[c->tables++] = (kept){.table = r};
+    return HAWSER_OK;
+}
+
+#define HELD(c, number, ...) hw_breach((c)->judge, HW_RULE_HELD, &(hw_at){(c)->stream, number}, 1, __VA_ARGS__)
+
+/* Of every row of an update something is said: it goes, is kept, or is left out where a filter may do that. What is held is what was, but for this
+ * update; and when all of it goes nothing stays. */
+static bool walk_held(client *c, size_t number)
+{
+    const hw_event_record *r = &c->stream->records[number];
+    kept *k = kept_of(c, r->object);
+    bool flush = (r->flags & HW_EVENT_FLUSH) != 0;
+    hw_applied(c->judge, HW_RULE_HELD);
+    if (k == NULL)
+        return HELD(c, number, "client %" PRIu32 " keeps something of a table without a filter", r->from);
+    if (r->clock != k->digest) {
+        hw_at at[2] = {{c->stream, k->last - (k->last > 0)}, {c->stream, number}};
+        return hw_breach(c->judge, HW_RULE_HELD, k->last > 0 ? at : at + 1, k->last > 0 ? 2 : 1,
+                         "what client %" PRIu32 " holds back has changed without an update", r->from);
+    }
+    if (r->first != r->count + r->span + r->last)
+        return HELD(c, number, "of %" PRIu64 " rows client %" PRIu32 " has lost or made up some", r->first, r->from);
+    if (r->last > 0 && (k->table->flags & HW_EVENT_DROPS) == 0)
+        return HELD(c, number, "client %" PRIu32 " leaves out rows for good, which this table's filter may not", r->from);
+    if (r->digest != 0 && (k->table->flags & HW_EVENT_KEEPS) == 0)
+        return HELD(c, number, "client %" PRIu32 " holds back rows of a table whose filter only leaves out", r->from);
+    if (flush && (r->digest != 0 || r->span > 0))
+        return HELD(c, number, "client %" PRIu32 " keeps something where all that is held goes", r->from);
+    k->digest = r->digest;
+    k->last = number + 1;
+    k->due = r->count > 0;
+    return true;
+}
+
+/* A push to a table that holds something back: of the rows that have just been said to go. */
+static bool check_kept(client *c, size_t number)
+{
+    const hw_event_record *r = &c->stream->records[number];
+    kept *k = kept_of(c, r->object);
+    if (k == NULL || (r->flags & HW_EVENT_PUSHES) == 0 || (r->flags & HW_EVENT_PULLS) != 0)
+        return true;
+    hw_applied(c->judge, HW_RULE_HELD);
+    const hw_event_record *said = k->due ? &c->stream->records[k->last - 1] : NULL;
+    if (said == NULL || said->epoch != r->epoch)
+        return HELD(c, number, "task %" PRIu64 " of client %" PRIu32 " sends rows of which nothing was said", r->epoch,
+                    r->from);
+    const hw_at both[] = {{c->stream, k->last - 1}, {c->stream, number}};
+    k->due = false;
+    if (said->count != r->count)
+        return hw_breach(c->judge, HW_RULE_HELD, both, 2, "task %" PRIu64 " of client %" PRIu32 " sends other rows than go",
+                         r->epoch, r->from);
+    if ((said->flags & HW_EVENT_FLUSH) && said->clock != r->digest)
+        return hw_breach(c->judge, HW_RULE_HELD, both, 2, "client %" PRIu32 " sends something else than it has held back",
+                         r->from);
+    return true;
 }
 
 /* A push of iteration a: all pulls of a by this worker have been answered. */
@@ -228,16 +311,25 @@ static hawser_status walk_client(hw_judge *judge, const hw_stream *stream, hawse
     for (size_t i = 0; i < stream->count && going && status == HAWSER_OK; i++) {
         const hw_event_record *r = &stream->records[i];
         bool known = r->kind == HW_EVENT_ASKED || r->kind == HW_EVENT_ANSWER;
+        if (r->kind == HW_EVENT_TABLE)
+            status = note_client_table(&c, r, error);
         if (r->kind == HW_EVENT_NAME || r->kind == HW_EVENT_TABLE)
             continue;
+        if (r->kind == HW_EVENT_HELD && r->from == stream->name.number) {
+            going = walk_held(&c, i);
+            continue;
+        }
         if (!known || r->from != stream->name.number || r->clock == UINT64_MAX)
             going = hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "no record of client %" PRIu32,
                               stream->name.number);
         else if (r->kind == HW_EVENT_ANSWER)
             note_answer(&c, r);
+        else if (!check_kept(&c, i))
+            going = false;
         else
             status = walk_asked(&c, i, &going, error);
     }
+    free(c.held);
     free(c.places);
     free(c.open);
     for (size_t i = 0; i < stream->count && going && status == HAWSER_OK; i++) {

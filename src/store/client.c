@@ -156,7 +156,8 @@ hawser_status hw_client_table_at_servers(hw_client *client, const hw_table_spec 
     HAWSER_TRY(HW_GROW(&client->holdings, &client->holdings_room, client->table_count + 1, "the tables", error));
     hw_holding *holding = NULL;
     if (spec->filter != HW_PASS_ALL || spec->rounding != HW_F64)
-        HAWSER_TRY(hw_holding_new(spec, client->options.seed + client->table_count, &holding, error));
+        HAWSER_TRY(
+            hw_holding_new(spec, client->options.seed + client->table_count, client->options.log != NULL, &holding, error));
     hw_arcs arcs = {0};
     hawser_status status = spec->sparse ? HAWSER_OK : hw_ring_cut(&client->ring, spec->first, spec->last, &arcs, error);
     if (status != HAWSER_OK) {
@@ -538,6 +539,7 @@ static hawser_status hold_back(hw_client *client, task *t, hawser_error *error)
     order->keys = t->passed.keys;
     order->values = t->passed.values;
     order->count = t->passed.count;
+    hw_note_held(client->options.log, order, t->number, order->rest ? t->passed.count : count, &t->passed);
     if (!order->rest) {
         client->figures.rows_held += count - order->count;
         client->figures.bytes_plain += (count - order->count) * (row_bytes(client, t) + sizeof *order->keys);

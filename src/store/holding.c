@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "history/digest.h"
 #include "store/shard.h"
 
 struct hw_holding {
@@ -16,13 +17,16 @@ struct hw_holding {
     hw_table_shard *seen;      /* KKT: what was pulled last */
     size_t row_bytes;
     uint64_t seed, pushes;
+    bool digests;
+    uint64_t digest; /* of what is held */
 };
 
-hawser_status hw_holding_new(const hw_table_spec *spec, uint64_t seed, hw_holding **out, hawser_error *error)
+hawser_status hw_holding_new(const hw_table_spec *spec, uint64_t seed, bool digests, hw_holding **out, hawser_error *error)
 {
     hw_holding *holding = NULL;
     HAWSER_TRY(HW_NEW(&holding, 1, "what is held back", error));
-    *holding = (hw_holding){.own = *spec, .seed = seed, .row_bytes = spec->width * hw_value_size(spec->type)};
+    *holding =
+        (hw_holding){.own = *spec, .seed = seed, .digests = digests, .row_bytes = spec->width * hw_value_size(spec->type)};
     holding->spec = &holding->own;
     holding->rows = (hw_table_spec){.type = spec->type,
                                     .width = spec->width,
@@ -69,6 +73,17 @@ static double most_of(const hw_holding *holding, const void *row)
     for (size_t i = 0; row != NULL && i < holding->spec->width; i++)
         most = fmax(most, fabs(number_at(holding, row, i)));
     return most;
+}
+
+/* Of a row in which there is something; zeros of either sign are nothing. */
+static uint64_t digest_row(const hw_holding *holding, uint64_t key, const void *row)
+{
+    size_t width = holding->spec->width;
+    if (most_of(holding, row) == 0)
+        return 0;
+    if (holding->spec->type == HW_VALUE_F32)
+        return hw_digest_32(row, width, key * width);
+    return hw_digest_f64(row, width, key * width);
 }
 
 /* Rounds numbers that go, and leaves in `left` what that takes away. One scale for all of them with 8 bits. */
@@ -120,6 +135,18 @@ static void add_held(const hw_holding *holding, const hw_passed *all)
     }
 }
 
+/* What the digest of all that is held becomes with these rows in place of the present ones. */
+static uint64_t digest_with(const hw_holding *holding, const hw_passed *all, const unsigned char *left)
+{
+    uint64_t digest = holding->digest;
+    for (size_t i = 0; holding->digests && i < all->count; i++) {
+        const void *held = hw_table_shard_row(holding->held, all->keys[i]);
+        digest -= held != NULL ? digest_row(holding, all->keys[i], held) : 0;
+        digest += digest_row(holding, all->keys[i], left + i * holding->row_bytes);
+    }
+    return digest;
+}
+
 /* Which rows go, to the front; what is left of every row, to `left`. */
 static void divide(hw_holding *holding, hw_passed *all, unsigned char *left, bool *go)
 {
@@ -137,6 +164,7 @@ static void divide(hw_holding *holding, hw_passed *all, unsigned char *left, boo
         unsigned char *row = rows + i * bytes, *rest = left + i * bytes;
         if (!go[i] && holding->spec->filter != HW_PASS_KKT)
             memcpy(rest, row, bytes);
+        all->dropped += !go[i] && holding->spec->filter == HW_PASS_KKT;
         if (go[i] && holding->spec->rounding != HW_F64)
             round_off(holding, row, rest, holding->spec->width, exponent);
     }
@@ -171,10 +199,13 @@ hawser_status hw_holding_pass(hw_holding *holding, const uint64_t *keys, uint64_
         memcpy(passed->values, values, count * holding->row_bytes);
         add_held(holding, passed);
         divide(holding, passed, left, go);
+        passed->before = holding->digest;
+        passed->after = digest_with(holding, passed, left);
         status = hw_table_shard_apply(holding->held, passed->keys, count, left, error);
     }
     if (status == HAWSER_OK) {
         holding->pushes++;
+        holding->digest = passed->after;
         passed->count = 0;
         for (size_t i = 0; i < count; i++)
             if (go[i])
@@ -201,6 +232,8 @@ hawser_status hw_holding_rest(hw_holding *holding, hw_passed *passed, hawser_err
     hw_table_shard_list(holding->held, passed->keys);
     hw_table_shard_get(holding->held, passed->keys, count, passed->values);
     hw_table_shard_clear(holding->held);
+    passed->before = holding->digest;
+    holding->digest = 0;
     unsigned char *rows = passed->values;
     passed->count = 0;
     for (size_t i = 0; i < count; i++) {

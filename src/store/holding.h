@@ -12,16 +12,17 @@
 
 typedef struct hw_holding hw_holding;
 
-/* `spec` is copied; `seed` for random skips. */
-hawser_status hw_holding_new(const hw_table_spec *spec, uint64_t seed, hw_holding **holding,
+/* `spec` is copied; `seed` for random skips; `digests` are 0 unless they are asked for. */
+hawser_status hw_holding_new(const hw_table_spec *spec, uint64_t seed, bool digests, hw_holding **holding,
                              hawser_error *error) HAWSER_MUST_USE;
 void hw_holding_free(hw_holding *holding); /* NULL is allowed */
 
-/* Rows that go; both arrays are the caller's to free. */
+/* Rows that go; both arrays are the caller's to free. Of the others `dropped` are left out for good. */
 typedef struct hw_passed {
     uint64_t *keys;
     void *values;
-    size_t count;
+    size_t count, dropped;
+    uint64_t before, after; /* digests of all that is held */
 } hw_passed;
 
 /* Of an update of keys[0..count), ascending (NULL: first, first + 1 ...), what goes now. Without memory nothing has changed. */

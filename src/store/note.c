@@ -29,9 +29,11 @@ void hw_note_table(hw_log *log, const hw_table_spec *spec, uint32_t number, uint
     if (log == NULL)
         return;
     hw_event_record name = hw_event_name(number, spec->name);
-    unsigned flags = (spec->centric ? HW_EVENT_CENTRIC : 0) | (spec->sparse ? HW_EVENT_SPARSE : 0) |
-                     (spec->summed ? HW_EVENT_SUMMED : 0) |
-                     (strcmp(spec->function->name, "assign") == 0 ? HW_EVENT_ASSIGNS : 0);
+    unsigned flags =
+        (spec->centric ? HW_EVENT_CENTRIC : 0) | (spec->sparse ? HW_EVENT_SPARSE : 0) |
+        (spec->summed ? HW_EVENT_SUMMED : 0) | (strcmp(spec->function->name, "assign") == 0 ? HW_EVENT_ASSIGNS : 0) |
+        (spec->filter == HW_PASS_KKT ? HW_EVENT_DROPS : 0) |
+        (spec->rounding != HW_F64 || (spec->filter != HW_PASS_ALL && spec->filter != HW_PASS_KKT) ? HW_EVENT_KEEPS : 0);
     hw_log_put(log, &name);
     hw_log_put(log, &(hw_event_record){.kind = HW_EVENT_TABLE,
                                        .flags = (uint8_t)flags,
@@ -137,6 +139,24 @@ static uint64_t digest_order(const hw_table_spec *spec, const hw_order *order, c
     if (order->keys != NULL)
         return digest_list(spec, values, order->keys, NULL, order->count);
     return digest_range(spec, values, order->first, (size_t)(order->last - order->first) + 1);
+}
+
+void hw_note_held(hw_log *log, const hw_order *order, uint64_t task, size_t rows, const hw_passed *passed)
+{
+    if (log == NULL)
+        return;
+    hw_log_put(log, &(hw_event_record){.kind = HW_EVENT_HELD,
+                                       .flags = order->rest ? HW_EVENT_FLUSH : 0,
+                                       .object = order->table,
+                                       .who = order->worker,
+                                       .from = log->name.number,
+                                       .span = (uint32_t)(rows - passed->count - passed->dropped),
+                                       .epoch = task,
+                                       .clock = passed->before,
+                                       .first = rows,
+                                       .last = passed->dropped,
+                                       .count = passed->count,
+                                       .digest = passed->after});
 }
 
 void hw_note_asked(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task)

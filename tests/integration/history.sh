@@ -25,6 +25,27 @@ for topology in all tree; do
     rm -f away
 done
 
+# What is kept by a parameter server: linear and logistic regression by descent, delayed block proximal gradient.
+awk '{ $1 = ($1 > 0) ? 1 : -1; print }' d.svm >l.svm
+for sync in bsp ssp:2 delay:1 delay:3 tap dc:0 dc:2; do
+    for train in "linear d.svm --max-clocks 40" "linear d.svm --max-clocks 40 --exchange weights" "linear d.svm --solver minibatch --epochs 5" \
+        "logistic l.svm --solver dbpg --groups 2 --max-clocks 200" "logistic l.svm --solver gd --certify-every 7 --max-clocks 150" \
+        "logistic l.svm --solver minibatch --epochs 9 --certify-every 5"; do
+        for run in "" "run -n 3 --"; do
+            case "$run/$sync/$train" in run*/ssp:2/*gd* | run*/delay:3/*dbpg* | run*/dc:0/*dbpg* | /*) ;; *) continue ;; esac
+            # shellcheck disable=SC2086
+            code 0 "$hawser" $run train $train -k 4 --sync $sync -o m.st --record-history h
+            code 0 "$hawser" check h
+            has out '^verified: [0-9]+ records'
+            case $sync in
+            ssp:* | delay:*) has out 'ssp-(visible|bounded-difference) ' ;;
+            dc:*) has out 'read-constraint ' ;;
+            bsp) has out '  bsp ' ;;
+            esac
+        done
+    done
+done
+
 # What is no history, or not whole.
 code 3 "$hawser" check d.svm
 says 'd.svm is no history'

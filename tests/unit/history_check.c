@@ -49,7 +49,7 @@ static hw_history paper(const char *text, uint64_t delay)
                                            .count = 1};
         count++;
     }
-    check(hw_history_put(&history, (hw_stream_name){.kind = HW_STREAM_STRIPE}, records, count, &error), &error);
+    put_stream(&history, (hw_stream_name){.kind = HW_STREAM_STRIPE}, records, count);
     check(hw_history_whole(&history, &error), &error);
     return history;
 }

@@ -13,7 +13,7 @@
 
 #include "history_worlds.h"
 
-enum { RULES_MOST = 4 };
+enum { RULES_MOST = 5 };
 
 /* ------------------------------------------------------------------------------------------------------------- places ---- */
 
@@ -593,6 +593,120 @@ static bool needless_wait(hw_history *history, hw_random *random)
     return true;
 }
 
+/* ---------------------------------------------------------------------------------------- of programs over the store ---- */
+
+/* The loop that an iteration is of: the last that begins no later. */
+static const hw_event_record *loop_of(const hw_history *history, uint64_t iteration)
+{
+    const hw_event_record *found = NULL;
+    for (size_t i = 0; history->streams[0].name.kind == HW_STREAM_BLOCK && i < history->streams[0].count; i++) {
+        const hw_event_record *r = &history->streams[0].records[i];
+        if (r->kind == HW_EVENT_TURN && r->clock <= iteration)
+            found = r;
+    }
+    return found;
+}
+
+static bool is_change(const hw_history *history, spot s)
+{
+    const hw_event_record *r = record_at(s), *loop = loop_of(history, r->clock);
+    return loop != NULL && loop->part != HW_EVENT_TAP && (r->flags & HW_EVENT_PUSHES) && !(r->flags & HW_EVENT_PULLS) &&
+           r->clock >= loop->clock + loop->count + 2;
+}
+
+/* A change is of a clock that everybody had to see long ago. */
+static bool late_change(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_ASKED, is_change);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->clock = loop_of(history, record_at(s)->clock)->clock;
+    return true;
+}
+
+static bool is_one_of_many(const hw_history *history, spot s)
+{
+    (void)s;
+    return history->count > 1 && history->streams[1].name.kind == HW_STREAM_BLOCK;
+}
+
+static bool another_loop(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_TURN, is_one_of_many);
+    if (s.stream == NULL)
+        return false;
+    if (one_in(random, 2))
+        drop(s);
+    else
+        record_at(s)->count++;
+    return true;
+}
+
+static bool changed_rest(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_HELD, NULL);
+    if (s.stream == NULL)
+        return false;
+    uint64_t *digest = one_in(random, 2) ? &record_at(s)->digest : &record_at(s)->clock;
+    *digest ^= UINT64_C(1) << hw_random_below(random, 64);
+    return true;
+}
+
+static bool lost_row(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_HELD, NULL);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->first += one_in(random, 2) ? 1 : UINT64_MAX;
+    return true;
+}
+
+static bool keeps_some(const hw_history *history, spot s)
+{
+    (void)history;
+    return record_at(s)->span > 0 && (table_of(s)->flags & HW_EVENT_DROPS) == 0;
+}
+
+static bool left_out_for_good(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_HELD, keeps_some);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->span--;
+    record_at(s)->last++;
+    return true;
+}
+
+static bool goes(const hw_history *history, spot s)
+{
+    (void)history;
+    return record_at(s)->count > 0;
+}
+
+static bool unsaid_push(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_HELD, goes);
+    if (s.stream == NULL)
+        return false;
+    drop(s);
+    return true;
+}
+
+static bool is_flushed(const hw_history *history, spot s)
+{
+    (void)history;
+    return s.at > 0 && record_at(s)[-1].kind == HW_EVENT_HELD && (record_at(s)[-1].flags & HW_EVENT_FLUSH);
+}
+
+static bool other_rest(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_ASKED, is_flushed);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->digest ^= UINT64_C(1) << hw_random_below(random, 64);
+    return true;
+}
+
 /* ------------------------------------------------------------------------------------------------------------- judged ---- */
 
 static const struct mutant {
@@ -601,7 +715,7 @@ static const struct mutant {
     hw_rule rules[RULES_MOST + 1]; /* that may name it; ended by HW_RULES */
 } mutants[] = {
     {"dropped read", dropped_read, {HW_RULE_DEFINITION, HW_RULES}},
-    {"dropped update", dropped_update, {HW_RULE_ONCE, HW_RULE_BSP, HW_RULE_VISIBLE, HW_RULES}},
+    {"dropped update", dropped_update, {HW_RULE_ONCE, HW_RULE_BSP, HW_RULE_VISIBLE, HW_RULE_VALUE, HW_RULES}},
     {"repeated update", repeated_update, {HW_RULE_ONCE, HW_RULES}},
     {"changed update", changed_update, {HW_RULE_VALUE, HW_RULES}},
     {"swapped updates", swapped_updates, {HW_RULE_TIMESTAMPS, HW_RULES}},
@@ -619,17 +733,26 @@ static const struct mutant {
     {"early write", early_write, {HW_RULE_WRITE, HW_RULES}},
     {"dropped piece", dropped_piece, {HW_RULE_ONCE, HW_RULE_READ, HW_RULE_WRITE, HW_RULE_VALUE, HW_RULES}},
     {"repeated push", repeated_push, {HW_RULE_ONCE, HW_RULE_WAIT, HW_RULES}},
-    {"changed rows", changed_rows, {HW_RULE_VALUE, HW_RULES}},
+    {"changed rows", changed_rows, {HW_RULE_VALUE, HW_RULE_HELD, HW_RULES}},
     {"stale version", stale_version, {HW_RULE_VALUE, HW_RULES}},
     {"stale read", stale_read, {HW_RULE_VISIBLE, HW_RULES}},
     {"clock runs back", clock_runs_back, {HW_RULE_TIMESTAMPS, HW_RULES}},
     {"writes before it reads", writes_before_it_reads, {HW_RULE_DEFINITION, HW_RULES}},
     {"dropped answer", dropped_answer, {HW_RULE_ONCE, HW_RULE_DEFINITION, HW_RULES}},
     {"dropped clock", dropped_clock, {HW_RULE_ONCE, HW_RULE_VISIBLE, HW_RULE_WRITE, HW_RULES}},
-    {"misses own push", misses_own_push, {HW_RULE_MINE, HW_RULE_VALUE, HW_RULES}},
+    {"misses own push",
+     misses_own_push,
+     {HW_RULE_MINE, HW_RULE_VALUE, HW_RULE_BSP, HW_RULE_VISIBLE, HW_RULE_DIFFERENCE, HW_RULES}},
     {"needless wait", needless_wait, {HW_RULE_WAIT, HW_RULES}},
+    {"late change", late_change, {HW_RULE_VISIBLE, HW_RULE_BSP, HW_RULE_DIFFERENCE, HW_RULES}},
+    {"another loop", another_loop, {HW_RULE_ORDER, HW_RULES}},
+    {"changed rest", changed_rest, {HW_RULE_HELD, HW_RULES}},
+    {"lost row", lost_row, {HW_RULE_HELD, HW_RULES}},
+    {"left out for good", left_out_for_good, {HW_RULE_HELD, HW_RULES}},
+    {"unsaid push", unsaid_push, {HW_RULE_HELD, HW_RULES}},
+    {"other rest", other_rest, {HW_RULE_HELD, HW_RULE_VALUE, HW_RULES}},
 };
-enum { MUTANTS = sizeof mutants / sizeof *mutants };
+enum { OF_BLOCKS = 15, MUTANTS = sizeof mutants / sizeof *mutants };
 
 static void judge_mutant(const hw_history *history, const struct mutant *mutant, uint64_t seed)
 {
@@ -652,7 +775,8 @@ static void every_mutant_is_refused(void **state)
     bool longer = getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
     for (uint64_t seed = 0; seed < (longer ? 20000 : 3000); seed++)
         for (size_t k = 0; k < 3; k++) {
-            size_t which = (size_t)(seed / 3 * 3 + k) % MUTANTS; /* every one on every sort of history */
+            size_t turn = (size_t)(seed / 4 * 3 + k); /* every one on each sort of history that it can be about */
+            size_t which = seed % 4 == 0 ? turn % OF_BLOCKS : OF_BLOCKS + turn % (MUTANTS - OF_BLOCKS);
             hw_random random = hw_random_at(seed, 81, (uint64_t)k, 0);
             hw_history history = draw_history(seed);
             if (mutants[which].make(&history, &random)) {

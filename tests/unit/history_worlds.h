@@ -7,6 +7,7 @@
 
 #include "exchange_cluster.h"
 #include "history/check.h"
+#include "history_put.h"
 #include "store/note.h"
 #include "store_world.h"
 
@@ -42,7 +43,7 @@ static hw_history history_of(notes *n)
     hw_history history = {0};
     hawser_error error = {0};
     for (size_t i = 0; i < n->count; i++) {
-        check(hw_history_put(&history, n->logs[i]->name, n->logs[i]->records, n->logs[i]->count, &error), &error);
+        put_stream(&history, n->logs[i]->name, n->logs[i]->records, n->logs[i]->count);
         free(n->logs[i]);
     }
     check(hw_history_whole(&history, &error), &error);
@@ -211,7 +212,8 @@ typedef struct asker {
     uint32_t number, client;
     uint64_t iteration, tasks[OPEN_MOST];
     size_t open;
-    bool read; /* it has asked for what it reads in this iteration */
+    bool read;      /* it has asked for what it reads in this iteration */
+    uint64_t ended; /* clocks, as far as the others know */
     uint64_t keys[OPEN_MOST][STORE_KEYS];
     double values[OPEN_MOST][STORE_KEYS], out[OPEN_MOST][STORE_KEYS];
 } asker;
@@ -220,6 +222,9 @@ typedef struct market {
     world *w;
     uint32_t workers, table;
     uint64_t iterations, cuts[WORKERS_MOST + 1], delay, staleness;
+    uint32_t policy; /* of a program's loops over the table */
+    uint64_t loop;   /* its first iteration */
+    hw_log *blocks[WORKERS_MOST];
     asker *askers;
     hw_table_spec spec;
 } market;
@@ -307,6 +312,45 @@ static void step_stale(market *m, asker *a)
     a->iteration++;
 }
 
+/* A clock of a program's loop: reads everything (under bounded delay for the next clock too), then changes some of it. */
+static void step_loop(market *m, asker *a)
+{
+    hw_random *random = &m->w->random;
+    if (!a->read) {
+        bool there = m->policy == HW_EVENT_DELAY && a->iteration > m->loop;
+        a->open = 0;
+        for (uint64_t ahead = there ? 1 : 0; ahead < 1 + (m->policy == HW_EVENT_DELAY); ahead++) {
+            hw_order order = order_on(m, a, m->spec.first, m->spec.last, true);
+            order.operation = HW_PULL;
+            order.clock = a->iteration + ahead;
+            order.out = a->out[a->open];
+            ask(m, a, order);
+        }
+        a->read = true;
+        return;
+    }
+    for (uint64_t k = 1 + hw_random_below(random, 2); k > 0; k--) {
+        uint64_t first = hw_random_below(random, STORE_KEYS), last = first + hw_random_below(random, STORE_KEYS - first);
+        hw_order order = order_on(m, a, first, last, one_in(random, 3));
+        order.operation = HW_PUSH;
+        order.clock = a->iteration;
+        order.values = a->values[a->open];
+        ask(m, a, order);
+    }
+    a->read = false;
+    a->iteration++;
+}
+
+/* May a worker's next clock begin? */
+static bool may_begin(const market *m, const asker *a)
+{
+    uint64_t lead = m->policy == HW_EVENT_DELAY ? m->staleness - 1 : m->staleness;
+    for (uint32_t j = 0; j < m->workers && m->policy != HW_EVENT_TAP; j++)
+        if (m->askers[j].ended + lead < a->iteration)
+            return false;
+    return true;
+}
+
 static void draw_market(market *m, hw_random *random, bool centric)
 {
     m->workers = 1 + (uint32_t)hw_random_below(random, WORKERS_MOST - 1);
@@ -363,9 +407,93 @@ static hw_history history_of_tables(uint64_t seed, bool centric)
     return history_of(&n);
 }
 
+/* Begins a loop of all workers under a policy drawn. */
+static void begin_loop(market *m, uint64_t epoch)
+{
+    hw_random *random = &m->w->random;
+    m->policy = (uint32_t)hw_random_below(random, 4);
+    m->staleness = m->policy == HW_EVENT_BSP || m->policy == HW_EVENT_TAP ? 0 : 1 + hw_random_below(random, 3);
+    m->loop = m->askers[0].iteration;
+    for (uint32_t j = 0; j < m->workers; j++)
+        hw_log_put(m->blocks[j], &(hw_event_record){.kind = HW_EVENT_TURN,
+                                                    .flags = HW_EVENT_MOVES,
+                                                    .object = m->table,
+                                                    .who = j,
+                                                    .part = m->policy,
+                                                    .epoch = epoch,
+                                                    .clock = m->loop,
+                                                    .count = m->staleness});
+}
+
+static void run_loop(market *m, hw_random *random)
+{
+    uint64_t end = m->loop + m->iterations;
+    for (uint32_t left = m->workers; left > 0;) {
+        asker *a = &m->askers[hw_random_below(random, m->workers)];
+        bool all = all_ended(m, a);
+        if (all && !a->read && a->ended < a->iteration) {
+            a->ended = a->iteration;
+            left -= a->ended == end;
+        }
+        if (!all || a->iteration == end || (!a->read && !may_begin(m, a)) || one_in(random, 2))
+            step(m->w);
+        else
+            step_loop(m, a);
+    }
+}
+
+/* A program's loops over a stored state that all add to, with a filter or rounding on the way. */
+static hw_history history_of_loops(uint64_t seed)
+{
+    hw_random random = hw_random_at(seed, 82, 0, 0);
+    notes n = {0};
+    market m = {.workers = 1 + (uint32_t)hw_random_below(&random, WORKERS_MOST - 1), .iterations = 2 + seed % 5};
+    uint32_t clients = 1 + (uint32_t)hw_random_below(&random, m.workers < CLIENTS_MOST ? m.workers : CLIENTS_MOST);
+    m.spec = spec_of("t", HW_VALUE_F64, 1, false, 0, STORE_KEYS - 1);
+    m.spec.filter = (hw_filter_of)(HW_PASS_ALL + (int)hw_random_below(&random, 4));
+    m.spec.level = m.spec.filter == HW_PASS_RANDOM ? 0.4 : 0.7;
+    m.spec.rounding = one_in(&random, 3) ? HW_BF16 : HW_F64;
+    m.spec.function = hw_function_find(m.spec.filter == HW_PASS_KKT ? "proximal" : "add");
+    if (m.spec.filter == HW_PASS_KKT)
+        m.spec.parameters[0] = 0.1, m.spec.parameters[1] = 1.5, m.spec.parameters[3] = -9, m.spec.parameters[4] = 9;
+    m.w = open_world_of((world_shape){.seed = seed,
+                                      .servers = 1 + (uint32_t)hw_random_below(&random, 3),
+                                      .clients = clients,
+                                      .workers = m.workers,
+                                      .note = new_log,
+                                      .notes = &n});
+    m.table = create(m.w, m.spec);
+    for (size_t i = 0; i < n.count; i++)
+        if (n.logs[i]->name.kind == HW_STREAM_CLIENT)
+            hw_note_table(n.logs[i], &m.spec, m.table, m.spec.first, m.spec.last, m.workers);
+    m.askers = calloc(m.workers, sizeof *m.askers);
+    for (uint32_t j = 0; j < m.workers; j++) {
+        m.askers[j].number = j, m.askers[j].client = j % clients;
+        m.blocks[j] = new_log(&n, (hw_stream_name){.kind = HW_STREAM_BLOCK, .number = j});
+    }
+    for (uint64_t loops = 1 + hw_random_below(&random, 3), epoch = 0; epoch < loops; epoch++) {
+        begin_loop(&m, epoch);
+        run_loop(&m, &random);
+    }
+    for (uint32_t c = 0; c < clients && (m.spec.filter != HW_PASS_ALL || m.spec.rounding != HW_F64); c++) {
+        m.askers[0].client = c, m.askers[0].open = 0;
+        ask(&m, &m.askers[0], (hw_order){.operation = HW_PUSH, .rest = true, .clock = m.askers[0].iteration});
+    }
+    while (step(m.w))
+        continue;
+    free(m.askers);
+    close_world(m.w);
+    return history_of(&n);
+}
+
 static hw_history draw_history(uint64_t seed)
 {
-    return seed % 3 == 0 ? history_of_blocks(seed) : history_of_tables(seed, seed % 3 == 1);
+    switch (seed % 4) {
+    case 0: return history_of_blocks(seed);
+    case 1: return history_of_tables(seed, true);
+    case 2: return history_of_tables(seed, false);
+    default: return history_of_loops(seed);
+    }
 }
 
 #endif

@@ -47,7 +47,7 @@ static void push_at_random(hw_table_spec spec, uint64_t seed)
     double pushed[KEYS][WIDTH] = {{0}}, came[KEYS][WIDTH] = {{0}};
     size_t held = 0;
     assert_int_equal(hw_table_check(&spec, NULL), HAWSER_OK);
-    assert_int_equal(hw_holding_new(&spec, seed, &holding, NULL), HAWSER_OK);
+    assert_int_equal(hw_holding_new(&spec, seed, false, &holding, NULL), HAWSER_OK);
     for (int p = 0; p <= PUSHES; p++) {
         uint64_t keys[KEYS];
         double values[KEYS * WIDTH];

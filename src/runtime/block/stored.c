@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 #include "hawser/store.h"
+#include "history/record.h"
+#include "runtime/store/hub.h"
 
 enum {
     SLOTS = 2,       /* of chunks: one more is read ahead under bounded delay; of wants */
@@ -414,6 +416,27 @@ static bool phase_reads(const hawser_operator *operator, const hawser_state * st
     return false;
 }
 
+/* Which policy the table is under from this iteration on. */
+static void note_turn(hw_worker *worker, const hw_stored *stored)
+{
+    static const uint32_t policies[] = {[HW_POLICY_BSP] = HW_EVENT_BSP,
+                                        [HW_POLICY_SSP] = HW_EVENT_SSP,
+                                        [HW_POLICY_TAP] = HW_EVENT_TAP,
+                                        [HW_POLICY_DELAY] = HW_EVENT_DELAY,
+                                        [HW_POLICY_CENTRIC] = HW_EVENT_DC};
+    if (worker->log == NULL)
+        return;
+    hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_TURN,
+                                               .flags = stored->turns ? HW_EVENT_MOVES : 0,
+                                               .object = stored->table,
+                                               .who = worker->block,
+                                               .from = worker->session->store->run,
+                                               .part = policies[worker->policy.kind],
+                                               .epoch = worker->epoch,
+                                               .clock = stored->turn,
+                                               .count = worker->policy.staleness});
+}
+
 void hw_stored_begin_phase(hw_worker *worker)
 {
     for (uint32_t i = 0; worker->session->store != NULL && i < worker->session->program->state_count; i++) {
@@ -422,6 +445,8 @@ void hw_stored_begin_phase(hw_worker *worker)
             continue;
         stored->turns = hw_phase_updates(worker->operator, worker->parts[i].state);
         stored->touched = stored->turns || phase_reads(worker->operator, worker->parts[i].state);
+        if (stored->touched)
+            note_turn(worker, stored);
     }
 }
 

@@ -1,0 +1,136 @@
+/*
+ * turns.c - which policy a table of the store was under in which iteration: what blocks tell of the loops over a program's stored states. The
+ * iterations of a table go on from loop to loop; between two loops everything is in.
+ */
+#include <inttypes.h>
+
+#include "history/judge.h"
+
+static size_t next_turn(const hw_stream *stream, size_t from)
+{
+    while (from < stream->count && stream->records[from].kind != HW_EVENT_TURN)
+        from++;
+    return from;
+}
+
+static bool alike(const hw_event_record *a, const hw_event_record *b)
+{
+    return a->flags == b->flags && a->object == b->object && a->from == b->from && a->part == b->part &&
+           a->epoch == b->epoch && a->clock == b->clock && a->count == b->count;
+}
+
+/* All blocks of a run go through the same loops. */
+static void compare(hw_judge *judge, const hw_stream *first, const hw_stream *other)
+{
+    size_t i = 0, j = 0;
+    for (;; i++, j++) {
+        i = next_turn(first, i);
+        j = next_turn(other, j);
+        if (i == first->count || j == other->count)
+            break;
+        hw_applied(judge, HW_RULE_ORDER);
+        if (!alike(&first->records[i], &other->records[j])) {
+            (void)hw_breach(judge, HW_RULE_ORDER, (hw_at[]){{first, i}, {other, j}}, 2,
+                            "two blocks go through different loops over a table");
+            return;
+        }
+    }
+    bool more = i < first->count;
+    if (more || j < other->count)
+        (void)hw_breach(judge, HW_RULE_ORDER, &(hw_at){more ? first : other, more ? i : j}, 1,
+                        "a loop over a table that another block does not go through");
+}
+
+static hawser_status add_turns(hw_judge *judge, const hw_stream *stream, hawser_error *error)
+{
+    hw_turns *turns = &judge->turns;
+    for (size_t i = next_turn(stream, 0); i < stream->count; i = next_turn(stream, i + 1)) {
+        const hw_event_record *r = &stream->records[i];
+        if (r->part > HW_EVENT_DC)
+            (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "there is no policy %" PRIu32, r->part);
+        HAWSER_TRY(HW_GROW(&turns->entries, &turns->room, turns->count + 1, "the loops of a history", error));
+        turns->entries[turns->count] = (hw_turn){(uint64_t)r->from << 32 | r->object, turns->count, r};
+        turns->count++;
+    }
+    return HAWSER_OK;
+}
+
+static int by_table(const void *a, const void *b)
+{
+    const hw_turn *x = a, *y = b;
+    if (x->table != y->table)
+        return x->table < y->table ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+hawser_status hw_judge_turns(hw_judge *judge, hawser_error *error)
+{
+    const hw_history *history = judge->history;
+    const hw_stream *first = NULL;
+    for (size_t s = 0; s < history->count; s++) {
+        const hw_stream *stream = &history->streams[s];
+        if (stream->name.kind != HW_STREAM_BLOCK)
+            continue;
+        if (first != NULL && first->name.run == stream->name.run) {
+            compare(judge, first, stream);
+            continue;
+        }
+        first = stream;
+        HAWSER_TRY(add_turns(judge, stream, error));
+    }
+    if (judge->turns.count > 1)
+        qsort(judge->turns.entries, judge->turns.count, sizeof *judge->turns.entries, by_table);
+    return HAWSER_OK;
+}
+
+/* The first of the turns of `table` whose first iteration is above `iteration`, or the first of a later table. */
+static size_t above(const hw_turns *turns, uint64_t table, uint64_t iteration)
+{
+    size_t low = 0, high = turns->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const hw_turn *turn = &turns->entries[middle];
+        if (turn->table < table || (turn->table == table && turn->record->clock <= iteration))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint64_t due_in(const hw_event_record *turn, uint64_t iteration, bool changes)
+{
+    uint64_t slack = turn->part == HW_EVENT_SSP || turn->part == HW_EVENT_DELAY ? turn->count : 0;
+    if (turn->part == HW_EVENT_DELAY && changes && slack > 0)
+        slack--; /* one of its clocks goes to reading ahead */
+    bool bounded = turn->part != HW_EVENT_TAP && turn->part != HW_EVENT_DC && (turn->flags & HW_EVENT_MOVES);
+    if (!bounded || iteration < slack || iteration - slack < turn->clock)
+        return turn->clock;
+    return iteration - slack;
+}
+
+uint64_t hw_turns_due(const hw_judge *judge, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy)
+{
+    const hw_turns *turns = &judge->turns;
+    uint64_t least = UINT64_MAX, begin = 0;
+    *policy = HW_EVENT_TAP;
+    for (size_t i = above(turns, table, iteration); i-- > 0 && turns->entries[i].table == table;) {
+        const hw_event_record *turn = turns->entries[i].record;
+        bool ahead = turn->part == HW_EVENT_DELAY || turn->part == HW_EVENT_DC;
+        if (least == UINT64_MAX)
+            begin = turn->clock;
+        /* What was asked for ahead in the loop before is no younger than that one asks. */
+        if (turn->clock < begin && (changes || !ahead || iteration > begin))
+            break;
+        if (iteration > begin && !(turn->flags & HW_EVENT_MOVES))
+            continue; /* it has no later iterations */
+        uint64_t due = due_in(turn, iteration, changes);
+        if (due < least) {
+            least = due;
+            *policy = turn->part;
+        }
+        if (turn->clock < begin)
+            break;
+    }
+    return least == UINT64_MAX ? 0 : least;
+}
