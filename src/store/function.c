@@ -24,11 +24,19 @@ enum { AHEAD = 16 /* scattered rows that are fetched before the one that is chan
         const T *updates = a->updates;                                                                                      \
         size_t rows = a->rows, width = a->width;                                                                            \
         const uint64_t *at = a->at, base = a->base;                                                                         \
-        for (size_t r = 0; r < rows; r++) {                                                                                 \
-            T *row = (T *)a->values + (at[r] - base) * width;                                                               \
+        T *values = a->values;                                                                                              \
+        for (size_t r = 0; width == 1 && r < rows; r++) {                                                                   \
+            if (r + AHEAD < rows)                                                                                           \
+                hw_prefetch_store(values + (at[r + AHEAD] - base));                                                         \
+            T x = values[at[r] - base], u = updates[r];                                                                     \
+            (void)x;                                                                                                        \
+            values[at[r] - base] = (expression);                                                                            \
+        }                                                                                                                   \
+        for (size_t r = 0; width > 1 && r < rows; r++) {                                                                    \
+            T *row = values + (at[r] - base) * width;                                                                       \
             size_t w = 0;                                                                                                   \
             if (r + AHEAD < rows)                                                                                           \
-                hw_prefetch_store((const T *)a->values + (at[r + AHEAD] - base) * width);                                   \
+                hw_prefetch_store(values + (at[r + AHEAD] - base) * width);                                                 \
             do {                                                                                                            \
                 T x = row[w], u = *updates++;                                                                               \
                 (void)x;                                                                                                    \

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "runtime/store/hub.h"
 
 hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error)
@@ -127,11 +128,38 @@ struct timespec hw_hub_deadline(const hawser_store *store)
     return (struct timespec){(time_t)deadline, (long)((deadline - whole) * 1e9)};
 }
 
+/* What is answered at once is heard without a sleep, which lasts longer than many an answer. A look in vain makes the next ones rarer: perhaps
+ * the server needed this processor. The mutex is held, but not while looking. */
+static void look_out(hawser_store *store, hw_waiter *w)
+{
+    enum { PAUSES = 32, PENALTY_MOST = 1024 };
+    const double patience = 50e-6;
+    if (store->unlooked > 0) {
+        store->unlooked--;
+        return;
+    }
+    pthread_mutex_unlock(&store->mutex);
+    double until = hw_seconds() + patience;
+    while (!atomic_load_explicit(&w->over, memory_order_acquire) && hw_seconds() < until)
+        for (int i = 0; i < PAUSES; i++)
+            hw_thread_pause();
+    pthread_mutex_lock(&store->mutex);
+    if (hw_hub_is_over(store, w)) {
+        store->penalty = 1;
+        return;
+    }
+    store->unlooked = store->penalty;
+    store->penalty = store->penalty < PENALTY_MOST ? 2 * store->penalty : PENALTY_MOST;
+}
+
 static int sleep_until(hawser_store *store, hw_waiter *w, const struct timespec *until)
 {
     int woken = 0;
     w->next = store->waiters;
     store->waiters = w;
+    if (store->looks)
+        look_out(store, w);
+    w->asleep = true;
     while (woken != ETIMEDOUT && !hw_hub_is_over(store, w))
         woken = pthread_cond_timedwait(&w->ended, &store->mutex, until);
     hw_waiter **place = &store->waiters;

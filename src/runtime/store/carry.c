@@ -88,8 +88,11 @@ void hw_hub_unlock(hawser_store *store)
         store->carrying = false;
     }
     for (hw_waiter *waiter = store->waiters; waiter != NULL; waiter = waiter->next)
-        if (hw_hub_is_over(store, waiter))
-            pthread_cond_signal(&waiter->ended);
+        if (hw_hub_is_over(store, waiter)) {
+            atomic_store_explicit(&waiter->over, true, memory_order_release);
+            if (waiter->asleep)
+                pthread_cond_signal(&waiter->ended);
+        }
     hw_told *told = store->told;
     store->told = NULL;
     store->told_end = &store->told;

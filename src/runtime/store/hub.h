@@ -57,6 +57,8 @@ enum hw_clocked { HW_CLOCKED_NOT, HW_CLOCKED_BY_HAND, HW_CLOCKED_NEAR };
 typedef struct hw_waiter {
     const uint64_t *tasks; /* 0: none */
     size_t count, which;
+    atomic_bool over; /* for who looks without the mutex */
+    bool asleep;
     pthread_cond_t ended;
     struct hw_waiter *next;
 } hw_waiter;
@@ -73,6 +75,8 @@ struct hawser_store {
     struct hw_door *door;   /* for guests; NULL: none are let in */
     pthread_mutex_t mutex;  /* guards what follows, the client with it */
     hw_waiter *waiters;
+    bool looks;                 /* before it sleeps: there is another processor */
+    uint32_t unlooked, penalty; /* waits that begin with a sleep; how many, when the next look is in vain */
     hw_client *client;
     hw_message *outbox, **outbox_end; /* envelope.destination: the server */
     bool carrying;                    /* somebody empties the outbox */

@@ -165,6 +165,8 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     HAWSER_TRY(HW_NEW(&store, 1, "a store", error));
     store->job = job;
     store->outbox_end = &store->outbox;
+    store->looks = hw_machine_processors() > 1;
+    store->penalty = 1;
     store->told_end = &store->told;
     pthread_mutex_init(&store->mutex, NULL);
     pthread_mutex_init(&store->making, NULL);
