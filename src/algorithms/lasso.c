@@ -358,7 +358,7 @@ static const hw_linear_units units = {.name = "lasso",
                                       .choose = choose,
                                       .record = record};
 static const hw_linear_search_units searching = {
-    .slow = hw_linear_slow, .face = face, .step = search, .aim = aim, .arrive = arrive};
+    .clocks = HW_LINEAR_SEARCH_CLOCKS, .slow = hw_linear_slow, .face = face, .step = search, .aim = aim, .arrive = arrive};
 
 static hawser_program *build(hw_linear *lasso)
 {

@@ -20,8 +20,11 @@
 #include "algorithms/logistic/steps.h"
 
 enum {
-    MOST_MODELS = 4, /* of Newton's, between two certificates, where rounds solve them */
-    FULL_SHARE = 8   /* a working set of that share of the columns costs no more than a certificate */
+    MOST_MODELS = 4,         /* of Newton's, between two certificates, where rounds solve them */
+    MOST_SMOOTH_MODELS = 30, /* the same without an L1 part, where certificates teach nothing */
+    SMOOTH_CLOCKS = 200,     /* of conjugate gradients on one of them */
+    LARGE = 1 << 19,         /* stored entries from which on a product is worth an exchange */
+    FULL_SHARE = 8           /* a working set of that share of the columns costs no more than a certificate */
 };
 
 static const double NEVER = 1e300; /* a slack or a bound that is none, and that may be added up */
@@ -83,6 +86,8 @@ static hawser_status choose(hawser_context *context)
     hawser_error error = {0};
     double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
     double gap = primal - (hawser_metric(context, "dual_loss") - hawser_metric(context, "conjugate"));
+    if (block->scan.screened_at != lambda)
+        block->search.reference = 0.0; /* another problem begins */
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, hw_logistic_scale(hawser_metric(context, "ratio")),
                           sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))));
     size_t room = hw_linear_entering_room(context, &block->columns, block->scan.gradient,
@@ -259,6 +264,47 @@ static bool slow(hawser_progress *progress, void *user)
     return linear->settings.l1_ratio == 0.0 || hw_linear_slow(progress, user);
 }
 
+/* ------------------------------------------------------------------------------------ all solve, without an L1 part ---- */
+
+/* All of a model's solution is a search over all blocks: each among its own columns, an exchange of a vector by row a product. */
+static bool smooth(const hw_linear *linear)
+{
+    return (linear->joint || alone(linear)) && linear->settings.l1_ratio == 0.0 && linear->lower == NULL &&
+           linear->upper == NULL && linear->X->stored >= LARGE;
+}
+
+static bool always(hawser_progress *progress, void *user)
+{
+    (void)progress, (void)user;
+    return true;
+}
+
+static hawser_status smooth_face(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    block->search.smooth = true;
+    return face(context);
+}
+
+static hawser_status smooth_search(hawser_context *context)
+{
+    HAWSER_TRY(search(context));
+    return hawser_report(context, "searching", ((hw_logistic_block *)hawser_scratch(context))->search.ended ? 0.0 : 1.0);
+}
+
+static bool searched(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_metric(progress, "searching") <= 0.0 || hawser_progress_stopping(progress);
+}
+
+static bool smooth_models_done(hawser_progress *progress, void *user)
+{
+    const hw_linear *linear = user;
+    return hawser_progress_clock(progress) + 1 >= MOST_SMOOTH_MODELS || hawser_progress_stopping(progress) ||
+           hawser_progress_metric(progress, "fall") <= 0.3 * linear->settings.tolerance * linear->zero_objective;
+}
+
 /* ------------------------------------------------------------------------------------------------------ program ---- */
 
 static hawser_status record(hawser_context *context)
@@ -274,6 +320,7 @@ static void declare(hawser_program *program)
     hawser_metric_declare(program, "penalty_before", HAWSER_SUM);
     hawser_metric_declare(program, "penalty_after", HAWSER_SUM);
     hawser_metric_declare(program, "fall", HAWSER_LAST);
+    hawser_metric_declare(program, "searching", HAWSER_MAX);
     hw_logistic_delayed_declare(program);
     hw_logistic_steps_declare(program);
 }
@@ -292,7 +339,8 @@ static const hw_linear_units units = {.name = "logistic",
                                       .bound = bound,
                                       .choose = choose,
                                       .record = record};
-static const hw_linear_search_units searching = {.slow = slow, .face = face, .step = search, .aim = aim, .arrive = arrive};
+static const hw_linear_search_units searching = {
+    .clocks = HW_LINEAR_SEARCH_CLOCKS, .slow = slow, .face = face, .step = search, .aim = aim, .arrive = arrive};
 
 static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work)
 {
@@ -326,6 +374,23 @@ static void rounds_work(const hw_linear_frame *frame, hw_linear *linear, hawser_
     hawser_unit(work, "back", back, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
 }
 
+static void smooth_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work)
+{
+    static const hw_linear_search_units units_of_it = {.clocks = SMOOTH_CLOCKS,
+                                                       .slow = always,
+                                                       .done = searched,
+                                                       .face = smooth_face,
+                                                       .step = smooth_search,
+                                                       .aim = aim,
+                                                       .arrive = arrive};
+    hawser_until solved = {.test = smooth_models_done, .user = linear};
+    work = hawser_loop(work, "models", solved, hawser_bsp());
+    hawser_unit(work, "model", model, HAWSER_READS(frame->X, frame->v, frame->alpha), NULL);
+    hw_linear_search_work(frame, linear, work, &units_of_it);
+    hawser_unit(work, "compare", compare, HAWSER_READS(frame->X, frame->alpha), NULL);
+    hawser_unit(work, "back", back, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
+}
+
 static hawser_program *build(hw_linear *linear)
 {
     hw_linear_frame frame;
@@ -334,6 +399,8 @@ static hawser_program *build(hw_linear *linear)
         hw_logistic_steps_work(&frame, linear);
     } else if (linear->settings.stored) {
         hw_logistic_delayed_work(&frame, linear);
+    } else if (smooth(linear)) {
+        smooth_work(&frame, linear, frame.work);
     } else if (alone(linear)) {
         joint_work(&frame, linear, frame.work);
     } else if (linear->joint) {

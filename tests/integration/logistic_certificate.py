@@ -124,12 +124,35 @@ def everywhere(folder):
         assert max(values) - min(values) <= 1e-7 * seen[0][1], values
 
 
+def together(folder):
+    """A squared penalty alone on more than half a million entries: all blocks search together, each product by all of them."""
+    chance, lines = random.Random(4), []
+    for _ in range(1100):
+        row = [chance.gauss(0.3, 1) for _ in range(500)]
+        score = 1 + sum(row[:20]) - sum(row[20:40]) + chance.gauss(0, 3)
+        lines.append("%d %s" % (1 if score > 0 else -1, " ".join("%d:%.5g" % pair for pair in enumerate(row, 1))))
+    text = "\n".join(lines) + "\n"
+    for options in ([], ["--no-intercept"]):
+        seen = [check(folder, "dense", text, options + ["--C", "0.01", "--l1-ratio", "0", "--workers", workers], 1e-9)[0]
+                for workers in ("1", "3")]
+        assert max(seen) - min(seen) <= 1e-9, seen
+    models = []
+    for threads in ("1", "2"):
+        model = os.path.join(folder, "model" + threads)
+        printed = train(os.path.join(folder, "data.svm"), model, ["--C", "0.01", "--l1-ratio", "0", "--tol", "1e-9", "--workers", "2",
+                                                                  "--threads", threads])
+        assert printed["clocks"] > 20, printed
+        models.append(read_model(model))
+    assert models[0] == models[1]
+
+
 def main():
     if not os.path.exists(HAWSER):
         print("skipped: no", HAWSER)
         return 77
     with tempfile.TemporaryDirectory() as folder:
         everywhere(folder)
+        together(folder)
         check(folder, "generated", generated(), ["--lambda-ratio", "0.05", "--no-intercept"])
         for name, cost in (("a9a/a9a.zst", "1"), ("rcv1_small/rcv1_small.train.svm.zst", "10"), ("mushrooms/mushrooms.zst", "1")):
             text = real(name)

@@ -10,11 +10,8 @@ enum {
     LEAST_EPOCHS = 2, /* of coordinate descent, between two steps on the face */
     MOST_EPOCHS = 32,
     LEAST_ITERATIONS = 20, /* of conjugate gradients, for such a step */
-    HASTY_ITERATIONS = 5,  /* where an inexact solution does */
     MOST_ITERATIONS = 160
 };
-
-static const double LITTLE = 0.03; /* of all that was gained, for a turn where an inexact solution does */
 
 struct hw_linear_descent {
     hw_linear_members *members;
@@ -22,14 +19,12 @@ struct hw_linear_descent {
     hw_linear_space space;
     hw_linear_image image, candidate;
     hw_linear_face face;
-    size_t epochs;                      /* before the next step on the face */
-    double tolerance;                   /* of the local gap */
-    double first, now;                  /* the objective at the start, and where the local gap was measured last */
-    double violation_before, violation; /* of all members, likewise: where an inexact solution does */
-    double best;                        /* local gap so far */
-    unsigned stuck;                     /* leaps since then */
-    uint64_t used;                      /* coordinate steps */
-    bool searching;                     /* on a face, and a product is asked for */
+    size_t epochs;    /* before the next step on the face */
+    double tolerance; /* of the local gap */
+    double best;      /* local gap so far */
+    unsigned stuck;   /* leaps since then */
+    uint64_t used;    /* coordinate steps */
+    bool searching;   /* on a face, and a product is asked for */
     double *memory;
     uint32_t *lists;
 };
@@ -105,12 +100,9 @@ static double local_gap(hw_linear_descent *d)
                            .penalty = penalty(members, members->x)};
     sums.loss = 0.5 * sums.square;
     sums.target = sums.square;
-    d->now = sums.penalty + sums.loss;
-    d->violation = 0.0;
     for (size_t k = 0; k < members->count; k++) {
         double g = hw_linear_space_pull(&d->space, k, &d->image);
         double ratio = hw_linear_ratio(g, members->x[k], members->terms[k]);
-        d->violation += d->round.forcing > 0.0 ? hw_linear_violation(g, members->x[k], members->terms[k]) : 0.0;
         members->blend[k] = g;
         sums.target += members->x[k] * g;
         sums.curved += members->terms[k].l2 * members->x[k] * members->x[k];
@@ -175,18 +167,9 @@ static bool pass(hw_linear_descent *d)
     return d->used < d->round.steps;
 }
 
-/* An inexact solution does. */
-static bool exact_enough(const hw_linear_descent *d, double before)
-{
-    double fall = before - d->now;
-    return fall <= LITTLE * (d->first - d->now) || d->violation <= d->round.forcing * d->violation_before;
-}
-
 static bool good_enough(hw_linear_descent *d)
 {
-    double before = d->now, gap = local_gap(d);
-    if (d->round.forcing > 0.0 && exact_enough(d, before))
-        return true;
+    double gap = local_gap(d);
     d->stuck = gap < d->best ? 0 : d->stuck + 1;
     d->best = gap < d->best ? gap : d->best;
     return gap <= d->tolerance || d->stuck == 20;
@@ -270,8 +253,8 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
                                       .direction = members->scratch + 2 * row,
                                       .bend = members->scratch + 3 * row,
                                       .curve = members->scratch + 4 * row,
-                                      .patience = round->forcing > 0.0 ? HASTY_ITERATIONS : LEAST_ITERATIONS,
-                                      .exact = round->forcing > 0.0 ? round->forcing : 0.01,
+                                      .patience = LEAST_ITERATIONS,
+                                      .exact = 0.01,
                                       .move.values = memory + 2 * length},
                              .epochs = LEAST_EPOCHS,
                              .tolerance = wanted > round->tolerance ? wanted : round->tolerance,
@@ -284,13 +267,8 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
                                  .part = part,
                                  .packed = packed ? &members->packed : NULL,
                                  .length = length};
-    if (round->slack != NULL || round->forcing > 0.0) {
-        double gap = local_gap(d);
-        d->first = d->now;
-        d->violation_before = d->violation;
-        if (round->slack != NULL)
-            *round->slack = gap;
-    }
+    if (round->slack != NULL)
+        *round->slack = local_gap(d);
     *descent = d;
     return HAWSER_OK;
 }

@@ -30,8 +30,7 @@ void hw_linear_descent_hear(hw_linear_descent *descent, const double *sums);
 void hw_linear_descent_free(hw_linear_descent *descent);
 
 /* Runs until the local gap is small beside round->gap or at most round->tolerance, round->steps are used up, or floating point
- * allows no progress. With round->forcing also once the members' violations of the optimality conditions add up to that share of
- * what they were, or a turn gains little (Dembo, Eisenstat and Steihaug 1982). `gram` covers the members, or is NULL: in residual space, with round->residual as scratch. */
+ * allows no progress. `gram` covers the members, or is NULL: in residual space, with round->residual as scratch. */
 hawser_status hw_linear_descend(hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
                                 hawser_error *error) HAWSER_MUST_USE;
 

@@ -4,7 +4,6 @@
 #include "algorithms/linear/grades.h"
 
 enum {
-    SEARCH_CLOCKS = 40,
     SMALLEST_SET = 100 /* columns of all blocks' working sets together, where the support is small */
 };
 
@@ -110,7 +109,8 @@ void hw_linear_search_work(const hw_linear_frame *frame, hw_linear *linear, haws
                                                    NULL, (hawser_rule){0});
     work = hawser_sequence(hawser_branch(work, "slow", units->slow, linear));
     hawser_unit(work, "face", units->face, HAWSER_READS(frame->X, frame->v, frame->alpha), NULL);
-    hawser_operator *steps = hawser_loop(work, "search", (hawser_until){.clocks = SEARCH_CLOCKS}, hawser_bsp());
+    hawser_until done = {.clocks = units->clocks, .test = units->done, .user = linear};
+    hawser_operator *steps = hawser_loop(work, "search", done, hawser_bsp());
     hawser_unit(steps, "step", units->step, HAWSER_READS(frame->X), HAWSER_UPDATES(shares));
     hawser_unit(work, "aim", units->aim, HAWSER_READS(frame->X, frame->alpha), HAWSER_UPDATES(shares));
     hawser_unit(work, "arrive", units->arrive, HAWSER_READS(frame->X, shares), HAWSER_UPDATES(frame->v, frame->alpha));

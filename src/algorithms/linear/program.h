@@ -34,10 +34,14 @@ hawser_program *hw_linear_frame_end(hw_linear_frame *frame, const hw_linear_unit
 /* A certificate of given coefficients at linear->rest_lambda, and nothing else: the data may lie on several nodes. */
 hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear_units *units, const double *alpha);
 
+enum { HW_LINEAR_SEARCH_CLOCKS = 40 }; /* that do where signs will change yet */
+
 /* A search over all blocks (search.h) where `slow` says so: from where all of them are, an exchange an iteration, and all go as far as the
  * objective surely falls. */
 typedef struct hw_linear_search_units {
     bool (*slow)(hawser_progress *progress, void *user);
+    bool (*done)(hawser_progress *progress, void *user); /* of its iterations; NULL: after `clocks` */
+    uint64_t clocks;                                     /* at most */
     hawser_unit_function *face, *step, *aim, *arrive;
 } hw_linear_search_units;
 void hw_linear_search_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work,

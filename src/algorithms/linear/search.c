@@ -37,7 +37,8 @@ static hawser_status reserve(hw_linear_search *search, size_t rows, size_t count
 }
 
 /* Curvature along a direction, beside that along its coordinates, below which going on leads out of the face. */
-static const double FLAT = 1e-3;
+static const double FLAT = 1e-3, SMOOTH_FLAT = 1e-13;
+static const double EXACT = 0.1; /* of r z may be left where there are no signs: at most, less near the optimum */
 
 hawser_status hw_linear_search_begin(hw_linear_search *search, const hw_linear_columns *columns, const uint32_t *list,
                                      size_t count, const double *alpha, double lambda, const double *residual, double sum,
@@ -45,13 +46,13 @@ hawser_status hw_linear_search_begin(hw_linear_search *search, const hw_linear_c
 {
     HAWSER_TRY(reserve(search, columns->X.rows, count, error));
     search->count = 0;
-    search->power = search->length = search->size = 0.0;
+    search->power = search->length = search->size = search->first = 0.0;
     search->ended = false;
     for (size_t k = 0; k < count; k++) {
         uint32_t j = list != NULL ? list[k] : (uint32_t)k;
         hw_linear_term term = hw_linear_term_at(columns, j, lambda);
         double curve = columns->norm[j] + term.l2;
-        if (alpha[j] == 0.0 || !(alpha[j] > term.lower && alpha[j] < term.upper) || !(curve > 0.0))
+        if ((alpha[j] == 0.0 && term.l1 > 0.0) || !(alpha[j] > term.lower && alpha[j] < term.upper) || !(curve > 0.0))
             continue;
         size_t f = search->count++;
         search->columns[f] = j;
@@ -91,6 +92,17 @@ static double centre(const hw_linear_search *search, const hw_linear_columns *co
     return square / columns->total;
 }
 
+/* Without signs a search goes on until little is left: the less, the nearer the optimum is. */
+static bool exact_enough(hw_linear_search *search, double power)
+{
+    if (!search->smooth)
+        return false;
+    search->first = search->first > 0.0 ? search->first : power;
+    search->reference = search->reference > search->first ? search->reference : search->first;
+    double near = sqrt(search->first / search->reference);
+    return power <= (near < EXACT ? near : EXACT) * search->first;
+}
+
 /* What the answer to z says: the length along the next direction. */
 static void hear(hw_linear_search *search, const hw_linear_columns *columns, double lambda, const double *shares)
 {
@@ -99,8 +111,9 @@ static void hear(hw_linear_search *search, const hw_linear_columns *columns, dou
     double turn = search->power > 0.0 ? power / search->power : 0.0;
     double bend = bent - (turn > 0.0 ? turn * power / search->length : 0.0);
     search->size = power + turn * turn * search->size;
-    if (!(bend > FLAT * search->size) ||
-        !(power > 0.0)) { /* nearly flat: signs change long before its end; or there already */
+    double flat = search->smooth ? SMOOTH_FLAT : FLAT;
+    if (!(bend > flat * search->size) || !(power > 0.0) ||
+        exact_enough(search, power)) { /* nearly flat: signs change long before its end; or there already */
         search->ended = true;
         return;
     }

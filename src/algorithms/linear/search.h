@@ -24,6 +24,8 @@ typedef struct hw_linear_search {
     double *share;              /* what this block has in the exchanged state */
     double *image;              /* scratch, by row */
     double power, length, size; /* r z, the last step's length, p curve p */
+    double first, reference;    /* r z at the begin, and at most of all begins since the caller has set it to zero */
+    bool smooth; /* set by the caller, alike on all blocks: no signs, no bounds, so ends only when exact enough */
     size_t count, capacity, rows;
     bool ended;
     double *memory;

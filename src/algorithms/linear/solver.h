@@ -25,7 +25,6 @@ typedef struct hw_linear_round {
     double *slack;          /* where to put the local duality gap before the round; NULL when it is not wanted */
     double gap;             /* of the whole problem at the last certificate */
     double tolerance;       /* the local duality gap below which more work is in vain */
-    double forcing;         /* > 0: an inexact solution does, with that share of the violation left (see descent.h) */
     uint64_t steps;         /* coordinate steps at most */
     uint64_t (*draw)(void *source, uint64_t below);
     void *source;

@@ -177,7 +177,6 @@ hawser_status hw_logistic_quadratic_solve(hw_logistic_quadratic *q, const hw_log
                              .square = square / columns->total,
                              .gap = q->scale * effort->gap,
                              .tolerance = q->scale * effort->tolerance,
-                             .forcing = q->use_gram ? 0.0 : effort->forcing,
                              .steps = effort->steps,
                              .slack = effort->slack != NULL ? &slack : NULL,
                              .stop = effort->stop};

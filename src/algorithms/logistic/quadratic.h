@@ -30,7 +30,6 @@ typedef struct hw_logistic_effort {
     double gain;      /* sigma' */
     double gap;       /* how far from its optimum the objective may be now */
     double tolerance; /* less than this is in vain */
-    double forcing;   /* see hw_linear_round; only in the space of rows, where steps cost much */
     uint64_t steps;   /* of coordinates at most */
     double *slack;    /* where the model's gap before goes, in the objective's scale; or NULL */
     hw_linear_stop stop;
