@@ -213,8 +213,8 @@ HAWSER_API const double *hawser_view(hawser_context *context, const char *state)
 HAWSER_API double *hawser_local(hawser_context *context, const char *state);
 /** Which part that is: how many numbers, and in *first (may be NULL) the number that the first of them has in the whole. */
 HAWSER_API size_t hawser_part(hawser_context *context, const char *state, size_t *first);
-/** Says which entries of a dense cache changed, so that a yield looks only there. Once called in a clock it must cover every
- *  change of that clock. */
+/** Says which entries of a dense cache, or of this block's part of a partitioned state (counted in the whole), changed, so that a yield
+ *  looks only there. Once called in a clock it must cover every change of that clock. */
 HAWSER_API hawser_status hawser_touch(hawser_context *context, const char *state, size_t first,
                                       size_t count) HAWSER_MUST_USE;
 /** state[keys[i]] += values[i] (through the gain), in a replicated state. In a stored state with a function: that function of the values;

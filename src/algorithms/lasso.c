@@ -145,7 +145,9 @@ static hawser_status post(hawser_context *context)
     hw_lasso_block *block = hawser_scratch(context);
     if (!block->fresh)
         hw_lasso_block_residual(block, hawser_view(context, "v"), false);
-    hw_lasso_joint_post(block, hawser_local(context, "alpha"), hawser_local(context, "board"));
+    size_t first = 0, room = hawser_part(context, "board", &first);
+    size_t posted = hw_lasso_joint_post(block, hawser_local(context, "alpha"), hawser_local(context, "board"));
+    HAWSER_TRY(hawser_touch(context, "board", first, posted < room ? posted : room));
     size_t cleared = hw_lasso_joint_clear(&block->joint, hawser_block(context), hawser_cache(context, "products"));
     return hawser_touch(context, "products", 0, cleared);
 }

@@ -757,7 +757,7 @@ static void enter_joint(problem *q, hw_lasso_block *blocks, double *triangle)
                                                           block->scan.gradient, block->scan.screened, part.cols, NULL),
                          HAWSER_OK);
         block->fresh = true;
-        hw_lasso_joint_post(block, alpha, board + b * share);
+        assert_true(hw_lasso_joint_post(block, alpha, board + b * share) <= share);
     }
     for (uint32_t b = 0; b < count; b++) {
         assert_int_equal(hw_lasso_joint_union(&blocks[b], &q->matrix, board, NULL), HAWSER_OK);

@@ -4,12 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "hawser/hawser.h"
 
-enum { COUNT = 10, ROWS = 7, WIDTH = 2 };
+enum { COUNT = 10, ROWS = 7, WIDTH = 2, LONG = 40000, STRIDE = 5003, CLOCKS = 3 };
 
 static hawser_status number(hawser_context *context)
 {
@@ -103,9 +104,61 @@ static void a_part_of_an_undeclared_state_is_refused(void **unused)
     hawser_close(job);
 }
 
+/* Every STRIDE-th number counts clocks, and only those are touched; everybody sees what all have written in the last clock. */
+static hawser_status count_clocks(hawser_context *context)
+{
+    size_t first = 0, count = hawser_part(context, "long", &first);
+    double *part = hawser_local(context, "long"), clock = (double)hawser_clock(context);
+    const double *whole = hawser_view(context, "long");
+    for (size_t i = 0; i < LONG; i++)
+        if (whole[i] != (i % STRIDE == 0 ? clock : 0.0))
+            return hawser_unit_fail(context, HAWSER_INTERNAL, "number %zu is %g in clock %g", i, whole[i], clock);
+    for (size_t i = 0; i < count; i++)
+        if ((first + i) % STRIDE == 0) {
+            part[i] = clock + 1.0;
+            HAWSER_TRY(hawser_touch(context, "long", first + i, 1));
+        }
+    return HAWSER_OK;
+}
+
+static hawser_status touch_others(hawser_context *context)
+{
+    size_t first = 0, count = hawser_part(context, "long", &first);
+    return hawser_touch(context, "long", first + count - 1, 2);
+}
+
+static hawser_status run_long(hawser_unit_function *function, hawser_run **run, hawser_error *error)
+{
+    hawser_job *job = job_of("3");
+    hawser_program *program = hawser_program_new("long", NULL);
+    hawser_state *numbers = hawser_partitioned_state(program, "long", LONG, NULL, NULL);
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, hawser_bsp());
+    hawser_unit(loop, "unit", function, NULL, HAWSER_UPDATES(numbers));
+    hawser_status status = hawser_run_program(job, program, run, error);
+    hawser_program_free(program);
+    hawser_close(job);
+    return status;
+}
+
+static void touched_numbers_of_a_part_travel(void **unused)
+{
+    (void)unused;
+    hawser_error error = {0};
+    hawser_run *run = NULL;
+    if (run_long(count_clocks, &run, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    const double *values = hawser_result(run, "long", NULL);
+    for (size_t i = 0; i < LONG; i++)
+        assert_true(values[i] == (i % STRIDE == 0 ? CLOCKS : 0));
+    hawser_run_free(run);
+    assert_int_equal(run_long(touch_others, &run, &error), HAWSER_BAD_PROGRAM);
+    assert_non_null(strstr(error.text, "of which this block has"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts_make_up_the_whole),
+                                       cmocka_unit_test(touched_numbers_of_a_part_travel),
                                        cmocka_unit_test(a_part_of_an_undeclared_state_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static hawser_status allocate(hw_lasso_joint *joint, const hw_linear *lasso, con
     return HAWSER_OK;
 }
 
-void hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share)
+size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share)
 {
     const hw_linear_columns *columns = &block->columns;
     size_t count = 0, room = hw_linear_room(block->lasso->X->cols, block->lasso->blocks);
@@ -76,6 +76,7 @@ void hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, doubl
                                                       columns->l2[j]};
         memcpy(share + 1 + k * HW_LASSO_JOINT_FIELDS, fields, sizeof fields);
     }
+    return 1 + (count < room ? count : room) * HW_LASSO_JOINT_FIELDS;
 }
 
 /* The union, in the order of the blocks. */

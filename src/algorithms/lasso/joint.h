@@ -46,8 +46,8 @@ size_t hw_lasso_joint_triangle(const hawser_matrix *whole);
 /* Of the state through which a descent is shared. */
 size_t hw_lasso_joint_sums(size_t columns, uint32_t blocks);
 
-/* Writes this block's members, as chosen last, to its share of the board. */
-void hw_lasso_joint_post(const struct hw_lasso_block *block, const double *alpha, double *share);
+/* Writes this block's members, as chosen last, to its share of the board; returns how many numbers that took, from the first on. */
+size_t hw_lasso_joint_post(const struct hw_lasso_block *block, const double *alpha, double *share);
 /* Takes the union from the board: block->joint.members. Their columns have to be at hand for what follows. */
 hawser_status hw_lasso_joint_union(struct hw_lasso_block *block, const hawser_matrix *whole, const double *board,
                                    hawser_error *error) HAWSER_MUST_USE;

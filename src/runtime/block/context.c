@@ -216,13 +216,17 @@ hawser_status hawser_wanted(hawser_context *context, const char *state, const do
 
 hawser_status hawser_touch(hawser_context *context, const char *state, size_t first, size_t count)
 {
-    hw_part *part = find(context, state, "hawser_touch", HW_REPLICATED, HW_REPLICATED, true);
+    hw_part *part = find(context, state, "hawser_touch", HW_REPLICATED, HW_PARTITIONED, true);
     if (part == NULL)
         return context->failed;
     size_t size = hw_state_count(part->state);
     if (first > size || count > size - first)
         return refuse(context, "hawser_touch: entries %zu to %zu of state '%s', which has %zu", first, first + count, state,
                       size);
+    size_t end = part->begin + part->count;
+    if (part->state->kind == HW_PARTITIONED && count > 0 && (first < part->begin || first + count > end))
+        return refuse(context, "hawser_touch: entries %zu to %zu of state '%s', of which this block has %zu to %zu", first,
+                      first + count, state, part->begin, end);
     hw_replica_touch(part->replica, first, count);
     return HAWSER_OK;
 }
