@@ -53,7 +53,9 @@ static const hw_command commands[] = {
      .words = "ALGORITHM DATA...",
      .summary = "Print the plan that train would run",
      .text = "The logical plan is the tree of units with states, life times and sync; the physical\n"
-             "plan adds blocks, placement, memory and the numbers that decided.",
+             "plan adds blocks, placement, memory and the numbers that decided. Over nodes (hawser run\n"
+             "-n 4 -- plan ..., or --suppose-nodes 4) also who has which blocks, and the bytes that a\n"
+             "clock sends at most.",
      .job = true,
      .data = true,
      .algorithm = true,

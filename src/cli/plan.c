@@ -1,10 +1,14 @@
 #include "cli/input.h"
+#include "runtime/job/enter.h"
 
 const hawser_option *hw_plan_rows(void)
 {
     static const hawser_option rows[] = {
         {"logical", HAWSER_FLAG, "no", NULL, NULL, "print the logical plan only", "0.1", 0},
         {"physical", HAWSER_FLAG, "no", NULL, NULL, "print the physical plan only", "0.1", 0},
+        {"suppose-nodes", HAWSER_INTEGER, NULL, "[1,4096]", "N",
+         "plan as if there were N nodes, each like this one; 'hawser run -n N -- plan ...' plans over nodes that there are",
+         "0.1", 0},
         {"dot", HAWSER_FLAG, "no", NULL, NULL, "print Graphviz DOT instead of text", "0.1", 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "say nothing on standard error but errors", "0.1", 'q'},
         {0},
@@ -34,9 +38,13 @@ hawser_status hw_plan(hw_call *call, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--record-history: plan runs nothing that a history could be of; leave it out");
     HAWSER_TRY(hawser_open_options(call->options, &job, error));
-    hawser_status status = hw_load_words(call, call->words, call->count, 0, &data, error);
-    hawser_training_input input = {.options = call->options, .data = data};
+    hawser_status status = HAWSER_OK;
+    if (hawser_options_has(call->options, "suppose-nodes"))
+        status = hw_job_suppose(job, (uint32_t)hawser_options_integer(call->options, "suppose-nodes"), error);
     if (status == HAWSER_OK)
+        status = hw_load_shares(call, job, &data, error);
+    hawser_training_input input = {.options = call->options, .data = data};
+    if (status == HAWSER_OK && hawser_job_leads(job))
         status = print_plans(call, job, &input, error);
     hawser_dataset_free(data);
     hawser_close(job);

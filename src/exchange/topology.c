@@ -378,6 +378,15 @@ uint32_t hw_topology_children(const hw_topology *topology, uint32_t origin, uint
     return count;
 }
 
+void hw_topology_sends(const hw_topology *topology, uint32_t origin, uint32_t *sends)
+{
+    uint32_t nodes = topology->nodes;
+    memset(sends, 0, nodes * sizeof *sends);
+    for (uint32_t child = 0; child < nodes; child++)
+        if (child != origin)
+            sends[hw_topology_direct(topology) ? origin : topology->parent[(size_t)origin * nodes + child]]++;
+}
+
 uint32_t hw_topology_nodes(const hw_topology *topology)
 {
     return topology->nodes;

@@ -38,6 +38,8 @@ void hw_topology_free(hw_topology *topology);
 bool hw_topology_direct(const hw_topology *topology);
 /* The nodes to which `node` passes on what blocks of `origin` say; children has room for all nodes. */
 uint32_t hw_topology_children(const hw_topology *topology, uint32_t origin, uint32_t node, uint32_t *children);
+/* To how many nodes each node passes that on; sends has room for all nodes. */
+void hw_topology_sends(const hw_topology *topology, uint32_t origin, uint32_t *sends);
 uint32_t hw_topology_nodes(const hw_topology *topology);
 bool hw_topology_links(const hw_topology *topology, uint32_t from, uint32_t to);
 /* How updates are added up over it: along a tree, at servers, or only within nodes. */

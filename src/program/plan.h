@@ -6,6 +6,7 @@
 
 #include "consistency/consistency.h"
 #include "exchange/exchange.h"
+#include "exchange/topology.h"
 #include "program/program.h"
 
 /* What a plan decides on: from the job's options and the machine. */
@@ -13,11 +14,14 @@ typedef struct hw_plan_settings {
     uint32_t blocks;
     uint32_t threads; /* how many blocks compute at once */
     uint32_t processors;
-    uint32_t nodes;     /* 1: one process */
-    char topology[300]; /* over which links nodes exchange, in words; empty with one */
-    uint64_t memory;    /* limit in bytes, without: */
-    uint64_t shared;    /* bytes of memory shared with other nodes of this host */
-    hw_filter filter;   /* max_held 0: the loop's staleness + 1 */
+    uint32_t nodes;           /* 1: one process */
+    char topology[300];       /* over which links nodes exchange, in words; empty with one */
+    const hw_topology *graph; /* the same; NULL with one */
+    hw_adding_shape adding;   /* that follows from it */
+    const char *const *names; /* of the nodes; NULL: they have none */
+    uint64_t memory;          /* limit of each process in bytes, without: */
+    uint64_t shared;          /* bytes of memory shared with other nodes of this host */
+    hw_filter filter;         /* max_held 0: the loop's staleness + 1 */
     uint64_t seed;
     char chosen[200]; /* the numbers that decided on the blocks; empty: somebody asked for so many */
 } hw_plan_settings;
@@ -46,7 +50,7 @@ typedef struct hw_plan {
     hw_state_plan *states;  /* by state number */
     uint32_t *order;        /* operator numbers in depth-first order */
     uint32_t *placement;    /* by operator number: the block of a `one` unit */
-    uint64_t memory_needed; /* estimate over all blocks, data not counted (it is the caller's) */
+    uint64_t memory_needed; /* estimate for the node with the most blocks, data not counted (it is the caller's) */
 } hw_plan;
 
 /* Checks the program and attaches life times. The plan borrows the program. */
@@ -55,8 +59,20 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **plan, hawser_e
 hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, hawser_error *error) HAWSER_MUST_USE;
 void hw_plan_free(hw_plan *plan);
 
+/* Bytes of updates of a replicated or partitioned state that leave each node in a clock when every block has changed every entry and
+ * nothing is packed: no clock costs more. in_step: under bsp, where updates are added up on their way. Of more than one node; out has
+ * room for all. */
+hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, uint64_t *out,
+                              hawser_error *error) HAWSER_MUST_USE;
+
 void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out);
-void hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out);
+hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, hawser_error *error) HAWSER_MUST_USE;
+
+/* Blocks lie on the nodes in order, as evenly as may be: the first one of a node. */
+static inline uint32_t hw_first_block(uint32_t blocks, uint32_t nodes, uint32_t node)
+{
+    return (uint32_t)((uint64_t)blocks * node / nodes);
+}
 
 hw_policy hw_policy_of(hawser_sync sync);
 /* The part of a data state that a block sees. */

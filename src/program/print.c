@@ -1,6 +1,8 @@
 /* print.c - plans as text and as Graphviz DOT. */
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/memory.h"
 #include "data/share/balance.h"
 #include "program/plan.h"
 #include "store/table.h"
@@ -204,6 +206,81 @@ static void print_physical_state(const hw_plan *plan, const hw_state_plan *own, 
     print_filter(own, newline, out);
 }
 
+/* Of loops that update the state: is there one of which nobody waits for everybody? And one where all do, as outside of loops? */
+static void find_policies(const hw_plan *plan, const hawser_state *state, bool *in_step, bool *apart)
+{
+    *in_step = *apart = false;
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *unit = plan->program->operators[i], *loop = unit;
+        if (unit->kind != HW_UNIT || !hw_unit_updates(unit, state))
+            continue;
+        while (loop != NULL && loop->kind != HW_LOOP)
+            loop = loop->parent;
+        bool strict = loop == NULL || !hw_operator_shipped(loop) || hw_policy_of(loop->sync).kind == HW_POLICY_BSP;
+        *in_step |= strict;
+        *apart |= !strict;
+    }
+}
+
+/* The most that leaves one node, and all of them. */
+static hawser_status print_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, FILE *out,
+                                   hawser_error *error)
+{
+    uint32_t nodes = plan->settings.nodes, busiest = 0;
+    uint64_t *bytes = NULL, all = 0;
+    HAWSER_TRY(HW_NEW(&bytes, nodes, "the bytes between nodes", error));
+    hawser_status status = hw_plan_traffic(plan, own, in_step, bytes, error);
+    for (uint32_t node = 0; status == HAWSER_OK && node < nodes; node++) {
+        all += bytes[node];
+        busiest = bytes[node] > bytes[busiest] ? node : busiest;
+    }
+    if (status == HAWSER_OK)
+        fprintf(out, "%" PRIu64 " bytes out of node %" PRIu32 ", %" PRIu64 " out of all", bytes[busiest], busiest, all);
+    free(bytes);
+    return status;
+}
+
+static hawser_status print_wire(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out,
+                                hawser_error *error)
+{
+    bool in_step, apart, travels = own->state->kind == HW_REPLICATED || own->state->kind == HW_PARTITIONED;
+    if (plan->settings.nodes <= 1 || !travels)
+        return HAWSER_OK;
+    find_policies(plan, own->state, &in_step, &apart);
+    if (!in_step && !apart)
+        return HAWSER_OK;
+    fprintf(out, "%sa clock costs at most, if all of it changes and nothing is packed, ", newline);
+    if (in_step)
+        HAWSER_TRY(print_traffic(plan, own, true, out, error));
+    if (in_step && apart)
+        fprintf(out, " under bsp, and otherwise ");
+    return apart ? print_traffic(plan, own, false, out, error) : HAWSER_OK;
+}
+
+/* Which blocks each node has, and how much of the data that is split. */
+static void print_nodes(const hw_plan *plan, FILE *out)
+{
+    const hw_plan_settings *settings = &plan->settings;
+    fprintf(out, "nodes\n");
+    for (uint32_t node = 0; node < settings->nodes; node++) {
+        uint32_t begin = hw_first_block(settings->blocks, settings->nodes, node);
+        uint32_t end = hw_first_block(settings->blocks, settings->nodes, node + 1);
+        fprintf(out, "  node %" PRIu32, node);
+        if (settings->names != NULL)
+            fprintf(out, " (%s)", settings->names[node]);
+        fprintf(out, end - begin == 1 ? ": block %" PRIu32 : ": blocks %" PRIu32 " to %" PRIu32, begin, end - 1);
+        for (const hawser_state *state = plan->program->states; state != NULL; state = state->next) {
+            const hw_state_plan *own = &plan->states[state->number];
+            uint64_t stored = 0;
+            for (uint32_t b = begin; own->bounds != NULL && own->stored != NULL && b < end; b++)
+                stored += own->stored[b];
+            if (own->bounds != NULL && own->stored != NULL)
+                fprintf(out, "; %" PRIu64 " stored entries of %s", stored, state->name);
+        }
+        fputc('\n', out);
+    }
+}
+
 /* What else the limit is for, and what was decided before; each a line, if there is anything to say. */
 static void print_circumstances(const hw_plan_settings *settings, FILE *out)
 {
@@ -215,41 +292,48 @@ static void print_circumstances(const hw_plan_settings *settings, FILE *out)
         fprintf(out, "  %s\n", settings->chosen);
 }
 
-void hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out)
+hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, hawser_error *error)
 {
     const hawser_program *program = plan->program;
     const hw_plan_settings *settings = &plan->settings;
-    bool alone = settings->nodes <= 1;
-    char where[64];
-    snprintf(where, sizeof where, alone ? "in one process, over inproc" : "on %" PRIu32 " nodes", settings->nodes);
+    char where[64] = "in one process, over inproc", whose[40] = "";
+    if (settings->nodes > 1) {
+        snprintf(where, sizeof where, "on %" PRIu32 " nodes", settings->nodes);
+        snprintf(whose, sizeof whose, " on the node with most of them");
+    }
     if (dot)
         fprintf(out,
                 "digraph physical {\n  label=\"%" PRIu32 " blocks, %" PRIu32 " at once, %" PRIu32
-                " processors, states need %" PRIu64 " of %" PRIu64 " bytes\";\n",
-                settings->blocks, settings->threads, settings->processors, plan->memory_needed, settings->memory);
+                " processors, states need %" PRIu64 " of %" PRIu64 " bytes%s\";\n",
+                settings->blocks, settings->threads, settings->processors, plan->memory_needed, settings->memory, whose);
     if (!dot) {
         fprintf(out,
                 "physical plan of '%s'\n  %" PRIu32 " blocks, %" PRIu32 " computing at once, on the %" PRIu32
-                " processors that this process may use; %s\n  states need about %" PRIu64 " bytes of the %" PRIu64
+                " processors that this process may use; %s\n  states need about %" PRIu64 " bytes%s of the %" PRIu64
                 " that the limit leaves; data is shared, not copied\n",
-                program->name, settings->blocks, settings->threads, settings->processors, where, plan->memory_needed,
+                program->name, settings->blocks, settings->threads, settings->processors, where, plan->memory_needed, whose,
                 settings->memory);
         print_circumstances(settings, out);
+        if (settings->nodes > 1)
+            print_nodes(plan, out);
         fprintf(out, "states\n");
     }
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        const char *newline = dot ? "\\l" : "\n    ";
         if (dot)
             fprintf(out, "  s%" PRIu32 " [shape=cylinder, label=\"%s: ", state->number, state->name);
         else
             fprintf(out, "  %s: ", state->name);
-        print_physical_state(plan, &plan->states[state->number], dot ? "\\l" : "\n    ", out);
+        print_physical_state(plan, &plan->states[state->number], newline, out);
+        HAWSER_TRY(print_wire(plan, &plan->states[state->number], newline, out, error));
         fprintf(out, dot ? "\"];\n" : "\n");
     }
     if (dot) {
         print_dot_operators(plan, true, out);
         fprintf(out, "}\n");
-        return;
+        return HAWSER_OK;
     }
     fprintf(out, "operators\n");
     print_tree(plan, program->root, 0, true, out);
+    return HAWSER_OK;
 }

@@ -132,6 +132,18 @@ code 0 "$hawser" plan lasso small.svm --physical --workers 3
 code 0 "$hawser" plan lasso small.svm --dot
 has out "^(strict )?digraph"
 code 2 "$hawser" plan lasso small.svm --dot --logical --physical
+# Over nodes: node 0 prints, and what is supposed is what is there.
+code 0 "$hawser" run -n 2 -- plan lasso small.svm --physical --workers 4
+equal "$(grep -c "^physical plan" out)" 1
+has out "node 1 \(.*\): blocks 2 to 3; [0-9]+ stored entries of X"
+has out "bytes out of node 0, [0-9]+ out of all"
+grep "a clock costs" out >there
+code 0 "$hawser" plan lasso small.svm --physical --workers 4 --suppose-nodes 2
+equal "$(grep "a clock costs" out)" "$(cat there)"
+code 2 "$hawser" plan lasso small.svm --workers 2 --suppose-nodes 3
+says "2 workers are too few for 3 nodes"
+code 2 "$hawser" run -n 2 -- plan lasso small.svm --suppose-nodes 3
+grep -q "has 2 nodes already" err || complain "a plan for other nodes than there are"
 code 2 "$hawser" plan lasso small.svm --record-history planned.history
 [[ ! -e planned.history ]] || complain "a history of a plan"
 

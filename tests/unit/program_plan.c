@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "job.h"
+#include "runtime/job/enter.h"
 
 static double numbers[60];
 static const hawser_matrix matrix = {.rows = 5, .cols = 12, .stored = 60, .values = numbers, .stride = 5};
@@ -106,9 +107,73 @@ static void too_big(void **state)
     close_job(test);
 }
 
+/* Over nodes, supposed ones: where blocks are, and what a clock costs at most. A message carries 100 numbers, 800 bytes. */
+static void over_nodes(void **state)
+{
+    const struct {
+        const char *topology, *workers;
+        uint32_t nodes;
+        hawser_sync sync;
+        const char *says[3];
+    } cases[] = {
+        /* Two blocks of a node are added up, and one sum goes to the other node. */
+        {"all",
+         "4",
+         2,
+         hawser_bsp(),
+         {"800 bytes out of node 0, 1600 out of all", "node 1: blocks 2 to 3; 30 stored entries of A"}},
+        {"all", "4", 2, hawser_ssp(2), {"1600 bytes out of node 0, 3200 out of all", "on 2 nodes"}},
+        /* Blocks 0 and 1 of three are a subtree, as 2 is by itself: sums of nodes, one message each to two others. */
+        {"all",
+         "3",
+         3,
+         hawser_bsp(),
+         {"1600 bytes out of node 0, 4800 out of all", "node 2: block 2; 20 stored entries of A"}},
+        /* Up from each of three nodes, down to each: six messages, of which node 0 sends two, and node 2 one each way. */
+        {"tree", "4", 4, hawser_bsp(), {"1600 bytes out of node 0, 4800 out of all", "added up on their way"}},
+        /* Without adding every node's update goes to three others, over the same tree: twelve messages. */
+        {"tree", "4", 4, hawser_tap(), {"9600 out of all", "topology tree"}},
+        {"servers:1", "3", 3, hawser_bsp(), {"1600 bytes out of node 0, 3200 out of all", "topology servers:1"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        test_job test = OPEN_JOB("workers", cases[i].workers, "topology", cases[i].topology);
+        hawser_error error = {0};
+        char *text = NULL;
+        size_t length = 0;
+        FILE *stream = open_memstream(&text, &length);
+        hawser_program *program = hawser_program_new("far", NULL);
+        hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
+        hawser_state *v = hawser_replicated_state(program, "v", 100, 1, NULL, (hawser_rule){0});
+        hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 9}, cases[i].sync);
+        hawser_unit(loop, "sweep", unit, HAWSER_READS(data), HAWSER_UPDATES(v));
+        if (hw_job_suppose(test.job, cases[i].nodes, &error) != HAWSER_OK ||
+            hawser_plan_print(test.job, program, true, false, stream, &error) != HAWSER_OK)
+            fail_msg("%s", error.text);
+        fclose(stream);
+        for (int k = 0; k < 3 && cases[i].says[k] != NULL; k++)
+            if (strstr(text, cases[i].says[k]) == NULL)
+                fail_msg("'%s' is not in\n%s", cases[i].says[k], text);
+        free(text);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
+static void too_many_nodes(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "2");
+    hawser_error error = {0};
+    assert_int_equal(hw_job_suppose(test.job, 3, &error), HAWSER_BAD_OPTION);
+    assert_non_null(strstr(error.text, "2 workers are too few for 3 nodes"));
+    close_job(test);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(logical), cmocka_unit_test(physical), cmocka_unit_test(dot),
-                                       cmocka_unit_test(too_big)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(logical),    cmocka_unit_test(physical),
+                                       cmocka_unit_test(dot),        cmocka_unit_test(too_big),
+                                       cmocka_unit_test(over_nodes), cmocka_unit_test(too_many_nodes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,11 +57,11 @@ static hawser_status judge_words(hw_call *call, hw_launch *launch, hawser_error 
     launch->words = call->words;
     launch->word_count = call->count;
     launch->own = command != NULL;
-    if (command == NULL || command->run == hw_train || command->run == hw_serve)
+    if (command == NULL || command->run == hw_train || command->run == hw_serve || command->run == hw_plan)
         return HAWSER_OK;
     return hawser_fail(
         error, HAWSER_BAD_OPTION,
-        "hawser %s works alone; hawser run is for 'train', 'serve' and programs of your own (./%s, if it is one)",
+        "hawser %s works alone; hawser run is for 'train', 'serve', 'plan' and programs of your own (./%s, if it is one)",
         command->name, command->name);
 }
 

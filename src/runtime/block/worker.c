@@ -165,8 +165,8 @@ static hawser_status open_replica(hw_worker *worker, hw_part *part, hawser_error
         part->count = spec.own_end - spec.own_begin;
     }
     if (session->nodes > 1 && !spec.values && spec.sources == spec.blocks)
-        HAWSER_TRY(hw_adding_new(session->job->adding, session->home, spec.blocks, spec.block, spec.state, spec.count,
-                                 &part->adding, error));
+        HAWSER_TRY(hw_adding_new(session->job->settings.adding, session->home, spec.blocks, spec.block, spec.state,
+                                 spec.count, &part->adding, error));
     spec.adding = part->adding;
     spec.log = worker->log;
     HAWSER_TRY(hw_replica_new(&spec, &part->replica, error));

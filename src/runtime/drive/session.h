@@ -31,12 +31,6 @@ typedef struct hw_session {
     uint32_t run; /* which of the job's, in its history */
 } hw_session;
 
-/* Blocks lie on the nodes in order, as evenly as may be: the first one of a node. */
-static inline uint32_t hw_first_block(uint32_t blocks, uint32_t nodes, uint32_t node)
-{
-    return (uint32_t)((uint64_t)blocks * node / nodes);
-}
-
 /* Endpoint of a node's agent. */
 static inline uint32_t hw_agent_endpoint(const hw_session *session, uint32_t node)
 {

@@ -28,6 +28,9 @@ bool hw_option_of_one_node(const char *key);
 hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry, hawser_job **job,
                            hawser_error *error) HAWSER_MUST_USE;
 
+/* Before a plan is made: as if this process were one of so many nodes (1: it is alone), each on a machine like this one. */
+hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
+
 /* Seconds that a run may take: `limit` (0: none), or less where Slurm ends the job before. now: seconds since 1970. */
 double hw_time_left(double limit, char *const *environment, double now);
 

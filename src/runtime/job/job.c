@@ -200,6 +200,8 @@ void hawser_close(hawser_job *job)
     if (job == NULL)
         return;
     hw_recorder_close(job->recorder);
+    hw_topology_free(job->topology);
+    free(job->names);
     hw_cluster_leave(job->cluster);
     hw_place_close(&job->place);
     hawser_options_free(job->own_options);
@@ -292,11 +294,12 @@ hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, bool p
                                 hawser_error *error)
 {
     hw_plan *plan = NULL;
+    hawser_status status = HAWSER_OK;
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
     if (physical)
-        hw_plan_print_physical(plan, dot, out);
+        status = hw_plan_print_physical(plan, dot, out, error);
     else
         hw_plan_print_logical(plan, dot, out);
     hw_plan_free(plan);
-    return HAWSER_OK;
+    return status;
 }

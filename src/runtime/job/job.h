@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 
 #include "cluster/cluster.h"
-#include "exchange/adding.h"
 #include "hawser/hawser.h"
 #include "program/plan.h"
 #include "runtime/carry/crew.h"
@@ -18,7 +17,8 @@ struct hawser_job {
     hw_place place;
     hw_cluster *cluster; /* NULL: one node */
     hw_plan_settings settings;
-    hw_adding_shape adding; /* with more than one node */
+    hw_topology *topology; /* with more than one node, as: */
+    const char **names;    /* of nodes; the cluster's */
     hawser_sync sync;
     hawser_form form;
     uint64_t backlog;    /* bytes that may wait to be sent before updates are coalesced; 0: any */

@@ -49,15 +49,16 @@ static hawser_status compare(const hw_bytes *cards, uint32_t nodes, hawser_error
     return HAWSER_OK;
 }
 
-static hawser_status lay(hawser_job *job, const hw_bytes *card, hawser_error *error)
+/* The graph and what is said of it; `card` as make_card made it. */
+static hawser_status draw(hawser_job *job, const char *card, hawser_error *error)
 {
     hw_plan_settings *settings = &job->settings;
-    const char *words = card->data, *edges = words + strlen(words) + 1;
-    hw_topology *topology = NULL;
+    const char *words = card, *edges = words + strlen(words) + 1;
     bool file = strncmp(words, "file:", 5) == 0;
-    HAWSER_TRY(hw_topology_new(words, file ? edges : NULL, settings->nodes, &topology, error));
-    job->adding = hw_topology_adding(topology);
-    const hw_topology_figures *figures = hw_topology_figures_of(topology);
+    HAWSER_TRY(hw_topology_new(words, file ? edges : NULL, settings->nodes, &job->topology, error));
+    settings->graph = job->topology;
+    settings->adding = hw_topology_adding(job->topology);
+    const hw_topology_figures *figures = hw_topology_figures_of(job->topology);
     int n = snprintf(settings->topology, sizeof settings->topology,
                      "topology %.60s: at most %u links out of a node, at most %u from one node to another", words,
                      figures->degree, figures->depth);
@@ -65,9 +66,50 @@ static hawser_status lay(hawser_job *job, const hw_bytes *card, hawser_error *er
         snprintf(settings->topology + n, sizeof settings->topology - (size_t)n,
                  "; node %u passes on most, %llu messages when each node has sent one%s", figures->relaying,
                  (unsigned long long)figures->relayed,
-                 job->adding.kind != HW_ADDING_SPREAD ? "; under bsp updates are added up on their way" : "");
-    hawser_status status = hw_topology_routes(topology, hw_cluster_net(job->cluster), error);
-    hw_topology_free(topology);
+                 settings->adding.kind != HW_ADDING_SPREAD ? "; under bsp updates are added up on their way" : "");
+    return HAWSER_OK;
+}
+
+static hawser_status lay(hawser_job *job, const char *card, hawser_error *error)
+{
+    HAWSER_TRY(draw(job, card, error));
+    return hw_topology_routes(job->topology, hw_cluster_net(job->cluster), error);
+}
+
+static hawser_status name_nodes(hawser_job *job, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&job->names, job->settings.nodes, "the nodes' names", error));
+    for (uint32_t node = 0; node < job->settings.nodes; node++)
+        job->names[node] = hw_cluster_member(job->cluster, node)->name;
+    job->settings.names = job->names;
+    return HAWSER_OK;
+}
+
+hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *error)
+{
+    hw_plan_settings *settings = &job->settings;
+    char *card = NULL;
+    size_t length = 0;
+    uint64_t processors = (uint64_t)nodes * settings->processors;
+    if (job->cluster != NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--suppose-nodes %u: this job has %u nodes already; leave it out",
+                           nodes, settings->nodes);
+    if (nodes == 1)
+        return HAWSER_OK;
+    settings->nodes = nodes;
+    if (!job->workers_given)
+        settings->blocks = processors < UINT32_MAX ? (uint32_t)processors : UINT32_MAX;
+    bool all = !hawser_options_has(job->options, "threads") || hawser_options_integer(job->options, "threads") == 0;
+    if (!job->workers_given && all)
+        settings->threads = settings->blocks;
+    job->workers_given = true; /* over nodes their number does not follow the input */
+    if (settings->blocks < nodes)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers",
+                           settings->blocks, nodes);
+    hawser_status status = make_card(hawser_options_text(job->options, "topology"), true, &card, &length, error);
+    if (status == HAWSER_OK)
+        status = draw(job, card, error);
+    free(card);
     return status;
 }
 
@@ -90,7 +132,7 @@ hawser_status hw_job_topology(hawser_job *job, hawser_error *error)
     if (status == HAWSER_OK) {
         status = compare(cards, nodes, error);
         if (status == HAWSER_OK)
-            status = lay(job, &cards[0], error);
+            status = lay(job, cards[0].data, error);
         /* Nobody sends before everybody knows what to pass on. */
         status = hw_cluster_agree(job->cluster, status, error);
         for (uint32_t node = 0; node < nodes; node++)
@@ -98,5 +140,5 @@ hawser_status hw_job_topology(hawser_job *job, hawser_error *error)
     }
     free(cards);
     free(card);
-    return status;
+    return status == HAWSER_OK ? name_nodes(job, error) : status;
 }

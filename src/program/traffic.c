@@ -1,0 +1,90 @@
+/* traffic.c - what of a state's updates leaves each node in a clock, at most: every block changes every entry, and nothing is packed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "program/plan.h"
+#include "transport/transport.h"
+
+typedef struct tally {
+    const hw_plan *plan;
+    const uint32_t *home; /* by block: its node */
+    uint32_t *sends;      /* room for a number a node */
+    uint64_t *out;        /* bytes, by node */
+} tally;
+
+/* One message of a block, of so many entries. */
+static void send(const tally *t, uint32_t block, uint32_t to, uint64_t entries)
+{
+    const hw_plan_settings *settings = &t->plan->settings;
+    uint32_t node = t->home[block];
+    if (to == HW_TO_LOCAL || (to < settings->blocks && t->home[to] == node))
+        return;
+    if (to < settings->blocks) {
+        t->out[node] += entries * sizeof(double);
+        return;
+    }
+    hw_topology_sends(settings->graph, node, t->sends);
+    for (uint32_t n = 0; n < settings->nodes; n++)
+        t->out[n] += t->sends[n] * entries * sizeof(double);
+}
+
+/* The sums that a block tells of a lane: one for each subtree of its run. */
+static void send_sums(const tally *t, uint32_t block, const hw_adding_lane *lane)
+{
+    for (uint32_t b = lane->run.begin; b < lane->run.end;) {
+        send(t, block, lane->to, lane->end - lane->begin);
+        b = hw_subtree_in(t->plan->settings.blocks, b, lane->run).end;
+    }
+}
+
+static hawser_status add_up(const tally *t, const hawser_state *state, uint32_t block, hawser_error *error)
+{
+    const hw_plan_settings *settings = &t->plan->settings;
+    hw_adding *adding;
+    HAWSER_TRY(hw_adding_new(settings->adding, t->home, settings->blocks, block, state->number, hw_state_count(state),
+                             &adding, error));
+    send(t, block, adding->own_to, hw_state_count(state));
+    for (uint32_t k = 0; adding->adds && k < adding->lanes; k++)
+        send_sums(t, block, &adding->lane[k]);
+    hw_adding_free(adding);
+    return HAWSER_OK;
+}
+
+static hawser_status count(const tally *t, const hw_state_plan *own, bool in_step, hawser_error *error)
+{
+    const hawser_state *state = own->state;
+    uint32_t blocks = t->plan->settings.blocks;
+    for (uint32_t block = 0; block < blocks; block++) {
+        size_t begin = 0, end = hw_state_count(state);
+        if (own->sources != blocks && block != own->updater)
+            continue;
+        if (state->kind == HW_PARTITIONED)
+            hw_plan_range(t->plan, state, block, &begin, &end);
+        if (in_step && state->kind == HW_REPLICATED && own->sources == blocks)
+            HAWSER_TRY(add_up(t, state, block, error));
+        else
+            send(t, block, HW_TO_BLOCKS, end - begin);
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, uint64_t *out,
+                              hawser_error *error)
+{
+    const hw_plan_settings *settings = &plan->settings;
+    uint32_t *home = NULL, *sends = NULL;
+    memset(out, 0, settings->nodes * sizeof *out);
+    hawser_status status = HW_NEW(&home, settings->blocks, "the places of blocks", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&sends, settings->nodes, "the ways of messages", error);
+    for (uint32_t node = 0; status == HAWSER_OK && node < settings->nodes; node++)
+        for (uint32_t b = hw_first_block(settings->blocks, settings->nodes, node);
+             b < hw_first_block(settings->blocks, settings->nodes, node + 1); b++)
+            home[b] = node;
+    if (status == HAWSER_OK)
+        status = count(&(tally){plan, home, sends, out}, own, in_step, error);
+    free(sends);
+    free(home);
+    return status;
+}
