@@ -86,13 +86,19 @@ static void open_servers(servers *set)
         fail_msg("%s", set->nodes[0].error.text);
 }
 
-static void end_servers(servers *set)
+/* They have been told to end. */
+static void await_servers(servers *set)
 {
-    hawser_interrupt(set->first);
     pthread_join(set->thread, NULL);
     for (uint32_t i = 0; i < set->count; i++)
         if (set->nodes[i].status != HAWSER_OK)
             fail_msg("server %u: %s", i, set->nodes[i].error.text);
+}
+
+static void end_servers(servers *set)
+{
+    hawser_interrupt(set->first);
+    await_servers(set);
 }
 
 /* ------------------------------------------------------------------------------------------------------------ groups ---- */
@@ -446,7 +452,7 @@ static void the_end_is_told(void **state)
     open_servers(&set);
     run_group(&waits, 2);
     all_say(&waits, "the servers were told to end");
-    end_servers(&set);
+    await_servers(&set);
 }
 
 static hawser_status nothing(test_node *node, hawser_store *store, group *how, hawser_error *error)

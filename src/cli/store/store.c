@@ -173,7 +173,8 @@ static hawser_status make(const hw_errands *errands, hawser_error *error)
                            function->name, function->parameters, function->parameters > 0 ? " (" : "",
                            function->parameters > 0 ? function->parameter_names : "", function->parameters > 0 ? ")" : "",
                            count);
-    memcpy(table.parameters, parameters, count * sizeof *parameters);
+    for (size_t i = 0; i < count; i++)
+        table.parameters[i] = parameters[i];
     return hawser_store_table(errands->store, &table, &number, error);
 }
 
