@@ -228,7 +228,8 @@ bool hw_number_between_long(const char *a, size_t m, const char *begin, const ch
         return false;
     size_t top = count > 16 ? count - 16 : 0, middle = count > 16 ? 8 : count - 8;
     uint64_t front = (unsigned char)(*first - '0'), one, two;
-    bool digits_all = hw_two_until(a, m, end, 8, &one) & hw_two_until(end - 16, top, end - 8, middle, &two);
+    bool digits_all = hw_two_until(a, m, end, 8, &one);
+    digits_all = hw_two_until(end - 16, top, end - 8, middle, &two) && digits_all;
     if (!digits_all || front > (count == 19 ? 0 : 9))
         return false;
     uint64_t digits = front * hw_ten[top] * hw_ten[middle] + (uint32_t)two * (uint64_t)EIGHT + (two >> 32);
