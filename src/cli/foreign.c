@@ -66,9 +66,11 @@ void hw_foreign_print(FILE *out, const char *path, const json_t *header)
 {
     const char *key;
     json_t *entry;
-    bool facts = json_object_get(header, "__metadata__") != NULL;
-    fprintf(out, "%s: a safetensors file of other software, no model of Hawser's; %zu tensors\n", path,
-            json_object_size(header) - facts);
+    const json_t *facts = json_object_get(header, "__metadata__");
+    fprintf(out, "%s: %s; %zu tensors\n", path,
+            json_object_get(facts, "hawser.store") != NULL ? "tables of a store, for 'hawser serve --load', no model"
+                                                           : "a safetensors file of other software, no model of Hawser's",
+            json_object_size(header) - (facts != NULL));
     json_object_foreach((json_t *)header, key, entry)
     {
         if (strcmp(key, "__metadata__") == 0)

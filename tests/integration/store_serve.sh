@@ -102,6 +102,8 @@ has serve.err "turned away"
 
 # ---- files, at another number of servers
 code 0 "${store[@]}" save now.safetensors
+code 0 "$hawser" info now.safetensors
+has out "^now.safetensors: tables of a store, for 'hawser serve --load', no model; [0-9]+ tensors$"
 code 0 "${store[@]}" put w 3=9,9
 code 0 "${store[@]}" load now.safetensors
 code 0 "${store[@]}" get w
