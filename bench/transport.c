@@ -381,6 +381,7 @@ static void ask_peer(const bench *b, const char *what, size_t size, uint64_t cou
     if (said == NULL || pclose(said) != 0 || read != 2 || !(numbers[0] > 0) || !(numbers[1] >= 0)) {
         fprintf(stderr, "bench_transport: --peer: '%s %s %zu %llu' did not end well with two numbers; see bench/README.md\n",
                 b->peer, what, size, (unsigned long long)count);
+        (void)rmdir(b->directory);
         exit(1);
     }
 }

@@ -124,7 +124,7 @@ static hawser_status count_clocks(hawser_context *context)
 static hawser_status touch_others(hawser_context *context)
 {
     size_t first = 0, count = hawser_part(context, "long", &first);
-    return hawser_touch(context, "long", first + count - 1, 2);
+    return hawser_touch(context, "long", first > 0 ? first - 1 : count - 1, 2); /* one of a neighbour's */
 }
 
 static hawser_status run_long(hawser_unit_function *function, hawser_run **run, hawser_error *error)
