@@ -203,7 +203,7 @@ const char *hw_number_long(const char *text, double *value)
     enum { EIGHT = 100000000 };
     const char *first = text + (*text == '-' || *text == '+'), *at = first + 10;
     uint64_t word = hw_eight(at), digits = (uint64_t)(*first - '0') * EIGHT + hw_eight_digits(hw_eight(first + 2));
-    if (hw_no_digits(word) != 0)
+    if (hw_no_digits(word) != 0 || (unsigned char)(*first - '0') > 9)
         return hw_number_any(text, value);
     digits = digits * EIGHT + hw_eight_digits(word);
     unsigned next = (unsigned char)(at[8] - '0'), last = (unsigned char)(at[9] - '0');

@@ -1,3 +1,7 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "cli/input.h"
 #include "runtime/job/enter.h"
 
@@ -17,7 +21,7 @@ const hawser_option *hw_plan_rows(void)
 }
 
 /* Without a choice both are printed; DOT is one graph, so there the physical plan alone is the answer. */
-static hawser_status print_plans(const hw_call *call, hawser_job *job, const hawser_training_input *input,
+static hawser_status print_plans(const hw_call *call, hawser_job *job, const hawser_training_input *input, FILE *out,
                                  hawser_error *error)
 {
     bool logical = hawser_options_flag(call->options, "logical"), physical = hawser_options_flag(call->options, "physical");
@@ -25,8 +29,22 @@ static hawser_status print_plans(const hw_call *call, hawser_job *job, const haw
     if (logical && physical && dot)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--dot prints one graph: give --logical or --physical, not both");
     if (logical || (!physical && !dot))
-        HAWSER_TRY(call->algorithm->plan(job, input, false, dot, call->out, error));
-    return logical && !physical ? HAWSER_OK : call->algorithm->plan(job, input, true, dot, call->out, error);
+        HAWSER_TRY(call->algorithm->plan(job, input, false, dot, out, error));
+    return logical && !physical ? HAWSER_OK : call->algorithm->plan(job, input, true, dot, out, error);
+}
+
+/* Every node makes the plan, since columns may have to be fetched for it; node 0 prints. */
+static hawser_status make_plans(const hw_call *call, hawser_job *job, const hawser_training_input *input,
+                                hawser_error *error)
+{
+    if (hawser_job_leads(job))
+        return print_plans(call, job, input, call->out, error);
+    FILE *nowhere = fopen("/dev/null", "we");
+    if (nowhere == NULL)
+        return hawser_fail(error, HAWSER_IO, "cannot open /dev/null: %s", strerror(errno));
+    hawser_status status = print_plans(call, job, input, nowhere, error);
+    fclose(nowhere);
+    return status;
 }
 
 hawser_status hw_plan(hw_call *call, hawser_error *error)
@@ -38,14 +56,12 @@ hawser_status hw_plan(hw_call *call, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--record-history: plan runs nothing that a history could be of; leave it out");
     HAWSER_TRY(hawser_open_options(call->options, &job, error));
-    hawser_status status = HAWSER_OK;
-    if (hawser_options_has(call->options, "suppose-nodes"))
+    hawser_status status = hw_load_shares(call, job, &data, error);
+    if (status == HAWSER_OK && hawser_options_has(call->options, "suppose-nodes"))
         status = hw_job_suppose(job, (uint32_t)hawser_options_integer(call->options, "suppose-nodes"), error);
-    if (status == HAWSER_OK)
-        status = hw_load_shares(call, job, &data, error);
     hawser_training_input input = {.options = call->options, .data = data};
-    if (status == HAWSER_OK && hawser_job_leads(job))
-        status = print_plans(call, job, &input, error);
+    if (status == HAWSER_OK)
+        status = make_plans(call, job, &input, error);
     hawser_dataset_free(data);
     hawser_close(job);
     return status;

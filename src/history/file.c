@@ -12,7 +12,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "histories lie in file
 _Static_assert(sizeof(hw_event_record) == 80 && sizeof(hw_history_head) == 40 && sizeof(hw_batch_head) == 48,
                "the layouts of docs/history.md");
 
-static const char head_magic[] = "HWHIST1\n", batch_magic[] = "HWBATCH\n";
+static const char head_magic[] = "HWHIST2\n", batch_magic[] = "HWBATCH\n";
 
 void hw_history_head_make(uint32_t node, uint32_t nodes, uint64_t token, hw_history_head *head)
 {

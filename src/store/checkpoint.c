@@ -21,7 +21,7 @@ void hw_server_release(hw_server *server, uint32_t table)
 {
     hw_served *served = server->tables[table];
     for (uint32_t s = 0; s < served->stripe_count; s++)
-        hw_stripe_work(&served->stripes[s]);
+        server->options.ready(server->options.argument, &served->stripes[s]);
 }
 
 bool hw_server_between(const hw_server *server, uint32_t table, uint64_t *clock)

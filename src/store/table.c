@@ -34,11 +34,53 @@ static hawser_status check_filter(const hw_table_spec *spec, hawser_error *error
     return HAWSER_OK;
 }
 
+static bool is_utf8(const char *text)
+{
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+        unsigned more = *at < 0x80 ? 0 : (*at & 0xe0) == 0xc0 ? 1 : (*at & 0xf0) == 0xe0 ? 2 : (*at & 0xf8) == 0xf0 ? 3 : 4;
+        if (more == 4)
+            return false;
+        uint32_t point = more == 0 ? *at : *at & (0x3fU >> more);
+        at++;
+        for (unsigned i = 0; i < more; i++, at++) {
+            if ((*at & 0xc0) != 0x80)
+                return false;
+            point = point << 6 | (*at & 0x3fU);
+        }
+        if (point < least[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+            return false;
+    }
+    return true;
+}
+
+static bool ends_in(const char *name, const char *tail)
+{
+    size_t length = strlen(name), last = strlen(tail);
+    return length >= last && strcmp(name + length - last, tail) == 0;
+}
+
+/* Tables are tensors of a file, beside others by which the file says more of them. */
+static hawser_status check_name(const char *name, hawser_error *error)
+{
+    if (name[0] == '\0' || memchr(name, '\0', HW_TABLE_NAME) == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %d bytes", HW_TABLE_NAME - 1);
+    if (!is_utf8(name))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table's name is no UTF-8");
+    if (strncmp(name, "hawser.", 7) == 0 || strncmp(name, "__", 2) == 0 || ends_in(name, ".keys") ||
+        ends_in(name, ".memory"))
+        return hawser_fail(
+            error, HAWSER_BAD_ARGUMENT,
+            "table '%s': names that begin with 'hawser.' or '__', or end in '.keys' or '.memory', are taken by "
+            "what files say beside the tables",
+            name);
+    return HAWSER_OK;
+}
+
 hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error)
 {
     enum { WIDTH_MOST = 1 << 24 };
-    if (spec->name[0] == '\0' || memchr(spec->name, '\0', HW_TABLE_NAME) == NULL)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %d bytes", HW_TABLE_NAME - 1);
+    HAWSER_TRY(check_name(spec->name, error));
     if (spec->type != HW_VALUE_F32 && spec->type != HW_VALUE_F64 && spec->type != HW_VALUE_I64)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': there is no value type %d", spec->name, (int)spec->type);
     if (spec->width == 0 || spec->width > WIDTH_MOST)

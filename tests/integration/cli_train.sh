@@ -133,6 +133,7 @@ code 0 "$hawser" plan lasso small.svm --dot
 has out "^(strict )?digraph"
 code 2 "$hawser" plan lasso small.svm --dot --logical --physical
 # Over nodes: node 0 prints, and what is supposed is what is there.
+code 0 "$hawser" run -n 2 -- plan lasso small.svm --lambda 0 --physical --workers 4
 code 0 "$hawser" run -n 2 -- plan lasso small.svm --physical --workers 4
 equal "$(grep -c "^physical plan" out)" 1
 has out "node 1 \(.*\): blocks 2 to 3; [0-9]+ stored entries of X"

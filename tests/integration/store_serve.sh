@@ -71,6 +71,9 @@ code 2 "${store[@]}" make w --keys 0..8 --width 2
 says "table 'w' exists with another range of keys"
 code 2 "${store[@]}" make a --function adagrad
 says "'adagrad' takes 2 parameters \(rate, epsilon\), and not 0"
+code 2 "${store[@]}" make hawser.checksum --keys 0..9
+says "are taken by what files say"
+code 2 "${store[@]}" make w.keys --keys 0..9
 code 2 "${store[@]}" make a --keys 9..3
 says "keys = '9..3'"
 code 2 "${store[@]}" get nothing
@@ -113,6 +116,10 @@ size=$(stat -c %s bad.safetensors)
 printf '\377' | dd of=bad.safetensors bs=1 seek=$((size - 40)) conv=notrunc 2>/dev/null
 code 3 "${store[@]}" load bad.safetensors
 says "bad.safetensors: the checksum does not match"
+sed 's/"w"/"v"/g; s/w.memory/v.memory/g' now.safetensors >bad.safetensors
+code 3 "${store[@]}" load bad.safetensors
+code 0 "${store[@]}" stat
+! grep -q "'v'" out || complain "a damaged file made a table"
 code 4 "${store[@]}" load none
 ends 0
 [[ -s end.safetensors ]] || complain "nothing was saved in the end"

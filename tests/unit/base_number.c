@@ -176,9 +176,26 @@ static void hard_cases_round_as_strtod(void **state)
 static void what_is_no_number_is_refused(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"", "-", "+", ".", "-.", "e5", ".e5", "nan", "inf", "-inf", "x", " 1", "--1", "+-1"};
+    static const char *const cases[] = {"",
+                                        "-",
+                                        "+",
+                                        ".",
+                                        "-.",
+                                        "e5",
+                                        ".e5",
+                                        "nan",
+                                        "inf",
+                                        "-inf",
+                                        "x",
+                                        " 1",
+                                        "--1",
+                                        "+-1",
+                                        "a.1234567812345678",
+                                        " .1234567812345678",
+                                        "--.1234567812345678",
+                                        ",.1234567812345678"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char buffer[16] = {0};
+        char buffer[64] = {0};
         double value;
         snprintf(buffer, sizeof buffer, "%s", cases[i]);
         assert_null(hw_number(buffer, &value));

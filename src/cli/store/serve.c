@@ -1,6 +1,7 @@
 /* serve.c - hawser serve: servers of a store that run on their own. */
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/input.h"
@@ -80,7 +81,11 @@ static hawser_status check_paths(const hw_call *call, hawser_error *error)
     if (stat(directory, &facts) != 0 || !S_ISDIR(facts.st_mode))
         return hawser_fail(error, HAWSER_IO, "dir = '%s' is no directory", directory);
     HAWSER_TRY(hw_check_writable(hw_path_of(call, "output"), error));
-    return hw_check_writable(hw_path_of(call, "address-file"), error);
+    const char *address = hw_path_of(call, "address-file");
+    HAWSER_TRY(hw_check_writable(address, error));
+    if (address != NULL)
+        (void)unlink(address); /* of an earlier run: who waits for it would read the old port */
+    return HAWSER_OK;
 }
 
 static hawser_status serve(serving *s, const hw_serving *how, hawser_error *error)
@@ -116,7 +121,7 @@ static hawser_status run(hw_call *call, hawser_options **options, unsigned char 
     how.door.interface = hawser_options_text(call->options, "interface");
     how.door.trust_fabric = hawser_options_flag(call->options, "trust-fabric");
     how.door.failure_timeout = hawser_options_number(call->options, "failure-timeout");
-    how.door.warn = warn;
+    how.door.warn = hawser_options_flag(call->options, "quiet") ? NULL : warn;
     HAWSER_TRY(hw_read_ports(*options, &how.door.port_low, &how.door.port_high, error));
     return serve(s, &how, error);
 }

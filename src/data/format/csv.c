@@ -194,8 +194,8 @@ static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset
     bytes = bytes > 1 << 20 ? 1 << 20 : bytes;
     double rows = (double)hw_count(head, head + bytes, '\n') + 1, text = (double)hw_input_text_bytes(&job->input);
     double each = (double)csv->width * sizeof(double);
-    HAWSER_TRY(hw_budget_estimate(&job->budget,
-                                  (uint64_t)(text / (double)bytes * rows * each * 1.1) + (4 << 20) * job->threads, error));
+    HAWSER_TRY(hw_budget_estimate(
+        &job->budget, (uint64_t)(text / (double)bytes * rows * each * 1.1) + (uint64_t)(4 << 20) * job->threads, error));
     bool done,
         means = csv->missing == HW_MEAN && (job->load->parts <= 1 || job->load->means != NULL); /* else of all parts */
     HAWSER_TRY(hw_place_dense(job, hw_csv_parse, csv, csv->header ? csv->skip : 0, csv->width, csv->roles, means, dataset,

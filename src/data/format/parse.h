@@ -70,7 +70,7 @@ hawser_status hw_part_room(hw_job *job, hw_part *part, const hw_part_sizes *size
 hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *what, hawser_error *error);
 
 /* Calls work(context, k) for k = 0 .. count - 1, each on an own thread (the last on this one); returns the failure of the lowest
- * k. A thread that cannot be started is run here instead. */
+ * k. Fails where one cannot be started; then none has begun. */
 typedef hawser_status (*hw_work)(void *context, uint32_t k, hawser_error *error);
 hawser_status hw_in_parallel(uint32_t count, hw_work work, void *context, hawser_error *error) HAWSER_MUST_USE;
 

@@ -157,7 +157,7 @@ static const char *read_target(const char *at, bool none, double *target, const 
     if (memcmp(at, "qid:", 4) == 0)
         while (!ends_word(*at))
             at++;
-    return at;
+    return hw_skip_blanks(at);
 }
 
 static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, hw_part *part, bool single,

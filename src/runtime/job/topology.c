@@ -97,11 +97,10 @@ hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *erro
     if (nodes == 1)
         return HAWSER_OK;
     settings->nodes = nodes;
-    if (!job->workers_given)
+    if (!hawser_options_has(job->options, "workers"))
         settings->blocks = processors < UINT32_MAX ? (uint32_t)processors : UINT32_MAX;
-    bool all = !hawser_options_has(job->options, "threads") || hawser_options_integer(job->options, "threads") == 0;
-    if (!job->workers_given && all)
-        settings->threads = settings->blocks;
+    int64_t asked = hawser_options_has(job->options, "threads") ? hawser_options_integer(job->options, "threads") : 0;
+    settings->threads = asked == 0 || asked > settings->blocks ? settings->blocks : (uint32_t)asked;
     job->workers_given = true; /* over nodes their number does not follow the input */
     if (settings->blocks < nodes)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers",

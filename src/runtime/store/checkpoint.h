@@ -24,6 +24,8 @@ int hw_store_pass_of(const hw_table_spec *spec, hw_part part);
 hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const uint64_t *rows, char **text,
                               hawser_error *error) HAWSER_MUST_USE;
 
+/* All servers have heard what this guest had sent them; at once for a node of theirs. */
+hawser_status hw_store_heard(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 /* Has servers that run on their own save or load a file of this name. */
 hawser_status hw_store_ask_file(hawser_store *store, hw_word word, const char *name, hawser_error *error) HAWSER_MUST_USE;
 /* What tables a file has, as its header says it, by whoever reads it; the caller frees them. */

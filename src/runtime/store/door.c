@@ -110,7 +110,10 @@ void hw_door_answer(hw_door *door, hw_message *asked, hawser_status status, cons
         data = error->text;
         length = strlen(error->text);
     }
-    send_word(door, asked->origin, HW_WORD_ANSWER, asked->envelope.clock, status, data, length);
+    pthread_mutex_lock(&door->mutex); /* under which the links of those who have gone are forgotten */
+    if (find(door, asked->origin) != NULL)
+        send_word(door, asked->origin, HW_WORD_ANSWER, asked->envelope.clock, status, data, length);
+    pthread_mutex_unlock(&door->mutex);
     hw_message_free(asked);
 }
 
@@ -392,22 +395,24 @@ static hawser_status take_seat(hw_door *door, const hw_message *asked, hawser_er
     if (told.node >= told.nodes || told.nodes > HW_STORE_WORKERS_MOST || told.workers > HW_STORE_WORKERS_MOST / told.nodes)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "node %u of %u with %u workers each: a group has %d workers at most",
                            told.node, told.nodes, told.workers, HW_STORE_WORKERS_MOST);
-    HAWSER_TRY(party_of(door, &told, &of, error));
-    HAWSER_TRY(hw_seat_new(of->group, asked->origin, &seat, error));
-    hawser_status status = HAWSER_OK;
     pthread_mutex_lock(&door->mutex);
-    guest *one = find(door, asked->origin);
-    if (one == NULL)
-        status = hawser_fail(error, HAWSER_NO_MEMORY, "the server has no memory left for a guest");
-    else if (one->party != NULL)
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "guest %u has a seat already", asked->origin);
+    guest *one = find(door, asked->origin); /* the clerk alone removes guests */
+    bool here = one != NULL && !one->gone, sits = one != NULL && one->party != NULL;
+    pthread_mutex_unlock(&door->mutex);
+    if (!here)
+        return hawser_fail(error, HAWSER_PEER_LOST, "guest %u has gone, or there was no memory for it", asked->origin);
+    if (sits)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "guest %u has a seat already", asked->origin);
+    HAWSER_TRY(party_of(door, &told, &of, error));
+    hawser_status status = hw_seat_new(of->group, asked->origin, &seat, error);
+    pthread_mutex_lock(&door->mutex);
     if (status == HAWSER_OK) {
         one->party = of;
         one->seat = seat;
         one->node = told.node;
         of->seated++;
     }
-    if (one != NULL && one->gone)
+    if (one->gone || of->seated == 0)
         close_party(door, of, "this group is over: one of its nodes went at once");
     pthread_mutex_unlock(&door->mutex);
     return status;

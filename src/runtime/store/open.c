@@ -5,6 +5,7 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "runtime/store/checkpoint.h"
 #include "runtime/store/door.h"
 #include "runtime/store/hub.h"
 #include "runtime/store/visit.h"
@@ -216,6 +217,7 @@ void hawser_store_close(hawser_store *store)
     hawser_error ignored = {0};
     store->job->store = NULL;
     (void)!hawser_store_wait_all(store, &ignored);
+    (void)!hw_store_heard(store, &ignored);
     if (store->job->cluster != NULL) {
         /* Others may still ask this node. */
         (void)!hw_cluster_agree(store->job->cluster, HAWSER_OK, &ignored);
@@ -286,11 +288,11 @@ static hawser_status make_here(hawser_store *store, const hw_table_spec *spec, u
     bool fresh = false;
     hawser_status status = HAWSER_OK;
     if (store->server != NULL) {
-        status = hw_stripe_pool_room(&store->pool, hw_server_stripes(store->server), error);
         pthread_mutex_lock(&store->making);
-        if (status == HAWSER_OK)
-            status = hw_server_make(store->server, spec, there, &fresh, error);
+        status = hw_server_make(store->server, spec, there, &fresh, error);
         pthread_mutex_unlock(&store->making);
+        if (status == HAWSER_OK && fresh)
+            status = hw_stripe_pool_room(&store->pool, hw_server_stripes(store->server), error);
     } else {
         *there = (uint32_t)hw_client_tables(store->client);
     }
@@ -307,8 +309,14 @@ static hawser_status make_here(hawser_store *store, const hw_table_spec *spec, u
 hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
 {
     uint32_t there = 0;
-    HAWSER_TRY(make_here(store, spec, &there, error));
-    hawser_status status = know(store, spec, there, number, error);
+    hawser_status status = make_here(store, spec, &there, error);
+    HAWSER_TRY(status);
+    /* Those before that this node had no memory to know. */
+    for (uint32_t t = (uint32_t)hw_client_tables(store->client), n;
+         status == HAWSER_OK && store->server != NULL && t < there; t++)
+        status = know(store, hw_server_table_at(store->server, t), t, &n, error);
+    if (status == HAWSER_OK)
+        status = know(store, spec, there, number, error);
     if (status == HAWSER_OK && store->server != NULL && there != *number)
         status = hawser_fail(error, HAWSER_INTERNAL, "table '%s' has two numbers", spec->name);
     return hw_cluster_agree(store->job->cluster, status, error);
@@ -325,7 +333,9 @@ static hawser_status create_there(hawser_store *store, const hw_table_spec *spec
     hw_table_tell(spec, &told);
     if (status == HAWSER_OK && store->self == 0)
         status = hw_visit_ask(store->visit, 0, HW_WORD_TABLE, &told, sizeof told, &answer, error);
-    if (status == HAWSER_OK && store->self == 0 && answer->envelope.length == sizeof there)
+    if (status == HAWSER_OK && store->self == 0 && answer->envelope.length != sizeof there)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "the servers have not said the number of table '%s'", spec->name);
+    if (status == HAWSER_OK && store->self == 0)
         memcpy(&there, answer->payload, sizeof there);
     hw_message_free(answer);
     status = hw_cluster_agree(store->job->cluster, status, error);

@@ -69,7 +69,7 @@ static hawser_status read_header(restoring *r, char **header, size_t *header_len
     struct stat about;
     uint64_t length = 0;
     *header = NULL;
-    r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    r->fd = open(r->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (r->fd < 0 || fstat(r->fd, &about) != 0)
         return hawser_fail(error, HAWSER_IO, "cannot open %s: %s", r->path, strerror(errno));
     r->size = S_ISREG(about.st_mode) && about.st_size > 0 ? (uint64_t)about.st_size : 0;
@@ -290,6 +290,8 @@ hawser_status hw_store_tables_of(const char *path, hw_told_table **tables, size_
     hawser_status status = read_header(&r, &header, &length, error);
     if (status == HAWSER_OK)
         status = hw_store_tables_in(header, length, path, tables, count, error);
+    if (status == HAWSER_OK)
+        status = check_sum(&r, error);
     free(header);
     if (r.fd >= 0)
         close(r.fd);

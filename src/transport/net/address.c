@@ -84,8 +84,8 @@ hawser_status hw_card_targets(const char *card, const char *host, hw_net_way way
                               int *count, hawser_error *error)
 {
     *count = 0;
-    char copy[HW_NET_ADDRESS];
-    if (strlen(card) >= sizeof copy)
+    char copy[HW_NET_ADDRESS + HW_NUMBER_SLACK] = {0}; /* digits are read by eight */
+    if (strlen(card) >= HW_NET_ADDRESS)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "an address of %zu characters: at most %d", strlen(card),
                            HW_NET_ADDRESS - 1);
     memcpy(copy, card, strlen(card) + 1);

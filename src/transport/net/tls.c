@@ -251,7 +251,7 @@ ssize_t hw_tls_write(hw_channel *channel, const void *from, size_t size)
 bool hw_tls_pending(hw_tls *tls)
 {
     pthread_mutex_lock(&tls->mutex);
-    bool pending = SSL_has_pending(tls->ssl) == 1;
+    bool pending = SSL_pending(tls->ssl) > 0; /* of a record that is not whole yet epoll says when there is more */
     pthread_mutex_unlock(&tls->mutex);
     return pending;
 }
