@@ -109,7 +109,7 @@ struct group {
     hawser_status (*act)(test_node *node, hawser_store *store, group *how, hawser_error *error);
     const char *key_file, *at;
     uint32_t workers;
-    hawser_table table; /* where it is of use */
+    hawser_table table;      /* where it is of use */
     double sums[NODES_MOST]; /* what each node saw */
     test_node nodes[NODES_MOST];
     uint32_t count;
