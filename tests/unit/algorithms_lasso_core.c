@@ -532,6 +532,61 @@ static void lambda_max_beside_a_bounded_column(void **unused)
     }
 }
 
+/* lambda_max where the first `count` columns are free; what is left of the target is no larger than it and orthogonal to all of them. */
+static double lambda_max_beside(problem *q, size_t count)
+{
+    uint32_t list[100];
+    hw_lasso_block block = {0};
+    double most, target = hawser_dot(q->n, q->lasso.target, q->lasso.target, NULL);
+    for (size_t j = 0; j < q->p; j++)
+        q->lasso.factor[j] = j < count ? 0.0 : 1.0;
+    for (size_t j = 0; j < count; j++)
+        list[j] = (uint32_t)j;
+    list_free(q, list, count);
+    assert_int_equal(hw_lasso_block_prepare(&block, &q->lasso, &q->matrix, 0, NULL), HAWSER_OK);
+    assert_int_equal(hw_lasso_block_lambda_max(&block, &most, NULL), HAWSER_OK);
+    assert_true(hawser_dot(q->n, block.residual, block.residual, NULL) <= target);
+    for (size_t j = 0; j < count; j++) {
+        const double *x = q->dense + j * q->n;
+        double pull = hw_linear_dot(&block.columns, j, block.residual, block.sum);
+        assert_true(fabs(pull) <= 1e-10 * sqrt(hawser_dot(q->n, x, x, NULL) * target));
+    }
+    hw_lasso_block_release(&block);
+    free(q->lasso.free_columns);
+    free(q->lasso.free_side);
+    free(q->lasso.free_list);
+    return most;
+}
+
+/* Columns without a penalty that depend on each other: lambda_max is that of ten which do not, whatever their scales; where they are
+ * alike but for a billionth, what is left is orthogonal to all; where there are more of them than rows, nothing is left. */
+static void lambda_max_beside_dependent_columns(void **unused)
+{
+    (void)unused;
+    enum { SUMS, SCALED, CLOSE, FULL, CASES };
+    for (int k = 0; k < 2 * CASES; k++) {
+        int kind = k / 2;
+        uint64_t seed = 5;
+        problem q;
+        make(&q, 40, 110, 0.5, 1.0, 91);
+        q.lasso.settings.intercept = k % 2;
+        q.lasso.factor = calloc(q.p, sizeof(double));
+        for (size_t at = 0; kind != FULL && at < 10 * q.n; at++) {
+            double x = q.dense[at], next_x = q.dense[(at + q.n) % (10 * q.n)];
+            q.dense[10 * q.n + at] = kind == CLOSE ? x * (1.0 + 1e-9 * uniform(&seed)) : x - next_x;
+        }
+        for (size_t at = 0; kind == SCALED && at < 20 * q.n; at++)
+            q.dense[at] *= at / q.n % 3 == 0 ? 1e6 : at / q.n % 3 == 1 ? 1e-6 : 1.0;
+        double most = lambda_max_beside(&q, kind == FULL ? 100 : 20);
+        if (kind == FULL)
+            assert_true(most <= 1e-9);
+        else if (kind != CLOSE)
+            assert_true(most > 0.01 && fabs(most - lambda_max_beside(&q, 10)) <= 1e-9 * most);
+        q.lasso.free_columns = NULL, q.lasso.free_side = NULL, q.lasso.free_list = NULL;
+        drop(&q);
+    }
+}
+
 static size_t at_bounds(const problem *q, const uint32_t *list, size_t count)
 {
     size_t at = 0;
@@ -932,6 +987,7 @@ int main(void)
                                        cmocka_unit_test(bounds_and_factors),
                                        cmocka_unit_test(free_columns),
                                        cmocka_unit_test(lambda_max_beside_a_bounded_column),
+                                       cmocka_unit_test(lambda_max_beside_dependent_columns),
                                        cmocka_unit_test(one_sided_free_columns),
                                        cmocka_unit_test(stops_within_a_round),
                                        cmocka_unit_test(search_over_blocks),

@@ -33,12 +33,13 @@ static double weight_at(const hw_linear_columns *columns, size_t i)
     return columns->weights != NULL ? columns->weights[i] : 1.0;
 }
 
-/* Gram-Schmidt, twice, in the inner product of the weights; a column that depends on earlier ones becomes zero. */
+/* Gram-Schmidt, twice, in the inner product of the weights; a column that depends on earlier ones, or on the intercept, becomes zero. */
 static void orthonormalise(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, size_t k)
 {
     size_t n = columns->X.rows;
-    double *q = span->basis + k * n, mean = 0.0, before = 0.0;
+    double *q = span->basis + k * n, mean = 0.0, before = 0.0, raw;
     memcpy(q, lasso->free_columns + span->members[k] * n, n * sizeof *q);
+    raw = hawser_dot(n, q, q, columns->weights);
     for (size_t i = 0; columns->centred && i < n; i++)
         mean += weight_at(columns, i) * q[i] / columns->total;
     for (size_t i = 0; i < n; i++) {
@@ -53,7 +54,7 @@ static void orthonormalise(hw_lasso_span *span, const hw_linear *lasso, const hw
                 q[i] -= dot * other[i];
         }
     double after = hawser_dot(n, q, q, columns->weights);
-    double scale = after > 1e-20 * before && after > 0.0 ? 1.0 / sqrt(after) : 0.0;
+    double scale = after > 1e-20 * before && after > 1e-26 * raw ? 1.0 / sqrt(after) : 0.0;
     for (size_t i = 0; i < n; i++)
         q[i] *= scale;
 }
@@ -136,6 +137,7 @@ void hw_lasso_span_project(hw_lasso_span *span, const hw_linear *lasso, const hw
 /* Least squares over `count` columns of length 1 within bounds, by their Gram matrix: t, and what is left of the pull on each. */
 typedef struct box {
     size_t count;
+    double size;  /* the residual's square at the start: what rounding is measured by */
     double *gram; /* count x count */
     double *lower, *upper, *t, *pull, *direction, *bend;
 } box;
@@ -171,13 +173,15 @@ static double box_reach(const box *b, double length)
     return length;
 }
 
-/* Conjugate gradients over what is at no bound, up to the first one. */
+/* Conjugate gradients over what is at no bound, up to the first one. Among dependent columns pulls that are nothing but rounding lead along
+ * directions that bend by nothing but rounding, as far as one likes: there it ends. Columns have length 1, so that the Gram matrix's
+ * rounding is of the size of 1, whatever the data's scales. */
 static void box_face(box *b)
 {
     double before = 0.0;
     memset(b->direction, 0, b->count * sizeof *b->direction);
     for (size_t turn = 0; turn < b->count + 2; turn++) {
-        double now = 0.0, curve = 0.0, length;
+        double now = 0.0, curve = 0.0, square, length;
         for (size_t a = 0; a < b->count; a++)
             now += b->t[a] > b->lower[a] && b->t[a] < b->upper[a] ? b->pull[a] * b->pull[a] : 0.0;
         for (size_t a = 0; a < b->count; a++)
@@ -188,7 +192,8 @@ static void box_face(box *b)
             b->bend[a] = hawser_dot(b->count, b->gram + a * b->count, b->direction, NULL);
             curve += b->direction[a] * b->bend[a];
         }
-        if (!(now > 0.0) || !(curve > 0.0))
+        square = hawser_dot(b->count, b->direction, b->direction, NULL);
+        if (!(now > 1e-28 * b->size) || !(curve > 1e-13 * square))
             return;
         length = box_reach(b, now / curve);
         for (size_t a = 0; a < b->count; a++) {
@@ -201,56 +206,73 @@ static void box_face(box *b)
     }
 }
 
-/* Puts the centred columns of length 1 into the basis, and their bounds in that scale into the box. */
-static void box_fill(box *b, hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns,
-                     const double *residual)
+/* A bounded column, centred, without what the span explains (which its columns can take over) and of length 1, with its bounds in that
+ * scale. */
+static void box_take_in(box *b, hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, size_t f,
+                        const double *residual)
+{
+    size_t n = columns->X.rows;
+    uint32_t j = lasso->free_list[f];
+    double *q = span->basis + (span->count + b->count) * n, mean = 0.0, raw = 0.0;
+    memcpy(q, lasso->free_columns + f * n, n * sizeof *q);
+    for (size_t i = 0; i < n; i++) {
+        raw += weight_at(columns, i) * q[i] * q[i];
+        mean += columns->centred ? weight_at(columns, i) * q[i] / columns->total : 0.0;
+    }
+    for (size_t i = 0; i < n; i++)
+        q[i] -= mean;
+    double before = hawser_dot(n, q, q, columns->weights);
+    project_once(span, columns, q);
+    project_once(span, columns, q);
+    double after = hawser_dot(n, q, q, columns->weights), size = sqrt(after);
+    if (!(after > 1e-20 * before) ||
+        !(after > 1e-26 * raw)) /* a constant beside an intercept, nothing but zeros, or nothing new */
+        return;
+    for (size_t i = 0; i < n; i++)
+        q[i] /= size;
+    b->lower[b->count] = lasso->lower != NULL ? lasso->lower[j] * size : -INFINITY;
+    b->upper[b->count] = lasso->upper != NULL ? lasso->upper[j] * size : INFINITY;
+    b->pull[b->count++] = hawser_dot(n, q, residual, columns->weights);
+}
+
+/* Takes the span of the unbounded columns of penalty factor 0 out of the residual; the bounded ones are the box. */
+static void box_fill(box *b, hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, double *residual)
 {
     size_t n = columns->X.rows, all = lasso->free_count + lasso->box_count;
-    for (size_t f = 0; f < all; f++) {
-        uint32_t j = lasso->free_list[f];
-        double *q = span->basis + b->count * n, mean = 0.0, raw = 0.0;
-        if (lasso->factor == NULL || lasso->factor[j] > 0.0)
-            continue;
-        memcpy(q, lasso->free_columns + f * n, n * sizeof *q);
-        for (size_t i = 0; i < n; i++) {
-            raw += weight_at(columns, i) * q[i] * q[i];
-            mean += columns->centred ? weight_at(columns, i) * q[i] / columns->total : 0.0;
-        }
-        for (size_t i = 0; i < n; i++)
-            q[i] -= mean;
-        double size = sqrt(hawser_dot(n, q, q, columns->weights));
-        if (!(size > 1e-13 * sqrt(raw))) /* a constant beside an intercept, or nothing but zeros */
-            continue;
-        for (size_t i = 0; i < n; i++)
-            q[i] /= size;
-        b->lower[b->count] = lasso->lower != NULL ? lasso->lower[j] * size : -INFINITY;
-        b->upper[b->count] = lasso->upper != NULL ? lasso->upper[j] * size : INFINITY;
-        b->pull[b->count++] = hawser_dot(n, q, residual, columns->weights);
-    }
+    const double *factor = lasso->factor;
+    span->count = 0;
+    for (size_t f = 0; f < lasso->free_count; f++)
+        if (factor != NULL && factor[lasso->free_list[f]] == 0.0 && lasso->free_side[f] == 0)
+            take_in(span, lasso, columns, (uint32_t)f);
+    if (span->count > 0)
+        take_out(span, lasso, columns, residual);
+    for (size_t f = 0; f < all; f++)
+        if (factor != NULL && factor[lasso->free_list[f]] == 0.0 && (f >= lasso->free_count || lasso->free_side[f] != 0))
+            box_take_in(b, span, lasso, columns, f, residual);
+    const double *q = span->basis + span->count * n;
     for (size_t a = 0; a < b->count; a++)
-        for (size_t c = 0; c < b->count; c++)
-            b->gram[a * b->count + c] = hawser_dot(n, span->basis + a * n, span->basis + c * n, columns->weights);
+        for (size_t c = 0; c <= a; c++)
+            b->gram[a * b->count + c] = b->gram[c * b->count + a] = hawser_dot(n, q + a * n, q + c * n, columns->weights);
 }
 
 hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns,
                                 double *residual, hawser_error *error)
 {
-    enum { PASSES = 100000 };
+    enum { PASSES = 1000 };
     size_t n = columns->X.rows, most = lasso->free_count + lasso->box_count;
     double *memory = calloc(most * (most + 6) + 1, sizeof *memory);
     if (memory == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns without a penalty", most);
-    box b = {.gram = memory};
+    box b = {.gram = memory, .size = hawser_dot(n, residual, residual, columns->weights)};
     double **parts[] = {&b.lower, &b.upper, &b.t, &b.pull, &b.direction, &b.bend};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
         *parts[k] = memory + most * (most + k);
     box_fill(&b, span, lasso, columns, residual);
-    double size = hawser_dot(n, residual, residual, columns->weights);
-    for (size_t k = 0; k < PASSES && box_pass(&b) > 1e-30 * size; k++)
+    for (size_t k = 0; k < PASSES && box_pass(&b) > 1e-26 * b.size; k++)
         box_face(&b);
     for (size_t a = 0; a < b.count; a++)
         for (size_t i = 0; i < n; i++)
-            residual[i] -= b.t[a] * span->basis[a * n + i];
+            residual[i] -= b.t[a] * span->basis[(span->count + a) * n + i];
     hw_lasso_span_reset(span);
     free(memory);
     return HAWSER_OK;

@@ -87,8 +87,8 @@ static hawser_status read_penalties(hw_linear *linear, const hawser_options *opt
     return HAWSER_OK;
 }
 
-/* Lists the columns that have no penalty and on some side no bound, then those of penalty factor 0 that have both bounds. Of the
- * latter there may be any number, and only lambda_max is about them: they are left out where they are too many. */
+/* Lists the columns that have no penalty and on some side no bound, then, where the kind asks for them, those of penalty factor 0 that have
+ * both bounds. Of the latter there may be any number, and only lambda_max is about them: they are left out where they are too many. */
 static hawser_status list_free(hw_linear *linear, hawser_error *error)
 {
     uint32_t boxes[MOST_FREE_COLUMNS];
@@ -101,7 +101,8 @@ static hawser_status list_free(hw_linear *linear, hawser_error *error)
         bool box = linear->lower != NULL && linear->upper != NULL && !isinf(linear->lower[j]) && !isinf(linear->upper[j]);
         if (!all && linear->factor[j] > 0.0)
             continue;
-        if (box && linear->factor != NULL && linear->factor[j] == 0.0 && bounded++ < MOST_FREE_COLUMNS)
+        if (box && linear->kind->boxes && linear->factor != NULL && linear->factor[j] == 0.0 &&
+            bounded++ < MOST_FREE_COLUMNS)
             boxes[bounded - 1] = (uint32_t)j;
         if (box)
             continue;

@@ -53,6 +53,7 @@ typedef double hw_linear_metric(const void *source, const char *name);
 typedef struct hw_linear_kind {
     const char *name;                      /* of the algorithm */
     const char *cv_name, *validation_name; /* of what is measured on rows that are held out: "cv_mse" */
+    bool boxes;                            /* lambda_max is exact beside columns that have no penalty, but both bounds */
     const char *fit_name;                  /* of the share of the loss at zero that the model takes away: "r2" */
     /* Makes linear->target and linear->weights. */
     hawser_status (*take_target)(struct hw_linear *linear, const hawser_training_input *input, hawser_error *error);
@@ -84,7 +85,8 @@ typedef struct hw_linear {
     int *free_side;                 /* of each: 0 free on both sides, 1 above its lower bound, -1 below its upper one */
     uint32_t *free_list;            /* their numbers */
     size_t free_count;              /* of those that have no bound on some side, */
-    size_t box_count;               /* and behind them of penalty factor 0 and bounded on both; 0 where there are too many */
+    size_t
+        box_count; /* and behind them of penalty factor 0 and bounded on both; 0 where there are too many, or the kind has no use for them */
     hawser_sync sync;
     hawser_form form; /* in which moves of v travel */
     uint32_t blocks;
