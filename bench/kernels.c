@@ -288,7 +288,8 @@ static void measure_data(const char *path, bool json)
     const hawser_matrix *A = hawser_dataset_matrix(data);
     inputs in;
     prepare(&in, A, A);
-    double bytes = (double)A->stored * (A->layout == HAWSER_DENSE ? 8e-9 : 12e-9);
+    size_t index = A->layout == HAWSER_DENSE ? 0 : sizeof *A->indices;
+    double bytes = 1e-9 * (double)A->stored * (double)(hw_type_size(A->type) + index);
     const kernel kernels[] = {{"scan", "GB/s", sparse_scan, bytes, false},
                               {"column moments", "GB/s", data_moments, bytes, false},
                               {"Gram by rows", "calls/s", data_gram_rows, 1, false}};
@@ -323,16 +324,30 @@ static void measure_made(bool json, bool small)
     hawser_dataset_free(sparse);
 }
 
+static int refuse(const char *option, const char *why)
+{
+    fprintf(stderr, "bench_kernels: %s %s\n", option, why);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     bool json = false, small = false;
     const char *data = NULL;
     for (int i = 1; i < argc; i++) {
-        json = json || strcmp(argv[i], "--json") == 0;
-        small = small || strcmp(argv[i], "--small") == 0;
-        if (strcmp(argv[i], "--data") == 0 && i + 1 < argc)
+        if (strcmp(argv[i], "--json") == 0)
+            json = true;
+        else if (strcmp(argv[i], "--small") == 0)
+            small = true;
+        else if (strcmp(argv[i], "--data") != 0)
+            return refuse(argv[i], "is no option; there are --json, --small and --data FILE");
+        else if (i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0)
+            return refuse(argv[i], "needs a file");
+        else
             data = argv[++i];
     }
+    if (small && data != NULL)
+        return refuse("--small", "is for the matrices made here; leave it out beside --data");
     if (data != NULL)
         measure_data(data, json);
     else

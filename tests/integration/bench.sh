@@ -38,10 +38,24 @@ for name in ("figure-5-2", "figure-5-3", "figure-5-4", "figure-5-5", "slow", "si
         assert f"({name}.svg)" in (out / "README.md").read_text(encoding="utf-8"), name
 END
 
+kernels=${HAWSER_BUILD:-$top/build/release}/bench/bench_kernels
+for wrong in "--data" "--data --json" "--jsno" "--small --data x.npy" "x.npy"; do
+    status=0
+    "$kernels" $wrong >"$work/out" 2>"$work/err" || status=$?
+    if [ "$status" != 2 ] || [ -s "$work/out" ] || [ "$(wc -l <"$work/err")" != 1 ] || ! grep -q "^bench_kernels: " "$work/err"; then
+        echo "bench_kernels $wrong: exit status $status, said $(cat "$work/err")"
+        exit 1
+    fi
+done
+
 printf '#!/bin/sh\n[ "$1" = latency ] && echo 1000 2000 || echo 4 1\n' >"$work/peer"
 chmod +x "$work/peer"
 transport=${HAWSER_BUILD:-$top/build/release}/bench/bench_transport
 "$top/bench/transport/run" --quick --program "$transport" --peer "$work/peer" --json >"$work/transport"
+if [ "$(grep -c "^shm .*stream, 1048576 B: .* x it; a bare ring .* x it" "$work/transport")" != 2 ]; then
+    echo "a megabyte through shared memory is not held against memcpy and the ring"
+    exit 1
+fi
 if "$transport" --quick --peer /bin/false tcp >"$work/out" 2>"$work/err" || ! grep -q "peer: '/bin/false latency 64 100'" "$work/err"; then
     echo "a peer that fails was taken: $(cat "$work/err")"
     exit 1
@@ -100,7 +114,14 @@ import json, sys
 said = json.loads(open(sys.argv[1]).readlines()[-1])
 assert said["bench"] == "lasso" and [p["problem"] for p in said["problems"]] == ["dense", "url-0.02"]
 for problem in said["problems"]:
-    assert problem["optimum"] < problem["zero_objective"] and "ratios" in problem
+    assert problem["optimum"] < problem["zero_objective"]
+    ratios = problem["ratios"]
+    kernels = [ratio for name, ratio in ratios.items() if name.startswith("two threads / one, ")]
+    assert len(kernels) == 3, ratios
+    for target in ("0.001", "1e-06"):
+        two = ratios[f"hawser-1/hawser-2 wall {target}"]
+        share = ratios[f"hawser-1/hawser-2 wall {target}, of what two threads give the kernel that gains most"]
+        assert abs(share * max(kernels) - two) <= 1e-9 * two, ratios
     for name in ("hawser-1", "hawser-2"):
         solver = problem["solvers"][name]
         assert solver["peak_rss"] > 0 and solver["wall"]["0.001"] is not None and solver["cpu"]["1e-06"] is not None, solver
