@@ -150,6 +150,8 @@ def odd_data(folder):
                 assert 0 not in w and abs(w[1] - 1.5) < 1e-5, w
     out = call(["train", "linear", os.path.join(folder, "data.csv"), "--step", "5", "-o", os.path.join(folder, "never")], 7)
     assert "is no number any more in clock" in out.stderr and not os.path.exists(os.path.join(folder, "never")), out.stderr
+    printed, _ = train(folder, os.path.join(folder, "column.csv"), ["--solver", "minibatch", "--batch", "1000", "--header", "no"])
+    assert math.isfinite(printed["objective"]), printed  # batches of more rows than there are
     printed, _ = train(folder, os.path.join(folder, "data.csv"), ["--max-clocks", "35", "--workers", "2"])
     assert printed["stop_reason"] == "clocks" and printed["objective"] > 0, printed
 
@@ -159,6 +161,7 @@ def refusals(folder):
     for options, says in ((["--solver", "sgd", "--exchange", "products", "--sync", "dc:1"], "--exchange products with --solver sgd takes"),
                           (["--epochs", "3"], "--epochs does nothing with --solver gd"),
                           (["--solver", "sgd", "--tol", "1e-3"], "--tol does nothing with --solver sgd"),
+                          (["--solver", "sgd", "--epochs", "1e30"], "--epochs: '1e30' is not within"),
                           (["--solver", "sgd", "--batch", "3"], "--batch does nothing without --solver minibatch"),
                           (["--filter", "random"], "--filter does nothing here"),
                           (["--sync", "dc"], "one of bsp|ssp:N|tap|delay:N|dc:N")):

@@ -61,9 +61,10 @@ def the_same_bits(folder):
     data, model, seen = os.path.join(folder, "data.svm"), os.path.join(folder, "model"), set()
     with open(data, "w") as file:
         file.write(generated())
-    for before, more in (([], ["--threads", "1"]), ([], ["--threads", "4"]), (["run", "-n", "2", "--"], []), (["run", "-n", "3", "--"], [])):
+    nodes = [(["run", "-n", n, "--"], []) for n in ("2", "3", "2", "3")]  # more than once: chunks come in another order each time
+    for before, more in [([], ["--threads", "1"]), ([], ["--threads", "4"])] + nodes:
         out = call(before + ["train", "logistic", data, "--index-base", "1", "--quiet", "--json", "-o", model, "--lambda", "0.01", "--solver",
-                             "dbpg", "--groups", "2", "--workers", "4", "--sync", "dc:0"] + more, 0)
+                             "dbpg", "--groups", "2", "--workers", "8", "--sync", "dc:0"] + more, 0)
         printed = json.loads(out.stdout.splitlines()[-1])
         assert printed["repeatable"], printed
         seen.add(repr((read_model(model), printed["objective"])))

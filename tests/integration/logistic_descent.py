@@ -70,7 +70,8 @@ def algorithm_1(text, seed, batch, epochs, step, l1, l2, balanced, intercept):
         rows = [draw(seed, t, k) % n for k in range(batch)]
         rate, share = step / (1 + t / (2 * math.ceil(n / batch))), 1 / (batch * total / n)
         pull = [c[i] * y[i] / (1 + math.exp(y[i] * (b + math.fsum((X[i][j] - mean[j]) * w[j] for j in range(p))))) for i in rows]
-        b += rate * math.fsum(pull) * share if intercept else 0.0
+        own = 1 / (0.25 * (1 + 1 / batch) * (1 + t / (2 * math.ceil(n / batch))))
+        b += min(rate, own) * math.fsum(pull) * share if intercept else 0.0
         for j in range(p):
             if most[j] > 0:
                 eta, g = rate / most[j] ** 2, math.fsum((X[i][j] - mean[j]) * r for i, r in zip(rows, pull)) * share
@@ -81,9 +82,9 @@ def algorithm_1(text, seed, batch, epochs, step, l1, l2, balanced, intercept):
 def steps_of_algorithm_1(folder):
     text = small()
     data, model = write(folder, text), os.path.join(folder, "model")
-    for solver, batch, epochs in (("sgd", 1, 3), ("minibatch", 7, 11)):
+    for solver, batch, epochs, step in (("sgd", 1, 3, 0.4), ("minibatch", 7, 11, 0.4), ("minibatch", 20, 2, 4.5)):
         for ratio, balanced, intercept in ((1.0, False, True), (0.0, False, False), (0.4, True, True)):
-            lam, seed, step = 0.03, 5, 0.4
+            lam, seed = 0.03, 5
             expected = algorithm_1(text, seed, batch, epochs, step, lam * ratio, lam * (1 - ratio), balanced, intercept)
             for sync in ("bsp", "dc:0"):
                 for form in ("products", "weights"):
@@ -131,6 +132,60 @@ def other_penalties(folder):
     assert again["clocks"] < first["clocks"] / 2, (first["clocks"], again["clocks"])
 
 
+def few_rows(folder):
+    """Batches of more rows than there are."""
+    data, model = write(folder, "".join(small().splitlines(True)[:20])), os.path.join(folder, "model")
+    for form in ("products", "weights"):
+        for batch in ("100", "3000"):
+            printed = train(data, model, ["--solver", "minibatch", "--lambda", "0.01", "--batch", batch, "--exchange", form, "--workers", "2"])
+            assert math.isfinite(printed["objective"]) and printed["stop_reason"] == "epochs", printed
+
+
+def rare_columns(folder):
+    """Each row has one of a hundred columns: their steps are long, the intercept's is not."""
+    chance, lines = random.Random(11), []
+    worth = [chance.gauss(0, 1.5) for _ in range(100)]
+    for _ in range(1000):
+        j = chance.randrange(100)
+        lines.append("%d %d:1" % (worth[j] + chance.gauss(-1, 1) > 0, j + 1))
+    data, model = write(folder, "\n".join(lines) + "\n"), os.path.join(folder, "model")
+    options = ["--lambda", "0.001", "--l1-ratio", "0.5", "--workers", "2"]
+    best = train(data, model, options)["objective"]
+    for epochs, close in (("3", 1.06), ("60", 1.01)):
+        found = train(data, model, options + ["--solver", "minibatch", "--epochs", epochs])["objective"]
+        assert best <= found <= close * best, (epochs, found, best)
+
+
+def without_curvature(folder):
+    """A column that is constant, or whose rows are all held out, keeps no weight of a start or of the fold before."""
+    chance = random.Random(2)
+    noise = [[chance.gauss(0, 1), chance.gauss(0, 1)] for _ in range(80)]
+    rows = ["%d 1:%r 2:%r" % (a + chance.gauss(0, 1) > 0, a, b) for a, b in noise]
+    start, model, data = os.path.join(folder, "start"), os.path.join(folder, "model"), os.path.join(folder, "data.svm")
+    write(folder, "\n".join(row + " 3:%r" % (2.0 * int(row[0]) + chance.gauss(0, 1)) for row in rows) + "\n")
+    train(data, start, ["--lambda", "0.01"])
+    assert abs(read_model(start)[0][2]) > 0.1
+    write(folder, "\n".join(row + " 3:1.5" for row in rows) + "\n")
+    best = train(data, model, ["--lambda", "0.01"])["objective"]
+    for solver in ("gd", "minibatch", "dbpg"):
+        for sync in ("bsp", "dc:0"):
+            printed = train(data, model, ["--lambda", "0.01", "--init", start, "--solver", solver, "--sync", sync, "--workers", "2"])
+            assert 2 not in read_model(model)[0], (solver, sync, read_model(model))
+            assert solver == "minibatch" or abs(printed["objective"] - best) <= 1e-6, (solver, sync, printed["objective"], best)
+    write(folder, "\n".join(row + (" 3:2" if i == 7 else "") for i, row in enumerate(rows)) + "\n")
+    errors = [train(data, model, ["--path", "0.02,0.002", "--cv", "4", "--seed", "3", "--tol", "1e-8", "--l1-ratio", "0.5"] + more)["cv_log_loss"]
+              for more in ([], ["--solver", "gd"], ["--solver", "dbpg"])]
+    assert max(errors) - min(errors) <= 1e-5, errors
+
+
+def until_the_epochs_end(folder):
+    """Certificates that bring nothing better end no batches before their time."""
+    data, model = write(folder, small()), os.path.join(folder, "model")
+    for workers in ("1", "2"):
+        printed = train(data, model, ["--lambda", "0.02", "--solver", "sgd", "--epochs", "400", "--step", "4", "--workers", workers])
+        assert printed["stop_reason"] == "epochs", printed
+
+
 def the_same_bits(folder):
     data, model = write(folder, small()), os.path.join(folder, "model")
     for solver in (["gd"], ["sgd", "--epochs", "2"], ["minibatch", "--batch", "9"]):
@@ -153,6 +208,7 @@ def refusals(folder):
     for options, says in ((["--solver", "sgd", "--exchange", "products", "--sync", "dc:1"], "--exchange products with batches of rows takes"),
                           (["--solver", "gd", "--epochs", "3"], "--epochs does nothing without --solver sgd|minibatch"),
                           (["--solver", "sgd", "--batch", "3"], "--batch does nothing without --solver minibatch"),
+                          (["--solver", "sgd", "--epochs", "1e30"], "--epochs: '1e30' is not within"),
                           (["--step", "3"], "--step does nothing without --solver gd|sgd|minibatch"),
                           (["--solver", "dbpg", "--exchange", "weights"], "--exchange does nothing without --solver gd|sgd|minibatch"),
                           (["--solver", "gd", "--groups", "2"], "--groups does nothing without --solver dbpg"),
@@ -163,6 +219,7 @@ def refusals(folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for part in (steps_of_algorithm_1, every_policy, other_penalties, the_same_bits, refusals):
+    for part in (steps_of_algorithm_1, every_policy, other_penalties, few_rows, rare_columns, without_curvature, until_the_epochs_end,
+                 the_same_bits, refusals):
         part(folder)
         print(part.__name__, flush=True)

@@ -14,7 +14,7 @@ const hawser_option hw_descent_rows[] = {
      "Length of a step, for columns of standard deviation 1; default: what the largest eigenvalue and the sync's delay "
      "allow",
      "0.1", 0},
-    {"epochs", HAWSER_NUMBER, "20", "(0,inf)", "N", "Passes over the rows of --solver sgd and minibatch", "0.1", 0},
+    {"epochs", HAWSER_NUMBER, "20", "(0,1e9]", "N", "Passes over the rows of --solver sgd and minibatch", "0.1", 0},
     {"tol", HAWSER_NUMBER, "1e-6", "(0,1)", "T",
      "Stop --solver gd when no column correlates with the residual by more than T (of the target's deviation)", "0.1", 0},
     {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "Fit an intercept", "0.1", 0},

@@ -154,14 +154,14 @@ static void moments(const hw_descent *descent, const hawser_matrix *X, double *m
 hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *descent, const hawser_matrix *own,
                                    const hawser_matrix *whole, hawser_error *error)
 {
-    size_t n = descent->X->rows;
+    size_t n = descent->X->rows, most = n > descent->batch ? n : descent->batch; /* a batch draws rows with repeats */
     block->descent = descent;
     HAWSER_TRY(hw_rows_new(&block->own, own, !descent->all_rows, error));
     HAWSER_TRY(new_doubles(&block->mean, own->cols, error));
     HAWSER_TRY(new_doubles(&block->inverse, own->cols, error));
     HAWSER_TRY(new_doubles(&block->direction, own->cols, error));
     HAWSER_TRY(new_doubles(&block->gradient, own->cols, error));
-    HAWSER_TRY(new_doubles(&block->margins, n, error));
+    HAWSER_TRY(new_doubles(&block->margins, most, error));
     block->part = calloc(descent->blocks + 1, sizeof *block->part);
     block->list = calloc(descent->batch + 1, sizeof *block->list);
     if (block->part == NULL || block->list == NULL)

@@ -75,8 +75,9 @@ static void certify(hw_linear *linear, hawser_progress *progress)
     linear->last_gap = linear->gap;
     linear->gap = gap;
     linear->certified = gap <= linear->settings.tolerance * linear->zero_objective;
-    linear->at_precision =
-        !linear->certified && linear->stale_certificates >= (linear->blocks == 1 ? PATIENCE : BLOCKS_PATIENCE);
+    unsigned patience = linear->blocks == 1 ? PATIENCE : BLOCKS_PATIENCE;
+    /* Batches come nearer by chance, now and then: they end with their epochs. */
+    linear->at_precision = !linear->certified && linear->work_most == 0 && linear->stale_certificates >= patience;
     hawser_progress_set(progress, "objective", linear->objective);
     hawser_progress_set(progress, "gap", gap);
 }

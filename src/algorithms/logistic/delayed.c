@@ -38,7 +38,7 @@ typedef struct hw_logistic_delayed {
     double *margins, *change;
     double farthest;     /* r */
     double moved;        /* the largest change of a margin that was wanted in the last clocks */
-    const double **part; /* by block: its products, under dc:D */
+    const double **part; /* by block: its reach, or under dc:D its products */
     uint64_t *keys;      /* rows whose margin changes */
     double *values;
 } hw_logistic_delayed;
@@ -194,13 +194,16 @@ static hawser_status share(hawser_context *context)
     size_t n = delayed->rows, groups = delayed->groups;
     double lag = hw_descent_lag(block->linear->sync);
     memset(delayed->share, 0, groups * n * sizeof *delayed->share);
+    memset(delayed->part, 0, block->linear->blocks * sizeof *delayed->part);
     for (hawser_chunk chunk;;) {
         HAWSER_TRY(hawser_next_chunk(context, "reach", &chunk));
         if (chunk.block == UINT32_MAX)
             break;
-        for (size_t i = 0; i < chunk.count; i++)
-            delayed->share[i] += chunk.values[i];
+        delayed->part[chunk.block] = chunk.values;
     }
+    for (uint32_t b = 0; b < block->linear->blocks; b++) /* in the order of blocks, whichever came first */
+        for (size_t i = 0; delayed->part[b] != NULL && i < groups * n; i++)
+            delayed->share[i] += delayed->part[b][i];
     for (size_t i = 0; i < n; i++) {
         double most = 0.0; /* of the largest group, for those that came before */
         for (size_t g = 0; g < groups; g++)
@@ -267,13 +270,15 @@ static void sweep(hw_logistic_block *block, size_t begin, size_t end, double lam
     for (size_t j = begin; j < end; j++) {
         uint64_t first, last;
         double bend = delayed->bend[j], sum = 0.0;
-        if (!(bend > 0.0))
+        bool flat = !(block->columns.norm[j] > 0.0); /* over the rows that count: the penalty alone says where */
+        if (!delayed->active[j] || (!(bend > 0.0) && !flat))
             continue;
         column_of(X, j, &first, &last);
-        for (uint64_t k = first; k < last; k++) {
+        for (uint64_t k = first; !flat && k < last; k++) {
             size_t i = row_of(X, first, k);
             sum += entry(X, k) * (pull[i] - delayed->curve[i] * delayed->change[i]);
         }
+        bend = flat ? 0.0 : bend;
         double to =
             hw_linear_prox(bend * w[j] + sum / block->rows.total, bend, hw_linear_term_at(&block->columns, j, lambda));
         if (to != w[j])

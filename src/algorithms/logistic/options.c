@@ -34,7 +34,7 @@ const hawser_option hw_logistic_options[] = {
      "Length of a step of --solver gd, sgd, minibatch, for columns whose largest entry is 1; default: what the largest "
      "eigenvalue and the sync's delay allow",
      "0.1", 0},
-    {"epochs", HAWSER_NUMBER, "20", "(0,inf)", "N", "Passes over the rows, for each lambda, of --solver sgd and minibatch",
+    {"epochs", HAWSER_NUMBER, "20", "(0,1e9]", "N", "Passes over the rows, for each lambda, of --solver sgd and minibatch",
      "0.1", 0},
     HW_LINEAR_ROWS,
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};

@@ -168,6 +168,14 @@ static void pull_batch(hw_logistic_block *block, hw_batch batch, double rate)
         steps->intercept += rate * sum;
 }
 
+/* The intercept is a column of ones, in every row: where the others are rare, it must not go as far as they may. */
+static double intercept_rate(const hw_descent *descent, double rate, uint64_t iteration)
+{
+    double batch = (double)descent->batch, epoch = ceil((double)descent->X->rows / batch);
+    double own = 1.0 / (BEND * (1.0 + 1.0 / batch) * (1.0 + hw_descent_lag(descent->sync)));
+    return fmin(rate, own / (1.0 + (double)iteration / (2.0 * epoch)));
+}
+
 static hawser_status move(hawser_context *context, hw_logistic_block *block, double rate)
 {
     hw_logistic_steps *steps = block->steps;
@@ -177,10 +185,11 @@ static hawser_status move(hawser_context *context, hw_logistic_block *block, dou
     double share = 1.0 / ((double)steps->descent.batch * usual);
     for (size_t j = 0; j < columns->X.cols; j++) {
         double eta = rate * steps->block.inverse[j];
-        if (!(eta > 0.0))
-            continue;
-        w[j] =
-            hw_linear_prox(w[j] / eta + steps->block.gradient[j] * share, 1.0 / eta, hw_linear_term_at(columns, j, lambda));
+        hw_linear_term term = hw_linear_term_at(columns, j, lambda);
+        if (eta > 0.0)
+            w[j] = hw_linear_prox(w[j] / eta + steps->block.gradient[j] * share, 1.0 / eta, term);
+        else if (steps->block.inverse[j] == 0.0) /* constant in this fold: the penalty alone says where */
+            w[j] = hw_linear_prox(0.0, 0.0, term);
         if (!isfinite(w[j]))
             return hawser_unit_fail(context, HAWSER_DIVERGED,
                                     "a weight is no number any more in iteration %llu; lower --step",
@@ -204,7 +213,7 @@ static hawser_status descend(hawser_context *context)
     if (descent->all_rows)
         pull_all(block);
     else
-        pull_batch(block, batch, rate / ((double)batch.count * share));
+        pull_batch(block, batch, intercept_rate(descent, rate, steps->iteration) / ((double)batch.count * share));
     (void)hw_descent_gradient(&steps->block, batch);
     HAWSER_TRY(move(context, block, rate));
     steps->iteration++;
