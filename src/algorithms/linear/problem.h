@@ -85,8 +85,7 @@ typedef struct hw_linear {
     int *free_side;                 /* of each: 0 free on both sides, 1 above its lower bound, -1 below its upper one */
     uint32_t *free_list;            /* their numbers */
     size_t free_count;              /* of those that have no bound on some side, */
-    size_t
-        box_count; /* and behind them of penalty factor 0 and bounded on both; 0 where there are too many, or the kind has no use for them */
+    size_t box_count;               /* behind them, of factor 0 and bounded on both; 0: too many, or not asked for */
     hawser_sync sync;
     hawser_form form; /* in which moves of v travel */
     uint32_t blocks;
