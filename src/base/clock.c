@@ -24,11 +24,6 @@ double hw_thread_cpu_seconds(void)
     return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-double hw_process_cpu_seconds(void)
-{
-    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
-}
-
 double hw_wall_seconds(void)
 {
     return read_clock(CLOCK_REALTIME);

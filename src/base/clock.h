@@ -10,7 +10,5 @@ double hw_seconds_lately(void);
 double hw_wall_seconds(void);
 /* CPU seconds of the calling thread. */
 double hw_thread_cpu_seconds(void);
-/* CPU seconds of the process. */
-double hw_process_cpu_seconds(void);
 
 #endif

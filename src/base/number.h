@@ -46,13 +46,6 @@ static inline unsigned hw_digit_count(uint64_t word)
     return others == 0 ? 8 : (unsigned)__builtin_ctzll(others) / 8;
 }
 
-/* How many of the eight characters, from the last on, are digits. */
-static inline unsigned hw_digit_tail(uint64_t word)
-{
-    uint64_t others = hw_no_digits(word);
-    return others == 0 ? 8 : (unsigned)__builtin_clzll(others) / 8;
-}
-
 /* Value of eight digits, or of zero bytes in front of fewer: pairs, fours and eights are summed by three multiplications. */
 static inline uint64_t hw_eight_digits(uint64_t word)
 {

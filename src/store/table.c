@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* What is held back is added to the next update, which must mean the same. */
 static hawser_status check_filter(const hw_table_spec *spec, hawser_error *error)
 {
@@ -34,26 +36,6 @@ static hawser_status check_filter(const hw_table_spec *spec, hawser_error *error
     return HAWSER_OK;
 }
 
-static bool is_utf8(const char *text)
-{
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
-        unsigned more = *at < 0x80 ? 0 : (*at & 0xe0) == 0xc0 ? 1 : (*at & 0xf0) == 0xe0 ? 2 : (*at & 0xf8) == 0xf0 ? 3 : 4;
-        if (more == 4)
-            return false;
-        uint32_t point = more == 0 ? *at : *at & (0x3fU >> more);
-        at++;
-        for (unsigned i = 0; i < more; i++, at++) {
-            if ((*at & 0xc0) != 0x80)
-                return false;
-            point = point << 6 | (*at & 0x3fU);
-        }
-        if (point < least[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-            return false;
-    }
-    return true;
-}
-
 static bool ends_in(const char *name, const char *tail)
 {
     size_t length = strlen(name), last = strlen(tail);
@@ -65,7 +47,7 @@ static hawser_status check_name(const char *name, hawser_error *error)
 {
     if (name[0] == '\0' || memchr(name, '\0', HW_TABLE_NAME) == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %d bytes", HW_TABLE_NAME - 1);
-    if (!is_utf8(name))
+    if (!hw_is_utf8(name))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table's name is no UTF-8");
     if (strncmp(name, "hawser.", 7) == 0 || strncmp(name, "__", 2) == 0 || ends_in(name, ".keys") ||
         ends_in(name, ".memory"))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/linear/entries.h"
 #include "algorithms/linear/model.h"
 
 enum { WORTH_A_WORKER = 1 << 20, TAP_LAG = 8 };
@@ -253,13 +254,12 @@ void hw_descent_squares(const hw_descent_block *block, double *out)
     memset(out, 0, n * sizeof *out);
     for (size_t j = 0; j < X->cols; j++) {
         double m = block->mean[j], inverse = block->inverse[j];
-        uint64_t begin = X->layout == HAWSER_DENSE ? j * X->stride : X->offsets[j];
-        uint64_t end = X->layout == HAWSER_DENSE ? begin + n : X->offsets[j + 1];
+        uint64_t begin, end;
+        hw_linear_entries(X, j, &begin, &end);
         constant += m * m * inverse;
         for (uint64_t k = begin; k < end; k++) {
-            size_t i = X->layout == HAWSER_DENSE ? k - begin : X->indices[k];
-            double x = X->type == HAWSER_F32 ? (double)((const float *)X->values)[k] : ((const double *)X->values)[k];
-            out[i] += (x - 2.0 * m) * x * inverse;
+            double x = hw_linear_entry(X, k);
+            out[hw_linear_row_of(X, begin, k)] += (x - 2.0 * m) * x * inverse;
         }
     }
     for (size_t i = 0; i < n; i++)

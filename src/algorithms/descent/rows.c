@@ -5,11 +5,6 @@
 
 #include "algorithms/linear/entries.h"
 
-static double stored(const hawser_matrix *X, uint64_t at)
-{
-    return X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
-}
-
 hawser_status hw_rows_new(hw_rows *rows, const hawser_matrix *X, bool by_row, hawser_error *error)
 {
     *rows = (hw_rows){.X = *X};
@@ -29,7 +24,7 @@ hawser_status hw_rows_new(hw_rows *rows, const hawser_matrix *X, bool by_row, ha
         for (uint64_t k = X->offsets[j]; k < X->offsets[j + 1]; k++) {
             uint64_t to = rows->offsets[X->indices[k] + 1]++;
             rows->columns[to] = (uint32_t)j;
-            rows->values[to] = stored(X, k);
+            rows->values[to] = hw_linear_entry(X, k);
         }
     return HAWSER_OK;
 }
@@ -53,7 +48,7 @@ static double row_product(const hw_rows *rows, size_t i, size_t first, size_t co
     double sum = 0.0;
     if (rows->X.layout == HAWSER_DENSE) {
         for (size_t j = 0; j < count; j++)
-            sum += stored(&rows->X, (first + j) * rows->X.stride + i) * theta[j];
+            sum += hw_linear_entry(&rows->X, (first + j) * rows->X.stride + i) * theta[j];
         return sum;
     }
     for (uint64_t k = entry_of(rows, i, first); k < rows->offsets[i + 1] && rows->columns[k] < first + count; k++)
@@ -84,7 +79,7 @@ void hw_rows_gradient(const hw_rows *rows, hw_batch batch, const double *r, doub
         size_t i = batch.list[k];
         if (rows->X.layout == HAWSER_DENSE) {
             for (size_t j = 0; j < rows->X.cols; j++)
-                out[j] += stored(&rows->X, j * rows->X.stride + i) * r[k];
+                out[j] += hw_linear_entry(&rows->X, j * rows->X.stride + i) * r[k];
             continue;
         }
         for (uint64_t e = rows->offsets[i]; e < rows->offsets[i + 1]; e++)

@@ -33,30 +33,38 @@ static double weight_at(const hw_linear_columns *columns, size_t i)
     return columns->weights != NULL ? columns->weights[i] : 1.0;
 }
 
-/* Gram-Schmidt, twice, in the inner product of the weights; a column that depends on earlier ones, or on the intercept, becomes zero. */
-static void orthonormalise(hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, size_t k)
+/* Takes the first `count` of the basis out. */
+static void project_once(const hw_lasso_span *span, size_t count, const hw_linear_columns *columns, double *residual)
 {
     size_t n = columns->X.rows;
-    double *q = span->basis + k * n, mean = 0.0, before = 0.0, raw;
-    memcpy(q, lasso->free_columns + span->members[k] * n, n * sizeof *q);
-    raw = hawser_dot(n, q, q, columns->weights);
-    for (size_t i = 0; columns->centred && i < n; i++)
-        mean += weight_at(columns, i) * q[i] / columns->total;
-    for (size_t i = 0; i < n; i++) {
-        q[i] -= mean;
-        before += weight_at(columns, i) * q[i] * q[i];
+    for (size_t k = 0; k < count; k++) {
+        const double *q = span->basis + k * n;
+        double dot = hawser_dot(n, q, residual, columns->weights);
+        for (size_t i = 0; i < n; i++)
+            residual[i] -= dot * q[i];
     }
-    for (size_t pass = 0; pass < 2; pass++)
-        for (size_t h = 0; h < k; h++) {
-            const double *other = span->basis + h * n;
-            double dot = hawser_dot(n, q, other, columns->weights);
-            for (size_t i = 0; i < n; i++)
-                q[i] -= dot * other[i];
-        }
-    double after = hawser_dot(n, q, q, columns->weights);
-    double scale = after > 1e-20 * before && after > 1e-26 * raw ? 1.0 / sqrt(after) : 0.0;
+}
+
+/* q becomes a column, centred, without what the first `count` of the basis explain (Gram-Schmidt, twice, in the inner product of the
+ * weights) and of length 1. Returns the length that it had; 0: it depends on them or on the intercept, or is nothing but zeros. */
+static double reduce(const hw_lasso_span *span, size_t count, const hw_linear_columns *columns, const double *column,
+                     double *q)
+{
+    size_t n = columns->X.rows;
+    double mean = 0.0, raw = hawser_dot(n, column, column, columns->weights);
+    for (size_t i = 0; columns->centred && i < n; i++)
+        mean += weight_at(columns, i) * column[i] / columns->total;
     for (size_t i = 0; i < n; i++)
-        q[i] *= scale;
+        q[i] = column[i] - mean;
+    double before = hawser_dot(n, q, q, columns->weights);
+    project_once(span, count, columns, q);
+    project_once(span, count, columns, q);
+    double after = hawser_dot(n, q, q, columns->weights), length = sqrt(after);
+    if (!(after > 1e-20 * before) || !(after > 1e-26 * raw))
+        return 0.0;
+    for (size_t i = 0; i < n; i++)
+        q[i] /= length;
+    return length;
 }
 
 /* Adds a free column to the span; the basis of the last time is used as far as the order is the same. */
@@ -65,20 +73,12 @@ static void take_in(hw_lasso_span *span, const hw_linear *lasso, const hw_linear
     size_t k = span->count++;
     if (k < span->made && span->members[k] == member)
         return;
-    span->members[k] = member;
-    orthonormalise(span, lasso, columns, k);
-    span->made = k + 1;
-}
-
-static void project_once(const hw_lasso_span *span, const hw_linear_columns *columns, double *residual)
-{
     size_t n = columns->X.rows;
-    for (size_t k = 0; k < span->count; k++) {
-        const double *q = span->basis + k * n;
-        double dot = hawser_dot(n, q, residual, columns->weights);
-        for (size_t i = 0; i < n; i++)
-            residual[i] -= dot * q[i];
-    }
+    double *q = span->basis + k * n;
+    span->members[k] = member;
+    if (!(reduce(span, k, columns, lasso->free_columns + member * n, q) > 0.0))
+        memset(q, 0, n * sizeof *q);
+    span->made = k + 1;
 }
 
 /* Once leaves rounding of the size of what was there; when a second time takes out as much again, nothing but rounding was left,
@@ -87,9 +87,9 @@ static void take_out(const hw_lasso_span *span, const hw_linear *lasso, const hw
 {
     size_t n = columns->X.rows;
     double size = hawser_dot(n, lasso->target, lasso->target, columns->weights); /* measures the residual's own rounding */
-    project_once(span, columns, residual);
+    project_once(span, span->count, columns, residual);
     double once = hawser_dot(n, residual, residual, columns->weights);
-    project_once(span, columns, residual);
+    project_once(span, span->count, columns, residual);
     double twice = hawser_dot(n, residual, residual, columns->weights);
     if (twice < 0.5 * once || twice < 1e-24 * size)
         memset(residual, 0, n * sizeof *residual);
@@ -206,32 +206,18 @@ static void box_face(box *b)
     }
 }
 
-/* A bounded column, centred, without what the span explains (which its columns can take over) and of length 1, with its bounds in that
- * scale. */
+/* A bounded column, without what the span explains (which its columns can take over) and of length 1, with its bounds in that scale. */
 static void box_take_in(box *b, hw_lasso_span *span, const hw_linear *lasso, const hw_linear_columns *columns, size_t f,
                         const double *residual)
 {
     size_t n = columns->X.rows;
     uint32_t j = lasso->free_list[f];
-    double *q = span->basis + (span->count + b->count) * n, mean = 0.0, raw = 0.0;
-    memcpy(q, lasso->free_columns + f * n, n * sizeof *q);
-    for (size_t i = 0; i < n; i++) {
-        raw += weight_at(columns, i) * q[i] * q[i];
-        mean += columns->centred ? weight_at(columns, i) * q[i] / columns->total : 0.0;
-    }
-    for (size_t i = 0; i < n; i++)
-        q[i] -= mean;
-    double before = hawser_dot(n, q, q, columns->weights);
-    project_once(span, columns, q);
-    project_once(span, columns, q);
-    double after = hawser_dot(n, q, q, columns->weights), size = sqrt(after);
-    if (!(after > 1e-20 * before) ||
-        !(after > 1e-26 * raw)) /* a constant beside an intercept, nothing but zeros, or nothing new */
+    double *q = span->basis + (span->count + b->count) * n;
+    double length = reduce(span, span->count, columns, lasso->free_columns + f * n, q);
+    if (!(length > 0.0))
         return;
-    for (size_t i = 0; i < n; i++)
-        q[i] /= size;
-    b->lower[b->count] = lasso->lower != NULL ? lasso->lower[j] * size : -INFINITY;
-    b->upper[b->count] = lasso->upper != NULL ? lasso->upper[j] * size : INFINITY;
+    b->lower[b->count] = lasso->lower != NULL ? lasso->lower[j] * length : -INFINITY;
+    b->upper[b->count] = lasso->upper != NULL ? lasso->upper[j] * length : INFINITY;
     b->pull[b->count++] = hawser_dot(n, q, residual, columns->weights);
 }
 

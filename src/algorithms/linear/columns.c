@@ -1,5 +1,7 @@
 #include "algorithms/linear/columns.h"
 
+#include "algorithms/linear/entries.h"
+
 double hw_linear_conjugate(double gradient, hw_linear_term term)
 {
     double excess = fabs(gradient) - term.l1;
@@ -33,6 +35,14 @@ double hw_linear_ratio(double gradient, double t, hw_linear_term term)
     return fabs(slope) / term.l1;
 }
 
+double hw_linear_penalties(const hw_linear_term *terms, const double *x, size_t count)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < count; k++)
+        sum += hw_linear_penalty(x[k], terms[k]);
+    return sum;
+}
+
 void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, double *u)
 {
     const hawser_matrix *X = &columns->X;
@@ -41,17 +51,11 @@ void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, dou
         return;
     }
     const double *w = columns->weights;
-    if (X->layout == HAWSER_DENSE) {
-        for (size_t i = 0; i < X->rows; i++) {
-            size_t at = j * X->stride + i;
-            u[i] += step * w[i] *
-                    (X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at]);
-        }
-        return;
-    }
-    for (uint64_t k = X->offsets[j]; k < X->offsets[j + 1]; k++) {
-        double x = X->type == HAWSER_F32 ? (double)((const float *)X->values)[k] : ((const double *)X->values)[k];
-        u[X->indices[k]] += step * w[X->indices[k]] * x;
+    uint64_t begin, end;
+    hw_linear_entries(X, j, &begin, &end);
+    for (uint64_t k = begin; k < end; k++) {
+        size_t i = hw_linear_row_of(X, begin, k);
+        u[i] += step * w[i] * hw_linear_entry(X, k);
     }
 }
 

@@ -57,6 +57,9 @@ static inline double hw_linear_penalty(double t, hw_linear_term term)
     return term.l1 * fabs(t) + 0.5 * term.l2 * t * t;
 }
 
+/* Of `count` columns, each with its term. */
+double hw_linear_penalties(const hw_linear_term *terms, const double *x, size_t count);
+
 /* h*(g) = max over t of g t - h(t). Where that would be a constraint (|g| <= l1) rather than a number it is 0: the caller keeps
  * the constraint by scaling (hw_linear_ratio), or by projection for columns without a penalty. */
 double hw_linear_conjugate(double gradient, hw_linear_term term);

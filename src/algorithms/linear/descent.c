@@ -200,11 +200,6 @@ const double *hw_linear_descent_share(hw_linear_descent *d, size_t *first, size_
                                  count);
 }
 
-size_t hw_linear_descent_sums(const hw_linear_descent *d)
-{
-    return hw_linear_space_sums(&d->space, d->face.count);
-}
-
 void hw_linear_descent_hear(hw_linear_descent *d, const double *sums)
 {
     hw_linear_face *face = &d->face;

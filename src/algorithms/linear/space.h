@@ -97,11 +97,6 @@ const double *hw_linear_space_share(const hw_linear_space *space, const uint32_t
 /* bend[f] = sigma' G direction at the f-th of the listed places, from those sums (in residual space, which may be `bend` itself). */
 void hw_linear_space_hear(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
                           const double *sums, double *bend);
-/* Numbers that are added up for a list so long. */
-static inline size_t hw_linear_space_sums(const hw_linear_space *space, size_t listed)
-{
-    return space->gram != NULL ? space->length : listed;
-}
 /* to = the image of x + length * direction, given that of x in `from` (which may be `to`). */
 void hw_linear_space_go(const hw_linear_space *space, double length, const hw_linear_image *product,
                         const hw_linear_image *from, hw_linear_image *to);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "algorithms/descent/problem.h"
+#include "algorithms/linear/entries.h"
 #include "algorithms/logistic/block.h"
 
 enum {
@@ -94,24 +95,6 @@ static void group_of(const hw_logistic_delayed *delayed, size_t columns, size_t 
     *end = columns * (group + 1) / delayed->groups;
 }
 
-static double entry(const hawser_matrix *X, uint64_t at)
-{
-    return X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
-}
-
-/* Entries of a column: rows by `row`, from `begin` to `end`. */
-static void column_of(const hawser_matrix *X, size_t j, uint64_t *begin, uint64_t *end)
-{
-    bool dense = X->layout == HAWSER_DENSE;
-    *begin = dense ? j * X->stride : X->offsets[j];
-    *end = dense ? *begin + X->rows : X->offsets[j + 1];
-}
-
-static size_t row_of(const hawser_matrix *X, uint64_t begin, uint64_t at)
-{
-    return X->layout == HAWSER_DENSE ? at - begin : X->indices[at];
-}
-
 /* ------------------------------------------------------------------------------------------------------------- start ---- */
 
 /* The KKT filter: a column that is zero, and whose gradient is further within the penalty's dead zone than any column is from where it
@@ -176,9 +159,9 @@ static hawser_status start(hawser_context *context)
         group_of(delayed, X->cols, g, &begin, &end);
         for (size_t j = begin; j < end; j++) {
             uint64_t first, last;
-            column_of(X, j, &first, &last);
+            hw_linear_entries(X, j, &first, &last);
             for (uint64_t k = first; delayed->active[j] && k < last; k++)
-                board[g * delayed->rows + row_of(X, first, k)] += fabs(entry(X, k));
+                board[g * delayed->rows + hw_linear_row_of(X, first, k)] += fabs(hw_linear_entry(X, k));
         }
     }
     HAWSER_TRY(hawser_report(context, "suppressed", left_out));
@@ -254,9 +237,9 @@ static void make_model(hw_logistic_block *block, size_t group, size_t begin, siz
     for (size_t j = begin; j < end; j++) {
         uint64_t first, last;
         double sum = 0.0;
-        column_of(X, j, &first, &last);
+        hw_linear_entries(X, j, &first, &last);
         for (uint64_t k = first; delayed->active[j] && k < last; k++)
-            sum += delayed->curve[row_of(X, first, k)] * entry(X, k) * entry(X, k);
+            sum += delayed->curve[hw_linear_row_of(X, first, k)] * hw_linear_entry(X, k) * hw_linear_entry(X, k);
         delayed->bend[j] = sum / block->rows.total;
     }
 }
@@ -273,10 +256,10 @@ static void sweep(hw_logistic_block *block, size_t begin, size_t end, double lam
         bool flat = !(block->columns.norm[j] > 0.0); /* over the rows that count: the penalty alone says where */
         if (!delayed->active[j] || (!(bend > 0.0) && !flat))
             continue;
-        column_of(X, j, &first, &last);
+        hw_linear_entries(X, j, &first, &last);
         for (uint64_t k = first; !flat && k < last; k++) {
-            size_t i = row_of(X, first, k);
-            sum += entry(X, k) * (pull[i] - delayed->curve[i] * delayed->change[i]);
+            size_t i = hw_linear_row_of(X, first, k);
+            sum += hw_linear_entry(X, k) * (pull[i] - delayed->curve[i] * delayed->change[i]);
         }
         bend = flat ? 0.0 : bend;
         double to =

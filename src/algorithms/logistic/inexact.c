@@ -119,12 +119,10 @@ static void search(run *r)
     }
 }
 
-static double penalty(const hw_linear_members *members, const double *x)
+/* The model's value at x, whose image there is. */
+static double value(const run *r, const double *x, const hw_linear_image *image)
 {
-    double sum = 0.0;
-    for (size_t k = 0; k < members->count; k++)
-        sum += hw_linear_penalty(x[k], members->terms[k]);
-    return sum;
+    return hw_linear_penalties(r->members->terms, x, r->members->count) + 0.5 * hw_linear_space_square(&r->space, x, image);
 }
 
 /* Along the step that was found on the face, cut off where signs change, as far as makes the model fall. */
@@ -133,11 +131,10 @@ static void leap(run *r)
     hw_linear_members *members = r->members;
     if (!hw_linear_face_end(&r->face, &r->space))
         return;
-    double now = penalty(members, members->x) + 0.5 * hw_linear_space_square(&r->space, members->x, &r->image);
+    double now = value(r, members->x, &r->image);
     for (double share = 1.0; share > 0.1; share *= 0.5) {
         hw_linear_face_clip(&r->face, &r->space, share, &r->image, members->blend, &r->candidate);
-        if (!(penalty(members, members->blend) + 0.5 * hw_linear_space_square(&r->space, members->blend, &r->candidate) <
-              now))
+        if (!(value(r, members->blend, &r->candidate) < now))
             continue;
         memcpy(members->x, members->blend, members->count * sizeof *members->x);
         memcpy(r->image.values, r->candidate.values, r->space.length * sizeof(double));

@@ -42,10 +42,7 @@ double hw_logistic_line(const hw_logistic_rows *rows, const double *v, const dou
 /* Of the members, in the objective's scale. */
 static double penalty(const hw_logistic_quadratic *q, const double *x)
 {
-    double sum = 0.0;
-    for (size_t k = 0; k < q->members.count; k++)
-        sum += hw_linear_penalty(x[k], q->terms[k]);
-    return sum;
+    return hw_linear_penalties(q->terms, x, q->members.count);
 }
 
 /* move = X (x - origin), and members.blend the step itself; returns whether there is any. */

@@ -25,9 +25,8 @@ const hawser_option hw_logistic_options[] = {
      "With --solver dbpg, leave columns that will most likely stay zero out until the next certificate", "0.1", 0},
     {"exchange", HAWSER_WORD, "auto", "auto|products|weights", "WHAT",
      "With --solver gd, sgd, minibatch, what workers exchange: products of their columns with their weights, or the "
-     "weights, "
-     "from which each computes all products again; auto: products, but weights where stale products would be those of other "
-     "rows",
+     "weights, from which each computes all products again; auto: products, but weights where stale products would be "
+     "those of other rows",
      "0.1", 0},
     {"batch", HAWSER_INTEGER, "100", "[1,4294967295]", "ROWS", "Rows of a batch of --solver minibatch", "0.1", 0},
     {"step", HAWSER_NUMBER, NULL, "(0,inf)", "X",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "algorithms/descent/exchange.h"
+#include "algorithms/linear/entries.h"
 #include "algorithms/logistic/block.h"
 #include "algorithms/logistic/loss.h"
 
@@ -31,19 +32,14 @@ void hw_logistic_steps_free(hw_logistic_steps *steps)
 
 /* ------------------------------------------------------------------------------------------------------------- ready ---- */
 
-static double entry(const hawser_matrix *X, uint64_t at)
-{
-    return X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
-}
-
 /* One over the square of a column's largest entry, centred; 0 for a column that is constant. */
 static double inverse_square(const hawser_matrix *X, size_t j, double mean, double norm)
 {
-    bool dense = X->layout == HAWSER_DENSE;
-    uint64_t begin = dense ? j * X->stride : X->offsets[j], end = dense ? begin + X->rows : X->offsets[j + 1];
+    uint64_t begin, end;
+    hw_linear_entries(X, j, &begin, &end);
     double most = end - begin < X->rows ? fabs(mean) : 0.0;
     for (uint64_t k = begin; k < end; k++)
-        most = fmax(most, fabs(entry(X, k) - mean));
+        most = fmax(most, fabs(hw_linear_entry(X, k) - mean));
     return norm > 1e-24 * (mean * mean + norm) && most > 0.0 ? 1.0 / (most * most) : 0.0;
 }
 

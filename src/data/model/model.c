@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 hawser_status hawser_model_new(hawser_model **model, hawser_error *error)
 {
@@ -45,18 +46,10 @@ static hw_fact *find_fact(const hawser_model *model, const char *key)
     return NULL;
 }
 
-/* JSON holds UTF-8 alone. */
-static bool is_utf8(const char *text)
-{
-    json_t *string = json_string(text);
-    json_decref(string);
-    return string != NULL;
-}
-
 static hawser_status check_tensor(const hawser_model *model, const char *name, hawser_type type, const size_t dims[2],
                                   hawser_error *error)
 {
-    if (name[0] == '\0' || strcmp(name, "__metadata__") == 0 || !is_utf8(name))
+    if (name[0] == '\0' || strcmp(name, "__metadata__") == 0 || !hw_is_utf8(name))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" cannot be the name of a tensor", name);
     if (find_tensor(model, name) != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the model already has a tensor \"%s\"", name);
@@ -92,7 +85,7 @@ hawser_status hawser_model_tensor(hawser_model *model, const char *name, hawser_
 /* A path may hold any bytes; in a fact those that are no UTF-8 become question marks. */
 static void make_utf8(char *text)
 {
-    if (is_utf8(text))
+    if (hw_is_utf8(text))
         return;
     for (char *c = text; *c != '\0'; c++)
         if ((unsigned char)*c >= 0x80)
@@ -101,7 +94,7 @@ static void make_utf8(char *text)
 
 hawser_status hawser_model_fact(hawser_model *model, const char *key, const char *value, hawser_error *error)
 {
-    if (strcmp(key, HW_MODEL_CHECKSUM) == 0 || strcmp(key, HW_MODEL_FORMAT) == 0 || !is_utf8(key))
+    if (strcmp(key, HW_MODEL_CHECKSUM) == 0 || strcmp(key, HW_MODEL_FORMAT) == 0 || !hw_is_utf8(key))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" cannot be the key of a fact", key);
     char *copy = NULL;
     HAWSER_TRY(hw_copy_text(&copy, value, error));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -35,9 +36,14 @@ uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t
 
 void hw_store_hold(hawser_store *store, uint32_t table)
 {
+    enum { YIELDS = 1000 };
+    const struct timespec pause = {.tv_nsec = 1000000};
     uint32_t held = 0;
-    while (store->server != NULL && !hw_server_hold(store->server, table, &held))
-        sched_yield(); /* nobody works on a stripe for long */
+    for (unsigned at = 0; store->server != NULL && !hw_server_hold(store->server, table, &held); at++)
+        if (at < YIELDS)
+            sched_yield(); /* nobody works on a stripe for long */
+        else
+            (void)nanosleep(&pause, NULL); /* but who saves holds it until the file is written */
 }
 
 void hw_store_hold_all(hawser_store *store)

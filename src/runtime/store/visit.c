@@ -399,8 +399,3 @@ uint32_t hw_visit_servers(const hw_visit *visit)
 {
     return visit->servers;
 }
-
-const char *hw_visit_card(const hw_visit *visit, uint32_t server)
-{
-    return visit->cards[server];
-}

@@ -18,7 +18,6 @@ hawser_status hw_visit_open(hawser_store *store, hw_visit **visit, hawser_error 
 hawser_status hw_visit_begin(hw_visit *visit, hawser_error *error) HAWSER_MUST_USE;
 void hw_visit_close(hw_visit *visit); /* NULL is allowed */
 uint32_t hw_visit_servers(const hw_visit *visit);
-const char *hw_visit_card(const hw_visit *visit, uint32_t server);
 /* Sends a request. Takes the message. */
 hawser_status hw_visit_tell(hw_visit *visit, uint32_t server, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 /* Asks a server and waits for its answer, which the caller frees. One at a time. */
