@@ -743,7 +743,9 @@ static void refused(task *t, const hw_reply_head *head, const hw_message *messag
     char words[sizeof t->error.text];
     hw_refusal_read(head, message, words, sizeof words);
     if (t->failed == HAWSER_OK)
-        t->failed = hawser_fail(&t->error, HAWSER_BAD_INPUT, "server %u: %.200s", server, words);
+        t->failed = words[0] != '\0'
+                        ? hawser_fail(&t->error, HAWSER_BAD_INPUT, "server %u: %.200s", server, words)
+                        : hawser_fail(&t->error, HAWSER_NO_MEMORY, "server %u had no memory left for all of it", server);
 }
 
 /* What a reply is about: *part NULL where it came too late to matter. */
@@ -761,15 +763,19 @@ static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_r
     return hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers to what it was not asked", server);
 }
 
-/* All parts of a push at a server are done; those that it has refused were before. */
-static hawser_status take_batch(task *t, const leg *part, const hw_reply_head *head, hawser_error *error)
+/* All parts of a push at a server are done; those that it has refused were before, unless it had no memory to say so. */
+static hawser_status take_batch(task *t, const leg *part, const hw_reply_head *head, const hw_message *message,
+                                hawser_error *error)
 {
     uint32_t parts = 0;
     for (size_t i = 0; i < t->legs_sent; i++)
         parts += t->legs[i].server == part->server;
-    if (head->outcome != HW_APPLIED || head->count != 0 || part->parts != head->parts || parts != head->parts)
+    if ((head->outcome != HW_APPLIED && head->outcome != HW_REFUSED) || head->count != 0 || part->parts != head->parts ||
+        parts != head->parts)
         return hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers for %u parts of a push that has %u there",
                            part->server, head->parts, part->parts);
+    if (head->outcome == HW_REFUSED)
+        refused(t, head, message, part->server);
     for (size_t i = 0; i < t->legs_sent; i++)
         if (t->legs[i].server == part->server && !t->legs[i].done) {
             t->legs[i].done = true;
@@ -823,7 +829,7 @@ hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *mes
     }
     bool sending = t->legs_sent < t->leg_count;
     if (head.parts > 0)
-        status = take_batch(t, part, &head, error);
+        status = take_batch(t, part, &head, message, error);
     else if (head.outcome == HW_FORGOTTEN)
         send_again(client, t, part);
     else

@@ -12,6 +12,9 @@
  * has just come into this processor's cache. */
 enum { SMALL = 1 << 14, SMALL_RANGE = 1 << 17 };
 
+/* Numbers that a reply may have, or one row: clients cut what they ask for into parts far below. */
+enum { REPLY_MOST = 1 << 24 };
+
 void hw_errand_free(hw_errand *errand)
 {
     if (errand == NULL)
@@ -25,12 +28,14 @@ void hw_errand_free(hw_errand *errand)
     free(errand);
 }
 
-static void refuse(hw_server *server, uint32_t client, const hw_request_head *head, hw_outcome outcome, const char *words)
+static hawser_status refuse(hw_server *server, uint32_t client, const hw_request_head *head, hw_outcome outcome,
+                            const char *words, hawser_error *error)
 {
     hw_message *reply = NULL;
     atomic_fetch_add_explicit(outcome == HW_FORGOTTEN ? &server->forgotten : &server->refused, 1, memory_order_relaxed);
-    if (hw_refusal_write(head, outcome, words, &reply, NULL) == HAWSER_OK)
-        server->options.reply(server->options.argument, client, reply);
+    HAWSER_TRY(hw_refusal_write(head, outcome, words, &reply, error));
+    server->options.reply(server->options.argument, client, reply);
+    return HAWSER_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------- whose keys ---- */
@@ -206,9 +211,9 @@ static hawser_status make_reply(hw_errand *errand, hawser_error *error)
     void *values = NULL;
     if (head->operation == HW_CLOCK || errand->batch != NULL)
         return HAWSER_OK;
-    if (pulls && head->count > SIZE_MAX / 16 / errand->spec->width)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "table '%s': a reply with %llu keys fits no memory", errand->spec->name,
-                           (unsigned long long)head->count);
+    if (pulls && head->count > 1 && head->count > REPLY_MOST / errand->spec->width)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %llu keys are more than one reply may have",
+                           errand->spec->name, (unsigned long long)head->count);
     reply.count = pulls ? head->count * errand->spec->width : 0;
     HAWSER_TRY(hw_reply_new(errand->spec, &reply, errand->server->pool, &errand->reply, &values, error));
     errand->out = pulls ? values : NULL;
@@ -288,17 +293,20 @@ static hawser_status prepare(hw_errand *errand, const hw_served *served, hw_list
 }
 
 /* What is forgotten comes again. */
-static void turn_down(hw_seat *seat, hw_errand *errand, bool forgotten, const char *words)
+static hawser_status turn_down(hw_seat *seat, hw_errand *errand, bool forgotten, const char *words, hawser_error *error)
 {
     hw_server *server = errand->server;
     hw_batch *batch = errand->batch;
-    refuse(server, errand->client, &errand->request.head, forgotten ? HW_FORGOTTEN : HW_REFUSED, forgotten ? "" : words);
+    hawser_status status = refuse(server, errand->client, &errand->request.head, forgotten ? HW_FORGOTTEN : HW_REFUSED,
+                                  forgotten ? "" : words, error);
     if (!forgotten) {
         hw_batch_heard(seat, batch);
-        hw_batch_done(server, errand->client, batch);
+        hw_batch_done(server, errand->client, batch, status == HAWSER_OK);
+        status = batch != NULL ? HAWSER_OK : status; /* the batch's reply says it too */
     }
     errand->batch = NULL;
     hw_errand_free(errand);
+    return status;
 }
 
 hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error)
@@ -319,9 +327,8 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
     if (head.table >= tables) {
         char words[96];
         snprintf(words, sizeof words, "there is no table number %u; there are %zu", head.table, tables);
-        refuse(server, client, &head, HW_REFUSED, words);
         hw_message_free(message);
-        return HAWSER_OK;
+        return refuse(server, client, &head, HW_REFUSED, words, error);
     }
     const hw_served *served = server->tables[head.table];
     hw_errand *errand = NULL;
@@ -344,10 +351,8 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
     hawser_error wrong = {0};
     bool forgotten = false;
     status = prepare(errand, served, &seat->lists, &forgotten, &wrong);
-    if (status != HAWSER_OK || forgotten) {
-        turn_down(seat, errand, forgotten, wrong.text);
-        return HAWSER_OK;
-    }
+    if (status != HAWSER_OK || forgotten)
+        return turn_down(seat, errand, forgotten, wrong.text, error);
     hw_batch_heard(seat, errand->batch);
     count_in(server, errand, message->envelope.length);
     if (errand->count == 0) /* a clock that concerns no key of this server */

@@ -88,6 +88,17 @@ hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, 
     return HAWSER_OK;
 }
 
+void hw_reply_to_refusal(hw_message *reply)
+{
+    hw_reply_head head;
+    memcpy(&head, reply->payload, sizeof head);
+    head.outcome = HW_REFUSED;
+    head.values = HW_VALUES_NONE;
+    head.count = head.value_bytes = 0;
+    memcpy(reply->payload, &head, sizeof head);
+    reply->envelope.length = sizeof head;
+}
+
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
 
 bool hw_request_head_of(const hw_message *message, hw_request_head *head)

@@ -61,7 +61,7 @@ typedef struct hw_reply_head {
     uint64_t clock; /* least clock of all workers on the keys, when the values were read */
     uint64_t count; /* numbers */
     uint64_t value_bytes;
-    /* the values; or, where refused, the words */
+    /* the values; or, where refused, the words: none where the server had no memory for them */
 } hw_reply_head;
 
 /* Makes a message of a request: head.keys says how keys go, head.values and the byte counts are chosen here. */
@@ -90,6 +90,8 @@ hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head
 void hw_reply_pack(const hw_table_spec *table, hw_message **message);
 hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
                                hawser_error *error) HAWSER_MUST_USE;
+/* Makes a reply a refusal without words, where there is no memory for one with words. */
+void hw_reply_to_refusal(hw_message *reply);
 bool hw_reply_head_of(const hw_message *message, hw_reply_head *head);
 /* The values of a reply, dense, to `values` (head->count numbers); false when they are not that. */
 bool hw_reply_read(const hw_table_spec *table, const hw_reply_head *head, const hw_message *message, void *values);

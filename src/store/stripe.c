@@ -282,14 +282,20 @@ static void finish(hw_piece *piece)
     hw_message *reply = errand->reply;
     hw_batch *batch = errand->batch;
     hw_reply_head head;
+    bool told = true;
     hawser_status failed = (hawser_status)atomic_load_explicit(&errand->failed, memory_order_relaxed);
     if (failed != HAWSER_OK) {
-        hw_message_free(reply);
         const char *words = failed == HAWSER_BAD_INPUT   ? "a push in a clock that its worker has ended"
                             : failed == HAWSER_PEER_LOST ? "its group has ended"
                                                          : "the server has no memory left for it";
-        if (hw_refusal_write(&errand->request.head, HW_REFUSED, words, &reply, NULL) != HAWSER_OK)
-            reply = NULL;
+        hw_message *refusal = NULL;
+        told = hw_refusal_write(&errand->request.head, HW_REFUSED, words, &refusal, NULL) == HAWSER_OK;
+        if (told) {
+            hw_message_free(reply);
+            reply = refusal;
+        } else if (reply != NULL) {
+            hw_reply_to_refusal(reply);
+        }
     } else if (reply != NULL) {
         memcpy(&head, reply->payload, sizeof head);
         head.clock = atomic_load_explicit(&errand->least, memory_order_relaxed);
@@ -304,7 +310,7 @@ static void finish(hw_piece *piece)
     hw_errand_free(errand);
     if (reply != NULL)
         server->options.reply(server->options.argument, client, reply);
-    hw_batch_done(server, client, batch);
+    hw_batch_done(server, client, batch, told);
 }
 
 static void do_piece(hw_stripe *stripe, hw_piece *piece)

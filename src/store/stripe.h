@@ -25,7 +25,8 @@ typedef struct hw_batch {
     struct hw_batch *next; /* of its client's, until all of them have been heard */
     uint64_t task;
     uint32_t parts, heard;
-    atomic_uint left; /* parts that are not done */
+    atomic_uint left;   /* parts that are not done */
+    atomic_bool untold; /* one of them failed, and there was no memory to say so */
     hw_message *reply;
 } hw_batch;
 
@@ -126,8 +127,8 @@ hawser_status hw_batch_join(hw_seat *seat, const hw_request_head *head, hw_batch
                             hawser_error *error) HAWSER_MUST_USE;
 /* A part has come, and need not come again. */
 void hw_batch_heard(hw_seat *seat, hw_batch *batch);
-/* A part is done, or refused; the last one sends the reply. Any thread. */
-void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch);
+/* A part is done, or refused, and the client has been told of that; the last one sends the reply. Any thread. */
+void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch, bool told);
 /* A part never will be: the server ends. */
 void hw_batch_drop(hw_batch *batch);
 void hw_batches_free(hw_batch *first);

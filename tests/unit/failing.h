@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 static atomic_long countdown, live;
+static atomic_bool for_good; /* all after the n-th fail too */
 
 void *__real_aligned_alloc(size_t alignment, size_t bytes);
 void *__real_malloc(size_t bytes);
@@ -32,7 +33,8 @@ int __wrap_munmap(void *address, size_t bytes);
 
 static bool fails(void)
 {
-    return atomic_fetch_sub(&countdown, 1) == 1;
+    long left = atomic_fetch_sub(&countdown, 1);
+    return left == 1 || (left < 1 && atomic_load(&for_good));
 }
 
 static void *counted(void *memory)

@@ -1,0 +1,100 @@
+/* A server whose memory runs out while it takes a push in: whatever it could not do, nobody is told that it was done. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "failing.h"
+#include "store_world.h"
+
+enum { KEYS = 40, PARTS_SEED = 1 }; /* ten parts of four keys */
+
+/* What waits for the server is heard and worked. False: the server could not even refuse it, and gives the client up. */
+static bool serve_all(world *w, hawser_error *error)
+{
+    bool told = true;
+    while (told && w->there[0][0].first != NULL) {
+        told = hw_server_hear(w->server[0], 0, take(&w->there[0][0]), error) == HAWSER_OK;
+        while (w->ready_count > 0)
+            hw_stripe_work(w->ready[--w->ready_count]);
+    }
+    return told;
+}
+
+static void settle(world *w)
+{
+    while (step(w))
+        ;
+}
+
+/* One push or pull of all keys. */
+static uint64_t ask(world *w, uint32_t table, hw_operation operation, const uint64_t *keys, double *values)
+{
+    hw_order order = {.operation = operation, .table = table, .keys = keys, .count = KEYS};
+    if (operation == HW_PUSH)
+        order.values = values;
+    else
+        order.out = values;
+    return submit(w, 0, order);
+}
+
+/* With the n-th allocation of the server and all after it failing. False: it needs fewer. */
+static bool push_without_memory(long n, bool all_after, bool sparse, bool known)
+{
+    world *w = open_world(PARTS_SEED, 1, 1, 1, 0);
+    uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, sparse, 0, sparse ? UINT64_MAX : 10 * KEYS));
+    uint64_t keys[KEYS];
+    double ones[KEYS], out[KEYS], expected = known ? 2 : 1;
+    for (uint64_t i = 0; i < KEYS; i++) {
+        keys[i] = i * 10;
+        ones[i] = 1;
+    }
+    if (known) { /* the keys' list has a number by then */
+        ask(w, table, HW_PUSH, keys, ones);
+        settle(w);
+    }
+    uint64_t task = ask(w, table, HW_PUSH, keys, ones);
+    hawser_error error = {0};
+    while (hw_client_more(w->client[0]))
+        ;
+    atomic_store(&for_good, all_after);
+    atomic_store(&countdown, n);
+    bool told = serve_all(w, &error);
+    bool failed = atomic_load(&countdown) <= 0;
+    atomic_store(&for_good, false);
+    atomic_store(&countdown, 0);
+    if (told) {
+        settle(w);
+        assert_true(w->ended[0][task] > 0);
+        uint64_t pull = ask(w, table, HW_PULL, keys, out);
+        settle(w);
+        assert_int_equal(w->status[0][pull], HAWSER_OK);
+        for (int i = 0; w->status[0][task] == HAWSER_OK && i < KEYS; i++)
+            assert_true(out[i] == expected);
+        if (w->status[0][task] != HAWSER_OK)
+            assert_true(strstr(w->error.text, "memory") != NULL);
+    } else {
+        assert_int_equal(error.status, HAWSER_NO_MEMORY);
+    }
+    close_world(w);
+    return failed;
+}
+
+static void what_failed_is_not_said_to_be_done(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 8; kind++) {
+        long n = 1;
+        while (push_without_memory(n, kind % 2 == 1, kind / 2 % 2 == 1, kind / 4 == 1))
+            n++;
+        assert_true(n > 3);
+    }
+    assert_int_equal(atomic_load(&live), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_failed_is_not_said_to_be_done)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
