@@ -267,3 +267,21 @@ const char *hw_number_any(const char *text, double *value)
     put_signed(value, number, *text == '-');
     return at;
 }
+
+const char *hw_number_word(const char *text, double *value)
+{
+    static const char digits[] = "0123456789";
+    const char *begin = text + (*text == '-' || *text == '+');
+    size_t whole = strspn(begin, digits), fraction = begin[whole] == '.' ? strspn(begin + whole + 1, digits) : 0;
+    if (whole + fraction == 0)
+        return NULL;
+    const char *at = begin + whole + (begin[whole] == '.' ? 1 + fraction : 0);
+    if ((*at | 32) == 'e') {
+        const char *power = at + 1 + (at[1] == '-' || at[1] == '+');
+        size_t count = strspn(power, digits);
+        at = count > 0 ? power + count : at;
+    }
+    /* strtod would go on where a zero is followed by an x. */
+    put_signed(value, whole == 1 && at == begin + 1 ? *begin - '0' : hw_number_strtod(begin), *text == '-');
+    return at;
+}

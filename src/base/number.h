@@ -92,6 +92,9 @@ static inline const char *hw_exponent(const char *at, int *exponent)
     return digit;
 }
 
+/* hw_number for words that end in zero, with nothing readable behind that: of a command line, of standard input. */
+const char *hw_number_word(const char *text, double *value);
+
 /* hw_number for every form. */
 const char *hw_number_any(const char *text, double *value);
 

@@ -83,8 +83,13 @@ says "'5..12' is no key and no range"
 code 3 "${store[@]}" put w 3=1
 says "key 3: '1': expected 2 finite numbers of type f64"
 code 3 "${store[@]}" put w 3=1,nan
+code 3 "${store[@]}" put w 3=0x1p4,1
+says "key 3: '0x1p4,1': expected 2 finite numbers of type f64"
+code 3 "${store[@]}" put w "3= 1,1"
 code 3 "${store[@]}" put numbers 3=1.5
 says "type i64"
+code 3 "${store[@]}" put numbers 3=0x10
+code 3 "${store[@]}" put numbers "3= 1"
 printf '1 5\nx\n' | code 3 "${store[@]}" put numbers -
 code 8 "${store[@]}" stat --key-file other
 says "key"
@@ -101,10 +106,22 @@ code 2 "${store[@]}" gett w
 says "did you mean 'hawser store get'"
 code 2 "${store[@]}" save ../up
 says "is no name of a file in the servers' directory"
+cp key key.before
+for other in key lines; do
+    code 2 "${store[@]}" save $other
+    says "$other is there and no file of a store's tables: save under another name"
+done
+ln -s key link
+code 2 "${store[@]}" save link
+mkdir folder
+code 2 "${store[@]}" save folder
+cmp -s key key.before || complain "save has written over the key"
+[[ -L link && -d folder ]] || complain "save has written over a link or a folder"
 has serve.err "turned away"
 
 # ---- files, at another number of servers
 code 0 "${store[@]}" save now.safetensors
+code 0 "${store[@]}" save now.safetensors # over itself
 code 0 "$hawser" info now.safetensors
 has out "^now.safetensors: tables of a store, for 'hawser serve --load', no model; [0-9]+ tensors$"
 code 0 "${store[@]}" put w 3=9,9

@@ -40,6 +40,19 @@ static void same_as_strtod(const char *text)
     }
 }
 
+/* Nothing behind a word's zero may be read. */
+static void same_as_strtod_in_a_word(const char *text)
+{
+    double mine = 0, theirs;
+    char *word = strdup(text), *end;
+    assert_non_null(word);
+    theirs = strtod(word, &end);
+    const char *at = hw_number_word(word, &mine);
+    if (at != end || memcmp(&mine, &theirs, sizeof mine) != 0)
+        fail_msg("%s: as a word %.17g (%a), strtod gives %.17g (%a)", text, mine, mine, theirs, theirs);
+    free(word);
+}
+
 /* Those that it must not leave: what data files have. */
 static void usual_words_are_read_by_their_ends(void **state)
 {
@@ -169,8 +182,10 @@ static void hard_cases_round_as_strtod(void **state)
         "1090544144181609348835077142190",
         "0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000123456789012345678",
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         same_as_strtod(cases[i]);
+        same_as_strtod_in_a_word(cases[i]);
+    }
 }
 
 static void what_is_no_number_is_refused(void **state)
@@ -199,10 +214,14 @@ static void what_is_no_number_is_refused(void **state)
         double value;
         snprintf(buffer, sizeof buffer, "%s", cases[i]);
         assert_null(hw_number(buffer, &value));
+        assert_null(hw_number_word(buffer, &value));
     }
     char hexadecimal[16] = "0x1f";
     double value = 1;
     assert_ptr_equal(hw_number(hexadecimal, &value), hexadecimal + 1);
+    assert_true(value == 0);
+    value = 1;
+    assert_ptr_equal(hw_number_word(hexadecimal, &value), hexadecimal + 1);
     assert_true(value == 0);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "cli/store/store.h"
 #include "runtime/store/serve.h"
 
@@ -186,20 +187,22 @@ static hawser_status flush(rows *r, hawser_error *error)
 /* One number of a row; the place behind it. */
 static const char *read_number(const rows *r, unsigned char *row, uint32_t i, const char *text)
 {
-    char *behind = NULL;
-    errno = 0;
+    double value = 0;
+    const char *digit = text + (*text == '-' || *text == '+');
     if (r->table.type == HAWSER_I64) {
-        long long value = strtoll(text, &behind, 10);
-        ((int64_t *)(void *)row)[i] = value;
-        return behind > text && errno == 0 ? behind : NULL;
+        char *end = NULL;
+        errno = 0;
+        long long whole = strtoll(text, &end, 10);
+        ((int64_t *)(void *)row)[i] = whole;
+        return *digit >= '0' && *digit <= '9' && errno == 0 ? end : NULL;
     }
-    double value = strtod(text, &behind);
+    const char *behind = hw_number_word(text, &value);
     if (r->table.type == HAWSER_F64)
         ((double *)(void *)row)[i] = value;
     else
         ((float *)(void *)row)[i] = (float)value;
     bool fits = r->table.type == HAWSER_F64 ? isfinite(value) : isfinite((float)value);
-    return behind > text && fits ? behind : NULL;
+    return fits ? behind : NULL; /* NULL where it is none */
 }
 
 /* A row: its key, then `separator`, then the numbers, with `between` between them. */

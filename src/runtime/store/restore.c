@@ -282,7 +282,7 @@ static hawser_status load(restoring *r, hawser_error *error)
     return status;
 }
 
-hawser_status hw_store_tables_of(const char *path, hw_told_table **tables, size_t *count, hawser_error *error)
+hawser_status hw_store_tables_of(const char *path, bool whole, hw_told_table **tables, size_t *count, hawser_error *error)
 {
     restoring r = {.path = path, .fd = -1};
     char *header = NULL;
@@ -290,7 +290,7 @@ hawser_status hw_store_tables_of(const char *path, hw_told_table **tables, size_
     hawser_status status = read_header(&r, &header, &length, error);
     if (status == HAWSER_OK)
         status = hw_store_tables_in(header, length, path, tables, count, error);
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK && whole)
         status = check_sum(&r, error);
     free(header);
     if (r.fd >= 0)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "runtime/store/checkpoint.h"
@@ -40,7 +41,7 @@ static hawser_status load(hawser_store *store, const char *path, hawser_error *e
     hw_bytes *in = NULL;
     hawser_status status = HW_NEW(&in, store->nodes, "the tables of a file", error);
     if (status == HAWSER_OK && store->self == 0)
-        status = hw_store_tables_of(path, &tables, &count, error);
+        status = hw_store_tables_of(path, true, &tables, &count, error);
     status = hw_cluster_agree(store->job->cluster, status, error);
     hw_bytes own = {tables != NULL ? tables : &none, count * sizeof *tables};
     if (status == HAWSER_OK)
@@ -77,6 +78,23 @@ static hawser_status path_of(const hw_serving *how, const hw_message *asked, cha
     return HAWSER_OK;
 }
 
+/* Guests' files lie beside others, the servers' key perhaps: one of tables alone is written over. */
+static hawser_status check_target(const char *path, hawser_error *error)
+{
+    struct stat facts;
+    hw_told_table *tables = NULL;
+    size_t count = 0;
+    hawser_error ignored = {0};
+    if (lstat(path, &facts) != 0)
+        return HAWSER_OK; /* there is none; or writing says why not */
+    hawser_status status =
+        S_ISREG(facts.st_mode) ? hw_store_tables_of(path, false, &tables, &count, &ignored) : HAWSER_BAD_INPUT;
+    free(tables);
+    return status == HAWSER_OK ? HAWSER_OK
+                               : hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                                             "%s is there and no file of a store's tables: save under another name", path);
+}
+
 /* What node 0 says in this round. */
 static said next_word(hawser_store *store, hw_message **asked)
 {
@@ -101,6 +119,8 @@ static hawser_status obey(hawser_store *store, const hw_serving *how, const said
         status = make_table(store, order, &number, error);
     } else if (order->word == HW_WORD_SAVE || order->word == HW_WORD_LOAD) {
         status = store->self == 0 ? path_of(how, asked, path, sizeof path, error) : HAWSER_OK;
+        if (status == HAWSER_OK && store->self == 0 && order->word == HW_WORD_SAVE)
+            status = check_target(path, error);
         status = hw_cluster_agree(store->job->cluster, status, error);
         if (status == HAWSER_OK)
             status = order->word == HW_WORD_SAVE ? hawser_store_save(store, path, error) : load(store, path, error);
