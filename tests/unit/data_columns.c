@@ -2,6 +2,7 @@
  * against columns that were put together entry by entry. */
 #include "data_common.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -20,6 +21,23 @@ static void buckets_follow_each_other(void **state)
         assert_int_equal(hw_bucket_of((uint32_t)(end - 1)), b);
     }
     assert_true(hw_bucket_begin(last + 1) == (uint64_t)UINT32_MAX + 1);
+}
+
+static void counts_are_told_from_other_values(void **state)
+{
+    (void)state;
+    unsigned char count;
+    for (int n = 0; n < 256; n++) {
+        assert_true(hw_small_count(n, &count));
+        assert_int_equal(count, n);
+        assert_false(hw_small_count(nextafter(n, 1000), &count));
+        assert_false(hw_small_count(nextafter(n, -1000), &count));
+        assert_false(hw_small_count(n + 0.5, &count));
+    }
+    const double others[] = {-0.0,       -1,          256,    257,   65536,  0x1p32, 0x1p52,
+                             0x1p52 + 7, -0x1p52 + 7, 0x1p53, 1e308, -1e308, 1e-300, INFINITY};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(hw_small_count(others[i], &count));
 }
 
 enum { ROWS = 70000, COLUMNS = 2200000, LIMIT = 70001 };
@@ -45,6 +63,19 @@ static void add(known *k, uint32_t row, uint32_t column, float value)
     k->values[k->entries++] = value;
 }
 
+/* Some columns have counts alone, some until a row far down, one of them all but one, others anything. */
+static float value_for(uint32_t row, uint32_t column, uint32_t chance)
+{
+    float count = (float)(chance >> 8 & 255), any = ((float)(chance >> 8 & 2047) - 1000) / 2;
+    switch (column < 64 ? column % 5 : column >> 8 & 3) {
+    case 0: return count;
+    case 1: return row < 40000 ? count : any;
+    case 2: return row % 10000 == 9999 ? -0.0F : count;
+    case 3: return row % 2 == 0 ? 256 : count;
+    default: return any;
+    }
+}
+
 /* Rows of 0 to 6 entries; every power of two of columns is about as often met. */
 static known make(void)
 {
@@ -55,7 +86,7 @@ static known make(void)
         uint32_t column = row % 3; /* some first entries stand in the same column */
         for (uint32_t n = row % 7; n > 0 && column < COLUMNS; n--) {
             x = x * 1664525 + 1013904223;
-            float value = (float)(x >> 8 & 1023) - 500;
+            float value = value_for(row, column, x);
             k.bytes += (size_t)sprintf(k.text + k.bytes, " %u:%g", column + 1, (double)value);
             add(&k, row, column, value);
             column += 1 + (x >> 16) % (1u << ((x >> 4) % 19));
@@ -98,7 +129,7 @@ static void expect(const known *k, const hawser_dataset *dataset, size_t limit)
         uint64_t place = next[k->columns[e]]++;
         double value =
             A->type == HAWSER_F32 ? (double)((const float *)A->values)[place] : ((const double *)A->values)[place];
-        if (A->indices[place] != k->rows[e] || value != (double)k->values[e])
+        if (A->indices[place] != k->rows[e] || value != (double)k->values[e] || !signbit(value) != !signbit(k->values[e]))
             fail_msg("entry %zu: row %u, value %g", e, A->indices[place], value);
     }
     for (size_t r = 0; r < ROWS; r++)
@@ -156,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_follow_each_other),
+        cmocka_unit_test(counts_are_told_from_other_values),
         cmocka_unit_test(columns_are_what_was_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ uint64_t hw_buckets_extra(uint32_t readers, uint64_t expected)
 void hw_buckets_begin(hw_buckets *own, hw_budget *budget, uint32_t reader, bool single, uint64_t expected)
 {
     *own = (hw_buckets){.budget = budget, .reader = reader};
-    own->entry_bytes = sizeof(hw_dealt) + (single ? sizeof(float) : sizeof(double));
+    own->value_bytes = single ? sizeof(float) : sizeof(double);
     own->area_bytes = area_for(expected);
     own->group_count = groups_for(expected);
     atomic_init(&own->held, 0);
@@ -75,8 +75,8 @@ static hawser_status new_space(hw_buckets *own, hawser_error *error)
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %zu bytes for parsed input; free memory", bytes);
-    hw_block *space = memory;
-    *space = (hw_block){.next = own->spaces, .bytes = bytes};
+    hw_area *space = memory;
+    *space = (hw_area){.next = own->spaces, .bytes = bytes};
     own->spaces = space;
     uintptr_t first = ((uintptr_t)memory + sizeof *space + area - 1) / area * area;
     own->space = (char *)memory + (first - (uintptr_t)memory);
@@ -90,15 +90,33 @@ static hawser_status new_area(hw_buckets *own, hw_group *group, hawser_error *er
     if (own->spaces == NULL || (size_t)(own->space_end - own->space) < own->area_bytes)
         HAWSER_TRY(new_space(own, error));
     HAWSER_TRY(hold(own, own->area_bytes, error));
-    hw_block *area = (hw_block *)(void *)own->space;
+    hw_area *area = (hw_area *)(void *)own->space;
     own->space += own->area_bytes;
     if (own->area_bytes != HUGE_PAGE)
         madvise(area, own->area_bytes, MADV_POPULATE_WRITE); /* all of its pages in one go, where the system knows how */
-    *area = (hw_block){.next = group->areas, .bytes = own->area_bytes};
+    *area = (hw_area){.next = group->areas, .bytes = own->area_bytes};
     group->areas = area;
     group->at = (char *)area + HW_ALIGNMENT;
     group->end = (char *)area + own->area_bytes;
     return HAWSER_OK;
+}
+
+static void add_block(hw_buckets *own, size_t number, char *at, size_t bytes)
+{
+    hw_bucket *bucket = &own->buckets[number];
+    hw_cursor *cursor = &own->cursors[number];
+    hw_block *block = (hw_block *)(void *)at;
+    uint32_t each = (uint32_t)(sizeof(hw_dealt) + (cursor->full ? own->value_bytes : 1));
+    *block = (hw_block){.entries = (uint32_t)(bytes - sizeof *block) / each, .entry_bytes = each};
+    if (bucket->last != NULL) {
+        bucket->entries += bucket->last->entries;
+        bucket->last->next = block;
+    } else {
+        bucket->first = block;
+    }
+    bucket->last = block;
+    cursor->at = (char *)(block + 1);
+    cursor->end = cursor->at + (size_t)block->entries * each;
 }
 
 /* Blocks grow with their bucket, so that few are asked for and little of them is left over in the end. */
@@ -113,20 +131,27 @@ static hawser_status new_block(hw_buckets *own, size_t number, hawser_error *err
         HAWSER_TRY(new_area(own, group, error));
     if ((size_t)(group->end - group->at) < bytes)
         bytes = (size_t)(group->end - group->at);
-    hw_block *block = (hw_block *)(void *)group->at;
+    add_block(own, number, group->at, bytes);
     group->at += bytes;
-    *block = (hw_block){.bytes = bytes};
-    if (bucket->last != NULL) {
-        bucket->entries += hw_block_entries(own, bucket->last);
-        bucket->last->next = block;
-    } else {
-        bucket->first = block;
-    }
-    bucket->last = block;
     bucket->bytes += bytes;
-    own->cursors[number].at = (char *)(block + 1);
-    own->cursors[number].end = own->cursors[number].at + hw_block_entries(own, block) * own->entry_bytes;
     return HAWSER_OK;
+}
+
+/* From here on the bucket's values are kept whole. What is left of its last block becomes one of those, if it is enough. */
+static void keep_whole(hw_buckets *own, size_t number)
+{
+    enum { LEAST = 64 };
+    hw_block *last = own->buckets[number].last;
+    hw_cursor *cursor = &own->cursors[number];
+    cursor->full = true;
+    if (last == NULL)
+        return;
+    char *rest = cursor->at + -(uintptr_t)cursor->at % sizeof(hw_block);
+    size_t left = rest < cursor->end ? (size_t)(cursor->end - rest) : 0;
+    last->entries -= (uint32_t)((size_t)(cursor->end - cursor->at) / last->entry_bytes);
+    cursor->end = cursor->at;
+    if (left >= LEAST)
+        add_block(own, number, rest, left);
 }
 
 void hw_bucket_done(hw_buckets *own, size_t number)
@@ -137,7 +162,7 @@ void hw_bucket_done(hw_buckets *own, size_t number)
     if (atomic_fetch_sub(&group->left, 1) != 1)
         return;
     while (group->areas != NULL) {
-        hw_block *area = group->areas;
+        hw_area *area = group->areas;
         group->areas = area->next;
         madvise(area, own->area_bytes, MADV_DONTNEED);
         let_go(own, own->area_bytes);
@@ -149,8 +174,10 @@ void hw_bucket_done(hw_buckets *own, size_t number)
 static uint64_t entries_so_far(const hw_buckets *own, size_t number)
 {
     const hw_bucket *bucket = &own->buckets[number];
-    uint64_t left = (uint64_t)(own->cursors[number].end - own->cursors[number].at) / own->entry_bytes;
-    return bucket->last == NULL ? 0 : bucket->entries + hw_block_entries(own, bucket->last) - left;
+    if (bucket->last == NULL)
+        return 0;
+    uint64_t left = (uint64_t)(own->cursors[number].end - own->cursors[number].at) / bucket->last->entry_bytes;
+    return bucket->entries + bucket->last->entries - left;
 }
 
 static hawser_status close_stretch(hw_buckets *own, hawser_error *error)
@@ -238,7 +265,7 @@ static inline hawser_status deal_rows(hw_buckets *own, const hw_part *part, uint
 {
     const size_t size = single ? sizeof(float) : sizeof(double);
     const uint32_t *indices = part->indices;
-    const char *values = part->values;
+    const void *values = part->values;
     hw_cursor *const cursors = own->cursors;
     uint64_t e = begin > 0 ? part->ends[begin - 1] : 0;
     for (uint64_t r = begin; r < end; r++, row++)
@@ -246,13 +273,24 @@ static inline hawser_status deal_rows(hw_buckets *own, const hw_part *part, uint
             uint32_t index = indices[e];
             unsigned shift = hw_bucket_shift(index);
             size_t number = ((size_t)shift << HW_BUCKET_BITS) + (index >> shift);
-            if (cursors[number].at == cursors[number].end)
+            hw_cursor *cursor = &cursors[number];
+            bool whole = cursor->full;
+            unsigned char count = 0;
+            if (!whole &&
+                !hw_small_count(single ? (double)((const float *)values)[e] : ((const double *)values)[e], &count)) {
+                keep_whole(own, number);
+                whole = true;
+            }
+            if (cursor->at == cursor->end)
                 HAWSER_TRY(new_block(own, number, error));
-            char *at = cursors[number].at;
+            char *at = cursor->at;
             const hw_dealt dealt = {(uint16_t)(index & ((1u << shift) - 1)), (uint16_t)row};
-            cursors[number].at = at + sizeof dealt + size;
+            cursor->at = at + sizeof dealt + (whole ? size : 1);
             memcpy(at, &dealt, sizeof dealt);
-            memcpy(at + sizeof dealt, values + e * size, size);
+            if (whole)
+                memcpy(at + sizeof dealt, (const char *)values + e * size, size);
+            else
+                at[sizeof dealt] = (char)count;
             hw_prefetch_store(at + 64); /* as many lines at a time as there are buckets: no processor foresees that */
         }
     return HAWSER_OK;
@@ -260,7 +298,7 @@ static inline hawser_status deal_rows(hw_buckets *own, const hw_part *part, uint
 
 hawser_status hw_buckets_add(hw_buckets *own, const hw_part *part, uint64_t order, bool targets, hawser_error *error)
 {
-    bool single = own->entry_bytes == sizeof(hw_dealt) + sizeof(float);
+    bool single = own->value_bytes == sizeof(float);
     if (part->entries > 0)
         HAWSER_TRY(more_buckets(own, hw_bucket_of(part->most) + 1, error));
     if (part->entries > 0 && own->groups == NULL)
@@ -297,7 +335,7 @@ void hw_buckets_free(hw_buckets *own)
         free(own->stretches[i].counts);
     }
     while (own->spaces != NULL) {
-        hw_block *next = own->spaces->next;
+        hw_area *next = own->spaces->next;
         munmap(own->spaces, own->spaces->bytes);
         own->spaces = next;
     }

@@ -27,21 +27,28 @@ static inline size_t hw_bucket_of(uint32_t index)
 /* The least index of a bucket. */
 uint64_t hw_bucket_begin(size_t bucket);
 
-/* What an entry is kept as; its value, float or double, follows. */
+/* What an entry is kept as; its value follows: one byte where it is a count, or as the matrix will have it. */
 typedef struct hw_dealt {
     uint16_t column; /* from the bucket's first */
     uint16_t row;    /* from the stretch's first */
 } hw_dealt;
 
-/* A piece of a bucket: entries stand behind it, back to back. Areas, which blocks are cut from, begin with one too. */
+/* A piece of a bucket: entries stand behind it, back to back. */
 typedef struct hw_block {
     struct hw_block *next;
-    uint64_t bytes; /* of the block */
+    uint32_t entries;     /* that it has room for: all are there, but in a bucket's last */
+    uint32_t entry_bytes; /* with the value */
 } hw_block;
+
+/* Memory that others are cut from. */
+typedef struct hw_area {
+    struct hw_area *next;
+    size_t bytes;
+} hw_area;
 
 /* Neighbouring buckets that share areas of memory, which go back together. */
 typedef struct hw_group {
-    hw_block *areas;
+    hw_area *areas;
     char *at, *end;     /* of what is left of the newest area */
     atomic_size_t left; /* buckets that are still needed; once closed */
 } hw_group;
@@ -60,6 +67,7 @@ typedef struct hw_stretch {
 
 typedef struct hw_cursor {
     char *at, *end; /* of what is left of the bucket's last block */
+    bool full;      /* a value was no count: those that follow are kept whole */
 } hw_cursor;
 
 typedef struct hw_bucket {
@@ -72,7 +80,7 @@ typedef struct hw_bucket {
 
 typedef struct hw_buckets {
     hw_budget *budget;
-    size_t entry_bytes, area_bytes;
+    size_t value_bytes, area_bytes;
     uint32_t reader;
     size_t count, cursor_room, bucket_room, group_count;
     hw_cursor *cursors;
@@ -81,7 +89,7 @@ typedef struct hw_buckets {
     hw_stretch *stretches;
     size_t stretch_count, stretch_room;
     char *space, *space_end; /* of addresses, where the next area is cut from */
-    hw_block *spaces;
+    hw_area *spaces;
     _Atomic uint64_t held; /* bytes of the budget */
 } hw_buckets;
 
@@ -95,10 +103,17 @@ hawser_status hw_buckets_add(hw_buckets *buckets, const hw_part *part, uint64_t 
 /* Nothing more comes. */
 hawser_status hw_buckets_close(hw_buckets *buckets, hawser_error *error) HAWSER_MUST_USE;
 
-/* Entries of a block that is full, or of a bucket's last. */
-static inline uint64_t hw_block_entries(const hw_buckets *buckets, const hw_block *block)
+/* A value that is a count: 0 to 255, and not -0. Most values of texts are, and most of what is made of categories. */
+static inline bool hw_small_count(double value, unsigned char *count)
 {
-    return (block->bytes - sizeof *block) / buckets->entry_bytes;
+    double moved = value + 0x1p52, back; /* the last digit of that is worth 1 */
+    uint64_t bits, whole;
+    memcpy(&bits, &moved, sizeof bits);
+    *count = (unsigned char)bits;
+    back = *count;
+    memcpy(&bits, &value, sizeof bits);
+    memcpy(&whole, &back, sizeof whole);
+    return bits == whole;
 }
 
 /* A bucket is not needed any more: its memory goes with the last of its group. Several threads may say so of different buckets. */

@@ -109,11 +109,10 @@ static void count_entries(const gather_work *w, size_t bucket, uint64_t *counts)
 {
     for (uint32_t k = 0; k < w->job->input.readers; k++) {
         const hw_buckets *own = &w->readers[k];
-        const size_t bytes = own->entry_bytes;
         uint64_t left = bucket < own->count ? own->buckets[bucket].entries : 0;
         for (const hw_block *block = left > 0 ? own->buckets[bucket].first : NULL; left > 0; block = block->next) {
-            uint64_t here = hw_block_entries(own, block);
-            here = here < left ? here : left;
+            const size_t bytes = block->entry_bytes;
+            uint64_t here = block->entries < left ? block->entries : left;
             const char *at = (const char *)(block + 1), *end = at + here * bytes;
             __builtin_prefetch(block->next);
             for (; at < end; at += bytes) {
@@ -149,10 +148,10 @@ static void place_columns(gather_work *w, size_t bucket, const span *s, uint64_t
 /* The places of a batch are found, and their cache lines called for, before anything is written there: stores to memory that is far
  * are waited for one by one. */
 static inline void scatter(const gather_work *w, const char *at, uint64_t count, uint64_t row, size_t seen, uint64_t *places,
-                           bool single)
+                           bool single, bool full)
 {
     enum { BATCH = 128 };
-    const size_t size = single ? sizeof(float) : sizeof(double), bytes = sizeof(hw_dealt) + size;
+    const size_t size = single ? sizeof(float) : sizeof(double), bytes = sizeof(hw_dealt) + (full ? size : 1);
     uint32_t *const indices = w->indices;
     char *const values = w->values;
     uint64_t to[BATCH];
@@ -171,7 +170,12 @@ static inline void scatter(const gather_work *w, const char *at, uint64_t count,
             if (dealt.column >= seen)
                 continue;
             indices[to[e]] = (uint32_t)(row + dealt.row);
-            memcpy(values + to[e] * size, at + sizeof dealt, size);
+            if (full)
+                memcpy(values + to[e] * size, at + sizeof dealt, size);
+            else if (single)
+                ((float *)w->values)[to[e]] = (unsigned char)at[sizeof dealt];
+            else
+                ((double *)w->values)[to[e]] = (unsigned char)at[sizeof dealt];
         }
         count -= some;
     }
@@ -183,28 +187,35 @@ typedef struct reading {
     uint64_t used; /* entries of it */
 } reading;
 
-/* The arrays' pages are taken about as fast as the buckets' are given back, and are counted that way. */
-static hawser_status scatter_stretch(const gather_work *w, size_t bucket, const hw_stretch *stretch, reading *from,
-                                     size_t seen, uint64_t *places, hawser_error *error)
+static void scatter_stretch(const gather_work *w, size_t bucket, const hw_stretch *stretch, reading *from, size_t seen,
+                            uint64_t *places)
 {
-    const hw_buckets *own = &w->readers[stretch->reader];
     uint64_t left = bucket < stretch->counted ? stretch->counts[bucket] : 0;
     while (left > 0) {
-        uint64_t room = hw_block_entries(own, from->block) - from->used, some = left < room ? left : room;
-        const char *at = (const char *)(from->block + 1) + from->used * own->entry_bytes;
-        if (seen > 0)
-            HAWSER_TRY(hw_budget_take(&w->job->budget, some * own->entry_bytes, error));
-        if (w->single)
-            scatter(w, at, some, stretch->first, seen, places, true);
+        const hw_block *block = from->block;
+        uint64_t room = block->entries - from->used, some = left < room ? left : room;
+        const char *at = (const char *)(block + 1) + from->used * block->entry_bytes;
+        if (block->entry_bytes == sizeof(hw_dealt) + 1)
+            w->single ? scatter(w, at, some, stretch->first, seen, places, true, false)
+                      : scatter(w, at, some, stretch->first, seen, places, false, false);
         else
-            scatter(w, at, some, stretch->first, seen, places, false);
+            w->single ? scatter(w, at, some, stretch->first, seen, places, true, true)
+                      : scatter(w, at, some, stretch->first, seen, places, false, true);
         left -= some;
         from->used += some;
-        if (some == room) {
-            *from = (reading){.block = from->block->next};
-        }
+        if (some == room)
+            *from = (reading){.block = block->next};
     }
-    return HAWSER_OK;
+}
+
+/* The arrays' pages are taken about as fast as the buckets' are given back, and are counted that way. */
+static hawser_status take_pages(const gather_work *w, size_t bucket, hawser_error *error)
+{
+    uint64_t entries = 0;
+    for (uint32_t k = 0; k < w->job->input.readers; k++)
+        entries += bucket < w->readers[k].count ? w->readers[k].buckets[bucket].entries : 0;
+    return hw_budget_take(&w->job->budget, entries * (sizeof *w->indices + (w->single ? sizeof(float) : sizeof(double))),
+                          error);
 }
 
 static hawser_status gather_bucket(gather_work *w, size_t bucket, uint64_t *counts, reading *from, hawser_error *error)
@@ -215,8 +226,10 @@ static hawser_status gather_bucket(gather_work *w, size_t bucket, uint64_t *coun
     place_columns(w, bucket, &s, counts);
     for (uint32_t k = 0; k < w->job->input.readers; k++)
         from[k] = (reading){.block = bucket < w->readers[k].count ? w->readers[k].buckets[bucket].first : NULL};
+    if (s.seen > 0)
+        HAWSER_TRY(take_pages(w, bucket, error));
     for (size_t i = 0; i < w->stretches; i++)
-        HAWSER_TRY(scatter_stretch(w, bucket, w->order[i], &from[w->order[i]->reader], s.seen, counts, error));
+        scatter_stretch(w, bucket, w->order[i], &from[w->order[i]->reader], s.seen, counts);
     for (uint32_t k = 0; k < w->job->input.readers; k++)
         hw_bucket_done(&w->readers[k], bucket);
     return HAWSER_OK;
