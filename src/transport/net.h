@@ -85,6 +85,7 @@ typedef struct hw_net_options {
     hw_net_way way;
     size_t ring;            /* bytes of memory that a link within the host shares, each way: a power of two; default 1 MiB */
     bool deaf;              /* listens nowhere: it dials only, and its card is empty */
+    bool direct;            /* nothing is spread here: a peer that does so is lost */
     bool local_only;        /* the Unix socket (or, without a directory, loopback) alone */
     bool trust_fabric;      /* no encryption between hosts; on one host there is none in any case */
     bool encrypt_always;    /* there too; for tests and measurements */
@@ -133,6 +134,8 @@ hawser_status hw_net_route(hw_net *net, uint32_t origin, const uint32_t *childre
 /* Sends to all other nodes by the routes of this node; without any, to each directly. */
 hawser_status hw_net_spread(hw_net *net, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
+/* Ends one link: what is queued is sent, then goodbye. A peer that does not go within the failure timeout is left. */
+void hw_net_dismiss(hw_net *net, uint32_t node);
 /* Frees what is kept of a link that has been lost or left, so that its number may come again. The owner sees to it that nobody sends there from
  * now on. For nets without routes and runs, whose peers come and go. */
 void hw_net_forget(hw_net *net, uint32_t node);

@@ -7,10 +7,12 @@
 #include "runtime/store/visit.h"
 #include "store/checkpoint.h"
 
-/* Takes a table's stripes from the server's threads, if this node serves. */
-void hw_store_hold(hawser_store *store, uint32_t table);
+/* Takes a table's stripes from the server's threads, if this node serves: to read, as others may at the same time, or to change what is there.
+ * False: somebody has them to change it, or has them and this one would. Then hw_store_release. */
+bool hw_store_hold(hawser_store *store, uint32_t table, bool changes) HAWSER_MUST_USE;
 void hw_store_release(hawser_store *store, uint32_t table);
-void hw_store_hold_all(hawser_store *store);
+/* All tables, waiting for it. */
+void hw_store_hold_all(hawser_store *store, bool changes);
 void hw_store_release_all(hawser_store *store);
 /* Rows of a table; `rows`: of a sparse one, by server. */
 uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t servers);

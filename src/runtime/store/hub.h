@@ -53,6 +53,8 @@ typedef struct hw_near {
 } hw_near;
 enum hw_clocked { HW_CLOCKED_NOT, HW_CLOCKED_BY_HAND, HW_CLOCKED_NEAR };
 
+#define HW_HOLDER_CHANGES UINT32_MAX
+
 /* Somebody who waits: for one of these tasks, or for all that there are (count 0). */
 typedef struct hw_waiter {
     const uint64_t *tasks; /* 0: none */
@@ -70,10 +72,13 @@ struct hawser_store {
     uint32_t first_worker, workers; /* of this node's; of all nodes */
     hw_server *server;              /* NULL: this node does not serve */
     hw_stripe_pool pool;
-    pthread_mutex_t making; /* held while tables, or groups of guests, come or go */
-    struct hw_visit *visit; /* to servers that run on their own; NULL: nodes of the job serve */
-    struct hw_door *door;   /* for guests; NULL: none are let in */
-    pthread_mutex_t mutex;  /* guards what follows, the client with it */
+    pthread_mutex_t making;  /* held while tables, or groups of guests, come or go */
+    pthread_mutex_t holding; /* guards: */
+    uint32_t
+        holders[HW_TABLES_MOST]; /* of a table's stripes: how many who read; HW_HOLDER_CHANGES: one who does not only read */
+    struct hw_visit *visit;      /* to servers that run on their own; NULL: nodes of the job serve */
+    struct hw_door *door;        /* for guests; NULL: none are let in */
+    pthread_mutex_t mutex;       /* guards what follows, the client with it */
     hw_waiter *waiters;
     bool looks;                 /* before it sleeps: there is another processor */
     uint32_t unlooked, penalty; /* waits that begin with a sleep; how many, when the next look is in vain */

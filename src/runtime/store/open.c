@@ -134,6 +134,7 @@ static void free_store(hawser_store *store)
     free(store->functions);
     pthread_mutex_destroy(&store->mutex);
     pthread_mutex_destroy(&store->making);
+    pthread_mutex_destroy(&store->holding);
     pthread_mutex_destroy(&store->pool.mutex);
     pthread_cond_destroy(&store->pool.filled);
     free(store);
@@ -171,6 +172,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     store->told_end = &store->told;
     pthread_mutex_init(&store->mutex, NULL);
     pthread_mutex_init(&store->making, NULL);
+    pthread_mutex_init(&store->holding, NULL);
     pthread_mutex_init(&store->pool.mutex, NULL);
     pthread_cond_init(&store->pool.filled, NULL);
     store->run = hw_recorder_run(job->recorder);

@@ -276,7 +276,7 @@ static hawser_status load(restoring *r, hawser_error *error)
     if (status == HAWSER_OK)
         status = prepare(r, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
-    hw_store_hold_all(store);
+    hw_store_hold_all(store, true);
     status = run_rounds(r, error);
     hw_store_release_all(store);
     return status;

@@ -34,34 +34,53 @@ uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t
     return all;
 }
 
-void hw_store_hold(hawser_store *store, uint32_t table)
+static void take_stripes(hawser_store *store, uint32_t table)
 {
-    enum { YIELDS = 1000 };
-    const struct timespec pause = {.tv_nsec = 1000000};
     uint32_t held = 0;
-    for (unsigned at = 0; store->server != NULL && !hw_server_hold(store->server, table, &held); at++)
-        if (at < YIELDS)
-            sched_yield(); /* nobody works on a stripe for long */
-        else
-            (void)nanosleep(&pause, NULL); /* but who saves holds it until the file is written */
+    while (!hw_server_hold(store->server, table, &held))
+        sched_yield(); /* nobody works on a stripe for long */
 }
 
-void hw_store_hold_all(hawser_store *store)
+bool hw_store_hold(hawser_store *store, uint32_t table, bool changes)
 {
+    if (store->server == NULL)
+        return true;
+    uint32_t *holders = &store->holders[table];
+    pthread_mutex_lock(&store->holding);
+    bool may = *holders == 0 || (!changes && *holders != HW_HOLDER_CHANGES);
+    if (may && *holders == 0)
+        take_stripes(store, table);
+    if (may)
+        *holders = changes ? HW_HOLDER_CHANGES : *holders + 1;
+    pthread_mutex_unlock(&store->holding);
+    return may;
+}
+
+void hw_store_release(hawser_store *store, uint32_t table)
+{
+    if (store->server == NULL)
+        return;
+    uint32_t *holders = &store->holders[table];
+    pthread_mutex_lock(&store->holding);
+    *holders = *holders == HW_HOLDER_CHANGES ? 0 : *holders - 1;
+    bool last = *holders == 0;
+    pthread_mutex_unlock(&store->holding);
+    if (last) /* who takes them next waits until they have been worked */
+        hw_server_release(store->server, table);
+}
+
+void hw_store_hold_all(hawser_store *store, bool changes)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
     for (uint32_t t = 0; t < hw_client_tables(store->client); t++)
-        hw_store_hold(store, t);
+        while (!hw_store_hold(store, t, changes))
+            (void)nanosleep(&pause, NULL); /* keys are being listed */
 }
 
 void hw_store_release_all(hawser_store *store)
 {
     for (uint32_t t = 0; t < hw_client_tables(store->client); t++)
         hw_store_release(store, t);
-}
-
-void hw_store_release(hawser_store *store, uint32_t table)
-{
-    if (store->server != NULL)
-        hw_server_release(store->server, table);
 }
 
 /* Every server's rows of every table, told to all; and that no clock is half done. */
@@ -241,7 +260,7 @@ static hawser_status save(saving *s, const char *path, hawser_error *error)
     if (status == HAWSER_OK)
         status = hawser_store_wait_all(store, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
-    hw_store_hold_all(store);
+    hw_store_hold_all(store, false);
     status = save_held(s, path, tables, error);
     hw_store_release_all(store);
     return status;

@@ -149,6 +149,7 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     self->trust_fabric = options->trust_fabric;
     self->encrypt_always = options->encrypt_always;
     self->way = options->way;
+    net->direct = options->direct;
     self->ring = options->ring > 0 ? options->ring : HW_SHARED_RING;
     atomic_store(&self->node, options->node);
     if (!hw_secret_random(&self->incarnation, sizeof self->incarnation))
@@ -222,8 +223,20 @@ void hw_net_forget(hw_net *net, uint32_t node)
     hw_link *link = hw_net_link(net, node);
     if (link == NULL)
         return;
+    /* The reactor takes it out of the list under the mutex: not between these two. */
+    pthread_mutex_lock(&net->mutex);
     atomic_store(&link->forgotten, true);
     hw_reactor_post(link);
+    pthread_mutex_unlock(&net->mutex);
+}
+
+void hw_net_dismiss(hw_net *net, uint32_t node)
+{
+    hw_link *link = hw_net_link(net, node);
+    if (link == NULL)
+        return;
+    atomic_store(&link->dismissed, hw_seconds());
+    hw_link_bid(link);
 }
 
 bool hw_net_linked(const hw_net *net, uint32_t node)

@@ -48,6 +48,7 @@ typedef struct hw_link {
     atomic_bool todo;             /* is on it */
     _Atomic(hw_link_state) state; /* leaves UP once, by the reactor */
     atomic_uint_fast64_t messages_sent, messages_received, bytes_sent, bytes_received, queued;
+    _Atomic(double) dismissed;    /* since when it is to go; 0: it is not */
     _Atomic(double) heard, spoke; /* last sign of life from there, last byte written to there */
 
     pthread_mutex_t mutex; /* guards the next group */
@@ -100,6 +101,7 @@ struct hw_net {
     hw_ears ears;
     char host[HW_HOST_ID];
     double failure_timeout, handshake_timeout, heartbeat;
+    bool direct;                    /* nothing is spread here */
     double rate;                    /* bytes a second in updates; 0: no limit */
     double tokens, paid_at;         /* the reactor's: what may be sent now, and the time up to which it was counted */
     struct hw_link *turn;           /* the reactor's: whose it is */

@@ -286,7 +286,8 @@ static void leave_lists(hw_net *net, const hw_link *link)
 static void drop_link(hw_net *net, hw_link *link)
 {
     pthread_mutex_lock(&net->mutex);
-    bool stays = atomic_load(&net->stopping);
+    /* One that wants the reactor once more goes then. */
+    bool stays = atomic_load(&net->stopping) || atomic_exchange(&link->todo, true);
     hw_link *before = atomic_load(&net->links);
     if (!stays && before == link) {
         atomic_store(&net->links, link->next);
@@ -384,7 +385,9 @@ static void tick(hw_net *net, double now, bool suspended)
             atomic_store(&link->heard, now);
         if (now - atomic_load(&link->spoke) >= 0.75 * net->heartbeat)
             hw_link_breathe(link);
-        if (link->parting > 0 && now - link->parting > PARTING_MOST)
+        double dismissed = atomic_load(&link->dismissed);
+        if ((link->parting > 0 && now - link->parting > PARTING_MOST) ||
+            (dismissed > 0 && now - dismissed > net->failure_timeout))
             end_link(net, link, "");
         else if (now - atomic_load(&link->heard) > net->failure_timeout)
             end_link(net, link, "nothing has been heard of it");

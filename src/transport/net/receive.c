@@ -25,6 +25,10 @@ static const char *deliver(hw_link *link)
     }
     atomic_fetch_add_explicit(&link->messages_received, 1, memory_order_relaxed);
     uint32_t from = link->node;
+    if (message->spread && net->direct) {
+        hw_message_free(message);
+        return "it passed a message on, where nobody does";
+    }
     if (message->spread) {
         from = message->origin;
         hawser_error error;

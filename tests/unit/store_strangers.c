@@ -1,0 +1,431 @@
+/* Guests with the right key that break the protocol: they are sent away with one line, and everybody else goes on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "runtime/store/checkpoint.h"
+#include "store/keys.h"
+#include "stranger.h"
+
+enum { KEYS = 500, ASKED_MOST = 50 };
+
+static pthread_mutex_t said_mutex = PTHREAD_MUTEX_INITIALIZER;
+static char said[600]; /* by the servers, last */
+static int said_count;
+
+static void note(const char *text)
+{
+    pthread_mutex_lock(&said_mutex);
+    snprintf(said, sizeof said, "%s", text);
+    said_count++;
+    pthread_mutex_unlock(&said_mutex);
+}
+
+/* Since the last call. */
+static int lines_said(void)
+{
+    pthread_mutex_lock(&said_mutex);
+    int count = said_count;
+    said_count = 0;
+    pthread_mutex_unlock(&said_mutex);
+    return count;
+}
+
+/* Who is sent away may know it before the line is said. */
+static int await_line(void)
+{
+    int lines;
+    while ((lines = lines_said()) == 0)
+        sched_yield();
+    return lines;
+}
+
+/* ---------------------------------------------------------------------------------------------------- who is proper ---- */
+
+/* A group that stays all the time, and has every clock's sum right. */
+typedef struct proper {
+    servers *set;
+    test_node nodes[NODES_MOST];
+    pthread_t thread;
+    atomic_bool ends;
+    atomic_int clocks;
+} proper;
+
+static hawser_status count_up(proper *p, test_node *node, hawser_store *store, hawser_error *error)
+{
+    uint32_t dense, sparse;
+    uint64_t task, keys[KEYS];
+    double ones[KEYS], out[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++) {
+        keys[i] = i * UINT64_C(0x9e3779b97f4a7c15) >> 1;
+        ones[i] = 1;
+    }
+    for (uint64_t i = 1; i < KEYS; i++) /* few; ascending */
+        for (uint64_t k = i; k > 0 && keys[k] < keys[k - 1]; k--) {
+            uint64_t other = keys[k];
+            keys[k] = keys[k - 1];
+            keys[k - 1] = other;
+        }
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "dense", .last = KEYS - 1}, &dense, error));
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "sparse", .sparse = true}, &sparse, error));
+    for (uint64_t t = 0; !atomic_load(&p->ends) || t < 3; t++) {
+        HAWSER_TRY(hawser_push(store, &(hawser_request){.table = dense, .last = KEYS - 1, .values = ones}, &task, error));
+        HAWSER_TRY(hawser_push(store, &(hawser_request){.table = sparse, .keys = keys, .count = KEYS, .values = ones}, &task,
+                               error));
+        HAWSER_TRY(hawser_store_wait(store, task, error));
+        HAWSER_TRY(hawser_pull(store, &(hawser_request){.table = dense, .last = KEYS - 1, .out = out}, &task, error));
+        HAWSER_TRY(hawser_store_wait(store, task, error));
+        for (int i = 0; i < KEYS; i++)
+            if (out[i] != (double)(t + 1))
+                return hawser_fail(error, HAWSER_INTERNAL, "clock %d: key %d is %g", (int)t, i, out[i]);
+        atomic_fetch_add(&p->clocks, 1);
+    }
+    (void)node;
+    return HAWSER_OK;
+}
+
+static void proper_body(test_node *node)
+{
+    proper *p = node->user;
+    hawser_store *store = NULL;
+    node->status = hawser_store_open(node->job, &(hawser_store_options){.at = p->set->address, .key_file = "key"}, &store,
+                                     &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = count_up(p, node, store, &node->error);
+    hawser_store_close(store);
+}
+
+static void *proper_main(void *argument)
+{
+    proper *p = argument;
+    run_nodes(p->nodes, 1, plain_pairs, proper_body, p);
+    return NULL;
+}
+
+typedef struct scene {
+    servers set;
+    proper proper;
+} scene;
+
+static scene *begin(uint32_t count)
+{
+    scene *s = calloc(1, sizeof *s);
+    s->set = (servers){.count = count, .warn = note};
+    open_servers(&s->set);
+    s->proper.set = &s->set;
+    assert_int_equal(pthread_create(&s->proper.thread, NULL, proper_main, &s->proper), 0);
+    while (atomic_load(&s->proper.clocks) < 2) /* its tables are there */
+        sched_yield();
+    (void)lines_said();
+    return s;
+}
+
+static void end(scene *s)
+{
+    atomic_store(&s->proper.ends, true);
+    pthread_join(s->proper.thread, NULL);
+    if (s->proper.nodes[0].status != HAWSER_OK)
+        fail_msg("the proper group: %s", s->proper.nodes[0].error.text);
+    end_servers(&s->set);
+    free(s);
+}
+
+/* ------------------------------------------------------------------------------------------------------ who is not ---- */
+
+/* Seated alone, in a group of its own number. */
+static void come_and_sit(stranger *one, const scene *s)
+{
+    stranger_comes(one, s->set.address);
+    stranger_sits(one, (hw_told_seat){.group = one->number, .nodes = 1, .workers = 1});
+    assert_int_equal(one->answered, HAWSER_OK);
+}
+
+/* It is sent away, with a line here and one there. */
+static void is_dropped(stranger *one, const char *words)
+{
+    stranger_waits(one, UINT32_MAX, UINT32_MAX);
+    if (strstr(one->ended, words) == NULL)
+        fail_msg("no '%s' in: '%s'", words, one->ended);
+    stranger_goes(one);
+    int lines = await_line();
+    if (lines != 1 || strstr(said, words) == NULL)
+        fail_msg("%d lines, not one with '%s': %s", lines, words, said);
+}
+
+static void what_none_says_ends_a_guest(void **state)
+{
+    (void)state;
+    scene *s = begin(1);
+    stranger one;
+    hw_request_head head = {.operation = HW_PULL, .table = 0};
+    for (unsigned kind = 1; kind < HW_MESSAGE_KINDS; kind++) {
+        if (kind == HW_MESSAGE_ASK || kind == HW_MESSAGE_GUEST)
+            continue;
+        stranger_comes(&one, s->set.address);
+        stranger_says(&one, (uint16_t)kind, 1, &head, kind % 2 == 0 ? sizeof head : 0);
+        is_dropped(&one, "which is none of a guest's");
+    }
+    for (int seated = 0; seated < 2; seated++) {
+        const uint32_t words[] = {0, HW_WORD_ANSWER, HW_WORD_ENDED, 77, UINT32_MAX};
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            if (seated == 1)
+                come_and_sit(&one, s);
+            else
+                stranger_comes(&one, s->set.address);
+            stranger_says(&one, HW_MESSAGE_GUEST, words[i], &head, sizeof head);
+            is_dropped(&one, "has no answer");
+        }
+    }
+    stranger_comes(&one, s->set.address);
+    stranger_says(&one, HW_MESSAGE_ASK, 0, &head, sizeof head);
+    is_dropped(&one, "before it had a seat");
+    end(s);
+}
+
+static void what_is_no_request_ends_a_guest(void **state)
+{
+    (void)state;
+    scene *s = begin(1);
+    stranger one;
+    const hw_request_head heads[] = {{.key_bytes = 1},
+                                     {.key_bytes = UINT64_MAX},
+                                     {.key_bytes = UINT64_MAX - 6, .value_bytes = 7},
+                                     {.value_bytes = 1},
+                                     {.value_bytes = UINT64_MAX}};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        come_and_sit(&one, s);
+        stranger_says(&one, HW_MESSAGE_ASK, 0, &heads[i], sizeof heads[i]);
+        is_dropped(&one, "what is no request to a store");
+    }
+    for (size_t length = 0; length < sizeof *heads; length += 29) {
+        come_and_sit(&one, s);
+        stranger_says(&one, HW_MESSAGE_ASK, 0, &heads[0], length);
+        is_dropped(&one, "what is no request to a store");
+    }
+    end(s);
+}
+
+/* Requests that are requests, and wrong, are refused to who made them; it may go on. */
+static void what_is_wrong_in_a_request_is_refused(void **state)
+{
+    (void)state;
+    scene *s = begin(1);
+    stranger one;
+    come_and_sit(&one, s);
+    const uint64_t far = UINT64_MAX;
+    const hw_request_head wrong[] = {
+        {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .table = 77, .count = 1},
+        {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .table = UINT32_MAX, .count = 1},
+        {.operation = 0, .keys = HW_KEYS_RANGE, .count = 1},
+        {.operation = 99, .keys = HW_KEYS_RANGE, .count = 1},
+        {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = far, .count = 0},
+        {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS, .count = KEYS + 1},
+        {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .first = 7, .last = 3, .count = far - 3},
+        {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .table = 1, .last = far, .count = far},
+        {.operation = HW_PULL, .keys = HW_KEYS_GAPS, .table = 1, .last = far, .count = far},
+        {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .worker = 1},
+        {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .worker = UINT32_MAX, .clock = far},
+        {.operation = HW_PUSH, .keys = HW_KEYS_RANGE, .values = HW_VALUES_DENSE, .last = KEYS - 1, .count = KEYS},
+        {.operation = HW_PUSH, .keys = HW_KEYS_RANGE, .values = 77, .last = KEYS - 1, .count = KEYS},
+    };
+    uint32_t count = sizeof wrong / sizeof *wrong;
+    for (uint32_t i = 0; i < count; i++)
+        stranger_says(&one, HW_MESSAGE_ASK, 0, &wrong[i], sizeof wrong[i]);
+    stranger_waits(&one, 0, count);
+    assert_false(one.over);
+    assert_int_equal(one.refusals, count);
+    const hw_request_head right = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
+    stranger_says(&one, HW_MESSAGE_ASK, 0, &right, sizeof right);
+    stranger_waits(&one, 0, count + 1);
+    assert_false(one.over);
+    assert_int_equal(one.refusals, count);
+    stranger_goes(&one);
+    assert_int_equal(lines_said(), 0);
+    end(s);
+}
+
+/* A short request for more than memory has, though each number of it may be asked for. */
+static void nobody_asks_for_all_memory(void **state)
+{
+    (void)state;
+    enum { WIDTH = 1 << 24, MANY = 128 };
+    scene *s = begin(1);
+    stranger one;
+    uint32_t number = 0;
+    const hw_told_table told = {
+        .name = "wide", .function = "add", .type = HW_VALUE_F64, .width = WIDTH, .sparse = 1, .last = UINT64_MAX};
+    come_and_sit(&one, s);
+    stranger_says(&one, HW_MESSAGE_GUEST, HW_WORD_TABLE, &told, sizeof told);
+    stranger_waits(&one, 2, 0);
+    assert_int_equal(one.answered, HAWSER_OK);
+    number = 2;
+    struct {
+        hw_request_head head;
+        unsigned char keys[8];
+    } pull = {.head = {.operation = HW_PULL, .keys = HW_KEYS_GAPS, .table = number, .last = MANY - 1, .count = MANY}};
+    uint64_t keys[MANY];
+    unsigned char gaps[2 * MANY];
+    for (uint64_t i = 0; i < MANY; i++)
+        keys[i] = i;
+    pull.head.key_bytes = hw_keys_encode(keys, MANY, gaps);
+    assert_true(pull.head.key_bytes <= sizeof pull.keys);
+    memcpy(pull.keys, gaps, (size_t)pull.head.key_bytes);
+    stranger_says(&one, HW_MESSAGE_ASK, 0, &pull, sizeof pull);
+    stranger_waits(&one, 0, 1);
+    assert_int_equal(one.refusals, 1);
+    stranger_goes(&one);
+    end(s);
+}
+
+static void nobody_speaks_for_another(void **state)
+{
+    (void)state;
+    scene *s = begin(1);
+    stranger one;
+    come_and_sit(&one, s);
+    const hw_request_head head = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
+    /* As a message that it passes on for somebody else. */
+    (void)!hw_net_spread(one.net, stranger_message(HW_MESSAGE_ASK, 0, &head, sizeof head), NULL);
+    stranger_waits(&one, UINT32_MAX, UINT32_MAX);
+    stranger_goes(&one);
+    assert_int_equal(await_line(), 1);
+    assert_non_null(strstr(said, "was lost: it passed a message on"));
+    end(s);
+}
+
+/* As somebody who is there already, or with numbers that make no group. */
+static void seats_are_for_one_each(void **state)
+{
+    (void)state;
+    scene *s = begin(1);
+    stranger one, other;
+    come_and_sit(&one, s);
+    stranger_sits(&one, (hw_told_seat){.group = one.number, .nodes = 1, .workers = 1});
+    assert_non_null(strstr(one.said, "has a seat already"));
+    stranger_comes(&other, s->set.address);
+    stranger_sits(&other, (hw_told_seat){.group = one.number, .nodes = 1, .workers = 1});
+    assert_non_null(strstr(other.said, "is here already"));
+    stranger_sits(&other, (hw_told_seat){.group = one.number, .node = 1, .nodes = 2, .workers = 1});
+    assert_non_null(strstr(other.said, "nodes of a group differ"));
+    const hw_told_seat none[] = {{.nodes = 0, .workers = 1},
+                                 {.node = 1, .nodes = 1, .workers = 1},
+                                 {.nodes = 1, .workers = 0},
+                                 {.nodes = 1, .workers = UINT32_MAX},
+                                 {.nodes = UINT32_MAX, .workers = UINT32_MAX}};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        stranger_sits(&other, none[i]);
+        assert_non_null(strstr(other.said, "a group has 1 to"));
+    }
+    stranger_goes(&other);
+    assert_false(one.over);
+    stranger_goes(&one);
+    end(s);
+}
+
+/* ------------------------------------------------------------------------------------------------- what takes time ---- */
+
+/* While a file is written keys are listed and guests come; while one is read, guests come. */
+static void nobody_waits_for_a_disk(void **state)
+{
+    (void)state;
+    scene *s = begin(1);
+    stranger lists, comes;
+    const hw_told_keys asked = {.table = 1, .last = UINT64_MAX, .most = UINT64_MAX};
+    come_and_sit(&lists, s);
+    hw_store_hold_all(s->set.store, false); /* as who saves */
+    stranger_says(&lists, HW_MESSAGE_GUEST, HW_WORD_KEYS, &asked, sizeof asked);
+    stranger_waits(&lists, 2, 0);
+    assert_int_equal(lists.answered, HAWSER_OK);
+    come_and_sit(&comes, s);
+    stranger_goes(&comes);
+    hw_store_release_all(s->set.store);
+
+    hw_store_hold_all(s->set.store, true); /* as who loads */
+    stranger_says(&lists, HW_MESSAGE_GUEST, HW_WORD_KEYS, &asked, sizeof asked);
+    for (int i = 0; i < 3; i++) {
+        come_and_sit(&comes, s);
+        stranger_goes(&comes);
+    }
+    assert_int_equal(lists.answers, 2); /* keys that come and go */
+    hw_store_release_all(s->set.store);
+    stranger_waits(&lists, 3, 0);
+    assert_int_equal(lists.answered, HAWSER_OK);
+    stranger_goes(&lists);
+    end(s);
+}
+
+static void who_does_not_wait_for_answers_goes(void **state)
+{
+    (void)state;
+    scene *s = begin(1);
+    stranger one;
+    const hw_told_keys asked = {.table = 1, .last = UINT64_MAX, .most = 1};
+    come_and_sit(&one, s);
+    hw_store_hold_all(s->set.store, true);
+    for (int i = 0; i < 20; i++)
+        stranger_says(&one, HW_MESSAGE_GUEST, HW_WORD_KEYS, &asked, sizeof asked);
+    is_dropped(&one, "does not wait for answers");
+    hw_store_release_all(s->set.store);
+    end(s);
+}
+
+static void *ask_on_and_on(void *argument)
+{
+    static const hw_request_head pull = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
+    stranger *one = argument;
+    bool goes_on = true;
+    for (uint32_t asked = 1; goes_on; asked++) {
+        stranger_says(one, HW_MESSAGE_ASK, 0, &pull, sizeof pull);
+        pthread_mutex_lock(&one->mutex);
+        while (one->ended[0] == '\0' && !one->over && asked - one->replies > ASKED_MOST)
+            pthread_cond_wait(&one->changed, &one->mutex);
+        goes_on = one->ended[0] == '\0' && !one->over;
+        pthread_mutex_unlock(&one->mutex);
+    }
+    return NULL;
+}
+
+/* Of a group of two one asks on and on, and the other wants its seat and goes at once. */
+static void who_goes_at_once_ends_its_group_alone(void **state)
+{
+    (void)state;
+    scene *s = begin(1);
+    for (int round = 0; round < 60; round++) {
+        stranger asks, goes;
+        pthread_t thread;
+        stranger_comes(&asks, s->set.address);
+        stranger_sits(&asks, (hw_told_seat){.group = asks.number, .nodes = 2, .workers = 1});
+        assert_int_equal(asks.answered, HAWSER_OK);
+        assert_int_equal(pthread_create(&thread, NULL, ask_on_and_on, &asks), 0);
+        stranger_comes(&goes, s->set.address);
+        const hw_told_seat seat = {.group = asks.number, .node = 1, .nodes = 2, .workers = 1};
+        stranger_says(&goes, HW_MESSAGE_GUEST, HW_WORD_SEAT, &seat, sizeof seat);
+        stranger_goes(&goes);
+        hw_net_stop(asks.net, 5); /* its group may go on, if its other node had gone before it could sit down */
+        stranger_over(&asks);
+        pthread_join(thread, NULL);
+        assert_true(asks.ended[0] == '\0' || strstr(asks.ended, "this group is over") != NULL);
+        stranger_goes(&asks);
+    }
+    end(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_none_says_ends_a_guest),
+        cmocka_unit_test(what_is_no_request_ends_a_guest),
+        cmocka_unit_test(what_is_wrong_in_a_request_is_refused),
+        cmocka_unit_test(nobody_asks_for_all_memory),
+        cmocka_unit_test(nobody_speaks_for_another),
+        cmocka_unit_test(seats_are_for_one_each),
+        cmocka_unit_test(nobody_waits_for_a_disk),
+        cmocka_unit_test(who_does_not_wait_for_answers_goes),
+        cmocka_unit_test(who_goes_at_once_ends_its_group_alone),
+    };
+    return cmocka_run_group_tests(tests, prepare_servers, remove_directory);
+}
