@@ -84,7 +84,7 @@ static hawser_status take_seat(hw_door *door, const hw_message *asked, hawser_er
         one->node = told.node;
         of->seated++;
     }
-    if (one->gone || of->seated == 0)
+    if (one->gone || one->dropped || of->seated == 0)
         hw_party_close(door, of, "this group is over: one of its nodes went at once");
     pthread_mutex_unlock(&door->mutex);
     return status;

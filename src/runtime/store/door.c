@@ -335,7 +335,7 @@ static hw_seat *seat_of(hw_door *door, uint32_t node, hw_party **of, bool *stran
     const hw_guest *one = hw_door_find(door, node);
     *of = one != NULL ? one->party : NULL;
     *stranger = one != NULL && !one->sat;
-    hw_seat *seat = *of != NULL && !(*of)->closed ? one->seat : NULL;
+    hw_seat *seat = *of != NULL && !(*of)->closed && !one->dropped ? one->seat : NULL;
     if (seat != NULL)
         atomic_fetch_add(&(*of)->hearing, 1);
     pthread_mutex_unlock(&door->mutex);
