@@ -1,5 +1,6 @@
 /* store_probe.c - nodes that ask a store until one of them is gone. Usage: store_probe KIND FILE [HOST:PORT KEYFILE]: each node adds a line to FILE
- * once it works; the first two of three nodes serve, or servers that run on their own do. */
+ * once it works; the first two of three nodes serve, or servers that run on their own do. With KIND count each node adds 1 to every key, again
+ * and again, and FILE.NODE has how often that was answered. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,13 +21,25 @@ static hawser_status wait_for(const probe *p, hawser_status begun, const uint64_
     return begun == HAWSER_OK ? hawser_store_wait(p->store, *task, error) : begun;
 }
 
+static hawser_status note_count(const char *path, uint32_t node, uint64_t count, hawser_error *error)
+{
+    char name[4096], text[32];
+    static FILE *file;
+    snprintf(name, sizeof name, "%s.%u", path, node);
+    snprintf(text, sizeof text, "%20llu\n", (unsigned long long)count);
+    if (file == NULL && (file = fopen(name, "w")) == NULL)
+        return hawser_fail(error, HAWSER_IO, "cannot write %s", name);
+    rewind(file);
+    return fputs(text, file) >= 0 && fflush(file) == 0 ? HAWSER_OK : hawser_fail(error, HAWSER_IO, "cannot write %s", name);
+}
+
 /* One request of a kind, up to its end. The ones that wait are never answered: the loss ends them. */
 static hawser_status ask(probe *p, const char *kind, uint64_t round, hawser_error *error)
 {
     uint64_t task = 0;
     hawser_request range = {.table = p->dense, .last = N - 1};
     hawser_request list = {.table = strcmp(kind, "sparse") == 0 ? p->sparse : p->dense, .keys = p->keys, .count = N / EACH};
-    if (strcmp(kind, "push") == 0) {
+    if (strcmp(kind, "push") == 0 || strcmp(kind, "count") == 0) {
         range.values = p->values;
         return wait_for(p, hawser_push(p->store, &range, &task, error), &task, error);
     }
@@ -59,6 +72,8 @@ static hawser_status work(probe *p, const char *kind, const char *path, hawser_e
     HAWSER_TRY(hawser_store_table(p->store, &(hawser_table){.name = "sparse", .sparse = true}, &p->sparse, error));
     for (uint64_t i = 0; i < N / EACH; i++)
         p->keys[i] = i * EACH;
+    for (int i = 0; i < N && strcmp(kind, "count") == 0; i++)
+        p->values[i] = 1;
     for (uint64_t round = 0;; round++) {
         FILE *file = round == 5 ? fopen(path, "a") : NULL;
         if (file != NULL) {
@@ -66,6 +81,8 @@ static hawser_status work(probe *p, const char *kind, const char *path, hawser_e
             (void)!fclose(file);
         }
         HAWSER_TRY(ask(p, kind, round, error));
+        if (strcmp(kind, "count") == 0)
+            HAWSER_TRY(note_count(path, p->node, round + 1, error));
     }
 }
 
