@@ -12,8 +12,8 @@
  *               &error);
  *   hawser_store_wait(store, task, &error);
  *
- * Servers may also run on their own (hawser serve): `at` and `key_file` of the options say where, and the nodes of the job are then one group of
- * workers among others. Groups come and go, at the same time or one after the other; tables and values are common to all, clocks are of a group:
+ * Servers may also run on their own (hawser serve, hawser_store_serve): `at` and `key_file` of the options say where, and the nodes of the job
+ * are then one group of workers among others. Groups come and go, at the same time or one after the other; tables and values are common to all, clocks are of a group:
  * what waits for clocks waits for workers of the own group alone. (Li et al. 2014: worker groups that share a namespace.)
  *
  * All calls but opening, closing, hawser_store_table and hawser_store_find may be made from any thread.
@@ -65,7 +65,7 @@ typedef struct hawser_store_filter {
 
 /** Zero fields mean the default. */
 typedef struct hawser_store_options {
-    /** Your own, beside those that there are; the same on every node that is to make tables of them */
+    /** Your own, beside those that there are; the same on every node. With `at` they are the servers' (hawser_store_serve), called by name */
     const hawser_function *functions;
     size_t function_count;
     const hawser_store_filter *filters; /**< your own; stay yours, unchanged, until the store is closed */
@@ -100,7 +100,7 @@ typedef struct hawser_table {
     uint64_t first, last; /**< dense; both included */
     /** How what is pushed changes what is there: "add" (NULL), "assign", "max", "average" (the mean of all that was pushed),
      *  "adagrad" (rate, epsilon), "adam" (rate, beta1, beta2, epsilon), "proximal" (rate, l1, l2, low, high: a proximal gradient
-     *  step), or one of the store's options' */
+     *  step), or one of the store's options'; with `at`, or one of the servers' */
     const char *function;
     double parameters[8]; /**< of the function */
     /** Data-centric (Goel et al. 2015), dense tables only: requests carry their worker and iteration, and wait for each other key by key, without
@@ -215,6 +215,27 @@ HAWSER_API hawser_status hawser_store_save(hawser_store *store, const char *path
  *  tables of the file have been made before, of the same type, width, keys and function; parameters may differ. Every node calls it
  *  alike, when no worker is under way. HAWSER_IO, HAWSER_BAD_INPUT, HAWSER_NOT_FINITE: nothing has changed. */
 HAWSER_API hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_error *error) HAWSER_MUST_USE;
+
+/** How servers serve on their own; zero fields mean the default. */
+typedef struct hawser_serving {
+    const char *key_file;     /**< the key that guests prove, mode 0600; default: the job's --key-file */
+    const char *address_file; /**< node 0 writes HOST:PORT here once guests may come; NULL: nowhere */
+    const char *directory;    /**< node 0's, where files lie that guests save and load; default: the present one */
+    const char *load;         /**< tables to begin with, read by node 0; NULL: none */
+    const char *save;         /**< where node 0 writes all tables in the end; NULL: nowhere */
+    /** On node 0, with HOST:PORT, once guests may come; may be NULL */
+    void (*ready)(void *argument, const char *address);
+    void *argument; /**< of `ready` */
+    /** One line about a guest that was turned away, sent away or lost; any thread; may be NULL */
+    void (*warn)(const char *text);
+} hawser_serving;
+
+/** Serves the store's tables to whoever comes with the key (`at` of hawser_store_open, `hawser store`), as `hawser serve` does, with the
+ *  functions of this program beside Hawser's. Every node of the job calls it alike, with a store that all of them serve and that nobody
+ *  uses for anything else. --interface, --port-range, --trust-fabric and --failure-timeout of the job are about the guests too.
+ *  Returns when a node's job is interrupted (hawser_interrupt), or with the failure that ended it: every other server ends with it. */
+HAWSER_API hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serving,
+                                            hawser_error *error) HAWSER_MUST_USE;
 
 /** What this node has asked for, and what it has done as a server, since the store was opened. */
 typedef struct hawser_store_figures {

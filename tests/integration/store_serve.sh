@@ -3,6 +3,8 @@
 source "$(dirname "$0")/cli.bash"
 probe=$(dirname "$hawser")/../tests/store_probe
 shared=$(dirname "$hawser")/../examples/shared
+serving=$(dirname "$hawser")/../examples/serving
+probe_named=$(dirname "$hawser")/../tests/table_probe
 running=()
 trap 'for pid in "${running[@]}"; do kill -9 "$pid" 2>/dev/null; done; rm -rf "$scratch"' EXIT
 # await COMMAND...: until it holds, or 60 seconds have passed.
@@ -159,6 +161,41 @@ code 0 "$shared" look "$HAWSER_STORE" key
 equal "$(cat out)" "key 0 has been counted 300 times, key 999 300 times"
 code 1 "$shared" look "$HAWSER_STORE" other
 has err "^shared: .*key"
+ends 0
+
+# ---- servers of one's own, with a function that guests know by name
+own() { # N
+    rm -f at
+    "$hawser" run -n "$1" -- "$serving" serve key at >serve.out 2>serve.err </dev/null &
+    server=$!
+    running+=("$server")
+    await test -s at
+    export HAWSER_STORE=127.0.0.1:$(sed 's/.*://' at)
+}
+own 2
+code 0 "$serving" push "$HAWSER_STORE" key
+code 0 "$hawser" run -n 2 -- "$serving" push "$HAWSER_STORE" key
+code 0 "${store[@]}" get bounded 6..9
+equal "$(cat out)" $'6 10\n7 -5\n8 10\n9 -5'
+code 0 "${store[@]}" put bounded 6=99
+code 0 "${store[@]}" get bounded 6
+equal "$(cat out)" "6 99"
+code 0 "${store[@]}" stat
+has out "^table 'bounded': f64, width 1, bounded, keys 0..99"
+code 1 "$probe_named" "$HAWSER_STORE" key bounded 3 1
+has err "the lower bound is above the upper one"
+code 1 "$probe_named" "$HAWSER_STORE" key unbounded 1 3
+has err "there is no function 'unbounded'; there are add, .*, bounded"
+ends 0
+code 1 env HAWSER_RECORD_HISTORY=history "$serving" serve key at
+has err "servers on their own keep none"
+code 1 "$serving" serve none at
+has err "^serving: .*none"
+serve 1
+code 1 env HAWSER_RECORD_HISTORY=history "$serving" push "$HAWSER_STORE" key
+has err "needs the servers' records too"
+code 1 "$serving" push "$HAWSER_STORE" key
+has err "there is no function 'bounded'"
 ends 0
 
 # ---- a node of a group is killed: its group ends, nobody else does

@@ -31,6 +31,33 @@ const hw_function *hw_hub_function(const hawser_store *store, const char *name)
     return hw_function_find(name);
 }
 
+hawser_status hw_hub_function_there(hawser_store *store, const char *name, const hw_function **function, hawser_error *error)
+{
+    *function = hw_hub_function(store, name);
+    if (*function != NULL || store->visit == NULL)
+        return HAWSER_OK;
+    hw_foreign **at = &store->foreign;
+    while (*at != NULL && strcmp((*at)->name, name) != 0)
+        at = &(*at)->next;
+    if (*at == NULL) {
+        HAWSER_TRY(HW_NEW(at, 1, "a function of the servers'", error));
+        snprintf((*at)->name, sizeof(*at)->name, "%s", name);
+        (*at)->function =
+            (hw_function){.name = (*at)->name, .parameters = HW_FUNCTION_PARAMETERS, .parameter_names = "its parameters"};
+    }
+    *function = &(*at)->function;
+    return HAWSER_OK;
+}
+
+void hw_hub_functions_free(hawser_store *store)
+{
+    for (hw_foreign *one = store->foreign, *next; one != NULL; one = next) {
+        next = one->next;
+        free(one);
+    }
+    free(store->functions);
+}
+
 hawser_status hw_hub_functions(hawser_store *store, hawser_error *error)
 {
     enum { MEMORY_MOST = 1024 };

@@ -55,6 +55,13 @@ enum hw_clocked { HW_CLOCKED_NOT, HW_CLOCKED_BY_HAND, HW_CLOCKED_NEAR };
 
 #define HW_HOLDER_CHANGES UINT32_MAX
 
+/* A function that servers on their own have, and this guest knows by name alone: what is pushed is all the same to who pushes it. */
+typedef struct hw_foreign {
+    struct hw_foreign *next;
+    char name[HW_TABLE_NAME];
+    hw_function function;
+} hw_foreign;
+
 /* Somebody who waits: for one of these tasks, or for all that there are (count 0). */
 typedef struct hw_waiter {
     const uint64_t *tasks; /* 0: none */
@@ -91,9 +98,10 @@ struct hawser_store {
     hawser_error untold; /* a failure that there was no memory to keep */
     bool lost;
     hawser_error loss;
-    uint32_t run;                            /* which of the job's, in its history */
-    hw_log *log;                             /* the client's; NULL: no history */
-    hw_function *functions;                  /* the user's, options.function_count of them */
+    uint32_t run;           /* which of the job's, in its history */
+    hw_log *log;            /* the client's; NULL: no history */
+    hw_function *functions; /* the user's, options.function_count of them */
+    hw_foreign *foreign;
     _Atomic(hw_near *) near[HW_TABLES_MOST]; /* by table */
 };
 
@@ -118,6 +126,10 @@ void hw_ask_go(hawser_store *store);
 /* functions.c: takes the options' in; finds one by name, NULL: there is none. */
 hawser_status hw_hub_functions(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 const hw_function *hw_hub_function(const hawser_store *store, const char *name);
+/* The same at a guest, to whom every name is one that servers may know. */
+hawser_status hw_hub_function_there(hawser_store *store, const char *name, const hw_function **function,
+                                    hawser_error *error) HAWSER_MUST_USE;
+void hw_hub_functions_free(hawser_store *store);
 hawser_status hw_hub_no_function(const hawser_store *store, const char *table, const char *function,
                                  hawser_error *error) HAWSER_MUST_USE;
 

@@ -131,7 +131,7 @@ static void free_store(hawser_store *store)
     hw_door_free(store->door);
     hw_recorder_drop(store->log);
     free(store->failures);
-    free(store->functions);
+    hw_hub_functions_free(store);
     pthread_mutex_destroy(&store->mutex);
     pthread_mutex_destroy(&store->making);
     pthread_mutex_destroy(&store->holding);
@@ -241,7 +241,7 @@ static hw_value_type type_of(hawser_type type)
     return HW_VALUE_F64;
 }
 
-static hawser_status spec_of(const hawser_store *store, const hawser_table *table, hw_table_spec *spec, hawser_error *error)
+static hawser_status spec_of(hawser_store *store, const hawser_table *table, hw_table_spec *spec, hawser_error *error)
 {
     const char *function = table->function != NULL ? table->function : "add";
     *spec = (hw_table_spec){
@@ -250,7 +250,6 @@ static hawser_status spec_of(const hawser_store *store, const hawser_table *tabl
         .sparse = table->sparse,
         .first = table->sparse ? 0 : table->first,
         .last = table->sparse ? UINT64_MAX : table->last,
-        .function = hw_hub_function(store, function),
         .centric = table->data_centric,
         .delay = table->data_centric ? table->delay : 0,
         .summed = table->summed,
@@ -259,6 +258,7 @@ static hawser_status spec_of(const hawser_store *store, const hawser_table *tabl
     if (table->name == NULL || strlen(table->name) >= sizeof spec->name)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %zu bytes", sizeof spec->name - 1);
     memcpy(spec->name, table->name, strlen(table->name) + 1);
+    HAWSER_TRY(hw_hub_function_there(store, function, &spec->function, error));
     if (spec->function == NULL)
         return hw_hub_no_function(store, table->name, function, error);
     static const hw_width widths[] = {

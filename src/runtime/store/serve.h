@@ -27,8 +27,8 @@ typedef struct hw_serving {
     void *argument;
 } hw_serving;
 
-/* All nodes of the job call it, with a store that all of them serve and use for nothing else. Returns when a node's job is interrupted
- * (hawser_interrupt), or with the failure that ended it. */
+/* hawser_store_serve, where the key is known: all nodes of the job call it, with a store that all of them serve and use for nothing else. Returns
+ * when a node's job is interrupted (hawser_interrupt), or with the failure that ended it. */
 hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_error *error) HAWSER_MUST_USE;
 
 /* What people ask of such servers, by a store that has come to them (asking.c). Sets rows as they are. */

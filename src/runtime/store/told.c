@@ -27,7 +27,7 @@ void hw_table_tell(const hw_table_spec *spec, hw_told_table *told)
     memcpy(told->parameters, spec->parameters, sizeof told->parameters);
 }
 
-hawser_status hw_table_hear(const hawser_store *store, const hw_told_table *told, hw_table_spec *spec, hawser_error *error)
+hawser_status hw_table_hear(hawser_store *store, const hw_told_table *told, hw_table_spec *spec, hawser_error *error)
 {
     if (memchr(told->name, '\0', sizeof told->name) == NULL || memchr(told->function, '\0', sizeof told->function) == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "a table was told of without a name");
@@ -43,10 +43,10 @@ hawser_status hw_table_hear(const hawser_store *store, const hw_told_table *told
         .last = told->last,
         .delay = told->delay,
         .rounding = HW_F64,
-        .function = hw_hub_function(store, told->function),
     };
     memcpy(spec->name, told->name, sizeof spec->name);
     memcpy(spec->parameters, told->parameters, sizeof spec->parameters);
+    HAWSER_TRY(hw_hub_function_there(store, told->function, &spec->function, error));
     if (spec->function == NULL)
         return hw_hub_no_function(store, told->name, told->function, error);
     return hw_table_check(spec, error);

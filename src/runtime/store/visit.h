@@ -26,7 +26,7 @@ hawser_status hw_visit_ask(hw_visit *visit, uint32_t server, hw_word word, const
 
 /* told.c: tables as they are told. HAWSER_BAD_ARGUMENT: a function that is not known here. */
 void hw_table_tell(const hw_table_spec *spec, hw_told_table *told);
-hawser_status hw_table_hear(const hawser_store *store, const hw_told_table *told, hw_table_spec *spec,
+hawser_status hw_table_hear(hawser_store *store, const hw_told_table *told, hw_table_spec *spec,
                             hawser_error *error) HAWSER_MUST_USE;
 
 #endif
