@@ -41,7 +41,7 @@ typedef struct hawser_load {
     const char *offset;  /**< the same for an offset added to the linear predictor */
     const char *names;   /**< file of column names, one a line in column order, for formats that have none; NULL: as found */
     int header;          /**< CSV: 1 yes, -1 no, 0 find out */
-    char delimiter;      /**< CSV: 0 finds out of , ; tab */
+    char delimiter;      /**< CSV: 0 finds out of , ; tab, else blanks; ' ' is any number of blanks */
     const char *missing; /**< CSV: "refuse" (default), "zero", "mean", "drop" */
     const double *means; /**< missing "mean": what a missing value of each column is read as, `columns` numbers that the
                               training data had (hawser_dataset_means); NULL: the means of this input */

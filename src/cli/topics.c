@@ -80,9 +80,11 @@ static const hw_topic topics[] = {
      "tables, and write files in the servers' --dir.\n"},
     {"formats", "Formats of inputs",
      "  svmlight       TARGET INDEX:VALUE ... [# comment]; qid:N is passed over\n"
-     "  csv            with or without a line of names; fields may be quoted\n"
+     "  csv            with or without a line of names; fields may be quoted; commas, semicolons,\n"
+     "                 tabs or any number of blanks between them\n"
      "  matrix-market  coordinate or array, general or symmetric; the target is a file of its\n"
-     "                 own (--target FILE)\n"
+     "                 own (--target FILE). UCI's bags of words (docword) are read as such, too:\n"
+     "                 documents, words, entries, a line each, then DOCUMENT WORD COUNT\n"
      "  npy            one or two dimensions, f4 or f8\n"
      "  cache          written by 'hawser data convert DATA -o FILE.hwc'; mapped, not parsed\n\n"
      "All may be packed with gzip, xz or zstd. The format is found by content. Several files and\n"

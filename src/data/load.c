@@ -65,6 +65,22 @@ static hawser_status load_svmlight(hw_job *job, hawser_dataset *dataset, hawser_
     return HAWSER_OK;
 }
 
+/* What is unpacked is looked at where it comes first; the others' first look is when it is their turn. */
+static hawser_status refuse_foreign(hw_job *job, hawser_error *error)
+{
+    for (size_t i = 0; i < job->input.count; i++) {
+        const char *head, *what, *advice;
+        size_t bytes;
+        if (i > 0 && job->input.files[i].map == NULL)
+            continue;
+        HAWSER_TRY(hw_input_head(&job->input, i, SAMPLE_BYTES, &head, &bytes, error));
+        if (hw_is_foreign(head, bytes, &what, &advice))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is %s, which is not read here; %s", job->input.files[i].name,
+                               what, advice);
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status find_format(hw_job *job, hawser_format *format, hawser_error *error)
 {
     const char *head;
@@ -72,6 +88,7 @@ static hawser_status find_format(hw_job *job, hawser_format *format, hawser_erro
     HAWSER_TRY(hw_input_head(&job->input, 0, SAMPLE_BYTES, &head, &bytes, error));
     hawser_format found = hw_guess_format(head, bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES);
     *format = job->load->format == HAWSER_GUESS ? found : job->load->format;
+    HAWSER_TRY(refuse_foreign(job, error));
     bool must = *format == HAWSER_CACHE || *format == HAWSER_NPY || *format == HAWSER_MATRIX_MARKET;
     if (must && found != *format)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is no %s file: its first bytes say otherwise",

@@ -10,6 +10,8 @@ hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, s
 
 /* What the first bytes of an input look like; never HAWSER_GUESS. */
 hawser_format hw_guess_format(const char *text, size_t bytes);
+/* Whether an input, by its first bytes, is something known that is not read; what it is and what can be done. */
+bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char **advice);
 
 /* Target, weights, offset and names that lie in files of their own. */
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;

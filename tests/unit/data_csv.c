@@ -224,11 +224,41 @@ static void blank_lines_and_dropped_rows_leave_no_gaps(void **state)
 static void what_was_taken_for_csv_says_so(void **state)
 {
     (void)state;
-    refuse_text("3 4\n5 6\n", (hawser_load){0},
-                "in:2:1: the value is not a number: \"5\"; no comma, semicolon or tab is in its first line: see --delimiter "
-                "and --format");
+    refuse_text("a b\n5 6\n", (hawser_load){0},
+                "in:2:1: the value is not a number: \"5\"; its first line shows no delimiter: see --delimiter and --format");
     refuse_text("1 -1:2\n", (hawser_load){0},
-                "in: no rows in the input; no comma, semicolon or tab is in its first line: see --delimiter and --format");
+                "in: no rows in the input; its first line shows no delimiter: see --delimiter and --format");
+}
+
+/* However many there are, and where a line begins and ends. */
+static void blanks_are_a_delimiter(void **state)
+{
+    (void)state;
+    const double values[] = {2, -3, 5, .25, 8, 9};
+    static const char *const texts[] = {" 1  2 -3 \n4 5   .25\n\n   7 8 9  \r\n",
+                                        "  1\t2   -3 \r\n\n  \n \t4 5 \t.25\t\n7 8  9",
+                                        " 1 \"2\" -3\n4 \"5\"\t \".25\" \r\n 7  8 9  \n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (size_t chunk = 0; chunk < 40; chunk += 3) {
+            hawser_load load = {.threads = 3, .delimiter = strchr(texts[i], '\t') != NULL ? ' ' : 0};
+            hawser_dataset *dataset;
+            assert_int_equal(hw_load_memory("in", texts[i], strlen(texts[i]), chunk, &load, &dataset, NULL), HAWSER_OK);
+            expect_matrix(dataset, 3, 2, values);
+            for (int r = 0; r < 3; r++)
+                assert_true(hawser_dataset_target(dataset)[r] == 1 + 3 * r);
+            hawser_dataset_free(dataset);
+        }
+    hawser_dataset *named = load_text(" y  a b \n1 2 -3\n4 5 .25\n7 8 9\n", (hawser_load){.delimiter = ' '});
+    expect_matrix(named, 3, 2, values);
+    assert_string_equal(hawser_dataset_column(named, 1), "b");
+    hawser_dataset_free(named);
+    named = load_text("body mass\n1\n2\n", (hawser_load){.target = "none"});
+    assert_string_equal(hawser_dataset_column(named, 0), "body mass");
+    hawser_dataset_free(named);
+    refuse_text("1 2 3\n4 5 \n", (hawser_load){.missing = "zero"},
+                "in:2:5: the row has 2 fields, and the first line 3: end of line");
+    refuse_text("1 2\n3  4  5\n", (hawser_load){0}, "in:2:7: the row has more fields than the first line's 2: \"5\"");
+    refuse_text("1 2\n3 x\n", (hawser_load){0}, "in:2:3: the value is not a number: \"x\"");
 }
 
 /* Values of all forms, some quoted or with blanks around them: what each is was printed and read by the C library. */
@@ -271,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_is_what_was_written),
         cmocka_unit_test(what_was_taken_for_csv_says_so),
+        cmocka_unit_test(blanks_are_a_delimiter),
         cmocka_unit_test(a_header_gives_names),
         cmocka_unit_test(columns_have_roles_by_name_or_number),
         cmocka_unit_test(the_delimiter_is_found),

@@ -422,6 +422,48 @@ static void threads_that_cannot_start_are_said(void **state)
     assert_true(WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0);
 }
 
+static void known_files_of_other_kinds_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *begin;
+        size_t bytes;
+        const char *what;
+    } kinds[] = {
+        {"BZh91AY&SY\x01\x02", 12, "a bzip2 archive, which is not read here; unpack it"},
+        {"PK\3\4\x14\0", 6,
+         "a zip archive, as .npz and .xlsx are, which is not read here; unpack it; of an .npz save each array as .npy"},
+        {"\x04\x22\x4d\x18", 4, "an lz4 archive, which is not read here; unpack it"},
+        {"7z\xbc\xaf\x27\x1c", 6, "a 7-Zip archive, which is not read here; unpack it"},
+        {"\x1f\x9d\x90", 3, "a compress (.Z) archive, which is not read here; unpack it"},
+        {"\xff\xfe\x31\0", 4, "text in UTF-16, which is not read here; convert it: iconv -f UTF-16 -t UTF-8"},
+        {"\xfe\xff\0\x31", 4, "text in UTF-16, which is not read here; convert it: iconv -f UTF-16 -t UTF-8"},
+        {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file, which is not read here; export it as CSV or .npy"},
+        {"PAR1\x15\x04", 6, "a Parquet file, which is not read here; export it as CSV or .npy"},
+        {"ARROW1\0\0", 8, "an Arrow file, which is not read here; export it as CSV or .npy"},
+        {"SQLite format 3", 16, "a SQLite database, which is not read here; export it as CSV or .npy"},
+    };
+    static const char tar[300] = "member", header[] = "ustar";
+    char message[200], archive[sizeof tar];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        snprintf(message, sizeof message, "in: is %s", kinds[i].what);
+        refuse_bytes(kinds[i].begin, kinds[i].bytes, (hawser_load){0}, message);
+        refuse_bytes(kinds[i].begin, kinds[i].bytes, (hawser_load){.format = HAWSER_CSV}, message);
+    }
+    memcpy(archive, tar, sizeof tar);
+    memcpy(archive + 257, header, sizeof header);
+    refuse_bytes(archive, sizeof archive, (hawser_load){0}, "in: is a tar archive, which is not read here; unpack it");
+    put_text("rows.svm", "1 1:2\n");
+    put("more.npz", kinds[1].begin, kinds[1].bytes);
+    const char *paths[] = {"rows.svm", "more.npz"};
+    hawser_load load = {0};
+    hawser_dataset *dataset;
+    hawser_error error = {0};
+    assert_int_equal(hawser_dataset_load(paths, 2, &load, &dataset, &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "more.npz: is a zip archive"));
+    refuse_text("BZh,PK\n1,2\n1,x\n", (hawser_load){0}, "in:3:3: the value is not a number: \"x\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +472,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(errors_in_archives_name_the_line, enter, leave),
         cmocka_unit_test_setup_teardown(several_files_are_one_input, enter, leave),
         cmocka_unit_test_setup_teardown(what_is_no_input_is_refused, enter, leave),
+        cmocka_unit_test_setup_teardown(known_files_of_other_kinds_are_named, enter, leave),
         cmocka_unit_test_setup_teardown(standard_input_is_read, enter, leave),
         cmocka_unit_test_setup_teardown(side_files_belong_to_the_rows, enter, leave),
         cmocka_unit_test_setup_teardown(what_cannot_fit_is_refused_before_it_is_read, enter, leave),

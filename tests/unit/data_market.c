@@ -57,6 +57,27 @@ static void arrays_are_read_by_columns(void **state)
     }
 }
 
+static void bags_of_words_are_read(void **state)
+{
+    (void)state;
+    const double values[] = {0, 2, 0, 7, 0, 0, 0, 0, 1, 0, 0, 0};
+    static const char *const texts[] = {"3\n4\n3\n1 2 2\n1 4 7\n3 1 1\n", " 3 \r\n4\r\n3\r\n1 2 2\r\n3 1 1\r\n1 4 7"};
+    for (int i = 0; i < 2; i++) {
+        hawser_dataset *dataset = load_text(texts[i], plain);
+        expect_matrix(dataset, 3, 4, values);
+        assert_int_equal(hawser_dataset_figures(dataset)->format, HAWSER_MATRIX_MARKET);
+        hawser_dataset_free(dataset);
+    }
+    const hawser_load asked = {.format = HAWSER_MATRIX_MARKET};
+    refuse_text("3\n4\n3\n1 2 2\n1 4 7\n", asked, "in: the line of sizes promises 3 entries, and the file has 2");
+    refuse_text("3\n4\n1\n1 5 2\n", asked,
+                "in:4:3: the column number is not in 1 to 4, which the line of sizes gives: \"5\"");
+    refuse_text("0\n4\n1\n1 1 2\n", asked,
+                "in:1:1: expected the number of documents, 4294967294 at most, alone in its line: \"0\"");
+    refuse_text("3\n4294967295\n1\n1 1 2\n", asked,
+                "in:2:1: expected the number of words, 4294967294 at most, alone in its line: \"4294967295\"");
+}
+
 static void columns_beyond_the_models_are_counted(void **state)
 {
     (void)state;
@@ -113,6 +134,7 @@ int main(void)
         cmocka_unit_test(coordinates_in_any_order_are_read),
         cmocka_unit_test(symmetric_and_pattern_files_are_read),
         cmocka_unit_test(arrays_are_read_by_columns),
+        cmocka_unit_test(bags_of_words_are_read),
         cmocka_unit_test(columns_beyond_the_models_are_counted),
         cmocka_unit_test(wrong_text_is_refused_by_place_and_word),
     };

@@ -105,6 +105,17 @@ static void every_format_has_its_word(void **state)
     }
 }
 
+static void blanks_are_a_delimiter(void **state)
+{
+    (void)state;
+    char *words[] = {"test", "--delimiter", "blanks", NULL};
+    hawser_load load;
+    hawser_options *options = given(3, words);
+    assert_int_equal(hawser_load_from_options(options, &load, NULL), HAWSER_OK);
+    assert_int_equal(load.delimiter, ' ');
+    hawser_options_free(options);
+}
+
 static void a_delimiter_is_one_character_of_no_number(void **state)
 {
     (void)state;
@@ -115,8 +126,8 @@ static void a_delimiter_is_one_character_of_no_number(void **state)
         hawser_error error = {0};
         hawser_options *options = given(3, words);
         assert_int_equal(hawser_load_from_options(options, &load, &error), HAWSER_BAD_OPTION);
-        snprintf(message, sizeof message, "--delimiter: '%s': expected one character that is no part of a number, or tab",
-                 wrong[i]);
+        snprintf(message, sizeof message,
+                 "--delimiter: '%s': expected one character that is no part of a number, tab or blanks", wrong[i]);
         assert_string_equal(error.text, message);
         hawser_options_free(options);
     }
@@ -128,6 +139,7 @@ int main(void)
         cmocka_unit_test(defaults_ask_for_nothing),
         cmocka_unit_test(every_row_reaches_the_load),
         cmocka_unit_test(every_format_has_its_word),
+        cmocka_unit_test(blanks_are_a_delimiter),
         cmocka_unit_test(a_delimiter_is_one_character_of_no_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

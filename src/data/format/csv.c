@@ -45,7 +45,7 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
     const char *begin, *stop, *end = hw_csv_field(at, p->chunk->end, p->csv->delimiter, &begin, &stop);
     if (end == NULL)
         return (void)hw_chunk_fail(p->chunk, at, error, "a quote is not closed on its line"), NULL;
-    if (*end != '\n' && *end != p->csv->delimiter)
+    if (*end != '\n' && !hw_csv_splits(*end, p->csv->delimiter))
         return (void)hw_chunk_fail(p->chunk, end, error, "something follows a closing quote"), NULL;
     if (p->csv->roles[column] == HW_UNSEEN) {
         p->row[column] = 0;
@@ -82,7 +82,7 @@ static inline const char *read_row(row_place *p, hw_words *w, const char *at, ha
     for (size_t column = 0; column < width; column++) {
         uint32_t none;
         double value;
-        if (at - w->begin >= HW_WORDS_FRONT && hw_words_reach(w, at)) {
+        if (delimiter != ' ' && at - w->begin >= HW_WORDS_FRONT && hw_words_reach(w, at)) {
             const char *stop = w->begin + w->places[w->at];
             if (*stop == (column + 1 < width ? delimiter : '\n') &&
                 hw_number_between(at, 0, at, stop, &none, &p->row[column])) {
@@ -91,9 +91,9 @@ static inline const char *read_row(row_place *p, hw_words *w, const char *at, ha
             }
         }
         const char *end = hw_number(at, &value);
-        if (end != NULL && *end == '\r' && end[1] == '\n')
-            end++;
-        if (end == NULL || (*end != delimiter && *end != '\n') || value - value != 0) {
+        if (end != NULL)
+            end = *end == '\r' && end[1] == '\n' ? end + 1 : hw_csv_gap(end, delimiter);
+        if (end == NULL || (!hw_csv_splits(*end, delimiter) && *end != '\n') || value - value != 0) {
             if ((end = odd_field(p, column, at, error)) == NULL)
                 return NULL;
         } else {
@@ -146,6 +146,10 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         if (fresh) {
             fresh = false;
             HAWSER_TRY(pass_header(csv, chunk, &at, error));
+            continue;
+        }
+        if (csv->delimiter == ' ' && hw_csv_blanks(at) != at) {
+            at = hw_csv_blanks(at);
             continue;
         }
         if ((at = read_row(&place, &w, at, error)) == NULL)
@@ -218,8 +222,8 @@ static hawser_status doubt(const hw_job *job, hawser_status status, hawser_error
     if (job->load->format != HAWSER_GUESS || job->load->delimiter != 0 || error == NULL)
         return status;
     const hawser_error before = *error;
-    return hawser_fail(error, status,
-                       "%.400s; no comma, semicolon or tab is in its first line: see --delimiter and --format", before.text);
+    return hawser_fail(error, status, "%.400s; its first line shows no delimiter: see --delimiter and --format",
+                       before.text);
 }
 
 hawser_status hw_csv_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)

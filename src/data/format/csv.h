@@ -1,4 +1,5 @@
-/* csv.h - comma, semicolon or tab separated rows of numbers, with or without a header. */
+/* csv.h - rows of numbers separated by commas, semicolons, tabs or blanks, with or without a header. A blank as delimiter stands for any
+ * number of blanks and tabs, also where a line begins and ends. */
 #ifndef HW_DATA_CSV_H
 #define HW_DATA_CSV_H
 
@@ -28,14 +29,34 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
 hawser_status hw_csv_load(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 void hw_csv_free(hw_csv *csv);
 
+static inline const char *hw_csv_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t' || *at == '\r')
+        at++;
+    return at;
+}
+
+/* Whether fields are separated by the character. */
+static inline bool hw_csv_splits(char c, char delimiter)
+{
+    return c == delimiter || (delimiter == ' ' && (c == '\t' || c == '\r'));
+}
+
+/* Behind a field: with blanks as delimiter the last of them, or the line end if nothing else follows. */
+static inline const char *hw_csv_gap(const char *at, char delimiter)
+{
+    const char *next = delimiter == ' ' ? hw_csv_blanks(at) : at;
+    return next == at || *next == '\n' ? next : next - 1;
+}
+
 /* One field's text: begin..end without blanks and quotes; returns where the field ends (delimiter or line end), NULL when a quote
- * is not closed. */
+ * is not closed. Behind `end` is a line end. */
 const char *hw_csv_field(const char *at, const char *end, char delimiter, const char **begin, const char **stop);
 /* The field's text stands for a missing value: empty, ?, NA, N/A, NaN, null, none. */
 bool hw_csv_is_missing(const char *begin, const char *stop);
 /* A column by its name, or number (negative from the end); width when it is neither. names may be NULL. */
 size_t hw_csv_column(const char *spec, char *const *names, size_t width);
-/* The delimiter that a line seems to have. */
+/* The delimiter that a line, behind which a line end stands, seems to have. */
 char hw_csv_delimiter(const char *line, const char *end);
 
 #endif

@@ -27,15 +27,15 @@ const char *hw_csv_field(const char *at, const char *end, char delimiter, const 
         if (at >= end || *at != '"')
             return NULL;
         *stop = at++;
-        while (at < end && blank(*at, delimiter))
+        while (at < end && blank(*at, delimiter) && delimiter != ' ')
             at++;
-        return at;
+        return hw_csv_gap(at, delimiter);
     }
-    while (at < end && *at != '\n' && *at != delimiter)
+    while (at < end && *at != '\n' && *at != delimiter && (delimiter != ' ' || *at != '\t'))
         at++;
     for (*stop = at; *stop > *begin && blank((*stop)[-1], delimiter);)
         (*stop)--;
-    return at;
+    return hw_csv_gap(at, delimiter);
 }
 
 bool hw_csv_is_missing(const char *begin, const char *stop)
@@ -61,8 +61,21 @@ size_t hw_csv_column(const char *spec, char *const *names, size_t width)
     return (size_t)(number < 0 ? number + (long long)width : number);
 }
 
+/* Words with blanks between them may be one column's name: numbers are none. */
+static bool several_numbers(const char *at, const char *end)
+{
+    size_t count = 0;
+    for (double value; at = hw_csv_blanks(at), at < end && *at != '\n'; count++) {
+        at = hw_number(at, &value);
+        if (at == NULL || (*at != '\n' && hw_csv_blanks(at) == at))
+            return false;
+    }
+    return count > 1;
+}
+
 char hw_csv_delimiter(const char *line, const char *end)
 {
+    const char *begin = line;
     size_t counts[3] = {0};
     static const char candidates[] = ",;\t";
     for (bool quoted = false; line < end && *line != '\n'; line++) {
@@ -72,6 +85,8 @@ char hw_csv_delimiter(const char *line, const char *end)
             counts[found - candidates]++;
     }
     size_t best = counts[1] > counts[0] ? 1 : 0;
+    if (counts[0] + counts[1] + counts[2] == 0 && several_numbers(begin, end))
+        return ' ';
     return candidates[counts[2] > counts[best] ? 2 : best];
 }
 
@@ -93,13 +108,14 @@ static hawser_status walk_line(const hw_chunk *line, hw_csv *csv, bool *has_name
 {
     size_t count = 0;
     *has_name = false;
-    for (const char *at = line->begin, *begin, *stop;; at++, count++) {
+    const char *start = csv->delimiter == ' ' ? hw_csv_blanks(line->begin) : line->begin;
+    for (const char *at = start, *begin, *stop;; at++, count++) {
         const char *field = at;
         at = hw_csv_field(at, line->end, csv->delimiter, &begin, &stop);
         if (at == NULL)
             return hw_chunk_fail(line, field, error, "a quote is not closed on its line");
         bool ends = at >= line->end || *at == '\n';
-        if (!ends && *at != csv->delimiter)
+        if (!ends && !hw_csv_splits(*at, csv->delimiter))
             return hw_chunk_fail(line, at, error, "something follows a closing quote");
         double value;
         const char *rest = hw_number(begin, &value);

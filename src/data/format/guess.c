@@ -1,5 +1,6 @@
 /* guess.c - the format by the first bytes. */
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "data/cache/cache.h"
@@ -31,6 +32,65 @@ static bool starts_with(const char *text, size_t bytes, const char *magic, size_
     return bytes >= length && memcmp(text, magic, length) == 0;
 }
 
+/* Files that people have which are no text. Begins that a line of text could have too go on until they could not. */
+bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char **advice)
+{
+    static const char unpack[] = "unpack it", export[] = "export it as CSV or .npy",
+                      utf8[] = "convert it: iconv -f UTF-16 -t UTF-8";
+    static const struct {
+        const char *what, *advice, *begin;
+        size_t offset, length;
+    } kinds[] = {
+        {"a bzip2 archive", unpack, "1AY&SY", 4, 6},
+        {"a zip archive, as .npz and .xlsx are", "unpack it; of an .npz save each array as .npy", "PK\3\4", 0, 4},
+        {"an lz4 archive", unpack, "\x04\x22\x4d\x18", 0, 4},
+        {"a 7-Zip archive", unpack, "7z\xbc\xaf\x27\x1c", 0, 6},
+        {"a compress (.Z) archive", unpack, "\x1f\x9d", 0, 2},
+        {"a tar archive", unpack, "\0ustar", 256, 6},
+        {"text in UTF-16", utf8, "\xff\xfe", 0, 2},
+        {"text in UTF-16", utf8, "\xfe\xff", 0, 2},
+        {"an HDF5 file", export, "\x89HDF\r\n", 0, 6},
+        {"a Parquet file", export, "PAR1\x15", 0, 5},
+        {"an Arrow file", export, "ARROW1\0", 0, 7},
+        {"a SQLite database", export, "SQLite format 3\0", 0, 16},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (bytes >= kinds[i].offset &&
+            starts_with(text + kinds[i].offset, bytes - kinds[i].offset, kinds[i].begin, kinds[i].length)) {
+            *what = kinds[i].what;
+            *advice = kinds[i].advice;
+            return true;
+        }
+    return false;
+}
+
+/* The next line's whole numbers, at most four; 0: something else stands there. */
+static size_t whole_numbers(const char **at, const char *end)
+{
+    size_t count = 0;
+    while (*at < end && **at != '\n') {
+        const char *word = *at;
+        while (*at < end && isdigit((unsigned char)**at))
+            ++*at;
+        count += *at > word;
+        while (*at < end && (**at == ' ' || **at == '\t' || **at == '\r'))
+            ++*at;
+        if (*at == word || count > 3)
+            return 0;
+    }
+    *at += *at < end;
+    return count;
+}
+
+/* UCI's bags of words: documents, words and entries, a line each, then triples. */
+static bool is_docword(const char *text, const char *end)
+{
+    for (int line = 0; line < 3; line++)
+        if (whole_numbers(&text, end) != 1)
+            return false;
+    return whole_numbers(&text, end) == 3;
+}
+
 /* A few lines decide: rows without entries are rare, a comma in front of an entry is no svmlight. */
 hawser_format hw_guess_format(const char *text, size_t bytes)
 {
@@ -41,6 +101,8 @@ hawser_format hw_guess_format(const char *text, size_t bytes)
     if (starts_with(text, bytes, "%%MatrixMarket", 14))
         return HAWSER_MATRIX_MARKET;
     const char *end = text + bytes;
+    if (is_docword(text, end))
+        return HAWSER_MATRIX_MARKET;
     for (int line = 0; line < LINES && text < end; line++) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         stop = stop != NULL ? stop : end;

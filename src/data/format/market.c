@@ -79,6 +79,18 @@ static hawser_status read_sizes(const hw_chunk *line, market *m, hawser_error *e
     return HAWSER_OK;
 }
 
+/* UCI's bags of words (docword) have no banner and a line for each size; the rest is as here. */
+static hawser_status read_words_size(const hw_chunk *line, uint64_t number, market *m, hawser_error *error)
+{
+    uint64_t *const sizes[3] = {&m->rows, &m->cols, &m->entries};
+    static const char *const names[3] = {"documents", "words", "entries"};
+    const char *begin = blanks(line->begin), *end = whole(begin, sizes[number - 1]);
+    if (end == NULL || *blanks(end) != '\n' || (number < 3 && *sizes[number - 1] == 0))
+        return hw_chunk_fail(line, begin, error, "expected the number of %s, %u at most, alone in its line",
+                             names[number - 1], UINT32_MAX - 1);
+    return HAWSER_OK;
+}
+
 /* Banner, comments, sizes: read from a copy of each line, behind which nothing is read. */
 static hawser_status read_head(hw_job *job, market *m, hawser_error *error)
 {
@@ -101,7 +113,12 @@ static hawser_status read_head(hw_job *job, market *m, hawser_error *error)
         hw_chunk line = {
             .file = &job->input.files[0], .begin = copy, .end = copy + (length < 400 ? length : 400), .line = number};
         at += length + 1;
-        if (number == 1) {
+        if (text[0] != '%') {
+            m->skip = at;
+            HAWSER_TRY(read_words_size(&line, number, m, error));
+            if (number == 3)
+                return HAWSER_OK;
+        } else if (number == 1) {
             HAWSER_TRY(read_banner(&line, m, error));
         } else if (*copy != '%' && *blanks(copy) != '\n') {
             m->skip = at;
