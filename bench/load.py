@@ -6,7 +6,7 @@ memory. Just before each another process takes memory and frees it, so that no r
 host has taken back while nobody used them. A reader that is not installed is skipped with a message. MB/s are of text per second
 of one core (--threads 1).
 
-    bench/load.py [--binary build/release/bench/bench_load] [--repeat 5] [--mb 100] [--threads 1] [--json] [FILE.svm FILE.csv]
+    bench/load.py [--binary build/release/bench/bench_load] [--repeat 5] [--mb 100] [--threads 1] [--quick] [--json] [FILE.svm FILE.csv]
 """
 import argparse
 import importlib.util
@@ -109,9 +109,12 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--mb", type=int, default=100)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--quick", action="store_true", help="does it work: small files, once")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("files", nargs="*")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.mb, arguments.repeat = 1, 1
     if not os.access(arguments.binary, os.X_OK):
         sys.exit("bench/load: no %s: build it first (cmake --preset release && cmake --build --preset release)" % arguments.binary)
     with tempfile.TemporaryDirectory() as folder:

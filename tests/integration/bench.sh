@@ -48,6 +48,18 @@ for wrong in "--data" "--data --json" "--jsno" "--small --data x.npy" "x.npy"; d
     fi
 done
 
+"$top/bench/load.py" --quick --binary "${HAWSER_BUILD:-$top/build/release}/bench/bench_load" --json >"$work/load" 2>"$work/err"
+python3 - "$work/load" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert [result["file"] for result in said["results"]] == ["sparse.svm", "dense.csv"], said
+for result in said["results"]:
+    assert 1 <= result["megabytes"] < 2, result
+    for reader in result["readers"].values():
+        assert reader["mb_per_second"] > 0 and reader["mb_per_cpu_second"] > 0 and reader["peak_mib"] > 1, result
+assert {"hawser", "hawser (rows)"} <= set(said["results"][0]["readers"]) and "hawser" in said["results"][1]["readers"], said
+END
+
 printf '#!/bin/sh\n[ "$1" = latency ] && echo 1000 2000 || echo 4 1\n' >"$work/peer"
 chmod +x "$work/peer"
 transport=${HAWSER_BUILD:-$top/build/release}/bench/bench_transport
