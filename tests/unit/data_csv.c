@@ -121,7 +121,7 @@ static void wrong_text_is_refused_by_place_and_word(void **state)
         {"1,2\n3\n", "in:2:2: the row has 1 fields, and the first line 2: end of line"},
         {"1,2\n3,\"4\n", "in:2:3: a quote is not closed on its line: \"\"4\""},
         {"1,2\n3,\"4\"5\n", "in:2:6: something follows a closing quote: \"5\""},
-        {"1,2\n3,4 5\n", "in:2:3: the value is not a number: \"4\""},
+        {"1,2\n3,4 5\n", "in:2:5: something follows the number: \"5\""},
         {"1,2\n3,-nan\n", "in:2:3: the value is NaN; remove the row or write a number: \"-nan\""},
         {"a,b\n", "in: no rows in the input"},
         {"\n\n", "in: no rows in the input"},
@@ -224,8 +224,9 @@ static void blank_lines_and_dropped_rows_leave_no_gaps(void **state)
 static void what_was_taken_for_csv_says_so(void **state)
 {
     (void)state;
-    refuse_text("a b\n5 6\n", (hawser_load){0},
-                "in:2:1: the value is not a number: \"5\"; its first line shows no delimiter: see --delimiter and --format");
+    refuse_text(
+        "a b\n5 6\n", (hawser_load){0},
+        "in:2:3: something follows the number: \"6\"; its first line shows no delimiter: see --delimiter and --format");
     refuse_text("1 -1:2\n", (hawser_load){0},
                 "in: no rows in the input; its first line shows no delimiter: see --delimiter and --format");
 }

@@ -58,7 +58,10 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
     while (begin < stop && *begin == ' ')
         begin++;
     double value = 0;
-    if (hw_number(begin, &value) != stop)
+    const char *rest = hw_number(begin, &value);
+    if (rest != NULL && rest < stop && hw_csv_blanks(rest) > rest)
+        return (void)hw_chunk_fail(p->chunk, hw_csv_blanks(rest), error, "something follows the number"), NULL;
+    if (rest != stop)
         return (void)hw_no_number(p->chunk, begin, "value", error), NULL;
     if (value - value != 0)
         return (void)hw_chunk_fail(p->chunk, begin, error, "the value is too large"), NULL;
