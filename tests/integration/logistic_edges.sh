@@ -102,7 +102,7 @@ has err 'a model of lasso predicts numbers, not labels'
 # The same bits on one thread, on three, and in three processes.
 code 0 "$hawser" data generate url --rows 400 --cols 600 --seed 3 -o raw.svm
 awk '{ $1 = $1 > 0 ? 1 : 0; print }' raw.svm >url.svm
-for what in "--l1-ratio 1" "--l1-ratio 0" "--l1-ratio 0.5 --path 4" "--certify-every 5"; do
+for what in "--l1-ratio 1" "--l1-ratio 1 --seed 2" "--l1-ratio 0" "--l1-ratio 0.5 --path 4" "--certify-every 5"; do
     lambda="--C 2"
     [[ $what == *path* ]] && lambda=
     for how in one three; do
@@ -123,6 +123,16 @@ assert tensors(sys.argv[1]) == tensors(sys.argv[2]) and len(tensors(sys.argv[1])
 END
     done
 done
+# Passes go in an order drawn by the seed.
+for seed in 1 2; do
+    code 0 "$hawser" train logistic url.svm --index-base 1 --C 2 --workers 1 --tol 0.01 --seed $seed -q -o drawn-$seed
+done
+python3 - drawn-1 drawn-2 <<'END' || complain "--seed does not change the order of passes"
+import struct, sys
+values = [open(path, "rb").read() for path in sys.argv[1:]]
+first, second = (data[8 + struct.unpack("<Q", data[:8])[0]:] for data in values)
+assert first != second and len(first) > 16
+END
 
 # Ends early by a limit: what is printed is true of what is saved.
 code 0 "$hawser" train logistic url.svm --index-base 1 --lambda-ratio 0.001 --workers 2 --sync ssp:1 --max-clocks 3 --json -o early

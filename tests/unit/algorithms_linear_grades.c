@@ -93,8 +93,21 @@ static void as_one_block(void **unused)
     }
 }
 
+/* What would spill over the board is cut to it, as long as the set can still grow by half: else another solver has it. */
+static void on_board(void **state)
+{
+    (void)state;
+    for (size_t board = 0; board < 40; board++)
+        for (size_t support = 0; support < 50; support++)
+            for (size_t entering = 0; entering < 60; entering++) {
+                size_t in = hw_linear_on_board(entering, support, board);
+                bool fits = support + entering <= board, grows = support + support / 2.0 <= (double)board;
+                assert_true(in == (fits || !grows ? entering : board - support));
+            }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_one_block)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_one_block), cmocka_unit_test(on_board)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

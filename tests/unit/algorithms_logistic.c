@@ -198,7 +198,7 @@ static void test_model(void **state)
         uint32_t list[COLUMNS];
         make(&p, seed, 0, seed % 2 == 0);
         hw_logistic_settle(&p.rows, p.v, 1e-20, &p.point);
-        assert_int_equal(hw_logistic_quadratic_new(&q, &p.matrix, &error), HAWSER_OK);
+        assert_int_equal(hw_logistic_quadratic_new(&q, &p.matrix, seed, &error), HAWSER_OK);
         for (uint32_t j = 0; j < COLUMNS; j++)
             list[j] = j;
         assert_int_equal(hw_logistic_quadratic_take(&q, list, COLUMNS, &error), HAWSER_OK);
@@ -252,7 +252,7 @@ static void test_inexact(void **state)
         size_t which = seed % (sizeof penalties / sizeof *penalties);
         make(&p, seed, 0, seed % 2 == 0);
         hw_logistic_settle(&p.rows, p.v, 1e-20, &p.point);
-        assert_int_equal(hw_logistic_quadratic_new(&q, &p.matrix, &error), HAWSER_OK);
+        assert_int_equal(hw_logistic_quadratic_new(&q, &p.matrix, seed, &error), HAWSER_OK);
         assert_int_equal(hw_logistic_quadratic_take(&q, list, COLUMNS, &error), HAWSER_OK);
         for (size_t k = 0; k < COLUMNS; k++) {
             q.terms[k] =
@@ -290,11 +290,43 @@ static void test_inexact(void **state)
     }
 }
 
+/* Where all rows are so far on the right side that nothing bends, a model has no scale: its members stay where they are. */
+static void test_unbent(void **state)
+{
+    (void)state;
+    for (size_t which = 0; which < 4; which++) {
+        problem p;
+        hw_logistic_quadratic q = {0};
+        hawser_error error = {0};
+        uint32_t list[COLUMNS] = {0, 1, 2, 3, 4, 5, 6};
+        make(&p, 3, 0, which % 2 == 1);
+        p.rows.total = 0.0;
+        for (size_t i = 0; i < ROWS; i++) {
+            p.v[i] = 2000.0 * p.sign[i];
+            p.rows.total += p.weights[i] *= 1e-20;
+        }
+        hw_logistic_look(&p.rows, p.v, &p.point);
+        assert_int_equal(hw_logistic_quadratic_new(&q, &p.matrix, 1, &error), HAWSER_OK);
+        assert_int_equal(hw_logistic_quadratic_take(&q, list, COLUMNS, &error), HAWSER_OK);
+        for (size_t k = 0; k < COLUMNS; k++) {
+            q.terms[k] = (hw_linear_term){which < 2 ? 0.1 : 0.0, which < 2 ? 0.0 : 0.1, -INFINITY, INFINITY};
+            q.members.x[k] = 0.5;
+        }
+        hw_logistic_quadratic_at(&q, &p.rows, &p.point);
+        hw_logistic_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
+        hw_logistic_inexact run = {.target = INFINITY};
+        assert_int_equal(hw_logistic_inexact_run(&run, &q, q.residual, &error), HAWSER_OK);
+        for (size_t k = 0; k < COLUMNS; k++)
+            assert_true(q.members.x[k] == 0.5);
+        hw_logistic_quadratic_free(&q);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loss),   cmocka_unit_test(test_look),
-                                       cmocka_unit_test(test_dual),   cmocka_unit_test(test_start),
-                                       cmocka_unit_test(test_line),   cmocka_unit_test(test_model),
-                                       cmocka_unit_test(test_inexact)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loss),    cmocka_unit_test(test_look),
+                                       cmocka_unit_test(test_dual),    cmocka_unit_test(test_start),
+                                       cmocka_unit_test(test_line),    cmocka_unit_test(test_model),
+                                       cmocka_unit_test(test_inexact), cmocka_unit_test(test_unbent)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

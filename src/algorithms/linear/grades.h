@@ -19,5 +19,8 @@ void hw_linear_grade(const hw_linear_columns *columns, const double *alpha, cons
                      double scale, double counts[HW_LINEAR_GRADES]);
 /* How many of a block's candidates are among the best `room` of all, about: given its counts and the sums of all blocks' counts. */
 size_t hw_linear_entering(const double own[HW_LINEAR_GRADES], const double all[HW_LINEAR_GRADES], double room);
+/* How many of these enter a block's working set, `support` columns of which are in anyway, where `board` fit on its share of the board: no
+ * more than that, unless the set could hardly grow. */
+size_t hw_linear_on_board(size_t entering, size_t support, size_t board);
 
 #endif

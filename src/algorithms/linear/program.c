@@ -171,7 +171,15 @@ size_t hw_linear_entering_room(hawser_context *context, const hw_linear_columns 
     grade(context, columns, gradient, own);
     for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
         all[g] = hawser_metric(context, grade_names[g]);
-    return hw_linear_entering(own, all, fmax(least, support > smallest / 2 ? support : smallest - support));
+    const hw_linear *linear = hawser_user(context);
+    size_t entering = hw_linear_entering(own, all, fmax(least, support > smallest / 2 ? support : smallest - support)),
+           in = 0;
+    if (!linear->joint)
+        return entering;
+    const double *alpha = hawser_local(context, "alpha");
+    for (size_t j = 0; j < columns->X.cols; j++)
+        in += alpha[j] != 0.0 || columns->l1[j] == 0.0;
+    return hw_linear_on_board(entering, in, hw_linear_room(linear->X->cols, linear->blocks));
 }
 
 hawser_status hw_linear_rebuild(hawser_context *context)

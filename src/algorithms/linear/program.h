@@ -55,7 +55,7 @@ hawser_status hw_linear_search_arrive(hawser_context *context, hw_linear_search 
                                       const double *residual, double sum) HAWSER_MUST_USE;
 
 /* What `choose` is told to let into a block's working set, such that those of all blocks together at most double the support, or
- * grow by `least`: `bound` reports the grades of a block's columns, `choose` asks for its room. */
+ * grow by `least`, and on the board where these are solved as one: `bound` reports the grades of a block's columns, `choose` asks for its room. */
 hawser_status hw_linear_report_grades(hawser_context *context, const hw_linear_columns *columns,
                                       const double *gradient) HAWSER_MUST_USE;
 size_t hw_linear_entering_room(hawser_context *context, const hw_linear_columns *columns, const double *gradient,

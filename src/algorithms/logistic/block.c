@@ -66,7 +66,7 @@ hawser_status hw_logistic_block_for_rounds(hw_logistic_block *block, hawser_erro
     block->there = block->move + n;
     block->residual = block->there + n;
     block->start_alpha = block->residual + n;
-    HAWSER_TRY(hw_logistic_quadratic_new(&block->own, &block->columns.X, error));
+    HAWSER_TRY(hw_logistic_quadratic_new(&block->own, &block->columns.X, block->linear->seed, error));
     block->own.columns.l1 = block->columns.l1;
     block->own.columns.l2 = block->columns.l2;
     block->own.columns.lower = block->columns.lower;
@@ -86,7 +86,7 @@ hawser_status hw_logistic_block_for_all(hw_logistic_block *block, const hawser_m
         return no_memory(error, whole);
     block->whole_move = block->whole_v + n;
     block->whole_there = block->whole_move + n;
-    return hw_logistic_quadratic_new(&block->whole, whole, error);
+    return hw_logistic_quadratic_new(&block->whole, whole, block->linear->seed, error);
 }
 
 /* Without examples of both kinds there is nothing to tell apart. */

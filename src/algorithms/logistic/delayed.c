@@ -37,10 +37,10 @@ typedef struct hw_logistic_delayed {
     double *share; /* groups x rows: R_i / R_ki */
     double *curve; /* of the model, by row */
     double *margins, *change;
-    double farthest;     /* r */
-    double moved;        /* the largest change of a margin that was wanted in the last clocks */
-    const double **part; /* by block: its reach, or under dc:D its products */
-    uint64_t *keys;      /* rows whose margin changes */
+    double farthest;      /* r */
+    double moved, before; /* the largest change of a margin that was wanted in the last clocks, and in those before */
+    const double **part;  /* by block: its reach, or under dc:D its products */
+    uint64_t *keys;       /* rows whose margin changes */
     double *values;
 } hw_logistic_delayed;
 
@@ -302,8 +302,10 @@ static hawser_status descend(hawser_context *context)
     group_of(delayed, block->columns.X.cols, group, &begin, &end);
     memcpy(delayed->from + begin, w + begin, (end - begin) * sizeof *w);
     make_model(block, group, begin, end, caution);
-    if (hawser_clock(context) % (CLOCKS / 4 * delayed->groups) == 0)
+    if (hawser_clock(context) % (CLOCKS / 4 * delayed->groups) == 0) {
+        delayed->before = delayed->moved;
         delayed->moved = 0.0;
+    }
     for (int k = 0; k < SWEEPS; k++)
         sweep(block, begin, end, lambda, w);
     keep_near(block, begin, end, caution, w);
@@ -314,7 +316,7 @@ static hawser_status descend(hawser_context *context)
 static hawser_status settle(hawser_context *context)
 {
     const hw_logistic_block *block = hawser_scratch(context);
-    HAWSER_TRY(hawser_report(context, "moved", block->delayed->moved));
+    HAWSER_TRY(hawser_report(context, "moved", fmax(block->delayed->before, block->delayed->moved)));
     memcpy(hawser_local(context, "alpha"), hawser_local(context, "w"), hawser_part(context, "w", NULL) * sizeof(double));
     return hawser_touch(context, "v", 0, 0);
 }

@@ -201,7 +201,8 @@ hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_
     inexact->passes = 0;
     inexact->solved = true;
     hawser_status status = begin(&r, q, residual, inexact->stop, error);
-    if (status == HAWSER_OK && q->members.count > 0)
+    bool bends = q->columns.total > 0.0; /* or all rows are further on the right side than doubles can tell */
+    if (status == HAWSER_OK && q->members.count > 0 && bends)
         status = hw_logistic_smooth(q) ? smooth(&r, inexact, error) : sparse(&r, inexact, error);
     for (size_t i = 0; status == HAWSER_OK && r.image.drift != 0.0 && i < r.space.length; i++)
         residual[i] += r.image.drift * q->curve[i];

@@ -9,7 +9,7 @@ enum { EPOCHS = 40 }; /* on one model: the next one needs another Gram matrix */
 static const double IDLE = 0.9; /* of the penalty: a member pulled less stays zero until the next certificate */
 static const double FIRST_LEAST = 0.2, MOST_LEAST = 0.25, LEAST_LEAST = 1e-4; /* steps along one row are below 1 / least */
 
-hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, hawser_error *error)
+hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, uint64_t seed, hawser_error *error)
 {
     q->columns.X = *X;
     q->memory = calloc(2 * X->cols + 2 * X->rows + 1, sizeof *q->memory);
@@ -20,7 +20,7 @@ hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_m
     q->residual = q->memory + 2 * X->cols;
     q->curve = q->residual + X->rows;
     q->least = FIRST_LEAST;
-    q->random = UINT64_C(0x9e3779b97f4a7c15);
+    q->random = UINT64_C(0x9e3779b97f4a7c15) * (2 * seed + 1); /* odd: never zero */
     HAWSER_TRY(hw_linear_gram_new(&q->gram, X->cols, error));
     q->gram.epochs = EPOCHS;
     return HAWSER_OK;

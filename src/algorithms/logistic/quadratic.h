@@ -35,7 +35,8 @@ typedef struct hw_logistic_effort {
     hw_linear_stop stop;
 } hw_logistic_effort;
 
-hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X,
+/* `seed`: of the numbers that order passes. */
+hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, uint64_t seed,
                                         hawser_error *error) HAWSER_MUST_USE;
 void hw_logistic_quadratic_free(hw_logistic_quadratic *q);
 /* Takes a working set: columns of X; the caller fills q->terms and q->members.x, by member. */
