@@ -186,6 +186,26 @@ def until_the_epochs_end(folder):
         assert printed["stop_reason"] == "epochs", printed
 
 
+def far_from_the_optimum(folder):
+    """A few entries a thousand times the rest leave no step for these: one line says how far batches came, and what helps."""
+    chance, lines = random.Random(5), []
+    for _ in range(400):
+        row = [chance.gauss(0, 1) for _ in range(4)]
+        label = row[0] - row[1] + row[2] > 0
+        row = [x * (1000 if chance.random() < 0.01 else 1) for x in row]
+        lines.append("%d %s" % (label, " ".join("%d:%r" % (j + 1, x) for j, x in enumerate(row))))
+    data, model = write(folder, "\n".join(lines) + "\n"), os.path.join(folder, "model")
+    options = ["--lambda", "0.0001", "--workers", "2"]
+    best = train(data, model, options)
+    assert best["notes"] == [], best
+    for solver in ("sgd", "minibatch"):
+        printed = train(data, model, options + ["--solver", solver, "--epochs", "2"])
+        note, = printed["notes"]
+        assert "after 2 epochs the objective is %.4g " % printed["objective"] in note and "--solver newton" in note, note
+        least = float(note.split("at least ")[1].split(":")[0])
+        assert least <= best["objective"] and printed["stop_reason"] == "epochs", (note, best["objective"])
+
+
 def the_same_bits(folder):
     data, model = write(folder, small()), os.path.join(folder, "model")
     for solver in (["gd"], ["sgd", "--epochs", "2"], ["minibatch", "--batch", "9"]):
@@ -220,6 +240,6 @@ def refusals(folder):
 
 with tempfile.TemporaryDirectory() as folder:
     for part in (steps_of_algorithm_1, every_policy, other_penalties, few_rows, rare_columns, without_curvature, until_the_epochs_end,
-                 the_same_bits, refusals):
+                 far_from_the_optimum, the_same_bits, refusals):
         part(folder)
         print(part.__name__, flush=True)

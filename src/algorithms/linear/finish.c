@@ -6,6 +6,8 @@
 
 #include "algorithms/linear/model.h"
 
+static const double FAR = 0.1; /* of the objective at zero */
+
 static double metric(const void *run, const char *name)
 {
     return hawser_result_metric(run, name);
@@ -86,6 +88,28 @@ static void tell(const hw_linear *linear, const hw_linear_row *row, const hawser
     (void)input;
 }
 
+/* Batches whose epochs were over long before the optimum was near: what to do about it. */
+static void say_how_far(const hw_linear *linear, hawser_training *training)
+{
+    const hw_linear_row *worst = NULL;
+    size_t at = 0, most = sizeof training->notes / sizeof *training->notes;
+    for (size_t l = 0; l < linear->lambda_count; l++) {
+        const hw_linear_row *row = &linear->rows[l];
+        if (row->done && row->spent && (worst == NULL || row->gap > worst->gap))
+            worst = row;
+    }
+    while (at < most && training->notes[at][0] != '\0')
+        at++;
+    if (worst == NULL || at == most || !(worst->gap > FAR * linear->whole_zero_objective))
+        return;
+    snprintf(training->notes[at], sizeof training->notes[at],
+             "after %g epochs the objective is %.4g and its optimum at least %.4g: columns with a few entries far larger "
+             "than the "
+             "rest make steps short; --epochs %g goes on for longer, --solver newton finds it whatever their scales",
+             linear->settings.epochs, worst->objective, worst->gap < worst->objective ? worst->objective - worst->gap : 0.0,
+             10.0 * linear->settings.epochs);
+}
+
 static void say_why(const hw_linear *linear, bool early, hawser_training *training)
 {
     const hawser_figures *figures = hawser_run_figures(training->run);
@@ -93,6 +117,7 @@ static void say_why(const hw_linear *linear, bool early, hawser_training *traini
     for (size_t l = 0; l < linear->lambda_count; l++)
         if (linear->rows[l].done && (linear->rows[l].precision || linear->rows[l].spent))
             reason = linear->rows[l].spent ? "epochs" : "precision";
+    say_how_far(linear, training);
     if (early)
         reason = figures != NULL && figures->stop_reason != NULL ? figures->stop_reason : "limit";
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s", reason);

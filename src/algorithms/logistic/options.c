@@ -1,6 +1,7 @@
 /* options.c - the option rows of the logistic regression. */
 #include "algorithms/logistic/options.h"
 
+#include "algorithms/descent/options.h"
 #include "algorithms/linear/rows.h"
 
 const hawser_option hw_logistic_options[] = {
@@ -23,17 +24,6 @@ const hawser_option hw_logistic_options[] = {
      "Into how many groups --solver dbpg cuts each worker's columns; a clock works on one of them", "0.1", 0},
     {"kkt-filter", HAWSER_FLAG, "yes", NULL, NULL,
      "With --solver dbpg, leave columns that will most likely stay zero out until the next certificate", "0.1", 0},
-    {"exchange", HAWSER_WORD, "auto", "auto|products|weights", "WHAT",
-     "With --solver gd, sgd, minibatch, what workers exchange: products of their columns with their weights, or the "
-     "weights, from which each computes all products again; auto: products, but weights where stale products would be "
-     "those of other rows",
-     "0.1", 0},
-    {"batch", HAWSER_INTEGER, "100", "[1,4294967295]", "ROWS", "Rows of a batch of --solver minibatch", "0.1", 0},
-    {"step", HAWSER_NUMBER, NULL, "(0,inf)", "X",
-     "Length of a step of --solver gd, sgd, minibatch, for columns whose largest entry is 1; default: what the largest "
-     "eigenvalue and the sync's delay allow",
-     "0.1", 0},
-    {"epochs", HAWSER_NUMBER, "20", "(0,1e9]", "N", "Passes over the rows, for each lambda, of --solver sgd and minibatch",
-     "0.1", 0},
+    HW_DESCENT_ROWS,
     HW_LINEAR_ROWS,
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
