@@ -91,6 +91,7 @@ code 3 "${store[@]}" put w "3= 1,1"
 code 3 "${store[@]}" put numbers 3=1.5
 says "type i64"
 code 3 "${store[@]}" put numbers 3=0x10
+says "key 3: '0x10': expected a finite number of type i64$"
 code 3 "${store[@]}" put numbers "3= 1"
 printf '1 5\nx\n' | code 3 "${store[@]}" put numbers -
 code 8 "${store[@]}" stat --key-file other

@@ -205,6 +205,18 @@ static const char *read_number(const rows *r, unsigned char *row, uint32_t i, co
     return fits ? behind : NULL; /* NULL where it is none */
 }
 
+static hawser_status wrong_numbers(const rows *r, uint64_t key, const char *text, char between, const char *where,
+                                   hawser_error *error)
+{
+    const char *type = r->table.type == HAWSER_I64 ? "i64" : r->table.type == HAWSER_F32 ? "f32" : "f64";
+    if (r->table.width == 1)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%skey %" PRIu64 ": '%.60s': expected a finite number of type %s", where,
+                           key, text, type);
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "%skey %" PRIu64 ": '%.60s': expected %u finite numbers of type %s, with '%c' between them", where,
+                       key, text, r->table.width, type, between);
+}
+
 /* A row: its key, then `separator`, then the numbers, with `between` between them. */
 static hawser_status put_row(rows *r, const char *text, char separator, char between, const char *where, hawser_error *error)
 {
@@ -222,13 +234,7 @@ static hawser_status put_row(rows *r, const char *text, char separator, char bet
         const char *behind = read_number(r, row, i, at);
         bool last = i + 1 == r->table.width;
         if (behind == NULL || (*behind != (last ? '\0' : between)))
-            return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "%skey %" PRIu64 ": '%.60s': expected %u finite numbers of type %s, with '%c' between them",
-                               where, key, text + length + 1, r->table.width,
-                               r->table.type == HAWSER_I64   ? "i64"
-                               : r->table.type == HAWSER_F32 ? "f32"
-                                                             : "f64",
-                               between);
+            return wrong_numbers(r, key, text + length + 1, between, where, error);
         at = behind + 1;
     }
     r->keys[r->count++] = key;
