@@ -5,7 +5,9 @@
 #include "base/bytes.h"
 #include "store/table.h"
 
-enum { AHEAD = 16 /* scattered rows that are fetched before the one that is changed */ };
+enum {
+    AHEAD = 96 /* scattered rows that are fetched before the one that is changed: as many as memory can have on their way */
+};
 
 /* Defines NAME_TYPE and NAME_at_TYPE, and apply_NAME over the three types, from an expression in x (the value) and u (the update). */
 #define ROWS_OF(T, name, expression)                                                                                        \

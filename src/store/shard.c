@@ -29,7 +29,7 @@ struct hw_table_shard {
     size_t found_room;
 };
 
-enum { FIRST_SLOTS = 64, AHEAD = 16 /* keys whose slots are fetched before the one that is looked up */ };
+enum { FIRST_SLOTS = 64, AHEAD = 96 /* keys whose slots or rows are fetched before the one that is looked up */ };
 
 static size_t home(const hw_table_shard *shard, uint64_t key)
 {
