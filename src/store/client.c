@@ -8,6 +8,12 @@
 #include "store/keys.h"
 #include "store/note.h"
 
+/* Rows of a task, one after the other. */
+typedef struct run {
+    size_t begin, count;
+    struct run *next; /* of its leg's */
+} run;
+
 /* What one message asks of a server. */
 typedef struct leg {
     uint32_t server;
@@ -15,10 +21,16 @@ typedef struct leg {
     bool done;
     uint64_t first, last;
     size_t begin, count;  /* rows of the task, one after the other; */
-    const uint32_t *rows; /* or these, where keys of several servers lie between each other */
-    const uint64_t *keys; /* NULL: the range */
+    const run *runs;      /* or these, where a dense table's keys of several servers lie between each other; */
+    const uint32_t *rows; /* or these, of a sparse one; begin: of the task's grouped keys */
     uint32_t list;        /* number under which the keys were sent, 0: none */
 } leg;
+
+/* The leg of a server that is being filled. */
+typedef struct filling {
+    leg *part;
+    run *last;
+} filling;
 
 typedef struct task {
     hw_order order;
@@ -28,7 +40,9 @@ typedef struct task {
     size_t follower_count, follower_room;
     leg *legs;
     size_t leg_count, legs_left, legs_sent;
-    hw_message *room; /* where there are several servers: keys by server, and which of the task's rows each is */
+    run *runs; /* where there are several servers: of a dense table's legs */
+    size_t run_count;
+    hw_message *room; /* of a sparse table's: keys by server, and which of the task's rows each is */
     uint64_t *keys;
     uint32_t *rows;
     uint64_t oldest; /* clock */
@@ -51,7 +65,8 @@ struct hw_client {
     hw_holding **holdings; /* of tables that hold something back */
     size_t table_count, table_room, there_room, arcs_room, holdings_room;
     hw_lists *lists;  /* by server */
-    uint32_t *counts; /* the same: parts of the task that is being cut */
+    uint32_t *counts; /* the same: parts of the task that is being cut; */
+    filling *filling; /* and where its next keys go */
     hw_pool *pool;
     task **window; /* of tasks base + 0, 1 ...; NULL: ended */
     size_t window_count, window_room, open;
@@ -60,7 +75,8 @@ struct hw_client {
     task *sending, **sending_end; /* have begun; their legs leave in this order */
     bool beginning;               /* somebody further up the stack begins them */
     unsigned char *gathered;      /* rows of one leg */
-    size_t gathered_room;
+    uint64_t *gathered_keys;      /* and its keys */
+    size_t gathered_room, gathered_keys_room;
     hw_client_figures figures;
 };
 
@@ -82,6 +98,8 @@ hawser_status hw_client_new(const hw_client_options *options, hw_client **out, h
     if (status == HAWSER_OK)
         status = HW_NEW(&client->counts, options->servers, "the parts of a task", error);
     if (status == HAWSER_OK)
+        status = HW_NEW(&client->filling, options->servers, "the parts of a task", error);
+    if (status == HAWSER_OK)
         status = hw_pool_new(&client->pool, error);
     if (status != HAWSER_OK) {
         hw_client_free(client);
@@ -99,6 +117,7 @@ static void free_task(task *t)
     if (t == NULL)
         return;
     free(t->legs);
+    free(t->runs);
     hw_message_free(t->room);
     free(t->followers);
     free(t->passed.keys);
@@ -121,11 +140,13 @@ void hw_client_free(hw_client *client)
     free(client->window);
     free(client->lists);
     free(client->counts);
+    free(client->filling);
     free(client->tables);
     free(client->there);
     free(client->arcs);
     free(client->holdings);
     free(client->gathered);
+    free(client->gathered_keys);
     hw_pool_free(client->pool);
     hw_ring_free(&client->ring);
     free(client);
@@ -345,33 +366,52 @@ static hawser_status cut_clock(const hw_client *client, task *t, hawser_error *e
     return HAWSER_OK;
 }
 
-/* Parts of `count` keys of one server, and their rows; NULL: those from `begin` on. */
-static void add_parts(task *t, uint32_t server, const uint64_t *keys, const uint32_t *rows, size_t count, size_t most)
+/* Parts of rows begin .. begin + count - 1, which are one server's; rows: what stands there, where keys are grouped. */
+static void add_parts(task *t, uint32_t server, const uint32_t *rows, size_t begin, size_t count, size_t most)
 {
     for (size_t at = 0; at < count; at += most) {
         leg *part = add_leg(t, server);
-        part->begin = at;
+        part->begin = begin + at;
         part->count = count - at < most ? count - at : most;
-        part->keys = keys + at;
-        part->rows = rows != NULL ? rows + at : NULL;
+        part->rows = rows != NULL ? rows + part->begin : NULL;
     }
 }
 
-/* Whose each key is. */
-static void find_servers(const hw_client *client, const hw_order *order, uint32_t *servers)
+/* Puts rows into the leg of their server that is not full. */
+static void add_run(task *t, filling *to, uint32_t server, size_t begin, size_t count, size_t most)
 {
-    const hw_arcs *arcs = &client->arcs[order->table];
-    if (client->tables[order->table].sparse) {
-        for (size_t i = 0; i < order->count; i++)
-            servers[i] = hw_ring_of_key(&client->ring, order->keys[i]);
-        return;
+    for (size_t n; count > 0; begin += n, count -= n) {
+        run *added = &t->runs[t->run_count++];
+        if (to->part == NULL || to->part->count == most) {
+            to->part = add_leg(t, server);
+            to->part->begin = begin;
+            to->part->runs = added;
+        } else {
+            to->last->next = added;
+        }
+        n = count < most - to->part->count ? count : most - to->part->count;
+        *added = (run){.begin = begin, .count = n};
+        to->part->count += n;
+        to->last = added;
     }
+}
+
+/* A dense table's keys: a run an arc, and a leg as many runs as fill it, so that legs of all servers leave in turn. */
+static hawser_status cut_by_arc(const hw_client *client, task *t, hawser_error *error)
+{
+    const hw_order *order = &t->order;
+    const hw_arcs *arcs = &client->arcs[order->table];
+    size_t most = part_keys(client, t), arcs_most = arcs->count < order->count ? arcs->count : order->count;
+    size_t legs_most = client->options.servers + order->count / most;
+    HAWSER_TRY(new_legs(t, legs_most, error));
+    HAWSER_TRY(HW_NEW(&t->runs, arcs_most + legs_most, "the keys of a task", error));
+    memset(client->filling, 0, client->options.servers * sizeof *client->filling);
     for (size_t i = 0, end; i < order->count; i = end) {
         const hw_arc *arc = &arcs->arcs[hw_arcs_find(arcs, order->keys[i])];
         end = hw_keys_up_to(order->keys, i, order->count, arc->last);
-        for (size_t k = i; k < end; k++)
-            servers[k] = arc->server;
+        add_run(t, &client->filling[arc->server], arc->server, i, end - i, most);
     }
+    return HAWSER_OK;
 }
 
 /* Keys are counted by server and put beside each other, with their rows. places: of a server's keys, where the next goes. */
@@ -393,33 +433,43 @@ static void group(task *t, const uint32_t *servers, size_t *places, uint32_t ser
     }
 }
 
-static hawser_status cut_list(const hw_client *client, task *t, hawser_error *error)
+/* A sparse table's keys, each of which may be another server's than the one before. */
+static hawser_status cut_by_key(const hw_client *client, task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
     uint32_t count = client->options.servers;
     size_t most = part_keys(client, t), *places = NULL, each = sizeof *t->keys + sizeof *t->rows;
-    hw_message *servers = NULL;
+    hw_message *found = NULL;
     HAWSER_TRY(new_legs(t, count + order->count / most, error));
-    if (count == 1) {
-        add_parts(t, 0, order->keys, NULL, order->count, most);
-        return HAWSER_OK;
-    }
     HAWSER_TRY(hw_pool_message(client->pool, order->count * each, &t->room, error));
     t->keys = t->room->payload;
     t->rows = (uint32_t *)(t->keys + order->count);
-    HAWSER_TRY(hw_pool_message(client->pool, order->count * sizeof(uint32_t), &servers, error));
+    HAWSER_TRY(hw_pool_message(client->pool, order->count * sizeof(uint32_t), &found, error));
     hawser_status status = HW_NEW(&places, count, "the keys of a task", error);
     if (status == HAWSER_OK) {
-        find_servers(client, order, servers->payload);
-        group(t, servers->payload, places, count);
+        uint32_t *servers = found->payload;
+        for (size_t i = 0; i < order->count; i++)
+            servers[i] = hw_ring_of_key(&client->ring, order->keys[i]);
+        group(t, servers, places, count);
         for (uint32_t s = 0; s < count; s++) {
             size_t begin = s > 0 ? places[s - 1] : 0;
-            add_parts(t, s, t->keys + begin, t->rows + begin, places[s] - begin, most);
+            add_parts(t, s, t->rows, begin, places[s] - begin, most);
         }
     }
     free(places);
-    hw_message_free(servers);
+    hw_message_free(found);
     return status;
+}
+
+static hawser_status cut_list(const hw_client *client, task *t, hawser_error *error)
+{
+    const hw_order *order = &t->order;
+    size_t most = part_keys(client, t);
+    if (client->options.servers > 1)
+        return client->tables[order->table].sparse ? cut_by_key(client, t, error) : cut_by_arc(client, t, error);
+    HAWSER_TRY(new_legs(t, 1 + order->count / most, error));
+    add_parts(t, 0, NULL, 0, order->count, most);
+    return HAWSER_OK;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- sending ---- */
@@ -428,6 +478,41 @@ static size_t row_bytes(const hw_client *client, const task *t)
 {
     const hw_table_spec *spec = &client->tables[t->order.table];
     return spec->width * hw_value_size(spec->type);
+}
+
+/* Do a leg's rows lie apart from each other in the task? */
+static bool apart(const leg *part)
+{
+    return part->rows != NULL || (part->runs != NULL && part->runs->next != NULL);
+}
+
+/* Rows of the usual sizes move without a call for each. */
+static inline void move_row(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+    if (bytes == sizeof(uint32_t))
+        memcpy(to, from, sizeof(uint32_t));
+    else if (bytes == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else
+        memcpy(to, from, bytes);
+}
+
+/* A leg's rows of what the task has, beside each other. */
+static void gather(const leg *part, const unsigned char *from, size_t bytes, unsigned char *to)
+{
+    for (const run *r = part->runs; r != NULL; to += r->count * bytes, r = r->next)
+        memcpy(to, from + r->begin * bytes, r->count * bytes);
+    for (size_t i = 0; part->rows != NULL && i < part->count; i++)
+        move_row(to + i * bytes, from + part->rows[i] * bytes, bytes);
+}
+
+/* And back. */
+static void scatter(const leg *part, const unsigned char *from, size_t bytes, unsigned char *to)
+{
+    for (const run *r = part->runs; r != NULL; from += r->count * bytes, r = r->next)
+        memcpy(to + r->begin * bytes, from, r->count * bytes);
+    for (size_t i = 0; part->rows != NULL && i < part->count; i++)
+        move_row(to + part->rows[i] * bytes, from + i * bytes, bytes);
 }
 
 /* The values of a leg, beside each other. */
@@ -439,37 +524,49 @@ static hawser_status values_of(hw_client *client, const task *t, const leg *part
     if (from == NULL)
         return HAWSER_OK;
     *values = from + part->begin * bytes;
-    if (part->rows == NULL)
+    if (!apart(part))
         return HAWSER_OK;
     HAWSER_TRY(HW_GROW(&client->gathered, &client->gathered_room, part->count * bytes, "the values of a task", error));
-    for (size_t i = 0; i < part->count; i++)
-        memcpy(client->gathered + i * bytes, from + part->rows[i] * bytes, bytes);
+    gather(part, from, bytes, client->gathered);
     *values = client->gathered;
     return HAWSER_OK;
 }
 
+/* Its keys; NULL: the range. */
+static hawser_status keys_of(hw_client *client, const task *t, const leg *part, const uint64_t **keys, hawser_error *error)
+{
+    const uint64_t *own = t->order.keys;
+    *keys = own == NULL ? NULL : part->rows != NULL ? t->keys + part->begin : own + part->begin;
+    if (own == NULL || part->rows != NULL || !apart(part))
+        return HAWSER_OK;
+    HAWSER_TRY(HW_GROW(&client->gathered_keys, &client->gathered_keys_room, part->count, "the keys of a task", error));
+    gather(part, (const unsigned char *)own, sizeof *own, (unsigned char *)client->gathered_keys);
+    *keys = client->gathered_keys;
+    return HAWSER_OK;
+}
+
 /* How the keys of a leg go; `again`: the server has forgotten them. */
-static void choose_keys(hw_client *client, const task *t, leg *part, bool again, hw_request *request)
+static void choose_keys(hw_client *client, const task *t, leg *part, const uint64_t *keys, bool again, hw_request *request)
 {
     hw_request_head *head = &request->head;
     head->first = part->first;
     head->last = part->last;
     head->count = part->count;
     head->keys = HW_KEYS_RANGE;
-    if (part->keys == NULL)
+    if (keys == NULL)
         return;
-    head->first = part->keys[0];
-    head->last = part->keys[part->count - 1];
-    if (hw_keys_follow(part->keys, part->count) && !client->tables[t->order.table].sparse)
+    head->first = keys[0];
+    head->last = keys[part->count - 1];
+    if (hw_keys_follow(keys, part->count) && !client->tables[t->order.table].sparse)
         return;
     bool known = false;
     if (!again)
-        part->list = hw_lists_number(&client->lists[part->server], t->order.table, part->keys, part->count, &known);
+        part->list = hw_lists_number(&client->lists[part->server], t->order.table, keys, part->count, &known);
     head->list = part->list;
     head->keys = known ? HW_KEYS_KNOWN : HW_KEYS_GAPS;
     client->figures.lists_known += known;
     client->figures.lists_resent += again;
-    request->keys = part->keys;
+    request->keys = keys;
 }
 
 static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool again, hawser_error *error)
@@ -485,12 +582,14 @@ static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool 
                                    .clock = order->clock,
                                    .least = order->least}};
     hw_message *message = NULL;
+    const uint64_t *keys = NULL;
     HAWSER_TRY(values_of(client, t, part, &request.values, error));
-    choose_keys(client, t, part, again, &request);
+    HAWSER_TRY(keys_of(client, t, part, &keys, error));
+    choose_keys(client, t, part, keys, again, &request);
     HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
     client->figures.messages++;
     client->figures.bytes_sent += message->envelope.length;
-    client->figures.bytes_plain += sizeof request.head + (part->keys != NULL ? part->count * sizeof *part->keys : 0) +
+    client->figures.bytes_plain += sizeof request.head + (keys != NULL ? part->count * sizeof *keys : 0) +
                                    (order->values != NULL ? part->count * row_bytes(client, t) : 0);
     return client->options.send(client->options.argument, part->server, message, error);
 }
@@ -728,13 +827,12 @@ static bool take_values(hw_client *client, task *t, const leg *part, const hw_re
         return false;
     if (out == NULL)
         return true;
-    if (part->rows == NULL)
+    if (!apart(part))
         return hw_reply_read(spec, head, message, out + part->begin * bytes);
     if (HW_GROW(&client->gathered, &client->gathered_room, part->count * bytes, "the values of a task", NULL) != HAWSER_OK ||
         !hw_reply_read(spec, head, message, client->gathered))
         return false;
-    for (size_t i = 0; i < part->count; i++)
-        memcpy(out + part->rows[i] * bytes, client->gathered + i * bytes, bytes);
+    scatter(part, client->gathered, bytes, out);
     return true;
 }
 

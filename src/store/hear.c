@@ -8,9 +8,10 @@
 #include "store/keys.h"
 #include "store/stripe.h"
 
-/* Numbers of a request up to which waking somebody costs more than the work: of any, and of a range that is moved at the speed of memory, and
- * has just come into this processor's cache. */
-enum { SMALL = 1 << 14, SMALL_RANGE = 1 << 17 };
+/* Numbers of a request up to which waking somebody costs more than the work: of any; of a list that is pushed to a dense table, where each
+ * takes next to nothing (what is pulled somebody else may send while this one reads on); of a range that is moved at the speed of memory,
+ * and has just come into this processor's cache. */
+enum { SMALL = 1 << 14, SMALL_LIST = 1 << 15, SMALL_RANGE = 1 << 17 };
 
 /* Numbers that a reply may have, or one row: clients cut what they ask for into parts far below. */
 enum { REPLY_MOST = 1 << 24 };
@@ -253,8 +254,12 @@ static bool is_small(const hw_errand *errand)
     const hw_request_head *head = &errand->request.head;
     const hw_table_spec *spec = errand->spec;
     /* Functions that take scattered rows do next to nothing for each number. */
-    bool light = head->keys == HW_KEYS_RANGE && !spec->summed && (head->operation == HW_PULL || spec->function->scattered);
-    return head->count * spec->width <= (light ? SMALL_RANGE : SMALL);
+    bool light = !spec->sparse && !spec->summed && (head->operation == HW_PULL || spec->function->scattered);
+    uint64_t most = !light                        ? SMALL
+                    : head->keys == HW_KEYS_RANGE ? SMALL_RANGE
+                    : head->operation == HW_PUSH  ? SMALL_LIST
+                                                  : SMALL;
+    return head->count * spec->width <= most;
 }
 
 /* The errand may be gone as soon as its last piece is put. */

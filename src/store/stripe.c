@@ -20,16 +20,23 @@ static void publish_keys(hw_stripe *stripe)
     atomic_store_explicit(&stripe->bytes, bytes, memory_order_relaxed);
 }
 
+/* Keys first..last over a dense table's memory from a row on. */
+static hawser_status open_over(hw_served *served, size_t row, uint64_t first, uint64_t last, hw_table_shard **shard,
+                               hawser_error *error)
+{
+    const hw_table_spec *spec = &served->spec;
+    size_t doubles = (size_t)spec->width * spec->function->memory;
+    unsigned char *values = served->values + row * spec->width * hw_value_size(spec->type);
+    double *memory = doubles > 0 ? served->memory + row * doubles : NULL;
+    return hw_table_shard_over(spec, first, last, values, memory, shard, error);
+}
+
 /* The next rows of a dense table's memory, or a hash table of its own. */
 static hawser_status open_shard(hw_served *served, const hw_arc *arc, hw_table_shard **shard, hawser_error *error)
 {
-    const hw_table_spec *spec = &served->spec;
-    if (spec->sparse)
-        return hw_table_shard_new(spec, arc->first, arc->last, shard, error);
-    size_t doubles = (size_t)spec->width * spec->function->memory;
-    unsigned char *values = served->values + served->rows * spec->width * hw_value_size(spec->type);
-    double *memory = doubles > 0 ? served->memory + served->rows * doubles : NULL;
-    HAWSER_TRY(hw_table_shard_over(spec, arc->first, arc->last, values, memory, shard, error));
+    if (served->spec.sparse)
+        return hw_table_shard_new(&served->spec, arc->first, arc->last, shard, error);
+    HAWSER_TRY(open_over(served, served->rows, arc->first, arc->last, shard, error));
     served->rows += (size_t)(arc->last - arc->first) + 1;
     return HAWSER_OK;
 }
@@ -47,11 +54,14 @@ hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, hw_served *se
     atomic_init(&stripe->busy, false);
     HAWSER_TRY(HW_NEW(&stripe->shards, count, "a stripe of a table", error));
     HAWSER_TRY(HW_NEW(&stripe->arcs, count, "a stripe of a table", error));
+    size_t row = served->rows;
     for (; stripe->shard_count < count; stripe->shard_count++) {
         const hw_arc *arc = &arcs[stripe->shard_count];
         HAWSER_TRY(open_shard(served, arc, &stripe->shards[stripe->shard_count], error));
         stripe->arcs[stripe->shard_count] = *arc;
     }
+    if (!spec->sparse && count > 1)
+        HAWSER_TRY(open_over(served, row, 0, served->rows - row - 1, &stripe->rows, error));
     publish_keys(stripe);
     return HAWSER_OK;
 }
@@ -62,6 +72,7 @@ void hw_stripe_close(hw_stripe *stripe)
         hw_table_shard_free(stripe->shards[i]);
     if (stripe->log != NULL)
         stripe->server->options.drop(stripe->log);
+    hw_table_shard_free(stripe->rows);
     free(stripe->shards);
     free(stripe->arcs);
 }
@@ -165,22 +176,37 @@ static void do_range(hw_stripe *stripe, const hw_piece *piece)
     }
 }
 
+/* The rows of a stripe that has several arcs, where keys lie. */
+static void rows_of(const hw_stripe *stripe, const uint64_t *keys, size_t count, uint64_t *rows)
+{
+    uint64_t before = 0; /* rows, of the arcs before */
+    const hw_arc *arc = stripe->arcs;
+    for (size_t i = 0; i < count; before += arc->last - arc->first + 1, arc++) {
+        size_t end = keys[i] <= arc->last ? hw_keys_up_to(keys, i, count, arc->last) : i;
+        for (; i < end; i++)
+            rows[i] = keys[i] - arc->first + before;
+    }
+}
+
+/* Keys of several arcs are done together, by their rows: memory is asked for long before it is needed, which ends where a list does. */
 static void do_list(hw_stripe *stripe, const hw_piece *piece)
 {
+    enum { BATCH = 2048 };
     hw_errand *errand = piece->errand;
-    size_t bytes = row_bytes(errand), at = 0;
+    bool several = stripe->rows != NULL;
+    hw_table_shard *shard = several ? stripe->rows : stripe->shards[0];
+    size_t bytes = row_bytes(errand), most = several ? BATCH : piece->end - piece->begin;
     const unsigned char *values = errand->request.values;
-    const uint64_t *keys = errand->request.keys;
-    for (size_t i = piece->begin, end; i < piece->end; i = end) {
-        at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, keys[i]);
-        end = hw_keys_up_to(keys, i, piece->end, stripe->arcs[at].last);
-        hawser_status status = HAWSER_OK;
-        if (values != NULL)
-            status = hw_table_shard_apply(stripe->shards[at], keys + i, end - i, values + i * bytes, NULL);
-        if (status != HAWSER_OK)
-            fail(errand, status);
+    uint64_t rows[BATCH];
+    for (size_t i = piece->begin, n; i < piece->end; i += n) {
+        n = piece->end - i < most ? piece->end - i : most;
+        const uint64_t *keys = errand->request.keys + i;
+        if (several)
+            rows_of(stripe, keys, n, rows);
+        if (values != NULL && hw_table_shard_apply(shard, several ? rows : keys, n, values + i * bytes, NULL) != HAWSER_OK)
+            fail(errand, HAWSER_NO_MEMORY);
         if (errand->out != NULL)
-            hw_table_shard_get(stripe->shards[at], keys + i, end - i, errand->out + i * bytes);
+            hw_table_shard_get(shard, several ? rows : keys, n, errand->out + i * bytes);
     }
 }
 

@@ -88,7 +88,8 @@ struct hw_stripe {
     hw_table_shard **shards;
     hw_arc *arcs; /* of the shards */
     size_t shard_count;
-    hw_log *log;                                /* what was done, for a history; NULL: nobody asks */
+    hw_table_shard *rows; /* where there are several of a dense table: all their rows as the keys 0, 1 ... */
+    hw_log *log;          /* what was done, for a history; NULL: nobody asks */
     _Alignas(64) _Atomic(hw_piece *) arrived;   /* newest first */
     atomic_bool busy;                           /* somebody works on it, or has been sent for */
     hw_piece *waiting, **waiting_end;           /* what may not be done yet, in order */

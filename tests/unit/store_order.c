@@ -120,6 +120,42 @@ static void sums_of_sparse_tables(void **state)
 }
 
 /* Random graphs of tasks: none ends before those that it names, whatever the order of messages. */
+/* Lists whose parts have thousands of keys in each of several arcs of several servers, in one message and in several. */
+static void long_lists_lie_over_many_arcs(void **state)
+{
+    (void)state;
+    enum { LONG = 20000, ALL = 2 * LONG, ROUNDS = 3 };
+    static uint64_t keys[LONG];
+    static float values[LONG], out[LONG], all[ALL], plain[ALL];
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        size_t part = seed % 2 == 0 ? 1 << 15 : 700;
+        world *w =
+            open_world_of((world_shape){.seed = seed, .servers = 1 + (uint32_t)(seed % 4), .clients = 1, .part = part});
+        uint32_t table = create(w, spec_of("t", HW_VALUE_F32, 1, false, 5, 5 + ALL - 1));
+        memset(plain, 0, sizeof plain);
+        for (int round = 0; round < ROUNDS; round++) {
+            size_t count = 0;
+            for (uint64_t k = 0; k < ALL && count < LONG; k++)
+                if (hw_random_below(&w->random, 2) == 0)
+                    keys[count++] = 5 + k;
+            for (size_t i = 0; i < count; i++) {
+                values[i] = (float)(1 + hw_random_below(&w->random, 9));
+                plain[keys[i] - 5] += values[i];
+            }
+            submit(w, 0, (hw_order){.operation = HW_PUSH, .table = table, .keys = keys, .count = count, .values = values});
+            settle(w);
+            submit(w, 0, (hw_order){.operation = HW_PULL, .table = table, .keys = keys, .count = count, .out = out});
+            settle(w);
+            for (size_t i = 0; i < count; i++)
+                assert_true(out[i] == plain[keys[i] - 5]);
+        }
+        submit(w, 0, (hw_order){.operation = HW_PULL, .table = table, .first = 5, .last = 5 + ALL - 1, .out = all});
+        settle(w);
+        assert_memory_equal(all, plain, sizeof plain);
+        close_world(w);
+    }
+}
+
 static void tasks_wait_for_those_they_name(void **state)
 {
     (void)state;
@@ -475,10 +511,15 @@ static void what_is_wrong_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_of_dense_tables),           cmocka_unit_test(sums_of_sparse_tables),
-        cmocka_unit_test(tasks_wait_for_those_they_name), cmocka_unit_test(failures_pass_on),
-        cmocka_unit_test(clocks_are_waited_for),          cmocka_unit_test(chunks_wait_for_each_other),
-        cmocka_unit_test(what_is_wrong_is_refused),       cmocka_unit_test(parts_of_a_push_are_answered_together),
+        cmocka_unit_test(sums_of_dense_tables),
+        cmocka_unit_test(sums_of_sparse_tables),
+        cmocka_unit_test(tasks_wait_for_those_they_name),
+        cmocka_unit_test(failures_pass_on),
+        cmocka_unit_test(clocks_are_waited_for),
+        cmocka_unit_test(chunks_wait_for_each_other),
+        cmocka_unit_test(long_lists_lie_over_many_arcs),
+        cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(parts_of_a_push_are_answered_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

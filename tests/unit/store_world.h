@@ -109,6 +109,7 @@ typedef struct world_shape {
     size_t list_bytes;
     hw_log *(*note)(void *notes, hw_stream_name name);
     void *notes;
+    size_t part; /* 0: as the seed says */
 } world_shape;
 
 static world *open_world_of(world_shape shape)
@@ -144,7 +145,7 @@ static world *open_world_of(world_shape shape)
                                      .argument = &w->client_peer[c],
                                      .send = send,
                                      .finished = finished,
-                                     .part = (size_t)1 << (shape.seed % 9 + 1)};
+                                     .part = shape.part > 0 ? shape.part : (size_t)1 << (shape.seed % 9 + 1)};
         if (shape.note != NULL)
             options.log = shape.note(shape.notes, (hw_stream_name){.kind = HW_STREAM_CLIENT, .number = c});
         assert_int_equal(hw_client_new(&options, &w->client[c], NULL), HAWSER_OK);
@@ -154,7 +155,7 @@ static world *open_world_of(world_shape shape)
 
 static inline world *open_world(uint64_t seed, uint32_t servers, uint32_t clients, uint32_t workers, size_t list_bytes)
 {
-    return open_world_of((world_shape){seed, servers, clients, workers, list_bytes, NULL, NULL});
+    return open_world_of((world_shape){seed, servers, clients, workers, list_bytes, NULL, NULL, 0});
 }
 
 static void close_world(world *w)
