@@ -188,8 +188,12 @@ static void a_stopped_peer_is_lost_by_its_silence(void **state)
     node server;
     open_server(&server, way, 1.5);
     order_card(&peer, hw_net_address(server.net));
-    node_rest(2.5); /* signs of life keep it */
+    assert_true(node_await32(&server, &server.ups, 1));
+    node_rest(0.2);
+    hw_net_path quiet = node_path(&server, 1);
+    node_rest(2.5); /* signs of life keep it: messages over a socket, none in memory */
     assert_int_equal(node_count(&server, &server.losses), 0);
+    assert_int_equal(node_path(&server, 1).bytes_received > quiet.bytes_received, strcmp(quiet.transport, "shm") != 0);
     kill(peer.pid, SIGSTOP);
     assert_true(node_await32(&server, &server.losses, 1));
     assert_string_equal(server.why, "nothing has been heard of it");
@@ -377,7 +381,7 @@ typedef struct rogue {
     hw_shake *shake;
 } rogue;
 
-static void open_rogue(rogue *it, size_t ring)
+static void open_rogue_for(rogue *it, size_t ring, double failure_timeout)
 {
     hw_identity self = {.job = "test",
                         .name = "rogue",
@@ -388,7 +392,7 @@ static void open_rogue(rogue *it, size_t ring)
                         .ring = ring};
     memcpy(self.key, TEST_KEY, 32);
     atomic_store(&self.node, 5);
-    open_server(&it->server, HW_NET_SHARED, NEVER);
+    open_server(&it->server, HW_NET_SHARED, failure_timeout);
     const char *card = hw_net_address(it->server.net) + strlen("unix:");
     struct sockaddr_un address;
     socklen_t size = hw_unix_address(card, strcspn(card + 1, "@") + 1, &address);
@@ -400,6 +404,11 @@ static void open_rogue(rogue *it, size_t ring)
     assert_non_null(it->shake->shared);
     assert_true(node_await32(&it->server, &it->server.ups, 1));
     assert_string_equal(node_path(&it->server, 5).transport, "shm");
+}
+
+static void open_rogue(rogue *it, size_t ring)
+{
+    open_rogue_for(it, ring, NEVER);
 }
 
 static void put_in(rogue *it, const void *bytes, size_t size)
@@ -439,6 +448,24 @@ static void memory_that_makes_no_sense_ends_the_link(void **state)
     open_rogue(&it, HW_RING_LEAST);
     memset(it.shake->shared->mapping.data, 0xff, it.shake->shared->mapping.size);
     expect_end(&it, "what stands in the memory shared with it makes no sense");
+}
+
+/* In another namespace time has another zero: what is new is a sign of life all the same, and what is not new is none. */
+static void signs_of_life_by_another_clock(void **state)
+{
+    (void)state;
+    const double zeros[] = {0, 1e9};
+    rogue it;
+    for (int i = 0; i < 2; i++) {
+        open_rogue_for(&it, HW_RING_LEAST, 1);
+        for (int k = 1; k <= 12; k++) {
+            hw_shared_breathe(it.shake->shared, zeros[i] + 0.2 * k);
+            node_rest(0.2);
+        }
+        assert_int_equal(node_count(&it.server, &it.server.losses), 0);
+        expect_end(&it, "nothing has been heard of it");
+        assert_true(it.server.silent >= 1);
+    }
 }
 
 static void frames_in_memory_are_checked(void **state)
@@ -532,6 +559,7 @@ static int all_else(void)
         {"by memory: killed_while_talking", killed_while_talking, NULL, NULL, &shared},
         {"by memory: a_stopped_peer_is_lost_by_its_silence", a_stopped_peer_is_lost_by_its_silence, NULL, NULL, &shared},
         cmocka_unit_test(memory_that_makes_no_sense_ends_the_link),
+        cmocka_unit_test(signs_of_life_by_another_clock),
         cmocka_unit_test(frames_in_memory_are_checked),
         cmocka_unit_test(half_a_frame_is_dropped),
         cmocka_unit_test(who_has_closed_is_heard_no_more),

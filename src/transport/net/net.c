@@ -16,6 +16,7 @@
 #define FAILURE_TIMEOUT   5.0
 #define HANDSHAKE_TIMEOUT 5.0
 #define HEARTBEAT_MOST    1.0
+#define BEATS             5 /* of a failure timeout */
 
 hw_link *hw_net_link(const hw_net *net, uint32_t node)
 {
@@ -137,7 +138,7 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     net->events = *events;
     net->failure_timeout = options->failure_timeout > 0 ? options->failure_timeout : FAILURE_TIMEOUT;
     net->handshake_timeout = options->handshake_timeout > 0 ? options->handshake_timeout : HANDSHAKE_TIMEOUT;
-    net->heartbeat = net->failure_timeout < 10 * HEARTBEAT_MOST ? net->failure_timeout / 10 : HEARTBEAT_MOST;
+    net->heartbeat = net->failure_timeout < BEATS * HEARTBEAT_MOST ? net->failure_timeout / BEATS : HEARTBEAT_MOST;
     net->rate = (double)options->rate;
     net->paid_at = hw_seconds();
     hw_host_id(net->host);

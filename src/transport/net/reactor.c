@@ -1,5 +1,6 @@
 /* reactor.c - the thread that serves the links: reads, writes that did not fit, signs of life. */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 
 enum {
     EVENTS = 64,
-    SUSPENDED = 4, /* missed heartbeats of our own */
+    SUSPENDED = 2, /* heartbeats without one of our own */
     PAUSES = 16    /* of the processor, between two looks into memory */
 };
 /* Seconds. A peer that answers at once does so within PATIENCE; waiting that long costs less than a sleep and a wake. */
@@ -374,24 +375,71 @@ static void serve(hw_net *net, const struct epoll_event *event)
         hw_link_writable(link);
 }
 
-/* Says that we live, and looks who else does. A clock of our own that has jumped means that this process, or the whole machine, was
- * stopped: what the others did meanwhile is not known, so everybody's silence counts from now. */
-static void tick(hw_net *net, double now, bool suspended)
+/* What a peer has said in memory since our last look, at `last`: no earlier than that, whatever its clock says, and not later than now. */
+static void listen_in_memory(hw_link *link, double last, double now)
 {
+    double said;
+    if (!hw_shared_lives(link->channel.shared, &said))
+        return;
+    said = said < last ? last : said < now ? said : now;
+    if (said > atomic_load(&link->heard))
+        atomic_store(&link->heard, said);
+}
+
+/* Says to one peer that we live, and sees whether it does. When to look again at the latest. */
+static double tick_link(hw_net *net, hw_link *link, double last, double now)
+{
+    double next = now + net->heartbeat;
+    if (link->channel.shared != NULL) {
+        hw_shared_breathe(link->channel.shared, now);
+        listen_in_memory(link, last, now);
+    } else if (now - atomic_load(&link->spoke) >= 0.5 * net->heartbeat) {
+        hw_link_breathe(link);
+    } else {
+        next = atomic_load(&link->spoke) + net->heartbeat;
+    }
+    double dismissed = atomic_load(&link->dismissed);
+    double end = fmin(link->parting > 0 ? link->parting + PARTING_MOST : INFINITY,
+                      dismissed > 0 ? dismissed + net->failure_timeout : INFINITY);
+    double lost = atomic_load(&link->heard) + net->failure_timeout;
+    if (end > now && lost > now)
+        return fmin(next, fmin(end, lost));
+    end_link(net, link, end <= now ? "" : "nothing has been heard of it");
+    return next;
+}
+
+/* A clock of our own that has jumped since the last look means that this process, or the whole machine, was stopped: what the others did
+ * meanwhile is not known, so everybody's silence counts from now. */
+static double tick(hw_net *net, double last, double now)
+{
+    double next = now + net->heartbeat;
     for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next) {
         if (link->closed || !link->announced || atomic_load(&link->state) != HW_LINK_UP)
             continue;
-        if (suspended)
+        if (now - last > SUSPENDED * net->heartbeat)
             atomic_store(&link->heard, now);
-        if (now - atomic_load(&link->spoke) >= 0.75 * net->heartbeat)
-            hw_link_breathe(link);
-        double dismissed = atomic_load(&link->dismissed);
-        if ((link->parting > 0 && now - link->parting > PARTING_MOST) ||
-            (dismissed > 0 && now - dismissed > net->failure_timeout))
-            end_link(net, link, "");
-        else if (now - atomic_load(&link->heard) > net->failure_timeout)
-            end_link(net, link, "nothing has been heard of it");
+        next = fmin(next, tick_link(net, link, last, now));
     }
+    return next;
+}
+
+static bool set_timer(const hw_net *net, double at)
+{
+    time_t whole = (time_t)at;
+    struct itimerspec once = {.it_value = {whole, (long)((at - (double)whole) * 1e9)}};
+    return timerfd_settime(net->reactor_timer, TFD_TIMER_ABSTIME, &once, NULL) == 0;
+}
+
+/* When the timer says so, or half a heartbeat after the last time if something has woken us anyway: those who hear a sign of life give theirs
+ * in the same wake, so that one node's timer is enough for all. */
+static void keep_alive(hw_net *net, double *last)
+{
+    if (!net->beat && hw_seconds_lately() - *last < 0.5 * net->heartbeat)
+        return;
+    double now = hw_seconds();
+    (void)set_timer(net, tick(net, *last, now)); /* a time of ours is one that it takes */
+    *last = now;
+    net->beat = false;
 }
 
 /* Milliseconds to sleep: what ticks is a timer of its own, since one that is set with each sleep costs more than a message. */
@@ -421,12 +469,7 @@ static void *reactor_main(void *argument)
         for (int i = 0; i < count; i++)
             serve(net, &events[i]);
         look_at_all(net);
-        if (net->beat) {
-            now = hw_seconds();
-            tick(net, now, now - last > SUSPENDED * net->heartbeat);
-            last = now;
-            net->beat = false;
-        }
+        keep_alive(net, &last);
     }
     for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next)
         if (!link->closed)
@@ -434,15 +477,11 @@ static void *reactor_main(void *argument)
     return NULL;
 }
 
-/* Rings once a heartbeat. */
 static bool start_timer(hw_net *net)
 {
-    time_t whole = (time_t)net->heartbeat;
-    const struct timespec beat = {whole, (long)((net->heartbeat - (double)whole) * 1e9)};
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &net->reactor_timer};
     net->reactor_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    return net->reactor_timer >= 0 &&
-           timerfd_settime(net->reactor_timer, 0, &(struct itimerspec){.it_interval = beat, .it_value = beat}, NULL) == 0 &&
+    return net->reactor_timer >= 0 && set_timer(net, hw_seconds() + net->heartbeat) &&
            epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, net->reactor_timer, &event) == 0;
 }
 

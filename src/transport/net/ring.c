@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(hw_ring_control) == 4 * HW_RING_LINE, "the layout is part of what processes agree on");
+_Static_assert(sizeof(hw_ring_control) == 5 * HW_RING_LINE, "the layout is part of what processes agree on");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "a lock in one process is none in the other");
 
 enum {

@@ -32,6 +32,8 @@ typedef struct hw_ring_control {
     _Alignas(HW_RING_LINE) atomic_uint_fast64_t read;
     _Alignas(HW_RING_LINE) atomic_uint reader_asks; /* for a bell, when there is something to read */
     _Alignas(HW_RING_LINE) atomic_uint writer_asks; /* when there is room again */
+    _Alignas(HW_RING_LINE)
+        atomic_uint_fast64_t alive; /* the writer's clock when it last said that it lives, in nanoseconds */
 } hw_ring_control;
 
 /* One side's own view, in its own memory. Reading and writing are for one thread at a time, hw_ring_roomy for any. */

@@ -92,3 +92,17 @@ void hw_shared_rouse(hw_shared *shared)
         hw_ring_unask_reader(&shared->in);
     shared->asked = false;
 }
+
+void hw_shared_breathe(hw_shared *shared, double now)
+{
+    atomic_store_explicit(&shared->out.control->alive, (uint64_t)(now * 1e9), memory_order_relaxed);
+}
+
+bool hw_shared_lives(hw_shared *shared, double *said)
+{
+    uint64_t alive = atomic_load_explicit(&shared->in.control->alive, memory_order_relaxed);
+    bool new = alive != shared->alive;
+    shared->alive = alive;
+    *said = 1e-9 * (double)alive;
+    return new;
+}

@@ -19,6 +19,7 @@ typedef struct hw_shared {
     hw_ring in, out;
     bool asked;        /* the reader's: it has asked for a bell, and has not been seen to get it */
     atomic_bool waits; /* the writer, for room */
+    uint64_t alive;    /* the reader's: the last sign of life that it has seen */
 } hw_shared;
 
 /* Makes both rings, of `size` bytes each (a power of two, HW_RING_LEAST..MOST); for the one who dials. *fd is the caller's, to be handed
@@ -35,5 +36,10 @@ bool hw_shared_await_room(hw_shared *shared);
 /* The reader is about to sleep: ask for a bell, then see whether anything presses. And it is awake again. */
 void hw_shared_doze(hw_shared *shared);
 void hw_shared_rouse(hw_shared *shared);
+
+/* A sign of life that wakes nobody: the other side sees it when it looks. */
+void hw_shared_breathe(hw_shared *shared, double now);
+/* Is there a new one since this was last asked? *said: by the other side's clock, whose zero may be another one. */
+bool hw_shared_lives(hw_shared *shared, double *said);
 
 #endif
