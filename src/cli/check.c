@@ -30,7 +30,12 @@ static hawser_status add_file(hw_history *history, const char *path, hawser_erro
             close(fd);
         return status;
     }
-    size_t size = S_ISREG(facts.st_mode) ? (size_t)facts.st_size : 0;
+    if (!S_ISREG(facts.st_mode)) {
+        close(fd);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s is %s, and a history is a file", path,
+                           S_ISDIR(facts.st_mode) ? "a directory" : "no plain file");
+    }
+    size_t size = (size_t)facts.st_size;
     void *bytes = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
     close(fd);
     if (bytes == MAP_FAILED)
@@ -47,7 +52,7 @@ static hawser_status add_others(hw_history *history, const char *path, hawser_er
     for (uint32_t node = 1; node < history->nodes; node++) {
         char other[4096];
         int length = snprintf(other, sizeof other, "%s.%u", path, node);
-        if (!history->parts[node] && length < (int)sizeof other && access(other, F_OK) == 0)
+        if (!history->parts[node].read && length < (int)sizeof other && access(other, F_OK) == 0)
             HAWSER_TRY(add_file(history, other, error));
     }
     return HAWSER_OK;
@@ -57,24 +62,48 @@ static hawser_status read_all(hw_call *call, hw_history *history, hawser_error *
 {
     for (size_t i = 0; i < call->count; i++)
         HAWSER_TRY(add_file(history, call->words[i], error));
-    if (call->count == 1 && history->parts[0])
+    if (call->count == 1 && history->parts[0].read)
         HAWSER_TRY(add_others(history, call->words[0], error));
     HAWSER_TRY(hw_history_whole(history, error));
-    if (history->records == 0)
+    if (history->records == 0 && history->ended == HAWSER_OK)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s has no records: the job ended before it ran anything",
                            call->words[0]);
     return HAWSER_OK;
 }
 
-static hawser_status print_json(const hw_call *call, const hw_verdict *verdict, hawser_error *error)
+/* The records that break the rule, each as it is told. */
+static json_t *fragment_of(const hw_verdict *verdict, const hw_history *history, bool *ok)
+{
+    json_t *fragment = json_array();
+    for (size_t i = 0; i < verdict->count; i++) {
+        char text[400] = "";
+        FILE *line = fmemopen(text, sizeof text, "w");
+        if (line != NULL) {
+            hw_witness_tell(&verdict->witnesses[i], history, line);
+            (void)fclose(line);
+        }
+        *ok = *ok && line != NULL && json_array_append_new(fragment, json_string(text)) == 0;
+    }
+    return fragment;
+}
+
+static hawser_status print_json(const hw_call *call, const hw_verdict *verdict, const hw_history *history,
+                                hawser_error *error)
 {
     bool ok = true;
-    json_t *object = json_object(), *rules = json_object();
+    json_t *object = json_object(), *rules = json_object(), *lost = json_array();
     hw_json_take(object, "holds", json_boolean(!verdict->broken), &ok);
     hw_json_count(object, "records", verdict->records, &ok);
     hw_json_count(object, "streams", verdict->streams, &ok);
     hw_json_text(object, "rule", verdict->broken ? hw_rule_name(verdict->rule) : NULL, &ok);
     hw_json_text(object, "what", verdict->broken ? verdict->text : NULL, &ok);
+    hw_json_take(object, "fragment", fragment_of(verdict, history, &ok), &ok);
+    hw_json_text(object, "ended", history->ended != HAWSER_OK ? hawser_status_name(history->ended) : NULL, &ok);
+    for (uint32_t node = 0; node < history->nodes; node++)
+        if (history->parts[node].lost && json_array_append_new(lost, json_integer(node)) != 0)
+            ok = false;
+    hw_json_take(object, "lost", lost, &ok);
+    hw_json_count(object, "unrecorded", verdict->unrecorded, &ok);
     for (int rule = 0; rule < HW_RULES; rule++)
         hw_json_count(rules, hw_rule_name((hw_rule)rule), verdict->checked[rule], &ok);
     hw_json_take(object, "checked", rules, &ok);
@@ -89,11 +118,11 @@ hawser_status hw_check_history(hw_call *call, hawser_error *error)
     if (status == HAWSER_OK)
         status = hw_history_check(&history, &verdict, error);
     if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
-        status = print_json(call, &verdict, error);
+        status = print_json(call, &verdict, &history, error);
     else if (status == HAWSER_OK)
         hw_verdict_tell(&verdict, &history, call->out);
-    if (status == HAWSER_OK && verdict.broken)
-        call->code = HW_EXIT_BROKEN;
+    if (status == HAWSER_OK && (verdict.broken || history.ended != HAWSER_OK))
+        call->code = verdict.broken ? HW_EXIT_BROKEN : HW_EXIT_CUT;
     hw_history_free(&history);
     return status;
 }

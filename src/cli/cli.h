@@ -19,6 +19,7 @@ enum {
     HW_EXIT_NUMERIC = 7,
     HW_EXIT_PEER = 8,
     HW_EXIT_BROKEN = 9,
+    HW_EXIT_CUT = 10,
     HW_EXIT_SIGNAL = 130
 };
 

@@ -68,8 +68,9 @@ static const hw_command commands[] = {
      .text = "Reads the history that --record-history FILE has left (of several nodes: FILE, FILE.1,\n"
              "... lie beside it or are named) and verifies every rule of the consistency that was\n"
              "asked for. Prints what was verified, how often; or the rule that is broken and the\n"
-             "shortest run of records found that breaks it, with exit code 9. A history that is not\n"
-             "whole, because the job was killed or failed, is refused.",
+             "shortest run of records found that breaks it, with exit code 9. Of a job that failed\n"
+             "or lost a node it verifies what is there, says so, and ends with exit code 10. A\n"
+             "history that is not whole, and nobody says why, is refused.",
      .least = 1,
      .most = SIZE_MAX,
      .run = hw_check_history},

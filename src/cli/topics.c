@@ -13,6 +13,7 @@ static const hw_topic topics[] = {
      "  7    numbers that are not finite, or a training that diverged\n"
      "  8    another part of the job was lost, or a wait passed its deadline\n"
      "  9    a history that breaks a rule (hawser check)\n"
+     "  10   a history that breaks none as far as it goes, of a job that failed (hawser check)\n"
      "  130  ended by Ctrl-C, SIGTERM or a lost terminal; what was reached has been saved\n"},
     {"sync", "How tightly workers are tied: --sync",
      "  bsp    every worker sees all updates of the last clock before it starts the next.\n"

@@ -76,6 +76,14 @@ void hw_cluster_doing(hw_cluster *cluster, const char *what)
     pthread_mutex_unlock(&cluster->mutex);
 }
 
+uint32_t hw_cluster_lost_node(hw_cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    uint32_t node = cluster->is_lost ? cluster->loss.node : HW_NET_ANY;
+    pthread_mutex_unlock(&cluster->mutex);
+    return node;
+}
+
 hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error)
 {
     char text[700];

@@ -52,6 +52,8 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
 void hw_cluster_words(hw_cluster *cluster, const char *words);
 /* What the job is at between runs, for the texts of losses: "reading the input"; a literal. */
 void hw_cluster_doing(hw_cluster *cluster, const char *what);
+/* Who was lost first; HW_NET_ANY: nobody, or no node. */
+uint32_t hw_cluster_lost_node(hw_cluster *cluster);
 /* Says goodbye and frees. */
 void hw_cluster_leave(hw_cluster *cluster);
 

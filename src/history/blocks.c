@@ -28,12 +28,15 @@ typedef struct walk {
     bool credited;
     uint64_t credit_epoch, credit;
     size_t at;
+    size_t places;   /* that all states have */
+    size_t lost;     /* 1 + number of the record of a node's loss; 0: none */
     hw_index *agree; /* records of which all of a key have one digest, or end at one clock */
     hawser_error *error;
     hawser_status status;
 } walk;
 
-enum { AGREE_DIGEST = 1, AGREE_CLOCK, AGREE_SUM };
+enum { PLACES_MOST = 1 << 26 };
+enum { AGREE_DIGEST = 1, AGREE_CLOCK, AGREE_SUM, AGREE_LOST };
 
 static const hw_event_record *here(const walk *w)
 {
@@ -110,6 +113,74 @@ static const hw_indexed *write_of(const walk *w, uint32_t source, uint64_t clock
     return hw_index_find(&w->judge->writes, key, &count);
 }
 
+/* ------------------------------------------------------------------------------------------------------------- losses ---- */
+
+/* Whose node that is: of a stream that is not there the one without a whole file, if there is but one. */
+static uint32_t node_of(const walk *w, uint32_t block)
+{
+    const hw_history *history = w->judge->history;
+    const hw_stream *stream = hw_history_stream(history, HW_STREAM_BLOCK, w->stream->name.run, block);
+    if (stream != NULL || history->cut != 1)
+        return stream != NULL ? stream->node : HW_HISTORY_NOBODY;
+    for (uint32_t node = 0; node < history->nodes; node++)
+        if (!history->parts[node].read || history->parts[node].trouble != NULL)
+            return node;
+    return HW_HISTORY_NOBODY;
+}
+
+/* Is that clock's update one that its lost block may have made after what is written of it: the last of this state that is there is before? */
+static bool is_unrecorded(const walk *w, uint32_t source, uint64_t clock, uint32_t part)
+{
+    const hw_event_record *r = here(w);
+    if (!hw_may_lack(w->judge, HW_STREAM_BLOCK, w->stream->name.run, source))
+        return false;
+    const hw_stream *stream = hw_history_stream(w->judge->history, HW_STREAM_BLOCK, w->stream->name.run, source);
+    for (size_t i = stream != NULL ? stream->count : 0; i-- > 0;) {
+        const hw_event_record *last = &stream->records[i];
+        if (last->kind != HW_EVENT_WRITE || last->object != r->object)
+            continue;
+        if (last->epoch != r->epoch)
+            return last->epoch < r->epoch;
+        return last->clock < clock || (last->clock == clock && last->part < part);
+    }
+    return true;
+}
+
+/* Nothing comes from a node once this block has heard that it is lost. */
+static bool check_after_loss(walk *w)
+{
+    const hw_event_record *r = here(w);
+    if (w->lost == 0)
+        return true;
+    uint32_t lost = w->stream->records[w->lost - 1].from;
+    for (uint32_t j = r->from; j < r->from + r->covers; j++) {
+        hw_applied(w->judge, HW_RULE_LOSS);
+        if (lost != HW_HISTORY_NOBODY && node_of(w, j) == lost)
+            return WITH(w, HW_RULE_LOSS, w->stream, w->lost - 1,
+                        "block %" PRIu32 " sees an update of block %" PRIu32 ", whose node %" PRIu32 " it knows to be lost",
+                        w->block, j, lost);
+    }
+    return true;
+}
+
+/* Nor does a lost node hear of what others have done since they knew. */
+static bool check_from_beyond(walk *w, const hw_indexed *written)
+{
+    size_t count;
+    const uint64_t key[5] = {w->stream->node, 0, 0, 0, 0};
+    const hw_indexed *losses = hw_index_find(&w->judge->losses, key, &count);
+    for (size_t i = 0; i < count && w->stream->node != HW_HISTORY_NOBODY; i++) {
+        hw_applied(w->judge, HW_RULE_LOSS);
+        if (losses[i].stream == written->stream && losses[i].number < written->number)
+            return hw_breach(
+                w->judge, HW_RULE_LOSS,
+                (hw_at[]){{written->stream, losses[i].number}, {written->stream, written->number}, {w->stream, w->at}}, 3,
+                "block %" PRIu32 " sees what was written after its node %" PRIu32 " was known to be lost", w->block,
+                w->stream->node);
+    }
+    return true;
+}
+
 /* -------------------------------------------------------------------------------------------------- state and epoch ---- */
 
 static bool walk_state(walk *w)
@@ -131,6 +202,10 @@ static bool walk_state(walk *w)
     if (k->state != NULL)
         return ALONE(w, HW_RULE_RECORD, "block %" PRIu32 " has a second copy of a state", w->block);
     size_t places = (size_t)w->blocks * r->lane;
+    w->places += places;
+    if (w->places > PLACES_MOST)
+        return ALONE(w, HW_RULE_RECORD, "states of %" PRIu32 " blocks and %u ranges: more than a job can have", r->part,
+                     r->lane);
     w->status = HW_NEW(&k->done, places, "clocks of a history", w->error);
     if (w->status == HAWSER_OK)
         w->status = HW_NEW(&k->parts, places, "clocks of a history", w->error);
@@ -314,9 +389,16 @@ static bool check_leaf(walk *w, const walker *k)
         return ahead(w, k, r->from, due, part);
     const hw_indexed *written = write_of(w, r->from, r->clock, r->part);
     hw_applied(w->judge, HW_RULE_VALUE);
+    if (written == NULL && is_unrecorded(w, r->from, r->clock, r->part)) {
+        w->judge->verdict->unrecorded++;
+        note_agree(w, r->clock, AGREE_LOST, (uint64_t)r->from << 32 | r->part);
+        return w->status == HAWSER_OK;
+    }
     if (written == NULL)
         return ALONE(w, HW_RULE_ONCE, "block %" PRIu32 " sees an update that block %" PRIu32 " never made", w->block,
                      r->from);
+    if (!check_from_beyond(w, written))
+        return false;
     const hw_event_record *made = hw_record_of(written);
     const unsigned same = HW_EVENT_LAST | HW_EVENT_VALUES;
     if (made->digest != r->digest || made->count != r->count || made->span != r->span ||
@@ -355,6 +437,8 @@ static bool walk_seen(walk *w, walker *k)
     size_t begin = r->lane == 0 ? 0 : r->lane - 1u, end = r->lane == 0 ? k->lanes : r->lane;
     if (!is_source(k, r->from))
         return ALONE(w, HW_RULE_ONCE, "block %" PRIu32 " may not change this state", r->from);
+    if (!check_after_loss(w))
+        return false;
     if (!(leaf ? check_leaf(w, k) : check_sum(w, k, begin, end)) || !check_lead(w, k))
         return false;
     for (uint32_t j = r->from; j < r->from + covers; j++)
@@ -485,6 +569,12 @@ static bool walk_record(walk *w)
         return walk_wait(w);
     if (r->kind == HW_EVENT_TURN)
         return true; /* turns.c */
+    if (r->kind == HW_EVENT_LOST) {
+        if (!hw_is_cut(w->judge))
+            return ALONE(w, HW_RULE_LOSS, "block %" PRIu32 " hears of a loss, and the job ends well", w->block);
+        w->lost = w->at + 1;
+        return true;
+    }
     if (r->kind == HW_EVENT_CREDIT) {
         w->credited = true;
         w->credit_epoch = r->epoch;
@@ -529,7 +619,7 @@ static hawser_status walk_stream(hw_judge *judge, const hw_stream *stream, uint3
     bool going = true;
     for (; going && w.at < stream->count; w.at++)
         going = walk_record(&w);
-    if (going && w.status == HAWSER_OK)
+    if (going && w.status == HAWSER_OK && !hw_is_cut(judge))
         check_over(&w);
     for (size_t s = 0; s < w.count; s++) {
         free(w.walkers[s].done);
@@ -551,13 +641,27 @@ static void check_agreement(hw_judge *judge, hw_index *agree)
         if (memcmp(a->key, b->key, sizeof a->key) != 0)
             continue;
         const hw_at both[] = {{a->stream, a->number}, {b->stream, b->number}};
-        hw_rule rule = a->key[3] == AGREE_CLOCK ? HW_RULE_END : a->key[3] == AGREE_SUM ? HW_RULE_VALUE : HW_RULE_BSP;
+        hw_rule rule = a->key[3] == AGREE_CLOCK ? HW_RULE_END
+                       : a->key[3] == AGREE_DIGEST
+                           ? HW_RULE_BSP
+                           : HW_RULE_VALUE; /* of what was added up, or of one whose own word is lost */
         hw_applied(judge, rule);
         if (rule == HW_RULE_END && x->clock != y->clock)
             (void)hw_breach(judge, rule, both, 2, "two blocks end at different clocks");
         else if (rule != HW_RULE_END && (x->digest != y->digest))
             (void)hw_breach(judge, rule, both, 2, "two blocks have different bits where they must have the same");
     }
+}
+
+/* How many blocks a run has: as many as have streams, but where some are lost as many as a state says. */
+static uint32_t count_blocks(const hw_judge *judge, size_t begin, size_t end)
+{
+    const hw_history *history = judge->history;
+    for (size_t s = begin; s < end && hw_is_cut(judge); s++)
+        for (size_t i = 0; i < history->streams[s].count; i++)
+            if (history->streams[s].records[i].kind == HW_EVENT_STATE)
+                return history->streams[s].records[i].part;
+    return hw_is_cut(judge) ? history->streams[end - 1].name.number + 1 : (uint32_t)(end - begin);
 }
 
 hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error)
@@ -570,13 +674,17 @@ hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error)
         for (end = s; end < history->count && history->streams[end].name.kind == first->name.kind &&
                       history->streams[end].name.run == first->name.run;)
             end++;
-        bool blocks = first->name.kind == HW_STREAM_BLOCK;
-        for (size_t i = s; blocks && i < end && status == HAWSER_OK; i++) {
+        uint32_t blocks = first->name.kind == HW_STREAM_BLOCK ? count_blocks(judge, s, end) : 0;
+        for (size_t i = s; blocks > 0 && i < end && status == HAWSER_OK; i++) {
             const hw_stream *stream = &history->streams[i];
-            if (stream->name.number != i - s && stream->count > 0)
-                (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, 0}, 1, "block %zu has left no stream", i - s);
+            uint32_t number = stream->name.number;
+            if (stream->count == 0)
+                continue;
+            if (hw_is_cut(judge) ? number >= blocks : number != i - s)
+                (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, 0}, 1,
+                                "one of %" PRIu32 " blocks has left no stream", blocks);
             else
-                status = walk_stream(judge, stream, (uint32_t)(end - s), &agree, error);
+                status = walk_stream(judge, stream, blocks, &agree, error);
         }
     }
     if (status == HAWSER_OK && !judge->verdict->broken)

@@ -1,4 +1,4 @@
-/* check.c - the verdict: the records by key, the rules' names, and what is said. */
+/* check.c - the verdict: the records by key, the rules' names, and what breaks them. */
 #include "history/check.h"
 
 #include <inttypes.h>
@@ -26,11 +26,17 @@ static const struct {
     [HW_RULE_CREDIT] = {"credit", "nobody runs a clock that was not allowed"},
     [HW_RULE_WAIT] = {"wait", "nobody waits for others without a reason"},
     [HW_RULE_END] = {"end", "all blocks end at one clock, with everything in"},
+    [HW_RULE_LOSS] = {"loss", "nothing comes from a node once it is lost"},
 };
 
 const char *hw_rule_name(hw_rule rule)
 {
     return rules[rule].name;
+}
+
+const char *hw_rule_text(hw_rule rule)
+{
+    return rules[rule].text;
 }
 
 /* ------------------------------------------------------------------------------------------------------------- index ---- */
@@ -125,8 +131,11 @@ static hawser_status make_index(hw_judge *judge, hawser_error *error)
                 HAWSER_TRY(hw_index_add(&judge->asked,
                                         (uint64_t[]){run | r->from, r->epoch, r->kind == HW_EVENT_ANSWER, 0, 0}, stream, i,
                                         error));
+            else if (r->kind == HW_EVENT_LOST)
+                HAWSER_TRY(hw_index_add(&judge->losses, (uint64_t[]){r->from, 0, 0, 0, 0}, stream, i, error));
         }
     }
+    hw_index_sort(&judge->losses);
     hw_index_sort(&judge->writes);
     hw_index_sort(&judge->served);
     hw_index_sort(&judge->asked);
@@ -150,115 +159,6 @@ hawser_status hw_history_check(const hw_history *history, hw_verdict *verdict, h
     free(judge.writes.entries);
     free(judge.served.entries);
     free(judge.asked.entries);
+    free(judge.losses.entries);
     return status;
-}
-
-/* ----------------------------------------------------------------------------------------------------------- telling ---- */
-
-/* The name that the stream gives to a state or table; else its number. */
-static void name_of(const hw_history *history, const hw_witness *witness, char *name, size_t size)
-{
-    snprintf(name, size, "%" PRIu32, witness->record.object);
-    for (size_t s = 0; s < history->count; s++) {
-        const hw_stream *stream = &history->streams[s];
-        for (size_t i = 0; memcmp(&stream->name, &witness->stream, sizeof stream->name) == 0 && i < stream->count; i++)
-            if (stream->records[i].kind == HW_EVENT_NAME && stream->records[i].object == witness->record.object) {
-                snprintf(name, size, "%.*s", HW_HISTORY_NAME, stream->records[i].name);
-                return;
-            }
-    }
-}
-
-static void tell_block_record(const hw_event_record *r, const char *name, FILE *out)
-{
-    switch ((hw_event_kind)r->kind) {
-    case HW_EVENT_BEGIN:
-        fprintf(out, "begins epoch %" PRIu64 " of %s under %s", r->epoch, name,
-                r->part == HW_EVENT_BSP   ? "bsp"
-                : r->part == HW_EVENT_SSP ? "ssp"
-                                          : "tap");
-        break;
-    case HW_EVENT_READ:
-        fprintf(out, "r%" PRIu32 "[%s][%" PRIu64 "]  clocks in: own %" PRIu64 ", least %" PRIu64, r->who, name, r->clock,
-                r->count, r->first);
-        break;
-    case HW_EVENT_WRITE:
-        fprintf(out, "w%" PRIu32 "[%s][%" PRIu64 "]  part %" PRIu32 ", %" PRIu64 " entries", r->who, name, r->clock, r->part,
-                r->count);
-        break;
-    case HW_EVENT_DEFER: fprintf(out, "clock %" PRIu64 " of %s is left to the next", r->clock, name); break;
-    case HW_EVENT_SEEN:
-        fprintf(out, "block %" PRIu32 " sees w%" PRIu32 "[%s][%" PRIu64 "]  part %" PRIu32, r->who, r->from, name, r->clock,
-                r->part);
-        break;
-    case HW_EVENT_END: fprintf(out, "ends %s after %" PRIu64 " clocks", name, r->clock); break;
-    case HW_EVENT_TURN:
-        fprintf(out, "iteration %" PRIu64 " of table %" PRIu32 " begins a loop under policy %" PRIu32 ", s %" PRIu64,
-                r->clock, r->object, r->part, r->count);
-        break;
-    case HW_EVENT_CREDIT: fprintf(out, "may run clocks below %" PRIu64, r->count); break;
-    case HW_EVENT_WAIT: fprintf(out, "waits before clock %" PRIu64, r->clock); break;
-    default: fprintf(out, "record of kind %u about %s", r->kind, name); break;
-    }
-}
-
-static void tell_record(const hw_event_record *r, const char *name, FILE *out)
-{
-    switch ((hw_event_kind)r->kind) {
-    case HW_EVENT_GIVEN:
-    case HW_EVENT_TAKEN:
-        fprintf(out,
-                "%c%" PRIu32 "[%s %" PRIu64 "..%" PRIu64 "][%" PRIu64 "]  task %" PRIu64 " of client %" PRIu32 ", %" PRIu64
-                " rows",
-                r->kind == HW_EVENT_GIVEN ? 'r' : 'w', r->who, name, r->first, r->last, r->clock, r->epoch, r->from,
-                r->count);
-        break;
-    case HW_EVENT_CLOCK:
-        fprintf(out, "worker %" PRIu32 " has ended clock %" PRIu64 " on %s %" PRIu64 "..%" PRIu64, r->who, r->clock, name,
-                r->first, r->last);
-        break;
-    case HW_EVENT_ASKED:
-    case HW_EVENT_ANSWER:
-        fprintf(out, "client %" PRIu32 " %s task %" PRIu64 ": %s of %s %" PRIu64 "..%" PRIu64 ", %" PRIu64 " rows", r->from,
-                r->kind == HW_EVENT_ASKED ? "begins" : "has the answer to", r->epoch,
-                r->flags & HW_EVENT_TICKS    ? "clock"
-                : r->flags & HW_EVENT_PUSHES ? "push"
-                                             : "pull",
-                name, r->first, r->last, r->count);
-        break;
-    case HW_EVENT_HELD:
-        fprintf(out,
-                "client %" PRIu32 " lets %" PRIu64 " of %" PRIu64 " rows of task %" PRIu64 " to %s go, holds %" PRIu32
-                " and drops %" PRIu64,
-                r->from, r->count, r->first, r->epoch, name, r->span, r->last);
-        break;
-    default: tell_block_record(r, name, out); break;
-    }
-}
-
-static const char *kind_of(const hw_stream_name *stream)
-{
-    return stream->kind == HW_STREAM_BLOCK ? "block" : stream->kind == HW_STREAM_CLIENT ? "client" : "stripe";
-}
-
-void hw_verdict_tell(const hw_verdict *verdict, const hw_history *history, FILE *out)
-{
-    if (!verdict->broken) {
-        fprintf(out, "verified: %" PRIu64 " records of %" PRIu64 " streams\n", verdict->records, verdict->streams);
-        for (int rule = 0; rule < HW_RULES; rule++)
-            if (verdict->checked[rule] > 0)
-                fprintf(out, "  %-24s %12" PRIu64 "  %s\n", rules[rule].name, verdict->checked[rule], rules[rule].text);
-        return;
-    }
-    fprintf(out, "broken: %s: %s\n", rules[verdict->rule].name, rules[verdict->rule].text);
-    fprintf(out, "  %s\n", verdict->text);
-    for (size_t i = 0; i < verdict->count; i++) {
-        char name[64];
-        const hw_witness *witness = &verdict->witnesses[i];
-        name_of(history, witness, name, sizeof name);
-        fprintf(out, "  ");
-        tell_record(&witness->record, name, out);
-        fprintf(out, "   (run %" PRIu32 ", %s %" PRIu32 ", record %zu)\n", witness->stream.run, kind_of(&witness->stream),
-                witness->stream.number, witness->number);
-    }
 }

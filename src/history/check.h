@@ -26,10 +26,12 @@ typedef enum hw_rule {
     HW_RULE_CREDIT,     /* nobody runs a clock that was not allowed */
     HW_RULE_WAIT,       /* nobody waits for others without a reason */
     HW_RULE_END,        /* all blocks end at the same clock, with everything in */
+    HW_RULE_LOSS, /* nothing comes from a node once it is lost, and who is told that the store is lost asks it for nothing */
     HW_RULES
 } hw_rule;
 
 const char *hw_rule_name(hw_rule rule);
+const char *hw_rule_text(hw_rule rule); /* what it says */
 
 /* A record and where it stands. */
 typedef struct hw_witness {
@@ -43,6 +45,7 @@ enum { HW_WITNESSES = 4 };
 typedef struct hw_verdict {
     uint64_t checked[HW_RULES]; /* how often each rule was applied */
     uint64_t streams, records;
+    uint64_t unrecorded; /* what others saw of a lost node, and its own part no longer has */
     bool broken;
     hw_rule rule;
     char text[400];
@@ -50,9 +53,12 @@ typedef struct hw_verdict {
     size_t count;
 } hw_verdict;
 
-/* Judges a whole history (hw_history_whole). HAWSER_OK whatever the verdict; HAWSER_NO_MEMORY. */
+/* Judges a whole history (hw_history_whole). Of a job that failed every stream may end anywhere, and of a lost node it may lack what others know of:
+ * that breaks nothing, everything else must hold. HAWSER_OK whatever the verdict; HAWSER_NO_MEMORY. */
 hawser_status hw_history_check(const hw_history *history, hw_verdict *verdict, hawser_error *error) HAWSER_MUST_USE;
 /* Prints it: what was verified and how often, or the rule, what is wrong, and the records. */
 void hw_verdict_tell(const hw_verdict *verdict, const hw_history *history, FILE *out);
+/* One record of the fragment, in a line without its end. */
+void hw_witness_tell(const hw_witness *witness, const hw_history *history, FILE *out);
 
 #endif

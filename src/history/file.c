@@ -12,7 +12,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "histories lie in file
 _Static_assert(sizeof(hw_event_record) == 80 && sizeof(hw_history_head) == 40 && sizeof(hw_batch_head) == 48,
                "the layouts of docs/history.md");
 
-static const char head_magic[] = "HWHIST2\n", batch_magic[] = "HWBATCH\n";
+static const char head_magic[] = "HWHIST3\n", batch_magic[] = "HWBATCH\n";
 
 void hw_history_head_make(uint32_t node, uint32_t nodes, uint64_t token, hw_history_head *head)
 {
@@ -34,10 +34,11 @@ void hw_batch_head_make(const hw_log *log, hw_batch_head *head)
     head->digest = digest_of(head, log->records);
 }
 
-void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, hw_batch_head *head, hw_event_record *record)
+void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, uint32_t lost, hw_batch_head *head,
+                   hw_event_record *record)
 {
-    *record =
-        (hw_event_record){.kind = HW_EVENT_CLOSE, .first = batches, .count = records, .clock = (uint64_t) - (int64_t)ended};
+    *record = (hw_event_record){
+        .kind = HW_EVENT_CLOSE, .from = lost, .first = batches, .count = records, .clock = (uint64_t) - (int64_t)ended};
     hw_log log = {.name = {.kind = HW_STREAM_FILE}, .records = record, .count = 1};
     hw_batch_head_make(&log, head);
 }
@@ -82,6 +83,13 @@ static hawser_status read_head(reading *r, hawser_error *error)
 {
     hw_history *history = r->history;
     hw_history_head head, right;
+    const size_t name = sizeof head.magic - 2; /* a digit and the end of the line follow */
+    if (r->size >= sizeof head.magic && memcmp(r->bytes, head_magic, name) == 0 && r->bytes[name] != head_magic[name])
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s is a history of another version of hawser (layout %c; this one reads layout %c): check it with "
+            "the one that recorded it",
+            r->path, r->bytes[name] >= '0' && r->bytes[name] <= '9' ? r->bytes[name] : '?', head_magic[name]);
     if (r->size < sizeof head || memcmp(r->bytes, head_magic, sizeof head.magic) != 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s is no history: hawser train --record-history FILE writes one",
                            r->path);
@@ -96,20 +104,23 @@ static hawser_status read_head(reading *r, hawser_error *error)
     }
     if (head.token != history->token || head.nodes != history->nodes)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s is of another job than the files before it", r->path);
-    if (history->parts[head.node])
+    if (history->parts[head.node].read)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: node %" PRIu32 " has a file already", r->path, head.node);
-    history->parts[head.node] = true;
+    history->parts[head.node].read = true;
     r->node = head.node;
     r->at = sizeof head;
     return HAWSER_OK;
 }
 
+/* Whether that is to be refused is seen when all files have been read. */
 static hawser_status not_whole(const reading *r, hawser_error *error)
 {
-    return hawser_fail(error, HAWSER_BAD_INPUT,
-                       "%s is not whole: it ends after %" PRIu64 " records, at byte %zu, without its last word; the job was "
-                       "killed or still runs, and nothing is verified",
-                       r->path, r->records, r->at);
+    hawser_error words = {0};
+    char **trouble = &r->history->parts[r->node].trouble;
+    (void)!hawser_fail(&words, HAWSER_BAD_INPUT,
+                       "%s is not whole: it ends after %" PRIu64 " records, at byte %zu, without its last word", r->path,
+                       r->records, r->at);
+    return hw_copy_text(trouble, words.text, error);
 }
 
 static hawser_status damaged(const reading *r, const char *what, hawser_error *error)
@@ -118,19 +129,24 @@ static hawser_status damaged(const reading *r, const char *what, hawser_error *e
                        what);
 }
 
-static hawser_status check_closed(const reading *r, const hw_event_record *record, hawser_error *error)
+static hawser_status check_closed(reading *r, const hw_event_record *record, hawser_error *error)
 {
     if (record->first != r->batches || record->count != r->records)
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "%s is not whole: it has %" PRIu64 " batches with %" PRIu64 " records where there were %" PRIu64
                            " with %" PRIu64,
                            r->path, r->batches, r->records, record->first, record->count);
-    if (record->clock != 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: the job failed (%s); what it was doing is cut off, and nothing is verified", r->path,
-                           hawser_status_name((hawser_status) - (int64_t)(record->clock < 1000 ? record->clock : 1000)));
     if (r->at != r->size)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s goes on after its last word, at byte %zu", r->path, r->at);
+    hawser_status ended = (hawser_status) - (int64_t)(record->clock < 1000 ? record->clock : 1000);
+    if (ended == HAWSER_OK)
+        return HAWSER_OK;
+    /* Who says whom it has lost knows better than who was told that all is over. */
+    bool names = record->from < r->history->nodes && record->from != r->node;
+    if (r->history->ended == HAWSER_OK || names)
+        r->history->ended = ended;
+    if (names)
+        r->history->parts[record->from].lost = true;
     return HAWSER_OK;
 }
 
@@ -160,21 +176,24 @@ static hawser_status keep(reading *r, const hw_batch_head *head, const unsigned 
     r->batches++;
     r->records += count;
     r->history->records += count;
+    r->history->parts[r->node].records += count;
     return HAWSER_OK;
 }
 
-/* *closed once the last batch has been read. */
+/* *closed once the last batch has been read, or that there is none. */
 static hawser_status read_batch(reading *r, bool *closed, hawser_error *error)
 {
     hw_batch_head head;
-    if (r->size - r->at < sizeof head)
+    *closed = r->size - r->at < sizeof head;
+    if (*closed)
         return not_whole(r, error);
     memcpy(&head, r->bytes + r->at, sizeof head);
     if (memcmp(head.magic, batch_magic, sizeof head.magic) != 0 || head.stream.kind < HW_STREAM_BLOCK ||
         head.stream.kind > HW_STREAM_FILE || head.stream.zero != 0)
         return damaged(r, "has a wrong head", error);
     const unsigned char *records = r->bytes + r->at + sizeof head;
-    if (head.count > (r->size - r->at - sizeof head) / sizeof(hw_event_record))
+    *closed = head.count > (r->size - r->at - sizeof head) / sizeof(hw_event_record);
+    if (*closed)
         return not_whole(r, error);
     if (digest_of(&head, records) != head.digest)
         return damaged(r, "does not fit its digest", error);
@@ -203,22 +222,50 @@ hawser_status hw_history_add(hw_history *history, const char *path, const void *
     return HAWSER_OK;
 }
 
+/* What the file of a node lacks that nobody has lost. */
+static hawser_status check_part(const hw_history *history, uint32_t node, hawser_error *error)
+{
+    const hw_history_part *part = &history->parts[node];
+    const char *others = history->ended != HAWSER_OK ? "; no other node's file says that it was lost" : "";
+    if (part->lost || (part->read && part->trouble == NULL))
+        return HAWSER_OK;
+    if (part->trouble != NULL)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s%s: the job was killed or still runs, and nothing is verified",
+                           part->trouble, others);
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "the history of a job of %" PRIu32 " nodes lacks the file of node %" PRIu32 "%s", history->nodes,
+                       node, others);
+}
+
 hawser_status hw_history_whole(hw_history *history, hawser_error *error)
 {
-    for (uint32_t node = 0; node < history->nodes; node++)
-        if (!history->parts[node])
-            return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "the history of a job of %" PRIu32 " nodes lacks the file of node %" PRIu32, history->nodes,
-                               node);
+    for (uint32_t node = 0; node < history->nodes; node++) {
+        HAWSER_TRY(check_part(history, node, error));
+        history->cut += !history->parts[node].read || history->parts[node].trouble != NULL;
+    }
+    for (size_t i = 0; i < history->count; i++) {
+        hw_stream *stream = &history->streams[i];
+        stream->cut = stream->cut || (stream->node < history->nodes && history->parts[stream->node].trouble != NULL);
+    }
     if (history->count > 1)
         qsort(history->streams, history->count, sizeof *history->streams, by_name);
     return HAWSER_OK;
+}
+
+const hw_stream *hw_history_stream(const hw_history *history, hw_stream_kind kind, uint32_t run, uint32_t number)
+{
+    const hw_stream wanted = {.name = {.kind = (uint32_t)kind, .run = run, .number = number}};
+    if (history->count == 0)
+        return NULL;
+    return bsearch(&wanted, history->streams, history->count, sizeof wanted, by_name);
 }
 
 void hw_history_free(hw_history *history)
 {
     for (size_t i = 0; i < history->count; i++)
         free(history->streams[i].records);
+    for (uint32_t node = 0; history->parts != NULL && node < history->nodes; node++)
+        free(history->parts[node].trouble);
     free(history->streams);
     free(history->parts);
     *history = (hw_history){0};

@@ -37,6 +37,7 @@ typedef struct hw_judge {
     hw_index writes; /* of blocks: run and state, epoch, clock, part, block */
     hw_index served; /* pieces of tasks: run, client, task, kind */
     hw_index asked;  /* run and client, task, 0: ASKED or 1: ANSWER */
+    hw_index losses; /* node */
 } hw_judge;
 
 hawser_status hw_index_add(hw_index *index, const uint64_t key[5], const hw_stream *stream, size_t number,
@@ -56,6 +57,18 @@ typedef struct hw_at {
     size_t number;
 } hw_at;
 bool hw_breach(hw_judge *judge, hw_rule rule, const hw_at *at, size_t count, const char *format, ...) HAWSER_PRINTF(5, 6);
+
+/* Streams may end anywhere; and this one may lack what has happened, or all of it. */
+static inline bool hw_is_cut(const hw_judge *judge)
+{
+    return judge->history->ended != HAWSER_OK;
+}
+
+static inline bool hw_may_lack(const hw_judge *judge, hw_stream_kind kind, uint32_t run, uint32_t number)
+{
+    const hw_stream *stream = hw_is_cut(judge) ? hw_history_stream(judge->history, kind, run, number) : NULL;
+    return hw_is_cut(judge) && (stream != NULL ? stream->cut : judge->history->cut > 0);
+}
 
 static inline void hw_applied(hw_judge *judge, hw_rule rule)
 {

@@ -39,6 +39,8 @@ typedef enum hw_event_kind {
     HW_EVENT_TURN, /* a run of a loop or unit under a policy that reads or changes a table */
     /* A client's, before it begins a push: */
     HW_EVENT_HELD, /* what a filter or rounding keeps of it */
+    /* Of blocks and clients: */
+    HW_EVENT_LOST, /* it has heard that the job has lost a node */
     /* The file's last: */
     HW_EVENT_CLOSE
 } hw_event_kind;

@@ -50,16 +50,63 @@ static bool told(const task *t, hw_rule rule, const sums *sum, const char *what)
                      what);
 }
 
-/* Of one direction: TAKEN with what was sent, GIVEN with what came. */
-static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest)
+/* Keys that two ranges have in common. */
+static uint64_t common(const hw_event_record *a, const hw_event_record *b)
+{
+    uint64_t first = a->first > b->first ? a->first : b->first, last = a->last < b->last ? a->last : b->last;
+    return first <= last ? last - first + 1 : 0;
+}
+
+/* Rows of an answered task that living servers must tell of: all; but where one is lost, what the others have of a range. */
+static uint64_t least_rows(const task *t)
+{
+    const hw_history *history = t->judge->history;
+    bool lost = history->cut > 0, known = (t->asked->flags & HW_EVENT_LISTED) == 0;
+    uint64_t rows = 0;
+    for (size_t s = 0; s < history->count; s++) {
+        const hw_stream *stripe = &history->streams[s];
+        if (stripe->name.kind != HW_STREAM_STRIPE || stripe->name.run != t->stream->name.run)
+            continue;
+        lost = lost || stripe->cut;
+        for (size_t i = 0; i < stripe->count && !stripe->cut; i++) {
+            const hw_event_record *r = &stripe->records[i];
+            if (r->kind != HW_EVENT_TABLE && r->kind != HW_EVENT_NAME)
+                break;
+            if (r->kind != HW_EVENT_TABLE || r->object != t->asked->object)
+                continue;
+            rows += common(r, t->asked);
+            known = known && (r->flags & HW_EVENT_SPARSE) == 0;
+        }
+    }
+    return !lost ? t->asked->count : known ? rows : 0;
+}
+
+static uint64_t rows_of_living(const hw_judge *judge, const uint64_t key[5])
+{
+    size_t count;
+    uint64_t rows = 0;
+    const hw_indexed *entry = hw_index_find(&judge->served, key, &count);
+    for (size_t i = 0; i < count; i++)
+        rows += entry[i].stream->cut ? 0 : hw_record_of(&entry[i])->count;
+    return rows;
+}
+
+/* Of one direction: TAKEN with what was sent, GIVEN with what came; `answered`: it has. */
+static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, bool answered)
 {
     const uint64_t key[5] = {(uint64_t)t->stream->name.run << 32 | t->asked->from, t->asked->epoch, kind, 0, 0};
     sums sum = add_pieces(t->judge, key, t->asked->object);
     hw_applied(t->judge, HW_RULE_ONCE);
     if (sum.twice || sum.rows > t->asked->count)
         return told(t, HW_RULE_ONCE, &sum, "is done more than once");
-    if (sum.rows < t->asked->count)
-        return told(t, HW_RULE_ONCE, NULL, "is not done on all of its keys");
+    if (sum.rows < t->asked->count) {
+        if (!hw_is_cut(t->judge) || (answered && rows_of_living(t->judge, key) < least_rows(t)))
+            return told(t, HW_RULE_ONCE, NULL, "is not done on all of its keys");
+        t->judge->verdict->unrecorded += answered;
+        return true;
+    }
+    if (!answered && kind == HW_EVENT_GIVEN)
+        return true; /* what was read has not come */
     hw_applied(t->judge, HW_RULE_VALUE);
     if (sum.digest != digest)
         return told(t, HW_RULE_VALUE, &sum,
@@ -84,6 +131,43 @@ static bool meets(const hw_stream *stripe, const hw_event_record *asked)
     return first <= asked->last && last >= asked->first;
 }
 
+/* Does a stripe that has not heard of this clock know of a later one of the same worker? A link keeps order. */
+static bool is_passed_over(const task *t, const hw_stream *stripe, hw_indexed *later)
+{
+    const hw_event_record *asked = t->asked;
+    bool passed = false;
+    for (size_t i = 0; i < stripe->count; i++) {
+        const hw_event_record *r = &stripe->records[i];
+        if (r->kind != HW_EVENT_CLOCK || r->from != asked->from || r->object != asked->object)
+            continue;
+        if (r->epoch == asked->epoch)
+            return false;
+        size_t count;
+        const uint64_t key[5] = {(uint64_t)stripe->name.run << 32 | r->from, r->epoch, 0, 0, 0};
+        const hw_indexed *begun = hw_index_find(&t->judge->asked, key, &count);
+        if (passed || r->who != asked->who || begun == NULL || begun->number < t->number)
+            continue;
+        *later = (hw_indexed){.stream = stripe, .number = i};
+        passed = true;
+    }
+    return passed;
+}
+
+/* Of a job that failed: a clock may still be on its way. */
+static bool check_last_ticks(const task *t)
+{
+    const hw_history *history = t->judge->history;
+    for (size_t s = 0; s < history->count; s++) {
+        const hw_stream *stream = &history->streams[s];
+        hw_indexed later;
+        const sums sum = {.last = &later};
+        if (stream->name.kind == HW_STREAM_STRIPE && stream->name.run == t->stream->name.run && meets(stream, t->asked) &&
+            is_passed_over(t, stream, &later))
+            return told(t, HW_RULE_ONCE, &sum, "ends a clock of which a stripe hears nothing before the next");
+    }
+    return true;
+}
+
 /* A clock is heard by every stripe that has some of its keys. */
 static bool check_ticks(const task *t)
 {
@@ -99,6 +183,8 @@ static bool check_ticks(const task *t)
     hw_applied(t->judge, HW_RULE_ONCE);
     if (sum.pieces == wanted && !sum.twice)
         return true;
+    if (hw_is_cut(t->judge) && sum.pieces < wanted && !sum.twice)
+        return check_last_ticks(t);
     return told(t, HW_RULE_ONCE, &sum,
                 sum.pieces < wanted ? "ends a clock that not all stripes hear of" : "ends a clock twice");
 }
@@ -116,14 +202,15 @@ static bool check_task(task *t)
         return check_ticks(t);
     const hw_indexed *answer = hw_index_find(&t->judge->asked, key, &count);
     hw_applied(t->judge, HW_RULE_ONCE);
-    if (count != 1)
+    if (count > 1 || (count == 0 && !hw_is_cut(t->judge)))
         return told(t, HW_RULE_ONCE, NULL, count == 0 ? "is never answered" : "is answered twice");
-    const hw_event_record *came = hw_record_of(answer);
-    if (came->flags & HW_EVENT_FAILED)
+    const hw_event_record *came = count == 1 ? hw_record_of(answer) : NULL;
+    bool failed = came != NULL && (came->flags & HW_EVENT_FAILED) != 0, answered = came != NULL && !failed;
+    if (failed && !hw_is_cut(t->judge))
         return true;
-    if ((asked->flags & HW_EVENT_PUSHES) && !check_pieces(t, HW_EVENT_TAKEN, asked->digest))
+    if ((asked->flags & HW_EVENT_PUSHES) && !check_pieces(t, HW_EVENT_TAKEN, asked->digest, answered))
         return false;
-    return (asked->flags & HW_EVENT_PULLS) == 0 || check_pieces(t, HW_EVENT_GIVEN, came->digest);
+    return (asked->flags & HW_EVENT_PULLS) == 0 || check_pieces(t, HW_EVENT_GIVEN, answered ? came->digest : 0, answered);
 }
 
 /* ------------------------------------------------------------------------------------------------------ definition 3 ---- */
@@ -303,18 +390,39 @@ static hawser_status walk_asked(client *c, size_t number, bool *going, hawser_er
     return pulls && !pushes ? note_pull(c, number, error) : HAWSER_OK;
 }
 
+/* Who knows that the store is lost begins nothing more with it, and all that was under way has failed. */
+static bool check_after_loss(hw_judge *judge, const hw_stream *stream, size_t lost, size_t number)
+{
+    const hw_event_record *r = &stream->records[number];
+    if (lost == SIZE_MAX)
+        return true;
+    hw_applied(judge, HW_RULE_LOSS);
+    if (r->kind == HW_EVENT_ANSWER && (r->flags & HW_EVENT_FAILED))
+        return true;
+    return hw_breach(judge, HW_RULE_LOSS, (hw_at[]){{stream, lost}, {stream, number}}, 2,
+                     "client %" PRIu32 " goes on with a store that it knows to be lost", stream->name.number);
+}
+
 static hawser_status walk_client(hw_judge *judge, const hw_stream *stream, hawser_error *error)
 {
     client c = {.judge = judge, .stream = stream};
     hawser_status status = HAWSER_OK;
     bool going = true;
+    size_t lost = SIZE_MAX;
     for (size_t i = 0; i < stream->count && going && status == HAWSER_OK; i++) {
         const hw_event_record *r = &stream->records[i];
+        if (r->kind == HW_EVENT_LOST && hw_is_cut(judge)) {
+            lost = lost < i ? lost : i;
+            continue;
+        }
         bool known = r->kind == HW_EVENT_ASKED || r->kind == HW_EVENT_ANSWER;
         if (r->kind == HW_EVENT_TABLE)
             status = note_client_table(&c, r, error);
         if (r->kind == HW_EVENT_NAME || r->kind == HW_EVENT_TABLE)
             continue;
+        going = check_after_loss(judge, stream, lost, i);
+        if (!going)
+            break;
         if (r->kind == HW_EVENT_HELD && r->from == stream->name.number) {
             going = walk_held(&c, i);
             continue;
@@ -350,7 +458,11 @@ static void check_asked(hw_judge *judge, uint32_t run)
         if (piece->stream->name.run != run)
             continue;
         hw_applied(judge, HW_RULE_ONCE);
-        if (hw_index_find(&judge->asked, key, &count) == NULL)
+        if (hw_index_find(&judge->asked, key, &count) != NULL)
+            continue;
+        if (hw_may_lack(judge, HW_STREAM_CLIENT, run, (uint32_t)piece->key[0]))
+            judge->verdict->unrecorded++;
+        else
             (void)hw_breach(judge, HW_RULE_ONCE, &(hw_at){piece->stream, piece->number}, 1,
                             "a stripe has done what nobody asked for");
     }

@@ -36,6 +36,8 @@ static void compare(hw_judge *judge, const hw_stream *first, const hw_stream *ot
         }
     }
     bool more = i < first->count;
+    if (hw_is_cut(judge))
+        return;
     if (more || j < other->count)
         (void)hw_breach(judge, HW_RULE_ORDER, &(hw_at){more ? first : other, more ? i : j}, 1,
                         "a loop over a table that another block does not go through");
@@ -63,20 +65,40 @@ static int by_table(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
+static size_t count_turns(const hw_stream *stream)
+{
+    size_t count = 0;
+    for (size_t i = next_turn(stream, 0); i < stream->count; i = next_turn(stream, i + 1))
+        count++;
+    return count;
+}
+
+/* The blocks of a run stand at begin..end - 1: what the one tells of that came furthest. Of one that was lost it is not known how far that is. */
+static hawser_status add_run(hw_judge *judge, size_t begin, size_t end, hawser_error *error)
+{
+    const hw_stream *streams = judge->history->streams, *furthest = &streams[begin];
+    size_t most = count_turns(furthest);
+    for (size_t s = begin + 1; s < end; s++) {
+        size_t count = count_turns(&streams[s]);
+        compare(judge, &streams[begin], &streams[s]);
+        if (count > most || (count == most && furthest->cut)) {
+            furthest = &streams[s];
+            most = count;
+        }
+    }
+    return furthest->cut ? HAWSER_OK : add_turns(judge, furthest, error);
+}
+
 hawser_status hw_judge_turns(hw_judge *judge, hawser_error *error)
 {
     const hw_history *history = judge->history;
-    const hw_stream *first = NULL;
-    for (size_t s = 0; s < history->count; s++) {
-        const hw_stream *stream = &history->streams[s];
-        if (stream->name.kind != HW_STREAM_BLOCK)
-            continue;
-        if (first != NULL && first->name.run == stream->name.run) {
-            compare(judge, first, stream);
-            continue;
-        }
-        first = stream;
-        HAWSER_TRY(add_turns(judge, stream, error));
+    for (size_t s = 0, end; s < history->count; s = end) {
+        const hw_stream_name *name = &history->streams[s].name;
+        for (end = s + 1; end < history->count && history->streams[end].name.kind == name->kind &&
+                          history->streams[end].name.run == name->run;)
+            end++;
+        if (name->kind == HW_STREAM_BLOCK)
+            HAWSER_TRY(add_run(judge, s, end, error));
     }
     if (judge->turns.count > 1)
         qsort(judge->turns.entries, judge->turns.count, sizeof *judge->turns.entries, by_table);

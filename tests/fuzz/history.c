@@ -1,7 +1,7 @@
 /* Any bytes as a history's file, and any records as histories: nothing is read out of bounds, and whatever is taken can be judged and told.
  *
  * The first byte says what follows: a file as it is, one whose digests are put right, or records of a few streams, each behind the number of
- * its stream. Digests would keep a fuzzer out, and a sum of lengths. */
+ * its stream; of a job that ended well or has lost a node. Digests would keep a fuzzer out, and a sum of lengths. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static void read_file(const unsigned char *bytes, size_t size)
     hw_history_free(&history);
 }
 
-static void read_records(const unsigned char *bytes, size_t size)
+static void read_records(const unsigned char *bytes, size_t size, bool lossy)
 {
     enum { STREAMS = 6, EACH = 1 + sizeof(hw_event_record) };
     static const hw_stream_name names[STREAMS] = {{HW_STREAM_BLOCK, 0, 0, 0},  {HW_STREAM_BLOCK, 0, 1, 0},
@@ -85,8 +85,14 @@ static void read_records(const unsigned char *bytes, size_t size)
         else
             put_stream(&history, names[s], records, count);
     }
-    if (hw_history_whole(&history, NULL) == HAWSER_OK)
+    if (hw_history_whole(&history, NULL) == HAWSER_OK) {
+        history.ended = lossy ? HAWSER_PEER_LOST : HAWSER_OK;
+        for (size_t s = 0; s < history.count; s++) {
+            history.streams[s].node = history.streams[s].name.number;
+            history.streams[s].cut = lossy && history.streams[s].node == 1;
+        }
         judge(&history);
+    }
     hw_history_free(&history);
 }
 
@@ -101,7 +107,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
     if (bytes[0] % 3 == 1)
         mend(copy, size - 1);
     if (bytes[0] % 3 == 2)
-        read_records(copy, size - 1);
+        read_records(copy, size - 1, bytes[0] >= 128);
     else
         read_file(copy, size - 1);
     free(copy);

@@ -46,7 +46,38 @@ for sync in bsp ssp:2 delay:1 delay:3 tap dc:0 dc:2; do
     done
 done
 
+# A node that dies: what is there holds up to its loss, and the others' files say whose it was.
+for train in "lasso d.svm --lambda-ratio 1e-5 --tol 1e-15 --sync tap --exchange-every 0.002 --max-clocks 10000000" \
+    "linear d.svm --solver minibatch --epochs 10000000 --sync ssp:2" "linear d.svm --solver minibatch --epochs 10000000 --sync dc:0"; do
+    for node in 0 2; do
+        part=h
+        [ $node = 0 ] || part=h.$node
+        rm -f h h.*
+        # shellcheck disable=SC2086
+        "$hawser" run -n 3 -- train $train -k 4 -o m.st --record-history h >out 2>err &
+        child=$!
+        while [ "$(stat -c %s $part 2>/dev/null || echo 0)" -lt 60000 ] && kill -0 $child 2>/dev/null; do sleep 0.02; done
+        writer=$(find /proc/[0-9]*/fd -lname "$PWD/$part" 2>/dev/null | head -1)
+        kill -KILL "$(echo "$writer" | cut -d/ -f3)"
+        wait $child
+        code 10 "$hawser" check h h.1 h.2
+        has out "^[0-9]+ records of [0-9]+ streams of a job that ended in 'peer lost': consistent up to the loss of node $node\$"
+        has out "node $node has left [0-9]+ records and no last word"
+        code 10 "$hawser" check h h.1 h.2 --json
+        has out "\"holds\":true.*\"ended\":\"peer lost\",\"lost\":\\[$node\\]"
+        rm $part
+        code 10 "$hawser" check $(ls h h.1 h.2 2>/dev/null)
+        has out "node $node has left no file"
+    done
+done
+
 # What is no history, or not whole.
+mkdir -p folder
+code 3 "$hawser" check folder
+says 'folder is a directory'
+: >empty
+code 3 "$hawser" check empty
+says 'empty is no history'
 code 3 "$hawser" check d.svm
 says 'd.svm is no history'
 code 4 "$hawser" check nothing.there
@@ -58,7 +89,7 @@ code 2 "$hawser" train lasso d.svm --lambda-ratio 0.1 -o same --record-history s
 code 4 "$hawser" train lasso d.svm --lambda-ratio 0.1 -o m.st --record-history no/such/place
 
 # A job that is killed leaves what is refused.
-"$hawser" train lasso d.svm --lambda-ratio 1e-4 --tol 1e-14 -k 2 --sync tap --exchange-every 0.01 -o m.st --record-history killed >out 2>err &
+"$hawser" train linear d.svm --solver minibatch --epochs 10000000 -k 2 --sync ssp:2 -o m.st --record-history killed >out 2>err &
 child=$!
 while [ "$(stat -c %s killed 2>/dev/null || echo 0)" -lt 1000 ] && kill -0 $child 2>/dev/null; do sleep 0.05; done
 kill -KILL $child 2>/dev/null

@@ -60,6 +60,12 @@ static void everything_is_there(void **state)
     hw_history_free(&history);
 }
 
+static hawser_status read_whole(hw_history *history, const char *path, const void *bytes, size_t size, hawser_error *error)
+{
+    hawser_status status = hw_history_add(history, path, bytes, size, error);
+    return status == HAWSER_OK ? hw_history_whole(history, error) : status;
+}
+
 /* Every length but the whole, and every batch boundary, is refused with the word for it. */
 static void a_part_is_no_history(void **state)
 {
@@ -70,7 +76,7 @@ static void a_part_is_no_history(void **state)
     for (size_t cut = 0; cut < size; cut += cut < 300 || cut + 300 > size ? 1 : 997) {
         hawser_error error = {0};
         hw_history history = {0};
-        assert_int_equal(hw_history_add(&history, "cut", bytes, cut, &error), HAWSER_BAD_INPUT);
+        assert_int_equal(read_whole(&history, "cut", bytes, cut, &error), HAWSER_BAD_INPUT);
         assert_non_null(strstr(error.text, cut < sizeof(hw_history_head) ? "is no history" : "is not whole"));
         hw_history_free(&history);
     }
@@ -92,7 +98,7 @@ static void a_missing_batch_is_seen(void **state)
         next = at + sizeof head + (size_t)head.count * sizeof(hw_event_record);
         memcpy(less, bytes, at);
         memcpy(less + at, bytes + next, size - next);
-        assert_int_equal(hw_history_add(&history, "less", less, size - (next - at), &error), HAWSER_BAD_INPUT);
+        assert_int_equal(read_whole(&history, "less", less, size - (next - at), &error), HAWSER_BAD_INPUT);
         hw_history_free(&history);
     }
     assert_true(batches > 6);
@@ -110,7 +116,7 @@ static void damage_is_seen(void **state)
         hawser_error error = {0};
         hw_history history = {0};
         bytes[at] ^= 0x10;
-        assert_int_equal(hw_history_add(&history, "bad", bytes, size, &error), HAWSER_BAD_INPUT);
+        assert_int_equal(read_whole(&history, "bad", bytes, size, &error), HAWSER_BAD_INPUT);
         bytes[at] ^= 0x10;
         hw_history_free(&history);
     }
@@ -122,7 +128,23 @@ static hawser_status fail_at_once(hawser_context *context)
     return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "as it was told");
 }
 
-static void failed_jobs_and_mixtures_are_refused(void **state)
+static void other_versions_are_named(void **state)
+{
+    (void)state;
+    hawser_error error = {0};
+    hw_history history = {0};
+    size_t size;
+    record_one("h", 5);
+    unsigned char *bytes = read_file("h", &size);
+    bytes[6] = '2';
+    assert_int_equal(hw_history_add(&history, "old", bytes, size, &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "old is a history of another version"));
+    assert_non_null(strstr(error.text, "layout 2; this one reads layout 3"));
+    hw_history_free(&history);
+    free(bytes);
+}
+
+static void failed_jobs_say_so_and_mixtures_are_refused(void **state)
 {
     (void)state;
     hawser_error error = {0};
@@ -134,8 +156,9 @@ static void failed_jobs_and_mixtures_are_refused(void **state)
     assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_BAD_PROGRAM);
     hawser_program_free(program);
     close_job(test);
-    assert_int_equal(add_history(&history, "failed", &error), HAWSER_BAD_INPUT);
-    assert_non_null(strstr(error.text, "the job failed (bad program)"));
+    assert_int_equal(add_history(&history, "failed", &error), HAWSER_OK);
+    assert_int_equal(hw_history_whole(&history, &error), HAWSER_OK);
+    assert_true(history.ended == HAWSER_BAD_PROGRAM && history.cut == 0);
     hw_history_free(&history);
 
     record_one("a", 5);
@@ -176,7 +199,8 @@ static void disks_say_no(void **state)
     close_job(test);
     setrlimit(RLIMIT_FSIZE, &before);
     hw_history history = {0};
-    assert_int_equal(add_history(&history, "full", &error), HAWSER_BAD_INPUT);
+    assert_int_equal(add_history(&history, "full", &error), HAWSER_OK);
+    assert_int_equal(hw_history_whole(&history, &error), HAWSER_BAD_INPUT);
     hw_history_free(&history);
 }
 
@@ -233,6 +257,79 @@ static void nodes_write_their_parts(void **state)
     hw_history_free(&history);
 }
 
+/* Takes off the last word, or puts in its place that node `lost` was lost. */
+static void end_otherwise(const char *from, const char *to, uint32_t lost)
+{
+    size_t size;
+    unsigned char *bytes = read_file(from, &size);
+    size_t last = size - sizeof(hw_batch_head) - sizeof(hw_event_record);
+    hw_batch_head head;
+    hw_event_record record;
+    memcpy(&record, bytes + last + sizeof head, sizeof record);
+    assert_int_equal(record.kind, HW_EVENT_CLOSE);
+    hw_close_make(record.first, record.count, HAWSER_PEER_LOST, lost, &head, &record);
+    FILE *out = fopen(to, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(bytes, 1, last, out), last);
+    if (lost != HW_HISTORY_NOBODY)
+        assert_int_equal(fwrite(&head, 1, sizeof head, out) + fwrite(&record, 1, sizeof record, out),
+                         sizeof head + sizeof record);
+    assert_int_equal(fclose(out), 0);
+    free(bytes);
+}
+
+static hawser_status read_three(hw_history *history, const char *a, const char *b, const char *c, hawser_error *error)
+{
+    const char *const names[] = {a, b, c};
+    *history = (hw_history){0};
+    for (int i = 0; i < 3; i++)
+        if (names[i] != NULL)
+            HAWSER_TRY(add_history(history, names[i], error));
+    return hw_history_whole(history, error);
+}
+
+/* What is left of a node that others have lost may end anywhere, or be nothing; of all others it has to be whole. */
+static void the_lost_may_leave_less(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 };
+    test_node nodes[COUNT];
+    hawser_error error = {0};
+    hw_history history;
+    const char *const pairs[] = {"workers", "3", "sync", "bsp", "record-history", "h", NULL};
+    run_nodes(nodes, COUNT, pairs, run_and_ask, NULL);
+    end_otherwise("h", "l0", 2);
+    end_otherwise("h.1", "l1", 2);
+    end_otherwise("h.1", "c1", HW_HISTORY_NOBODY);
+    end_otherwise("h.2", "c2", HW_HISTORY_NOBODY);
+    assert_int_equal(read_three(&history, "l0", "l1", "c2", &error), HAWSER_OK);
+    assert_true(history.ended == HAWSER_PEER_LOST && history.cut == 1 && history.parts[2].lost);
+    for (size_t s = 0; s < history.count; s++)
+        assert_int_equal(history.streams[s].cut, history.streams[s].node == 2);
+    hw_history_free(&history);
+    size_t size;
+    unsigned char *bytes = read_file("c2", &size);
+    for (size_t cut = sizeof(hw_history_head); cut <= size; cut += cut + 200 > size ? 1 : 83) {
+        history = (hw_history){0};
+        assert_int_equal(add_history(&history, "l0", &error), HAWSER_OK);
+        assert_int_equal(add_history(&history, "l1", &error), HAWSER_OK);
+        assert_int_equal(read_whole(&history, "c2", bytes, cut, &error), HAWSER_OK);
+        hw_history_free(&history);
+    }
+    free(bytes);
+    assert_int_equal(read_three(&history, "l0", "l1", NULL, &error), HAWSER_OK);
+    hw_history_free(&history);
+    assert_int_equal(read_three(&history, "l0", "c1", "h.2", &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "no other node's file says that it was lost"));
+    hw_history_free(&history);
+    assert_int_equal(read_three(&history, "l0", NULL, "h.2", &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "lacks the file of node 1"));
+    hw_history_free(&history);
+    assert_int_equal(read_three(&history, "h", "h.1", "c2", &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "the job was killed or still runs"));
+    hw_history_free(&history);
+}
+
 static void digests_add_up(void **state)
 {
     (void)state;
@@ -265,7 +362,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_part_is_no_history, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_missing_batch_is_seen, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(damage_is_seen, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(failed_jobs_and_mixtures_are_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(failed_jobs_say_so_and_mixtures_are_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(other_versions_are_named, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(the_lost_may_leave_less, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(disks_say_no, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(nodes_write_their_parts, make_directory, remove_directory),
         cmocka_unit_test(digests_add_up),

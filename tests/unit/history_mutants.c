@@ -11,87 +11,9 @@
 
 #include <cmocka.h>
 
-#include "history_worlds.h"
+#include "history_spots.h"
 
 enum { RULES_MOST = 5 };
-
-/* ------------------------------------------------------------------------------------------------------------- places ---- */
-
-typedef struct spot {
-    hw_stream *stream;
-    size_t at;
-} spot;
-
-static hw_event_record *record_at(spot s)
-{
-    return &s.stream->records[s.at];
-}
-
-/* A record of a kind for which `fits` says yes, drawn evenly; stream NULL: there is none. */
-static spot draw(hw_history *history, hw_random *random, hw_event_kind kind, bool (*fits)(const hw_history *history, spot s))
-{
-    spot found = {NULL, 0};
-    uint64_t seen = 0;
-    for (size_t s = 0; s < history->count; s++)
-        for (size_t i = 0; i < history->streams[s].count; i++) {
-            spot here = {&history->streams[s], i};
-            if (record_at(here)->kind == kind && (fits == NULL || fits(history, here)) && one_in(random, ++seen))
-                found = here;
-        }
-    return found;
-}
-
-static void drop(spot s)
-{
-    memmove(record_at(s), record_at(s) + 1, (s.stream->count - s.at - 1) * sizeof(hw_event_record));
-    s.stream->count--;
-}
-
-static void insert(spot s, hw_event_record record)
-{
-    s.stream->records = realloc(s.stream->records, (s.stream->count + 1) * sizeof record);
-    assert_non_null(s.stream->records);
-    memmove(record_at(s) + 1, record_at(s), (s.stream->count - s.at) * sizeof record);
-    *record_at(s) = record;
-    s.stream->count++;
-}
-
-/* Moves a record up to stand where `to` stands. */
-static void move_up(spot s, size_t to)
-{
-    hw_event_record record = *record_at(s);
-    memmove(&s.stream->records[to + 1], &s.stream->records[to], (s.at - to) * sizeof record);
-    s.stream->records[to] = record;
-}
-
-/* The record before (step -1) or behind (1) of one of `kinds` (bits) about the same state or table; SIZE_MAX: none. */
-static size_t near(spot s, int step, unsigned kinds)
-{
-    for (size_t i = s.at + (size_t)step; i < s.stream->count; i += (size_t)step)
-        if ((kinds >> s.stream->records[i].kind & 1) && s.stream->records[i].object == record_at(s)->object)
-            return i;
-    return SIZE_MAX;
-}
-
-#define BIT(kind) (1u << (kind))
-
-static const hw_event_record *begin_of(spot s)
-{
-    size_t i = near(s, -1, BIT(HW_EVENT_BEGIN));
-    return i == SIZE_MAX ? NULL : &s.stream->records[i];
-}
-
-static const hw_event_record *state_of(spot s)
-{
-    size_t i = near(s, -1, BIT(HW_EVENT_STATE));
-    return i == SIZE_MAX ? NULL : &s.stream->records[i];
-}
-
-static const hw_event_record *table_of(spot s)
-{
-    size_t i = near(s, -1, BIT(HW_EVENT_TABLE));
-    return i == SIZE_MAX ? NULL : &s.stream->records[i];
-}
 
 /* ------------------------------------------------------------------------------------------------------ of the blocks ---- */
 
@@ -323,6 +245,66 @@ static bool made_up_update(hw_history *history, hw_random *random)
     return true;
 }
 
+static bool is_plain_begin(const hw_history *history, spot s)
+{
+    (void)history;
+    return (record_at(s)->flags & HW_EVENT_PLAIN) == 0;
+}
+
+static bool changed_between_epochs(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_BEGIN, is_plain_begin);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->digest += 1 + hw_random_below(random, 1000);
+    return true;
+}
+
+/* What was held back is given up, and no rebuild makes up for it. */
+static bool given_up(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_BEGIN, is_plain_begin);
+    if (s.stream == NULL)
+        return false;
+    insert(s, (hw_event_record){.kind = HW_EVENT_FORGET, .object = record_at(s)->object, .who = record_at(s)->who});
+    return true;
+}
+
+/* A clock is left to the next where everybody needs it at once. */
+static bool is_needed_now(const hw_history *history, spot s)
+{
+    return is_bsp(history, s) && is_written(history, s);
+}
+
+static bool kept_back(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_READ, is_needed_now);
+    if (s.stream == NULL)
+        return false;
+    hw_event_record r = *record_at(s);
+    r.kind = HW_EVENT_DEFER;
+    insert((spot){s.stream, s.at + 1}, r);
+    return true;
+}
+
+static bool ends_elsewhere(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_END, NULL);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->clock += 1 + hw_random_below(random, 3);
+    return true;
+}
+
+static bool of_no_block(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_SEEN, NULL);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->from = state_of(s)->part + (uint32_t)hw_random_below(random, 3);
+    return true;
+}
+
 /* ------------------------------------------------------------------------------------------------------- of the store ---- */
 
 static bool overlap(const hw_event_record *a, const hw_event_record *b)
@@ -441,13 +423,9 @@ static bool is_assigned(const hw_history *history, spot s)
     return false;
 }
 
-/* A read of what was there before the last write, told alike by server and client. */
-static bool stale_version(hw_history *history, hw_random *random)
+/* Server and client agree that something else was read. */
+static void tell_both(hw_history *history, spot s, uint64_t less)
 {
-    spot s = draw(history, random, HW_EVENT_GIVEN, is_assigned);
-    if (s.stream == NULL)
-        return false;
-    uint64_t less = 1 + hw_random_below(random, 1 << 20);
     const hw_event_record r = *record_at(s);
     for (size_t k = 0; k < history->count; k++)
         for (size_t i = 0; history->streams[k].name.kind == HW_STREAM_CLIENT && i < history->streams[k].count; i++) {
@@ -456,6 +434,15 @@ static bool stale_version(hw_history *history, hw_random *random)
                 answer->digest -= less;
         }
     record_at(s)->digest -= less;
+}
+
+/* A read of what was there before the last write, told alike by server and client. */
+static bool stale_version(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, is_assigned);
+    if (s.stream == NULL)
+        return false;
+    tell_both(history, s, 1 + hw_random_below(random, 1 << 20));
     return true;
 }
 
@@ -590,6 +577,94 @@ static bool needless_wait(hw_history *history, hw_random *random)
     r.clock = r.kind == HW_EVENT_TAKEN && !is_centric(s) ? 0 : r.clock;
     r.kind = HW_EVENT_WAIT;
     insert(s, r);
+    return true;
+}
+
+/* Two reads of the same with nothing between them: server and client agree on another value of one of them. */
+static bool is_read_again(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *r = record_at(s);
+    for (size_t i = s.at + 1; i < s.stream->count && !(r->flags & HW_EVENT_LISTED); i++) {
+        const hw_event_record *next = &s.stream->records[i];
+        if (next->kind == HW_EVENT_GIVEN && next->first == r->first && next->last == r->last &&
+            !(next->flags & HW_EVENT_LISTED))
+            return true;
+        if (next->kind == HW_EVENT_TAKEN && overlap(next, r))
+            return false;
+    }
+    return false;
+}
+
+static bool two_truths(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, is_read_again);
+    if (s.stream == NULL)
+        return false;
+    tell_both(history, s, 1 + hw_random_below(random, 1 << 20));
+    return true;
+}
+
+static bool begun_twice(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_ASKED, NULL);
+    if (s.stream == NULL)
+        return false;
+    insert(s, *record_at(s));
+    return true;
+}
+
+static bool repeated_clock(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_CLOCK, NULL);
+    if (s.stream == NULL)
+        return false;
+    insert(s, *record_at(s));
+    return true;
+}
+
+static bool of_no_worker(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_CLOCK, NULL);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->who = table_of(s)->part + (uint32_t)hw_random_below(random, 3);
+    return true;
+}
+
+/* Did that record's task wait as well? Then who comes first is open. */
+static bool was_waiting_too(spot s, const hw_event_record *r)
+{
+    for (size_t i = 0; i < s.at; i++) {
+        const hw_event_record *w = &s.stream->records[i];
+        if (w->kind == HW_EVENT_WAIT && w->from == r->from && w->epoch == r->epoch)
+            return true;
+    }
+    return false;
+}
+
+/* What was set aside and may go on: somebody else is heard first. */
+static bool was_set_aside(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *r = record_at(s);
+    bool aside = false;
+    for (size_t i = 0; i < s.at; i++) {
+        const hw_event_record *w = &s.stream->records[i];
+        aside = aside || (w->kind == HW_EVENT_WAIT && w->from == r->from && w->epoch == r->epoch && w->part == r->part &&
+                          w->first == r->first && w->last == r->last);
+    }
+    const hw_event_record *next = s.at + 1 < s.stream->count ? r + 1 : NULL;
+    return aside && next != NULL && (next->kind == HW_EVENT_CLOCK || next->kind == HW_EVENT_GIVEN) &&
+           (next->from != r->from || next->epoch != r->epoch) && !was_waiting_too(s, next);
+}
+
+static bool woken_late(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, was_set_aside);
+    if (s.stream == NULL)
+        return false;
+    move_up((spot){s.stream, s.at + 1}, s.at);
     return true;
 }
 
@@ -729,6 +804,11 @@ static const struct mutant {
     {"dropped end", dropped_end, {HW_RULE_END, HW_RULES}},
     {"without credit", without_credit, {HW_RULE_CREDIT, HW_RULES}},
     {"made-up update", made_up_update, {HW_RULE_ONCE, HW_RULES}},
+    {"changed between epochs", changed_between_epochs, {HW_RULE_VALUE, HW_RULES}},
+    {"given up", given_up, {HW_RULE_HELD, HW_RULES}},
+    {"kept back", kept_back, {HW_RULE_VISIBLE, HW_RULES}},
+    {"ends elsewhere", ends_elsewhere, {HW_RULE_END, HW_RULE_ONCE, HW_RULES}},
+    {"of no block", of_no_block, {HW_RULE_RECORD, HW_RULES}},
     {"early read", early_read, {HW_RULE_READ, HW_RULES}},
     {"early write", early_write, {HW_RULE_WRITE, HW_RULES}},
     {"dropped piece", dropped_piece, {HW_RULE_ONCE, HW_RULE_READ, HW_RULE_WRITE, HW_RULE_VALUE, HW_RULES}},
@@ -744,6 +824,11 @@ static const struct mutant {
      misses_own_push,
      {HW_RULE_MINE, HW_RULE_VALUE, HW_RULE_BSP, HW_RULE_VISIBLE, HW_RULE_DIFFERENCE, HW_RULES}},
     {"needless wait", needless_wait, {HW_RULE_WAIT, HW_RULES}},
+    {"two truths", two_truths, {HW_RULE_VALUE, HW_RULES}},
+    {"begun twice", begun_twice, {HW_RULE_ONCE, HW_RULE_HELD, HW_RULE_DEFINITION, HW_RULES}},
+    {"repeated clock", repeated_clock, {HW_RULE_ONCE, HW_RULE_WAIT, HW_RULES}},
+    {"of no worker", of_no_worker, {HW_RULE_RECORD, HW_RULES}},
+    {"woken late", woken_late, {HW_RULE_WAIT, HW_RULE_READ, HW_RULE_WRITE, HW_RULES}},
     {"late change", late_change, {HW_RULE_VISIBLE, HW_RULE_BSP, HW_RULE_DIFFERENCE, HW_RULES}},
     {"another loop", another_loop, {HW_RULE_ORDER, HW_RULES}},
     {"changed rest", changed_rest, {HW_RULE_HELD, HW_RULES}},
@@ -752,7 +837,7 @@ static const struct mutant {
     {"unsaid push", unsaid_push, {HW_RULE_HELD, HW_RULES}},
     {"other rest", other_rest, {HW_RULE_HELD, HW_RULE_VALUE, HW_RULES}},
 };
-enum { OF_BLOCKS = 15, MUTANTS = sizeof mutants / sizeof *mutants };
+enum { OF_BLOCKS = 20, MUTANTS = sizeof mutants / sizeof *mutants };
 
 static void judge_mutant(const hw_history *history, const struct mutant *mutant, uint64_t seed)
 {

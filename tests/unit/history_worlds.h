@@ -187,7 +187,7 @@ static void rebuild_all(cluster *c)
         hw_replica_plain(c->replicas[b], false);
 }
 
-static hw_history history_of_blocks(uint64_t seed)
+static inline hw_history history_of_blocks(uint64_t seed)
 {
     hw_random random = hw_random_at(seed, 79, 0, 0);
     shape s = draw_shape(&random);
@@ -368,28 +368,37 @@ static void draw_market(market *m, hw_random *random, bool centric)
         m->cuts[j] = j == m->workers ? STORE_KEYS : STORE_KEYS * j / m->workers + hw_random_below(random, 10);
 }
 
-static hw_history history_of_tables(uint64_t seed, bool centric)
+static void open_market(market *m, hw_random *random, uint64_t seed, uint32_t clients, size_t list_bytes, notes *n)
+{
+    m->w = open_world_of((world_shape){.seed = seed,
+                                       .servers = 1 + (uint32_t)hw_random_below(random, 3),
+                                       .clients = clients,
+                                       .workers = m->workers,
+                                       .list_bytes = list_bytes,
+                                       .note = new_log,
+                                       .notes = n});
+    m->table = create(m->w, m->spec);
+    for (size_t i = 0; i < n->count; i++)
+        if (n->logs[i]->name.kind == HW_STREAM_CLIENT)
+            hw_note_table(n->logs[i], &m->spec, m->table, m->spec.first, m->spec.last, m->workers);
+    m->askers = calloc(m->workers, sizeof *m->askers);
+    for (uint32_t j = 0; j < m->workers; j++)
+        m->askers[j].number = j, m->askers[j].client = j % clients;
+}
+
+static void open_tables(market *m, hw_random *random, uint64_t seed, bool centric, notes *n)
+{
+    draw_market(m, random, centric);
+    uint32_t clients = 1 + (uint32_t)hw_random_below(random, CLIENTS_MOST);
+    open_market(m, random, seed, clients < m->workers ? clients : m->workers, one_in(random, 2) ? 1500 : 0, n);
+}
+
+static inline hw_history history_of_tables(uint64_t seed, bool centric)
 {
     hw_random random = hw_random_at(seed, 80, 0, 0);
     notes n = {0};
     market m = {0};
-    draw_market(&m, &random, centric);
-    uint32_t clients = 1 + (uint32_t)hw_random_below(&random, CLIENTS_MOST);
-    clients = clients < m.workers ? clients : m.workers;
-    m.w = open_world_of((world_shape){.seed = seed,
-                                      .servers = 1 + (uint32_t)hw_random_below(&random, 3),
-                                      .clients = clients,
-                                      .workers = m.workers,
-                                      .list_bytes = one_in(&random, 2) ? 1500 : 0,
-                                      .note = new_log,
-                                      .notes = &n});
-    m.table = create(m.w, m.spec);
-    for (size_t i = 0; i < n.count; i++)
-        if (n.logs[i]->name.kind == HW_STREAM_CLIENT)
-            hw_note_table(n.logs[i], &m.spec, m.table, m.spec.first, m.spec.last, m.workers);
-    m.askers = calloc(m.workers, sizeof *m.askers);
-    for (uint32_t j = 0; j < m.workers; j++)
-        m.askers[j].number = j, m.askers[j].client = j % clients;
+    open_tables(&m, &random, seed, centric, &n);
     for (uint64_t left = m.workers; left > 0;) {
         asker *a = &m.askers[hw_random_below(&random, m.workers)];
         bool over = a->iteration >= m.iterations;
@@ -443,34 +452,30 @@ static void run_loop(market *m, hw_random *random)
 }
 
 /* A program's loops over a stored state that all add to, with a filter or rounding on the way. */
-static hw_history history_of_loops(uint64_t seed)
+static void open_loops(market *m, hw_random *random, uint64_t seed, notes *n)
+{
+    *m = (market){.workers = 1 + (uint32_t)hw_random_below(random, WORKERS_MOST - 1), .iterations = 2 + seed % 5};
+    uint32_t clients = 1 + (uint32_t)hw_random_below(random, m->workers < CLIENTS_MOST ? m->workers : CLIENTS_MOST);
+    hw_table_spec *spec = &m->spec;
+    *spec = spec_of("t", HW_VALUE_F64, 1, false, 0, STORE_KEYS - 1);
+    spec->filter = (hw_filter_of)(HW_PASS_ALL + (int)hw_random_below(random, 4));
+    spec->level = spec->filter == HW_PASS_RANDOM ? 0.4 : 0.7;
+    spec->rounding = one_in(random, 3) ? HW_BF16 : HW_F64;
+    spec->function = hw_function_find(spec->filter == HW_PASS_KKT ? "proximal" : "add");
+    if (spec->filter == HW_PASS_KKT)
+        spec->parameters[0] = 0.1, spec->parameters[1] = 1.5, spec->parameters[3] = -9, spec->parameters[4] = 9;
+    open_market(m, random, seed, clients, 0, n);
+    for (uint32_t j = 0; j < m->workers; j++)
+        m->blocks[j] = new_log(n, (hw_stream_name){.kind = HW_STREAM_BLOCK, .number = j});
+}
+
+static inline hw_history history_of_loops(uint64_t seed)
 {
     hw_random random = hw_random_at(seed, 82, 0, 0);
     notes n = {0};
-    market m = {.workers = 1 + (uint32_t)hw_random_below(&random, WORKERS_MOST - 1), .iterations = 2 + seed % 5};
-    uint32_t clients = 1 + (uint32_t)hw_random_below(&random, m.workers < CLIENTS_MOST ? m.workers : CLIENTS_MOST);
-    m.spec = spec_of("t", HW_VALUE_F64, 1, false, 0, STORE_KEYS - 1);
-    m.spec.filter = (hw_filter_of)(HW_PASS_ALL + (int)hw_random_below(&random, 4));
-    m.spec.level = m.spec.filter == HW_PASS_RANDOM ? 0.4 : 0.7;
-    m.spec.rounding = one_in(&random, 3) ? HW_BF16 : HW_F64;
-    m.spec.function = hw_function_find(m.spec.filter == HW_PASS_KKT ? "proximal" : "add");
-    if (m.spec.filter == HW_PASS_KKT)
-        m.spec.parameters[0] = 0.1, m.spec.parameters[1] = 1.5, m.spec.parameters[3] = -9, m.spec.parameters[4] = 9;
-    m.w = open_world_of((world_shape){.seed = seed,
-                                      .servers = 1 + (uint32_t)hw_random_below(&random, 3),
-                                      .clients = clients,
-                                      .workers = m.workers,
-                                      .note = new_log,
-                                      .notes = &n});
-    m.table = create(m.w, m.spec);
-    for (size_t i = 0; i < n.count; i++)
-        if (n.logs[i]->name.kind == HW_STREAM_CLIENT)
-            hw_note_table(n.logs[i], &m.spec, m.table, m.spec.first, m.spec.last, m.workers);
-    m.askers = calloc(m.workers, sizeof *m.askers);
-    for (uint32_t j = 0; j < m.workers; j++) {
-        m.askers[j].number = j, m.askers[j].client = j % clients;
-        m.blocks[j] = new_log(&n, (hw_stream_name){.kind = HW_STREAM_BLOCK, .number = j});
-    }
+    market m;
+    open_loops(&m, &random, seed, &n);
+    uint32_t clients = m.w->clients;
     for (uint64_t loops = 1 + hw_random_below(&random, 3), epoch = 0; epoch < loops; epoch++) {
         begin_loop(&m, epoch);
         run_loop(&m, &random);
@@ -486,7 +491,7 @@ static hw_history history_of_loops(uint64_t seed)
     return history_of(&n);
 }
 
-static hw_history draw_history(uint64_t seed)
+static inline hw_history draw_history(uint64_t seed)
 {
     switch (seed % 4) {
     case 0: return history_of_blocks(seed);

@@ -33,7 +33,9 @@ struct world {
     peer server_peer[SERVERS_MOST], client_peer[CLIENTS_MOST];
     line there[CLIENTS_MOST][SERVERS_MOST], back[CLIENTS_MOST][SERVERS_MOST];
     hw_stripe *ready[READY_MOST];
+    uint32_t ready_of[READY_MOST]; /* its server */
     size_t ready_count;
+    bool gone[SERVERS_MOST]; /* client and server of this number do nothing and hear nothing any more */
     hawser_status status[CLIENTS_MOST][TASKS_MOST];
     uint64_t ended[CLIENTS_MOST][TASKS_MOST]; /* when, from 1 */
     hawser_error error;                       /* of the last that failed */
@@ -81,6 +83,7 @@ static void ready(void *argument, hw_stripe *stripe)
 {
     world *w = ((peer *)argument)->world;
     assert_true(w->ready_count < READY_MOST);
+    w->ready_of[w->ready_count] = ((peer *)argument)->number;
     w->ready[w->ready_count++] = stripe;
 }
 
@@ -194,20 +197,27 @@ static bool step(world *w)
     for (uint32_t k = 0; k < choices; k++) {
         uint32_t i = (from + k) % choices;
         if (i >= own) {
-            if (hw_client_more(w->client[i - own]))
+            if (!w->gone[i - own] && hw_client_more(w->client[i - own]))
                 return true;
             continue;
         }
         if (i >= 2 * lines) {
             hw_stripe *stripe = w->ready[i - 2 * lines];
+            bool gone = w->gone[w->ready_of[i - 2 * lines]];
             w->ready[i - 2 * lines] = w->ready[--w->ready_count];
-            hw_stripe_work(stripe);
+            w->ready_of[i - 2 * lines] = w->ready_of[w->ready_count];
+            if (!gone)
+                hw_stripe_work(stripe);
             return true;
         }
         uint32_t c = i % lines / w->servers, s = i % w->servers;
         line *way = i < lines ? &w->there[c][s] : &w->back[c][s];
         if (way->first == NULL)
             continue;
+        if (w->gone[i < lines ? s : c]) {
+            hw_message_free(take(way));
+            return true;
+        }
         hawser_error error = {0};
         hawser_status status = i < lines ? hw_server_hear(w->server[s], c, take(way), &error)
                                          : hw_client_hear(w->client[c], s, take(way), &error);

@@ -108,6 +108,12 @@ static hawser_status handle(void *owner, hw_message *message)
     case HW_MESSAGE_CREDIT: keep_credit(worker, message); return HAWSER_OK;
     case HW_MESSAGE_PAUSE: hw_message_free(message); return answer_pause(worker);
     case HW_MESSAGE_LOST: {
+        if (worker->log != NULL)
+            hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_LOST,
+                                                       .who = worker->block,
+                                                       .from = hw_recorder_lost(worker->session->job),
+                                                       .epoch = worker->epoch + worker->session->program->state_count,
+                                                       .clock = worker->clock});
         hawser_status status = hw_fail_loss(&worker->station, message, worker->operator!= NULL ? worker->operator->name : NULL,
                                             worker->first_clock + worker->clock);
         hw_message_free(message);

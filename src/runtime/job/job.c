@@ -199,7 +199,7 @@ void hawser_close(hawser_job *job)
 {
     if (job == NULL)
         return;
-    hw_recorder_close(job->recorder);
+    hw_recorder_close(job);
     hw_topology_free(job->topology);
     free(job->names);
     hw_cluster_leave(job->cluster);

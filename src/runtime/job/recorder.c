@@ -193,14 +193,22 @@ hawser_status hw_recorder_open(hawser_job *job, hawser_error *error)
     return hw_cluster_agree(job->cluster, status, error);
 }
 
-void hw_recorder_close(hw_recorder *recorder)
+uint32_t hw_recorder_lost(const hawser_job *job)
 {
+    uint32_t node = job->cluster != NULL ? hw_cluster_lost_node(job->cluster) : HW_NET_ANY;
+    return node != HW_NET_ANY ? node : HW_HISTORY_NOBODY;
+}
+
+void hw_recorder_close(hawser_job *job)
+{
+    hw_recorder *recorder = job->recorder;
     hw_batch_head head;
     hw_event_record record;
     if (recorder == NULL)
         return;
     if (recorder->fd >= 0) {
-        hw_close_make(recorder->batches, recorder->records, recorder->ended, &head, &record);
+        uint32_t lost = recorder->ended != HAWSER_OK ? hw_recorder_lost(job) : HW_HISTORY_NOBODY;
+        hw_close_make(recorder->batches, recorder->records, recorder->ended, lost, &head, &record);
         write_batch(recorder, &head, &record);
         (void)!fsync(recorder->fd);
         (void)close(recorder->fd);

@@ -10,8 +10,10 @@ typedef struct hw_recorder hw_recorder;
 /* Starts the job's history where --record-history asks for one: node 0 writes that file, node k FILE.k. All nodes call it alike; a file that
  * cannot be written is HAWSER_IO on all of them. */
 hawser_status hw_recorder_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
-/* Writes the last word, without which a history is not whole. NULL is allowed. */
-void hw_recorder_close(hw_recorder *recorder);
+/* Writes the last word, without which a history is not whole; of a job that failed also who was lost. Nothing where there is no recorder. */
+void hw_recorder_close(hawser_job *job);
+/* The node that the job has lost first; HW_HISTORY_NOBODY. */
+uint32_t hw_recorder_lost(const hawser_job *job);
 
 /* A number for the program or store that begins now: all nodes begin them in one order. 0 with NULL. */
 uint32_t hw_recorder_run(hw_recorder *recorder);

@@ -105,17 +105,26 @@ void hw_hub_unlock(hawser_store *store)
     }
 }
 
+/* Nothing goes through this node's client any more. The lock is held. */
+static void end_client(hawser_store *store, hawser_status status, const hawser_error *error)
+{
+    store->lost = true;
+    store->loss = *error;
+    store->loss.status = status;
+    hw_recorder_failed(store->job->recorder, status);
+    if (store->log != NULL)
+        hw_log_put(store->log, &(hw_event_record){.kind = HW_EVENT_LOST, .from = hw_recorder_lost(store->job)});
+    hw_client_fail(store->client, status, &store->loss);
+}
+
 /* A reply has come to this node's client. */
 static void answered(hawser_store *store, uint32_t server, hw_message *message)
 {
     hawser_error error = {0};
     pthread_mutex_lock(&store->mutex);
     hawser_status status = hw_client_hear(store->client, server, message, &error);
-    if (status != HAWSER_OK) {
-        store->lost = true;
-        store->loss = error;
-        hw_client_fail(store->client, status, &error);
-    }
+    if (status != HAWSER_OK)
+        end_client(store, status, &error);
     hw_hub_unlock(store);
 }
 
@@ -171,13 +180,7 @@ void hw_hub_lost(void *argument, const hawser_error *error)
 {
     hawser_store *store = argument;
     pthread_mutex_lock(&store->mutex);
-    hw_recorder_failed(store->job->recorder, HAWSER_PEER_LOST);
-    if (!store->lost) {
-        store->lost = true;
-        store->loss = *error;
-        if (store->loss.status == HAWSER_OK)
-            store->loss.status = HAWSER_PEER_LOST;
-        hw_client_fail(store->client, store->loss.status, &store->loss);
-    }
+    if (!store->lost)
+        end_client(store, error->status != HAWSER_OK ? error->status : HAWSER_PEER_LOST, error);
     hw_hub_unlock(store);
 }

@@ -1,0 +1,200 @@
+/* tell.c - a verdict in words: what was verified, or the rule and the records that break it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "history/check.h"
+
+/* The name that the stream gives to a state or table; else its number. */
+static void name_of(const hw_history *history, const hw_witness *witness, char *name, size_t size)
+{
+    const hw_stream_name *in = &witness->stream;
+    const hw_stream *stream = hw_history_stream(history, (hw_stream_kind)in->kind, in->run, in->number);
+    snprintf(name, size, "%" PRIu32, witness->record.object);
+    for (size_t i = 0; stream != NULL && i < stream->count; i++)
+        if (stream->records[i].kind == HW_EVENT_NAME && stream->records[i].object == witness->record.object) {
+            snprintf(name, size, "%.*s", HW_HISTORY_NAME, stream->records[i].name);
+            return;
+        }
+}
+
+static void tell_policy(const hw_event_record *r, FILE *out)
+{
+    static const char *const names[] = {"bsp", "ssp:", "tap", "delay:", "dc"};
+    const char *name = r->part < sizeof names / sizeof *names ? names[r->part] : "no policy";
+    fprintf(out, "%s", name);
+    if (r->part == HW_EVENT_SSP || r->part == HW_EVENT_DELAY)
+        fprintf(out, "%" PRIu64, r->count);
+}
+
+/* Who waits, in a block's stream or a stripe's. */
+static void tell_wait(const hw_witness *witness, const char *name, FILE *out)
+{
+    const hw_event_record *r = &witness->record;
+    if (witness->stream.kind == HW_STREAM_BLOCK)
+        fprintf(out, "block %" PRIu32 " waits for %s before clock %" PRIu64, r->who,
+                r->flags & HW_EVENT_INPUT ? "others" : "credit", r->clock);
+    else
+        fprintf(out, "task %" PRIu64 " of client %" PRIu32 " on %s %" PRIu64 "..%" PRIu64 " is set aside", r->epoch, r->from,
+                name, r->first, r->last);
+}
+
+static void tell_block_record(const hw_witness *witness, const char *name, FILE *out)
+{
+    const hw_event_record *r = &witness->record;
+    switch ((hw_event_kind)r->kind) {
+    case HW_EVENT_STATE:
+        fprintf(out, "block %" PRIu32 " of %" PRIu32 " has %s, %" PRIu64 " entries", r->who, r->part, name, r->count);
+        break;
+    case HW_EVENT_BEGIN:
+        fprintf(out, "block %" PRIu32 " begins epoch %" PRIu64 " of %s under ", r->who, r->epoch, name);
+        tell_policy(r, out);
+        break;
+    case HW_EVENT_READ:
+        fprintf(out, "r%" PRIu32 "[%s][%" PRIu64 "]  clocks in: own %" PRIu64 ", least %" PRIu64, r->who, name, r->clock,
+                r->count, r->first);
+        break;
+    case HW_EVENT_WRITE:
+        fprintf(out, "w%" PRIu32 "[%s][%" PRIu64 "]  part %" PRIu32 ", %" PRIu64 " entries", r->who, name, r->clock, r->part,
+                r->count);
+        break;
+    case HW_EVENT_DEFER:
+        fprintf(out, "block %" PRIu32 " leaves clock %" PRIu64 " of %s to the next", r->who, r->clock, name);
+        break;
+    case HW_EVENT_SEEN:
+        fprintf(out, "block %" PRIu32 " sees w%" PRIu32 "[%s][%" PRIu64 "]  part %" PRIu32 ", %" PRIu64 " entries", r->who,
+                r->from, name, r->clock, r->part, r->count);
+        break;
+    case HW_EVENT_FORGET: fprintf(out, "block %" PRIu32 " gives up what it holds back of %s", r->who, name); break;
+    case HW_EVENT_END:
+        fprintf(out, "block %" PRIu32 " ends epoch %" PRIu64 " of %s after %" PRIu64 " clocks", r->who, r->epoch, name,
+                r->clock);
+        break;
+    case HW_EVENT_TURN:
+        fprintf(out, "block %" PRIu32 " begins a loop over table %" PRIu32 " in iteration %" PRIu64 " under ", r->who,
+                r->object, r->clock);
+        tell_policy(r, out);
+        break;
+    case HW_EVENT_CREDIT: fprintf(out, "block %" PRIu32 " may run clocks below %" PRIu64, r->who, r->count); break;
+    case HW_EVENT_LOST:
+        fprintf(out, "here it is known that ");
+        if (r->from == HW_HISTORY_NOBODY)
+            fprintf(out, "the job is over");
+        else
+            fprintf(out, "node %" PRIu32 " is lost", r->from);
+        break;
+    default: fprintf(out, "record of kind %u about %s", r->kind, name); break;
+    }
+}
+
+static void tell_record(const hw_witness *witness, const char *name, FILE *out)
+{
+    const hw_event_record *r = &witness->record;
+    switch ((hw_event_kind)r->kind) {
+    case HW_EVENT_TABLE:
+        fprintf(out, "table %s, keys %" PRIu64 "..%" PRIu64 ", %" PRIu32 " workers", name, r->first, r->last, r->part);
+        break;
+    case HW_EVENT_GIVEN:
+    case HW_EVENT_TAKEN:
+        fprintf(out,
+                "%c%" PRIu32 "[%s %" PRIu64 "..%" PRIu64 "][%" PRIu64 "]  task %" PRIu64 " of client %" PRIu32 ", %" PRIu64
+                " rows",
+                r->kind == HW_EVENT_GIVEN ? 'r' : 'w', r->who, name, r->first, r->last, r->clock, r->epoch, r->from,
+                r->count);
+        break;
+    case HW_EVENT_CLOCK:
+        fprintf(out, "worker %" PRIu32 " has ended clock %" PRIu64 " on %s %" PRIu64 "..%" PRIu64, r->who, r->clock, name,
+                r->first, r->last);
+        break;
+    case HW_EVENT_ASKED:
+    case HW_EVENT_ANSWER:
+        fprintf(out, "client %" PRIu32 " %s task %" PRIu64 ": %s of %s %" PRIu64 "..%" PRIu64 ", %" PRIu64 " rows", r->from,
+                r->kind == HW_EVENT_ASKED ? "begins" : "has the answer to", r->epoch,
+                r->flags & HW_EVENT_TICKS    ? "clock"
+                : r->flags & HW_EVENT_PUSHES ? "push"
+                                             : "pull",
+                name, r->first, r->last, r->count);
+        break;
+    case HW_EVENT_HELD:
+        fprintf(out,
+                "client %" PRIu32 " lets %" PRIu64 " of %" PRIu64 " rows of task %" PRIu64 " to %s go, holds %" PRIu32
+                " and drops %" PRIu64,
+                r->from, r->count, r->first, r->epoch, name, r->span, r->last);
+        break;
+    case HW_EVENT_WAIT: tell_wait(witness, name, out); break;
+    default: tell_block_record(witness, name, out); break;
+    }
+}
+
+static void tell_place(const hw_witness *witness, FILE *out)
+{
+    const hw_stream_name *in = &witness->stream;
+    if (in->kind == HW_STREAM_STRIPE)
+        fprintf(out, "   (run %" PRIu32 ", server %" PRIu32 ", stripe %" PRIu32 " of table %" PRIu32 ", record %zu)",
+                in->run, in->number >> 16, in->number & 63, in->number >> 6 & 1023, witness->number);
+    else
+        fprintf(out, "   (run %" PRIu32 ", %s %" PRIu32 ", record %zu)", in->run,
+                in->kind == HW_STREAM_BLOCK ? "block" : "client", in->number, witness->number);
+}
+
+void hw_witness_tell(const hw_witness *witness, const hw_history *history, FILE *out)
+{
+    char name[64];
+    name_of(history, witness, name, sizeof name);
+    tell_record(witness, name, out);
+    tell_place(witness, out);
+}
+
+/* ", up to the loss of nodes 1 and 2" */
+static void tell_losses(const hw_history *history, FILE *out)
+{
+    uint32_t left = 0, told = 0;
+    for (uint32_t node = 0; node < history->nodes; node++)
+        left += history->parts[node].lost;
+    if (left == 0)
+        fprintf(out, " up to its end");
+    for (uint32_t node = 0; node < history->nodes; node++)
+        if (history->parts[node].lost) {
+            told++;
+            fprintf(out, "%s%" PRIu32, told == 1 ? " up to the loss of node " : told == left ? " and " : ", ", node);
+        }
+}
+
+/* How far the files go of a job that failed. */
+static void tell_cut(const hw_verdict *verdict, const hw_history *history, FILE *out)
+{
+    fprintf(out, "%" PRIu64 " records of %" PRIu64 " streams of a job that ended in '%s': consistent", verdict->records,
+            verdict->streams, hawser_status_name(history->ended));
+    tell_losses(history, out);
+    fprintf(out, "\n");
+    for (uint32_t node = 0; node < history->nodes; node++) {
+        const hw_history_part *part = &history->parts[node];
+        if (!part->read)
+            fprintf(out, "  node %" PRIu32 " has left no file\n", node);
+        else if (part->trouble != NULL)
+            fprintf(out, "  node %" PRIu32 " has left %" PRIu64 " records and no last word\n", node, part->records);
+    }
+    if (verdict->unrecorded > 0)
+        fprintf(out, "  %" PRIu64 " things that others know of it are not among what it has left\n", verdict->unrecorded);
+}
+
+void hw_verdict_tell(const hw_verdict *verdict, const hw_history *history, FILE *out)
+{
+    if (verdict->broken) {
+        fprintf(out, "broken: %s: %s\n", hw_rule_name(verdict->rule), hw_rule_text(verdict->rule));
+        fprintf(out, "  %s\n", verdict->text);
+        for (size_t i = 0; i < verdict->count; i++) {
+            fprintf(out, "  ");
+            hw_witness_tell(&verdict->witnesses[i], history, out);
+            fprintf(out, "\n");
+        }
+        return;
+    }
+    if (history->ended != HAWSER_OK)
+        tell_cut(verdict, history, out);
+    else
+        fprintf(out, "verified: %" PRIu64 " records of %" PRIu64 " streams\n", verdict->records, verdict->streams);
+    for (int rule = 0; rule < HW_RULES; rule++)
+        if (verdict->checked[rule] > 0)
+            fprintf(out, "  %-24s %12" PRIu64 "  %s\n", hw_rule_name((hw_rule)rule), verdict->checked[rule],
+                    hw_rule_text((hw_rule)rule));
+}

@@ -1,0 +1,84 @@
+/* history_spots.h - places in a history, for tests that make one thing wrong in it. For test files that begin with cmocka's includes. */
+#ifndef HW_TESTS_HISTORY_SPOTS_H
+#define HW_TESTS_HISTORY_SPOTS_H
+
+#include "history_worlds.h"
+
+typedef struct spot {
+    hw_stream *stream;
+    size_t at;
+} spot;
+
+static inline hw_event_record *record_at(spot s)
+{
+    return &s.stream->records[s.at];
+}
+
+/* A record of a kind for which `fits` says yes, drawn evenly; stream NULL: there is none. */
+static inline spot draw(hw_history *history, hw_random *random, hw_event_kind kind,
+                        bool (*fits)(const hw_history *history, spot s))
+{
+    spot found = {NULL, 0};
+    uint64_t seen = 0;
+    for (size_t s = 0; s < history->count; s++)
+        for (size_t i = 0; i < history->streams[s].count; i++) {
+            spot here = {&history->streams[s], i};
+            if (record_at(here)->kind == kind && (fits == NULL || fits(history, here)) && one_in(random, ++seen))
+                found = here;
+        }
+    return found;
+}
+
+static inline void drop(spot s)
+{
+    memmove(record_at(s), record_at(s) + 1, (s.stream->count - s.at - 1) * sizeof(hw_event_record));
+    s.stream->count--;
+}
+
+static inline void insert(spot s, hw_event_record record)
+{
+    s.stream->records = realloc(s.stream->records, (s.stream->count + 1) * sizeof record);
+    assert_non_null(s.stream->records);
+    memmove(record_at(s) + 1, record_at(s), (s.stream->count - s.at) * sizeof record);
+    *record_at(s) = record;
+    s.stream->count++;
+}
+
+/* Moves a record up to stand where `to` stands. */
+static inline void move_up(spot s, size_t to)
+{
+    hw_event_record record = *record_at(s);
+    memmove(&s.stream->records[to + 1], &s.stream->records[to], (s.at - to) * sizeof record);
+    s.stream->records[to] = record;
+}
+
+/* The record before (step -1) or behind (1) of one of `kinds` (bits) about the same state or table; SIZE_MAX: none. */
+static inline size_t near(spot s, int step, unsigned kinds)
+{
+    for (size_t i = s.at + (size_t)step; i < s.stream->count; i += (size_t)step)
+        if ((kinds >> s.stream->records[i].kind & 1) && s.stream->records[i].object == record_at(s)->object)
+            return i;
+    return SIZE_MAX;
+}
+
+#define BIT(kind) (1u << (kind))
+
+static inline const hw_event_record *begin_of(spot s)
+{
+    size_t i = near(s, -1, BIT(HW_EVENT_BEGIN));
+    return i == SIZE_MAX ? NULL : &s.stream->records[i];
+}
+
+static inline const hw_event_record *state_of(spot s)
+{
+    size_t i = near(s, -1, BIT(HW_EVENT_STATE));
+    return i == SIZE_MAX ? NULL : &s.stream->records[i];
+}
+
+static inline const hw_event_record *table_of(spot s)
+{
+    size_t i = near(s, -1, BIT(HW_EVENT_TABLE));
+    return i == SIZE_MAX ? NULL : &s.stream->records[i];
+}
+
+#endif
