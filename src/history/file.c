@@ -55,17 +55,40 @@ static int by_name(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Where a name stands, or would. */
+static size_t *place_of(const hw_history *history, const hw_stream_name *name)
+{
+    size_t at = (size_t)hw_hash(name, sizeof *name, 0);
+    for (;; at++) {
+        size_t *place = &history->places[at & (history->place_count - 1)];
+        if (*place == 0 || memcmp(&history->streams[*place - 1].name, name, sizeof *name) == 0)
+            return place;
+    }
+}
+
+static hawser_status widen(hw_history *history, hawser_error *error)
+{
+    size_t *wider = NULL, count = history->place_count > 0 ? 2 * history->place_count : 64;
+    HAWSER_TRY(HW_NEW(&wider, count, "the streams of a history", error));
+    free(history->places);
+    history->places = wider;
+    history->place_count = count;
+    for (size_t i = 0; i < history->count; i++)
+        *place_of(history, &history->streams[i].name) = i + 1;
+    return HAWSER_OK;
+}
+
 static hawser_status find_stream(hw_history *history, hw_stream_name name, hw_stream **stream, hawser_error *error)
 {
-    /* Batches of one stream mostly follow those of a few others: newest first. */
-    for (size_t i = history->count; i-- > 0;)
-        if (memcmp(&history->streams[i].name, &name, sizeof name) == 0) {
-            *stream = &history->streams[i];
-            return HAWSER_OK;
-        }
-    HAWSER_TRY(HW_GROW(&history->streams, &history->room, history->count + 1, "the streams of a history", error));
-    *stream = &history->streams[history->count++];
-    **stream = (hw_stream){.name = name, .node = HW_HISTORY_NOBODY};
+    if (2 * (history->count + 1) > history->place_count)
+        HAWSER_TRY(widen(history, error));
+    size_t *place = place_of(history, &name);
+    if (*place == 0) {
+        HAWSER_TRY(HW_GROW(&history->streams, &history->room, history->count + 1, "the streams of a history", error));
+        history->streams[history->count++] = (hw_stream){.name = name, .node = HW_HISTORY_NOBODY};
+        *place = history->count;
+    }
+    *stream = &history->streams[*place - 1];
     return HAWSER_OK;
 }
 
@@ -267,6 +290,7 @@ void hw_history_free(hw_history *history)
     for (uint32_t node = 0; history->parts != NULL && node < history->nodes; node++)
         free(history->parts[node].trouble);
     free(history->streams);
+    free(history->places);
     free(history->parts);
     *history = (hw_history){0};
 }

@@ -55,6 +55,8 @@ typedef struct hw_history_part {
 typedef struct hw_history {
     hw_stream *streams; /* by kind, run, number once it is whole */
     size_t count, room;
+    size_t *places; /* while files are read: 1 + a stream's index, by its name's hash; 0: free */
+    size_t place_count;
     uint64_t records, token;
     uint32_t nodes;
     hw_history_part *parts; /* by node */

@@ -330,6 +330,45 @@ static void the_lost_may_leave_less(void **state)
     hw_history_free(&history);
 }
 
+/* As many streams as records, each in two batches, whose turns go round: found again, and in order. */
+static void many_streams_are_told_apart(void **state)
+{
+    (void)state;
+    enum { STREAMS = 20000, EACH = sizeof(hw_batch_head) + sizeof(hw_event_record) };
+    hawser_error error = {0};
+    hw_history history = {0};
+    hw_history_head head;
+    hw_batch_head batch;
+    hw_event_record record = {.kind = HW_EVENT_CREDIT};
+    unsigned char *bytes = malloc(sizeof head + (2 * (size_t)STREAMS + 1) * EACH), *end = bytes + sizeof head;
+    assert_non_null(bytes);
+    hw_history_head_make(0, 1, 7, &head);
+    memcpy(bytes, &head, sizeof head);
+    for (uint32_t i = 0; i <= 2 * STREAMS; i++, end += EACH) {
+        hw_log log = {.name = {HW_STREAM_CLIENT, 0, i * 7919 % STREAMS, 0}, .records = &record, .count = 1};
+        log.batches = i / STREAMS;
+        record.clock = i;
+        if (i == 2 * STREAMS)
+            hw_close_make(i, i, HAWSER_OK, HW_HISTORY_NOBODY, &batch, &record);
+        else
+            hw_batch_head_make(&log, &batch);
+        memcpy(end, &batch, sizeof batch);
+        memcpy(end + sizeof batch, &record, sizeof record);
+    }
+    if (read_whole(&history, "many", bytes, (size_t)(end - bytes), &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(history.count, STREAMS);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        const hw_stream *stream = &history.streams[i];
+        assert_true(stream->name.number == i && stream->count == 2 &&
+                    stream->records[0].clock + STREAMS == stream->records[1].clock);
+        assert_ptr_equal(hw_history_stream(&history, HW_STREAM_CLIENT, 0, i), stream);
+    }
+    assert_null(hw_history_stream(&history, HW_STREAM_BLOCK, 0, 0));
+    hw_history_free(&history);
+    free(bytes);
+}
+
 static void digests_add_up(void **state)
 {
     (void)state;
@@ -367,6 +406,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_lost_may_leave_less, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(disks_say_no, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(nodes_write_their_parts, make_directory, remove_directory),
+        cmocka_unit_test(many_streams_are_told_apart),
         cmocka_unit_test(digests_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
