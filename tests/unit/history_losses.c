@@ -602,7 +602,7 @@ static void every_mutant_is_refused(void **state)
 {
     (void)state;
     size_t made[MUTANTS] = {0}, all = 0;
-    for (uint64_t seed = 0; seed < (longer() ? 40000 : 6000); seed++)
+    for (uint64_t seed = 0; seed < (longer() ? 40000 : 3000); seed++)
         for (uint64_t k = 0; k < 2; k++) {
             size_t turn = (size_t)(seed / 4 * 2 + k);
             size_t which = seed % 4 == 0 ? turn % OF_BLOCKS : OF_BLOCKS + turn % (MUTANTS - OF_BLOCKS);
