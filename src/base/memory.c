@@ -18,7 +18,7 @@ static hawser_status out_of_memory(size_t count, size_t size, const char *what, 
  * thread that uses them, and what never is costs nothing. */
 static void clear(unsigned char *memory, size_t bytes)
 {
-    enum { LARGE = 1 << 20 };
+    enum { LARGE = 1 << 17 };
     size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (page - (uintptr_t)memory % page) % page;
     if (bytes >= LARGE) {
         size_t whole = (bytes - before) / page * page;

@@ -218,6 +218,15 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
     return HAWSER_OK;
 }
 
+static void drop_scratch(hw_worker *worker)
+{
+    const hawser_program *program = worker->session != NULL ? worker->session->program : NULL;
+    if (worker->scratch != NULL && program->scratch_release != NULL)
+        program->scratch_release(worker->scratch);
+    free(worker->scratch);
+    worker->scratch = NULL;
+}
+
 void hw_worker_close(hw_worker *worker)
 {
     const hawser_program *program = worker->session != NULL ? worker->session->program : NULL;
@@ -231,9 +240,7 @@ void hw_worker_close(hw_worker *worker)
         free(part->copy);
         hw_part_unmap_page(part);
     }
-    if (worker->scratch != NULL && program->scratch_release != NULL)
-        program->scratch_release(worker->scratch);
-    free(worker->scratch);
+    drop_scratch(worker);
     free(worker->parts);
     free(worker->events);
     hw_message_free(worker->obituary);
@@ -272,5 +279,6 @@ void hw_worker_main(hw_worker *worker)
             break;
         }
     }
+    drop_scratch(worker); /* by its own thread: handing pages back takes a while, and all blocks can do it at once */
     worker->cpu_seconds = hw_thread_cpu_seconds() - worker->cpu_began;
 }
