@@ -108,6 +108,11 @@ HAWSER_API void hawser_program_free(hawser_program *program);
 HAWSER_API hawser_state *hawser_data_state(hawser_program *program, const char *name, const hawser_matrix *matrix,
                                            hawser_split split);
 
+/** What each column (or row) of a split data state will cost its block besides what hawser_balance counts, in the same unit: shares are
+ *  cut so that the sums of both are balanced. `costs` (one a line, none below zero; NULL: nothing) must outlive the run. Without effect
+ *  over several nodes: their columns were dealt out when they were read. */
+HAWSER_API void hawser_data_costs(hawser_state *data, const double *costs);
+
 /** A replicated state: every block has a full copy of rows x cols doubles (column-major), deltas are exchanged. `initial`
  *  (rows * cols values, copied at run time) may be NULL for zeros. */
 HAWSER_API hawser_state *hawser_replicated_state(hawser_program *program, const char *name, size_t rows, size_t cols,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/share/balance.h"
 #include "program/plan.h"
 
 hw_policy hw_policy_of(hawser_sync sync)
@@ -81,8 +82,11 @@ static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error 
     HAWSER_TRY(HW_NEW(&own->stored, blocks, "a plan's shares", error));
     if (is_split(state)) {
         HAWSER_TRY(HW_NEW(&own->bounds, blocks + 1, "a plan's bounds", error));
+        own->costs = plan->settings.nodes <= 1 ? first->costs : NULL;
         if (state->split == HAWSER_BY_ROW && first->matrix->layout == HAWSER_DENSE)
             even(first->matrix->rows, blocks, own->bounds);
+        else if (own->costs != NULL)
+            hw_balance_costs(first->matrix, own->costs, blocks, own->bounds);
         else
             hawser_balance(first->matrix, blocks, own->bounds);
     }

@@ -34,8 +34,9 @@ typedef struct hw_life {
 typedef struct hw_state_plan {
     const hawser_state *state;
     hw_life life;
-    size_t *bounds;   /* blocks + 1, in units of the split (columns, rows, numbers); NULL for replicated and whole data */
-    uint64_t *stored; /* per block: stored entries of a data state; NULL otherwise */
+    const double *costs; /* that data were cut by, besides their entries; NULL: none */
+    size_t *bounds;      /* blocks + 1, in units of the split (columns, rows, numbers); NULL for replicated and whole data */
+    uint64_t *stored;    /* per block: stored entries of a data state; NULL otherwise */
     uint64_t block_bytes; /* memory of one block's part, copies included (the largest block) */
     uint32_t sources;     /* blocks that update it */
     uint32_t updater;     /* the block when sources == 1 */

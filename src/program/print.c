@@ -169,10 +169,12 @@ static void print_data_shares(const hw_plan *plan, const hw_state_plan *own, con
         fprintf(out, "%sread whole by every block, one copy in memory", newline);
         return;
     }
-    fprintf(out,
-            "%sviews without copies; largest share / mean = %.3f because entries, and %d for each %s besides, are balanced",
-            newline, total != 0 ? (double)most * plan->settings.blocks / (double)total : 1.0, HW_LINE_COST,
-            own->state->split == HAWSER_BY_ROW ? "row" : "column");
+    fprintf(
+        out,
+        "%sviews without copies; largest share / mean = %.3f because entries, and %d for each %s besides, are balanced%s",
+        newline, total != 0 ? (double)most * plan->settings.blocks / (double)total : 1.0, HW_LINE_COST,
+        own->state->split == HAWSER_BY_ROW ? "row" : "column",
+        own->costs != NULL ? ", with what the program says that lines cost besides" : "");
     for (uint32_t b = 0; b < plan->settings.blocks; b++)
         fprintf(out, "%s  block %" PRIu32 ": %zu to %zu, %" PRIu64 " stored", newline, b, own->bounds[b], own->bounds[b + 1],
                 own->stored[b]);

@@ -18,6 +18,7 @@ struct hawser_state {
     hw_state_kind kind;
     const hawser_matrix *matrix; /* data */
     hawser_split split;          /* data */
+    const double *costs;         /* data: of each line besides its entries; NULL: none */
     size_t rows, cols;           /* replicated; rows is the count of a partitioned one, the width of a local one */
     const double *initial;
     hawser_rule rule;

@@ -100,6 +100,17 @@ hawser_state *hawser_data_state(hawser_program *program, const char *name, const
     return state;
 }
 
+void hawser_data_costs(hawser_state *data, const double *costs)
+{
+    if (data == NULL)
+        return;
+    if (data->kind != HW_DATA || data->split == HAWSER_WHOLE)
+        hw_program_mistake(data->program, HAWSER_BAD_PROGRAM, "state '%s' is given costs of its lines, but is no split data",
+                           data->name);
+    else
+        data->costs = costs;
+}
+
 hawser_state *hawser_replicated_state(hawser_program *program, const char *name, size_t rows, size_t cols,
                                       const double *initial, hawser_rule rule)
 {

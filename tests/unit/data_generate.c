@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "data/share/balance.h"
 #include "hawser/data.h"
 
 static hawser_dataset *generated(const char *kind, size_t rows, size_t cols, uint64_t seed, double **truth)
@@ -279,10 +280,49 @@ static void frequent_columns_do_not_leave_one_part_all_columns(void **state)
     assert_true((double)(A.cols - bounds[1]) < 0.9 * (double)A.cols); /* of equal entries: 0.985 */
 }
 
+/* Whatever lines cost besides, a cut is where the costs of both sides differ by a line's at most; without costs it is hawser_balance's. */
+static void lines_that_cost_more(void **state)
+{
+    (void)state;
+    hawser_dataset *dataset = generated("url", 2000, 1000, 8, NULL);
+    const hawser_matrix *A = hawser_dataset_matrix(dataset);
+    double costs[1000] = {0}, before[1001] = {0}, most = 0;
+    size_t bounds[9], plain[9];
+    for (size_t parts = 1; parts <= 8; parts++) {
+        hawser_balance(A, parts, plain);
+        hw_balance_costs(A, costs, parts, bounds);
+        for (size_t p = 0; p <= parts; p++)
+            assert_true(bounds[p] <= plain[p] + 1 && plain[p] <= bounds[p] + 1);
+    }
+    for (size_t j = 0; j < 1000; j++)
+        costs[j] = j >= 900 ? 500 : 0;
+    for (size_t j = 0; j < 1000; j++) {
+        double cost = (double)(A->offsets[j + 1] - A->offsets[j]) + 8 + costs[j];
+        before[j + 1] = before[j] + cost;
+        most = cost > most ? cost : most;
+    }
+    for (size_t parts = 2; parts <= 8; parts++) {
+        hw_balance_costs(A, costs, parts, bounds);
+        assert_int_equal(bounds[0], 0);
+        assert_int_equal(bounds[parts], 1000);
+        for (size_t p = 1; p < parts; p++) {
+            assert_true(bounds[p - 1] < bounds[p]);
+            assert_true(fabs(before[bounds[p]] - before[1000] * (double)p / (double)parts) <= 0.5 * most + 1e-6);
+        }
+    }
+    for (size_t j = 0; j < 1000; j++)
+        costs[j] = j == 0 ? 1e9 : 0; /* one line holds every cut: the other parts still have lines */
+    hw_balance_costs(A, costs, 8, bounds);
+    for (size_t p = 0; p < 8; p++)
+        assert_true(bounds[p] < bounds[p + 1]);
+    hawser_dataset_free(dataset);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frequent_columns_do_not_leave_one_part_all_columns),
+        cmocka_unit_test(lines_that_cost_more),
         cmocka_unit_test(rows_have_length_one),
         cmocka_unit_test(the_target_is_the_truth_and_a_tenth_of_noise),
         cmocka_unit_test(popularity_falls_as_zipf_says),

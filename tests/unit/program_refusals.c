@@ -114,6 +114,12 @@ static void states(void **state)
     hawser_encoding(f.v, (hawser_form)9);
     expect(f, BAD, "'v'", "form 9");
     f = make();
+    hawser_data_costs(f.whole, (const double[4]){0});
+    expect(f, BAD, "'whole'", "no split data");
+    f = make();
+    hawser_data_costs(f.v, (const double[4]){0});
+    expect(f, BAD, "'v'", "no split data");
+    f = make();
     static const hawser_matrix rows = {.rows = 3, .cols = 4, .layout = HAWSER_CSR};
     hawser_data_state(f.program, "r", &rows, HAWSER_BY_COLUMN);
     expect(f, BAD, "'r'", "by column");

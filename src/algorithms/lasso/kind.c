@@ -1,5 +1,6 @@
 #include "algorithms/lasso/kind.h"
 
+#include "algorithms/lasso/spread.h"
 #include "algorithms/linear/certificate.h"
 
 static hawser_status take_target(hw_linear *lasso, const hawser_training_input *input, hawser_error *error)
@@ -37,6 +38,7 @@ const hw_linear_kind *hw_lasso_kind(void)
                                         .boxes = true,
                                         .take_target = take_target,
                                         .row_error = row_error,
-                                        .certificate = certificate};
+                                        .certificate = certificate,
+                                        .costs = hw_lasso_spread};
     return &kind;
 }

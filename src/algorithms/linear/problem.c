@@ -311,7 +311,9 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     HAWSER_TRY(take_start(linear, job, input->init, error));
     hawser_job_fit(job, linear->X->stored, WORTH_A_WORKER);
     take_rule(linear, job);
-    return new_record(linear, error);
+    HAWSER_TRY(new_record(linear, error));
+    bool own = linear->strided && hawser_job_nodes(job) == 1 && kind->costs != NULL; /* each block its own subproblems */
+    return own ? kind->costs(linear, &linear->costs, error) : HAWSER_OK;
 }
 
 void hw_linear_free(hw_linear *linear)
@@ -327,6 +329,7 @@ void hw_linear_free(hw_linear *linear)
                    linear->image,
                    linear->lambdas,
                    linear->rows,
+                   linear->costs,
                    linear->errors,
                    linear->fold_weights,
                    linear->free_columns,

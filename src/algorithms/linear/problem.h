@@ -63,6 +63,8 @@ typedef struct hw_linear_kind {
     double (*target_of)(const struct hw_linear *linear, double value);
     /* Objective and gap from what units reported. */
     void (*certificate)(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap);
+    /* What each column is likely to cost its block besides scans, where blocks solve subproblems of their own; may be NULL. */
+    hawser_status (*costs)(struct hw_linear *linear, double **costs, hawser_error *error);
     /* What only this kind's models say; may be NULL. */
     hawser_status (*model_facts)(const struct hw_linear *linear, hawser_model *model, hawser_error *error);
 } hw_linear_kind;
@@ -91,6 +93,7 @@ typedef struct hw_linear {
     uint32_t blocks;
     uint64_t seed;
     double gain, damping;
+    double *costs;    /* by column: what the kind has said of it; or NULL */
     bool joint;       /* working sets are solved as one: in step, nothing held back or averaged */
     bool accelerated; /* rounds are extrapolated over: possible where all blocks see the same residuals */
     bool strided; /* whole sprints are extrapolated over: under SSP and TAP residuals agree only where a loop has ended */

@@ -57,6 +57,7 @@ void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear *linear, const hw_l
 {
     hawser_program *p = frame->program = new_program(units->name, linear, units);
     hawser_state *X = frame->X = hawser_data_state(p, "X", linear->X, HAWSER_BY_COLUMN);
+    hawser_data_costs(X, linear->costs);
     hawser_rule rule = {.damping = linear->damping, .gain = linear->gain};
     hawser_state *v = frame->v = hawser_replicated_state(p, "v", linear->X->rows, 1, linear->image, rule);
     hawser_state *alpha = frame->alpha = hawser_local_state(p, "alpha", X, 1, linear->alpha);

@@ -27,9 +27,46 @@ static uint64_t share(uint64_t whole, size_t part, size_t parts)
     return whole / parts * part + whole % parts * part / parts;
 }
 
+static size_t lines_of(const hawser_matrix *matrix)
+{
+    return matrix->layout == HAWSER_CSR ? matrix->rows : matrix->cols;
+}
+
+/* Every part has a line while there are enough of them. */
+static size_t fit(size_t cut, size_t before, size_t left, size_t lines)
+{
+    size_t least = before + 1, most = lines - (lines < left ? lines : left);
+    cut = cut > most ? most : cut;
+    cut = cut < least ? least : cut;
+    return cut < lines ? cut : lines;
+}
+
+static double line_cost(const hawser_matrix *matrix, const double *costs, size_t line)
+{
+    uint64_t entries = matrix->layout == HAWSER_DENSE ? matrix->rows : matrix->offsets[line + 1] - matrix->offsets[line];
+    return (double)entries + HW_LINE_COST + costs[line];
+}
+
+void hw_balance_costs(const hawser_matrix *matrix, const double *costs, size_t parts, size_t *bounds)
+{
+    size_t lines = lines_of(matrix), cut = 0;
+    double total = 0.0, before = 0.0;
+    for (size_t line = 0; line < lines; line++)
+        total += line_cost(matrix, costs, line);
+    bounds[0] = 0;
+    for (size_t p = 1; p < parts; p++) {
+        double wanted = total * (double)p / (double)parts;
+        /* the line that holds the ideal cut goes to the side where it does less harm */
+        for (double next; cut < lines && before + 0.5 * (next = line_cost(matrix, costs, cut)) < wanted; cut++)
+            before += next;
+        bounds[p] = fit(cut, bounds[p - 1], parts - p, lines);
+    }
+    bounds[parts] = lines;
+}
+
 void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t *bounds)
 {
-    size_t lines = matrix->layout == HAWSER_CSR ? matrix->rows : matrix->cols;
+    size_t lines = lines_of(matrix);
     bool even = matrix->layout == HAWSER_DENSE || matrix->stored == 0;
     bounds[0] = 0;
     for (size_t p = 1; p < parts; p++) {
@@ -41,12 +78,7 @@ void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t *bounds)
             if (cut > 0 && wanted - cost(offsets, cut - 1) < cost(offsets, cut) - wanted)
                 cut--; /* the line that holds the ideal cut goes to the side where it does less harm */
         }
-        size_t least = bounds[p - 1] + 1, most = lines - (lines < parts - p ? lines : parts - p);
-        if (cut > most)
-            cut = most;
-        if (cut < least)
-            cut = least;
-        bounds[p] = cut < lines ? cut : lines;
+        bounds[p] = fit(cut, bounds[p - 1], parts - p, lines);
     }
     bounds[parts] = lines;
 }
