@@ -107,10 +107,10 @@ struct hw_net {
     struct hw_link *turn;           /* the reactor's: whose it is */
     struct hw_link *shared;         /* the reactor's: links by shared memory */
     struct hw_link *lanes;          /* the reactor's: links by UCX */
-    double patience, patience_most; /* the reactor's: seconds for which it looks into memory before it sleeps */
+    double patience, patience_most; /* the reactor's: seconds for which it looks on before it sleeps */
     uint32_t missed, due; /* the reactor's: what came right after it had gone to sleep; how many make it patient again */
     bool beat;            /* the reactor's: it is time for a sign of life */
-    bool warm;            /* the reactor's: something has gone by memory since it slept */
+    bool warm, stirred;   /* the reactor's: something has gone by memory, or come by a socket, since it slept */
     atomic_uint pacing;   /* links where something waits for the limit */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
     _Atomic(hw_link *) links; /* all there ever were, but those forgotten */

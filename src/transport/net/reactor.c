@@ -90,6 +90,7 @@ static void end_link(hw_net *net, hw_link *link, const char *why)
 static void read_link(hw_net *net, hw_link *link)
 {
     char text[200];
+    net->stirred |= link->channel.shared == NULL && link->channel.lane == NULL;
     const char *why = hw_link_read(link, text, sizeof text);
     if (why != NULL && why[0] == '\0' && link->by_fabric) {
         /* A lane that is closed drops what is under way: our goodbye, perhaps. The peer says when it has that. */
@@ -159,19 +160,26 @@ static void miss(hw_net *net)
         net->patience = net->patience_most;
 }
 
-/* Serves what goes by memory for as long as it goes, and a little longer: who answers at once is heard without a sleep. True: something
- * may still be there. */
-static bool linger(hw_net *net)
+/* What has come by socket; where nothing has since the last sleep nobody looks. */
+static bool peek(hw_net *net, struct epoll_event *events, int *count)
+{
+    *count = net->stirred ? epoll_wait(net->reactor_poll, events, EVENTS, 0) : 0;
+    return *count > 0;
+}
+
+/* Serves what goes by memory for as long as it goes, and looks on for a little, there and at the sockets: who answers at once, or sends one
+ * piece after the other, is heard without a sleep, and need not wake anybody. True: something may still be there; *count events are. */
+static bool linger(hw_net *net, struct epoll_event *events, int *count)
 {
     double start = hw_seconds(), now = start, quiet = start;
     bool waited = false;
     while (atomic_load(&net->todo) == NULL && !atomic_load(&net->reactor_ends)) {
-        if (attend(net)) {
+        if (attend(net) || peek(net, events, count)) {
             if (waited)
                 net->due = 1;
             waited = false;
             quiet = hw_seconds();
-        } else if (!net->warm || now - quiet >= net->patience) {
+        } else if (!(net->warm || net->stirred) || now - quiet >= net->patience) {
             if (waited)
                 lose_patience(net);
             return false;
@@ -181,7 +189,7 @@ static bool linger(hw_net *net)
                 hw_thread_pause();
         }
         now = hw_seconds();
-        if (now - start > LOOK)
+        if (*count > 0 || now - start > LOOK)
             break;
     }
     return true;
@@ -191,7 +199,7 @@ static bool linger(hw_net *net)
 static bool doze(hw_net *net)
 {
     bool quiet = true;
-    net->warm = false;
+    net->warm = net->stirred = false;
     for (hw_link *link = net->shared; link != NULL; link = link->shared_next)
         if (is_attended(link))
             hw_shared_doze(link->channel.shared);
@@ -454,17 +462,18 @@ static void *reactor_main(void *argument)
     double last = hw_seconds(), now = last;
     while (!atomic_load(&net->reactor_ends)) {
         struct epoll_event events[EVENTS];
+        int count = 0;
         bool busy = attend_lanes(net);
-        busy |= net->shared != NULL && linger(net);
+        busy |= linger(net, events, &count);
         atomic_store(&net->asleep, !busy);
-        if (net->rate > 0 || net->shared != NULL)
-            now = hw_seconds();
+        now = hw_seconds();
         double left = hw_pace(net, now, net->heartbeat);
         bool pressing = busy || atomic_load(&net->todo) != NULL || atomic_load(&net->reactor_ends) || !doze(net) ||
                         (net->self.fabric != NULL && !hw_fabric_arm(net->self.fabric));
-        int count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : sleep_of(net, left));
+        if (count == 0)
+            count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : sleep_of(net, left));
         atomic_store(&net->asleep, false);
-        if (!pressing && net->shared != NULL && count > 0 && hw_seconds() - now < PATIENCE)
+        if (!pressing && count > 0 && hw_seconds() - now < PATIENCE)
             miss(net);
         for (int i = 0; i < count; i++)
             serve(net, &events[i]);
