@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/finite.h"
 
 static size_t bitmap_bytes(size_t count)
 {
@@ -37,15 +38,16 @@ static void copy_number(void *to, const void *from, size_t size)
         memcpy(to, from, sizeof(uint64_t));
 }
 
-enum { SAMPLED = 256, SAMPLE_OF = 16 * SAMPLED };
+enum { PLACES = 32, NEAR = 8, SAMPLED = PLACES * NEAR, SAMPLE_OF = 16 * SAMPLED };
 
-/* Of many numbers some are looked at: where hardly one is zero, nothing is won by counting them all. */
+/* Of many numbers some are looked at: where hardly one is zero, nothing is won by counting them all. Some lie beside each other: each place is
+ * a wait for memory. */
 static bool hardly_zero(const unsigned char *numbers, size_t count, size_t size)
 {
     size_t zeros = 0;
     for (size_t i = 0; count >= SAMPLE_OF && i < SAMPLED; i++) {
         uint64_t number = 0;
-        copy_number(&number, numbers + (count - 1) * i / (SAMPLED - 1) * size, size);
+        copy_number(&number, numbers + ((count - NEAR) * (i / NEAR) / (PLACES - 1) + i % NEAR) * size, size);
         zeros += number == 0;
     }
     return count >= SAMPLE_OF && zeros <= SAMPLED / 64;
@@ -139,33 +141,11 @@ bool hw_values_decode(hw_values_form form, hw_value_type type, const unsigned ch
     return true;
 }
 
-/* What is not finite has all bits of its exponent, so that one more goes over into the sign's place. All are looked at: faster than a way
- * out for the one that never comes. */
-#define FIND_NOT_FINITE(name, type, rest, lowest)                                                                           \
-    static size_t not_finite_##name(const unsigned char *values, size_t count)                                              \
-    {                                                                                                                       \
-        type over = 0, bits;                                                                                                \
-        size_t i;                                                                                                           \
-        for (i = 0; i < count; i++) {                                                                                       \
-            memcpy(&bits, values + i * sizeof bits, sizeof bits);                                                           \
-            over |= (type)((bits & (rest)) + (lowest));                                                                     \
-        }                                                                                                                   \
-        if (over <= (rest))                                                                                                 \
-            return count;                                                                                                   \
-        for (i = 0;; i++) {                                                                                                 \
-            memcpy(&bits, values + i * sizeof bits, sizeof bits);                                                           \
-            if ((type)((bits & (rest)) + (lowest)) > (rest))                                                                \
-                return i;                                                                                                   \
-        }                                                                                                                   \
-    }
-FIND_NOT_FINITE(float, uint32_t, UINT32_C(0x7fffffff), UINT32_C(0x00800000))
-FIND_NOT_FINITE(double, uint64_t, UINT64_C(0x7fffffffffffffff), UINT64_C(0x0010000000000000))
-
 size_t hw_values_not_finite(hw_value_type type, const void *values, size_t count)
 {
     switch (type) {
-    case HW_VALUE_F32: return not_finite_float(values, count);
-    case HW_VALUE_F64: return not_finite_double(values, count);
+    case HW_VALUE_F32: return hw_first_not_finite_f32(values, count);
+    case HW_VALUE_F64: return hw_first_not_finite_f64(values, count);
     case HW_VALUE_I64: break;
     }
     return count;
