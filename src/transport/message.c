@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "transport/pool.h"
@@ -48,17 +49,42 @@ hawser_status hw_message_share(const hw_message *message, hw_message **copy, haw
     return HAWSER_OK;
 }
 
+/* Of the payload. */
+static void let_go(hw_message *message)
+{
+    /* Release: this holder's reads come before the free; acquire: the last holder sees them all done. */
+    if (message->shared == NULL || atomic_fetch_sub_explicit(message->shared, 1, memory_order_acq_rel) > 1)
+        return;
+    hw_block *block = (hw_block *)(void *)message->shared;
+    if (block->pool != NULL)
+        hw_pool_give(block);
+    else
+        free(block);
+}
+
+hawser_status hw_message_join(hw_pool *pool, hw_message *message, hawser_error *error)
+{
+    if (message->tail == NULL)
+        return HAWSER_OK;
+    hw_message *whole = NULL;
+    size_t length = (size_t)message->envelope.length, own = length - message->tail_length;
+    HAWSER_TRY(hw_pool_message(pool, length, &whole, error));
+    if (own > 0)
+        memcpy(whole->payload, message->payload, own);
+    memcpy((unsigned char *)whole->payload + own, message->tail, message->tail_length);
+    let_go(message);
+    message->shared = whole->shared;
+    message->payload = whole->payload;
+    message->tail = NULL;
+    message->tail_length = 0;
+    free(whole);
+    return HAWSER_OK;
+}
+
 void hw_message_free(hw_message *message)
 {
     if (message == NULL)
         return;
-    /* Release: this holder's reads come before the free; acquire: the last holder sees them all done. */
-    if (message->shared != NULL && atomic_fetch_sub_explicit(message->shared, 1, memory_order_acq_rel) == 1) {
-        hw_block *block = (hw_block *)(void *)message->shared;
-        if (block->pool != NULL)
-            hw_pool_give(block);
-        else
-            free(block);
-    }
+    let_go(message);
     free(message);
 }

@@ -19,6 +19,8 @@ hawser_status hw_pool_new(hw_pool **pool, hawser_error *error) HAWSER_MUST_USE;
 void hw_pool_free(hw_pool *pool);
 /* As hw_message_new, with the memory of a message that is gone if there is one. */
 hawser_status hw_pool_message(hw_pool *pool, size_t length, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
+/* Copies a tail to where the rest of the payload is. What fails leaves the message as it was. */
+hawser_status hw_message_join(hw_pool *pool, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 /* Of a block whose last reference is gone. */
 void hw_pool_give(hw_block *block);
 

@@ -87,7 +87,11 @@ typedef struct hw_message {
     struct hw_message *next; /* of whichever list holds it; the transport's while in flight */
     atomic_uint *shared;     /* references to `payload`; NULL when the payload is NULL */
     void *payload;
+    /* The payload's last bytes, where they are somebody else's: for hw_net_send alone, which is done with them when it returns. NULL: none. */
+    const void *tail;
+    size_t tail_length;
     bool quiet; /* the receiver need not wake for it: something that it waits for will follow */
+    bool more;  /* it may stay until the next message to the same node, which follows at once */
     /* The net's, while it travels: */
     uint32_t origin;        /* node where a spread message began */
     uint32_t spread;        /* 1 if it is one */
@@ -97,7 +101,7 @@ typedef struct hw_message {
 
 /* A message with `length` payload bytes (0: none), 64-byte aligned, uninitialised. The caller owns it. */
 hawser_status hw_message_new(size_t length, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
-/* Another message over the same payload, with its own envelope. */
+/* Another message over the same payload, with its own envelope; it has no tail. */
 hawser_status hw_message_share(const hw_message *message, hw_message **copy, hawser_error *error) HAWSER_MUST_USE;
 /* Drops it; the payload goes with its last reference. NULL is allowed. */
 void hw_message_free(hw_message *message);

@@ -12,6 +12,27 @@
 
 enum { NODES = 4, EACH = 3000 };
 
+/* The last half of some, and all of others, lies in memory that is gone when the call returns; some may wait for the next. */
+static void send_lent(node *from, uint32_t to, hw_message *message)
+{
+    enum { LAST = 299 };
+    size_t length = (size_t)message->envelope.length, own = length / 2 * (message->envelope.clock % 3);
+    unsigned char *tail = NULL;
+    if (own < length) {
+        tail = malloc(length - own);
+        assert_non_null(tail);
+        memcpy(tail, (unsigned char *)message->payload + own, length - own);
+        memset((unsigned char *)message->payload + own, 0xee, length - own);
+        message->tail = tail;
+        message->tail_length = length - own;
+    }
+    message->more = message->envelope.clock % 5 == 0 && message->envelope.clock < LAST;
+    assert_int_equal(hw_net_send(from->net, to, message, NULL), HAWSER_OK);
+    if (tail != NULL)
+        memset(tail, 0xdd, length - own);
+    free(tail);
+}
+
 static void messages_arrive_in_order_and_whole(void **state, const char *way, hw_net_way wish, bool encrypted)
 {
     const size_t lengths[] = {0, 1, 63, 64, 4096, 2049, 70000, 1 << 20, 5};
@@ -29,8 +50,7 @@ static void messages_arrive_in_order_and_whole(void **state, const char *way, hw
     assert_true(node_await32(&nodes[0], &nodes[0].ups, 1));
     for (int side = 0; side < 2; side++) {
         for (uint64_t i = 0; i < 300; i++)
-            assert_int_equal(hw_net_send(nodes[side].net, (uint32_t)!side, numbered(i, lengths[i % kinds]), NULL),
-                             HAWSER_OK);
+            send_lent(&nodes[side], (uint32_t)!side, numbered(i, lengths[i % kinds]));
         for (uint64_t i = 0; i < 300; i++) {
             hw_message *message = node_take(&nodes[!side]);
             assert_true(is_numbered(message, i, lengths[i % kinds]));

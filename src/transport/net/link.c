@@ -1,4 +1,5 @@
 /* link.c - writing to a link: whoever sends first writes, others only queue; a burst is left to the reactor, which gathers it. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,15 +89,25 @@ static size_t pack(hw_link *link, hw_message *message, size_t used, size_t *begi
     link->batch += hw_queued_bytes(message);
     if (message->offset + chunk == length)
         atomic_fetch_add_explicit(&link->messages_sent, 1, memory_order_relaxed);
-    if (chunk <= (link->encrypted ? SMALL_TLS : SMALL_CLEAR)) {
-        if (chunk > 0)
-            memcpy(link->stage + used, payload, (size_t)chunk);
-        hw_message_free(message);
-        return used + (size_t)chunk;
+    size_t own = (size_t)chunk - message->tail_length;
+    if (own <= (link->encrypted ? SMALL_TLS : SMALL_CLEAR)) {
+        if (own > 0)
+            memcpy(link->stage + used, payload, own);
+        used += own;
+        own = 0;
+        if (message->tail == NULL) {
+            hw_message_free(message);
+            return used;
+        }
     }
     add_piece(link, link->stage + *begin, used - *begin);
-    add_piece(link, payload, (size_t)chunk);
+    add_piece(link, payload, own);
+    add_piece(link, (void *)(uintptr_t)message->tail, message->tail_length);
     *begin = used;
+    if (message->tail != NULL) { /* the first of its batch: there is one at most */
+        link->lent = message->tail;
+        link->lent_length = message->tail_length;
+    }
     message->next = link->written;
     link->written = message;
     return used;
@@ -110,6 +121,7 @@ static bool gather(hw_link *link, bool *shut)
     link->batch = 0;
     free_list(link->written);
     link->written = NULL;
+    link->lent = NULL;
     link->piece = link->piece_count = 0;
     pthread_mutex_lock(&link->mutex);
     if (link->taken.first == NULL) {
@@ -129,7 +141,7 @@ static bool gather(hw_link *link, bool *shut)
     pthread_mutex_unlock(&link->mutex);
     if (idle && !say_goodbye && !say_alive)
         return false;
-    while (link->taken.first != NULL && used + HW_FRAME_MESSAGE + small <= HW_STAGE && link->piece_count + 3 <= HW_PIECES) {
+    while (link->taken.first != NULL && used + HW_FRAME_MESSAGE + small <= HW_STAGE && link->piece_count + 4 <= HW_PIECES) {
         hw_message *message = link->taken.first;
         link->taken.first = message->next;
         used = pack(link, message, used, &begin);
@@ -166,9 +178,35 @@ static bool by_lane(const hw_link *link)
     return link->channel.lane != NULL && link->channel.letter == 0;
 }
 
+/* What is left of a tail is copied: its sender takes it back. */
+static bool take_over(hw_link *link)
+{
+    uintptr_t begin = (uintptr_t)link->lent, end = begin + link->lent_length;
+    for (int i = link->piece; link->lent != NULL && i < link->piece_count; i++) {
+        struct iovec *piece = &link->pieces[i];
+        hw_message *copy = NULL;
+        if ((uintptr_t)piece->iov_base < begin || (uintptr_t)piece->iov_base >= end)
+            continue;
+        if (hw_pool_message(link->net->pool, piece->iov_len, &copy, NULL) != HAWSER_OK) {
+            link->channel.failure = ENOMEM;
+            return false;
+        }
+        memcpy(copy->payload, piece->iov_base, piece->iov_len);
+        piece->iov_base = copy->payload;
+        copy->next = link->written;
+        link->written = copy;
+    }
+    link->lent = NULL;
+    return true;
+}
+
 /* Gives the writer's part up; the reactor closes the socket if it has been waiting for that. */
 static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
 {
+    if (!broken && !take_over(link)) {
+        broken = true;
+        writer = HW_WRITER_NONE;
+    }
     pthread_mutex_lock(&link->mutex);
     link->writer = writer;
     link->broken |= broken;
@@ -194,6 +232,9 @@ static void write_out(hw_link *link, uint64_t most)
         if (link->piece == link->piece_count && !gather(link, &shut))
             break;
         ssize_t moved = hw_channel_write(&link->channel, &link->pieces[link->piece], link->piece_count - link->piece);
+        if (moved == HW_CHANNEL_AGAIN && link->lent != NULL && by_memory(link) &&
+            hw_shared_look_for_room(link->channel.shared))
+            continue;
         if (moved < 0) {
             leave(link, moved == HW_CHANNEL_AGAIN ? HW_WRITER_BLOCKED : HW_WRITER_NONE, moved != HW_CHANNEL_AGAIN, false);
             return;
@@ -232,14 +273,38 @@ static bool allowed(hw_link *link)
     return true;
 }
 
+/* With the mutex held: would a message be written by its sender, and nothing before it? */
+static bool is_free(const hw_link *link)
+{
+    return link->writer == HW_WRITER_NONE && link->queue.first == NULL && link->taken.first == NULL &&
+           link->piece == link->piece_count && link->announced && !link->by_fabric && !link->checked && link->net->rate <= 0;
+}
+
+/* Copies a tail that cannot be written at once, since nobody may look at it later. */
+static void join_tail(hw_link *link, hw_message *message)
+{
+    if (message->tail == NULL || is_free(link))
+        return;
+    pthread_mutex_unlock(&link->mutex);
+    hawser_status status = hw_message_join(link->net->pool, message, NULL);
+    pthread_mutex_lock(&link->mutex);
+    if (status != HAWSER_OK && !link->broken) {
+        link->channel.failure = ENOMEM;
+        link->broken = true;
+        hw_reactor_post(link);
+    }
+}
+
 bool hw_link_send(hw_link *link, hw_message *message)
 {
     pthread_mutex_lock(&link->mutex);
+    join_tail(link, message);
     if (atomic_load_explicit(&link->state, memory_order_relaxed) != HW_LINK_UP || link->bidding || link->broken) {
         pthread_mutex_unlock(&link->mutex);
         hw_message_free(message);
         return false;
     }
+    bool lent = message->tail != NULL, more = message->more && !lent && link->channel.shared == NULL;
     atomic_fetch_add_explicit(&link->queued, hw_queued_bytes(message), memory_order_relaxed);
     if (link->net->rate > 0 && hw_pace_hold(link, message)) {
         pthread_mutex_unlock(&link->mutex);
@@ -247,9 +312,9 @@ bool hw_link_send(hw_link *link, hw_message *message)
         return true;
     }
     hw_queue_append(&link->queue, message);
-    bool idle = link->writer == HW_WRITER_NONE;
+    bool idle = link->writer == HW_WRITER_NONE && !more;
     /* Into memory it costs no more than to queue it. */
-    bool direct = idle && !link->by_fabric && (link->channel.shared != NULL || allowed(link)) && take_part(link);
+    bool direct = idle && !link->by_fabric && (link->channel.shared != NULL || lent || allowed(link)) && take_part(link);
     pthread_mutex_unlock(&link->mutex);
     if (direct)
         write_out(link, DIRECT_MOST);

@@ -72,6 +72,8 @@ typedef struct hw_link {
     int piece, piece_count;
     uint64_t batch;      /* bytes of the messages in the pieces, as `queued` counts them */
     hw_message *written; /* whose payloads the pieces point to */
+    const void *lent;    /* a tail that they point to, for as long as its sender's call lasts */
+    size_t lent_length;
 
     /* The reactor's: */
     double parting; /* by_fabric: since when it waits for the peer to have taken our goodbye; 0: it does not */

@@ -17,9 +17,10 @@ enum {
 typedef struct hw_shared {
     hw_mapping mapping;
     hw_ring in, out;
-    bool asked;        /* the reader's: it has asked for a bell, and has not been seen to get it */
-    atomic_bool waits; /* the writer, for room */
-    uint64_t alive;    /* the reader's: the last sign of life that it has seen */
+    bool asked;                 /* the reader's: it has asked for a bell, and has not been seen to get it */
+    atomic_bool waits;          /* the writer, for room */
+    uint32_t unlooked, penalty; /* the writer's: looks for room that it leaves out; how many, when the next is in vain */
+    uint64_t alive;             /* the reader's: the last sign of life that it has seen */
 } hw_shared;
 
 /* Makes both rings, of `size` bytes each (a power of two, HW_RING_LEAST..MOST); for the one who dials. *fd is the caller's, to be handed
@@ -31,6 +32,9 @@ void hw_shared_free(hw_shared *shared); /* NULL is allowed */
 
 /* There is something to read, or room for which a writer waits. */
 bool hw_shared_presses(const hw_shared *shared);
+/* The writer found no room. True: having looked on for a little there is some, for a sleep and a wake cost more. A look in vain makes the next
+ * ones rarer. */
+bool hw_shared_look_for_room(hw_shared *shared);
 /* The writer found no room and will not look again unless told. True: there is some by now, nobody will be told. */
 bool hw_shared_await_room(hw_shared *shared);
 /* The reader is about to sleep: ask for a bell, then see whether anything presses. And it is awake again. */
