@@ -569,6 +569,15 @@ static void choose_keys(hw_client *client, const task *t, leg *part, const uint6
     request->keys = keys;
 }
 
+/* Pulls of ranges, which are short, go to a server several at a time. */
+static bool followed(const task *t, const leg *part)
+{
+    enum { TOGETHER = 32 };
+    size_t number = (size_t)(part - t->legs);
+    return t->order.operation == HW_PULL && t->order.keys == NULL && number + 1 < t->leg_count &&
+           part[1].server == part->server && number % TOGETHER + 1 < TOGETHER;
+}
+
 static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool again, hawser_error *error)
 {
     const hw_order *order = &t->order;
@@ -585,8 +594,10 @@ static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool 
     const uint64_t *keys = NULL;
     HAWSER_TRY(values_of(client, t, part, &request.values, error));
     HAWSER_TRY(keys_of(client, t, part, &keys, error));
+    request.lent = client->options.lends && part->server != client->options.near && !apart(part);
     choose_keys(client, t, part, keys, again, &request);
     HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
+    message->more = followed(t, part);
     client->figures.messages++;
     client->figures.bytes_sent += message->envelope.length;
     client->figures.bytes_plain += sizeof request.head + (keys != NULL ? part->count * sizeof *keys : 0) +

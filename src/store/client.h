@@ -27,7 +27,9 @@ typedef struct hw_client_options {
     hawser_status (*send)(void *argument, uint32_t server, hw_message *message, hawser_error *error);
     /* A task has ended: `error` says why it failed, where status is not HAWSER_OK. May submit others. */
     void (*finished)(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
-    hw_log *log; /* where what is asked and answered is noted down; NULL: nowhere. The caller's */
+    bool lends;    /* values of pushes may go as a message's tail, */
+    uint32_t near; /* but to this server, which keeps what it is sent */
+    hw_log *log;   /* where what is asked and answered is noted down; NULL: nowhere. The caller's */
 } hw_client_options;
 
 hawser_status hw_client_new(const hw_client_options *options, hw_client **client, hawser_error *error) HAWSER_MUST_USE;

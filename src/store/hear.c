@@ -204,6 +204,25 @@ static bool look_up(hw_errand *errand, hw_lists *lists)
     return true;
 }
 
+/* Many values of one stripe: they can go from where they are. */
+static bool can_lend(const hw_errand *errand)
+{
+    enum { LEAST = 16 << 10 /* bytes */ };
+    const hw_request_head *head = &errand->request.head;
+    size_t bytes = errand->spec->width * hw_value_size(errand->spec->type);
+    return errand->server->options.lends && head->operation == HW_PULL && head->keys == HW_KEYS_RANGE &&
+           errand->count == 1 && head->count >= LEAST / bytes;
+}
+
+static void *place_of(const hw_errand *errand)
+{
+    const hw_stripe *stripe = errand->pieces[0].stripe;
+    uint64_t first = errand->pieces[0].first;
+    const hw_table_shard *shard = stripe->shards[hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, first)];
+    return (void *)(uintptr_t)hw_table_shard_from(shard, first);
+}
+
+/* Of an errand that has been cut. */
 static hawser_status make_reply(hw_errand *errand, hawser_error *error)
 {
     const hw_request_head *head = &errand->request.head;
@@ -216,7 +235,11 @@ static hawser_status make_reply(hw_errand *errand, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %llu keys are more than one reply may have",
                            errand->spec->name, (unsigned long long)head->count);
     reply.count = pulls ? head->count * errand->spec->width : 0;
-    HAWSER_TRY(hw_reply_new(errand->spec, &reply, errand->server->pool, &errand->reply, &values, error));
+    errand->lends = can_lend(errand);
+    HAWSER_TRY(
+        hw_reply_new(errand->spec, &reply, errand->server->pool, &errand->reply, errand->lends ? NULL : &values, error));
+    if (errand->lends)
+        values = place_of(errand);
     errand->out = pulls ? values : NULL;
     return HAWSER_OK;
 }
@@ -293,8 +316,8 @@ static hawser_status prepare(hw_errand *errand, const hw_served *served, hw_list
     *forgotten = !look_up(errand, lists);
     if (*forgotten)
         return HAWSER_OK;
-    HAWSER_TRY(make_reply(errand, error));
-    return cut(errand, served, error);
+    HAWSER_TRY(cut(errand, served, error));
+    return make_reply(errand, error);
 }
 
 /* What is forgotten comes again. */

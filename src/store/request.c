@@ -22,6 +22,8 @@ static size_t padded(size_t bytes)
 
 /* ---------------------------------------------------------------------------------------------------------- writing ---- */
 
+enum { LENT_LEAST = 16 << 10 /* bytes of values; fewer are copied for less than it costs to keep them apart */ };
+
 hawser_status hw_request_write(const hw_table_spec *table, const hw_request *request, hw_pool *pool, hw_message **message,
                                hawser_error *error)
 {
@@ -31,13 +33,19 @@ hawser_status hw_request_write(const hw_table_spec *table, const hw_request *req
     if (request->values != NULL)
         head.values = (uint8_t)hw_values_choose_rounded(table->type, table->rounding, request->values, numbers, &values);
     size_t key_bound = head.keys == HW_KEYS_GAPS ? hw_keys_bound((size_t)head.count) : 0;
-    HAWSER_TRY(hw_pool_message(pool, sizeof head + padded(key_bound) + values, message, error));
+    bool lent = request->lent && head.values == HW_VALUES_DENSE && values >= LENT_LEAST;
+    HAWSER_TRY(hw_pool_message(pool, sizeof head + padded(key_bound) + (lent ? 0 : values), message, error));
     unsigned char *start = (*message)->payload, *out = start + sizeof head;
     head.key_bytes = key_bound > 0 ? hw_keys_encode(request->keys, (size_t)head.count, out) : 0;
     head.value_bytes = values;
     memset(out + head.key_bytes, 0, padded((size_t)head.key_bytes) - (size_t)head.key_bytes);
     out += padded((size_t)head.key_bytes);
-    hw_values_encode(head.values, table->type, request->values, numbers, out);
+    if (lent) {
+        (*message)->tail = request->values;
+        (*message)->tail_length = values;
+    } else {
+        hw_values_encode(head.values, table->type, request->values, numbers, out);
+    }
     memcpy(start, &head, sizeof head);
     (*message)->envelope.length = (size_t)(out - start) + values; /* keys take less than they might */
     return HAWSER_OK;
@@ -49,27 +57,32 @@ hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head
     hw_reply_head own = *head;
     own.value_bytes = own.count * hw_value_size(table->type);
     own.values = own.count > 0 ? HW_VALUES_DENSE : HW_VALUES_NONE;
-    HAWSER_TRY(hw_pool_message(pool, sizeof own + (size_t)own.value_bytes, message, error));
+    HAWSER_TRY(hw_pool_message(pool, sizeof own + (values != NULL ? (size_t)own.value_bytes : 0), message, error));
     memcpy((*message)->payload, &own, sizeof own);
-    *values = (unsigned char *)(*message)->payload + sizeof own;
+    if (values != NULL)
+        *values = (unsigned char *)(*message)->payload + sizeof own;
     return HAWSER_OK;
 }
 
-void hw_reply_pack(const hw_table_spec *table, hw_message **message)
+void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_message **message)
 {
     hw_reply_head head;
     unsigned char *payload = (*message)->payload;
+    const void *values = lent != NULL ? lent : payload + sizeof head;
     memcpy(&head, payload, sizeof head);
     size_t bytes = 0;
-    hw_values_form form = hw_values_choose(table->type, payload + sizeof head, (size_t)head.count, &bytes);
+    hw_values_form form = hw_values_choose(table->type, values, (size_t)head.count, &bytes);
     hw_message *shorter = NULL;
-    if (form == HW_VALUES_DENSE || hw_message_new(sizeof head + bytes, &shorter, NULL) != HAWSER_OK)
+    if (form == HW_VALUES_DENSE || hw_message_new(sizeof head + bytes, &shorter, NULL) != HAWSER_OK) {
+        (*message)->tail = lent;
+        (*message)->tail_length = lent != NULL ? (size_t)head.value_bytes : 0;
+        (*message)->envelope.length = sizeof head + head.value_bytes;
         return;
+    }
     head.values = (uint8_t)form;
     head.value_bytes = bytes;
     memcpy(shorter->payload, &head, sizeof head);
-    hw_values_encode(form, table->type, payload + sizeof head, (size_t)head.count,
-                     (unsigned char *)shorter->payload + sizeof head);
+    hw_values_encode(form, table->type, values, (size_t)head.count, (unsigned char *)shorter->payload + sizeof head);
     hw_message_free(*message);
     *message = shorter;
 }
@@ -214,9 +227,10 @@ bool hw_reply_head_of(const hw_message *message, hw_reply_head *head)
 
 bool hw_reply_read(const hw_table_spec *table, const hw_reply_head *head, const hw_message *message, void *values)
 {
+    const unsigned char *in = (const unsigned char *)message->payload + sizeof *head;
     return head->outcome == HW_APPLIED &&
-           hw_values_decode(head->values, table->type, (const unsigned char *)message->payload + sizeof *head,
-                            (size_t)head->value_bytes, (size_t)head->count, values);
+           hw_values_decode(head->values, table->type, message->tail != NULL ? message->tail : in, (size_t)head->value_bytes,
+                            (size_t)head->count, values);
 }
 
 void hw_refusal_read(const hw_reply_head *head, const hw_message *message, char *words, size_t size)

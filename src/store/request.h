@@ -49,6 +49,7 @@ typedef struct hw_request {
     hw_request_head head;
     const uint64_t *keys; /* NULL for a range */
     const void *values;   /* head.count * width, dense; NULL where none are pushed */
+    bool lent;            /* to be written: many values may stay where they are, as the message's tail */
 } hw_request;
 
 typedef enum hw_outcome { HW_APPLIED = 1, HW_FORGOTTEN /* the list of keys: send them again */, HW_REFUSED } hw_outcome;
@@ -83,11 +84,12 @@ bool hw_request_head_of(const hw_message *message, hw_request_head *head);
 hawser_status hw_request_read(const hw_table_spec *table, const hw_request_head *head, const hw_message *message,
                               hw_scratch *scratch, hw_request *request, hawser_error *error) HAWSER_MUST_USE;
 
-/* A reply with room for head->count numbers, which the caller fills at *values; then hw_reply_pack leaves out zeros where that is
- * shorter (and there is memory to do it), and the message may go. */
+/* A reply with room for head->count numbers, which the caller fills at *values (NULL: they lie elsewhere); then hw_reply_pack, given them where
+ * they do (NULL: they do not), leaves out zeros where that is shorter (and there is memory to do it) or makes them the message's tail, and
+ * the message may go. */
 hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_pool *pool, hw_message **message,
                            void **values, hawser_error *error) HAWSER_MUST_USE;
-void hw_reply_pack(const hw_table_spec *table, hw_message **message);
+void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_message **message);
 hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
                                hawser_error *error) HAWSER_MUST_USE;
 /* Makes a reply a refusal without words, where there is no memory for one with words. */

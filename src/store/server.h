@@ -28,6 +28,7 @@ typedef struct hw_server_options {
     void *argument;
     /* There is work for a stripe that nobody does: somebody calls hw_stripe_work for it, once. Any thread. */
     void (*ready)(void *argument, hw_stripe *stripe);
+    bool lends; /* replies may have a tail, which is read before `reply` returns */
     /* A reply for a client; takes the message. Any thread. */
     void (*reply)(void *argument, uint32_t client, hw_message *message);
     /* Where a stripe notes down what it does; NULL: nowhere. It lives until drop. */

@@ -252,10 +252,14 @@ void hw_table_shard_get(const hw_table_shard *shard, const uint64_t *keys, size_
     }
 }
 
+const void *hw_table_shard_from(const hw_table_shard *shard, uint64_t first)
+{
+    return shard->values + (size_t)(first - shard->first) * shard->row_bytes;
+}
+
 void hw_table_shard_get_range(const hw_table_shard *shard, uint64_t first, uint64_t last, void *out)
 {
-    memcpy(out, shard->values + (size_t)(first - shard->first) * shard->row_bytes,
-           ((size_t)(last - first) + 1) * shard->row_bytes);
+    memcpy(out, hw_table_shard_from(shard, first), ((size_t)(last - first) + 1) * shard->row_bytes);
 }
 
 static hw_applying applying_to(const hw_table_shard *shard, size_t row, size_t rows, const void *updates)

@@ -171,7 +171,7 @@ static void do_range(hw_stripe *stripe, const hw_piece *piece)
         size_t offset = (piece->begin + (size_t)(first - piece->first)) * bytes;
         if (values != NULL)
             hw_table_shard_apply_range(stripe->shards[at], first, last, values + offset);
-        if (errand->out != NULL)
+        if (errand->out != NULL && !errand->lends)
             hw_table_shard_get_range(stripe->shards[at], first, last, errand->out + offset);
     }
 }
@@ -327,7 +327,7 @@ static void finish(hw_piece *piece)
         head.clock = atomic_load_explicit(&errand->least, memory_order_relaxed);
         memcpy(reply->payload, &head, sizeof head);
         if (errand->out != NULL)
-            hw_reply_pack(errand->spec, &reply);
+            hw_reply_pack(errand->spec, errand->lends ? errand->out : NULL, &reply);
         atomic_fetch_add_explicit(&server->bytes_out, reply->envelope.length, memory_order_relaxed);
     }
     errand->reply = NULL;

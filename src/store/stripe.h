@@ -71,7 +71,8 @@ struct hw_errand {
     uint32_t *rows;    /* and which row of the request each is */
     hw_batch *batch;   /* with which it is answered; NULL: alone */
     hw_message *reply;
-    unsigned char *out;     /* rows of the reply */
+    unsigned char *out;     /* rows of the reply, */
+    bool lends;             /* or the table's own: one piece, that answers before the stripe does anything else */
     atomic_uint left;       /* pieces that are not done */
     _Atomic uint64_t least; /* clock, of what was read */
     _Atomic int failed;     /* hawser_status of a piece that could not be done */

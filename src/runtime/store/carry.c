@@ -1,5 +1,6 @@
 /* carry.c - messages of a store on their way: from the client to its servers, from the server to its clients, here or over the net. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "runtime/store/door.h"
@@ -50,33 +51,74 @@ void hw_hub_finished(void *argument, void *tag, uint64_t task, hawser_status sta
 }
 
 /* One message out, without the lock: to the own server, which may answer at once, or into the net. */
-static void carry_one(hawser_store *store, hw_message *message)
+static hawser_status carry_one(hawser_store *store, hw_message *message, hawser_error *error)
 {
-    hawser_error error = {0};
     uint32_t server = message->envelope.destination;
-    hawser_status status;
     if (store->visit != NULL)
-        status = hw_visit_tell(store->visit, server, message, &error);
-    else if (server == store->self)
-        status = hw_server_hear(store->server, store->self, message, &error);
-    else
-        status = hw_cluster_tell(store->job->cluster, server, message, &error);
-    if (status != HAWSER_OK)
-        hw_hub_lost(store, &error);
+        return hw_visit_tell(store->visit, server, message, error);
+    if (server == store->self)
+        return hw_server_hear(store->server, store->self, message, error);
+    return hw_cluster_tell(store->job->cluster, server, message, error);
+}
+
+/* One with values that lie in memory of the user's. The task of one that has not left yet may have failed with the store. */
+static hawser_status carry_lent(hawser_store *store, hw_message *message, hawser_error *error)
+{
+    hw_request_head head;
+    if (store->lost) {
+        pthread_mutex_unlock(&store->mutex);
+        hw_message_free(message);
+        return HAWSER_OK;
+    }
+    memcpy(&head, message->payload, sizeof head);
+    pthread_mutex_lock(&store->lending);
+    store->lent_leg = head.leg;
+    atomic_store(&store->lent, head.task);
+    pthread_mutex_unlock(&store->mutex);
+    hawser_status status = carry_one(store, message, error);
+    atomic_store(&store->lent, 0);
+    pthread_mutex_unlock(&store->lending);
+    return status;
 }
 
 /* One message of the client's, made under the lock, sent without it. */
 static void carry_next(hawser_store *store)
 {
+    hawser_error error = {0};
+    hawser_status status;
     hw_message *message = store->outbox;
     if (message == NULL)
         return;
     store->outbox = message->next;
     if (store->outbox == NULL)
         store->outbox_end = &store->outbox;
-    pthread_mutex_unlock(&store->mutex);
-    carry_one(store, message);
+    if (message->tail != NULL) {
+        status = carry_lent(store, message, &error);
+    } else {
+        pthread_mutex_unlock(&store->mutex);
+        status = carry_one(store, message, &error);
+    }
+    if (status != HAWSER_OK)
+        hw_hub_lost(store, &error);
     pthread_mutex_lock(&store->mutex);
+}
+
+/* The mutex is held, but not while waiting. */
+static void await_lent(hawser_store *store)
+{
+    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_lock(&store->lending);
+    pthread_mutex_unlock(&store->lending);
+    pthread_mutex_lock(&store->mutex);
+}
+
+/* A reply may end a task: not while its values are being read, though nobody can know the end of them yet who is honest. */
+static void await_end_of(hawser_store *store, const hw_message *reply)
+{
+    hw_reply_head head;
+    while (hw_reply_head_of(reply, &head) && head.task != 0 && head.task == atomic_load(&store->lent) &&
+           (head.parts > 0 || head.outcome == HW_FORGOTTEN || head.leg == store->lent_leg))
+        await_lent(store);
 }
 
 void hw_hub_unlock(hawser_store *store)
@@ -105,12 +147,13 @@ void hw_hub_unlock(hawser_store *store)
     }
 }
 
-/* Nothing goes through this node's client any more. The lock is held. */
+/* Nothing goes through this node's client any more. The lock is held, but not while a message is on its way that a task's memory belongs to. */
 static void end_client(hawser_store *store, hawser_status status, const hawser_error *error)
 {
     store->lost = true;
     store->loss = *error;
     store->loss.status = status;
+    await_lent(store);
     hw_recorder_failed(store->job->recorder, status);
     if (store->log != NULL)
         hw_log_put(store->log, &(hw_event_record){.kind = HW_EVENT_LOST, .from = hw_recorder_lost(store->job)});
@@ -122,6 +165,7 @@ static void answered(hawser_store *store, uint32_t server, hw_message *message)
 {
     hawser_error error = {0};
     pthread_mutex_lock(&store->mutex);
+    await_end_of(store, message);
     hawser_status status = hw_client_hear(store->client, server, message, &error);
     if (status != HAWSER_OK)
         end_client(store, status, &error);

@@ -91,7 +91,10 @@ struct hawser_store {
     uint32_t unlooked, penalty; /* waits that begin with a sleep; how many, when the next look is in vain */
     hw_client *client;
     hw_message *outbox, **outbox_end; /* envelope.destination: the server */
-    bool carrying;                    /* somebody empties the outbox */
+    bool carrying;                    /* somebody empties the outbox, */
+    pthread_mutex_t lending;          /* and holds this while values are sent from where they lie: */
+    _Atomic uint64_t lent;            /* of this task, which does not end meanwhile (0: of none), */
+    uint32_t lent_leg;                /* for this part of it */
     hw_told *told, **told_end;
     hw_failure *failures; /* that nobody has waited for yet */
     size_t failure_count, failure_room;
