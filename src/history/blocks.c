@@ -29,13 +29,13 @@ typedef struct walk {
     uint64_t credit_epoch, credit;
     size_t at;
     size_t places;   /* that all states have */
-    size_t lost;     /* 1 + number of the record of a node's loss; 0: none */
+    bool heard;      /* of a loss */
     hw_index *agree; /* records of which all of a key have one digest, or end at one clock */
     hawser_error *error;
     hawser_status status;
 } walk;
 
-enum { PLACES_MOST = 1 << 26 };
+enum { BLOCKS_MOST = 65536 /* as --workers has it */, PLACES_MOST = 1 << 26 };
 enum { AGREE_DIGEST = 1, AGREE_CLOCK, AGREE_SUM, AGREE_LOST };
 
 static const hw_event_record *here(const walk *w)
@@ -150,15 +150,17 @@ static bool is_unrecorded(const walk *w, uint32_t source, uint64_t clock, uint32
 static bool check_after_loss(walk *w)
 {
     const hw_event_record *r = here(w);
-    if (w->lost == 0)
-        return true;
-    uint32_t lost = w->stream->records[w->lost - 1].from;
-    for (uint32_t j = r->from; j < r->from + r->covers; j++) {
+    for (uint32_t j = r->from; w->heard && j < r->from + r->covers; j++) {
+        uint32_t node = node_of(w, j);
+        size_t count;
+        const hw_indexed *losses = hw_index_find(&w->judge->losses, (uint64_t[5]){node}, &count);
         hw_applied(w->judge, HW_RULE_LOSS);
-        if (lost != HW_HISTORY_NOBODY && node_of(w, j) == lost)
-            return WITH(w, HW_RULE_LOSS, w->stream, w->lost - 1,
-                        "block %" PRIu32 " sees an update of block %" PRIu32 ", whose node %" PRIu32 " it knows to be lost",
-                        w->block, j, lost);
+        for (size_t i = 0; i < count && node != HW_HISTORY_NOBODY; i++)
+            if (losses[i].stream == w->stream && losses[i].number < w->at)
+                return WITH(w, HW_RULE_LOSS, w->stream, losses[i].number,
+                            "block %" PRIu32 " sees an update of block %" PRIu32 ", whose node %" PRIu32
+                            " it knows to be lost",
+                            w->block, j, node);
     }
     return true;
 }
@@ -572,7 +574,7 @@ static bool walk_record(walk *w)
     if (r->kind == HW_EVENT_LOST) {
         if (!hw_is_cut(w->judge))
             return ALONE(w, HW_RULE_LOSS, "block %" PRIu32 " hears of a loss, and the job ends well", w->block);
-        w->lost = w->at + 1;
+        w->heard = true;
         return true;
     }
     if (r->kind == HW_EVENT_CREDIT) {
@@ -654,14 +656,14 @@ static void check_agreement(hw_judge *judge, hw_index *agree)
 }
 
 /* How many blocks a run has: as many as have streams, but where some are lost as many as a state says. */
-static uint32_t count_blocks(const hw_judge *judge, size_t begin, size_t end)
+static uint64_t count_blocks(const hw_judge *judge, size_t begin, size_t end)
 {
     const hw_history *history = judge->history;
     for (size_t s = begin; s < end && hw_is_cut(judge); s++)
         for (size_t i = 0; i < history->streams[s].count; i++)
             if (history->streams[s].records[i].kind == HW_EVENT_STATE)
                 return history->streams[s].records[i].part;
-    return hw_is_cut(judge) ? history->streams[end - 1].name.number + 1 : (uint32_t)(end - begin);
+    return hw_is_cut(judge) ? (uint64_t)history->streams[end - 1].name.number + 1 : end - begin;
 }
 
 hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error)
@@ -674,7 +676,11 @@ hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error)
         for (end = s; end < history->count && history->streams[end].name.kind == first->name.kind &&
                       history->streams[end].name.run == first->name.run;)
             end++;
-        uint32_t blocks = first->name.kind == HW_STREAM_BLOCK ? count_blocks(judge, s, end) : 0;
+        uint64_t claimed = first->name.kind == HW_STREAM_BLOCK ? count_blocks(judge, s, end) : 0;
+        uint32_t blocks = claimed <= BLOCKS_MOST ? (uint32_t)claimed : 0;
+        if (claimed > BLOCKS_MOST)
+            (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){first, 0}, 1, "%" PRIu64 " blocks: a job has %d at most",
+                            claimed, BLOCKS_MOST);
         for (size_t i = s; blocks > 0 && i < end && status == HAWSER_OK; i++) {
             const hw_stream *stream = &history->streams[i];
             uint32_t number = stream->name.number;

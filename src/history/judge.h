@@ -23,6 +23,7 @@ typedef struct hw_turn {
     uint64_t table; /* run of the store << 32 | table */
     size_t place;
     const hw_event_record *record;
+    bool open; /* by a block that was lost: others may have come behind the last of these */
 } hw_turn;
 
 typedef struct hw_turns {

@@ -51,7 +51,7 @@ static hawser_status add_turns(hw_judge *judge, const hw_stream *stream, hawser_
         if (r->part > HW_EVENT_DC)
             (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "there is no policy %" PRIu32, r->part);
         HAWSER_TRY(HW_GROW(&turns->entries, &turns->room, turns->count + 1, "the loops of a history", error));
-        turns->entries[turns->count] = (hw_turn){(uint64_t)r->from << 32 | r->object, turns->count, r};
+        turns->entries[turns->count] = (hw_turn){(uint64_t)r->from << 32 | r->object, turns->count, r, stream->cut};
         turns->count++;
     }
     return HAWSER_OK;
@@ -86,7 +86,7 @@ static hawser_status add_run(hw_judge *judge, size_t begin, size_t end, hawser_e
             most = count;
         }
     }
-    return furthest->cut ? HAWSER_OK : add_turns(judge, furthest, error);
+    return add_turns(judge, furthest, error);
 }
 
 hawser_status hw_judge_turns(hw_judge *judge, hawser_error *error)
@@ -131,12 +131,26 @@ static uint64_t due_in(const hw_event_record *turn, uint64_t iteration, bool cha
     return iteration - slack;
 }
 
+/* Is the turn before `next` the last that is known of this table, and more may have come? Of those it is known only that between two loops
+ * everything is in; and a read as one begins may have been asked for ahead. */
+static bool is_open(const hw_turns *turns, uint64_t table, size_t next)
+{
+    return next > 0 && turns->entries[next - 1].table == table && turns->entries[next - 1].open &&
+           (next == turns->count || turns->entries[next].table != table);
+}
+
 uint64_t hw_turns_due(const hw_judge *judge, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy)
 {
     const hw_turns *turns = &judge->turns;
     uint64_t least = UINT64_MAX, begin = 0;
+    size_t next = above(turns, table, iteration);
     *policy = HW_EVENT_TAP;
-    for (size_t i = above(turns, table, iteration); i-- > 0 && turns->entries[i].table == table;) {
+    if (is_open(turns, table, next)) {
+        const hw_event_record *last = turns->entries[next - 1].record;
+        *policy = last->part;
+        return changes || iteration > last->clock ? last->clock : 0;
+    }
+    for (size_t i = next; i-- > 0 && turns->entries[i].table == table;) {
         const hw_event_record *turn = turns->entries[i].record;
         bool ahead = turn->part == HW_EVENT_DELAY || turn->part == HW_EVENT_DC;
         if (least == UINT64_MAX)

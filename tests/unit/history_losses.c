@@ -348,7 +348,7 @@ static bool other_values_than_noted(hw_history *history, hw_random *random)
     return true;
 }
 
-/* An update of the lost counts after its loss was heard of. */
+/* An update of the lost counts after its loss was heard of, whatever else was. */
 static bool comes_from_lost(const hw_history *history, spot s)
 {
     for (size_t i = s.at + 1; i < s.stream->count; i++) {
@@ -368,6 +368,9 @@ static bool comes_after_its_death(hw_history *history, hw_random *random)
     while (record_at(loss)->kind != HW_EVENT_LOST)
         loss.at++;
     move_up(loss, s.at);
+    if (one_in(random, 2))
+        insert((spot){s.stream, s.at + 1},
+               (hw_event_record){.kind = HW_EVENT_LOST, .who = s.stream->name.number, .from = HW_HISTORY_NOBODY});
     return true;
 }
 
@@ -623,11 +626,98 @@ static void every_mutant_is_refused(void **state)
     assert_true(all >= 1000);
 }
 
+/* -------------------------------------------------------------------------------------------------------- made by hand ---- */
+
+static void add_stream(hw_history *history, hw_stream_kind kind, uint32_t number, bool cut, const hw_event_record *records,
+                       size_t count)
+{
+    hw_event_record *copy = malloc(count * sizeof *copy);
+    assert_non_null(copy);
+    memcpy(copy, records, count * sizeof *copy);
+    put_stream(history, (hw_stream_name){.kind = kind, .number = number}, copy, count);
+    history->streams[history->count - 1].node = cut;
+    history->streams[history->count - 1].cut = cut;
+}
+
+/* Two blocks in a loop under bsp; of the second, which is lost, it is written that a next one began in iteration 100. Worker 0 changes the one
+ * key in the first iteration, then worker 1 in the second. */
+static hw_history two_changes(uint64_t first, uint64_t second)
+{
+    const hw_event_record turns[] = {{.kind = HW_EVENT_TURN, .flags = HW_EVENT_MOVES},
+                                     {.kind = HW_EVENT_TURN, .flags = HW_EVENT_MOVES, .epoch = 1, .clock = 100}};
+    const hw_event_record table = {.kind = HW_EVENT_TABLE, .part = 2};
+    hw_event_record others[2] = {turns[0], turns[1]}, stripe[3] = {table};
+    hw_history history = {.ended = HAWSER_PEER_LOST};
+    others[0].who = others[1].who = 1;
+    for (uint32_t j = 0; j < 2; j++)
+        stripe[1 + j] = (hw_event_record){.kind = HW_EVENT_TAKEN, .who = j, .from = j, .epoch = 1, .count = 1};
+    add_stream(&history, HW_STREAM_BLOCK, 0, false, turns, 1);
+    add_stream(&history, HW_STREAM_BLOCK, 1, true, others, 2);
+    add_stream(&history, HW_STREAM_STRIPE, 0, false, stripe, 3);
+    for (uint32_t j = 0; j < 2; j++) {
+        const hw_event_record asked[] = {table,
+                                         {.kind = HW_EVENT_ASKED,
+                                          .flags = HW_EVENT_PUSHES,
+                                          .who = j,
+                                          .from = j,
+                                          .epoch = 1,
+                                          .clock = j == 0 ? first : second,
+                                          .count = 1}};
+        add_stream(&history, HW_STREAM_CLIENT, j, j == 1, asked, 2);
+    }
+    return history;
+}
+
+/* Where the lost came furthest its loops count, too; but what it did in the last that is written may be of one that is not. */
+static void loops_that_the_lost_tells_of_count(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t first, second;
+        bool broken;
+    } cases[] = {{0, 5, false},   {5, 0, true},    {5, 5, false},     {99, 98, true},   {99, 100, false},
+                 {100, 99, true}, {105, 99, true}, {105, 101, false}, {105, 100, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hw_history history = two_changes(cases[i].first, cases[i].second);
+        hw_verdict verdict = judge(&history);
+        if (verdict.broken != cases[i].broken || (verdict.broken && verdict.rule != HW_RULE_BSP)) {
+            hw_verdict_tell(&verdict, &history, stderr);
+            fail_msg("%zu", i);
+        }
+        hw_history_free(&history);
+    }
+}
+
+/* As one record can say, of which every other would be asked. */
+static void more_blocks_than_a_job_has_are_refused(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const hw_event_record record = {.kind = i == 2 ? HW_EVENT_WAIT : HW_EVENT_STATE,
+                                        .who = i == 2 ? UINT32_MAX : 0,
+                                        .lane = 1,
+                                        .part = 65536 + (uint32_t)i,
+                                        .from = i == 2 ? 0 : HW_HISTORY_NOBODY};
+        hw_history history = {.ended = HAWSER_BAD_PROGRAM};
+        add_stream(&history, HW_STREAM_BLOCK, record.who, false, &record, 1);
+        hw_verdict verdict = judge(&history);
+        assert_int_equal(verdict.broken, i > 0);
+        if (i > 0) {
+            assert_int_equal(verdict.rule, HW_RULE_RECORD);
+            assert_string_equal(verdict.text, i == 1 ? "65537 blocks: a job has 65536 at most"
+                                                     : "4294967296 blocks: a job has 65536 at most");
+        }
+        hw_history_free(&history);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_losses),
         cmocka_unit_test(every_mutant_is_refused),
+        cmocka_unit_test(loops_that_the_lost_tells_of_count),
+        cmocka_unit_test(more_blocks_than_a_job_has_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
