@@ -23,7 +23,7 @@ const hawser_option *hw_check_history_rows(void)
 static hawser_status add_file(hw_history *history, const char *path, hawser_error *error)
 {
     struct stat facts;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused below, not waited for */
     if (fd < 0 || fstat(fd, &facts) != 0) {
         hawser_status status = hawser_fail(error, HAWSER_IO, "cannot read %s: %s", path, strerror(errno));
         if (fd >= 0)
@@ -82,7 +82,7 @@ static json_t *fragment_of(const hw_verdict *verdict, const hw_history *history,
             hw_witness_tell(&verdict->witnesses[i], history, line);
             (void)fclose(line);
         }
-        *ok = *ok && line != NULL && json_array_append_new(fragment, json_string(text)) == 0;
+        *ok = *ok && line != NULL && json_array_append_new(fragment, hw_json_string(text)) == 0;
     }
     return fragment;
 }

@@ -25,8 +25,7 @@ void hw_json_count(json_t *object, const char *key, uint64_t value, bool *ok)
     hw_json_take(object, key, json_integer((json_int_t)value), ok);
 }
 
-/* A path need not be UTF-8, a JSON text must be. */
-void hw_json_text(json_t *object, const char *key, const char *value, bool *ok)
+json_t *hw_json_string(const char *value)
 {
     json_t *text = value != NULL ? json_string(value) : json_null();
     char *copy = NULL;
@@ -37,7 +36,12 @@ void hw_json_text(json_t *object, const char *key, const char *value, bool *ok)
         text = json_string(copy);
     }
     free(copy);
-    hw_json_take(object, key, text, ok);
+    return text;
+}
+
+void hw_json_text(json_t *object, const char *key, const char *value, bool *ok)
+{
+    hw_json_take(object, key, hw_json_string(value), ok);
 }
 
 hawser_status hw_json_line(FILE *out, json_t *object, bool ok, hawser_error *error)

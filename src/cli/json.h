@@ -10,8 +10,10 @@
 /* Sets object[key] to a number, null where it is not finite; *ok turns false when memory is short. */
 void hw_json_number(json_t *object, const char *key, double value, bool *ok);
 void hw_json_count(json_t *object, const char *key, uint64_t value, bool *ok);
-void hw_json_text(json_t *object, const char *key, const char *value,
-                  bool *ok);                                                 /* NULL: null; bytes that are no UTF-8: '?' */
+/* A path or a name need not be UTF-8, a JSON text must be: then bytes that are not ASCII become '?'. NULL: null. The result is NULL when memory
+ * is short. */
+json_t *hw_json_string(const char *value);
+void hw_json_text(json_t *object, const char *key, const char *value, bool *ok);
 void hw_json_take(json_t *object, const char *key, json_t *value, bool *ok); /* takes the reference */
 
 /* Prints one line and releases `object`. HAWSER_NO_MEMORY when !ok, HAWSER_IO when the stream refuses. */

@@ -75,6 +75,9 @@ done
 mkdir -p folder
 code 3 "$hawser" check folder
 says 'folder is a directory'
+mkfifo pipe
+code 3 timeout 20 "$hawser" check pipe
+says 'pipe is no plain file'
 : >empty
 code 3 "$hawser" check empty
 says 'empty is no history'
