@@ -32,6 +32,9 @@ typedef enum hawser_format {
     HAWSER_CACHE /**< Hawser's own mapped file, written by hawser_dataset_save */
 } hawser_format;
 
+/** As hawser_load.delimiter: any number of blanks and tabs, also where a line begins and ends. */
+#define HAWSER_BLANKS '\1'
+
 /** What a caller may ask of a load. Zero-initialise; zero fields mean the default. */
 typedef struct hawser_load {
     hawser_format format;
@@ -41,7 +44,7 @@ typedef struct hawser_load {
     const char *offset;  /**< the same for an offset added to the linear predictor */
     const char *names;   /**< file of column names, one a line in column order, for formats that have none; NULL: as found */
     int header;          /**< CSV: 1 yes, -1 no, 0 find out */
-    char delimiter;      /**< CSV: 0 finds out of , ; tab, else blanks; ' ' is any number of blanks */
+    char delimiter;      /**< CSV: 0 finds out of , ; tab, else blanks; HAWSER_BLANKS, or what separates two fields */
     const char *missing; /**< CSV: "refuse" (default), "zero", "mean", "drop" */
     const double *means; /**< missing "mean": what a missing value of each column is read as, `columns` numbers that the
                               training data had (hawser_dataset_means); NULL: the means of this input */

@@ -16,8 +16,8 @@ static const hawser_option rows[] = {
     {"names", HAWSER_PATH, NULL, NULL, "FILE", "column names, one a line, for formats that have none", "0.1", 0},
     {"header", HAWSER_WORD, "guess", "guess|yes|no", "WHEN", "whether a CSV input begins with column names", "0.1", 0},
     {"delimiter", HAWSER_TEXT, NULL, NULL, "CHAR",
-     "what separates CSV fields: a character, tab, or blanks for any number of them; found among , ; tab, else blanks, if "
-     "unset",
+     "what separates CSV fields: one character (' ' is one blank), tab, or blanks for any number of blanks and tabs; found "
+     "among , ; tab, else blanks, if unset",
      "0.1", 0},
     {"missing", HAWSER_WORD, "refuse", "refuse|zero|mean|drop", "HOW",
      "missing CSV values: refuse the input, read zero, read the mean of its column in the training data, or drop the row",
@@ -59,9 +59,9 @@ static hawser_status delimiter_of(const hawser_options *options, char *delimiter
     if (text == NULL)
         return HAWSER_OK;
     bool tab = strcmp(text, "tab") == 0, blanks = strcmp(text, "blanks") == 0;
-    *delimiter = tab ? '\t' : blanks ? ' ' : text[0];
+    *delimiter = tab ? '\t' : blanks ? HAWSER_BLANKS : text[0];
     bool one = *delimiter != '\0' && (text[1] == '\0' || tab || blanks);
-    if (!one || strchr("\"\n\r.+-eE0123456789", *delimiter) != NULL)
+    if (!one || strchr("\"\n\r.+-eE0123456789", *delimiter) != NULL || (*delimiter == HAWSER_BLANKS && !blanks))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--delimiter: '%s': expected one character that is no part of a number, tab or blanks", text);
     return HAWSER_OK;

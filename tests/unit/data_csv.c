@@ -241,7 +241,7 @@ static void blanks_are_a_delimiter(void **state)
                                         " 1 \"2\" -3\n4 \"5\"\t \".25\" \r\n 7  8 9  \n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (size_t chunk = 0; chunk < 40; chunk += 3) {
-            hawser_load load = {.threads = 3, .delimiter = strchr(texts[i], '\t') != NULL ? ' ' : 0};
+            hawser_load load = {.threads = 3, .delimiter = strchr(texts[i], '\t') != NULL ? HAWSER_BLANKS : 0};
             hawser_dataset *dataset;
             assert_int_equal(hw_load_memory("in", texts[i], strlen(texts[i]), chunk, &load, &dataset, NULL), HAWSER_OK);
             expect_matrix(dataset, 3, 2, values);
@@ -249,7 +249,7 @@ static void blanks_are_a_delimiter(void **state)
                 assert_true(hawser_dataset_target(dataset)[r] == 1 + 3 * r);
             hawser_dataset_free(dataset);
         }
-    hawser_dataset *named = load_text(" y  a b \n1 2 -3\n4 5 .25\n7 8 9\n", (hawser_load){.delimiter = ' '});
+    hawser_dataset *named = load_text(" y  a b \n1 2 -3\n4 5 .25\n7 8 9\n", (hawser_load){.delimiter = HAWSER_BLANKS});
     expect_matrix(named, 3, 2, values);
     assert_string_equal(hawser_dataset_column(named, 1), "b");
     hawser_dataset_free(named);
@@ -260,6 +260,18 @@ static void blanks_are_a_delimiter(void **state)
                 "in:2:5: the row has 2 fields, and the first line 3: end of line");
     refuse_text("1 2\n3  4  5\n", (hawser_load){0}, "in:2:7: the row has more fields than the first line's 2: \"5\"");
     refuse_text("1 2\n3 x\n", (hawser_load){0}, "in:2:3: the value is not a number: \"x\"");
+}
+
+/* Between two of them stands an empty field. */
+static void one_blank_is_a_delimiter(void **state)
+{
+    (void)state;
+    const double values[] = {1, 0, 3, 4, 5, 6};
+    const hawser_load load = {.format = HAWSER_CSV, .delimiter = ' ', .target = "none", .missing = "zero"};
+    hawser_dataset *dataset = load_text("1  3\n4 5 6\n", load);
+    expect_matrix(dataset, 2, 3, values);
+    hawser_dataset_free(dataset);
+    refuse_text("1  3\n4 5\n", load, "in:2:4: the row has 2 fields, and the first line 3: end of line");
 }
 
 /* Values of all forms, some quoted or with blanks around them: what each is was printed and read by the C library. */
@@ -303,6 +315,7 @@ int main(void)
         cmocka_unit_test(every_field_is_what_was_written),
         cmocka_unit_test(what_was_taken_for_csv_says_so),
         cmocka_unit_test(blanks_are_a_delimiter),
+        cmocka_unit_test(one_blank_is_a_delimiter),
         cmocka_unit_test(a_header_gives_names),
         cmocka_unit_test(columns_have_roles_by_name_or_number),
         cmocka_unit_test(the_delimiter_is_found),

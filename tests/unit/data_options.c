@@ -108,18 +108,22 @@ static void every_format_has_its_word(void **state)
 static void blanks_are_a_delimiter(void **state)
 {
     (void)state;
-    char *words[] = {"test", "--delimiter", "blanks", NULL};
-    hawser_load load;
-    hawser_options *options = given(3, words);
-    assert_int_equal(hawser_load_from_options(options, &load, NULL), HAWSER_OK);
-    assert_int_equal(load.delimiter, ' ');
-    hawser_options_free(options);
+    char *asked[] = {"blanks", " "};
+    const char meant[] = {HAWSER_BLANKS, ' '};
+    for (int i = 0; i < 2; i++) {
+        char *words[] = {"test", "--delimiter", asked[i], NULL};
+        hawser_load load;
+        hawser_options *options = given(3, words);
+        assert_int_equal(hawser_load_from_options(options, &load, NULL), HAWSER_OK);
+        assert_int_equal(load.delimiter, meant[i]);
+        hawser_options_free(options);
+    }
 }
 
 static void a_delimiter_is_one_character_of_no_number(void **state)
 {
     (void)state;
-    char *wrong[] = {"", "xy", "1", ".", "-", "e", "\"", "tabs"};
+    char *wrong[] = {"", "xy", "1", ".", "-", "e", "\"", "tabs", "\1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char *words[] = {"test", "--delimiter", wrong[i], NULL}, message[200];
         hawser_load load;

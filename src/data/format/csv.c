@@ -85,7 +85,7 @@ static inline const char *read_row(row_place *p, hw_words *w, const char *at, ha
     for (size_t column = 0; column < width; column++) {
         uint32_t none;
         double value;
-        if (delimiter != ' ' && at - w->begin >= HW_WORDS_FRONT && hw_words_reach(w, at)) {
+        if (delimiter != HAWSER_BLANKS && at - w->begin >= HW_WORDS_FRONT && hw_words_reach(w, at)) {
             const char *stop = w->begin + w->places[w->at];
             if (*stop == (column + 1 < width ? delimiter : '\n') &&
                 hw_number_between(at, 0, at, stop, &none, &p->row[column])) {
@@ -151,7 +151,7 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
             HAWSER_TRY(pass_header(csv, chunk, &at, error));
             continue;
         }
-        if (csv->delimiter == ' ' && hw_csv_blanks(at) != at) {
+        if (csv->delimiter == HAWSER_BLANKS && hw_csv_blanks(at) != at) {
             at = hw_csv_blanks(at);
             continue;
         }

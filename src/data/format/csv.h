@@ -1,5 +1,4 @@
-/* csv.h - rows of numbers separated by commas, semicolons, tabs or blanks, with or without a header. A blank as delimiter stands for any
- * number of blanks and tabs, also where a line begins and ends. */
+/* csv.h - rows of numbers separated by commas, semicolons, tabs or blanks, with or without a header. */
 #ifndef HW_DATA_CSV_H
 #define HW_DATA_CSV_H
 
@@ -39,13 +38,13 @@ static inline const char *hw_csv_blanks(const char *at)
 /* Whether fields are separated by the character. */
 static inline bool hw_csv_splits(char c, char delimiter)
 {
-    return c == delimiter || (delimiter == ' ' && (c == '\t' || c == '\r'));
+    return delimiter == HAWSER_BLANKS ? c == ' ' || c == '\t' || c == '\r' : c == delimiter;
 }
 
 /* Behind a field: with blanks as delimiter the last of them, or the line end if nothing else follows. */
 static inline const char *hw_csv_gap(const char *at, char delimiter)
 {
-    const char *next = delimiter == ' ' ? hw_csv_blanks(at) : at;
+    const char *next = delimiter == HAWSER_BLANKS ? hw_csv_blanks(at) : at;
     return next == at || *next == '\n' ? next : next - 1;
 }
 

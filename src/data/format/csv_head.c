@@ -27,11 +27,11 @@ const char *hw_csv_field(const char *at, const char *end, char delimiter, const 
         if (at >= end || *at != '"')
             return NULL;
         *stop = at++;
-        while (at < end && blank(*at, delimiter) && delimiter != ' ')
+        while (at < end && blank(*at, delimiter) && delimiter != HAWSER_BLANKS)
             at++;
         return hw_csv_gap(at, delimiter);
     }
-    while (at < end && *at != '\n' && *at != delimiter && (delimiter != ' ' || *at != '\t'))
+    while (at < end && *at != '\n' && !hw_csv_splits(*at, delimiter))
         at++;
     for (*stop = at; *stop > *begin && blank((*stop)[-1], delimiter);)
         (*stop)--;
@@ -86,7 +86,7 @@ char hw_csv_delimiter(const char *line, const char *end)
     }
     size_t best = counts[1] > counts[0] ? 1 : 0;
     if (counts[0] + counts[1] + counts[2] == 0 && several_numbers(begin, end))
-        return ' ';
+        return HAWSER_BLANKS;
     return candidates[counts[2] > counts[best] ? 2 : best];
 }
 
@@ -108,7 +108,7 @@ static hawser_status walk_line(const hw_chunk *line, hw_csv *csv, bool *has_name
 {
     size_t count = 0;
     *has_name = false;
-    const char *start = csv->delimiter == ' ' ? hw_csv_blanks(line->begin) : line->begin;
+    const char *start = csv->delimiter == HAWSER_BLANKS ? hw_csv_blanks(line->begin) : line->begin;
     for (const char *at = start, *begin, *stop;; at++, count++) {
         const char *field = at;
         at = hw_csv_field(at, line->end, csv->delimiter, &begin, &stop);
