@@ -85,7 +85,7 @@ static hawser_status read_words_size(const hw_chunk *line, uint64_t number, mark
     uint64_t *const sizes[3] = {&m->rows, &m->cols, &m->entries};
     static const char *const names[3] = {"documents", "words", "entries"};
     const char *begin = blanks(line->begin), *end = whole(begin, sizes[number - 1]);
-    if (end == NULL || *blanks(end) != '\n' || (number < 3 && *sizes[number - 1] == 0))
+    if (end == NULL || *blanks(end) != '\n' || *sizes[number - 1] == 0)
         return hw_chunk_fail(line, begin, error, "expected the number of %s, %u at most, alone in its line",
                              names[number - 1], UINT32_MAX - 1);
     return HAWSER_OK;
