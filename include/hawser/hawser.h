@@ -201,7 +201,8 @@ HAWSER_API uint64_t hawser_clock(const hawser_context *context);  /**< own itera
 HAWSER_API void *hawser_user(const hawser_context *context);      /**< the program's user pointer: shared, read-only */
 /** This block's scratch of the size asked for at hawser_scratch_size; zeroed at the start of the run, kept between units. */
 HAWSER_API void *hawser_scratch(const hawser_context *context);
-/** Bytes of per-block scratch, and what releases what a unit hung into it (may be NULL). Before the run. */
+/** Bytes of per-block scratch, and what releases what a unit hung into it (may be NULL): it is called on the block's own thread as the
+ *  block ends, possibly while other blocks still run. Before the run. */
 HAWSER_API void hawser_scratch_size(hawser_program *program, size_t bytes, void (*release)(void *scratch));
 
 HAWSER_API const hawser_matrix *hawser_data_view(hawser_context *context, const char *state); /**< this block's part */

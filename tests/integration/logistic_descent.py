@@ -202,8 +202,11 @@ def far_from_the_optimum(folder):
         printed = train(data, model, options + ["--solver", solver, "--epochs", "2"])
         note, = printed["notes"]
         assert "after 2 epochs the objective is %.4g " % printed["objective"] in note and "--solver newton" in note, note
+        assert "where columns have a few entries far larger than the rest, steps are short" in note, note
         least = float(note.split("at least ")[1].split(":")[0])
         assert least <= best["objective"] and printed["stop_reason"] == "epochs", (note, best["objective"])
+        note, = train(data, model, options + ["--solver", solver, "--epochs", "2", "--step", "0.01"])["notes"]
+        assert "--step 0.01 may be too short" in note, note
 
 
 def the_same_bits(folder):

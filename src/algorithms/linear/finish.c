@@ -102,12 +102,14 @@ static void say_how_far(const hw_linear *linear, hawser_training *training)
         at++;
     if (worst == NULL || at == most || !(worst->gap > FAR * linear->whole_zero_objective))
         return;
+    char cause[100] = "where columns have a few entries far larger than the rest, steps are short";
+    if (linear->settings.rate > 0.0)
+        snprintf(cause, sizeof cause, "--step %g may be too short", linear->settings.rate);
     snprintf(training->notes[at], sizeof training->notes[at],
-             "after %g epochs the objective is %.4g and its optimum at least %.4g: columns with a few entries far larger "
-             "than the "
-             "rest make steps short; --epochs %g goes on for longer, --solver newton finds it whatever their scales",
+             "after %g epochs the objective is %.4g and its optimum at least %.4g: %s; --epochs %g goes on for longer, "
+             "--solver newton finds it whatever the columns' scales",
              linear->settings.epochs, worst->objective, worst->gap < worst->objective ? worst->objective - worst->gap : 0.0,
-             10.0 * linear->settings.epochs);
+             cause, 10.0 * linear->settings.epochs);
 }
 
 static void say_why(const hw_linear *linear, bool early, hawser_training *training)
