@@ -31,9 +31,9 @@ size_t hw_table_shard_bytes(const hw_table_shard *shard); /* of memory */
 /* Values of keys[0..count), ascending, without repetitions, to `out` (count * width of the type); of a key that does not exist, zeros.
  * Keys of a dense shard are within it: the caller has checked that. */
 void hw_table_shard_get(const hw_table_shard *shard, const uint64_t *keys, size_t count, void *out);
-/* A dense shard's keys first..last. */
 /* Where the values of a dense shard are from a key on; they stay there. */
 const void *hw_table_shard_from(const hw_table_shard *shard, uint64_t first);
+/* A dense shard's keys first..last. */
 void hw_table_shard_get_range(const hw_table_shard *shard, uint64_t first, uint64_t last, void *out);
 
 /* Applies the table's function: updates are count * width of the type. Keys that do not exist come into being as zeros first; when there is no

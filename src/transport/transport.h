@@ -101,7 +101,7 @@ typedef struct hw_message {
 
 /* A message with `length` payload bytes (0: none), 64-byte aligned, uninitialised. The caller owns it. */
 hawser_status hw_message_new(size_t length, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
-/* Another message over the same payload, with its own envelope; it has no tail. */
+/* Another message over the same payload, with its own envelope; `message` has no tail. */
 hawser_status hw_message_share(const hw_message *message, hw_message **copy, hawser_error *error) HAWSER_MUST_USE;
 /* Drops it; the payload goes with its last reference. NULL is allowed. */
 void hw_message_free(hw_message *message);
