@@ -560,8 +560,11 @@ static void choose_keys(hw_client *client, const task *t, leg *part, const uint6
     if (hw_keys_follow(keys, part->count) && !client->tables[t->order.table].sparse)
         return;
     bool known = false;
+    hw_lists *lists = &client->lists[part->server];
     if (!again)
-        part->list = hw_lists_number(&client->lists[part->server], t->order.table, keys, part->count, &known);
+        part->list = hw_lists_number(lists, t->order.table, keys, part->count, &known);
+    else if (!hw_lists_has(lists, part->list, t->order.table, keys, part->count))
+        part->list = 0; /* the number has been given to another list, which the server knows by it */
     head->list = part->list;
     head->keys = known ? HW_KEYS_KNOWN : HW_KEYS_GAPS;
     client->figures.lists_known += known;

@@ -143,3 +143,8 @@ uint32_t hw_lists_number(hw_lists *lists, uint32_t table, const uint64_t *keys, 
     hw_list *list = put(lists, table, free_number(lists), keys, count, hash);
     return list != NULL ? list->number : 0;
 }
+
+bool hw_lists_has(const hw_lists *lists, uint32_t number, uint32_t table, const uint64_t *keys, size_t count)
+{
+    return number != 0 && is_it(lists->list[number - 1], table, hash_of(table, keys, count), keys, count);
+}

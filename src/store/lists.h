@@ -47,6 +47,8 @@ void hw_lists_put(hw_lists *lists, uint32_t table, uint32_t number, const uint64
 /* Client: the number under which the server was told of these keys (*known), or should be told of them now; 0: they are sent without one,
  * as lists are that are used for the first time. */
 uint32_t hw_lists_number(hw_lists *lists, uint32_t table, const uint64_t *keys, size_t count, bool *known);
+/* Client: is this number still that of these keys? */
+bool hw_lists_has(const hw_lists *lists, uint32_t number, uint32_t table, const uint64_t *keys, size_t count);
 /* Client: the server has forgotten it. */
 void hw_lists_forget(hw_lists *lists, uint32_t number);
 

@@ -119,7 +119,6 @@ static void sums_of_sparse_tables(void **state)
         sums_are_right(true, seed);
 }
 
-/* Random graphs of tasks: none ends before those that it names, whatever the order of messages. */
 /* Lists whose parts have thousands of keys in each of several arcs of several servers, in one message and in several. */
 static void long_lists_lie_over_many_arcs(void **state)
 {
@@ -508,18 +507,56 @@ static void what_is_wrong_is_refused(void **state)
     close_world(w);
 }
 
+/* A list that the server has forgotten is sent again when its number has long been another list's: that one keeps it. */
+static void a_list_sent_again_takes_no_number_of_another(void **state)
+{
+    (void)state;
+    enum { COUNT = 32, LISTS = 5, ALL = 1000, BYTES = sizeof(hw_list) + COUNT * sizeof(uint64_t) };
+    static uint64_t keys[LISTS][COUNT];
+    static double ones[COUNT], all[ALL], plain[ALL];
+    world *w = open_world_of((world_shape){
+        .seed = 5, .servers = 1, .clients = 1, .part = ALL, .list_bytes = BYTES, .client_list_bytes = 2 * BYTES});
+    uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, ALL - 1));
+    hw_message *late = NULL;
+    hw_reply_head head;
+    for (int i = 0; i < LISTS * COUNT; i++)
+        keys[i / COUNT][i % COUNT] = (uint64_t)(i % COUNT * 2 * LISTS + i / COUNT);
+    for (int i = 0; i < COUNT; i++)
+        ones[i] = 1;
+    const int order[] = {0, 0, 1, 1, 0,  2, 2,
+                         3, 3, 4, 4, -1, 4, 4}; /* a list has a number when it comes for the second time */
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (order[i] < 0) { /* what the server has answered to the third push of list 0 */
+            assert_int_equal(hw_client_hear(w->client[0], 0, late, NULL), HAWSER_OK);
+            settle(w);
+            continue;
+        }
+        submit(w, 0,
+               (hw_order){.operation = HW_PUSH, .table = table, .keys = keys[order[i]], .count = COUNT, .values = ones});
+        for (int k = 0; k < COUNT; k++)
+            plain[keys[order[i]][k]]++;
+        while (w->back[0][0].first == NULL)
+            assert_true(step(w));
+        if (hw_reply_head_of(w->back[0][0].first, &head) && head.outcome == HW_FORGOTTEN && late == NULL)
+            late = take(&w->back[0][0]);
+        settle(w);
+    }
+    submit(w, 0, (hw_order){.operation = HW_PULL, .table = table, .last = ALL - 1, .out = all});
+    settle(w);
+    assert_int_equal(hw_client_open(w->client[0]), 0);
+    assert_int_equal(hw_client_figures_of(w->client[0])->lists_resent, 1);
+    assert_memory_equal(all, plain, sizeof all);
+    close_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_of_dense_tables),
-        cmocka_unit_test(sums_of_sparse_tables),
-        cmocka_unit_test(tasks_wait_for_those_they_name),
-        cmocka_unit_test(failures_pass_on),
-        cmocka_unit_test(clocks_are_waited_for),
-        cmocka_unit_test(chunks_wait_for_each_other),
-        cmocka_unit_test(long_lists_lie_over_many_arcs),
-        cmocka_unit_test(what_is_wrong_is_refused),
-        cmocka_unit_test(parts_of_a_push_are_answered_together),
+        cmocka_unit_test(sums_of_dense_tables),           cmocka_unit_test(sums_of_sparse_tables),
+        cmocka_unit_test(tasks_wait_for_those_they_name), cmocka_unit_test(failures_pass_on),
+        cmocka_unit_test(clocks_are_waited_for),          cmocka_unit_test(chunks_wait_for_each_other),
+        cmocka_unit_test(long_lists_lie_over_many_arcs),  cmocka_unit_test(a_list_sent_again_takes_no_number_of_another),
+        cmocka_unit_test(what_is_wrong_is_refused),       cmocka_unit_test(parts_of_a_push_are_answered_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,7 @@ typedef struct world_shape {
     hw_log *(*note)(void *notes, hw_stream_name name);
     void *notes;
     size_t part; /* 0: as the seed says */
+    size_t client_list_bytes;
 } world_shape;
 
 static world *open_world_of(world_shape shape)
@@ -145,6 +146,7 @@ static world *open_world_of(world_shape shape)
         w->client_peer[c] = (peer){w, c};
         hw_client_options options = {.servers = servers,
                                      .names = names,
+                                     .list_bytes = shape.client_list_bytes,
                                      .argument = &w->client_peer[c],
                                      .send = send,
                                      .finished = finished,
@@ -158,7 +160,7 @@ static world *open_world_of(world_shape shape)
 
 static inline world *open_world(uint64_t seed, uint32_t servers, uint32_t clients, uint32_t workers, size_t list_bytes)
 {
-    return open_world_of((world_shape){seed, servers, clients, workers, list_bytes, NULL, NULL, 0});
+    return open_world_of((world_shape){seed, servers, clients, workers, list_bytes, NULL, NULL, 0, 0});
 }
 
 static void close_world(world *w)
