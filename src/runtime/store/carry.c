@@ -61,16 +61,16 @@ static hawser_status carry_one(hawser_store *store, hw_message *message, hawser_
     return hw_cluster_tell(store->job->cluster, server, message, error);
 }
 
-/* One with values that lie in memory of the user's. The task of one that has not left yet may have failed with the store. */
+/* One with values that lie in memory of the user's, who has it back when the task has ended: with the store, or while this one waited. */
 static hawser_status carry_lent(hawser_store *store, hw_message *message, hawser_error *error)
 {
     hw_request_head head;
-    if (store->lost) {
+    memcpy(&head, message->payload, sizeof head);
+    if (store->lost || hw_client_ended(store->client, head.task)) {
         pthread_mutex_unlock(&store->mutex);
         hw_message_free(message);
         return HAWSER_OK;
     }
-    memcpy(&head, message->payload, sizeof head);
     pthread_mutex_lock(&store->lending);
     store->lent_leg = head.leg;
     atomic_store(&store->lent, head.task);
