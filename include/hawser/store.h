@@ -54,6 +54,9 @@ typedef struct hawser_function {
     /** NULL: all parameters are good. Else it returns NULL, or what is wrong with them. */
     const char *(*check)(const double *parameters);
     void (*apply)(const hawser_applying *applying);
+    /** Of values that `apply` takes: 1 << HAWSER_F64 and the like, added up; 0: HAWSER_F64 alone. A table of another type is refused: guests
+     *  choose what they ask for. */
+    uint32_t types;
 } hawser_function;
 
 /** A filter of your own, for hawser_table's `filter` by its name: does this row go now, or is it held for its next update? Called with a lock

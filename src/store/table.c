@@ -59,6 +59,17 @@ static hawser_status check_name(const char *name, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* A function that took other values for its own would read and write beyond them. */
+static hawser_status check_type(const hw_table_spec *spec, hawser_error *error)
+{
+    static const char *const names[] = {[HW_VALUE_F32] = "f32", [HW_VALUE_F64] = "f64", [HW_VALUE_I64] = "i64"};
+    uint32_t types = spec->function->types;
+    if (types == 0 || (types & 1U << spec->type) != 0)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': '%s' is not for values of type %s", spec->name,
+                       spec->function->name, names[spec->type]);
+}
+
 hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error)
 {
     enum { WIDTH_MOST = 1 << 24 };
@@ -81,9 +92,7 @@ hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error)
                            "table '%s': a data-centric table is written as its chunks come, not summed by clock",
                            spec->name);
     HAWSER_TRY(check_filter(spec, error));
-    if (function->floats_only && spec->type == HW_VALUE_I64)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': '%s' is for floating-point values", spec->name,
-                           function->name);
+    HAWSER_TRY(check_type(spec, error));
     const char *wrong = function->check != NULL ? function->check(spec->parameters) : NULL;
     if (wrong != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': '%s' (%s): %s", spec->name, function->name,

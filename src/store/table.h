@@ -35,13 +35,15 @@ typedef struct hw_applying {
     const struct hw_function *function;
 } hw_applying;
 
+enum { HW_FLOATS = 1 << HW_VALUE_F32 | 1 << HW_VALUE_F64 };
+
 /* How a server changes values by what is pushed. */
 typedef struct hw_function {
     const char *name;
     uint32_t memory;             /* doubles kept beside each number */
     uint32_t parameters;         /* that it takes */
     const char *parameter_names; /* "rate, epsilon", for messages */
-    bool floats_only;            /* means nothing for integers */
+    uint32_t types;              /* of values that it is for: of 1 << HW_VALUE_...; 0: all */
     bool whole;                  /* an update that comes in parts, or later with the next, is another one */
     bool scattered;              /* takes rows that do not lie one after the other */
     /* NULL: the parameters are good; else what is wrong with them. */

@@ -183,9 +183,11 @@ code 0 "${store[@]}" get bounded 6
 equal "$(cat out)" "6 99"
 code 0 "${store[@]}" stat
 has out "^table 'bounded': f64, width 1, bounded, keys 0..99"
-code 1 "$probe_named" "$HAWSER_STORE" key bounded 3 1
+code 1 "$probe_named" "$HAWSER_STORE" key bounded f64 3 1
 has err "the lower bound is above the upper one"
-code 1 "$probe_named" "$HAWSER_STORE" key unbounded 1 3
+code 1 "$probe_named" "$HAWSER_STORE" key bounded f32 1 3
+has err "table 'probe': 'bounded' is not for values of type f32"
+code 1 "$probe_named" "$HAWSER_STORE" key unbounded f64 1 3
 has err "there is no function 'unbounded'; there are add, .*, bounded"
 ends 0
 code 1 env HAWSER_RECORD_HISTORY=history "$serving" serve key at

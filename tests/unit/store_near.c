@@ -320,6 +320,11 @@ static void lacking_body(test_node *node)
     if (node->status == HAWSER_OK)
         node->status = expect(hawser_store_table(store, &rows, &table, &node->error), HAWSER_BAD_ARGUMENT,
                               "there is no function 'momentum'; there are add", &node->error);
+    rows.type = HAWSER_F32; /* it takes doubles */
+    if (node->status == HAWSER_OK)
+        node->status = expect(hawser_store_table(store, &rows, &table, &node->error), HAWSER_BAD_ARGUMENT,
+                              node->node == 0 ? "table 'w': 'momentum' is not for values of type f32" : NULL, &node->error);
+    rows.type = HAWSER_F64;
     rows.parameters[1] = 2;
     if (node->status == HAWSER_OK && node->node == 0)
         node->status = expect(hawser_store_table(store, &rows, &table, &node->error), HAWSER_BAD_ARGUMENT,

@@ -227,7 +227,7 @@ static void scattered_rows_are_rows(void **state)
             hw_table_spec spec = table_of(function->name, types[mode / 2 % 3], 1 + mode / 6, sparse, sparse ? 0 : 7,
                                           sparse ? UINT64_MAX : 7 + LAST),
                           alone = spec;
-            if (function->floats_only && spec.type == HW_VALUE_I64)
+            if (function->types != 0 && (function->types & 1U << spec.type) == 0)
                 continue;
             for (int i = 0; i < HW_FUNCTION_PARAMETERS; i++)
                 spec.parameters[i] = alone.parameters[i] = 0.25;

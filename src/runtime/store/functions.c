@@ -6,10 +6,18 @@
 #include "base/memory.h"
 #include "runtime/store/hub.h"
 
+static const hawser_type types[] = {[HW_VALUE_F32] = HAWSER_F32, [HW_VALUE_F64] = HAWSER_F64, [HW_VALUE_I64] = HAWSER_I64};
+
+static uint32_t types_of(const hawser_function *own)
+{
+    uint32_t told = own->types != 0 ? own->types : 1U << HAWSER_F64, all = 0;
+    for (unsigned i = HW_VALUE_F32; i <= HW_VALUE_I64; i++)
+        all |= (told >> types[i] & 1) << i;
+    return all;
+}
+
 static void apply_own(const hw_applying *applying)
 {
-    static const hawser_type types[] = {
-        [HW_VALUE_F32] = HAWSER_F32, [HW_VALUE_F64] = HAWSER_F64, [HW_VALUE_I64] = HAWSER_I64};
     const hawser_function *own = applying->function->user;
     const hawser_applying given = {
         .type = types[applying->type],
@@ -74,10 +82,14 @@ hawser_status hw_hub_functions(hawser_store *store, hawser_error *error)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                                "function '%s' needs `apply`, %d parameters at most and %d doubles of memory at most",
                                own->name, HW_FUNCTION_PARAMETERS, MEMORY_MOST);
+        if (own->types > (1U << HAWSER_F64 | 1U << HAWSER_F32 | 1U << HAWSER_I64))
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "function '%s': `types` has %u: more than there are", own->name,
+                               own->types);
         store->functions[i] = (hw_function){.name = own->name,
                                             .memory = own->memory,
                                             .parameters = own->parameters,
                                             .parameter_names = "its parameters",
+                                            .types = types_of(own),
                                             .check = own->check,
                                             .apply = apply_own,
                                             .user = own};
