@@ -197,6 +197,7 @@ size_t hw_hello_pack(unsigned char *to, const hw_letter_hello *hello)
     at = put32(at, hello->peer.node);
     at = put64(at, hello->peer.incarnation);
     at = put32(at, hello->flags);
+    at = put32(at, hello->patience);
     memcpy(at, hello->nonce, HW_WIRE_NONCE);
     at = put32(at + HW_WIRE_NONCE, hello->fabric_size);
     memcpy(at, hello->fabric, hello->fabric_size);
@@ -270,11 +271,12 @@ bool hw_hello_unpack(const unsigned char *body, size_t length, hw_letter_hello *
     get_text(&in, hello->job, sizeof hello->job);
     get_text(&in, hello->peer.name, sizeof hello->peer.name);
     get_text(&in, hello->peer.address, sizeof hello->peer.address);
-    if (!in.sound || in.end - in.at < 20 + HW_WIRE_NONCE)
+    if (!in.sound || in.end - in.at < 24 + HW_WIRE_NONCE)
         return false;
     hello->peer.node = get32(&in.at);
     hello->peer.incarnation = get64(&in.at);
     hello->flags = get32(&in.at);
+    hello->patience = get32(&in.at);
     memcpy(hello->nonce, in.at, HW_WIRE_NONCE);
     in.at += HW_WIRE_NONCE;
     uint32_t size = get32(&in.at);

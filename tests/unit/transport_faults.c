@@ -206,6 +206,22 @@ static void a_stopped_peer_is_lost_by_its_silence(void **state)
     node_close(&server);
 }
 
+/* Each is told of the other's patience, and says often enough that it lives, though its own is longer. */
+static void a_patient_peer_breathes_for_an_impatient_one(void **state)
+{
+    hw_net_way way = way_of(state);
+    child peer = breed(way, 5, idle);
+    node server;
+    open_server(&server, way, 0.9);
+    order_card(&peer, hw_net_address(server.net));
+    assert_true(node_await32(&server, &server.ups, 1));
+    node_rest(3);
+    assert_int_equal(node_count(&server, &server.losses), 0);
+    order(&peer, "q");
+    assert_int_equal(reap(&peer), 0);
+    node_close(&server);
+}
+
 /* The server of the next test, in a process of its own. */
 static void serve_main(int orders, int news, hw_net_way way)
 {
@@ -557,6 +573,9 @@ static int all_else(void)
         cmocka_unit_test(bytes_that_are_no_frames_end_the_link),
         {"by memory: killed_while_idle", killed_while_idle, NULL, NULL, &shared},
         {"by memory: killed_while_talking", killed_while_talking, NULL, NULL, &shared},
+        cmocka_unit_test(a_patient_peer_breathes_for_an_impatient_one),
+        {"by memory: a_patient_peer_breathes_for_an_impatient_one", a_patient_peer_breathes_for_an_impatient_one, NULL, NULL,
+         &shared},
         {"by memory: a_stopped_peer_is_lost_by_its_silence", a_stopped_peer_is_lost_by_its_silence, NULL, NULL, &shared},
         cmocka_unit_test(memory_that_makes_no_sense_ends_the_link),
         cmocka_unit_test(signs_of_life_by_another_clock),

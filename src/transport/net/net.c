@@ -14,6 +14,7 @@
 #include "transport/net/parts.h"
 
 #define FAILURE_TIMEOUT   5.0
+#define PATIENCE_LEAST    0.2 /* a shorter one that a peer tells is not heeded */
 #define HANDSHAKE_TIMEOUT 5.0
 #define HEARTBEAT_MOST    1.0
 #define BEATS             5 /* of a failure timeout */
@@ -50,6 +51,11 @@ static hawser_status enter(hw_net *net, hw_link *link, hawser_error *error)
     atomic_store(&net->links, link);
     net->open++;
     return HAWSER_OK;
+}
+
+static double heartbeat_of(double failure_timeout)
+{
+    return failure_timeout < BEATS * HEARTBEAT_MOST ? failure_timeout / BEATS : HEARTBEAT_MOST;
 }
 
 static void describe(hw_link *link, const hw_shake *shake)
@@ -90,6 +96,7 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
     link->by_fabric = shake->lane;
     memcpy(link->fabric, shake->peer.fabric, sizeof link->fabric);
     describe(link, shake);
+    link->heartbeat = fmin(net->heartbeat, heartbeat_of(fmax(shake->peer.patience / 1e3, PATIENCE_LEAST)));
     double now = hw_seconds();
     atomic_store(&link->heard, now);
     atomic_store(&link->spoke, now);
@@ -138,7 +145,8 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     net->events = *events;
     net->failure_timeout = options->failure_timeout > 0 ? options->failure_timeout : FAILURE_TIMEOUT;
     net->handshake_timeout = options->handshake_timeout > 0 ? options->handshake_timeout : HANDSHAKE_TIMEOUT;
-    net->heartbeat = net->failure_timeout < BEATS * HEARTBEAT_MOST ? net->failure_timeout / BEATS : HEARTBEAT_MOST;
+    net->heartbeat = heartbeat_of(net->failure_timeout);
+    self->patience = (uint32_t)fmin(net->failure_timeout * 1e3, UINT32_MAX);
     net->rate = (double)options->rate;
     net->paid_at = hw_seconds();
     hw_host_id(net->host);

@@ -49,6 +49,7 @@ typedef struct hw_link {
     _Atomic(hw_link_state) state; /* leaves UP once, by the reactor */
     atomic_uint_fast64_t messages_sent, messages_received, bytes_sent, bytes_received, queued;
     _Atomic(double) dismissed;    /* since when it is to go; 0: it is not */
+    double heartbeat;             /* of ours, often enough for the peer's failure timeout, too */
     _Atomic(double) heard, spoke; /* last sign of life from there, last byte written to there */
 
     pthread_mutex_t mutex; /* guards the next group */

@@ -258,6 +258,8 @@ static void announce(hw_net *net, hw_link *link)
     bool added = epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, link->channel.fd, &event) == 0;
     double now = hw_seconds();
     atomic_store(&link->heard, now);
+    if (link->heartbeat < net->heartbeat)
+        net->beat = true; /* the timer was set for the others */
     if (link->channel.shared != NULL) {
         link->shared_next = net->shared;
         net->shared = link;
@@ -397,14 +399,14 @@ static void listen_in_memory(hw_link *link, double last, double now)
 /* Says to one peer that we live, and sees whether it does. When to look again at the latest. */
 static double tick_link(hw_net *net, hw_link *link, double last, double now)
 {
-    double next = now + net->heartbeat;
+    double next = now + link->heartbeat;
     if (link->channel.shared != NULL) {
         hw_shared_breathe(link->channel.shared, now);
         listen_in_memory(link, last, now);
-    } else if (now - atomic_load(&link->spoke) >= 0.5 * net->heartbeat) {
+    } else if (now - atomic_load(&link->spoke) >= 0.5 * link->heartbeat) {
         hw_link_breathe(link);
     } else {
-        next = atomic_load(&link->spoke) + net->heartbeat;
+        next = atomic_load(&link->spoke) + link->heartbeat;
     }
     double dismissed = atomic_load(&link->dismissed);
     double end = fmin(link->parting > 0 ? link->parting + PARTING_MOST : INFINITY,
