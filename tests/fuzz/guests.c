@@ -15,12 +15,12 @@
 
 #include "hawser/store.h"
 #include "runtime/store/serve.h"
-#include "store/request.h"
+#include "store_fuzz.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { GUESTS = 3, STEPS = 60, KEYS = 40 };
+enum { GUESTS = 3, STEPS = 60 };
 
 static const unsigned char key[32] = "0123456789abcdef0123456789abcde";
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -159,40 +159,13 @@ static hw_net *come(uint32_t *number)
     return net;
 }
 
-static hw_message *message_of(const void *head, size_t head_size, const uint8_t *body, size_t size)
-{
-    hw_message *message = NULL;
-    if (hw_message_new(head_size + size, &message, NULL) != HAWSER_OK)
-        abort();
-    if (head_size > 0)
-        memcpy(message->payload, head, head_size);
-    if (size > 0)
-        memcpy((unsigned char *)message->payload + head_size, body, size);
-    return message;
-}
-
 static hw_message *request_of(const uint8_t *body, size_t size)
 {
-    uint8_t f[16] = {0};
-    size_t taken = size < sizeof f ? size : sizeof f;
-    memcpy(f, body, taken);
-    body += taken, size -= taken;
-    size_t keys = f[0] % 64 < size ? f[0] % 64 : size;
-    keys = (keys + 7) / 8 * 8 <= size ? keys : 0;
-    hw_request_head head = {.operation = f[1] % 7,
-                            .keys = f[2] % 5,
-                            .values = f[3] % 7,
-                            .table = 1 + f[4] % 6,
-                            .list = f[5] % 5,
-                            .worker = f[6] % 4,
-                            .parts = f[15] % 3,
-                            .clock = f[7] % 4,
-                            .least = f[8] % 3,
-                            .first = f[9] % (KEYS + 2),
-                            .last = f[10] % (KEYS + 2),
-                            .count = f[11],
-                            .key_bytes = keys};
-    head.value_bytes = size - (keys + 7) / 8 * 8 + (f[12] > 250 ? f[13] : 0);
+    uint8_t f[FIELDS];
+    take_fields(f, &body, &size);
+    hw_request_head head = head_of(f, size);
+    head.table++;
+    head.value_bytes += f[12] > 250 ? f[13] : 0;
     hw_message *message = message_of(&head, sizeof head, body, size);
     message->envelope.kind = HW_MESSAGE_ASK;
     return message;

@@ -10,10 +10,11 @@
 
 #include "store/client.h"
 #include "store/server.h"
+#include "store_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { WORKERS = 2, KEYS = 40, WORK_MOST = 256 };
+enum { WORKERS = 2, WORK_MOST = 256 };
 
 typedef struct desk {
     hw_stripe *ready[WORK_MOST];
@@ -58,43 +59,13 @@ static void finished(void *argument, void *tag, uint64_t task, hawser_status sta
         abort();
 }
 
-static hw_message *message_of(const void *head, size_t head_size, const uint8_t *body, size_t size)
-{
-    hw_message *message = NULL;
-    if (hw_message_new(head_size + size, &message, NULL) != HAWSER_OK)
-        abort();
-    if (head_size > 0)
-        memcpy(message->payload, head, head_size);
-    if (size > 0)
-        memcpy((unsigned char *)message->payload + head_size, body, size);
-    return message;
-}
-
-/* A head whose lengths are right, and whose other fields are near what they may be. */
 static hw_message *request_of(const uint8_t *body, size_t size)
 {
-    uint8_t f[16] = {0};
-    size_t taken = size < sizeof f ? size : sizeof f;
-    memcpy(f, body, taken);
-    body += taken, size -= taken;
-    size_t keys = f[0] % 64 < size ? f[0] % 64 : size;
-    keys = (keys + 7) / 8 * 8 <= size ? keys : 0;
-    hw_request_head head = {.operation = f[1] % 7,
-                            .keys = f[2] % 5,
-                            .values = f[3] % 7,
-                            .table = f[4] % 5,
-                            .list = f[5] % 5,
-                            .worker = f[6] % 4,
-                            .parts = f[15] % 3,
-                            .clock = f[7] % 4,
-                            .least = f[8] % 3,
-                            .first = f[9] % (KEYS + 2),
-                            .last = f[10] % (KEYS + 2),
-                            .count = f[11],
-                            .key_bytes = keys};
+    uint8_t f[FIELDS];
+    take_fields(f, &body, &size);
+    hw_request_head head = head_of(f, size);
     if (f[12] == 255)
         head.count = UINT64_MAX - f[13], head.last = f[14] == 0 ? UINT64_MAX : head.last;
-    head.value_bytes = size - (keys + 7) / 8 * 8;
     return message_of(&head, sizeof head, body, size);
 }
 

@@ -8,14 +8,6 @@
 
 #include "history_worlds.h"
 
-static hw_verdict judge(const hw_history *history)
-{
-    hw_verdict verdict;
-    hawser_error error = {0};
-    check(hw_history_check(history, &verdict, &error), &error);
-    return verdict;
-}
-
 static void must_hold(const hw_history *history, uint64_t seed)
 {
     hw_verdict verdict = judge(history);
@@ -114,7 +106,7 @@ static void random_programs(void **state)
     (void)state;
     uint64_t applied[HW_RULES] = {0};
     size_t beyond = 0;
-    uint64_t count = getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG") ? 100000 : 6000;
+    uint64_t count = longer() ? 100000 : 6000;
     for (uint64_t seed = 0; seed < count; seed++) {
         hw_history history = draw_history(seed);
         must_hold(&history, seed);

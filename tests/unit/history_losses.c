@@ -301,11 +301,7 @@ static bool is_newest_of_living(const hw_history *history, spot s)
 
 static bool never_written(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_WRITE, is_newest_of_living);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_WRITE, is_newest_of_living);
 }
 
 /* Two have seen an update of which its own block, lost, says nothing any more: one of them something else. */
@@ -417,11 +413,7 @@ static bool is_followed(const hw_history *history, spot s)
 
 static bool lost_and_next_seen(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_SEEN, is_followed);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_SEEN, is_followed);
 }
 
 static bool is_done_for_living(const hw_history *history, spot s)
@@ -440,11 +432,7 @@ static bool is_done_for_living(const hw_history *history, spot s)
 /* A stripe does what a living client has never asked for. */
 static bool never_asked(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_ASKED, is_done_for_living);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_ASKED, is_done_for_living);
 }
 
 /* An answered push of a range is missing where its server lives. */
@@ -465,11 +453,7 @@ static bool is_answered_range(const hw_history *history, spot s)
 
 static bool lost_piece(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_TAKEN, is_answered_range);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_TAKEN, is_answered_range);
 }
 
 /* A worker's clock is lost, and its next arrives. */
@@ -486,11 +470,7 @@ static bool is_clock_before_next(const hw_history *history, spot s)
 
 static bool lost_clock(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_CLOCK, is_clock_before_next);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_CLOCK, is_clock_before_next);
 }
 
 static bool goes_on(hw_history *history, hw_random *random)
@@ -531,12 +511,7 @@ static bool well_after_all(hw_history *history, hw_random *random)
     return true;
 }
 
-enum { RULES_MOST = 4 };
-static const struct mutant {
-    const char *name;
-    bool (*make)(hw_history *history, hw_random *random);
-    hw_rule rules[RULES_MOST + 1]; /* that may name it; ended by HW_RULES */
-} mutants[] = {
+static const mutant mutants[] = {
     {"never written", never_written, {HW_RULE_ONCE, HW_RULES}},
     {"other values of the lost", other_values_of_the_lost, {HW_RULE_VALUE, HW_RULES}},
     {"other values than noted", other_values_than_noted, {HW_RULE_VALUE, HW_RULES}},
@@ -553,19 +528,6 @@ static const struct mutant {
 enum { OF_BLOCKS = 7, MUTANTS = sizeof mutants / sizeof *mutants };
 
 /* ------------------------------------------------------------------------------------------------------------- judged ---- */
-
-static bool longer(void)
-{
-    return getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
-}
-
-static hw_verdict judge(const hw_history *history)
-{
-    hw_verdict verdict;
-    hawser_error error = {0};
-    check(hw_history_check(history, &verdict, &error), &error);
-    return verdict;
-}
 
 static void random_losses(void **state)
 {
@@ -591,39 +553,10 @@ static void random_losses(void **state)
     print_message("%llu losses, %llu things of the lost\n", (unsigned long long)lost, (unsigned long long)unrecorded);
 }
 
-static void must_refuse(const hw_history *history, const struct mutant *mutant, uint64_t seed)
-{
-    hw_verdict verdict = judge(history);
-    for (const hw_rule *rule = mutant->rules; *rule != HW_RULES; rule++)
-        if (verdict.broken && verdict.rule == *rule)
-            return;
-    hw_verdict_tell(&verdict, history, stderr);
-    fail_msg("%s of seed %llu", mutant->name, (unsigned long long)seed);
-}
-
 static void every_mutant_is_refused(void **state)
 {
     (void)state;
-    size_t made[MUTANTS] = {0}, all = 0;
-    for (uint64_t seed = 0; seed < (longer() ? 40000 : 3000); seed++)
-        for (uint64_t k = 0; k < 2; k++) {
-            size_t turn = (size_t)(seed / 4 * 2 + k);
-            size_t which = seed % 4 == 0 ? turn % OF_BLOCKS : OF_BLOCKS + turn % (MUTANTS - OF_BLOCKS);
-            hw_random random = hw_random_at(seed, 86, k, 0);
-            hw_history history = draw_doomed(seed);
-            if (mutants[which].make(&history, &random)) {
-                must_refuse(&history, &mutants[which], seed);
-                made[which]++;
-                all++;
-            }
-            hw_history_free(&history);
-        }
-    for (size_t m = 0; m < MUTANTS; m++) {
-        print_message("%6zu %s\n", made[m], mutants[m].name);
-        if (made[m] < 5)
-            fail_msg("only %zu of '%s' were made", made[m], mutants[m].name);
-    }
-    assert_true(all >= 1000);
+    must_refuse_all(mutants, MUTANTS, OF_BLOCKS, draw_doomed, longer() ? 40000 : 3000, 2, 86);
 }
 
 /* -------------------------------------------------------------------------------------------------------- made by hand ---- */

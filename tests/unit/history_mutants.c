@@ -13,8 +13,6 @@
 
 #include "history_spots.h"
 
-enum { RULES_MOST = 5 };
-
 /* ------------------------------------------------------------------------------------------------------ of the blocks ---- */
 
 static bool is_written(const hw_history *history, spot s)
@@ -27,11 +25,7 @@ static bool is_written(const hw_history *history, spot s)
 
 static bool dropped_read(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_READ, is_written);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_READ, is_written);
 }
 
 static bool is_others(const hw_history *history, spot s)
@@ -42,20 +36,12 @@ static bool is_others(const hw_history *history, spot s)
 
 static bool dropped_update(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_SEEN, is_others);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_SEEN, is_others);
 }
 
 static bool repeated_update(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_SEEN, is_others);
-    if (s.stream == NULL)
-        return false;
-    insert(s, *record_at(s));
-    return true;
+    return repeated(history, random, HW_EVENT_SEEN, is_others);
 }
 
 static bool changed_update(hw_history *history, hw_random *random)
@@ -204,20 +190,12 @@ static bool ends_a_clock(const hw_history *history, spot s)
 
 static bool repeated_write(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_WRITE, ends_a_clock);
-    if (s.stream == NULL)
-        return false;
-    insert(s, *record_at(s));
-    return true;
+    return repeated(history, random, HW_EVENT_WRITE, ends_a_clock);
 }
 
 static bool dropped_end(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_END, NULL);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_END, NULL);
 }
 
 static bool without_credit(hw_history *history, hw_random *random)
@@ -391,11 +369,7 @@ static bool dropped_piece(hw_history *history, hw_random *random)
 
 static bool repeated_push(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_TAKEN, NULL);
-    if (s.stream == NULL)
-        return false;
-    insert(s, *record_at(s));
-    return true;
+    return repeated(history, random, HW_EVENT_TAKEN, NULL);
 }
 
 static bool changed_rows(hw_history *history, hw_random *random)
@@ -519,20 +493,12 @@ static bool writes_before_it_reads(hw_history *history, hw_random *random)
 
 static bool dropped_answer(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_ANSWER, NULL);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_ANSWER, NULL);
 }
 
 static bool dropped_clock(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_CLOCK, NULL);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_CLOCK, NULL);
 }
 
 /* A read that misses what its client pushed before. */
@@ -607,20 +573,12 @@ static bool two_truths(hw_history *history, hw_random *random)
 
 static bool begun_twice(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_ASKED, NULL);
-    if (s.stream == NULL)
-        return false;
-    insert(s, *record_at(s));
-    return true;
+    return repeated(history, random, HW_EVENT_ASKED, NULL);
 }
 
 static bool repeated_clock(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_CLOCK, NULL);
-    if (s.stream == NULL)
-        return false;
-    insert(s, *record_at(s));
-    return true;
+    return repeated(history, random, HW_EVENT_CLOCK, NULL);
 }
 
 static bool of_no_worker(hw_history *history, hw_random *random)
@@ -760,11 +718,7 @@ static bool goes(const hw_history *history, spot s)
 
 static bool unsaid_push(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_HELD, goes);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    return dropped(history, random, HW_EVENT_HELD, goes);
 }
 
 static bool is_flushed(const hw_history *history, spot s)
@@ -784,11 +738,7 @@ static bool other_rest(hw_history *history, hw_random *random)
 
 /* ------------------------------------------------------------------------------------------------------------- judged ---- */
 
-static const struct mutant {
-    const char *name;
-    bool (*make)(hw_history *history, hw_random *random);
-    hw_rule rules[RULES_MOST + 1]; /* that may name it; ended by HW_RULES */
-} mutants[] = {
+static const mutant mutants[] = {
     {"dropped read", dropped_read, {HW_RULE_DEFINITION, HW_RULES}},
     {"dropped update", dropped_update, {HW_RULE_ONCE, HW_RULE_BSP, HW_RULE_VISIBLE, HW_RULE_VALUE, HW_RULES}},
     {"repeated update", repeated_update, {HW_RULE_ONCE, HW_RULES}},
@@ -839,43 +789,10 @@ static const struct mutant {
 };
 enum { OF_BLOCKS = 20, MUTANTS = sizeof mutants / sizeof *mutants };
 
-static void judge_mutant(const hw_history *history, const struct mutant *mutant, uint64_t seed)
-{
-    hw_verdict verdict;
-    hawser_error error = {0};
-    bool right = false;
-    check(hw_history_check(history, &verdict, &error), &error);
-    for (const hw_rule *rule = mutant->rules; *rule != HW_RULES; rule++)
-        right = right || (verdict.broken && verdict.rule == *rule);
-    if (right)
-        return;
-    hw_verdict_tell(&verdict, history, stderr);
-    fail_msg("%s of seed %llu", mutant->name, (unsigned long long)seed);
-}
-
 static void every_mutant_is_refused(void **state)
 {
     (void)state;
-    size_t made[MUTANTS] = {0}, all = 0;
-    bool longer = getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
-    for (uint64_t seed = 0; seed < (longer ? 20000 : 3000); seed++)
-        for (size_t k = 0; k < 3; k++) {
-            size_t turn = (size_t)(seed / 4 * 3 + k); /* every one on each sort of history that it can be about */
-            size_t which = seed % 4 == 0 ? turn % OF_BLOCKS : OF_BLOCKS + turn % (MUTANTS - OF_BLOCKS);
-            hw_random random = hw_random_at(seed, 81, (uint64_t)k, 0);
-            hw_history history = draw_history(seed);
-            if (mutants[which].make(&history, &random)) {
-                judge_mutant(&history, &mutants[which], seed);
-                made[which]++;
-                all++;
-            }
-            hw_history_free(&history);
-        }
-    for (size_t m = 0; m < MUTANTS; m++)
-        if (made[m] < 5)
-            fail_msg("only %zu of '%s' were made", made[m], mutants[m].name);
-    assert_true(all >= 1000);
-    print_message("%zu mutants, all refused\n", all);
+    must_refuse_all(mutants, MUTANTS, OF_BLOCKS, draw_history, longer() ? 20000 : 3000, 3, 81);
 }
 
 int main(void)

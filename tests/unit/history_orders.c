@@ -52,16 +52,9 @@ static unsigned pick(orders *o, unsigned may)
     return (unsigned)__builtin_ctz(may);
 }
 
-static bool longer(void)
-{
-    return getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
-}
-
 static void must_hold(hw_history *history)
 {
-    hw_verdict verdict;
-    hawser_error error = {0};
-    check(hw_history_check(history, &verdict, &error), &error);
+    hw_verdict verdict = judge(history);
     if (verdict.broken) {
         hw_verdict_tell(&verdict, history, stderr);
         fail();

@@ -44,6 +44,26 @@ static inline void insert(spot s, hw_event_record record)
     s.stream->count++;
 }
 
+/* One wrong thing: a record is missing, */
+static inline bool dropped(hw_history *history, hw_random *random, hw_event_kind kind,
+                           bool (*fits)(const hw_history *history, spot s))
+{
+    spot s = draw(history, random, kind, fits);
+    if (s.stream != NULL)
+        drop(s);
+    return s.stream != NULL;
+}
+
+/* or stands there twice. */
+static inline bool repeated(hw_history *history, hw_random *random, hw_event_kind kind,
+                            bool (*fits)(const hw_history *history, spot s))
+{
+    spot s = draw(history, random, kind, fits);
+    if (s.stream != NULL)
+        insert(s, *record_at(s));
+    return s.stream != NULL;
+}
+
 /* Moves a record up to stand where `to` stands. */
 static inline void move_up(spot s, size_t to)
 {
@@ -79,6 +99,51 @@ static inline const hw_event_record *table_of(spot s)
 {
     size_t i = near(s, -1, BIT(HW_EVENT_TABLE));
     return i == SIZE_MAX ? NULL : &s.stream->records[i];
+}
+
+/* ----------------------------------------------------------------------------------------------------------- mutants ---- */
+
+typedef struct mutant {
+    const char *name;
+    bool (*make)(hw_history *history, hw_random *random); /* false: it has no place here */
+    hw_rule rules[6];                                     /* that may name it; ended by HW_RULES */
+} mutant;
+
+static inline void must_refuse(const hw_history *history, const mutant *wrong, uint64_t seed)
+{
+    hw_verdict verdict = judge(history);
+    for (const hw_rule *rule = wrong->rules; *rule != HW_RULES; rule++)
+        if (verdict.broken && verdict.rule == *rule)
+            return;
+    hw_verdict_tell(&verdict, history, stderr);
+    fail_msg("%s of seed %llu", wrong->name, (unsigned long long)seed);
+}
+
+/* `tries` mutants of every seed's history; the first `of_blocks` are about seeds 0, 4 ..., which are of blocks. */
+static inline void must_refuse_all(const mutant *mutants, size_t count, size_t of_blocks,
+                                   hw_history (*honest)(uint64_t seed), uint64_t seeds, uint64_t tries, uint64_t draws)
+{
+    size_t *made = calloc(count, sizeof *made), all = 0;
+    assert_non_null(made);
+    for (uint64_t seed = 0; seed < seeds; seed++)
+        for (uint64_t k = 0; k < tries; k++) {
+            size_t turn = (size_t)(seed / 4 * tries + k); /* every one on each sort of history that it can be about */
+            size_t which = seed % 4 == 0 ? turn % of_blocks : of_blocks + turn % (count - of_blocks);
+            hw_random random = hw_random_at(seed, draws, k, 0);
+            hw_history history = honest(seed);
+            if (mutants[which].make(&history, &random)) {
+                must_refuse(&history, &mutants[which], seed);
+                made[which]++;
+                all++;
+            }
+            hw_history_free(&history);
+        }
+    for (size_t m = 0; m < count; m++)
+        if (made[m] < 5)
+            fail_msg("only %zu of '%s' were made", made[m], mutants[m].name);
+    free(made);
+    assert_true(all >= 1000);
+    print_message("%zu mutants, all refused\n", all);
 }
 
 #endif

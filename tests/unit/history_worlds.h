@@ -55,6 +55,19 @@ static bool one_in(hw_random *random, uint64_t of)
     return hw_random_below(random, of) == 0;
 }
 
+static inline bool longer(void)
+{
+    return getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
+}
+
+static inline hw_verdict judge(const hw_history *history)
+{
+    hw_verdict verdict;
+    hawser_error error = {0};
+    check(hw_history_check(history, &verdict, &error), &error);
+    return verdict;
+}
+
 /* ----------------------------------------------------------------------------------------------------------- replicas ---- */
 
 typedef struct shape {
