@@ -66,6 +66,11 @@ HAWSER_API void hawser_column_moments(const hawser_matrix *A, size_t j, const do
 /** out[j] = sum_i A[i,j] x[i] for all columns of a CSC or dense view: the full scan. out has A->cols entries. */
 HAWSER_API void hawser_scan(const hawser_matrix *A, const double *x, double *out);
 
+/** The same of `count` columns only, each < A->cols: out[columns[k]], bit for bit what hawser_scan puts there; the rest of out is left
+ *  alone. */
+HAWSER_API void hawser_scan_some(const hawser_matrix *A, const uint32_t *columns, size_t count, const double *x,
+                                 double *out);
+
 /** out[i] += sum over the listed columns of coefficient[k] * A[i, columns[k]]; A is CSC or dense, out has A->rows entries. */
 HAWSER_API void hawser_combine(const hawser_matrix *A, const uint32_t *columns, const double *coefficients, size_t count,
                                double *out);

@@ -74,11 +74,11 @@ static double combined_scale(const hawser_context *context)
 /* The dual's part of the certificate, now that the scaling by all blocks' columns is known. */
 static hawser_status bound(hawser_context *context)
 {
-    const hw_lasso_block *block = hawser_scratch(context);
+    hw_lasso_block *block = hawser_scratch(context);
     double scaled = 0.0, plain = 0.0;
     hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), combined_scale(context),
                              &scaled, &plain);
-    HAWSER_TRY(hw_linear_report_grades(context, &block->columns, block->scan.gradient));
+    HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
     HAWSER_TRY(hawser_report(context, "conjugate", scaled));
     return hawser_report(context, "plain_conjugate", plain);
 }
@@ -98,7 +98,7 @@ static hawser_status choose(hawser_context *context)
     double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, scale,
                           sqrt(2.0 * fmax(gap, hawser_metric(context, "gap"))));
-    size_t room = hw_linear_entering_room(context, &block->columns, block->scan.gradient, 0.0);
+    size_t room = hw_linear_entering_room(context, &block->scan, &block->columns, 0.0);
     if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
                        &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);

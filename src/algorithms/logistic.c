@@ -61,11 +61,11 @@ static hawser_status measure(hawser_context *context)
 /* The dual's part of the certificate, now that the scaling by all blocks' columns is known. With an L2 part any scaling is feasible. */
 static hawser_status bound(hawser_context *context)
 {
-    const hw_logistic_block *block = hawser_scratch(context);
+    hw_logistic_block *block = hawser_scratch(context);
     double ratio = hawser_metric(context, "ratio"), scale = hw_logistic_scale(ratio), scaled = 0.0, plain = 0.0;
     bool both = scale < 1.0 && block->linear->settings.l1_ratio < 1.0;
     hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), scale, &scaled, &plain);
-    HAWSER_TRY(hw_linear_report_grades(context, &block->columns, block->scan.gradient));
+    HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
     HAWSER_TRY(hawser_report(context, "conjugate", scaled));
     HAWSER_TRY(hawser_report(context, "plain_conjugate", both ? plain : 0.0));
     bool mine = hawser_block(context) == 0; /* all would say the same */
@@ -90,8 +90,8 @@ static hawser_status choose(hawser_context *context)
         block->search.reference = 0.0; /* another problem begins */
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, hw_logistic_scale(hawser_metric(context, "ratio")),
                           sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))));
-    size_t room = hw_linear_entering_room(context, &block->columns, block->scan.gradient,
-                                          (double)(block->linear->X->cols / FULL_SHARE));
+    size_t room =
+        hw_linear_entering_room(context, &block->scan, &block->columns, (double)(block->linear->X->cols / FULL_SHARE));
     if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
                        &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);

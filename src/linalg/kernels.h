@@ -31,6 +31,9 @@ typedef struct hw_typed_kernels {
     double (*sparse_dot)(size_t n, const uint32_t *indices, const void *values, const double *x);
     void (*sparse_scan)(size_t columns, const uint64_t *offsets, const uint32_t *indices, const void *values,
                         const double *x, double *out);
+    /* The same of `count` columns only; out has an entry a column of the matrix. */
+    void (*sparse_scan_some)(const uint32_t *columns, size_t count, const uint64_t *offsets, const uint32_t *indices,
+                             const void *values, const double *x, double *out);
     void (*sparse_axpy)(size_t n, const uint32_t *indices, const void *values, double step, double *x);
     void (*sparse_moments)(size_t n, const uint32_t *indices, const void *values, const double *weights, double centre,
                            hw_moments *out);

@@ -124,7 +124,8 @@ static HW_TARGET void gram_panel(const double *const *left, const double *const 
 #define HW_TYPED(suffix)                                                                                                    \
     {                                                                                                                       \
         dense_dot_##suffix, dense_scan_##suffix, dense_axpy_##suffix, dense_axpy4_##suffix, dense_moments_##suffix,         \
-            dense_pack_##suffix, sparse_dot_##suffix, sparse_scan_##suffix, sparse_axpy_##suffix, sparse_moments_##suffix   \
+            dense_pack_##suffix, sparse_dot_##suffix, sparse_scan_##suffix, sparse_scan_some_##suffix,                      \
+            sparse_axpy_##suffix, sparse_moments_##suffix                                                                   \
     }
 
 const hw_kernels HW_VARIANT = {

@@ -176,6 +176,19 @@ static HW_TARGET void HW_NAME(sparse_scan)(size_t columns, const uint64_t *offse
     }
 }
 
+static HW_TARGET void HW_NAME(sparse_scan_some)(const uint32_t *columns, size_t count, const uint64_t *offsets,
+                                                const uint32_t *indices, const void *values, const double *x, double *out)
+{
+    enum { AHEAD = 8 }; /* columns are short and far apart: no hardware sees the next one coming */
+    const HW_T *a = values;
+    for (size_t k = 0; k < count; k++) {
+        uint64_t begin = offsets[columns[k]], next = offsets[columns[k + AHEAD < count ? k + AHEAD : count - 1]];
+        __builtin_prefetch(indices + next);
+        __builtin_prefetch(a + next);
+        out[columns[k]] = HW_NAME(gather_dot)((size_t)(offsets[columns[k] + 1] - begin), indices + begin, a + begin, x);
+    }
+}
+
 static HW_TARGET void HW_NAME(sparse_axpy)(size_t n, const uint32_t *restrict indices, const void *restrict values,
                                            double step, double *restrict x)
 {

@@ -110,6 +110,17 @@ void hawser_scan(const hawser_matrix *A, const double *x, double *out)
         kernels->sparse_scan(A->cols, A->offsets, A->indices, A->values, x, out);
 }
 
+void hawser_scan_some(const hawser_matrix *A, const uint32_t *columns, size_t count, const double *x, double *out)
+{
+    assert(A->layout != HAWSER_CSR);
+    const hw_typed_kernels *kernels = kernels_of(A);
+    if (A->layout != HAWSER_DENSE)
+        kernels->sparse_scan_some(columns, count, A->offsets, A->indices, A->values, x, out);
+    else
+        for (size_t k = 0; k < count; k++)
+            out[columns[k]] = kernels->dense_dot(A->rows, dense_column(A, columns[k]), x);
+}
+
 /* columns NULL means 0, 1, 2, ... The rows are cut so that `out` is read and written in the cache; each entry still sees the
  * columns in the order of the list, so neither the cut nor the grouping by four shows in the bits. */
 static void combine_dense(const hawser_matrix *A, const uint32_t *columns, const double *coefficients, size_t count,

@@ -2,39 +2,6 @@
 
 #include "algorithms/linear/entries.h"
 
-double hw_linear_conjugate(double gradient, hw_linear_term term)
-{
-    double excess = fabs(gradient) - term.l1;
-    double bound = gradient > 0.0 ? term.upper : -term.lower;
-    if (excess <= 0.0 || bound == 0.0)
-        return 0.0;
-    if (term.l2 <= 0.0)
-        return isinf(bound) ? 0.0 : excess * bound;
-    double t = excess / term.l2;
-    t = t < bound ? t : bound;
-    return excess * t - 0.5 * term.l2 * t * t;
-}
-
-double hw_linear_violation(double gradient, double t, hw_linear_term term)
-{
-    double slope = gradient - term.l2 * t; /* has to lie in l1 * sign(t), plus the cone of an active bound */
-    bool may_rise = t<term.upper, may_fall = t> term.lower;
-    double rise = slope - (t >= 0.0 ? term.l1 : -term.l1);  /* > 0: a larger t is better */
-    double fall = -slope - (t <= 0.0 ? term.l1 : -term.l1); /* > 0: a smaller t is better */
-    if (may_rise && rise > 0.0)
-        return rise;
-    return may_fall && fall > 0.0 ? fall : 0.0;
-}
-
-double hw_linear_ratio(double gradient, double t, hw_linear_term term)
-{
-    double slope = gradient - term.l2 * t;
-    double bound = slope > 0.0 ? term.upper : -term.lower;
-    if (!isinf(bound) || term.l1 <= 0.0)
-        return 0.0;
-    return fabs(slope) / term.l1;
-}
-
 double hw_linear_penalties(const hw_linear_term *terms, const double *x, size_t count)
 {
     double sum = 0.0;

@@ -62,13 +62,40 @@ double hw_linear_penalties(const hw_linear_term *terms, const double *x, size_t 
 
 /* h*(g) = max over t of g t - h(t). Where that would be a constraint (|g| <= l1) rather than a number it is 0: the caller keeps
  * the constraint by scaling (hw_linear_ratio), or by projection for columns without a penalty. */
-double hw_linear_conjugate(double gradient, hw_linear_term term);
+static inline double hw_linear_conjugate(double gradient, hw_linear_term term)
+{
+    double excess = fabs(gradient) - term.l1;
+    double bound = gradient > 0.0 ? term.upper : -term.lower;
+    if (excess <= 0.0 || bound == 0.0)
+        return 0.0;
+    if (term.l2 <= 0.0)
+        return isinf(bound) ? 0.0 : excess * bound;
+    double t = excess / term.l2;
+    t = t < bound ? t : bound;
+    return excess * t - 0.5 * term.l2 * t * t;
+}
 
 /* By how much the optimality condition of a column fails: distance of the gradient to the penalty's subdifferential at t. */
-double hw_linear_violation(double gradient, double t, hw_linear_term term);
+static inline double hw_linear_violation(double gradient, double t, hw_linear_term term)
+{
+    double slope = gradient - term.l2 * t; /* has to lie in l1 * sign(t), plus the cone of an active bound */
+    bool may_rise = t<term.upper, may_fall = t> term.lower;
+    double rise = slope - (t >= 0.0 ? term.l1 : -term.l1);  /* > 0: a larger t is better */
+    double fall = -slope - (t <= 0.0 ? term.l1 : -term.l1); /* > 0: a smaller t is better */
+    if (may_rise && rise > 0.0)
+        return rise;
+    return may_fall && fall > 0.0 ? fall : 0.0;
+}
 
 /* What scaling makes the dual point s r feasible for a column: at most 1/ratio. 0 where the column never constrains. */
-double hw_linear_ratio(double gradient, double t, hw_linear_term term);
+static inline double hw_linear_ratio(double gradient, double t, hw_linear_term term)
+{
+    double slope = gradient - term.l2 * t;
+    double bound = slope > 0.0 ? term.upper : -term.lower;
+    if (!isinf(bound) || term.l1 <= 0.0)
+        return 0.0;
+    return fabs(slope) / term.l1;
+}
 
 /* sum_i (x_ij - m_j) u_i where u carries the weights and `sum` is sum_i u_i. */
 static inline double hw_linear_dot(const hw_linear_columns *columns, size_t j, const double *u, double sum)

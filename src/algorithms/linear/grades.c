@@ -1,12 +1,5 @@
 #include "algorithms/linear/grades.h"
 
-double hw_linear_promise(const hw_linear_columns *columns, size_t j, double gradient, double lambda)
-{
-    hw_linear_term term = hw_linear_term_at(columns, j, lambda);
-    double violation = hw_linear_violation(gradient, 0.0, term);
-    return term.l1 == 0.0 ? INFINITY : violation * violation / (columns->norm[j] + term.l2);
-}
-
 void hw_linear_grade(const hw_linear_columns *columns, const double *alpha, const double *gradient, double lambda,
                      double scale, double counts[HW_LINEAR_GRADES])
 {

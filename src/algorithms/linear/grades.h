@@ -12,7 +12,12 @@ enum { HW_LINEAR_GRADES = 16 };
 
 /* What a step of a column outside the support gains at least, doubled: violation^2 / curvature. Infinite without an L1 part: such a
  * column is hardly ever zero at the optimum. */
-double hw_linear_promise(const hw_linear_columns *columns, size_t j, double gradient, double lambda);
+static inline double hw_linear_promise(const hw_linear_columns *columns, size_t j, double gradient, double lambda)
+{
+    hw_linear_term term = hw_linear_term_at(columns, j, lambda);
+    double violation = hw_linear_violation(gradient, 0.0, term);
+    return term.l1 == 0.0 ? INFINITY : violation * violation / (columns->norm[j] + term.l2);
+}
 
 /* Counts columns with an L1 part that are outside the support by powers of four of what they promise beside `scale`, best first. */
 void hw_linear_grade(const hw_linear_columns *columns, const double *alpha, const double *gradient, double lambda,

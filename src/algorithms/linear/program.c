@@ -148,32 +148,25 @@ hawser_status hw_linear_search_arrive(hawser_context *context, hw_linear_search 
 
 /* ------------------------------------------------------------------------------------------------------------ units ---- */
 
-static void grade(hawser_context *context, const hw_linear_columns *columns, const double *gradient,
-                  double counts[HW_LINEAR_GRADES])
+hawser_status hw_linear_report_grades(hawser_context *context, hw_linear_scan *scan, const hw_linear_columns *columns)
 {
-    hw_linear_grade(columns, hawser_local(context, "alpha"), gradient, hawser_metric(context, "lambda"),
-                    hawser_metric(context, "zero_objective"), counts);
-}
-
-hawser_status hw_linear_report_grades(hawser_context *context, const hw_linear_columns *columns, const double *gradient)
-{
-    double counts[HW_LINEAR_GRADES];
-    grade(context, columns, gradient, counts);
+    hw_linear_grade(columns, hawser_local(context, "alpha"), scan->gradient, hawser_metric(context, "lambda"),
+                    hawser_metric(context, "zero_objective"), scan->grades);
     for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
-        HAWSER_TRY(hawser_report(context, grade_names[g], counts[g]));
+        HAWSER_TRY(hawser_report(context, grade_names[g], scan->grades[g]));
     return HAWSER_OK;
 }
 
-size_t hw_linear_entering_room(hawser_context *context, const hw_linear_columns *columns, const double *gradient,
+size_t hw_linear_entering_room(hawser_context *context, const hw_linear_scan *scan, const hw_linear_columns *columns,
                                double least)
 {
-    double own[HW_LINEAR_GRADES], all[HW_LINEAR_GRADES];
+    double all[HW_LINEAR_GRADES];
     double support = hawser_metric(context, "nonzeros"), smallest = SMALLEST_SET + 8.0 * hawser_blocks(context);
-    grade(context, columns, gradient, own);
     for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
         all[g] = hawser_metric(context, grade_names[g]);
     const hw_linear *linear = hawser_user(context);
-    size_t entering = hw_linear_entering(own, all, fmax(least, support > smallest / 2 ? support : smallest - support)),
+    size_t entering =
+               hw_linear_entering(scan->grades, all, fmax(least, support > smallest / 2 ? support : smallest - support)),
            in = 0;
     if (!linear->joint)
         return entering;

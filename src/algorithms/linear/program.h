@@ -6,6 +6,7 @@
 #define HW_ALGORITHMS_LINEAR_PROGRAM_H
 
 #include "algorithms/linear/problem.h"
+#include "algorithms/linear/scan.h"
 #include "algorithms/linear/search.h"
 
 /* An algorithm's own parts of the frame. */
@@ -56,9 +57,9 @@ hawser_status hw_linear_search_arrive(hawser_context *context, hw_linear_search 
 
 /* What `choose` is told to let into a block's working set, such that those of all blocks together at most double the support, or
  * grow by `least`, and on the board where these are solved as one: `bound` reports the grades of a block's columns, `choose` asks for its room. */
-hawser_status hw_linear_report_grades(hawser_context *context, const hw_linear_columns *columns,
-                                      const double *gradient) HAWSER_MUST_USE;
-size_t hw_linear_entering_room(hawser_context *context, const hw_linear_columns *columns, const double *gradient,
+hawser_status hw_linear_report_grades(hawser_context *context, hw_linear_scan *scan,
+                                      const hw_linear_columns *columns) HAWSER_MUST_USE;
+size_t hw_linear_entering_room(hawser_context *context, const hw_linear_scan *scan, const hw_linear_columns *columns,
                                double least);
 
 /* v = X alpha from nothing: what keeps rounding and held-back updates out of certificates. */

@@ -3,12 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Above this share of the entries a full scan, which is a reference for later ones, is the better bargain. */
+static const double FEW = 0.5;
+
 hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, hawser_error *error)
 {
     scan->screened = calloc(X->cols + 1, sizeof *scan->screened);
     scan->gradient = calloc(2 * X->cols + 1, sizeof *scan->gradient);
     scan->reference_dual = calloc(X->rows + 1, sizeof *scan->reference_dual);
-    if (scan->screened == NULL || scan->gradient == NULL || scan->reference_dual == NULL)
+    scan->wanted = calloc(X->cols + 1, sizeof *scan->wanted);
+    if (scan->screened == NULL || scan->gradient == NULL || scan->reference_dual == NULL || scan->wanted == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", X->rows, X->cols);
     scan->reference_gradient = scan->gradient + X->cols;
     hw_linear_scan_reset(scan);
@@ -20,6 +24,7 @@ void hw_linear_scan_free(hw_linear_scan *scan)
     free(scan->gradient);
     free(scan->screened);
     free(scan->reference_dual);
+    free(scan->wanted);
     memset(scan, 0, sizeof *scan);
 }
 
@@ -51,35 +56,47 @@ static double distance(const hw_linear_scan *scan, const hw_linear_columns *colu
     return sqrt(sum / columns->total);
 }
 
+/* Lists the columns that may leave the dead zone, their number in *count, and bounds the others' correlations. Returns how many entries
+ * the listed ones have. */
+static double want(hw_linear_scan *scan, const hw_linear_columns *columns, double far, const double *alpha, double lambda,
+                   size_t *count)
+{
+    const hawser_matrix *X = &columns->X;
+    size_t wanted = 0;
+    double entries = 0.0;
+    for (size_t j = 0; j < X->cols; j++) { /* the margin covers the rounding of both scans */
+        double most = fabs(scan->reference_gradient[j]) + sqrt(columns->norm[j]) * far * (1.0 + 1e-9);
+        /* Where bounds make one sign of the correlation dearer than the other, it has to be known. */
+        bool even = columns->upper[j] == -columns->lower[j];
+        bool safe = even & (alpha[j] == 0.0) & (most <= lambda * columns->l1[j] * (1.0 - 1e-9));
+        scan->gradient[j] = copysign(most, scan->reference_gradient[j]);
+        scan->wanted[wanted] = (uint32_t)j; /* written over unless it counts: which columns do is hard to predict */
+        wanted += !safe;
+        entries += safe ? 0.0 : X->layout == HAWSER_DENSE ? 1.0 : (double)(X->offsets[j + 1] - X->offsets[j]);
+    }
+    *count = wanted;
+    return entries;
+}
+
 void hw_linear_scan_run(hw_linear_scan *scan, const hw_linear_columns *columns, const double *dual, double sum,
                         const double *alpha, double lambda)
 {
-    size_t p = columns->X.cols;
-    bool dense = columns->X.layout == HAWSER_DENSE;
-    if (!scan->referenced) {
-        hw_linear_scan_all(scan, columns, dual, sum);
-        return;
-    }
-    double far = distance(scan, columns, dual), wanted = 0.0;
+    size_t p = columns->X.cols, count = 0;
+    double all = columns->X.layout == HAWSER_DENSE ? (double)p : (double)columns->X.stored;
+    double far = scan->referenced ? distance(scan, columns, dual) : INFINITY;
     if (far == 0.0) {
         memcpy(scan->gradient, scan->reference_gradient, p * sizeof(double));
         return;
     }
-    for (size_t j = 0; j < p; j++) { /* the margin covers the rounding of both scans */
-        double most = fabs(scan->reference_gradient[j]) + sqrt(columns->norm[j]) * far * (1.0 + 1e-9);
-        /* Where bounds make one sign of the correlation dearer than the other, it has to be known. */
-        bool even = columns->upper[j] == -columns->lower[j];
-        bool safe = even && alpha[j] == 0.0 && most <= lambda * columns->l1[j] * (1.0 - 1e-9);
-        scan->gradient[j] = safe ? copysign(most, scan->reference_gradient[j]) : NAN;
-        wanted += safe ? 0.0 : dense ? 1.0 : (double)(columns->X.offsets[j + 1] - columns->X.offsets[j]);
-    }
-    if (wanted > 0.5 * (dense ? (double)p : (double)columns->X.stored)) {
+    if (!scan->referenced || want(scan, columns, far, alpha, lambda, &count) > FEW * all) {
         hw_linear_scan_all(scan, columns, dual, sum);
         return;
     }
-    for (size_t j = 0; j < p; j++)
-        if (isnan(scan->gradient[j]))
-            scan->gradient[j] = hw_linear_dot(columns, j, dual, sum) / columns->total;
+    hawser_scan_some(&columns->X, scan->wanted, count, dual, scan->gradient);
+    for (size_t k = 0; k < count; k++) {
+        uint32_t j = scan->wanted[k];
+        scan->gradient[j] = (scan->gradient[j] - columns->mean[j] * sum) / columns->total;
+    }
 }
 
 double hw_linear_scan_most(const hw_linear_scan *scan, const hw_linear_columns *columns)

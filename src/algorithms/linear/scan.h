@@ -5,7 +5,7 @@
 #ifndef HW_ALGORITHMS_LINEAR_SCAN_H
 #define HW_ALGORITHMS_LINEAR_SCAN_H
 
-#include "algorithms/linear/columns.h"
+#include "algorithms/linear/grades.h"
 
 typedef struct hw_linear_scan {
     double *gradient; /* exact, or for a column that cannot matter an upper bound of its magnitude with its sign */
@@ -13,7 +13,9 @@ typedef struct hw_linear_scan {
     double screened_at;
     size_t screened_count;
     double *reference_dual, *reference_gradient; /* of the last full scan */
+    uint32_t *wanted;                            /* room for the columns that a scan touches */
     bool referenced;
+    double grades[HW_LINEAR_GRADES]; /* of the gradient, as hw_linear_report_grades reported them last */
 } hw_linear_scan;
 
 hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, hawser_error *error) HAWSER_MUST_USE;

@@ -85,7 +85,7 @@ static size_t best_candidates(working_set *set, const hw_linear_columns *columns
 {
     size_t count = 0;
     for (size_t j = 0; j < columns->X.cols && room > 0; j++) {
-        if (alpha[j] != 0.0 || screened[j] || columns->norm[j] <= 0.0)
+        if (screened[j] || alpha[j] != 0.0 || columns->norm[j] <= 0.0)
             continue;
         double score = hw_linear_promise(columns, j, gradient[j], lambda);
         if (score <= 0.0 || (count == room && score <= set->heap[0].score))
