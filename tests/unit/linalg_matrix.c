@@ -100,6 +100,22 @@ static const size_t SHAPES[][2] = {{1, 1},  {3, 5},   {7, 9},   {8, 4},     {15,
                                    {16, 7}, {17, 13}, {33, 70}, {1100, 11}, {2500, 6}};
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
+/* A scan of every second column puts there what the whole scan did, and leaves the rest. */
+static void check_some(const hawser_matrix *V, const double *x, const double *all)
+{
+    uint32_t columns[48];
+    size_t count = 0;
+    double *some = numbers(V->cols, 5), *before = numbers(V->cols, 5);
+    for (uint32_t j = 0; j < V->cols; j += 2)
+        columns[count++] = j;
+    hawser_scan_some(V, columns, count, x, some);
+    for (size_t j = 0; j < V->cols; j++)
+        assert_memory_equal(&some[j], j % 2 == 0 ? &all[j] : &before[j], sizeof *some);
+    hawser_scan_some(V, columns, 0, x, before);
+    free(some);
+    free(before);
+}
+
 /* Dot, scan, axpy and moments of columns of a view that does not begin at the first column. */
 static void check_columns(problem *p, const double *x, const double *w)
 {
@@ -109,6 +125,7 @@ static void check_columns(problem *p, const double *x, const double *w)
     assert_int_equal(V.cols, p->A.cols - skip);
     double *out = numbers(V.cols, 3), *y = numbers(rows, 4), *start = numbers(rows, 4);
     hawser_scan(&V, x, out);
+    check_some(&V, x, out);
     for (size_t j = 0; j < V.cols; j++) {
         const double *column = p->shadow + (j + skip) * rows;
         long double dot = 0, terms = 0, sum = 0, squares = 0, total = 0, sizes = 0;
