@@ -5,6 +5,9 @@
 #include "base/memory.h"
 #include "store/stripe.h"
 
+/* Of one client's pushes, so many may lack parts: it sends one after the other, and parts again that a server has forgotten. */
+enum { OPEN_MOST = 4096 };
+
 static hawser_status new_batch(hw_server *server, const hw_request_head *head, hw_batch **out, hawser_error *error)
 {
     hw_batch *batch = NULL;
@@ -40,9 +43,12 @@ hawser_status hw_batch_join(hw_seat *seat, const hw_request_head *head, hw_batch
             *batch = known;
             return HAWSER_OK;
         }
+    if (seat->open == OPEN_MOST)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "began %d pushes in parts, and one more, without ending any", OPEN_MOST);
     HAWSER_TRY(new_batch(seat->group->server, head, batch, error));
     (*batch)->next = seat->batches;
     seat->batches = *batch;
+    seat->open++;
     return HAWSER_OK;
 }
 
@@ -54,6 +60,7 @@ void hw_batch_heard(hw_seat *seat, hw_batch *batch)
     while (*place != batch)
         place = &(*place)->next;
     *place = batch->next;
+    seat->open--;
 }
 
 static void free_batch(hw_batch *batch)

@@ -16,6 +16,8 @@ enum { SMALL = 1 << 14, SMALL_LIST = 1 << 15, SMALL_RANGE = 1 << 17 };
 /* Numbers that a reply may have, or one row: clients cut what they ask for into parts far below. */
 enum { REPLY_MOST = 1 << 24 };
 
+enum { WAITING_BYTES = 1 << 30 };
+
 void hw_errand_free(hw_errand *errand)
 {
     if (errand == NULL)
@@ -37,6 +39,61 @@ static hawser_status refuse(hw_server *server, uint32_t client, const hw_request
     HAWSER_TRY(hw_refusal_write(head, outcome, words, &reply, error));
     server->options.reply(server->options.argument, client, reply);
     return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------- what is held ---- */
+
+static void owe(const hw_server *server, uint32_t client, int64_t bytes)
+{
+    if (server->options.owe != NULL)
+        server->options.owe(server->options.argument, client, bytes);
+}
+
+static void count_held(hw_errand *errand, const hw_served *served)
+{
+    const hw_request_head *head = &errand->request.head;
+    size_t values = (size_t)head->count * served->spec.width * hw_value_size(served->spec.type);
+    errand->bytes = sizeof *errand + served->stripe_count * sizeof(hw_piece) + (size_t)errand->message->envelope.length;
+    if (errand->out != NULL)
+        errand->bytes += values;
+    if (errand->scratch.values != NULL)
+        errand->bytes += values;
+    if (errand->scratch.keys != NULL)
+        errand->bytes += (size_t)head->count * sizeof *errand->grouped;
+    if (errand->grouped != NULL)
+        errand->bytes += (size_t)head->count * (sizeof *errand->grouped + sizeof *errand->rows);
+    owe(errand->server, errand->client, (int64_t)errand->bytes);
+}
+
+void hw_errand_waits(hw_errand *errand)
+{
+    if (atomic_exchange(&errand->waited, true))
+        return;
+    atomic_fetch_add(&errand->seat->waiting, errand->bytes);
+    owe(errand->server, errand->client, -(int64_t)errand->bytes);
+}
+
+void hw_seat_relieve(hw_seat *seat, size_t bytes, bool waited)
+{
+    if (waited)
+        atomic_fetch_sub(&seat->waiting, bytes);
+    else
+        owe(seat->group->server, seat->client, -(int64_t)bytes);
+}
+
+/* The servers' own clients are theirs to trust. */
+static hawser_status check_waiting(const hw_errand *errand, hawser_error *error)
+{
+    const hw_server_options *options = &errand->server->options;
+    size_t most = options->waiting_bytes > 0 ? options->waiting_bytes : WAITING_BYTES;
+    bool may_wait = errand->request.head.least > 0 || errand->spec->centric;
+    if (errand->client < options->clients || !may_wait || atomic_load(&errand->seat->waiting) <= most)
+        return HAWSER_OK;
+    return hawser_fail(
+        error, HAWSER_BAD_INPUT,
+        "table '%s': requests of this client that wait for clocks hold more than %zu MiB here already; ask for "
+        "less ahead of the others",
+        errand->spec->name, most >> 20);
 }
 
 /* ------------------------------------------------------------------------------------------------------- whose keys ---- */
@@ -313,6 +370,7 @@ static hawser_status prepare(hw_errand *errand, const hw_served *served, hw_list
     if (own.worker >= workers && (own.operation == HW_CLOCK || served->spec.centric || served->spec.summed))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no worker %u; there are %u", served->spec.name,
                            own.worker, workers);
+    HAWSER_TRY(check_waiting(errand, error));
     *forgotten = !look_up(errand, lists);
     if (*forgotten)
         return HAWSER_OK;
@@ -339,7 +397,11 @@ static hawser_status turn_down(hw_seat *seat, hw_errand *errand, bool forgotten,
 
 hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error)
 {
-    return hw_seat_hear(server->seats[client], message, error);
+    hawser_error why = {0};
+    hawser_status status = hw_seat_hear(server->seats[client], message, &why);
+    if (status == HAWSER_BAD_INPUT)
+        return hawser_fail(error, status, "client %u %.300s", client, why.text);
+    return status == HAWSER_OK ? status : hawser_fail(error, status, "%.900s", why.text);
 }
 
 hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *error)
@@ -349,7 +411,7 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
     hw_request_head head;
     if (!hw_request_head_of(message, &head)) {
         hw_message_free(message);
-        return hawser_fail(error, HAWSER_BAD_INPUT, "client %u sent %s", client, "what is no request to a store");
+        return hawser_fail(error, HAWSER_BAD_INPUT, "sent what is no request to a store");
     }
     size_t tables = atomic_load_explicit(&server->table_count, memory_order_acquire);
     if (head.table >= tables) {
@@ -366,8 +428,8 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
         hw_message_free(message);
         return status;
     }
-    *errand =
-        (hw_errand){.server = server, .group = seat->group, .client = client, .message = message, .spec = &served->spec};
+    *errand = (hw_errand){
+        .server = server, .group = seat->group, .seat = seat, .client = client, .message = message, .spec = &served->spec};
     status = hw_batch_join(seat, &head, &errand->batch, error);
     if (status != HAWSER_OK) {
         hw_errand_free(errand);
@@ -383,9 +445,11 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
         return turn_down(seat, errand, forgotten, wrong.text, error);
     hw_batch_heard(seat, errand->batch);
     count_in(server, errand, message->envelope.length);
-    if (errand->count == 0) /* a clock that concerns no key of this server */
+    if (errand->count == 0) { /* a clock that concerns no key of this server */
         hw_errand_free(errand);
-    else
-        send_out(errand);
+        return HAWSER_OK;
+    }
+    count_held(errand, served);
+    send_out(errand);
     return HAWSER_OK;
 }

@@ -332,11 +332,14 @@ static void finish(hw_piece *piece)
     }
     errand->reply = NULL;
     errand->batch = NULL;
-    uint32_t client = errand->client;
+    hw_seat *seat = errand->seat;
+    size_t bytes = errand->bytes;
+    bool waited = atomic_load(&errand->waited);
     hw_errand_free(errand);
     if (reply != NULL)
-        server->options.reply(server->options.argument, client, reply);
-    hw_batch_done(server, client, batch, told);
+        server->options.reply(server->options.argument, seat->client, reply);
+    hw_batch_done(server, seat->client, batch, told);
+    hw_seat_relieve(seat, bytes, waited);
 }
 
 static void do_piece(hw_stripe *stripe, hw_piece *piece)
@@ -455,6 +458,7 @@ void hw_stripe_work(hw_stripe *stripe)
             } else {
                 atomic_fetch_add_explicit(&stripe->server->deferred, 1, memory_order_relaxed);
                 hw_note_waits(stripe, piece);
+                hw_errand_waits(piece->errand);
                 piece->next = NULL;
                 *stripe->waiting_end = piece;
                 stripe->waiting_end = &piece->next;

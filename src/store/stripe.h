@@ -43,7 +43,9 @@ struct hw_seat {
     hw_group *group;
     uint32_t client;
     hw_lists lists;
-    hw_batch *batches; /* of which parts are still to come */
+    hw_batch *batches;     /* of which parts are still to come, */
+    uint32_t open;         /* and how many they are */
+    atomic_size_t waiting; /* bytes of its requests that wait for clocks */
 };
 
 struct hw_group {
@@ -60,7 +62,10 @@ struct hw_group {
 struct hw_errand {
     hw_server *server;
     hw_group *group;
+    hw_seat *seat;
     uint32_t client;
+    size_t bytes;        /* that it holds, the reply's among them */
+    atomic_bool waited;  /* for a clock: they count there */
     hw_message *message; /* values may lie in it */
     hw_scratch scratch;
     hw_request request;
@@ -124,6 +129,10 @@ void hw_stripe_close(hw_stripe *stripe);
 /* Puts a piece; true when the caller must see that the stripe is worked. */
 bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece);
 void hw_errand_free(hw_errand *errand);
+/* hear.c: one of its pieces waits for a clock. */
+void hw_errand_waits(hw_errand *errand);
+/* What an errand of this seat held is free; `errand` is gone. */
+void hw_seat_relieve(hw_seat *seat, size_t bytes, bool waited);
 /* batch.c: that of a request, made if need be; NULL: it is answered alone. The hearer's, as the next. */
 hawser_status hw_batch_join(hw_seat *seat, const hw_request_head *head, hw_batch **batch,
                             hawser_error *error) HAWSER_MUST_USE;

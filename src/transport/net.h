@@ -91,7 +91,10 @@ typedef struct hw_net_options {
     bool encrypt_always;    /* there too; for tests and measurements */
     double failure_timeout; /* seconds of silence; default 5 */
     double handshake_timeout; /* default 5 */
-    uint64_t rate;            /* bytes a second that this node sends in updates, evenly; 0: no limit. All else overtakes, but
+    uint64_t
+        unread_most; /* bytes that wait to be sent to a peer, or are owed to it (hw_net_owe), beyond which it is not read until
+                               * half of them have gone; a peer that takes nothing for the failure timeout meanwhile is lost. 0: any */
+    uint64_t rate;   /* bytes a second that this node sends in updates, evenly; 0: no limit. All else overtakes, but
                     * for each (source, destination) the order holds. */
 } hw_net_options;
 
@@ -127,6 +130,10 @@ hawser_status hw_net_dial(hw_net *net, const char *card, uint32_t node, double s
  * and copied else; large messages in a row go fastest so. Small messages to one peer are coalesced into one write.
  * HAWSER_PEER_LOST: no link. */
 hawser_status hw_net_send(hw_net *net, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+
+/* So many more bytes, or fewer, will be sent to this node: what it has asked for, and what that holds until then. For options.unread_most. Any
+ * thread; of a link that is gone it does nothing. */
+void hw_net_owe(hw_net *net, uint32_t node, int64_t bytes);
 
 /* What is forwarded: updates from blocks of node `origin` that arrive here go on to `children`; with origin == own number, where
  * hw_net_spread begins. Copied. Set while no run is under way. */

@@ -14,6 +14,8 @@ typedef struct servers {
     uint32_t count;
     const char *load, *save;
     void (*warn)(const char *text);
+    uint64_t unread_most;
+    double patience; /* failure timeout; 0: 5 s */
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -45,12 +47,15 @@ static void serve_body(test_node *node)
         set->first = node->job;
         pthread_mutex_unlock(&set->mutex);
     }
-    const hw_serving how = {
-        .door = {.key = server_key, .key_length = sizeof server_key, .failure_timeout = 5, .warn = set->warn},
-        .load = set->load,
-        .save = set->save,
-        .ready = set_ready,
-        .argument = set};
+    const hw_serving how = {.door = {.key = server_key,
+                                     .key_length = sizeof server_key,
+                                     .failure_timeout = set->patience > 0 ? set->patience : 5,
+                                     .unread_most = set->unread_most,
+                                     .warn = set->warn},
+                            .load = set->load,
+                            .save = set->save,
+                            .ready = set_ready,
+                            .argument = set};
     node->status = hawser_store_open(node->job, &(hawser_store_options){.threads = 2}, &store, &node->error);
     if (node->node == 0)
         set->store = store;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "runtime/store/checkpoint.h"
+#include "runtime/store/door.h"
 #include "store/keys.h"
 #include "stranger.h"
 
@@ -111,10 +112,11 @@ typedef struct scene {
     proper proper;
 } scene;
 
-static scene *begin(uint32_t count)
+static scene *begin_with(servers set)
 {
     scene *s = calloc(1, sizeof *s);
-    s->set = (servers){.count = count, .warn = note};
+    s->set = set;
+    s->set.warn = note;
     open_servers(&s->set);
     s->proper.set = &s->set;
     assert_int_equal(pthread_create(&s->proper.thread, NULL, proper_main, &s->proper), 0);
@@ -122,6 +124,11 @@ static scene *begin(uint32_t count)
         sched_yield();
     (void)lines_said();
     return s;
+}
+
+static scene *begin(uint32_t count)
+{
+    return begin_with((servers){.count = count});
 }
 
 static void end(scene *s)
@@ -373,6 +380,167 @@ static void who_does_not_wait_for_answers_goes(void **state)
     end(s);
 }
 
+/* ------------------------------------------------------------------------------------------------- what is not taken ---- */
+
+enum { BIG = 1 << 15, BIG_BYTES = 8 * BIG, UNREAD = 4 * BIG_BYTES, PULLS = 400 };
+
+/* Makes a table of which a pull of all brings BIG_BYTES, unless it is there. */
+static void make_big(stranger *one, bool centric)
+{
+    const hw_told_table told = {
+        .name = "big", .function = "add", .type = HW_VALUE_F64, .width = 1, .centric = centric, .last = BIG - 1};
+    uint32_t before = one->answers;
+    stranger_says(one, HW_MESSAGE_GUEST, HW_WORD_TABLE, &told, sizeof told);
+    stranger_waits(one, before + 1, 0);
+    assert_int_equal(one->answered, HAWSER_OK);
+}
+
+static const hw_request_head pull_big = {
+    .operation = HW_PULL, .keys = HW_KEYS_RANGE, .table = 2, .last = BIG - 1, .count = BIG};
+
+/* Values, so that a reply does not shrink to its zeros. */
+static void fill_big(stranger *one)
+{
+    static struct {
+        hw_request_head head;
+        double values[BIG];
+    } push = {.head = {.operation = HW_PUSH,
+                       .keys = HW_KEYS_RANGE,
+                       .values = HW_VALUES_DENSE,
+                       .table = 2,
+                       .last = BIG - 1,
+                       .count = BIG,
+                       .value_bytes = BIG_BYTES}};
+    for (int i = 0; i < BIG; i++)
+        push.values[i] = i + 1;
+    stranger_says(one, HW_MESSAGE_ASK, 0, &push, sizeof push);
+    stranger_waits(one, 0, 1);
+    assert_int_equal(one->refusals, 0);
+}
+
+static void unstuff(stranger *one)
+{
+    pthread_mutex_lock(&one->mutex);
+    one->stuffed = false;
+    pthread_cond_broadcast(&one->changed);
+    pthread_mutex_unlock(&one->mutex);
+}
+
+static const hw_net_way ways[] = {HW_NET_TCP, HW_NET_UNIX, HW_NET_SHARED};
+
+/* It is lost with what it was owed, which is little more than the bound, whatever it had asked for. */
+static void who_takes_no_answers_is_lost(void **state)
+{
+    (void)state;
+    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        stranger one;
+        unsigned long long waited = 0;
+        stranger_comes_by(&one, ways[w], w == 0 ? s->set.address : hw_door_card(s->set.store->door));
+        stranger_sits(&one, (hw_told_seat){.group = one.number, .nodes = 1, .workers = 1});
+        make_big(&one, false);
+        fill_big(&one);
+        one.stuffed = true;
+        for (int i = 0; i < PULLS; i++)
+            stranger_says(&one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
+        assert_int_equal(await_line(), 1);
+        const char *bytes = strstr(said, "it takes nothing of the ");
+        assert_non_null(bytes);
+        assert_int_equal(sscanf(bytes, "it takes nothing of the %llu bytes", &waited), 1);
+        assert_in_range(waited, 1, UNREAD + 2 * BIG_BYTES);
+        unstuff(&one);
+        stranger_goes(&one);
+        (void)lines_said();
+    }
+    end(s);
+}
+
+/* One that takes its time gets everything, in whatever pieces it asks. */
+static void who_reads_slowly_is_waited_for(void **state)
+{
+    (void)state;
+    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        stranger one;
+        stranger_comes_by(&one, ways[w], w == 0 ? s->set.address : hw_door_card(s->set.store->door));
+        stranger_sits(&one, (hw_told_seat){.group = one.number, .nodes = 1, .workers = 1});
+        make_big(&one, false);
+        fill_big(&one);
+        one.rest = 3000;
+        for (int i = 0; i < PULLS; i++)
+            stranger_says(&one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
+        stranger_waits(&one, 0, 1 + PULLS);
+        assert_false(one.over);
+        assert_int_equal(one.refusals, 0);
+        stranger_goes(&one);
+        assert_int_equal(lines_said(), 0);
+    }
+    end(s);
+}
+
+/* Requests that wait for a clock hold up nothing, that clock least of all; those that would hold too much are refused. */
+static void what_waits_for_clocks_is_bounded(void **state)
+{
+    (void)state;
+    enum { FEW = 40, GIB = 1 << 30, TOO_MANY = GIB / BIG_BYTES + 10 };
+    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
+    stranger one;
+    hw_request_head waits = pull_big;
+    const hw_request_head clock = {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .table = 2, .last = BIG - 1};
+    come_and_sit(&one, s);
+    make_big(&one, false);
+    fill_big(&one);
+    waits.least = 1;
+    for (int i = 0; i < FEW; i++)
+        stranger_says(&one, HW_MESSAGE_ASK, 0, &waits, sizeof waits);
+    stranger_says(&one, HW_MESSAGE_ASK, 0, &clock, sizeof clock);
+    stranger_waits(&one, 0, 1 + FEW);
+    assert_int_equal(one.refusals, 0);
+    waits.least = 2; /* never */
+    for (int i = 0; i < TOO_MANY; i++)
+        stranger_says(&one, HW_MESSAGE_ASK, 0, &waits, sizeof waits);
+    stranger_says(&one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
+    stranger_waits(&one, 0, 1 + FEW + 2);
+    assert_in_range(one.refusals, 1, TOO_MANY - GIB / BIG_BYTES);
+    assert_false(one.over);
+    stranger_goes(&one);
+    assert_int_equal(lines_said(), 0);
+    end(s);
+}
+
+static void who_begins_pushes_without_end_goes(void **state)
+{
+    (void)state;
+    scene *s = begin(1);
+    stranger one;
+    const double value = 1;
+    struct {
+        hw_request_head head;
+        double value;
+    } part = {.head = {.operation = HW_PUSH,
+                       .keys = HW_KEYS_RANGE,
+                       .values = HW_VALUES_DENSE,
+                       .count = 1,
+                       .parts = 2,
+                       .value_bytes = sizeof value},
+              .value = 0};
+    come_and_sit(&one, s);
+    for (uint64_t i = 1; i <= 5000; i++) {
+        part.head.task = i;
+        stranger_says(&one, HW_MESSAGE_ASK, 0, &part, sizeof part);
+    }
+    is_dropped(&one, "began 4096 pushes in parts, and one more");
+    come_and_sit(&one, s); /* who ends them may have any number */
+    for (uint64_t i = 2; i <= 2 * 5000 + 1; i++) {
+        part.head.task = i / 2;
+        stranger_says(&one, HW_MESSAGE_ASK, 0, &part, sizeof part);
+    }
+    stranger_waits(&one, 0, 5000);
+    assert_false(one.over);
+    stranger_goes(&one);
+    end(s);
+}
+
 static void *ask_on_and_on(void *argument)
 {
     static const hw_request_head pull = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
@@ -426,6 +594,10 @@ int main(void)
         cmocka_unit_test(nobody_waits_for_a_disk),
         cmocka_unit_test(who_does_not_wait_for_answers_goes),
         cmocka_unit_test(who_goes_at_once_ends_its_group_alone),
+        cmocka_unit_test(who_takes_no_answers_is_lost),
+        cmocka_unit_test(who_reads_slowly_is_waited_for),
+        cmocka_unit_test(what_waits_for_clocks_is_bounded),
+        cmocka_unit_test(who_begins_pushes_without_end_goes),
     };
     return cmocka_run_group_tests(tests, prepare_servers, remove_directory);
 }

@@ -16,6 +16,8 @@ typedef struct stranger {
     hawser_status answered;              /* the last word's */
     char said[1000], ended[1000];        /* in it; why the guest was sent away */
     bool over;                           /* the link is gone */
+    bool stuffed;                        /* it takes no reply; changed with the mutex held */
+    unsigned rest;                       /* microseconds that it rests after each */
 } stranger;
 
 static void stranger_hears(void *argument, uint32_t node, hw_message *message)
@@ -25,6 +27,8 @@ static void stranger_hears(void *argument, uint32_t node, hw_message *message)
     hw_reply_head head;
     (void)node;
     pthread_mutex_lock(&one->mutex);
+    while (one->stuffed && envelope->kind == HW_MESSAGE_ANSWER)
+        pthread_cond_wait(&one->changed, &one->mutex);
     bool word = envelope->kind == HW_MESSAGE_GUEST, ends = word && envelope->part == HW_WORD_ENDED;
     if (word)
         snprintf(ends ? one->ended : one->said, sizeof one->said, "%.*s",
@@ -39,8 +43,11 @@ static void stranger_hears(void *argument, uint32_t node, hw_message *message)
         one->refusals += head.outcome == HW_REFUSED;
     }
     pthread_cond_broadcast(&one->changed);
+    unsigned rest = one->rest;
     pthread_mutex_unlock(&one->mutex);
     hw_message_free(message);
+    if (rest > 0)
+        usleep(rest);
 }
 
 static void stranger_over(stranger *one)
@@ -63,7 +70,8 @@ static void stranger_left(void *argument, uint32_t node)
     stranger_over(argument);
 }
 
-static void stranger_comes(stranger *one, const char *address)
+/* By the way that a stranger chooses; by TCP if it does not. */
+static void stranger_comes_by(stranger *one, hw_net_way way, const char *address)
 {
     static char build[HW_STORE_BUILD];
     hawser_error error = {0};
@@ -78,7 +86,7 @@ static void stranger_comes(stranger *one, const char *address)
                                     .name = "stranger",
                                     .build = build,
                                     .deaf = true,
-                                    .way = HW_NET_TCP,
+                                    .way = way,
                                     .ring = HW_STORE_RING};
     const hw_net_events events = {.argument = one, .arrived = stranger_hears, .lost = stranger_lost, .left = stranger_left};
     hawser_status status = hw_net_new(&options, &events, &one->net, &error);
@@ -86,6 +94,11 @@ static void stranger_comes(stranger *one, const char *address)
         status = hw_net_dial(one->net, address, HW_NET_ANY, 20, &one->number, &error);
     if (status != HAWSER_OK)
         fail_msg("a stranger does not come in: %s", error.text);
+}
+
+static void stranger_comes(stranger *one, const char *address)
+{
+    stranger_comes_by(one, HW_NET_TCP, address);
 }
 
 static void stranger_goes(stranger *one)

@@ -190,6 +190,14 @@ void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
         hw_hub_lost(store, &error);
 }
 
+/* Guests' links count; the job's own nodes ask for no more than their programs mean to have. */
+void hw_hub_owe(void *argument, uint32_t client, int64_t bytes)
+{
+    hawser_store *store = argument;
+    if (client >= store->nodes)
+        hw_door_owe(store->door, client, bytes);
+}
+
 void hw_hub_ready(void *argument, hw_stripe *stripe)
 {
     hawser_store *store = argument;

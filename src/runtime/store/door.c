@@ -89,6 +89,11 @@ void hw_door_reply(hw_door *door, uint32_t number, hw_message *message)
     (void)!hw_net_send(door->net, number, message, &ignored);
 }
 
+void hw_door_owe(hw_door *door, uint32_t number, int64_t bytes)
+{
+    hw_net_owe(door->net, number, bytes);
+}
+
 hw_message *hw_door_wait(hw_door *door, double seconds)
 {
     double deadline = hw_seconds() + seconds, whole = (double)(time_t)deadline;
@@ -356,7 +361,7 @@ static void hear_request(hw_door *door, uint32_t node, hw_message *message)
     }
     hawser_status status = hw_seat_hear(seat, message, &error);
     if (status == HAWSER_BAD_INPUT)
-        drop(door, node, "sent what is no request to a store");
+        drop(door, node, error.text);
     if (status != HAWSER_OK) {
         pthread_mutex_lock(&door->mutex);
         hw_party_close(door, of, error.text);
@@ -400,6 +405,7 @@ static hawser_status open_net(hw_door *door, const hw_door_options *options, haw
         .directory = "@",
         .ring = HW_STORE_RING,
         .direct = true,
+        .unread_most = options->unread_most > 0 ? options->unread_most : HW_STORE_UNREAD,
         .trust_fabric = options->trust_fabric,
         .failure_timeout = options->failure_timeout,
     };

@@ -27,6 +27,8 @@ void hw_door_free(hw_door *door); /* ended before; NULL is allowed */
 
 /* A reply to a guest; takes the message. */
 void hw_door_reply(hw_door *door, uint32_t number, hw_message *message);
+/* What guests have asked for and not got yet holds so many more bytes: hw_net_owe. */
+void hw_door_owe(hw_door *door, uint32_t number, int64_t bytes);
 /* A word for all servers, or NULL after so many seconds. */
 hw_message *hw_door_wait(hw_door *door, double seconds);
 /* Answers a word, and frees it: with data where status is HAWSER_OK, else with the error's text. */

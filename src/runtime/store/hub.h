@@ -161,6 +161,7 @@ void hw_stripe_pool_stop(hw_stripe_pool *pool);
 hawser_status hw_hub_send(void *store, uint32_t server, hw_message *message, hawser_error *error);
 void hw_hub_finished(void *store, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
 void hw_hub_reply(void *store, uint32_t client, hw_message *message);
+void hw_hub_owe(void *store, uint32_t client, int64_t bytes);
 void hw_hub_ready(void *store, hw_stripe *stripe);
 void hw_hub_arrived(void *store, uint32_t node, hw_message *message);
 void hw_hub_lost(void *store, const hawser_error *error);

@@ -94,6 +94,7 @@ static hawser_status make_server(hawser_store *store, const uint64_t *names, haw
         .drop = hw_recorder_drop,
         .lends = true,
         .reply = hw_hub_reply,
+        .owe = hw_hub_owe,
     };
     HAWSER_TRY(hw_server_new(&options, &store->server, error));
     return hw_stripe_pool_start(&store->pool, store->options.threads, error);

@@ -14,6 +14,7 @@ typedef struct hw_door_options {
     uint16_t port_low, port_high;
     bool trust_fabric;
     double failure_timeout;
+    uint64_t unread_most; /* bytes that a guest may have asked for and not taken before it is read on; 0: HW_STORE_UNREAD */
     void (*warn)(const char *text); /* one line for people; any thread; may be NULL */
 } hw_door_options;
 

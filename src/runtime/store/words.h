@@ -11,7 +11,7 @@
 
 #define HW_STORE_JOB   "store" /* what guests and servers call the job that they have in common */
 #define HW_STORE_WORDS 1       /* the format of words and requests; with Hawser's version what both ends must have alike */
-enum { HW_STORE_RING = 256 << 10, HW_STORE_WORKERS_MOST = 65536, HW_STORE_BUILD = 48 };
+enum { HW_STORE_UNREAD = 64 << 20, HW_STORE_RING = 256 << 10, HW_STORE_WORKERS_MOST = 65536, HW_STORE_BUILD = 48 };
 
 typedef enum hw_word {
     HW_WORD_WAY = 1, /* where are all servers? -> hw_told_way and a card each; to any server */

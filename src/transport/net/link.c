@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -63,6 +62,7 @@ void hw_link_free(hw_link *link)
         hw_message_free(link->incoming);
     hw_message_free(link->partial);
     pthread_mutex_destroy(&link->mutex);
+    free(link->put_off);
     free(link->stage);
     free(link);
 }
@@ -117,8 +117,9 @@ static size_t pack(hw_link *link, hw_message *message, size_t used, size_t *begi
 static bool gather(hw_link *link, bool *shut)
 {
     size_t used = 0, begin = 0, small = link->encrypted ? SMALL_TLS : SMALL_CLEAR;
-    atomic_fetch_sub_explicit(&link->queued, link->batch, memory_order_relaxed);
+    atomic_fetch_sub(&link->queued, link->batch);
     link->batch = 0;
+    hw_link_ease(link);
     free_list(link->written);
     link->written = NULL;
     link->lent = NULL;
@@ -215,8 +216,7 @@ static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
     } else if (writer == HW_WRITER_BLOCKED && by_lane(link)) {
         more |= false; /* the reactor looks for room whenever it has made progress */
     } else if (writer == HW_WRITER_BLOCKED && !link->shut) {
-        struct epoll_event event = {.events = EPOLLIN | EPOLLOUT, .data.ptr = link};
-        (void)epoll_ctl(link->net->reactor_poll, EPOLL_CTL_MOD, link->channel.fd, &event);
+        hw_link_watch(link);
     }
     bool post = more || broken || link->shut;
     pthread_mutex_unlock(&link->mutex);
@@ -358,9 +358,8 @@ void hw_link_writable(hw_link *link)
     } else if (mine && by_lane(link)) {
         link->writer = HW_WRITER_BUSY;
     } else if (mine) {
-        struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
-        (void)epoll_ctl(link->net->reactor_poll, EPOLL_CTL_MOD, link->channel.fd, &event);
         link->writer = HW_WRITER_BUSY;
+        hw_link_watch(link);
     }
     pthread_mutex_unlock(&link->mutex);
     if (mine)

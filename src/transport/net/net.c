@@ -147,6 +147,7 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     net->handshake_timeout = options->handshake_timeout > 0 ? options->handshake_timeout : HANDSHAKE_TIMEOUT;
     net->heartbeat = heartbeat_of(net->failure_timeout);
     self->patience = (uint32_t)fmin(net->failure_timeout * 1e3, UINT32_MAX);
+    net->unread_most = options->unread_most;
     net->rate = (double)options->rate;
     net->paid_at = hw_seconds();
     hw_host_id(net->host);

@@ -49,6 +49,8 @@ typedef struct hw_link {
     _Atomic(hw_link_state) state; /* leaves UP once, by the reactor */
     atomic_uint_fast64_t messages_sent, messages_received, bytes_sent, bytes_received, queued;
     _Atomic(double) dismissed;    /* since when it is to go; 0: it is not */
+    atomic_uint_fast64_t owed;    /* bytes that the owner is about to send (hw_net_owe) */
+    atomic_bool held;             /* too much waits for it: it is not read. The reactor's to change */
     double heartbeat;             /* of ours, often enough for the peer's failure timeout, too */
     _Atomic(double) heard, spoke; /* last sign of life from there, last byte written to there */
 
@@ -77,7 +79,11 @@ typedef struct hw_link {
     size_t lent_length;
 
     /* The reactor's: */
-    double parting; /* by_fabric: since when it waits for the peer to have taken our goodbye; 0: it does not */
+    unsigned char *put_off; /* what had been read when the link was held */
+    size_t put_off_size;
+    int64_t peer_has; /* while it is held: its bytes, */
+    double taken_at;  /* and when these last grew */
+    double parting;   /* by_fabric: since when it waits for the peer to have taken our goodbye; 0: it does not */
     unsigned char fabric[HW_WIRE_FABRIC]; /* the peer's address, until the lane is open */
     struct hw_link *fabric_next;
     bool closed;           /* set under the net's mutex */
@@ -105,6 +111,7 @@ struct hw_net {
     char host[HW_HOST_ID];
     double failure_timeout, handshake_timeout, heartbeat;
     bool direct;                    /* nothing is spread here */
+    uint64_t unread_most;           /* bytes that wait for a peer beyond which it is not read; 0: any */
     double rate;                    /* bytes a second in updates; 0: no limit */
     double tokens, paid_at;         /* the reactor's: what may be sent now, and the time up to which it was counted */
     struct hw_link *turn;           /* the reactor's: whose it is */
@@ -164,6 +171,22 @@ void hw_link_bid(hw_link *link);
 /* receive.c: reading, on the reactor */
 /* Takes in what has come. NULL: all is well; else why the link is lost; "" after a goodbye. `text` is for the clause. */
 const char *hw_link_read(hw_link *link, char *text, size_t size);
+
+/* hold.c */
+/* Has so much waiting for it that it should not be read? The next four are the reactor's. */
+bool hw_link_crowded(const hw_link *link);
+/* Reads no more from it; what has been read, HW_SCRATCH bytes at most, waits. NULL, or why the link is lost. */
+const char *hw_link_hold(hw_link *link, const unsigned char *bytes, size_t size);
+/* True: it was held, and is to be read again. */
+bool hw_link_let_go(hw_link *link);
+/* Of one that is held: when it last took something. */
+double hw_link_taken(hw_link *link, double now);
+/* That it takes nothing, as a clause. */
+const char *hw_link_untaken(const hw_link *link, char *text, size_t size);
+/* Less waits for it now. */
+void hw_link_ease(hw_link *link);
+/* With the link's mutex held: has the reactor look at its socket for what matters now. */
+void hw_link_watch(hw_link *link);
 
 /* pace.c */
 /* With the link's mutex held: takes the message if the rate limit holds it back. */

@@ -98,7 +98,7 @@ static void read_link(hw_net *net, hw_link *link)
         shutdown(link->channel.fd, SHUT_WR);
     } else if (why != NULL)
         end_link(net, link, why);
-    else if (hw_channel_pending(&link->channel))
+    else if (hw_channel_pending(&link->channel) && !atomic_load(&link->held))
         hw_reactor_post(link);
 }
 
@@ -132,12 +132,19 @@ static bool is_attended(hw_link *link)
     return !link->closed && atomic_load(&link->state) == HW_LINK_UP;
 }
 
+/* Of one that is not read only room does. */
+static bool presses(const hw_link *link)
+{
+    const hw_shared *shared = link->channel.shared;
+    return atomic_load(&link->held) ? atomic_load(&shared->waits) && hw_ring_roomy(&shared->out) : hw_shared_presses(shared);
+}
+
 /* All links by shared memory where something presses. */
 static bool attend(hw_net *net)
 {
     bool pressed = false;
     for (hw_link *link = net->shared; link != NULL; link = link->shared_next)
-        if (is_attended(link) && hw_shared_presses(link->channel.shared)) {
+        if (is_attended(link) && presses(link)) {
             attend_to(net, link);
             pressed = true;
         }
@@ -204,7 +211,7 @@ static bool doze(hw_net *net)
         if (is_attended(link))
             hw_shared_doze(link->channel.shared);
     for (hw_link *link = net->shared; link != NULL && quiet; link = link->shared_next)
-        quiet = !is_attended(link) || !hw_shared_presses(link->channel.shared);
+        quiet = !is_attended(link) || !presses(link);
     return quiet;
 }
 
@@ -215,7 +222,7 @@ static bool attend_lanes(hw_net *net)
         return false;
     bool any = hw_fabric_progress(net->self.fabric);
     for (hw_link *link = net->lanes; link != NULL; link = link->fabric_next) {
-        if (is_attended(link) && link->parting == 0 && hw_lane_readable(link->channel.lane)) {
+        if (is_attended(link) && link->parting == 0 && !atomic_load(&link->held) && hw_lane_readable(link->channel.lane)) {
             read_link(net, link);
             any = true;
         }
@@ -337,7 +344,9 @@ static void look_at(hw_net *net, hw_link *link)
         end_broken(net, link);
     } else {
         hw_link_drain(link);
-        if (link->encrypted) /* what TLS has decrypted already wakes nobody */
+        if (hw_link_let_go(link))
+            read_link(net, link);
+        else if (link->encrypted) /* what TLS has decrypted already wakes nobody */
             read_link(net, link);
         else if (link->channel.shared != NULL)
             attend_to(net, link);
@@ -377,7 +386,10 @@ static void serve(hw_net *net, const struct epoll_event *event)
     }
     if (link->channel.shared != NULL && hw_channel_listen(&link->channel))
         atomic_store(&link->heard, hw_seconds());
-    if (link->channel.shared != NULL && is_attended(link))
+    bool ended = link->channel.shared != NULL ? link->channel.shared->in.ended : event->events & (EPOLLHUP | EPOLLERR);
+    if (ended && atomic_load(&link->held))
+        end_link(net, link, "its connection was closed");
+    else if (link->channel.shared != NULL && is_attended(link))
         attend_to(net, link);
     else if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
         read_link(net, link);
@@ -411,10 +423,12 @@ static double tick_link(hw_net *net, hw_link *link, double last, double now)
     double dismissed = atomic_load(&link->dismissed);
     double end = fmin(link->parting > 0 ? link->parting + PARTING_MOST : INFINITY,
                       dismissed > 0 ? dismissed + net->failure_timeout : INFINITY);
-    double lost = atomic_load(&link->heard) + net->failure_timeout;
+    bool held = atomic_load(&link->held); /* who is not read is judged by what it takes */
+    double lost = (held ? hw_link_taken(link, now) : atomic_load(&link->heard)) + net->failure_timeout;
     if (end > now && lost > now)
         return fmin(next, fmin(end, lost));
-    end_link(net, link, end <= now ? "" : "nothing has been heard of it");
+    char text[200];
+    end_link(net, link, end <= now ? "" : held ? hw_link_untaken(link, text, sizeof text) : "nothing has been heard of it");
     return next;
 }
 
@@ -426,8 +440,10 @@ static double tick(hw_net *net, double last, double now)
     for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next) {
         if (link->closed || !link->announced || atomic_load(&link->state) != HW_LINK_UP)
             continue;
-        if (now - last > SUSPENDED * net->heartbeat)
+        if (now - last > SUSPENDED * net->heartbeat) {
             atomic_store(&link->heard, now);
+            link->taken_at = now;
+        }
         next = fmin(next, tick_link(net, link, last, now));
     }
     return next;

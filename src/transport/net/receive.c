@@ -89,11 +89,13 @@ static const char *filled(hw_link *link, uint64_t moved)
     return NULL;
 }
 
-/* All of `bytes`; a head that is not whole is kept for the next time. */
+/* All of `bytes`; a head that is not whole is kept for the next time, and everything where too much waits for the peer. */
 static const char *take(hw_link *link, const unsigned char *bytes, size_t size)
 {
     const char *why = NULL;
     while (size > 0 && why == NULL) {
+        if (hw_link_crowded(link))
+            return hw_link_hold(link, bytes, size);
         size_t used;
         if (link->chunk > 0) {
             used = link->chunk < size ? (size_t)link->chunk : size;
@@ -153,9 +155,13 @@ static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
 const char *hw_link_read(hw_link *link, char *text, size_t size)
 {
     bool more = true;
-    const char *why = NULL;
+    size_t put_off = link->put_off_size;
     int most = link->encrypted ? READS_TLS : READS;
-    for (int i = 0; more && why == NULL && i < most; i++)
+    if (atomic_load(&link->held))
+        return NULL;
+    link->put_off_size = 0;
+    const char *why = take(link, link->put_off, put_off);
+    for (int i = 0; more && why == NULL && i < most && !atomic_load(&link->held); i++)
         why = read_once(link, &more, text, size);
     return why;
 }

@@ -1,0 +1,100 @@
+/*
+ * hold.c - a peer that asks for more than it takes is not read for a while: what waits for it, and what the owner has yet to send it, stays
+ * within a bound, and its questions wait at its own end. One that takes nothing meanwhile is lost.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "transport/net/parts.h"
+
+static uint64_t waiting(const hw_link *link)
+{
+    return atomic_load(&link->queued) + atomic_load(&link->owed);
+}
+
+static bool eased(const hw_link *link)
+{
+    return waiting(link) <= link->net->unread_most / 2;
+}
+
+void hw_link_watch(hw_link *link)
+{
+    bool socket =
+        link->channel.shared == NULL && link->channel.lane == NULL; /* what the others' sockets say is heard all the time */
+    bool room = link->writer == HW_WRITER_BLOCKED && (socket || link->channel.letter > 0);
+    uint32_t events = (socket && atomic_load(&link->held) ? 0 : EPOLLIN) | (room ? EPOLLOUT : 0);
+    struct epoll_event event = {.events = events, .data.ptr = link};
+    (void)epoll_ctl(link->net->reactor_poll, EPOLL_CTL_MOD, link->channel.fd, &event);
+}
+
+static void hold(hw_link *link, bool held)
+{
+    link->taken_at = hw_seconds();
+    pthread_mutex_lock(&link->mutex);
+    atomic_store(&link->held, held);
+    if (!link->shut)
+        hw_link_watch(link);
+    pthread_mutex_unlock(&link->mutex);
+}
+
+const char *hw_link_hold(hw_link *link, const unsigned char *bytes, size_t size)
+{
+    if (link->put_off == NULL && (link->put_off = malloc(HW_SCRATCH)) == NULL)
+        return "there is no memory for what it sent";
+    memmove(link->put_off, bytes, size);
+    link->put_off_size = size;
+    hold(link, true);
+    hw_link_ease(link); /* it may have been taken before anybody could see that we hold */
+    return NULL;
+}
+
+bool hw_link_crowded(const hw_link *link)
+{
+    return link->net->unread_most > 0 && waiting(link) > link->net->unread_most;
+}
+
+void hw_link_ease(hw_link *link)
+{
+    if (atomic_load(&link->held) && eased(link))
+        hw_reactor_post(link);
+}
+
+bool hw_link_let_go(hw_link *link)
+{
+    if (!atomic_load(&link->held) || !eased(link))
+        return false;
+    hold(link, false);
+    atomic_store(&link->heard, link->taken_at); /* nobody has listened until now */
+    return true;
+}
+
+/* What has arrived at its end counts, since a socket may swallow much more than its peer takes in that time; and who waits for nothing has
+ * nothing to take. */
+double hw_link_taken(hw_link *link, double now)
+{
+    int64_t taken = (int64_t)atomic_load(&link->bytes_sent) - hw_channel_unread(&link->channel);
+    if (taken != link->peer_has || atomic_load(&link->queued) == 0)
+        link->taken_at = now;
+    link->peer_has = taken;
+    return link->taken_at;
+}
+
+const char *hw_link_untaken(const hw_link *link, char *text, size_t size)
+{
+    (void)!snprintf(text, size, "it takes nothing of the %llu bytes that wait for it",
+                    (unsigned long long)atomic_load(&link->queued));
+    return text;
+}
+
+void hw_net_owe(hw_net *net, uint32_t node, int64_t bytes)
+{
+    hw_link *link = hw_net_link(net, node);
+    if (link == NULL)
+        return;
+    atomic_fetch_add(&link->owed, (uint64_t)bytes);
+    if (bytes < 0)
+        hw_link_ease(link);
+}
