@@ -73,9 +73,11 @@ struct hw_client {
     uint64_t base, next;
     task *ready, **ready_end;     /* may begin */
     task *sending, **sending_end; /* have begun; their legs leave in this order */
-    bool beginning;               /* somebody further up the stack begins them */
-    unsigned char *gathered;      /* rows of one leg */
-    uint64_t *gathered_keys;      /* and its keys */
+    hw_message *followed;         /* a leg's, that leaves with the next: it has to be there first */
+    uint32_t followed_to;
+    bool beginning;          /* somebody further up the stack begins them */
+    unsigned char *gathered; /* rows of one leg */
+    uint64_t *gathered_keys; /* and its keys */
     size_t gathered_room, gathered_keys_room;
     hw_client_figures figures;
 };
@@ -137,6 +139,7 @@ void hw_client_free(hw_client *client)
         hw_arcs_free(&client->arcs[t]);
     for (size_t t = 0; t < client->table_count; t++)
         hw_holding_free(client->holdings[t]);
+    hw_message_free(client->followed);
     free(client->window);
     free(client->lists);
     free(client->counts);
@@ -581,6 +584,17 @@ static bool followed(const task *t, const leg *part)
            part[1].server == part->server && number % TOGETHER + 1 < TOGETHER;
 }
 
+/* Sends what has waited for the next message to the same server: `more` says that this one is there. */
+static hawser_status send_followed(hw_client *client, bool more, hawser_error *error)
+{
+    hw_message *message = client->followed;
+    client->followed = NULL;
+    if (message == NULL)
+        return HAWSER_OK;
+    message->more = more;
+    return client->options.send(client->options.argument, client->followed_to, message, error);
+}
+
 static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool again, hawser_error *error)
 {
     const hw_order *order = &t->order;
@@ -600,12 +614,18 @@ static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool 
     request.lent = client->options.lends && part->server != client->options.near && !apart(part);
     choose_keys(client, t, part, keys, again, &request);
     HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
-    message->more = followed(t, part);
     client->figures.messages++;
     client->figures.bytes_sent += message->envelope.length;
     client->figures.bytes_plain += sizeof request.head + (keys != NULL ? part->count * sizeof *keys : 0) +
                                    (order->values != NULL ? part->count * row_bytes(client, t) : 0);
-    return client->options.send(client->options.argument, part->server, message, error);
+    hawser_status status = again ? HAWSER_OK : send_followed(client, true, error);
+    if (followed(t, part) && status == HAWSER_OK) {
+        client->followed = message;
+        client->followed_to = part->server;
+        return HAWSER_OK;
+    }
+    hawser_status own = client->options.send(client->options.argument, part->server, message, error);
+    return status != HAWSER_OK ? status : own;
 }
 
 static void count_parts(const hw_client *client, task *t)
@@ -707,6 +727,8 @@ bool hw_client_more(hw_client *client)
         t->legs_left--;
     if (status != HAWSER_OK)
         give_up(t, status);
+    if (status != HAWSER_OK && send_followed(client, false, &t->error) != HAWSER_OK)
+        t->legs_left--;
     if (t->legs_sent == t->leg_count) {
         (void)take_first(&client->sending, &client->sending_end);
         if (t->legs_left == 0)
@@ -720,6 +742,8 @@ void hw_client_fail(hw_client *client, hawser_status status, const hawser_error 
 {
     client->sending = NULL;
     client->sending_end = &client->sending;
+    hw_message_free(client->followed);
+    client->followed = NULL;
     for (uint64_t number = client->base; number < client->next; number++) {
         task *t = find(client, number);
         if (t == NULL || !t->begun)

@@ -93,8 +93,43 @@ static void what_failed_is_not_said_to_be_done(void **state)
     assert_int_equal(atomic_load(&live), 0);
 }
 
+/* Parts of a pull of a range go several at a time; with the n-th allocation of the client failing. False: it needs fewer. */
+static bool pull_without_memory(long n, bool all_after)
+{
+    world *w = open_world(PARTS_SEED, 1, 1, 1, 0);
+    uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, KEYS - 1));
+    double out[KEYS];
+    uint64_t task = submit(w, 0, (hw_order){.operation = HW_PULL, .table = table, .last = KEYS - 1, .out = out});
+    atomic_store(&for_good, all_after);
+    atomic_store(&countdown, n);
+    while (hw_client_more(w->client[0]))
+        ;
+    bool failed = atomic_load(&countdown) <= 0;
+    atomic_store(&for_good, false);
+    atomic_store(&countdown, 0);
+    assert_false(w->more[0][0]); /* or it would lie there until something else is said */
+    settle(w);
+    assert_true(w->ended[0][task] > 0);
+    assert_int_equal(w->status[0][task], failed ? HAWSER_NO_MEMORY : HAWSER_OK);
+    close_world(w);
+    return failed;
+}
+
+static void what_was_made_before_a_failure_leaves(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        long n = 1;
+        while (pull_without_memory(n, kind == 1))
+            n++;
+        assert_true(n > 3);
+    }
+    assert_int_equal(atomic_load(&live), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_failed_is_not_said_to_be_done)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_failed_is_not_said_to_be_done),
+                                       cmocka_unit_test(what_was_made_before_a_failure_leaves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@ struct world {
     hw_client *client[CLIENTS_MOST];
     peer server_peer[SERVERS_MOST], client_peer[CLIENTS_MOST];
     line there[CLIENTS_MOST][SERVERS_MOST], back[CLIENTS_MOST][SERVERS_MOST];
+    bool more[CLIENTS_MOST][SERVERS_MOST]; /* the last message there says that another follows at once */
     hw_stripe *ready[READY_MOST];
     uint32_t ready_of[READY_MOST]; /* its server */
     size_t ready_count;
@@ -64,6 +65,7 @@ static hawser_status send(void *argument, uint32_t server, hw_message *message, 
 {
     (void)error;
     peer *p = argument;
+    p->world->more[p->number][server] = message->more;
     put(&p->world->there[p->number][server], message);
     return HAWSER_OK;
 }
