@@ -174,15 +174,14 @@ static hawser_status products(hawser_context *context)
 static hawser_status descend(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    size_t first = 0, count = 0;
+    size_t changed = 0;
     hawser_error error = {0};
     hw_linear_round round = make_round(context, block, NULL, NULL);
     if (hw_lasso_joint_descend(block, hawser_view(context, "products"), &round, hawser_block(context),
-                               hawser_cache(context, "sums"), &first, &count, &error) != HAWSER_OK)
+                               hawser_cache(context, "sums"), &changed, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "unsolved", !block->joint.solved));
-    HAWSER_TRY(hawser_touch(context, "sums", 0, 1));
-    return hawser_touch(context, "sums", first, count);
+    return hawser_touch(context, "sums", 0, changed);
 }
 
 /* ... or one of them solves it, ... */

@@ -30,13 +30,13 @@ size_t hw_lasso_joint_triangle(const hawser_matrix *whole)
 
 size_t hw_lasso_joint_sums(size_t columns, uint32_t blocks)
 {
-    return 1 + blocks * hw_linear_room(columns, blocks);
+    return hw_linear_reduction_size(blocks * hw_linear_room(columns, blocks));
 }
 
 void hw_lasso_joint_free(hw_lasso_joint *joint)
 {
     hw_linear_descent_free(joint->descent);
-    free(joint->share);
+    hw_linear_reduction_free(&joint->reduction);
     hw_linear_gram_free(&joint->gram);
     hw_linear_members_free(&joint->members);
     free(joint->whole.mean);
@@ -51,10 +51,7 @@ static hawser_status allocate(hw_lasso_joint *joint, const hw_linear *lasso, con
     if (joint->whole.mean == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the columns of a joint working set");
     joint->whole.norm = joint->whole.mean + whole->cols;
-    joint->share = calloc(hw_lasso_joint_sums(whole->cols, lasso->blocks), sizeof *joint->share);
-    if (joint->share == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a share of a joint working set");
-    return HAWSER_OK;
+    return hw_linear_reduction_new(&joint->reduction, lasso->blocks * hw_linear_room(whole->cols, lasso->blocks), error);
 }
 
 size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share)

@@ -13,6 +13,7 @@
 
 #include "algorithms/linear/descent.h"
 #include "algorithms/linear/problem.h"
+#include "algorithms/linear/reduction.h"
 
 enum {
     HW_LASSO_JOINT_FIELDS = 7,
@@ -32,9 +33,8 @@ typedef struct hw_lasso_joint {
 
     /* the descent that blocks share */
     hw_linear_part part;
-    hw_linear_descent *descent; /* NULL: not begun, or done */
-    double *share;              /* what this block has in the exchanged state; all else there is zero */
-    size_t low, high;           /* where that is */
+    hw_linear_descent *descent;    /* NULL: not begun, or done */
+    hw_linear_reduction reduction; /* as old as the exchanged state */
     bool shared, solved;
     bool stopping; /* all blocks have been told so at the same clock */
 } hw_lasso_joint;
@@ -64,11 +64,10 @@ hawser_status hw_lasso_joint_products(struct hw_lasso_block *block, const hawser
 /* Solves the union's problem: a number a member, in their order, into `solution`. `round` is as for a solver, without alpha and image. */
 hawser_status hw_lasso_joint_solve(struct hw_lasso_block *block, const double *triangle, const hw_linear_round *round,
                                    double *solution, hawser_error *error) HAWSER_MUST_USE;
-/* The same, shared (share.c): runs to the next product, or to the end (joint->solved). `sums` is the exchanged state, in which this
- * block's share takes the place of its last one, at [*first, *first + *count) and at 0. */
+/* The same, shared (share.c): runs to the next product, or to the end (joint->solved). `sums` is the exchanged state, of which the first
+ * *changed numbers may have changed. */
 hawser_status hw_lasso_joint_descend(struct hw_lasso_block *block, const double *triangle, const hw_linear_round *round,
-                                     uint32_t own, double *sums, size_t *first, size_t *count,
-                                     hawser_error *error) HAWSER_MUST_USE;
+                                     uint32_t own, double *sums, size_t *changed, hawser_error *error) HAWSER_MUST_USE;
 /* Puts the products that all blocks computed into the Gram matrix: every block uses the same bits. */
 void hw_lasso_joint_take(hw_lasso_joint *joint, const double *triangle);
 /* Moves this block's coefficients to the solution, or where the descent was shared to what that came to. */

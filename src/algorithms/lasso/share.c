@@ -96,45 +96,28 @@ static hawser_status begin(hw_lasso_block *block, const double *triangle, const 
                                  &joint->descent, error);
 }
 
-/* Puts a share, which begins at `low`, in the place of the last one. */
-static void put(hw_lasso_joint *joint, const double *share, size_t low, size_t high, double *sums)
-{
-    size_t begin = low < joint->low ? low : joint->low, end = high > joint->high ? high : joint->high;
-    for (size_t i = begin; i < end; i++) {
-        double fresh = i >= low && i < high ? share[i - low] : 0.0;
-        sums[i] += fresh - joint->share[i];
-        joint->share[i] = fresh;
-    }
-    joint->low = low;
-    joint->high = high;
-}
-
 hawser_status hw_lasso_joint_descend(hw_lasso_block *block, const double *triangle, const hw_linear_round *round,
-                                     uint32_t own, double *sums, size_t *first, size_t *count, hawser_error *error)
+                                     uint32_t own, double *sums, size_t *changed, hawser_error *error)
 {
     hw_lasso_joint *joint = &block->joint;
-    *first = *count = 0;
+    hw_linear_share share = {0};
+    *changed = 0;
     if (joint->solved)
         return HAWSER_OK;
     if (joint->descent == NULL) {
         HAWSER_TRY(begin(block, triangle, round, own, error));
     } else {
-        joint->stopping = joint->stopping || sums[0] > 0.0;
-        hw_linear_descent_hear(joint->descent, sums + 1);
+        joint->stopping = hw_linear_reduction_hear(&joint->reduction, sums) || joint->stopping;
+        hw_linear_descent_hear(joint->descent, joint->reduction.sums);
     }
-    if (!hw_linear_descent_go(joint->descent)) {
+    joint->solved = !hw_linear_descent_go(joint->descent);
+    if (!joint->solved)
+        share = hw_linear_descent_share(joint->descent);
+    bool stop = !joint->solved && hw_linear_stopping(round->stop); /* seen by one, heard by all at the same clock */
+    *changed = hw_linear_reduction_put(&joint->reduction, share, stop, own, block->lasso->blocks, sums);
+    if (joint->solved) {
         hw_linear_descent_free(joint->descent);
         joint->descent = NULL;
-        joint->solved = true;
-        return HAWSER_OK;
     }
-    size_t begin, length, low = joint->low, high = joint->high;
-    const double *share = hw_linear_descent_share(joint->descent, &begin, &length);
-    put(joint, share, 1 + begin, 1 + begin + length, sums);
-    *first = low < joint->low ? low : joint->low;
-    *count = (high > joint->high ? high : joint->high) - *first;
-    double stop = hw_linear_stopping(round->stop) ? 1.0 : 0.0; /* seen by one, heard by all at the same clock */
-    sums[0] += stop - joint->share[0];
-    joint->share[0] = stop;
     return HAWSER_OK;
 }

@@ -193,11 +193,10 @@ bool hw_linear_descent_go(hw_linear_descent *d)
     }
 }
 
-const double *hw_linear_descent_share(hw_linear_descent *d, size_t *first, size_t *count)
+hw_linear_share hw_linear_descent_share(hw_linear_descent *d)
 {
     hw_linear_face *face = &d->face;
-    return hw_linear_space_share(&d->space, face->parts, face->direction, face->count, &face->move, face->bend, first,
-                                 count);
+    return hw_linear_space_share(&d->space, face->parts, face->direction, face->count, &face->move, face->bend);
 }
 
 void hw_linear_descent_hear(hw_linear_descent *d, const double *sums)
@@ -273,10 +272,8 @@ hawser_status hw_linear_descend(hw_linear_members *members, const hw_linear_gram
 {
     hw_linear_descent *d = NULL;
     HAWSER_TRY(hw_linear_descent_new(members, gram, round, NULL, &d, error));
-    while (hw_linear_descent_go(d)) {
-        size_t first, count;
-        hw_linear_descent_hear(d, hw_linear_descent_share(d, &first, &count));
-    }
+    while (hw_linear_descent_go(d))
+        hw_linear_descent_hear(d, hw_linear_descent_share(d).values);
     hw_linear_descent_free(d);
     return HAWSER_OK;
 }

@@ -22,8 +22,8 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Goes on; false: it is done. */
 bool hw_linear_descent_go(hw_linear_descent *descent);
-/* What this block adds to the sums: *count numbers from *first on. */
-const double *hw_linear_descent_share(hw_linear_descent *descent, size_t *first, size_t *count);
+/* What this block adds to the sums. */
+hw_linear_share hw_linear_descent_share(hw_linear_descent *descent);
 /* Takes the sums, before it goes on. */
 void hw_linear_descent_hear(hw_linear_descent *descent, const double *sums);
 void hw_linear_descent_free(hw_linear_descent *descent);

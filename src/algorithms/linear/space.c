@@ -17,8 +17,8 @@ void hw_linear_space_product(const hw_linear_space *space, const uint32_t *place
         product->values[i] *= columns->weights[i];
 }
 
-static const double *packed_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
-                                  size_t listed, double *scratch)
+static void packed_share(const hw_linear_space *space, const uint32_t *parts, const double *direction, size_t listed,
+                         double *scratch)
 {
     hw_linear_packed *packed = space->packed;
     memset(packed->in, 0, packed->count * sizeof *packed->in);
@@ -27,30 +27,30 @@ static const double *packed_share(const hw_linear_space *space, const uint32_t *
     hw_linear_packed_product(packed, space->round->columns->weights);
     for (size_t f = 0; f < listed; f++)
         scratch[f] = packed->out[parts[f]];
-    return scratch;
 }
 
-const double *hw_linear_space_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
-                                    size_t listed, hw_linear_image *product, double *scratch, size_t *first, size_t *count)
+hw_linear_share hw_linear_space_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
+                                      size_t listed, hw_linear_image *product, double *scratch)
 {
     const hw_linear_columns *columns = space->round->columns;
     const hw_linear_part *part = space->part;
     const hawser_matrix *matrix = part != NULL ? &part->view : space->gram != NULL ? &space->gram->view : &columns->X;
     size_t begin = part != NULL ? part->begin : 0, end = part != NULL ? part->end : space->length;
     double *own = product->values + begin;
-    *first = space->gram != NULL ? begin : 0;
-    *count = space->gram != NULL ? end - begin : listed;
-    if (space->packed != NULL)
-        return packed_share(space, parts, direction, listed, scratch);
+    hw_linear_share by_column = {scratch, 0, listed, listed}, by_slot = {own, begin, end - begin, space->length};
+    if (space->packed != NULL) {
+        packed_share(space, parts, direction, listed, scratch);
+        return by_column;
+    }
     memset(own, 0, (end - begin) * sizeof *own);
     hawser_combine(matrix, parts, direction, listed, own);
     if (space->gram != NULL)
-        return own;
+        return by_slot;
     for (size_t i = begin; columns->weights != NULL && i < end; i++)
         product->values[i] *= columns->weights[i];
     for (size_t f = 0; f < listed; f++)
         scratch[f] = hawser_column_dot(matrix, parts[f], own);
-    return scratch;
+    return by_column;
 }
 
 void hw_linear_space_hear(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,

@@ -35,6 +35,12 @@ typedef struct hw_linear_part {
     hawser_matrix view;
 } hw_linear_part;
 
+/* What one block adds to sums: `count` numbers, which begin at `first` of the `all` there are. */
+typedef struct hw_linear_share {
+    const double *values;
+    size_t first, count, all;
+} hw_linear_share;
+
 typedef struct hw_linear_space {
     const hw_linear_members *members;
     const hw_linear_round *round;
@@ -90,10 +96,10 @@ static inline uint32_t hw_linear_space_part_place(const hw_linear_space *space, 
 /* product = the image of a direction over the listed places, before sigma'. */
 void hw_linear_space_product(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t count,
                              hw_linear_image *product);
-/* What this block adds to G direction: *count numbers that begin at *first of what all add up. `parts` are the listed places in
- * the part's view; `product` and `scratch` (as long as the list) hold the result, which is returned. */
-const double *hw_linear_space_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
-                                    size_t listed, hw_linear_image *product, double *scratch, size_t *first, size_t *count);
+/* What this block adds to G direction. `parts` are the listed places in the part's view; `product` or `scratch` (as long as the list)
+ * holds it. */
+hw_linear_share hw_linear_space_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
+                                      size_t listed, hw_linear_image *product, double *scratch);
 /* bend[f] = sigma' G direction at the f-th of the listed places, from those sums (in residual space, which may be `bend` itself). */
 void hw_linear_space_hear(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
                           const double *sums, double *bend);

@@ -111,10 +111,9 @@ static void search(run *r)
 {
     hw_linear_face *face = &r->face;
     while (hw_linear_face_turn(face, &r->space, UINT64_MAX)) {
-        size_t first, count;
-        const double *share = hw_linear_space_share(&r->space, face->parts, face->direction, face->count, &face->move,
-                                                    face->bend, &first, &count);
-        hw_linear_space_hear(&r->space, face->places, face->direction, face->count, share, face->bend);
+        hw_linear_share share =
+            hw_linear_space_share(&r->space, face->parts, face->direction, face->count, &face->move, face->bend);
+        hw_linear_space_hear(&r->space, face->places, face->direction, face->count, share.values, face->bend);
         hw_linear_face_go(face, &r->space);
     }
 }
