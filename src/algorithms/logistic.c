@@ -2,9 +2,10 @@
  * logistic.c - logistic regression with an L1, elastic-net or squared penalty, as states, units and loops: Newton's method on
  * working sets of columns, between certificates of all of them.
  *
- * Columns are split over the blocks; what they exchange is v = X alpha. Where all can work in step, one block solves the problem of
- * all blocks' working sets. Otherwise (under SSP or TAP, with filters, for sets too large to pass around) each of Newton's
- * quadratic models is solved by all blocks in CoCoA rounds, as the lasso is.
+ * Columns are split over the blocks; what they exchange is v = X alpha. Where all can work in step, the problem of all blocks'
+ * working sets is solved as one: by one block, or where it is large by all of them (share.h). Otherwise (under SSP or TAP, with
+ * filters, for sets too large to pass around) each of Newton's quadratic models is solved by all blocks in CoCoA rounds, as the
+ * lasso is.
  */
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "algorithms/logistic/kind.h"
 #include "algorithms/logistic/options.h"
 #include "algorithms/logistic/rounds.h"
+#include "algorithms/logistic/share.h"
 #include "algorithms/logistic/steps.h"
 
 enum {
@@ -24,6 +26,7 @@ enum {
     MOST_SMOOTH_MODELS = 30, /* the same without an L1 part, where certificates teach nothing */
     SMOOTH_CLOCKS = 200,     /* of conjugate gradients on one of them */
     LARGE = 1 << 19,         /* stored entries from which on a product is worth an exchange */
+    SHARED_CLOCKS = 16,      /* between two looks of the driver whether a shared descent is done */
     FULL_SHARE = 8           /* a working set of that share of the columns costs no more than a certificate */
 };
 
@@ -120,36 +123,81 @@ static hw_logistic_effort effort_of(hawser_context *context, const hw_linear *li
                                 .stop = {hw_linear_must_stop, context}};
 }
 
+/* All blocks say what they chose, ... */
 static hawser_status post(hawser_context *context)
 {
     hw_logistic_board_post(hawser_scratch(context), hawser_local(context, "alpha"), hawser_local(context, "board"));
     return HAWSER_OK;
 }
 
+/* ... and settle whether they solve it together, ... */
+static hawser_status weigh(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hawser_error error = {0};
+    if (hw_logistic_share_weigh(block, hawser_view(context, "board"), &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return hawser_report(context, "shared", block->share->shared);
+}
+
+/* The columns of all sets. */
+static hawser_status fetch(hawser_context *context, hw_logistic_block *block, const double *board)
+{
+    const hw_linear *linear = block->linear;
+    size_t room = linear->blocks * hw_linear_room(linear->X->cols, linear->blocks);
+    hawser_error error = {0};
+    if (hw_logistic_block_for_all(block, hawser_data_view(context, "whole"), room, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return hawser_data_want(context, "whole", block->whole_list, hw_logistic_board_list(block, board));
+}
+
+/* ... which goes from one sum to the next, a clock each, ... */
+static hawser_status descend(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hw_logistic_share *share = block->share;
+    const double *board = hawser_view(context, "board");
+    size_t changed = 0;
+    hawser_error error = {0};
+    hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
+    if (!share->begun) {
+        HAWSER_TRY(fetch(context, block, board));
+        if (hw_logistic_share_begin(block, board, hawser_view(context, "v"), hawser_metric(context, "intercept"),
+                                    hawser_metric(context, "lambda"), &effort, hawser_block(context), &error) != HAWSER_OK)
+            return hw_linear_fail(context, &error);
+    }
+    if (!share->solved && hw_logistic_share_step(block, effort.stop, hawser_block(context), hawser_cache(context, "sums"),
+                                                 &changed, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hawser_report(context, "unsolved", !share->solved));
+    return hawser_touch(context, "sums", 0, changed);
+}
+
+/* ... or one of them solves it, ... */
 static hawser_status solve(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    const hw_linear *linear = block->linear;
-    const hawser_matrix *whole = hawser_data_view(context, "whole");
     const double *board = hawser_view(context, "board");
-    size_t room = linear->blocks * hw_linear_room(linear->X->cols, linear->blocks);
     hawser_error error = {0};
-    if (hw_logistic_block_for_all(block, whole, room, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    size_t count = hw_logistic_board_list(block, board);
-    HAWSER_TRY(hawser_data_want(context, "whole", block->whole_list, count));
-    hw_logistic_effort effort = effort_of(context, linear, 1.0);
+    HAWSER_TRY(fetch(context, block, board));
+    hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
     if (hw_logistic_board_solve(block, board, hawser_view(context, "v"), hawser_metric(context, "lambda"), &effort,
                                 hawser_cache(context, "solution"), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    return hawser_touch(context, "solution", 0, count);
+    return hawser_touch(context, "solution", 0, hw_logistic_board_list(block, board));
 }
 
+/* ... and all move their own part. A shared descent that was cut short moves nothing. */
 static hawser_status move(hawser_context *context)
 {
-    hw_logistic_board_move(hawser_scratch(context), hawser_view(context, "board"), hawser_view(context, "solution"),
-                           hawser_local(context, "alpha"));
-    return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
+    const hw_logistic_block *block = hawser_scratch(context);
+    const hw_logistic_share *share = block->share;
+    bool shared = share != NULL && share->shared;
+    HAWSER_TRY(hawser_touch(context, "v", 0, 0)); /* derived when the loop is left */
+    if (!shared || share->solved)
+        hw_logistic_board_move(block, hawser_view(context, "board"),
+                               shared ? share->solution : hawser_view(context, "solution"), hawser_local(context, "alpha"));
+    return HAWSER_OK;
 }
 
 /* ---------------------------------------------------------------------------------------------------- all solve ---- */
@@ -321,6 +369,8 @@ static void declare(hawser_program *program)
     hawser_metric_declare(program, "penalty_after", HAWSER_SUM);
     hawser_metric_declare(program, "fall", HAWSER_LAST);
     hawser_metric_declare(program, "searching", HAWSER_MAX);
+    hawser_metric_declare(program, "shared", HAWSER_MAX);
+    hawser_metric_declare(program, "unsolved", HAWSER_MAX);
     hw_logistic_delayed_declare(program);
     hw_logistic_steps_declare(program);
 }
@@ -353,7 +403,17 @@ static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_o
     hawser_state *solution = hawser_replicated_state(p, "solution", linear->blocks * hw_linear_room(columns, linear->blocks),
                                                      1, NULL, (hawser_rule){0});
     hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(board));
-    hawser_unit_one(work, "solve", solve, HAWSER_READS(whole, v, board), HAWSER_UPDATES(solution));
+    hawser_operator *single = work;
+    if (linear->blocks > 1) {
+        hawser_state *sums =
+            hawser_replicated_state(p, "sums", hw_logistic_share_sums(columns, linear->blocks), 1, NULL, (hawser_rule){0});
+        hawser_unit(work, "weigh", weigh, HAWSER_READS(board), NULL);
+        single = hawser_branch(work, "large", hw_linear_shared, NULL);
+        hawser_operator *descents = hawser_loop(single, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());
+        hawser_operator *steps = hawser_loop(descents, "descent", (hawser_until){.clocks = SHARED_CLOCKS}, hawser_bsp());
+        hawser_unit(steps, "descend", descend, HAWSER_READS(frame->X, whole, v, board), HAWSER_UPDATES(sums));
+    }
+    hawser_unit_one(single, "solve", solve, HAWSER_READS(whole, v, board), HAWSER_UPDATES(solution));
     hawser_operator *once = hawser_loop(work, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
     hawser_unit(once, "move", move, HAWSER_READS(board, solution), HAWSER_UPDATES(v, alpha));
 }

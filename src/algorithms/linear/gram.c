@@ -165,6 +165,20 @@ static double pass_cost(const hw_linear_columns *columns, double all)
     return 2.0 * all * (columns->X.layout == HAWSER_DENSE ? 0.4 : gather);
 }
 
+/* The building of `fresh` entries' part counts, and then products or passes over `all` of `m` columns. */
+static bool pays(const hw_linear_columns *columns, double all, double fresh, double m, double epochs, bool rounds)
+{
+    bool dense = columns->X.layout == HAWSER_DENSE;
+    double build = dense ? fresh * m * 0.1 : 2.0 * fresh * (1.0 + all / (double)columns->X.rows);
+    double residual = rounds ? pass_cost(columns, all) : product_cost(columns, all);
+    return build + epochs * (gram_cost(m) + 4.0 * m) < epochs * residual;
+}
+
+bool hw_linear_gram_would_pay(const hw_linear_columns *columns, double entries, size_t count, double epochs)
+{
+    return count <= HW_LINEAR_LARGEST_GRAM && pays(columns, entries, entries, (double)count, epochs, false);
+}
+
 bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *columns, const uint32_t *list, size_t count,
                          size_t most)
 {
@@ -178,10 +192,7 @@ bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *co
             return false;
         fresh += gram->slot[list[k]] == HW_LINEAR_NO_SLOT ? e : 0.0;
     }
-    bool dense = columns->X.layout == HAWSER_DENSE;
-    double build = dense ? fresh * m * 0.1 : 2.0 * fresh * (1.0 + all / (double)columns->X.rows);
-    double residual = gram->rounds ? pass_cost(columns, all) : product_cost(columns, all);
-    return build + gram->epochs * (gram_cost(m) + 4.0 * m) < gram->epochs * residual;
+    return pays(columns, all, fresh, m, gram->epochs, gram->rounds);
 }
 
 double hw_linear_product_cost(const hw_linear_columns *columns, const uint32_t *list, size_t count, bool use_gram)

@@ -41,6 +41,9 @@ hawser_status hw_linear_gram_share(hw_linear_gram *gram, const hw_linear_columns
 bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *columns, const uint32_t *list, size_t count,
                          size_t most);
 
+/* The same of so many columns and entries, nothing of whose matrix is there, and so many products. */
+bool hw_linear_gram_would_pay(const hw_linear_columns *columns, double entries, size_t count, double epochs);
+
 /* What one product of conjugate gradients over the listed columns costs, in the same touched numbers. */
 double hw_linear_product_cost(const hw_linear_columns *columns, const uint32_t *list, size_t count, bool use_gram);
 

@@ -5,6 +5,7 @@
 
 #include "algorithms/linear/fold.h"
 #include "algorithms/logistic/delayed.h"
+#include "algorithms/logistic/share.h"
 #include "algorithms/logistic/steps.h"
 
 static const double TIGHT = 1e-18; /* of the objective, for the intercept that is saved */
@@ -25,6 +26,7 @@ void hw_logistic_block_release(hw_logistic_block *block)
     hw_linear_search_free(&block->search);
     hw_logistic_delayed_free(block->delayed);
     hw_logistic_steps_free(block->steps);
+    hw_logistic_share_free(block->share);
     free(block->row_weights);
     free(block->rounds_memory);
     free(block->whole_v);

@@ -41,6 +41,7 @@ typedef struct hw_logistic_block {
     hw_logistic_quadratic whole;
     double *whole_v, *whole_move, *whole_there;
     uint32_t *whole_list;
+    struct hw_logistic_share *share; /* or all do together */
 } hw_logistic_block;
 
 /* Makes the block ready for a fold; allocates on the first call. `most`: where to put the smallest lambda at which only columns

@@ -42,6 +42,22 @@ size_t hw_logistic_board_list(hw_logistic_block *block, const double *board)
     return count;
 }
 
+double hw_logistic_board_entries(const hw_logistic_block *block, const double *board, size_t *count)
+{
+    const hw_linear *linear = block->linear;
+    const hawser_matrix *X = linear->X;
+    double entries = 0.0;
+    *count = 0;
+    for (uint32_t b = 0; b < linear->blocks; b++) {
+        const double *share = board + b * share_of(linear);
+        for (size_t k = 0; k < (size_t)share[0]; k++, ++*count) {
+            size_t j = (size_t)share[1 + k * FIELDS + COLUMN];
+            entries += X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
+        }
+    }
+    return entries;
+}
+
 static void take_members(hw_logistic_block *block, const double *board, double lambda)
 {
     const hw_linear *linear = block->linear;
@@ -60,20 +76,37 @@ static void take_members(hw_logistic_block *block, const double *board, double l
     }
 }
 
+hawser_status hw_logistic_board_take(hw_logistic_block *block, const double *board, const double *v, double lambda,
+                                     const hw_logistic_effort *effort, hw_logistic_newton *newton, hawser_error *error)
+{
+    size_t count = hw_logistic_board_list(block, board);
+    HAWSER_TRY(hw_logistic_quadratic_take(&block->whole, block->whole_list, count, error));
+    take_members(block, board, lambda);
+    memcpy(block->whole_v, v, block->rows.count * sizeof *v);
+    *newton = (hw_logistic_newton){.tolerance = effort->tolerance,
+                                   .gap = effort->gap,
+                                   .move = block->whole_move,
+                                   .there = block->whole_there,
+                                   .stop = effort->stop};
+    return HAWSER_OK;
+}
+
+void hw_logistic_board_solution(const hw_logistic_block *block, size_t count, double *solution)
+{
+    const hw_logistic_quadratic *whole = &block->whole;
+    memset(solution, 0, count * sizeof *solution);
+    for (size_t k = 0; k < whole->members.count; k++)
+        solution[whole->at[k]] = whole->members.x[k];
+}
+
 hawser_status hw_logistic_board_solve(hw_logistic_block *block, const double *board, const double *v, double lambda,
                                       const hw_logistic_effort *effort, double *solution, hawser_error *error)
 {
-    hw_logistic_quadratic *whole = &block->whole;
-    size_t count = hw_logistic_board_list(block, board);
-    memset(solution, 0, count * sizeof *solution); /* what is left out on the way is zero */
-    HAWSER_TRY(hw_logistic_quadratic_take(whole, block->whole_list, count, error));
-    take_members(block, board, lambda);
-    memcpy(block->whole_v, v, block->rows.count * sizeof *v);
-    hw_logistic_newton newton = {
-        .tolerance = effort->tolerance, .gap = effort->gap, .move = block->whole_move, .there = block->whole_there};
-    HAWSER_TRY(hw_logistic_newton_run(&newton, whole, &block->rows, block->whole_v, &block->point, effort->stop, error));
-    for (size_t k = 0; k < whole->members.count; k++)
-        solution[whole->at[k]] = whole->members.x[k];
+    hw_logistic_newton newton;
+    HAWSER_TRY(hw_logistic_board_take(block, board, v, lambda, effort, &newton, error));
+    size_t count = block->whole.members.count;
+    HAWSER_TRY(hw_logistic_newton_run(&newton, &block->whole, &block->rows, block->whole_v, &block->point, error));
+    hw_logistic_board_solution(block, count, solution);
     return HAWSER_OK;
 }
 

@@ -10,6 +10,14 @@ size_t hw_logistic_board_share(size_t columns, uint32_t blocks);
 void hw_logistic_board_post(const hw_logistic_block *block, const double *alpha, double *share);
 /* Takes all of them: block->whole_list names the columns. Returns their number. */
 size_t hw_logistic_board_list(hw_logistic_block *block, const double *board);
+/* The stored entries of all of them, and their number. */
+double hw_logistic_board_entries(const hw_logistic_block *block, const double *board, size_t *count);
+/* Makes block->whole their problem from v, and `newton` what is wanted of it. */
+hawser_status hw_logistic_board_take(hw_logistic_block *block, const double *board, const double *v, double lambda,
+                                     const hw_logistic_effort *effort, hw_logistic_newton *newton,
+                                     hawser_error *error) HAWSER_MUST_USE;
+/* A number a member, in their order, into `solution`: what block->whole came to. What it has left out on the way is zero. */
+void hw_logistic_board_solution(const hw_logistic_block *block, size_t count, double *solution);
 /* Solves their problem from v: a number a member, in their order, into `solution`. The columns have to be at hand. */
 hawser_status hw_logistic_board_solve(hw_logistic_block *block, const double *board, const double *v, double lambda,
                                       const hw_logistic_effort *effort, double *solution,

@@ -16,8 +16,8 @@ enum {
 static const double EXACT = 0.1;        /* of the largest pull on the face may be left: signs will change yet */
 static const double SMOOTH_EXACT = 0.3; /* the same where there are none: at most, less near the optimum */
 
-/* What a run holds besides its result. */
-typedef struct run {
+typedef struct hw_logistic_inexact_state {
+    hw_logistic_inexact *inexact;
     hw_logistic_quadratic *q;
     hw_linear_members *members;
     hw_linear_round round;
@@ -25,6 +25,8 @@ typedef struct run {
     hw_linear_image image, candidate;
     hw_linear_face face;
     uint32_t *order; /* of the members in a pass */
+    bool smooth, begun;
+    bool searching; /* on a face, and a product is asked for */
     double *memory;
     uint32_t *lists;
 } run;
@@ -37,12 +39,11 @@ bool hw_logistic_smooth(const hw_logistic_quadratic *q)
     return smooth;
 }
 
-static hawser_status begin(run *r, hw_logistic_quadratic *q, double *residual, hw_linear_stop stop, hawser_error *error)
+static hawser_status begin(run *r, const hw_linear_part *part, double *residual, hawser_error *error)
 {
-    const hawser_matrix *X = &q->columns.X;
-    hw_linear_members *members = &q->members;
+    const hawser_matrix *X = &r->q->columns.X;
+    hw_linear_members *members = r->members;
     size_t n = X->rows, m = members->count, row = members->capacity;
-    *r = (run){.q = q, .members = members};
     r->memory = malloc((2 * n + 1) * sizeof *r->memory);
     r->lists = malloc((4 * m + 1) * sizeof *r->lists);
     if (r->memory == NULL || r->lists == NULL)
@@ -63,10 +64,11 @@ static hawser_status begin(run *r, hw_logistic_quadratic *q, double *residual, h
     r->order = r->lists + 3 * m;
     for (size_t k = 0; k < m; k++)
         r->order[k] = (uint32_t)k;
-    r->round = (hw_linear_round){.columns = &q->columns, .gain = 1.0, .residual = residual, .stop = stop};
+    r->round = (hw_linear_round){.columns = &r->q->columns, .gain = 1.0, .residual = residual, .stop = r->inexact->stop};
     for (size_t i = 0; i < n; i++)
         r->round.sum += residual[i];
-    r->space = (hw_linear_space){.members = members, .round = &r->round, .length = n};
+    r->space = (hw_linear_space){.members = members, .round = &r->round, .part = part, .length = n};
+    r->smooth = hw_logistic_smooth(r->q);
     return HAWSER_OK;
 }
 
@@ -107,17 +109,6 @@ static double pass(run *r)
     return violation;
 }
 
-static void search(run *r)
-{
-    hw_linear_face *face = &r->face;
-    while (hw_linear_face_turn(face, &r->space, UINT64_MAX)) {
-        hw_linear_share share =
-            hw_linear_space_share(&r->space, face->parts, face->direction, face->count, &face->move, face->bend);
-        hw_linear_space_hear(&r->space, face->places, face->direction, face->count, share.values, face->bend);
-        hw_linear_face_go(face, &r->space);
-    }
-}
-
 /* The model's value at x, whose image there is. */
 static double value(const run *r, const double *x, const hw_linear_image *image)
 {
@@ -147,15 +138,19 @@ static void leap(run *r)
 static hawser_status pack(run *r, hawser_error *error)
 {
     const hawser_matrix *X = &r->q->columns.X;
+    const hw_linear_part *part = r->space.part;
     if (X->layout != HAWSER_CSC || r->space.packed != NULL)
         return HAWSER_OK;
-    HAWSER_TRY(hw_linear_pack(&r->members->packed, X, r->members->columns, r->members->count, 0, X->rows, error));
+    HAWSER_TRY(hw_linear_pack(&r->members->packed, X, r->members->columns, r->members->count, part != NULL ? part->begin : 0,
+                              part != NULL ? part->end : X->rows, error));
     r->space.packed = &r->members->packed;
     return HAWSER_OK;
 }
 
-static hawser_status smooth(run *r, hw_logistic_inexact *inexact, hawser_error *error)
+/* One search is all there is to it. */
+static hawser_status begin_smooth(run *r, hawser_error *error)
 {
+    hw_logistic_inexact *inexact = r->inexact;
     hw_linear_face *face = &r->face;
     if (!inexact->hasty)
         HAWSER_TRY(pack(r, error));
@@ -164,48 +159,118 @@ static hawser_status smooth(run *r, hw_logistic_inexact *inexact, hawser_error *
     double near = inexact->reference > 0.0 ? sqrt(inexact->first / inexact->reference) : 1.0;
     face->target = fmin(SMOOTH_EXACT, near) * face->most;
     face->patience = inexact->hasty ? HASTY_ITERATIONS : SMOOTH_ITERATIONS;
-    search(r);
-    inexact->solved = !inexact->hasty || !(face->most > face->target);
-    for (size_t f = 0; inexact->solved && f < face->count; f++)
-        r->members->x[face->members[f]] += face->step[f];
+    r->searching = true;
     return HAWSER_OK;
 }
 
-static hawser_status sparse(run *r, hw_logistic_inexact *inexact, hawser_error *error)
+static void end_smooth(run *r)
 {
-    for (unsigned at = 0; at < MOST_PASSES; at++) {
+    const hw_linear_face *face = &r->face;
+    r->inexact->solved = !r->inexact->hasty || !(face->most > face->target);
+    for (size_t f = 0; r->inexact->solved && f < face->count; f++)
+        r->members->x[face->members[f]] += face->step[f];
+}
+
+/* Passes, until a search is to follow; else it is done. */
+static hawser_status descend(run *r, hawser_error *error)
+{
+    hw_logistic_inexact *inexact = r->inexact;
+    while (inexact->passes < MOST_PASSES) {
         double violation = pass(r) / r->q->scale;
-        inexact->passes++;
-        inexact->first = at == 0 ? violation : inexact->first;
+        inexact->first = inexact->passes++ == 0 ? violation : inexact->first;
         if (violation <= inexact->target || hw_linear_stopping(r->round.stop))
             return HAWSER_OK;
-        if (at + 1 < PASSES)
+        if (inexact->passes < PASSES)
             continue;
         inexact->solved = !inexact->hasty;
         if (inexact->hasty)
             return HAWSER_OK;
         HAWSER_TRY(pack(r, error));
         hw_linear_face_begin(&r->face, &r->space, &r->image, 0.0);
-        search(r);
-        leap(r);
+        r->searching = true;
+        return HAWSER_OK;
     }
     return HAWSER_OK;
+}
+
+hawser_status hw_logistic_inexact_go(run *r, bool *wanted, hawser_error *error)
+{
+    bool bends = r->q->columns.total > 0.0; /* or all rows are further on the right side than doubles can tell */
+    while (r->members->count > 0 && bends) {
+        if (!r->searching && r->smooth && r->begun)
+            break;
+        if (!r->searching)
+            HAWSER_TRY(r->smooth ? begin_smooth(r, error) : descend(r, error));
+        r->begun = true;
+        *wanted = r->searching && hw_linear_face_turn(&r->face, &r->space, UINT64_MAX);
+        if (*wanted)
+            return HAWSER_OK;
+        if (!r->searching)
+            break;
+        r->searching = false;
+        if (r->smooth)
+            end_smooth(r);
+        else
+            leap(r);
+    }
+    *wanted = false;
+    for (size_t i = 0; r->image.drift != 0.0 && i < r->space.length; i++)
+        r->image.values[i] += r->image.drift * r->q->curve[i];
+    r->image.drift = 0.0;
+    return HAWSER_OK;
+}
+
+hw_linear_share hw_logistic_inexact_share(run *r)
+{
+    hw_linear_face *face = &r->face;
+    return hw_linear_space_share(&r->space, face->parts, face->direction, face->count, &face->move, face->bend);
+}
+
+void hw_logistic_inexact_hear(run *r, const double *sums)
+{
+    hw_linear_face *face = &r->face;
+    hw_linear_space_hear(&r->space, face->places, face->direction, face->count, sums, face->bend);
+    hw_linear_face_go(face, &r->space);
+}
+
+void hw_logistic_inexact_free(run *r)
+{
+    if (r == NULL)
+        return;
+    free(r->memory);
+    free(r->lists);
+    free(r);
+}
+
+hawser_status hw_logistic_inexact_new(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, double *residual,
+                                      const hw_linear_part *part, run **state, hawser_error *error)
+{
+    inexact->first = 0.0;
+    inexact->passes = 0;
+    inexact->solved = true;
+    *state = calloc(1, sizeof **state);
+    if (*state == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns", q->members.count);
+    (*state)->inexact = inexact;
+    (*state)->q = q;
+    (*state)->members = &q->members;
+    hawser_status status = begin(*state, part, residual, error);
+    if (status != HAWSER_OK) {
+        hw_logistic_inexact_free(*state);
+        *state = NULL;
+    }
+    return status;
 }
 
 hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, double *residual,
                                       hawser_error *error)
 {
-    run r;
-    inexact->first = 0.0;
-    inexact->passes = 0;
-    inexact->solved = true;
-    hawser_status status = begin(&r, q, residual, inexact->stop, error);
-    bool bends = q->columns.total > 0.0; /* or all rows are further on the right side than doubles can tell */
-    if (status == HAWSER_OK && q->members.count > 0 && bends)
-        status = hw_logistic_smooth(q) ? smooth(&r, inexact, error) : sparse(&r, inexact, error);
-    for (size_t i = 0; status == HAWSER_OK && r.image.drift != 0.0 && i < r.space.length; i++)
-        residual[i] += r.image.drift * q->curve[i];
-    free(r.memory);
-    free(r.lists);
+    run *r = NULL;
+    bool wanted = true;
+    HAWSER_TRY(hw_logistic_inexact_new(inexact, q, residual, NULL, &r, error));
+    hawser_status status;
+    while ((status = hw_logistic_inexact_go(r, &wanted, error)) == HAWSER_OK && wanted)
+        hw_logistic_inexact_hear(r, hw_logistic_inexact_share(r).values);
+    hw_logistic_inexact_free(r);
     return status;
 }

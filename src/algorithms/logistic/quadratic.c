@@ -9,6 +9,12 @@ enum { EPOCHS = 40 }; /* on one model: the next one needs another Gram matrix */
 static const double IDLE = 0.9; /* of the penalty: a member pulled less stays zero until the next certificate */
 static const double FIRST_LEAST = 0.2, MOST_LEAST = 0.25, LEAST_LEAST = 1e-4; /* steps along one row are below 1 / least */
 
+void hw_logistic_quadratic_forget(hw_logistic_quadratic *q, uint64_t seed)
+{
+    q->least = FIRST_LEAST;
+    q->random = UINT64_C(0x9e3779b97f4a7c15) * (2 * seed + 1); /* odd: never zero */
+}
+
 hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, uint64_t seed, hawser_error *error)
 {
     q->columns.X = *X;
@@ -19,8 +25,7 @@ hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_m
     q->columns.norm = q->memory + X->cols;
     q->residual = q->memory + 2 * X->cols;
     q->curve = q->residual + X->rows;
-    q->least = FIRST_LEAST;
-    q->random = UINT64_C(0x9e3779b97f4a7c15) * (2 * seed + 1); /* odd: never zero */
+    hw_logistic_quadratic_forget(q, seed);
     HAWSER_TRY(hw_linear_gram_new(&q->gram, X->cols, error));
     q->gram.epochs = EPOCHS;
     return HAWSER_OK;
@@ -102,10 +107,9 @@ static void measure(hw_linear_columns *columns, size_t j)
     columns->norm[j] = norm;
 }
 
-void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point)
+void hw_logistic_quadratic_bend(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point)
 {
     hw_linear_columns *columns = &q->columns;
-    hw_linear_members *members = &q->members;
     double bend = 0.0;
     for (size_t i = 0; i < rows->count; i++) {
         double least = q->least * fabs(point->pull[i]);
@@ -116,13 +120,36 @@ void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *
     columns->total = bend;
     columns->centred = rows->intercept;
     q->scale = bend > 0.0 ? rows->total / bend : 0.0;
+}
+
+void hw_logistic_quadratic_measure(hw_logistic_quadratic *q, size_t begin, size_t end)
+{
+    for (size_t k = begin; k < end; k++)
+        measure(&q->columns, q->members.columns[k]);
+}
+
+void hw_logistic_quadratic_made(hw_logistic_quadratic *q)
+{
+    hw_linear_members *members = &q->members;
     for (size_t k = 0; k < members->count; k++) {
         hw_linear_term term = q->terms[k];
-        measure(columns, members->columns[k]);
         members->terms[k] = (hw_linear_term){q->scale * term.l1, q->scale * term.l2, term.lower, term.upper};
     }
     hw_linear_gram_clear(&q->gram);
-    q->use_gram = hw_linear_gram_pays(&q->gram, columns, members->columns, members->count, HW_LINEAR_LARGEST_GRAM);
+    q->use_gram = hw_linear_gram_pays(&q->gram, &q->columns, members->columns, members->count, HW_LINEAR_LARGEST_GRAM);
+}
+
+void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point)
+{
+    hw_logistic_quadratic_bend(q, rows, point);
+    hw_logistic_quadratic_measure(q, 0, q->members.count);
+    hw_logistic_quadratic_made(q);
+}
+
+bool hw_logistic_quadratic_on_gram(const hawser_matrix *X, double entries, size_t count)
+{
+    hw_linear_columns columns = {.X = *X};
+    return hw_linear_gram_would_pay(&columns, entries, count, EPOCHS);
 }
 
 void hw_logistic_quadratic_judge(hw_logistic_quadratic *q, double share)

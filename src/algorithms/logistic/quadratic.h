@@ -38,14 +38,22 @@ typedef struct hw_logistic_effort {
 /* `seed`: of the numbers that order passes. */
 hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, uint64_t seed,
                                         hawser_error *error) HAWSER_MUST_USE;
+/* Forgets what it has learned from steps, and begins with other numbers. */
+void hw_logistic_quadratic_forget(hw_logistic_quadratic *q, uint64_t seed);
 void hw_logistic_quadratic_free(hw_logistic_quadratic *q);
 /* Takes a working set: columns of X; the caller fills q->terms and q->members.x, by member. */
 hawser_status hw_logistic_quadratic_take(hw_logistic_quadratic *q, const uint32_t *list, size_t count,
                                          hawser_error *error) HAWSER_MUST_USE;
 /* After passes: leaves out members that are zero and will stay it, if they are many. */
 void hw_logistic_quadratic_leave(hw_logistic_quadratic *q);
-/* Makes it the model at a point. */
+/* Makes it the model at a point: */
 void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point);
+/* how rows bend; means and norms of the members [begin, end); and what follows from all of these. */
+void hw_logistic_quadratic_bend(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point);
+void hw_logistic_quadratic_measure(hw_logistic_quadratic *q, size_t begin, size_t end);
+void hw_logistic_quadratic_made(hw_logistic_quadratic *q);
+/* Will models of so many columns and entries of X be solved on their Gram matrix, as a rule? */
+bool hw_logistic_quadratic_on_gram(const hawser_matrix *X, double entries, size_t count);
 /* Learns from how far the line search went. A row on the wrong side bends little where it is, and more on its way to the other: a
  * model of columns with such rows leaps, and one leap too far shortens the step of all. So rows bend at least `least` as much as they
  * pull: more where steps are cut, less where they are not. */

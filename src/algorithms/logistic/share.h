@@ -1,0 +1,40 @@
+/*
+ * share.h - the working sets of all blocks solved as one by all blocks. Every block does alike what costs little; of what costs much
+ * each does a part, and all go on with the sums: moments of the members by curvature (each block measures some of them), and the
+ * products of conjugate gradients (each sums over its own rows, on a copy of the members' entries there).
+ */
+#ifndef HW_ALGORITHMS_LOGISTIC_SHARE_H
+#define HW_ALGORITHMS_LOGISTIC_SHARE_H
+
+#include "algorithms/linear/reduction.h"
+#include "algorithms/logistic/board.h"
+
+typedef struct hw_logistic_share {
+    hw_linear_part part;
+    hw_logistic_newton_state *newton; /* NULL: not begun, or done */
+    hw_linear_reduction reduction;    /* as old as the exchanged state */
+    /* what block->whole has learned from models that were shared: of others one block alone knows */
+    double least; /* 0: nothing yet */
+    uint64_t random;
+    double *solution; /* by member, as on the board */
+    size_t count;     /* of the members */
+    bool shared;      /* they are worth it */
+    bool begun, solved;
+    bool stopping; /* all blocks have been told so at the same clock */
+} hw_logistic_share;
+
+/* Of the state through which it is shared. */
+size_t hw_logistic_share_sums(size_t columns, uint32_t blocks);
+/* Settles whether what is on the board is worth sharing; forgets the last time. */
+hawser_status hw_logistic_share_weigh(hw_logistic_block *block, const double *board, hawser_error *error) HAWSER_MUST_USE;
+/* Begins it, from v and the intercept there, which are the same on all blocks. The columns have to be at hand. */
+hawser_status hw_logistic_share_begin(hw_logistic_block *block, const double *board, const double *v, double intercept,
+                                      double lambda, const hw_logistic_effort *effort, uint32_t own,
+                                      hawser_error *error) HAWSER_MUST_USE;
+/* Runs to the next sums, or to the end (share->solved). `sums` is the exchanged state, of which the first *changed numbers may have
+ * changed. */
+hawser_status hw_logistic_share_step(hw_logistic_block *block, hw_linear_stop stop, uint32_t own, double *sums,
+                                     size_t *changed, hawser_error *error) HAWSER_MUST_USE;
+void hw_logistic_share_free(hw_logistic_share *share);
+
+#endif
