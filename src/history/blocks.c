@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "history/judge.h"
+#include "history/places.h"
 
 /* One block's copy of one state, as its stream has told so far. */
 typedef struct walker {
@@ -14,8 +15,8 @@ typedef struct walker {
     uint64_t own, left; /* own clocks ended; the last `left` of them are not said yet */
     uint32_t part;      /* next of the own clock */
     uint64_t held, digest;
-    uint64_t *done;  /* by block and lane: clocks that are in */
-    uint32_t *parts; /* next part of each */
+    hw_places whole; /* by block: what came of all ranges at once; */
+    hw_places lane;  /* by range, then block: of one of them. The further of the two counts */
     size_t lanes;
 } walker;
 
@@ -28,14 +29,13 @@ typedef struct walk {
     bool credited;
     uint64_t credit_epoch, credit;
     size_t at;
-    size_t places;   /* that all states have */
     bool heard;      /* of a loss */
     hw_index *agree; /* records of which all of a key have one digest, or end at one clock */
     hawser_error *error;
     hawser_status status;
 } walk;
 
-enum { BLOCKS_MOST = 65536 /* as --workers has it */, PLACES_MOST = 1 << 26 };
+enum { BLOCKS_MOST = 65536 /* as --workers has it */ };
 enum { AGREE_DIGEST = 1, AGREE_CLOCK, AGREE_SUM, AGREE_LOST };
 
 static const hw_event_record *here(const walk *w)
@@ -74,18 +74,39 @@ static bool take_moved(walker *k, uint64_t clock)
     return moved;
 }
 
+static bool is_before(hw_reach a, hw_reach b)
+{
+    return a.done < b.done || (a.done == b.done && a.part < b.part);
+}
+
+/* How far a source's range has come. */
+static hw_reach reach_of(const walk *w, walker *k, uint32_t source, size_t lane)
+{
+    hw_reach whole = hw_places_at(&k->whole, source), own = hw_places_at(&k->lane, lane * w->blocks + source);
+    return is_before(whole, own) ? own : whole;
+}
+
+/* The next range that may have come less or more far than this one, or `end`: most are alike where few have been heard of. */
+static size_t lane_after(const walk *w, walker *k, size_t lane, size_t end)
+{
+    uint64_t next = hw_places_alike(&k->lane, (uint64_t)lane * w->blocks) / w->blocks;
+    return next > end ? end : next > lane ? (size_t)next : lane + 1;
+}
+
 /* Clocks of a source that are in, over all ranges. */
-static uint64_t done_of(const walk *w, const walker *k, uint32_t source)
+static uint64_t done_of(const walk *w, walker *k, uint32_t source)
 {
     if (source == w->block)
         return k->own;
     uint64_t least = UINT64_MAX;
-    for (size_t lane = 0; lane < k->lanes; lane++)
-        least = k->done[source * k->lanes + lane] < least ? k->done[source * k->lanes + lane] : least;
+    for (size_t lane = 0; lane < k->lanes; lane = lane_after(w, k, lane, k->lanes)) {
+        uint64_t done = reach_of(w, k, source, lane).done;
+        least = done < least ? done : least;
+    }
     return least;
 }
 
-static uint64_t least_done(const walk *w, const walker *k)
+static uint64_t least_done(const walk *w, walker *k)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t source = 0; source < w->blocks; source++)
@@ -203,18 +224,10 @@ static bool walk_state(walk *w)
     walker *k = &w->walkers[r->object];
     if (k->state != NULL)
         return ALONE(w, HW_RULE_RECORD, "block %" PRIu32 " has a second copy of a state", w->block);
-    size_t places = (size_t)w->blocks * r->lane;
-    w->places += places;
-    if (w->places > PLACES_MOST)
-        return ALONE(w, HW_RULE_RECORD, "states of %" PRIu32 " blocks and %u ranges: more than a job can have", r->part,
-                     r->lane);
-    w->status = HW_NEW(&k->done, places, "clocks of a history", w->error);
-    if (w->status == HAWSER_OK)
-        w->status = HW_NEW(&k->parts, places, "clocks of a history", w->error);
     k->state = r;
     k->lanes = r->lane;
     k->digest = r->digest;
-    return w->status == HAWSER_OK;
+    return true;
 }
 
 static bool walk_begin(walk *w, walker *k)
@@ -230,9 +243,8 @@ static bool walk_begin(walk *w, walker *k)
         return ALONE(w, HW_RULE_VALUE, "the state has changed between two epochs");
     if (r->part > HW_EVENT_TAP)
         return ALONE(w, HW_RULE_RECORD, "there is no policy %" PRIu32, r->part);
-    size_t places = (size_t)w->blocks * k->lanes;
-    memset(k->done, 0, places * sizeof *k->done);
-    memset(k->parts, 0, places * sizeof *k->parts);
+    hw_places_clear(&k->whole);
+    hw_places_clear(&k->lane);
     k->begun = true;
     k->plain = plain;
     k->epoch = r->epoch;
@@ -285,7 +297,7 @@ static bool walk_end(walk *w, walker *k)
 
 /* ----------------------------------------------------------------------------------------------------------- reading ---- */
 
-static bool see_all(walk *w, const walker *k)
+static bool see_all(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
     hw_rule rule = k->policy == HW_EVENT_BSP ? HW_RULE_BSP : HW_RULE_VISIBLE;
@@ -376,11 +388,12 @@ static bool check_lead(walk *w, const walker *k)
 }
 
 /* One block's update, whole or in parts. */
-static bool check_leaf(walk *w, const walker *k)
+static bool check_leaf(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
-    uint64_t due = k->done[r->from * k->lanes];
-    uint32_t part = k->parts[r->from * k->lanes];
+    const hw_reach reach = reach_of(w, k, r->from, 0);
+    uint64_t due = reach.done;
+    uint32_t part = reach.part;
     hw_applied(w->judge, HW_RULE_ONCE);
     hw_applied(w->judge, HW_RULE_TIMESTAMPS);
     if (r->clock < due || r->clock - r->span < due || (r->clock - r->span == due && r->part < part))
@@ -411,21 +424,48 @@ static bool check_leaf(walk *w, const walker *k)
 }
 
 /* What was added up on its way: of each block it is the next, and the same for all who see it. */
-static bool check_sum(walk *w, const walker *k, size_t begin, size_t end)
+static bool check_sum(walk *w, walker *k, size_t begin, size_t end)
 {
     const hw_event_record *r = here(w);
     for (uint32_t j = r->from; j < r->from + r->covers; j++)
-        for (size_t lane = begin; lane < end && j != w->block; lane++) {
-            uint64_t due = k->done[j * k->lanes + lane];
+        for (size_t lane = begin; lane < end && j != w->block; lane = lane_after(w, k, lane, end)) {
+            const hw_reach due = reach_of(w, k, j, lane);
             hw_applied(w->judge, HW_RULE_ONCE);
-            if (r->clock < due || (r->clock == due && r->part < k->parts[j * k->lanes + lane]))
+            if (r->clock < due.done || (r->clock == due.done && r->part < due.part))
                 return ALONE(w, HW_RULE_ONCE, "clock %" PRIu64 " of block %" PRIu32 " is in twice at block %" PRIu32,
                              r->clock, j, w->block);
-            if (r->clock > due || r->part > k->parts[j * k->lanes + lane])
-                return ahead(w, k, j, due, k->parts[j * k->lanes + lane]);
+            if (r->clock > due.done || r->part > due.part)
+                return ahead(w, k, j, due.done, due.part);
         }
     note_agree(w, r->clock, AGREE_SUM, (uint64_t)r->from << 40 | (uint64_t)(r->covers & 0xffffff) << 16 | r->lane);
     return true;
+}
+
+/* How far a source's range comes by this update. */
+static hw_reach advanced(const walk *w, walker *k, uint32_t source, size_t lane)
+{
+    const hw_event_record *r = here(w);
+    hw_reach reach = reach_of(w, k, source, lane);
+    return r->flags & HW_EVENT_LAST ? (hw_reach){r->clock + 1, 0} : (hw_reach){reach.done, reach.part + 1};
+}
+
+static bool take_in(walk *w, walker *k)
+{
+    const hw_event_record *r = here(w);
+    uint32_t end = r->from + r->covers;
+    size_t lane = r->lane == 0 ? 0 : r->lane - 1u;
+    hw_places *places = r->lane == 0 ? &k->whole : &k->lane;
+    uint64_t before = lane * w->blocks;
+    for (uint32_t j = r->from, next; j < end && w->status == HAWSER_OK; j = next) {
+        hw_reach reach = advanced(w, k, j, lane), other = reach;
+        for (next = j + 1; next < end; next++) {
+            other = advanced(w, k, next, lane);
+            if (is_before(reach, other) || is_before(other, reach))
+                break;
+        }
+        w->status = hw_places_set(places, before + j, before + next, reach, w->error);
+    }
+    return w->status == HAWSER_OK;
 }
 
 static bool walk_seen(walk *w, walker *k)
@@ -443,13 +483,8 @@ static bool walk_seen(walk *w, walker *k)
         return false;
     if (!(leaf ? check_leaf(w, k) : check_sum(w, k, begin, end)) || !check_lead(w, k))
         return false;
-    for (uint32_t j = r->from; j < r->from + covers; j++)
-        for (size_t lane = begin; lane < end; lane++) {
-            uint64_t *done = &k->done[j * k->lanes + lane];
-            uint32_t *part = &k->parts[j * k->lanes + lane];
-            *part = r->flags & HW_EVENT_LAST ? 0 : *part + 1;
-            *done = r->flags & HW_EVENT_LAST ? r->clock + 1 : *done;
-        }
+    if (!take_in(w, k))
+        return false;
     note_moved(k, r->clock, r->count > 0);
     return true;
 }
@@ -544,7 +579,7 @@ static bool walk_wait(walk *w)
         return true;
     hw_applied(w->judge, HW_RULE_WAIT);
     for (size_t s = 0; s < w->count; s++) {
-        const walker *k = &w->walkers[s];
+        walker *k = &w->walkers[s];
         if (k->state == NULL || !k->begun || k->epoch != r->epoch || k->policy == HW_EVENT_TAP)
             continue;
         bound = true;
@@ -624,8 +659,8 @@ static hawser_status walk_stream(hw_judge *judge, const hw_stream *stream, uint3
     if (going && w.status == HAWSER_OK && !hw_is_cut(judge))
         check_over(&w);
     for (size_t s = 0; s < w.count; s++) {
-        free(w.walkers[s].done);
-        free(w.walkers[s].parts);
+        hw_places_free(&w.walkers[s].whole);
+        hw_places_free(&w.walkers[s].lane);
     }
     free(w.walkers);
     return w.status;

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -644,6 +645,36 @@ static void more_blocks_than_a_job_has_are_refused(void **state)
     }
 }
 
+static long most_memory(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss; /* KiB */
+}
+
+/* What a few records claim, of which most are missing, costs what the few are worth. */
+static void memory_goes_by_what_is_there(void **state)
+{
+    (void)state;
+    const uint16_t lanes = 16384;
+    const hw_event_record records[] = {
+        {.kind = HW_EVENT_STATE, .lane = lanes, .part = 65536, .from = HW_HISTORY_NOBODY},
+        {.kind = HW_EVENT_BEGIN, .part = HW_EVENT_BSP},
+        {.kind = HW_EVENT_READ},
+        {.kind = HW_EVENT_WRITE, .flags = HW_EVENT_LAST},
+        {.kind = HW_EVENT_SEEN, .flags = HW_EVENT_LAST, .lane = lanes, .from = 1, .covers = 65535},
+        {.kind = HW_EVENT_SEEN, .flags = HW_EVENT_LAST, .lane = 1, .from = 1, .covers = 65535},
+    };
+    hw_history history = {.ended = HAWSER_BAD_PROGRAM};
+    add_stream(&history, HW_STREAM_BLOCK, 0, false, records, sizeof records / sizeof *records);
+    long before = most_memory();
+    hw_verdict verdict = judge(&history);
+    if (verdict.broken)
+        fail_msg("%s", verdict.text);
+    assert_in_range(most_memory() - before, 0, 64 << 10);
+    hw_history_free(&history);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -651,6 +682,7 @@ int main(void)
         cmocka_unit_test(every_mutant_is_refused),
         cmocka_unit_test(loops_that_the_lost_tells_of_count),
         cmocka_unit_test(more_blocks_than_a_job_has_are_refused),
+        cmocka_unit_test(memory_goes_by_what_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
