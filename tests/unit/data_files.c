@@ -121,6 +121,52 @@ static void archives_are_known_by_content(void **state)
     }
 }
 
+/* Zeros behind an archive are the end of a block of its tape: any number for gzip, words of four bytes for xz, which another archive may follow. */
+static void zeros_may_follow_an_archive(void **state)
+{
+    (void)state;
+    static const struct {
+        int packing;
+        size_t zeros;
+        const char *after, *wrong;
+    } cases[] = {{GZIP, 1, "", NULL},
+                 {GZIP, 512, "", NULL},
+                 {GZIP, 300001, "", NULL}, /* more than is read at a time */
+                 {GZIP, 512, "x", "z: the gzip archive is damaged: something else follows its end"},
+                 {GZIP, 300001, "x", "z: the gzip archive is damaged: something else follows its end"},
+                 {GZIP, 0, "xyz", "z: the gzip archive is damaged: something else follows its end"},
+                 {XZ, 4, "", NULL},
+                 {XZ, 300000, "", NULL},
+                 {XZ, 6, "", "z: the xz archive is damaged: wrong data"},
+                 {XZ, 4, "xxxxxxxxxxxxxxxx", "z: the xz archive is damaged: wrong data"}};
+    const double values[] = {1, 0, 0, 2};
+    char *zeros = calloc(1, 300001);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_packed("z", cases[i].packing, "1 1:1\n2 2:2", 1000);
+        put("z", zeros, cases[i].zeros);
+        put_text("z", cases[i].after);
+        if (cases[i].wrong != NULL) {
+            refuse_path("z", HAWSER_BAD_INPUT, cases[i].wrong);
+        } else {
+            hawser_dataset *dataset = load_path("z", (hawser_load){0});
+            expect_matrix(dataset, 2, 2, values);
+            struct stat facts;
+            assert_int_equal(stat("z", &facts), 0);
+            assert_int_equal(hawser_dataset_figures(dataset)->bytes_read, facts.st_size);
+            hawser_dataset_free(dataset);
+        }
+        unlink("z");
+    }
+    put_packed("z", XZ, "1 1:1\n", 1000);
+    put("z", zeros, 8);
+    put_packed("z", XZ, "2 2:2", 1000);
+    hawser_dataset *dataset = load_path("z", (hawser_load){0});
+    expect_matrix(dataset, 2, 2, values);
+    hawser_dataset_free(dataset);
+    unlink("z");
+    free(zeros);
+}
+
 static void every_cut_of_an_archive_is_refused(void **state)
 {
     (void)state;
@@ -468,6 +514,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(archives_are_known_by_content, enter, leave),
+        cmocka_unit_test_setup_teardown(zeros_may_follow_an_archive, enter, leave),
         cmocka_unit_test_setup_teardown(every_cut_of_an_archive_is_refused, enter, leave),
         cmocka_unit_test_setup_teardown(errors_in_archives_name_the_line, enter, leave),
         cmocka_unit_test_setup_teardown(several_files_are_one_input, enter, leave),

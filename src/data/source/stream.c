@@ -109,6 +109,19 @@ static hawser_status damaged(const hw_stream *s, const char *why, hawser_error *
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s archive is damaged: %s", s->name, packing_name(s->packing), why);
 }
 
+/* Zeros may follow an archive, to fill a block of what it was written to (as gzip(1) has it); nothing else. */
+static hawser_status end_padded(hw_stream *s, hawser_error *error)
+{
+    do {
+        for (; s->used < s->filled; s->used++)
+            if (s->input[s->used] != 0)
+                return damaged(s, "something else follows its end", error);
+        HAWSER_TRY(fill(s, error));
+    } while (s->filled > 0);
+    s->done = true;
+    return HAWSER_OK;
+}
+
 /* One step of each decoder: takes input, writes at most `room` bytes, says how many. */
 static hawser_status step_gzip(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
 {
@@ -116,7 +129,7 @@ static hawser_status step_gzip(hw_stream *s, char *out, size_t room, size_t *got
         HAWSER_TRY(fill(s, error)); /* enough of the next member to know it by */
     if (!s->in_member && s->filled - s->used > 0) {
         if (hw_packing_of(s->input + s->used, s->filled - s->used) != HW_GZIP)
-            return damaged(s, "something else follows its end", error);
+            return end_padded(s, error);
         inflateReset(&s->gzip);
         s->in_member = true;
     }
