@@ -267,13 +267,15 @@ static void market_array(void **state)
 /* What each node is to read, and what it says. */
 typedef struct refusal {
     const char *path, *missing, *text;
+    uint64_t memory_limit;
+    hawser_status status;
 } refusal;
 
 static void refused(test_node *node)
 {
     const refusal *how = node->user;
     hawser_dataset *dataset = NULL;
-    const hawser_load load = {.missing = how->missing};
+    const hawser_load load = {.missing = how->missing, .memory_limit = how->memory_limit};
     node->status = hawser_job_load(node->job, &how->path, 1, &load, &dataset, &node->error);
     hawser_dataset_free(dataset);
 }
@@ -283,7 +285,7 @@ static void all_refuse(refusal how)
     test_node nodes[NODES_MOST];
     run_nodes(nodes, 3, (const char *const[]){"workers", "3", NULL}, refused, &how);
     for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(nodes[i].status, HAWSER_BAD_INPUT);
+        assert_int_equal(nodes[i].status, how.status);
         if (strstr(nodes[i].error.text, how.text) == NULL)
             fail_msg("node %u: %s", i, nodes[i].error.text);
     }
@@ -299,9 +301,10 @@ static void refused_by_all(void **state)
     for (int i = 0; i < 30; i++)
         fprintf(file, "%d,%d,%d,\n", i, i % 7, i % 5);
     fclose(file);
-    all_refuse((refusal){"none.csv", "mean", "none.csv: every value of feature 2 is missing"});
+    all_refuse((refusal){"none.csv", "mean", "none.csv: every value of feature 2 is missing", 0, HAWSER_BAD_INPUT});
     write_market("a.mtx", "real general", 31, "3 3 1\n");
-    all_refuse((refusal){"a.mtx", NULL, "a.mtx: the line of sizes promises 412 entries, and the file has 413"});
+    all_refuse((refusal){"a.mtx", NULL, "a.mtx: the line of sizes promises 412 entries, and the file has 413", 0,
+                         HAWSER_BAD_INPUT});
     file = fopen("b.mtx", "w");
     assert_non_null(file);
     fprintf(file, "%%%%MatrixMarket matrix coordinate real general\n40 5 41\n");
@@ -309,10 +312,25 @@ static void refused_by_all(void **state)
         fprintf(file, "%d %d 1.5\n", i % 40 + 1, i % 5 + 1);
     fclose(file);
     write_array("c.mtx", true, 9, 9, "3\n");
-    all_refuse((refusal){"c.mtx", NULL, "c.mtx: the line of sizes promises 45 entries, and the file has 46"});
+    all_refuse(
+        (refusal){"c.mtx", NULL, "c.mtx: the line of sizes promises 45 entries, and the file has 46", 0, HAWSER_BAD_INPUT});
     write_array("c.mtx", false, 9, 9, "3 4\n");
-    all_refuse((refusal){"c.mtx", NULL, "c.mtx:94:3: something follows the entry: \"4\""});
-    all_refuse((refusal){"b.mtx", NULL, "b.mtx: the entry in row 1 and column 1 is given twice"});
+    all_refuse((refusal){"c.mtx", NULL, "c.mtx:94:3: something follows the entry: \"4\"", 0, HAWSER_BAD_INPUT});
+    all_refuse((refusal){"b.mtx", NULL, "b.mtx: the entry in row 1 and column 1 is given twice", 0, HAWSER_BAD_INPUT});
+}
+
+/* One index makes columns that all nodes keep offsets of, though none of them has entries there. */
+static void columns_that_cannot_fit_are_refused(void **state)
+{
+    (void)state;
+    FILE *file = fopen("far.svm", "w");
+    assert_non_null(file);
+    fprintf(file, "1 1:1 2:3\n2 2:1 9999999:4\n3 1:2\n");
+    fclose(file);
+    all_refuse((refusal){.path = "far.svm",
+                         .text = "the load needs about 343.3 MiB of memory",
+                         .memory_limit = 300 << 20,
+                         .status = HAWSER_NO_MEMORY});
 }
 
 static void npy(void **state)
@@ -337,6 +355,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(market, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(market_array, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(refused_by_all, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(columns_that_cannot_fit_are_refused, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

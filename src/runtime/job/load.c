@@ -12,6 +12,7 @@
 #include "data/load.h"
 #include "data/share/residence.h"
 #include "data/share/shard.h"
+#include "data/source/budget.h"
 #include "runtime/drive/session.h"
 
 typedef struct loading {
@@ -19,6 +20,8 @@ typedef struct loading {
     const hawser_job *job;
     const hawser_load *load;
     uint32_t nodes, self;
+    uint64_t limit;       /* of memory, in bytes */
+    uint64_t estimate;    /* of it, with the columns of all nodes */
     hawser_dataset *rows; /* what this node has read */
     hw_shard_facts whole;
     uint64_t *offsets;
@@ -37,7 +40,7 @@ static hawser_status read_part(loading *l, const char *const *paths, size_t coun
     hawser_load part = *l->load;
     uint64_t limit = part.memory_limit != 0 ? part.memory_limit : hw_machine_memory(), shared = l->job->settings.shared;
     part.part = l->self;
-    part.memory_limit = limit > shared ? limit - shared : 1;
+    part.memory_limit = l->limit = limit > shared ? limit - shared : 1;
     part.parts = l->nodes;
     hawser_status status = hawser_dataset_load(paths, count, &part, &l->rows, error);
     return hw_cluster_agree(l->cluster, status, error);
@@ -63,6 +66,21 @@ static hawser_status agree_facts(loading *l, hawser_error *error)
     free(all);
     hw_bytes_free(in, l->nodes);
     return status;
+}
+
+/* What a column takes on every node, whoever has its entries, is asked for before any of it is taken: one index far off makes billions. */
+static hawser_status afford_columns(loading *l, hawser_error *error)
+{
+    /* Its offset for good, and its owner; for a while its count here, what others count in this node's slice, and what they have added up. */
+    const uint64_t each = 4 * sizeof *l->offsets + sizeof *l->owner;
+    const hawser_matrix *rows = &l->rows->matrix;
+    hw_budget budget;
+    if (l->whole.layout == HAWSER_DENSE)
+        return HAWSER_OK;
+    hw_budget_init(&budget, l->limit);
+    l->estimate = l->whole.cols * each + rows->rows * sizeof *l->offsets +
+                  rows->stored * (sizeof *rows->indices + (rows->type == HAWSER_F32 ? sizeof(float) : sizeof(double)));
+    return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate, error), error);
 }
 
 /* Each node adds up the counts of a slice of the columns, and tells all. */
@@ -244,6 +262,7 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
     HAWSER_TRY(agree_facts(l, error));
     if (l->whole.scattered && l->whole.found != l->whole.promised)
         return hw_market_sizes(name, l->whole.promised, l->whole.found, error);
+    HAWSER_TRY(afford_columns(l, error));
     HAWSER_TRY(make_offsets(l, error));
     HAWSER_TRY(find_owners(l, error));
     HAWSER_TRY(trade_entries(l, error));
@@ -256,7 +275,8 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
     HAWSER_TRY(settle(l, error));
     l->dataset->figures.parted = true;
     l->dataset->figures.seconds = l->rows->figures.seconds;
-    l->dataset->figures.memory_estimate = l->rows->figures.memory_estimate;
+    uint64_t read = l->rows->figures.memory_estimate;
+    l->dataset->figures.memory_estimate = read > l->estimate ? read : l->estimate;
     hw_dataset_take_names(l->dataset, l->rows);
     return hw_load_sides(l->dataset, l->load, error);
 }
