@@ -120,10 +120,13 @@ HAWSER_API void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t
  *  columns, unit rows (URL-like). truth (may be NULL) receives cols values owned by the caller (free()). */
 typedef struct hawser_generate {
     const char *kind; /**< "dense" or "url" */
-    size_t rows, cols;
-    double per_row;  /**< url: stored entries a row on average; 0: 115 */
-    size_t nonzeros; /**< of the truth; 0: 100, url: a 300th of the columns if that is more */
-    double noise;    /**< standard deviation as a fraction of the signal's; 0: 0.1 */
+    size_t rows;      /**< 1 to 2^32 - 2 */
+    size_t cols;      /**< 1 to 2^30 - 2 */
+    /** url: stored entries a row on average, 1 to half the columns; 0: 115, or a quarter of the columns if that is less. */
+    double per_row;
+    /** Of the truth, 1 to cols; 0: 100, or half of fewer columns, or for url a 300th of them if that is more. */
+    size_t nonzeros;
+    double noise; /**< standard deviation as a fraction of the signal's; 0: 0.1 */
     uint64_t seed;
 } hawser_generate;
 HAWSER_API hawser_status hawser_dataset_generate(const hawser_generate *what, hawser_dataset **dataset, double **truth,

@@ -21,11 +21,16 @@ static const hawser_option convert_rows[] = {
 
 static const hawser_option generate_rows[] = {
     {"output", HAWSER_PATH, NULL, NULL, "FILE", "the file to write; its extension says the format", "0.1", 'o'},
-    {"rows", HAWSER_INTEGER, "10000", "[1,4294967295]", "N", "number of rows", "0.1", 0},
-    {"cols", HAWSER_INTEGER, "1000", "[1,4294967295]", "N", "number of columns", "0.1", 0},
-    {"per-row", HAWSER_NUMBER, NULL, "(0,inf)", "X", "url: stored entries a row on average; 115 if unset", "0.1", 0},
+    {"rows", HAWSER_INTEGER, "10000", "[1,4294967294]", "N", "number of rows", "0.1", 0},
+    {"cols", HAWSER_INTEGER, "1000", "[1,1073741822]", "N", "number of columns", "0.1", 0},
+    {"per-row", HAWSER_NUMBER, NULL, "[1,inf)", "X",
+     "url: stored entries a row on average, up to half the columns; if unset 115, or a quarter of the columns if that is "
+     "less",
+     "0.1", 0},
     {"nonzeros", HAWSER_INTEGER, NULL, "[1,inf)", "N",
-     "weights of the truth that are not zero; if unset 100, or for url a 300th of the columns if that is more", "0.1", 0},
+     "weights of the truth that are not zero, up to all; if unset 100, or half of few columns, or for url a 300th of the "
+     "columns if that is more",
+     "0.1", 0},
     {"noise", HAWSER_NUMBER, NULL, "(0,inf)", "X", "standard deviation of the noise, of the signal's; 0.1 if unset", "0.1",
      0},
     {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N", "seed of the random numbers", "0.1", 0},

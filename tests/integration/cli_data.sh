@@ -47,6 +47,14 @@ code 0 "$hawser" data split first.svm --fraction 0.25 --seed 5 -o two --index-ba
 code 0 "$hawser" data split small.csv --target y --fraction 0.5 --to csv -o c
 equal "$(head -1 c.test.csv)" "$(head -1 c.train.csv)"
 
+# What the help says may be asked for is what is checked: the last within is refused for its memory, the next for its number.
+code 5 "$hawser" data generate dense --rows 4294967294 --cols 1073741822 -o g.svm
+says "generating 4294967294 x 1073741822 needs about"
+code 2 "$hawser" data generate dense --rows 4294967295 --cols 1 -o g.svm
+says '\[1,4294967294\]'
+code 2 "$hawser" data generate dense --rows 1 --cols 1073741823 -o g.svm
+says '\[1,1073741822\]'
+
 # Generated problems: the size that was asked for, the same bits for a seed, a truth that explains the target.
 for kind in dense url; do
     code 0 "$hawser" data generate $kind --rows 300 --cols 200 --nonzeros 10 --seed 3 -o g.svm --truth truth
