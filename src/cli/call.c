@@ -126,13 +126,13 @@ static hawser_status check_words(const hw_call *call, hawser_error *error)
 }
 
 /* argv[0] is the last word of the command, or the algorithm. */
-static hawser_status parse_and_run(hw_call *call, int argc, char **argv, char *const *environment, hawser_error *error)
+static hawser_status parse_and_run(hw_call *call, int argc, char **argv, hawser_error *error)
 {
     const hawser_option *tables[HW_TABLES];
     hw_command_tables(call->command, call->algorithm, tables);
     HAWSER_TRY(hawser_options_new(tables, &call->options, error));
     HAWSER_TRY(hawser_options_arguments(call->options, &argc, argv, error));
-    HAWSER_TRY(read_environment(call->options, environment, error));
+    HAWSER_TRY(read_environment(call->options, call->environment, error));
     if (hawser_options_has(call->options, "config"))
         HAWSER_TRY(hawser_options_file(call->options, hawser_options_text(call->options, "config"), error));
     call->words = argv + 1;
@@ -149,7 +149,7 @@ static bool wants_help(int argc, char **argv)
     return false;
 }
 
-static hawser_status run(hw_call *call, int argc, char **argv, char *const *environment, hawser_error *error)
+static hawser_status run(hw_call *call, int argc, char **argv, hawser_error *error)
 {
     size_t used = 0;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
@@ -172,7 +172,7 @@ static hawser_status run(hw_call *call, int argc, char **argv, char *const *envi
     }
     if (wants_help(argc, argv))
         return hw_help_command(call->out, call->command, call->algorithm, error);
-    return parse_and_run(call, argc, argv, environment, error);
+    return parse_and_run(call, argc, argv, error);
 }
 
 int hw_cli_main(int argc, char **argv, char *const *environment, FILE *out, FILE *err)
@@ -182,14 +182,14 @@ int hw_cli_main(int argc, char **argv, char *const *environment, FILE *out, FILE
 
 int hw_cli_joined(int argc, char **argv, char *const *environment, FILE *out, FILE *err, struct hw_cluster **joined)
 {
-    hw_call call = {.out = out, .err = err, .joined = joined};
+    hw_call call = {.environment = environment, .out = out, .err = err, .joined = joined};
     hawser_error error = {0};
     hawser_status status;
     if (argc < 2) {
         status = hw_help_topic(err, "", &error);
         return status == HAWSER_OK ? HW_EXIT_USAGE : exit_code(status);
     }
-    status = run(&call, argc, argv, environment, &error);
+    status = run(&call, argc, argv, &error);
     hawser_options_free(call.options);
     if ((fflush(out) != 0 || ferror(out)) && status == HAWSER_OK)
         status = hawser_fail(&error, HAWSER_IO, "cannot write to standard output: disk full or pipe closed");

@@ -43,6 +43,7 @@ struct hw_call {
     hawser_options *options;
     char *const *words;
     size_t count;
+    char *const *environment;
     FILE *out, *err;
     bool interrupted; /* set by a run that a signal ended */
     struct hw_cluster *

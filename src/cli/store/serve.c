@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/help.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/store/store.h"
@@ -61,6 +62,45 @@ static void warn(const char *text)
     fprintf(stderr, "hawser: %s\n", text);
 }
 
+/* What job or data option that servers have not a variable is about; NULL: none. */
+static const char *foreign_key(const hw_call *call, const char *variable)
+{
+    const hawser_option *const tables[] = {hawser_job_rows(), hawser_data_rows()}, *row;
+    const char *found = NULL;
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (row = tables[t]; row->key != NULL; row++)
+            if (hw_help_variable_is(row->key, variable))
+                found = row->key;
+    for (size_t i = 0; found != NULL && (row = hawser_options_row(call->options, i)) != NULL; i++)
+        if (strcmp(row->key, found) == 0)
+            return NULL;
+    return found;
+}
+
+/* Variables that programs and other commands heed, and servers do not: said once, but for the one that would leave somebody without the proof
+ * that he counts on. */
+static hawser_status check_environment(const hw_call *call, hawser_error *error)
+{
+    char names[300] = "";
+    size_t used = 0;
+    for (char *const *variable = call->environment; variable != NULL && *variable != NULL; variable++) {
+        const char *key = foreign_key(call, *variable);
+        if (key == NULL)
+            continue;
+        if (strcmp(key, "record-history") == 0)
+            return hawser_fail(
+                error, HAWSER_BAD_OPTION,
+                "HAWSER_RECORD_HISTORY: a history is of a store within a job, and servers on their own keep none; unset it");
+        size_t length = strcspn(*variable, "=");
+        if (used + length + 3 < sizeof names)
+            used +=
+                (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", used > 0 ? ", " : "", (int)length, *variable);
+    }
+    if (used > 0 && !hawser_options_flag(call->options, "quiet"))
+        fprintf(call->err, "hawser: %s: 'hawser serve' has no such option, and passes it over\n", names);
+    return HAWSER_OK;
+}
+
 static hawser_status check_paths(const hw_call *call, hawser_error *error)
 {
     struct stat facts;
@@ -111,6 +151,7 @@ hawser_status hw_serve(hw_call *call, hawser_error *error)
     hawser_status status = hw_key_read(hawser_options_text(call->options, "key-file"), key, &length, error);
     explicit_bzero(key, sizeof key);
     HAWSER_TRY(status);
+    HAWSER_TRY(check_environment(call, error));
     HAWSER_TRY(check_paths(call, error));
     HAWSER_TRY(hw_job_options(call, &options, error));
     status = hawser_open_options(options, &s.job, error);
