@@ -84,11 +84,44 @@ uint32_t hw_cluster_lost_node(hw_cluster *cluster)
     return node;
 }
 
+/* The mutex is held. */
+static void name_others(const hw_cluster *cluster, hawser_error *error)
+{
+    const char *said = strstr(error->text, "; lost too: ");
+    size_t used = said != NULL ? (size_t)(said - error->text) : strlen(error->text);
+    bool any = false;
+    for (uint32_t node = 0; node < cluster->nodes_most; node++) {
+        char own[sizeof cluster->members->member.name + 24];
+        if (!cluster->members[node].lost || node == cluster->loss.node)
+            continue;
+        int length = snprintf(own, sizeof own, "%snode %u (%s)", any ? ", " : "; lost too: ", node,
+                              cluster->members[node].member.name);
+        if (used + (size_t)length + sizeof ", ..." > sizeof error->text) {
+            snprintf(error->text + used, sizeof error->text - used, ", ...");
+            return;
+        }
+        memcpy(error->text + used, own, (size_t)length + 1);
+        used += (size_t)length;
+        any = true;
+    }
+}
+
+void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    if (cluster->is_lost)
+        name_others(cluster, error);
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
 hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error)
 {
     char text[700];
     hw_loss_text(&cluster->loss, text, sizeof text);
-    return hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, cluster->doing);
+    hawser_status status = hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, cluster->doing);
+    if (error != NULL)
+        name_others(cluster, error);
+    return status;
 }
 
 void hw_loss_text(const hw_loss *loss, char *text, size_t size)
@@ -149,6 +182,8 @@ void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
 {
     pthread_mutex_lock(&cluster->mutex);
     bool first = !cluster->is_lost;
+    if (loss->node < cluster->nodes_most)
+        cluster->members[loss->node].lost = true;
     if (first) {
         cluster->is_lost = true;
         cluster->loss = *loss;
@@ -160,8 +195,7 @@ void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
         tell_driver(cluster, loss);
     }
     pthread_mutex_unlock(&cluster->mutex);
-    if (first)
-        hw_cluster_tell_channel(cluster);
+    hw_cluster_tell_channel(cluster);
 }
 
 void hw_cluster_lost(void *argument, uint32_t node, const char *why, double silent)

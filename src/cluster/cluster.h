@@ -54,6 +54,8 @@ void hw_cluster_words(hw_cluster *cluster, const char *words);
 void hw_cluster_doing(hw_cluster *cluster, const char *what);
 /* Who was lost first; HW_NET_ANY: nobody, or no node. */
 uint32_t hw_cluster_lost_node(hw_cluster *cluster);
+/* Adds to words about a loss who else is known to be lost by now: "; lost too: node 3 (name)". */
+void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error);
 /* Says goodbye and frees. */
 void hw_cluster_leave(hw_cluster *cluster);
 
@@ -79,7 +81,7 @@ hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error) HAWSER
 typedef struct hw_channel {
     void *argument;
     void (*arrived)(void *argument, uint32_t node, hw_message *message);
-    void (*lost)(void *argument, const hawser_error *error);
+    void (*lost)(void *argument, const hawser_error *error); /* at each loss, in words about all so far */
 } hw_channel;
 /* Opens it, or closes it (NULL): when that returns, nobody is in it. HAWSER_PEER_LOST: somebody is lost already. All nodes have opened theirs
  * before one sends: what comes without a channel is dropped. */

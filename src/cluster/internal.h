@@ -18,7 +18,8 @@ typedef struct hw_joiner {
     bool told;   /* the manager knows its card */
     bool ready;
     hw_message *parcels, *parcels_last; /* of alltoalls, in order */
-    bool left;                          /* it has said so, after `runs` runs */
+    bool lost;
+    bool left; /* it has said so, after `runs` runs */
     uint32_t runs;
     char words[400]; /* why, if it said */
 } hw_joiner;

@@ -89,6 +89,16 @@ has err 'hawser run: node [0-2] \(node-[0-2], pid [0-9]+\) '
 has err 'node-2.* was lost|node 2 .*lost'
 # Where the job was is known on every node: the driver's board says it to those who do not lead.
 has err "^\[1\] .*the job was in '(joint|rounds|choose)'"
+# Who is left names all who are lost.
+begin
+kill -STOP "${nodes[0]}"
+kill -9 "${nodes[1]}" "${nodes[2]}"
+sleep 0.2
+kill -CONT "${nodes[0]}"
+wait $launcher
+(($? != 0)) || complain "two lost nodes and exit 0"
+all_gone "two nodes killed"
+has err '^\[0\] hawser: node ([12]) \(node-[12]\) was lost: .*; lost too: node [12] \(node-[12]\)$'
 begin
 kill -TERM $launcher
 wait $launcher

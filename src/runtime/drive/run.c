@@ -213,6 +213,8 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     if (status == HAWSER_OK)
         status = session.node == 0 ? lead(&session, run, &own) : follow(&session, run, &own);
     own.status = status;
+    if (status == HAWSER_PEER_LOST && job->cluster != NULL)
+        hw_cluster_name_lost(job->cluster, &own);
     if (status < HAWSER_OK && job->cluster != NULL)
         hw_cluster_words(job->cluster, own.text);
     if (status != HAWSER_OK && error != NULL)

@@ -234,5 +234,7 @@ void hw_hub_lost(void *argument, const hawser_error *error)
     pthread_mutex_lock(&store->mutex);
     if (!store->lost)
         end_client(store, error->status != HAWSER_OK ? error->status : HAWSER_PEER_LOST, error);
+    else if (error->status == HAWSER_PEER_LOST && store->loss.status == HAWSER_PEER_LOST)
+        memcpy(store->loss.text, error->text, sizeof store->loss.text); /* it names others, too */
     hw_hub_unlock(store);
 }
