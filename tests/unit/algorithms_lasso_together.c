@@ -1,0 +1,249 @@
+/* What the lasso's blocks do together, played without a runtime: searches over a face, and descents on a working set of all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "algorithms_lasso_problem.h"
+
+/* A search by `count` blocks that exchange their shares under BSP, from the coefficients as they are; v goes along. */
+static void play_search(problem *q, uint32_t count, double *v)
+{
+    hw_lasso_block *blocks = calloc(count, sizeof *blocks);
+    size_t n = q->n, length = n + HW_LINEAR_SEARCH_SUMS;
+    double *shares = calloc(length, sizeof(double)), *sum = calloc(length, sizeof(double)),
+           *own = calloc(length, sizeof(double)), now = 0.0, then = 0.0, reach[MOST_BLOCKS];
+    for (int clock = -1; clock <= 60; clock++) {
+        memcpy(sum, shares, length * sizeof(double));
+        for (uint32_t b = 0; b < count; b++) {
+            hw_lasso_block *block = &blocks[b];
+            hawser_matrix part = hawser_matrix_columns(&q->matrix, q->p * b / count, q->p * (b + 1) / count);
+            double *alpha = q->lasso.alpha + part.first, here = 0.0, there = 0.0;
+            memcpy(own, shares, length * sizeof(double));
+            if (clock < 0) {
+                assert_int_equal(hw_lasso_block_prepare(block, &q->lasso, &part, 0, NULL), HAWSER_OK);
+                hw_lasso_block_residual(block, v, false);
+                assert_int_equal(hw_linear_search_begin(&block->search, &block->columns, NULL, part.cols, alpha, q->lambda,
+                                                        block->residual, block->sum, NULL),
+                                 HAWSER_OK);
+            } else if (clock < 60) {
+                hw_linear_search_advance(&block->search, &block->columns, q->lambda, clock == 0, own);
+            } else {
+                hw_linear_search_aim(&block->search, &block->columns, q->lambda, alpha, own, &here, &there);
+            }
+            for (size_t i = 0; i < length; i++)
+                sum[i] += own[i] - shares[i];
+            now += here;
+            then += there;
+        }
+        memcpy(shares, sum, length * sizeof(double));
+    }
+    for (uint32_t b = 0; b < count; b++) {
+        hw_lasso_block *block = &blocks[b];
+        reach[b] = hw_linear_search_reach(&block->search, &block->columns, shares, block->residual, block->sum, now, then);
+        assert_true(reach[b] == reach[0]);
+        hw_linear_search_go(&block->search, reach[b], 1.0, q->lasso.alpha + block->columns.X.first, v);
+        hw_lasso_block_release(block);
+    }
+    free(blocks);
+    free(shares);
+    free(sum);
+    free(own);
+}
+
+static void image_of(const problem *q, double *v)
+{
+    memset(v, 0, q->n * sizeof(double));
+    for (size_t j = 0; j < q->p; j++)
+        for (size_t i = 0; i < q->n; i++)
+            v[i] += q->dense[j * q->n + i] * q->lasso.alpha[j];
+}
+
+/* On the optimum's own face a search over any number of blocks finds the optimum; from elsewhere it never makes things worse, keeps
+ * within the bounds and keeps v = X alpha. */
+static void search_over_blocks(void **unused)
+{
+    (void)unused;
+    for (int kind = 0; kind < 4; kind++)
+        for (uint32_t count = 1; count <= 8; count = 2 * count + 1) {
+            problem q;
+            uint64_t seed = 53;
+            make(&q, 90, 40, kind == 1 ? 0.95 : 0.4, kind == 2 ? 0.3 : 1.0, 59);
+            q.lasso.settings.intercept = kind != 3;
+            q.lasso.settings.l1_ratio = kind == 2 ? 0.7 : 1.0;
+            q.lasso.lower = calloc(q.p, sizeof(double));
+            q.lasso.upper = calloc(q.p, sizeof(double));
+            double *weights = calloc(q.n, sizeof(double)), *v = calloc(q.n, sizeof(double)),
+                   *again = calloc(q.n, sizeof(double));
+            for (size_t i = 0; i < q.n; i++)
+                weights[i] = i % 9 == 0 ? 0.0 : 1.0 + (double)(i % 3);
+            for (size_t j = 0; j < q.p; j++)
+                q.lasso.lower[j] = -2.0, q.lasso.upper[j] = j % 5 == 0 ? 0.3 : INFINITY;
+            q.lasso.weights = weights;
+            at_fraction(&q, 0.03);
+            double optimum = reference(&q, q.lasso.alpha);
+            for (int wild = 0; wild < 2; wild++) {
+                for (size_t j = 0; j < q.p; j++)
+                    if (wild && j % 2 == 0)
+                        q.lasso.alpha[j] = fmin(q.lasso.upper[j], uniform(&seed));
+                    else if (q.lasso.alpha[j] != q.lasso.upper[j] && q.lasso.alpha[j] != q.lasso.lower[j])
+                        q.lasso.alpha[j] *= 1.0 + 0.05 * uniform(&seed);
+                image_of(&q, v);
+                double before = reference_objective(&q, q.lasso.alpha);
+                play_search(&q, count, v);
+                double after = reference_objective(&q, q.lasso.alpha);
+                image_of(&q, again);
+                assert_true(wild ? after <= before * (1.0 + 1e-14) : after < before);
+                assert_true(wild || after - optimum <= 1e-9 * optimum);
+                for (size_t i = 0; i < q.n; i++)
+                    assert_true(fabs(v[i] - again[i]) <= 1e-9 * (1.0 + fabs(again[i])));
+                for (size_t j = 0; j < q.p; j++)
+                    assert_true(q.lasso.alpha[j] >= q.lasso.lower[j] && q.lasso.alpha[j] <= q.lasso.upper[j]);
+            }
+            free(v);
+            free(again);
+            drop(&q);
+        }
+}
+
+/* Blocks that have posted their working sets and shared the work of the union's Gram matrix, as the runtime would have it. */
+static void enter_joint(problem *q, hw_lasso_block *blocks, double *triangle)
+{
+    uint32_t count = q->lasso.blocks;
+    size_t share = hw_lasso_joint_share(q->p, count), first, made;
+    double *board = calloc(count * share, sizeof *board), *v = calloc(q->n, sizeof *v);
+    image_of(q, v);
+    for (uint32_t b = 0; b < count; b++) {
+        hawser_matrix part = hawser_matrix_columns(&q->matrix, q->p * b / count, q->p * (b + 1) / count);
+        const double *alpha = q->lasso.alpha + part.first;
+        hw_lasso_block *block = &blocks[b];
+        assert_int_equal(hw_lasso_block_prepare(block, &q->lasso, &part, 0, NULL), HAWSER_OK);
+        hw_lasso_block_residual(block, v, true);
+        hw_lasso_block_scan(block, alpha, q->lambda);
+        block->scan.screened_at = q->lambda;
+        assert_int_equal(q->lasso.settings.solver->choose(block->solver, &block->columns, q->lambda, alpha,
+                                                          block->scan.gradient, block->scan.screened, part.cols, NULL),
+                         HAWSER_OK);
+        block->fresh = true;
+        assert_true(hw_lasso_joint_post(block, alpha, board + b * share) <= share);
+    }
+    for (uint32_t b = 0; b < count; b++) {
+        assert_int_equal(hw_lasso_joint_union(&blocks[b], &q->matrix, board, NULL), HAWSER_OK);
+        assert_int_equal(
+            hw_lasso_joint_products(&blocks[b], &q->matrix, b, triangle, &first, &made, (hw_linear_stop){0}, NULL),
+            HAWSER_OK);
+    }
+    free(board);
+    free(v);
+}
+
+/* One clock of a shared descent on all blocks; what a block says it changed is all that it changed. Returns how many are done. */
+static uint32_t descend_once(const problem *q, hw_lasso_block *blocks, const double *triangle, double *sums,
+                             hw_linear_stop stop)
+{
+    uint32_t count = q->lasso.blocks, done = 0;
+    size_t length = hw_lasso_joint_sums(q->p, count), changed;
+    double *own = malloc(length * sizeof *own), *now = malloc(length * sizeof *now);
+    memcpy(now, sums, length * sizeof *now);
+    for (uint32_t b = 0; b < count; b++) {
+        hw_lasso_block *block = &blocks[b];
+        hw_linear_round round = {.lambda = q->lambda,
+                                 .gain = 1.0,
+                                 .residual = block->residual,
+                                 .sum = block->sum,
+                                 .square = block->square,
+                                 .tolerance = 1e-10 * block->zero_objective,
+                                 .steps = UINT64_MAX,
+                                 .stop = stop};
+        memcpy(own, now, length * sizeof *own);
+        assert_int_equal(hw_lasso_joint_descend(block, triangle, &round, b, own, &changed, NULL), HAWSER_OK);
+        for (size_t i = 0; i < length; i++) {
+            assert_true(own[i] == now[i] || i < changed);
+            sums[i] += own[i] - now[i];
+        }
+        done += block->joint.solved;
+    }
+    free(own);
+    free(now);
+    return done;
+}
+
+/* A working set chosen, solved together in the wanted space, moved to. Returns the clocks. */
+static size_t descend_together(problem *q, hw_lasso_block *blocks, bool gram, hw_linear_stop stop)
+{
+    uint32_t count = q->lasso.blocks;
+    double *triangle = calloc(hw_lasso_joint_triangle(&q->matrix), sizeof *triangle),
+           *sums = calloc(hw_lasso_joint_sums(q->p, count), sizeof *sums);
+    size_t clocks = 0;
+    enter_joint(q, blocks, triangle);
+    for (uint32_t b = 0; b < count; b++) {
+        assert_true(blocks[b].joint.use_gram || !gram);
+        blocks[b].joint.use_gram = gram;
+        blocks[b].joint.shared = true;
+    }
+    for (uint32_t done = 0; done == 0; clocks++) {
+        assert_true(clocks < 100000);
+        done = descend_once(q, blocks, triangle, sums, stop);
+        assert_true(done == 0 || done == count);
+    }
+    for (size_t i = 0; i < hw_lasso_joint_sums(q->p, count); i++)
+        assert_true(sums[i] == 0.0); /* exactly: whatever is added up next shall be nothing else */
+    for (uint32_t b = 0; b < count; b++) {
+        const hw_linear_members *members = &blocks[b].joint.members;
+        assert_memory_equal(members->x, blocks[0].joint.members.x, members->count * sizeof(double));
+        hw_lasso_joint_move(&blocks[b], triangle, NULL, q->lasso.alpha + blocks[b].columns.X.first);
+    }
+    free(triangle);
+    free(sums);
+    return clocks;
+}
+
+/* A descent that blocks share finds the optimum in either space, with each block at the same numbers at the same clock; when one of
+ * them is asked to stop, all do so together. */
+static void descent_over_blocks(void **unused)
+{
+    (void)unused;
+    static const struct {
+        size_t n, p;
+        double density;
+        bool gram;
+    } kinds[] = {{300, 60, 1.0, true}, {60, 200, 1.0, false}, {1500, 160, 0.1, true}, {300, 400, 0.05, false}};
+    for (size_t kind = 0; kind < 4; kind++)
+        for (uint32_t count = 1; count <= 8; count = 2 * count + 1) {
+            problem q;
+            size_t looks = 5;
+            make(&q, kinds[kind].n, kinds[kind].p, 0.6, kinds[kind].density, 71 + kind);
+            double *weights = calloc(q.n, sizeof *weights);
+            for (size_t i = 0; i < q.n; i++)
+                weights[i] = i % 7 == 0 ? 0.0 : 1.0 + (double)(i % 3);
+            q.lasso.weights = weights;
+            q.lasso.settings.intercept = count % 2;
+            q.lasso.blocks = count;
+            at_fraction(&q, 0.01);
+            hw_lasso_block blocks[MOST_BLOCKS] = {0};
+            double zero = reference_objective(&q, (double[512]){0});
+            assert_true(descend_together(&q, blocks, kinds[kind].gram, (hw_linear_stop){asked_at_last, &looks}) <= 7);
+            double cut = reference_objective(&q, q.lasso.alpha);
+            assert_true(cut < zero);
+            double *alpha = calloc(q.p, sizeof(double)), optimum = reference(&q, alpha), found = cut;
+            for (int round = 0; round < 300 && found - optimum > 1e-8 * zero; round++) {
+                descend_together(&q, blocks, kinds[kind].gram, (hw_linear_stop){0});
+                double now = reference_objective(&q, q.lasso.alpha);
+                assert_true(now <= found * (1.0 + 1e-12));
+                found = now;
+            }
+            assert_true(found - optimum <= 1e-8 * zero);
+            free(alpha);
+            for (uint32_t b = 0; b < count; b++)
+                hw_lasso_block_release(&blocks[b]);
+            drop(&q);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(search_over_blocks), cmocka_unit_test(descent_over_blocks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
