@@ -112,8 +112,9 @@ HAWSER_API hawser_status hawser_dataset_save(const hawser_dataset *dataset, cons
 HAWSER_API hawser_status hawser_dataset_write(const hawser_dataset *dataset, size_t begin, size_t end, hawser_format format,
                                               const char *path, hawser_error *error) HAWSER_MUST_USE;
 
-/** Splits `parts` ways so that the work is balanced, which is taken to be one for each stored entry and eight for each column (CSR:
- *  row): bounds gets parts + 1 column (CSC, dense) or row (CSR) numbers, bounds[0] = 0. Every part is non-empty when there are at least `parts` columns. */
+/** Splits `parts` ways so that the work is balanced, which is taken to be one for each stored entry and eight for each
+ *  column (CSR: row): bounds gets parts + 1 column (CSC, dense) or row (CSR) numbers, bounds[0] = 0. Every part is non-empty
+ *  when there are at least `parts` columns. */
 HAWSER_API void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t *bounds);
 
 /** Seeded synthetic problems with a known sparse truth. `dense`: 20 common factors, unit rows (epsilon-like). `url`: Zipf

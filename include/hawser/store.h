@@ -12,9 +12,10 @@
  *               &error);
  *   hawser_store_wait(store, task, &error);
  *
- * Servers may also run on their own (hawser serve, hawser_store_serve): `at` and `key_file` of the options say where, and the nodes of the job
- * are then one group of workers among others. Groups come and go, at the same time or one after the other; tables and values are common to all, clocks are of a group:
- * what waits for clocks waits for workers of the own group alone. (Li et al. 2014: worker groups that share a namespace.)
+ * Servers may also run on their own (hawser serve, hawser_store_serve): `at` and `key_file` of the options say where, and
+ * the nodes of the job are then one group of workers among others. Groups come and go, at the same time or one after the
+ * other; tables and values are common to all, clocks are of a group: what waits for clocks waits for workers of the own
+ * group alone. (Li et al. 2014: worker groups that share a namespace.)
  *
  * All calls but opening, closing, hawser_store_table and hawser_store_find may be made from any thread.
  */
@@ -198,10 +199,11 @@ HAWSER_API hawser_status hawser_store_wait_all(hawser_store *store, hawser_error
  *  there are too many for cache_bytes). */
 HAWSER_API hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys,
                                           size_t count, const void *values, hawser_error *error) HAWSER_MUST_USE;
-/** Reads rows to `out` (width numbers a key). In clock t all updates of all workers' clocks <= t - staleness - 1 are in; a slower worker is
- *  waited for where that takes it, so that one who reads in each clock leads by `staleness` clocks at most. With function "add" all own
- *  increments are in; with another one, those of clocks that the worker has ended; in a summed table those of clocks that all have; of what a filter or
- *  rounding holds back a row that is read anew knows nothing. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
+/** Reads rows to `out` (width numbers a key). In clock t all updates of all workers' clocks <= t - staleness - 1 are in; a
+ *  slower worker is waited for where that takes it, so that one who reads in each clock leads by `staleness` clocks at most.
+ *  With function "add" all own increments are in; with another one, those of clocks that the worker has ended; in a summed
+ *  table those of clocks that all have; of what a filter or rounding holds back a row that is read anew knows nothing.
+ *  HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
 HAWSER_API hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys,
                                           size_t count, void *out, hawser_error *error) HAWSER_MUST_USE;
 /** Ends the worker's clock on a table, the first being 0: its increments are on their way. Does not wait for others; a push that fails is told by
@@ -209,10 +211,11 @@ HAWSER_API hawser_status hawser_table_get(hawser_store *store, uint32_t table, u
 HAWSER_API hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t worker,
                                             hawser_error *error) HAWSER_MUST_USE;
 
-/** Writes all tables to a safetensors file on node 0, whole or not at all, in bounded memory: a tensor of each table's name, with .keys beside
- *  it where it is sparse and .memory where its function keeps something; the last tensor is a checksum. Every node calls it alike, when no worker is under way: what was
- *  asked for is waited for; what is held back (hawser_store_flush) or incremented and not clocked is not in. With servers that run on their own, `path` is the name of a
- *  file in the directory of the first one, and other groups wait meanwhile. */
+/** Writes all tables to a safetensors file on node 0, whole or not at all, in bounded memory: a tensor of each table's name,
+ *  with .keys beside it where it is sparse and .memory where its function keeps something; the last tensor is a checksum.
+ *  Every node calls it alike, when no worker is under way: what was asked for is waited for; what is held back
+ *  (hawser_store_flush) or incremented and not clocked is not in. With servers that run on their own, `path` is the name of
+ *  a file in the directory of the first one, and other groups wait meanwhile. */
 HAWSER_API hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /** Puts in what such a file, read by node 0, has, in place of what is there; the store may have other servers than the one that wrote it. The
  *  tables of the file have been made before, of the same type, width, keys and function; parameters may differ. Every node calls it

@@ -22,8 +22,9 @@ typedef struct hw_file {
     int fd;        /* -1: not open */
 } hw_file;
 
-/* Starts writing `path`, and removes temporary files that processes of this host left for it when they were killed. A path that is a device or pipe, and "-" (standard output), are written directly. A directory, a
- * missing directory or one without permission is HAWSER_IO now, before any work is done. */
+/* Starts writing `path`, and removes temporary files that processes of this host left for it when they were killed. A path
+ * that is a device or pipe, and "-" (standard output), are written directly. A directory, a missing directory or one without
+ * permission is HAWSER_IO now, before any work is done. */
 hawser_status hw_file_begin(hw_file *file, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /* Appends. A full disk is HAWSER_IO naming path and bytes written; call hw_file_abort then. */
 hawser_status hw_file_write(hw_file *file, const void *data, size_t size, hawser_error *error) HAWSER_MUST_USE;

@@ -67,8 +67,9 @@ uint32_t hw_cluster_host_members(const hw_cluster *cluster, uint32_t host);   /*
 uint32_t hw_cluster_processors(const hw_cluster *cluster);                    /* of all hosts */
 hw_net *hw_cluster_net(hw_cluster *cluster);
 
-/* The transport of the next run; set it up, then attach it. From then on a lost node puts HW_MESSAGE_LOST into every local inbox, and a loss that a member sees is
- * told to the driver (endpoint `driver`). HAWSER_PEER_LOST: somebody is lost already. */
+/* The transport of the next run; set it up, then attach it. From then on a lost node puts HW_MESSAGE_LOST into every local
+ * inbox, and a loss that a member sees is told to the driver (endpoint `driver`). HAWSER_PEER_LOST: somebody is lost
+ * already. */
 hawser_status hw_cluster_begin(hw_cluster *cluster, uint32_t endpoints, uint32_t blocks, const uint32_t *home,
                                hw_transport **transport, hawser_error *error) HAWSER_MUST_USE;
 /* Who answers HW_MESSAGE_WANT of the run that begins: called on the net's thread, since blocks may compute for long; takes the message

@@ -60,8 +60,10 @@ const hw_table_spec *hw_server_table_at(const hw_server *server, uint32_t number
 /* What this server has of a table; any thread. */
 void hw_server_table_figures(const hw_server *server, uint32_t number, uint64_t *keys, uint64_t *bytes);
 
-/* Takes a request in (and the message). What is wrong with it is told to the client; HAWSER_NO_MEMORY where even that is not possible,
- * HAWSER_BAD_INPUT where it is no request at all, or begins one push more in parts than any client has open: the text says which client, of a seat's a clause about it. Small requests for stripes that nobody works on are done at once. */
+/* Takes a request in (and the message). What is wrong with it is told to the client; HAWSER_NO_MEMORY where even that is not
+ * possible, HAWSER_BAD_INPUT where it is no request at all, or begins one push more in parts than any client has open: the
+ * text says which client, of a seat's a clause about it. Small requests for stripes that nobody works on are done at
+ * once. */
 hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
 /* A group is the clients and workers whose clocks are one another's business: pulls that wait for clocks, sums of a clock and data-centric order

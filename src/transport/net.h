@@ -120,9 +120,10 @@ hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *eve
 /* Own card: "unix:PATH@HOSTID,tcp:ADDRESS:PORT", IPv6 in brackets. HOSTID (boot id) tells peers whether the path is theirs too. */
 const char *hw_net_address(const hw_net *net);
 
-/* One of two nodes dials, not both. Connects to a card or plain HOST:PORT, the Unix path first where it is ours, trying again until `seconds` have passed: a peer may not
- * be listening yet. `node`: whom to expect, or HW_NET_ANY. *number: own number as the peer says it. Blocks; any thread but the net's own.
- * HAWSER_PEER_LOST: nobody there, or refused, with the peer's words; HAWSER_TIMEOUT. */
+/* One of two nodes dials, not both. Connects to a card or plain HOST:PORT, the Unix path first where it is ours, trying
+ * again until `seconds` have passed: a peer may not be listening yet. `node`: whom to expect, or HW_NET_ANY. *number: own
+ * number as the peer says it. Blocks; any thread but the net's own. HAWSER_PEER_LOST: nobody there, or refused, with the
+ * peer's words; HAWSER_TIMEOUT. */
 hawser_status hw_net_dial(hw_net *net, const char *card, uint32_t node, double seconds, uint32_t *number,
                           hawser_error *error) HAWSER_MUST_USE;
 

@@ -50,7 +50,8 @@ typedef hawser_status (*hw_chunk_work)(void *context, uint32_t reader, const hw_
  * told, whatever the threads' timing. */
 hawser_status hw_chunks(hw_job *job, hw_chunk_work work, void *context, hawser_error *error) HAWSER_MUST_USE;
 
-/* Runs `parser` over the whole input; what it makes is kept as the job's parts. Of several failures the first in input order is told, whatever the threads' timing. */
+/* Runs `parser` over the whole input; what it makes is kept as the job's parts. Of several failures the first in input order
+ * is told, whatever the threads' timing. */
 hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_error *error) HAWSER_MUST_USE;
 
 /* The part of chunk `sequence`, NULL past the last. */
