@@ -10,6 +10,12 @@ static inline unsigned hw_lowest_bit(uint64_t bits)
     return (unsigned)__builtin_ctzll(bits);
 }
 
+/* And of the highest. */
+static inline unsigned hw_highest_bit(uint64_t bits)
+{
+    return 63 - (unsigned)__builtin_clzll(bits);
+}
+
 /* Has the processor fetch a line of memory that will be read soon. */
 static inline void hw_prefetch(const void *at)
 {

@@ -1,86 +1,13 @@
-#include "store/client.h"
+#include "store/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/memory.h"
 #include "store/keys.h"
 #include "store/note.h"
-
-/* Rows of a task, one after the other. */
-typedef struct run {
-    size_t begin, count;
-    struct run *next; /* of its leg's */
-} run;
-
-/* What one message asks of a server. */
-typedef struct leg {
-    uint32_t server;
-    uint32_t parts; /* of a push, that this server answers together; 0: each is answered */
-    bool done;
-    uint64_t first, last;
-    size_t begin, count;  /* rows of the task, one after the other; */
-    const run *runs;      /* or these, where a dense table's keys of several servers lie between each other; */
-    const uint32_t *rows; /* or these, of a sparse one; begin: of the task's grouped keys */
-    uint32_t list;        /* number under which the keys were sent, 0: none */
-} leg;
-
-/* The leg of a server that is being filled. */
-typedef struct filling {
-    leg *part;
-    run *last;
-} filling;
-
-typedef struct task {
-    hw_order order;
-    uint64_t number;
-    size_t waits; /* for so many others */
-    struct task **followers;
-    size_t follower_count, follower_room;
-    leg *legs;
-    size_t leg_count, legs_left, legs_sent;
-    run *runs; /* where there are several servers: of a dense table's legs */
-    size_t run_count;
-    hw_message *room; /* of a sparse table's: keys by server, and which of the task's rows each is */
-    uint64_t *keys;
-    uint32_t *rows;
-    uint64_t oldest; /* clock */
-    bool batched;    /* servers answer its parts together */
-    bool inherited;  /* it failed because another one did */
-    bool begun;
-    hw_passed passed;   /* what goes of a push that is filtered or rounded */
-    bool noted;         /* its beginning: its end is too */
-    struct task *ready; /* next of those that may begin, or of those that are being sent */
-    hawser_status failed;
-    hawser_error error;
-} task;
-
-struct hw_client {
-    hw_client_options options;
-    hw_ring ring;
-    hw_table_spec *tables;
-    uint32_t *there;       /* the servers' numbers of the tables */
-    hw_arcs *arcs;         /* of dense tables */
-    hw_holding **holdings; /* of tables that hold something back */
-    size_t table_count, table_room, there_room, arcs_room, holdings_room;
-    hw_lists *lists;  /* by server */
-    uint32_t *counts; /* the same: parts of the task that is being cut; */
-    filling *filling; /* and where its next keys go */
-    hw_pool *pool;
-    task **window; /* of tasks base + 0, 1 ...; NULL: ended */
-    size_t window_count, window_room, open;
-    uint64_t base, next;
-    task *ready, **ready_end;     /* may begin */
-    task *sending, **sending_end; /* have begun; their legs leave in this order */
-    hw_message *followed;         /* a leg's, that leaves with the next: it has to be there first */
-    uint32_t followed_to;
-    bool beginning;          /* somebody further up the stack begins them */
-    unsigned char *gathered; /* rows of one leg */
-    uint64_t *gathered_keys; /* and its keys */
-    size_t gathered_room, gathered_keys_room;
-    hw_client_figures figures;
-};
 
 enum { LIST_BYTES = 16 << 20, PART = 1 << 15 };
 
@@ -114,13 +41,14 @@ hawser_status hw_client_new(const hw_client_options *options, hw_client **out, h
     return HAWSER_OK;
 }
 
-static void free_task(task *t)
+static void free_task(hw_task *t)
 {
     if (t == NULL)
         return;
     free(t->legs);
     free(t->runs);
     hw_message_free(t->room);
+    hw_message_free(t->bits);
     free(t->followers);
     free(t->passed.keys);
     free(t->passed.values);
@@ -229,7 +157,7 @@ const hw_client_figures *hw_client_figures_of(const hw_client *client)
 
 /* ------------------------------------------------------------------------------------------------------------- tasks ---- */
 
-static task *find(const hw_client *client, uint64_t number)
+static hw_task *find(const hw_client *client, uint64_t number)
 {
     return number >= client->base && number < client->next ? client->window[number - client->base] : NULL;
 }
@@ -252,21 +180,21 @@ static void slide(hw_client *client)
         ended++;
     if (ended <= client->window_count / 2 && ended < client->window_count)
         return;
-    memmove(client->window, client->window + ended, (client->window_count - ended) * sizeof(task *));
+    memmove(client->window, client->window + ended, (client->window_count - ended) * sizeof(hw_task *));
     client->window_count -= ended;
     client->base += ended;
 }
 
-static void append(task ***end, task *t)
+static void append(hw_task ***end, hw_task *t)
 {
     t->ready = NULL;
     **end = t;
     *end = &t->ready;
 }
 
-static task *take_first(task **first, task ***end)
+static hw_task *take_first(hw_task **first, hw_task ***end)
 {
-    task *t = *first;
+    hw_task *t = *first;
     *first = t->ready;
     if (*first == NULL)
         *end = first;
@@ -274,7 +202,7 @@ static task *take_first(task **first, task ***end)
 }
 
 /* However long the chain, the words are said once. */
-static void fail_with(task *follower, const task *t)
+static void fail_with(hw_task *follower, const hw_task *t)
 {
     follower->failed = t->failed;
     follower->error = t->error;
@@ -284,7 +212,7 @@ static void fail_with(task *follower, const task *t)
     follower->inherited = true;
 }
 
-static void saw(hw_client *client, const task *t)
+static void saw(hw_client *client, const hw_task *t)
 {
     const hw_order *order = &t->order;
     size_t count = order->keys != NULL ? order->count : (size_t)(order->last - order->first) + 1;
@@ -292,7 +220,7 @@ static void saw(hw_client *client, const task *t)
 }
 
 /* Ends a task; those that waited for it alone may begin; what waited for one that failed fails with it. */
-static void end(hw_client *client, task *t)
+static void end(hw_client *client, hw_task *t)
 {
     client->window[t->number - client->base] = NULL;
     client->open--;
@@ -304,7 +232,7 @@ static void end(hw_client *client, task *t)
         saw(client, t);
     client->options.finished(client->options.argument, t->order.tag, t->number, t->failed, &t->error);
     for (size_t i = 0; i < t->follower_count; i++) {
-        task *follower = t->followers[i];
+        hw_task *follower = t->followers[i];
         if (t->failed != HAWSER_OK && follower->failed == HAWSER_OK)
             fail_with(follower, t);
         if (--follower->waits == 0)
@@ -314,269 +242,73 @@ static void end(hw_client *client, task *t)
     slide(client);
 }
 
-/* --------------------------------------------------------------------------------------------------- cutting by server ---- */
-
-static hawser_status new_legs(task *t, size_t most, hawser_error *error)
-{
-    return HW_NEW(&t->legs, most, "the parts of a task", error);
-}
-
-static leg *add_leg(task *t, uint32_t server)
-{
-    leg *added = &t->legs[t->leg_count++];
-    *added = (leg){.server = server};
-    return added;
-}
-
-/* Keys that go in one message. */
-static size_t part_keys(const hw_client *client, const task *t)
-{
-    size_t keys = client->options.part / client->tables[t->order.table].width;
-    return keys > 0 ? keys : 1;
-}
-
-/* Arc by arc, in parts. */
-static hawser_status cut_range(const hw_client *client, task *t, hawser_error *error)
-{
-    const hw_order *order = &t->order;
-    const hw_arcs *arcs = &client->arcs[order->table];
-    size_t from = hw_arcs_find(arcs, order->first), to = hw_arcs_find(arcs, order->last), most = part_keys(client, t);
-    HAWSER_TRY(new_legs(t, to - from + 1 + (size_t)((order->last - order->first) / most), error));
-    for (size_t i = from; i <= to; i++) {
-        uint64_t first = i == from ? order->first : arcs->arcs[i].first;
-        uint64_t last = i == to ? order->last : arcs->arcs[i].last;
-        for (bool ends = false; !ends; first += most) {
-            ends = last - first < most;
-            leg *part = add_leg(t, arcs->arcs[i].server);
-            part->first = first;
-            part->last = ends ? last : first + (most - 1);
-            part->begin = (size_t)(first - order->first);
-            part->count = (size_t)(part->last - first) + 1;
-        }
-    }
-    return HAWSER_OK;
-}
-
-/* Every server hears of a clock. */
-static hawser_status cut_clock(const hw_client *client, task *t, hawser_error *error)
-{
-    HAWSER_TRY(new_legs(t, client->options.servers, error));
-    for (uint32_t s = 0; s < client->options.servers; s++) {
-        leg *part = add_leg(t, s);
-        part->first = t->order.first;
-        part->last = t->order.last;
-    }
-    return HAWSER_OK;
-}
-
-/* Parts of rows begin .. begin + count - 1, which are one server's; rows: what stands there, where keys are grouped. */
-static void add_parts(task *t, uint32_t server, const uint32_t *rows, size_t begin, size_t count, size_t most)
-{
-    for (size_t at = 0; at < count; at += most) {
-        leg *part = add_leg(t, server);
-        part->begin = begin + at;
-        part->count = count - at < most ? count - at : most;
-        part->rows = rows != NULL ? rows + part->begin : NULL;
-    }
-}
-
-/* Puts rows into the leg of their server that is not full. */
-static void add_run(task *t, filling *to, uint32_t server, size_t begin, size_t count, size_t most)
-{
-    for (size_t n; count > 0; begin += n, count -= n) {
-        run *added = &t->runs[t->run_count++];
-        if (to->part == NULL || to->part->count == most) {
-            to->part = add_leg(t, server);
-            to->part->begin = begin;
-            to->part->runs = added;
-        } else {
-            to->last->next = added;
-        }
-        n = count < most - to->part->count ? count : most - to->part->count;
-        *added = (run){.begin = begin, .count = n};
-        to->part->count += n;
-        to->last = added;
-    }
-}
-
-/* A dense table's keys: a run an arc, and a leg as many runs as fill it, so that legs of all servers leave in turn. */
-static hawser_status cut_by_arc(const hw_client *client, task *t, hawser_error *error)
-{
-    const hw_order *order = &t->order;
-    const hw_arcs *arcs = &client->arcs[order->table];
-    size_t most = part_keys(client, t), arcs_most = arcs->count < order->count ? arcs->count : order->count;
-    size_t legs_most = client->options.servers + order->count / most;
-    HAWSER_TRY(new_legs(t, legs_most, error));
-    HAWSER_TRY(HW_NEW(&t->runs, arcs_most + legs_most, "the keys of a task", error));
-    memset(client->filling, 0, client->options.servers * sizeof *client->filling);
-    for (size_t i = 0, end; i < order->count; i = end) {
-        const hw_arc *arc = &arcs->arcs[hw_arcs_find(arcs, order->keys[i])];
-        end = hw_keys_up_to(order->keys, i, order->count, arc->last);
-        add_run(t, &client->filling[arc->server], arc->server, i, end - i, most);
-    }
-    return HAWSER_OK;
-}
-
-/* Keys are counted by server and put beside each other, with their rows. places: of a server's keys, where the next goes. */
-static void group(task *t, const uint32_t *servers, size_t *places, uint32_t server_count)
-{
-    const hw_order *order = &t->order;
-    size_t before = 0;
-    for (size_t i = 0; i < order->count; i++)
-        places[servers[i]]++;
-    for (uint32_t s = 0; s < server_count; s++) {
-        size_t own = places[s];
-        places[s] = before;
-        before += own;
-    }
-    for (size_t i = 0; i < order->count; i++) {
-        size_t to = places[servers[i]]++;
-        t->keys[to] = order->keys[i];
-        t->rows[to] = (uint32_t)i;
-    }
-}
-
-/* A sparse table's keys, each of which may be another server's than the one before. */
-static hawser_status cut_by_key(const hw_client *client, task *t, hawser_error *error)
-{
-    const hw_order *order = &t->order;
-    uint32_t count = client->options.servers;
-    size_t most = part_keys(client, t), *places = NULL, each = sizeof *t->keys + sizeof *t->rows;
-    hw_message *found = NULL;
-    HAWSER_TRY(new_legs(t, count + order->count / most, error));
-    HAWSER_TRY(hw_pool_message(client->pool, order->count * each, &t->room, error));
-    t->keys = t->room->payload;
-    t->rows = (uint32_t *)(t->keys + order->count);
-    HAWSER_TRY(hw_pool_message(client->pool, order->count * sizeof(uint32_t), &found, error));
-    hawser_status status = HW_NEW(&places, count, "the keys of a task", error);
-    if (status == HAWSER_OK) {
-        uint32_t *servers = found->payload;
-        for (size_t i = 0; i < order->count; i++)
-            servers[i] = hw_ring_of_key(&client->ring, order->keys[i]);
-        group(t, servers, places, count);
-        for (uint32_t s = 0; s < count; s++) {
-            size_t begin = s > 0 ? places[s - 1] : 0;
-            add_parts(t, s, t->rows, begin, places[s] - begin, most);
-        }
-    }
-    free(places);
-    hw_message_free(found);
-    return status;
-}
-
-static hawser_status cut_list(const hw_client *client, task *t, hawser_error *error)
-{
-    const hw_order *order = &t->order;
-    size_t most = part_keys(client, t);
-    if (client->options.servers > 1)
-        return client->tables[order->table].sparse ? cut_by_key(client, t, error) : cut_by_arc(client, t, error);
-    HAWSER_TRY(new_legs(t, 1 + order->count / most, error));
-    add_parts(t, 0, NULL, 0, order->count, most);
-    return HAWSER_OK;
-}
-
 /* ----------------------------------------------------------------------------------------------------------- sending ---- */
 
-static size_t row_bytes(const hw_client *client, const task *t)
+/* The rows of a leg that lie apart, for the message that takes them. */
+typedef struct gathering {
+    const hw_leg *part;
+    size_t bytes; /* of a row */
+} gathering;
+
+static void gather(const void *argument, const void *values, void *to)
 {
-    const hw_table_spec *spec = &client->tables[t->order.table];
-    return spec->width * hw_value_size(spec->type);
+    const gathering *g = argument;
+    hw_leg_gather(g->part, values, g->bytes, to);
 }
 
-/* Do a leg's rows lie apart from each other in the task? */
-static bool apart(const leg *part)
-{
-    return part->rows != NULL || (part->runs != NULL && part->runs->next != NULL);
-}
-
-/* Rows of the usual sizes move without a call for each. */
-static inline void move_row(unsigned char *to, const unsigned char *from, size_t bytes)
-{
-    if (bytes == sizeof(uint32_t))
-        memcpy(to, from, sizeof(uint32_t));
-    else if (bytes == sizeof(uint64_t))
-        memcpy(to, from, sizeof(uint64_t));
-    else
-        memcpy(to, from, bytes);
-}
-
-/* A leg's rows of what the task has, beside each other. */
-static void gather(const leg *part, const unsigned char *from, size_t bytes, unsigned char *to)
-{
-    for (const run *r = part->runs; r != NULL; to += r->count * bytes, r = r->next)
-        memcpy(to, from + r->begin * bytes, r->count * bytes);
-    for (size_t i = 0; part->rows != NULL && i < part->count; i++)
-        move_row(to + i * bytes, from + part->rows[i] * bytes, bytes);
-}
-
-/* And back. */
-static void scatter(const leg *part, const unsigned char *from, size_t bytes, unsigned char *to)
-{
-    for (const run *r = part->runs; r != NULL; from += r->count * bytes, r = r->next)
-        memcpy(to + r->begin * bytes, from, r->count * bytes);
-    for (size_t i = 0; part->rows != NULL && i < part->count; i++)
-        move_row(to + part->rows[i] * bytes, from + i * bytes, bytes);
-}
-
-/* The values of a leg, beside each other. */
-static hawser_status values_of(hw_client *client, const task *t, const leg *part, const void **values, hawser_error *error)
-{
-    const unsigned char *from = t->order.values;
-    size_t bytes = row_bytes(client, t);
-    *values = NULL;
-    if (from == NULL)
-        return HAWSER_OK;
-    *values = from + part->begin * bytes;
-    if (!apart(part))
-        return HAWSER_OK;
-    HAWSER_TRY(HW_GROW(&client->gathered, &client->gathered_room, part->count * bytes, "the values of a task", error));
-    gather(part, from, bytes, client->gathered);
-    *values = client->gathered;
-    return HAWSER_OK;
-}
-
-/* Its keys; NULL: the range. */
-static hawser_status keys_of(hw_client *client, const task *t, const leg *part, const uint64_t **keys, hawser_error *error)
+/* A leg's keys, where they go as such; NULL: as a range, or as bits. */
+static hawser_status keys_of(hw_client *client, const hw_task *t, const hw_leg *part, const uint64_t **keys,
+                             hawser_error *error)
 {
     const uint64_t *own = t->order.keys;
-    *keys = own == NULL ? NULL : part->rows != NULL ? t->keys + part->begin : own + part->begin;
-    if (own == NULL || part->rows != NULL || !apart(part))
+    *keys = own == NULL || part->bits != NULL ? NULL : part->rows != NULL ? t->keys + part->begin : own + part->begin;
+    if (*keys == NULL || part->rows != NULL || !hw_leg_apart(part))
         return HAWSER_OK;
     HAWSER_TRY(HW_GROW(&client->gathered_keys, &client->gathered_keys_room, part->count, "the keys of a task", error));
-    gather(part, (const unsigned char *)own, sizeof *own, (unsigned char *)client->gathered_keys);
+    hw_leg_gather(part, (const unsigned char *)own, sizeof *own, (unsigned char *)client->gathered_keys);
     *keys = client->gathered_keys;
     return HAWSER_OK;
 }
 
 /* How the keys of a leg go; `again`: the server has forgotten them. */
-static void choose_keys(hw_client *client, const task *t, leg *part, const uint64_t *keys, bool again, hw_request *request)
+static void choose_keys(hw_client *client, const hw_task *t, hw_leg *part, const uint64_t *keys, bool again,
+                        hw_request *request)
 {
     hw_request_head *head = &request->head;
     head->first = part->first;
     head->last = part->last;
     head->count = part->count;
     head->keys = HW_KEYS_RANGE;
-    if (keys == NULL)
+    if (t->order.keys == NULL)
         return;
-    head->first = keys[0];
-    head->last = keys[part->count - 1];
-    if (hw_keys_follow(keys, part->count) && !client->tables[t->order.table].sparse)
+    if (keys != NULL) {
+        head->first = keys[0];
+        head->last = keys[part->count - 1];
+    }
+    if (head->last - head->first == part->count - 1 && !client->tables[t->order.table].sparse)
         return;
-    bool known = false;
+    bool known = false, bits = part->bits != NULL;
+    const hw_list_of of = {.table = t->order.table,
+                           .bits = bits,
+                           .first = head->first,
+                           .last = head->last,
+                           .count = part->count,
+                           .size = bits ? hw_bits_words(head->last - head->first) : part->count};
     hw_lists *lists = &client->lists[part->server];
     if (!again)
-        part->list = hw_lists_number(lists, t->order.table, keys, part->count, &known);
-    else if (!hw_lists_has(lists, part->list, t->order.table, keys, part->count))
+        part->list = hw_lists_number(lists, &of, bits ? part->bits : keys, &known);
+    else if (!hw_lists_has(lists, part->list, &of, bits ? part->bits : keys))
         part->list = 0; /* the number has been given to another list, which the server knows by it */
     head->list = part->list;
-    head->keys = known ? HW_KEYS_KNOWN : HW_KEYS_GAPS;
+    head->keys = known ? HW_KEYS_KNOWN : bits ? HW_KEYS_BITS : HW_KEYS_GAPS;
     client->figures.lists_known += known;
     client->figures.lists_resent += again;
     request->keys = keys;
+    request->bits = part->bits;
 }
 
 /* Pulls of ranges, which are short, go to a server several at a time. */
-static bool followed(const task *t, const leg *part)
+static bool followed(const hw_task *t, const hw_leg *part)
 {
     enum { TOGETHER = 32 };
     size_t number = (size_t)(part - t->legs);
@@ -595,7 +327,7 @@ static hawser_status send_followed(hw_client *client, bool more, hawser_error *e
     return client->options.send(client->options.argument, client->followed_to, message, error);
 }
 
-static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool again, hawser_error *error)
+static hawser_status send_leg(hw_client *client, const hw_task *t, hw_leg *part, bool again, hawser_error *error)
 {
     const hw_order *order = &t->order;
     const hw_table_spec *spec = &client->tables[order->table];
@@ -609,15 +341,20 @@ static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool 
                                    .least = order->least}};
     hw_message *message = NULL;
     const uint64_t *keys = NULL;
-    HAWSER_TRY(values_of(client, t, part, &request.values, error));
+    const gathering rows = {part, hw_task_row(client, t)};
+    bool apart = hw_leg_apart(part);
+    if (order->values != NULL)
+        request.values = (const unsigned char *)order->values + (apart ? 0 : part->begin * rows.bytes);
+    request.gather = apart ? gather : NULL;
+    request.argument = &rows;
+    request.lent = client->options.lends && part->server != client->options.near && !apart;
     HAWSER_TRY(keys_of(client, t, part, &keys, error));
-    request.lent = client->options.lends && part->server != client->options.near && !apart(part);
     choose_keys(client, t, part, keys, again, &request);
     HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
     client->figures.messages++;
     client->figures.bytes_sent += message->envelope.length;
-    client->figures.bytes_plain += sizeof request.head + (keys != NULL ? part->count * sizeof *keys : 0) +
-                                   (order->values != NULL ? part->count * row_bytes(client, t) : 0);
+    client->figures.bytes_plain += sizeof request.head + (order->keys != NULL ? part->count * sizeof *keys : 0) +
+                                   (order->values != NULL ? part->count * rows.bytes : 0);
     hawser_status status = again ? HAWSER_OK : send_followed(client, true, error);
     if (followed(t, part) && status == HAWSER_OK) {
         client->followed = message;
@@ -628,7 +365,7 @@ static hawser_status send_leg(hw_client *client, const task *t, leg *part, bool 
     return status != HAWSER_OK ? status : own;
 }
 
-static void count_parts(const hw_client *client, task *t)
+static void count_parts(const hw_client *client, hw_task *t)
 {
     if (t->order.operation != HW_PUSH || t->leg_count < 2)
         return;
@@ -640,16 +377,8 @@ static void count_parts(const hw_client *client, task *t)
     t->batched = true;
 }
 
-/* Legs whose values a pull of no keys would bring do not exist: an order has keys. */
-static hawser_status cut(const hw_client *client, task *t, hawser_error *error)
-{
-    if (t->order.operation == HW_CLOCK)
-        return cut_clock(client, t, error);
-    return t->order.keys == NULL ? cut_range(client, t, error) : cut_list(client, t, error);
-}
-
 /* Nothing more of it is sent; parts that are answered together never will be. */
-static void give_up(task *t, hawser_status status)
+static void give_up(hw_task *t, hawser_status status)
 {
     if (t->failed == HAWSER_OK)
         t->failed = status;
@@ -658,7 +387,7 @@ static void give_up(task *t, hawser_status status)
 }
 
 /* What goes of a push to a table that holds something back, in place of it. */
-static hawser_status hold_back(hw_client *client, task *t, hawser_error *error)
+static hawser_status hold_back(hw_client *client, hw_task *t, hawser_error *error)
 {
     hw_order *order = &t->order;
     hw_holding *holding = client->holdings[order->table];
@@ -675,12 +404,12 @@ static hawser_status hold_back(hw_client *client, task *t, hawser_error *error)
     hw_note_held(client->options.log, order, t->number, order->rest ? t->passed.count : count, &t->passed);
     if (!order->rest) {
         client->figures.rows_held += count - order->count;
-        client->figures.bytes_plain += (count - order->count) * (row_bytes(client, t) + sizeof *order->keys);
+        client->figures.bytes_plain += (count - order->count) * (hw_task_row(client, t) + sizeof *order->keys);
     }
     return HAWSER_OK;
 }
 
-static void begin(hw_client *client, task *t)
+static void begin(hw_client *client, hw_task *t)
 {
     hawser_status status = t->failed;
     t->oldest = UINT64_MAX;
@@ -688,8 +417,8 @@ static void begin(hw_client *client, task *t)
     if (status == HAWSER_OK)
         status = hold_back(client, t, &t->error);
     bool nothing = t->order.keys != NULL && t->order.count == 0; /* it is all held back */
-    if (status == HAWSER_OK && !nothing)
-        status = cut(client, t, &t->error);
+    if (status == HAWSER_OK && !nothing && !t->is_cut)
+        status = hw_task_cut(client, t, &t->error);
     count_parts(client, t);
     t->legs_left = t->leg_count;
     t->noted = status == HAWSER_OK && !nothing;
@@ -716,7 +445,7 @@ static void begin_ready(hw_client *client)
 
 bool hw_client_more(hw_client *client)
 {
-    task *t = client->sending;
+    hw_task *t = client->sending;
     if (t == NULL)
         return false;
     hawser_status status = HAWSER_OK;
@@ -745,7 +474,7 @@ void hw_client_fail(hw_client *client, hawser_status status, const hawser_error 
     hw_message_free(client->followed);
     client->followed = NULL;
     for (uint64_t number = client->base; number < client->next; number++) {
-        task *t = find(client, number);
+        hw_task *t = find(client, number);
         if (t == NULL || !t->begun)
             continue; /* who waits fails with the one that he waits for */
         t->failed = status;
@@ -787,10 +516,8 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     if (spec->summed && order->operation == HW_CLOCK && (order->first != spec->first || order->last != spec->last))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' is summed: a clock is one of all its keys, %llu to %llu",
                            spec->name, (unsigned long long)spec->first, (unsigned long long)spec->last);
-    if (order->keys != NULL &&
-        (order->count == 0 || order->count > UINT32_MAX || !hw_keys_ascend(order->keys, order->count)))
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "table '%s': keys must be ascending, each once, 1 to 2^32 - 1 of them", spec->name);
+    if (order->keys != NULL && (order->count == 0 || order->count > UINT32_MAX))
+        return hw_task_unordered(spec, error);
     uint64_t first = order->keys != NULL ? order->keys[0] : order->first;
     uint64_t last = order->keys != NULL ? order->keys[order->count - 1] : order->last;
     if (first > last || first < spec->first || last > spec->last)
@@ -812,16 +539,16 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
 }
 
 /* Puts a task behind those that it waits for. */
-static hawser_status follow(hw_client *client, task *t, hawser_error *error)
+static hawser_status follow(hw_client *client, hw_task *t, hawser_error *error)
 {
     for (size_t i = 0; i < t->order.after_count; i++) {
-        task *other = find(client, t->order.after[i]);
+        hw_task *other = find(client, t->order.after[i]);
         if (other != NULL)
             HAWSER_TRY(HW_GROW(&other->followers, &other->follower_room, other->follower_count + t->order.after_count,
                                "a task's followers", error));
     }
     for (size_t i = 0; i < t->order.after_count; i++) {
-        task *other = find(client, t->order.after[i]);
+        hw_task *other = find(client, t->order.after[i]);
         if (other == NULL)
             continue;
         other->followers[other->follower_count++] = t;
@@ -831,15 +558,31 @@ static hawser_status follow(hw_client *client, task *t, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Who orders keys is told at once if they do not ascend: where they go at once, that is seen while they are made ready to. */
+static hawser_status check_keys(const hw_client *client, hw_task *t, hawser_error *error)
+{
+    const hw_order *order = &t->order;
+    bool waits = client->holdings[order->table] != NULL;
+    if (order->keys == NULL || order->rest)
+        return HAWSER_OK;
+    for (size_t i = 0; i < order->after_count; i++)
+        waits |= find(client, order->after[i]) != NULL;
+    if (!waits)
+        return hw_task_cut(client, t, error);
+    return hw_keys_ascend(order->keys, order->count) ? HAWSER_OK : hw_task_unordered(&client->tables[order->table], error);
+}
+
 hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_t *number, hawser_error *error)
 {
     HAWSER_TRY(check_order(client, order, error));
     HAWSER_TRY(HW_GROW(&client->window, &client->window_room, client->window_count + 1, "tasks", error));
-    task *t = NULL;
+    hw_task *t = NULL;
     HAWSER_TRY(HW_NEW(&t, 1, "a task", error));
     t->order = *order;
     t->number = client->next;
-    hawser_status status = follow(client, t, error);
+    hawser_status status = check_keys(client, t, error);
+    if (status == HAWSER_OK)
+        status = follow(client, t, error);
     if (status != HAWSER_OK) {
         free_task(t);
         return status;
@@ -856,25 +599,31 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
 
 /* ----------------------------------------------------------------------------------------------------------- hearing ---- */
 
-static bool take_values(hw_client *client, task *t, const leg *part, const hw_reply_head *head, const hw_message *message)
+static bool take_values(hw_client *client, hw_task *t, const hw_leg *part, const hw_reply_head *head,
+                        const hw_message *message)
 {
     const hw_table_spec *spec = &client->tables[t->order.table];
-    size_t bytes = row_bytes(client, t);
+    size_t bytes = hw_task_row(client, t);
     unsigned char *out = t->order.out;
     if (head->count != (out != NULL ? part->count * spec->width : 0))
         return false;
     if (out == NULL)
         return true;
-    if (!apart(part))
+    if (!hw_leg_apart(part))
         return hw_reply_read(spec, head, message, out + part->begin * bytes);
-    if (HW_GROW(&client->gathered, &client->gathered_room, part->count * bytes, "the values of a task", NULL) != HAWSER_OK ||
-        !hw_reply_read(spec, head, message, client->gathered))
-        return false;
-    scatter(part, client->gathered, bytes, out);
+    const unsigned char *values = hw_reply_dense(spec, head, message);
+    if (values == NULL) {
+        if (HW_GROW(&client->gathered, &client->gathered_room, part->count * bytes, "the values of a task", NULL) !=
+                HAWSER_OK ||
+            !hw_reply_read(spec, head, message, client->gathered))
+            return false;
+        values = client->gathered;
+    }
+    hw_leg_scatter(part, values, bytes, out);
     return true;
 }
 
-static void refused(task *t, const hw_reply_head *head, const hw_message *message, uint32_t server)
+static void refused(hw_task *t, const hw_reply_head *head, const hw_message *message, uint32_t server)
 {
     char words[sizeof t->error.text];
     hw_refusal_read(head, message, words, sizeof words);
@@ -885,7 +634,7 @@ static void refused(task *t, const hw_reply_head *head, const hw_message *messag
 }
 
 /* What a reply is about: *part NULL where it came too late to matter. */
-static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_reply_head *head, task **t, leg **part,
+static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_reply_head *head, hw_task **t, hw_leg **part,
                             hawser_error *error)
 {
     *part = NULL;
@@ -900,7 +649,7 @@ static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_r
 }
 
 /* All parts of a push at a server are done; those that it has refused were before, unless it had no memory to say so. */
-static hawser_status take_batch(task *t, const leg *part, const hw_reply_head *head, const hw_message *message,
+static hawser_status take_batch(hw_task *t, const hw_leg *part, const hw_reply_head *head, const hw_message *message,
                                 hawser_error *error)
 {
     uint32_t parts = 0;
@@ -921,7 +670,7 @@ static hawser_status take_batch(task *t, const leg *part, const hw_reply_head *h
 }
 
 /* The server has forgotten the keys of a part. */
-static void send_again(hw_client *client, task *t, leg *part)
+static void send_again(hw_client *client, hw_task *t, hw_leg *part)
 {
     hawser_status status = send_leg(client, t, part, true, &t->error);
     if (status == HAWSER_OK)
@@ -934,7 +683,7 @@ static void send_again(hw_client *client, task *t, leg *part)
         give_up(t, status);
 }
 
-static void take_reply(hw_client *client, task *t, leg *part, const hw_reply_head *head, const hw_message *message)
+static void take_reply(hw_client *client, hw_task *t, hw_leg *part, const hw_reply_head *head, const hw_message *message)
 {
     hawser_status status = HAWSER_OK;
     if (head->outcome == HW_REFUSED)
@@ -953,8 +702,8 @@ static void take_reply(hw_client *client, task *t, leg *part, const hw_reply_hea
 hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *message, hawser_error *error)
 {
     hw_reply_head head = {0};
-    task *t = NULL;
-    leg *part = NULL;
+    hw_task *t = NULL;
+    hw_leg *part = NULL;
     client->figures.bytes_received += message->envelope.length;
     hawser_status status = hw_reply_head_of(message, &head)
                                ? leg_of(client, server, &head, &t, &part, error)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "store/keys.h"
@@ -190,6 +191,34 @@ static bool cut_list(hw_errand *errand, const hw_served *served)
     return true;
 }
 
+/* Bits of others' keys, between one's own, must not be set. */
+static bool cut_bits(hw_errand *errand, const hw_served *served)
+{
+    const hw_request_head *head = &errand->request.head;
+    size_t before = 0;
+    for (uint32_t s = 0; s < served->stripe_count && served->stripes[s].first <= head->last; s++) {
+        hw_stripe *stripe = &served->stripes[s];
+        hw_piece *piece = NULL;
+        for (size_t at = 0; at < stripe->shard_count && stripe->arcs[at].first <= head->last; at++) {
+            const hw_arc *arc = &stripe->arcs[at];
+            uint64_t from = arc->first > head->first ? arc->first : head->first, first = 0, last = 0;
+            uint64_t to = arc->last < head->last ? arc->last : head->last;
+            size_t count =
+                from <= to ? hw_bits_between(errand->request.bits, from - head->first, to - head->first, &first, &last) : 0;
+            if (count == 0)
+                continue;
+            if (piece == NULL) {
+                piece = add_piece(errand, stripe);
+                piece->first = head->first + first;
+                piece->begin = before;
+            }
+            piece->last = head->first + last;
+            piece->end = before += count;
+        }
+    }
+    return before == head->count;
+}
+
 static uint32_t number_of(const hw_served *served, uint64_t key)
 {
     /* Not the bits that the ring cuts by, nor those that a shard's own table looks at. */
@@ -249,16 +278,29 @@ static bool look_up(hw_errand *errand, hw_lists *lists)
 {
     hw_request *request = &errand->request;
     const hw_request_head *head = &request->head;
-    if (head->keys == HW_KEYS_GAPS && head->list != 0)
-        hw_lists_put(lists, head->table, head->list, request->keys, (size_t)head->count);
+    bool bits = head->keys == HW_KEYS_BITS;
+    const hw_list_of of = {.table = head->table,
+                           .bits = bits,
+                           .first = head->first,
+                           .last = head->last,
+                           .count = (size_t)head->count,
+                           .size = bits ? hw_bits_words(head->last - head->first) : (size_t)head->count};
+    if ((bits || head->keys == HW_KEYS_GAPS) && head->list != 0)
+        hw_lists_put(lists, head->list, &of, bits ? request->bits : request->keys);
     if (head->keys != HW_KEYS_KNOWN)
         return true;
-    errand->list = hw_lists_get(lists, head->table, head->list);
-    if (errand->list == NULL || errand->list->count != head->count || errand->list->keys[0] != head->first ||
-        errand->list->keys[head->count - 1] != head->last)
+    const hw_list *list = errand->list = hw_lists_get(lists, head->table, head->list);
+    if (list == NULL || list->of.count != of.count || list->of.first != of.first || list->of.last != of.last)
         return false;
-    request->keys = errand->list->keys;
+    *(list->of.bits ? &request->bits : &request->keys) = list->words;
     return true;
+}
+
+/* Sums of clocks, histories and what is set row by row go by keys; the rest by bits, if keys came so. */
+static bool needs_keys(const hw_errand *errand)
+{
+    return errand->request.bits != NULL &&
+           (errand->spec->summed || errand->request.head.operation == HW_PUT || errand->server->options.log != NULL);
 }
 
 /* Many values of one stripe: they can go from where they are. */
@@ -309,8 +351,10 @@ static hawser_status cut(hw_errand *errand, const hw_served *served, hawser_erro
         cut_clock(errand, served);
     else if (served->spec.sparse)
         HAWSER_TRY(cut_hashed(errand, served, &own, error));
+    else if (head->keys == HW_KEYS_RANGE)
+        own = cut_range(errand, served);
     else
-        own = head->keys == HW_KEYS_RANGE ? cut_range(errand, served) : cut_list(errand, served);
+        own = errand->request.bits != NULL ? cut_bits(errand, served) : cut_list(errand, served);
     if (!own)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': not all keys from %llu to %llu are server %u's",
                            served->spec.name, (unsigned long long)head->first, (unsigned long long)head->last,
@@ -374,6 +418,8 @@ static hawser_status prepare(hw_errand *errand, const hw_served *served, hw_list
     *forgotten = !look_up(errand, lists);
     if (*forgotten)
         return HAWSER_OK;
+    if (needs_keys(errand))
+        HAWSER_TRY(hw_request_list(&errand->request, &errand->scratch, error));
     HAWSER_TRY(cut(errand, served, error));
     return make_reply(errand, error);
 }

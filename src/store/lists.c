@@ -7,7 +7,7 @@
 
 enum {
     COUNT_LEAST = 16, /* shorter lists are as short as what would name them */
-    LOOKED_AT = 256   /* keys of a list that its hash is made of: what looks the same is compared */
+    LOOKED_AT = 256   /* words of a list that its hash is made of: what looks the same is compared */
 };
 
 void hw_lists_init(hw_lists *lists, size_t bytes_most)
@@ -34,9 +34,9 @@ void hw_list_drop(hw_list *list)
         free(list);
 }
 
-static size_t bytes_of(size_t count)
+static size_t bytes_of(size_t size)
 {
-    return sizeof(hw_list) + count * sizeof(uint64_t);
+    return sizeof(hw_list) + size * sizeof(uint64_t);
 }
 
 void hw_lists_forget(hw_lists *lists, uint32_t number)
@@ -44,7 +44,7 @@ void hw_lists_forget(hw_lists *lists, uint32_t number)
     hw_list *list = lists->list[number - 1];
     if (list == NULL)
         return;
-    lists->bytes -= bytes_of(list->count);
+    lists->bytes -= bytes_of(list->of.size);
     lists->list[number - 1] = NULL;
     hw_list_drop(list);
 }
@@ -59,20 +59,20 @@ static uint32_t oldest(const hw_lists *lists)
     return found;
 }
 
-static hw_list *put(hw_lists *lists, uint32_t table, uint32_t number, const uint64_t *keys, size_t count, uint64_t hash)
+static hw_list *put(hw_lists *lists, uint32_t number, const hw_list_of *of, const uint64_t *words, uint64_t hash)
 {
     hw_lists_forget(lists, number);
-    if (count > lists->most / sizeof *keys || bytes_of(count) > lists->most)
+    if (of->size > lists->most / sizeof *words || bytes_of(of->size) > lists->most)
         return NULL;
-    while (lists->bytes + bytes_of(count) > lists->most)
+    while (lists->bytes + bytes_of(of->size) > lists->most)
         hw_lists_forget(lists, oldest(lists));
-    hw_list *list = malloc(bytes_of(count));
+    hw_list *list = malloc(bytes_of(of->size));
     if (list == NULL)
         return NULL; /* a list that is not kept is sent in full */
-    *list = (hw_list){.table = table, .number = number, .hash = hash, .used = ++lists->looks, .count = count};
+    *list = (hw_list){.of = *of, .number = number, .hash = hash, .used = ++lists->looks};
     atomic_init(&list->holders, 1);
-    memcpy(list->keys, keys, count * sizeof *keys);
-    lists->bytes += bytes_of(count);
+    memcpy(list->words, words, of->size * sizeof *words);
+    lists->bytes += bytes_of(of->size);
     lists->list[number - 1] = list;
     lists->hashes[number - 1] = hash;
     return list;
@@ -83,25 +83,26 @@ static hw_list *put(hw_lists *lists, uint32_t table, uint32_t number, const uint
 hw_list *hw_lists_get(hw_lists *lists, uint32_t table, uint32_t number)
 {
     hw_list *list = number >= 1 && number <= HW_LISTS_MOST ? lists->list[number - 1] : NULL;
-    if (list == NULL || list->table != table)
+    if (list == NULL || list->of.table != table)
         return NULL;
     list->used = ++lists->looks;
     hw_list_hold(list);
     return list;
 }
 
-void hw_lists_put(hw_lists *lists, uint32_t table, uint32_t number, const uint64_t *keys, size_t count)
+void hw_lists_put(hw_lists *lists, uint32_t number, const hw_list_of *of, const uint64_t *words)
 {
     if (number >= 1 && number <= HW_LISTS_MOST)
-        (void)put(lists, table, number, keys, count, 0);
+        (void)put(lists, number, of, words, 0);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- client ---- */
 
-static bool is_it(const hw_list *list, uint32_t table, uint64_t hash, const uint64_t *keys, size_t count)
+static bool is_it(const hw_list *list, const hw_list_of *of, uint64_t hash, const uint64_t *words)
 {
-    return list != NULL && list->hash == hash && list->table == table && list->count == count &&
-           memcmp(list->keys, keys, count * sizeof *keys) == 0;
+    return list != NULL && list->hash == hash && list->of.table == of->table && list->of.bits == of->bits &&
+           list->of.first == of->first && list->of.last == of->last && list->of.count == of->count &&
+           list->of.size == of->size && memcmp(list->words, words, of->size * sizeof *words) == 0;
 }
 
 /* A number that is free, or that of the list that was not used for longest. */
@@ -113,24 +114,24 @@ static uint32_t free_number(const hw_lists *lists)
     return oldest(lists);
 }
 
-static uint64_t hash_of(uint32_t table, const uint64_t *keys, size_t count)
+static uint64_t hash_of(const hw_list_of *of, const uint64_t *words)
 {
-    uint64_t near[LOOKED_AT];
-    if (count <= LOOKED_AT)
-        return hw_hash(keys, count * sizeof *keys, table);
+    uint64_t near[LOOKED_AT], seed = of->first ^ of->count ^ (uint64_t)of->table << 40;
+    if (of->size <= LOOKED_AT)
+        return hw_hash(words, of->size * sizeof *words, seed);
     for (size_t i = 0; i < LOOKED_AT; i++)
-        near[i] = keys[(count - 1) * i / (LOOKED_AT - 1)];
-    return hw_hash(near, sizeof near, count ^ (uint64_t)table << 40);
+        near[i] = words[(of->size - 1) * i / (LOOKED_AT - 1)];
+    return hw_hash(near, sizeof near, seed);
 }
 
-uint32_t hw_lists_number(hw_lists *lists, uint32_t table, const uint64_t *keys, size_t count, bool *known)
+uint32_t hw_lists_number(hw_lists *lists, const hw_list_of *of, const uint64_t *words, bool *known)
 {
     *known = false;
-    if (count < COUNT_LEAST || lists->most == 0)
+    if (of->count < COUNT_LEAST || lists->most == 0)
         return 0;
-    uint64_t hash = hash_of(table, keys, count);
+    uint64_t hash = hash_of(of, words);
     for (uint32_t i = 0; i < HW_LISTS_MOST; i++)
-        if (lists->hashes[i] == hash && is_it(lists->list[i], table, hash, keys, count)) {
+        if (lists->hashes[i] == hash && is_it(lists->list[i], of, hash, words)) {
             lists->list[i]->used = ++lists->looks;
             *known = true;
             return i + 1;
@@ -140,11 +141,11 @@ uint32_t hw_lists_number(hw_lists *lists, uint32_t table, const uint64_t *keys, 
         *seen = hash;
         return 0;
     }
-    hw_list *list = put(lists, table, free_number(lists), keys, count, hash);
+    hw_list *list = put(lists, free_number(lists), of, words, hash);
     return list != NULL ? list->number : 0;
 }
 
-bool hw_lists_has(const hw_lists *lists, uint32_t number, uint32_t table, const uint64_t *keys, size_t count)
+bool hw_lists_has(const hw_lists *lists, uint32_t number, const hw_list_of *of, const uint64_t *words)
 {
-    return number != 0 && is_it(lists->list[number - 1], table, hash_of(table, keys, count), keys, count);
+    return number != 0 && is_it(lists->list[number - 1], of, hash_of(of, words), words);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "store/keys.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "heads are little-endian and written as they lie");
@@ -24,22 +25,71 @@ static size_t padded(size_t bytes)
 
 enum { LENT_LEAST = 16 << 10 /* bytes of values; fewer are copied for less than it costs to keep them apart */ };
 
+static size_t keys_bound(const hw_request_head *head)
+{
+    return head->keys == HW_KEYS_GAPS   ? hw_keys_bound((size_t)head->count)
+           : head->keys == HW_KEYS_BITS ? hw_bits_words(head->last - head->first) * sizeof(uint64_t)
+                                        : 0;
+}
+
+/* Keys, behind the head, padded with zeros; what follows goes there. */
+static unsigned char *write_keys(const hw_request *request, size_t bound, unsigned char *out, uint64_t *key_bytes)
+{
+    size_t bytes = bound;
+    if (request->head.keys == HW_KEYS_GAPS)
+        bytes = hw_keys_encode(request->keys, (size_t)request->head.count, out);
+    else if (request->head.keys == HW_KEYS_BITS)
+        memcpy(out, request->bits, bytes);
+    memset(out + bytes, 0, padded(bytes) - bytes);
+    *key_bytes = bytes;
+    return out + padded(bytes);
+}
+
+/* One whose values lie apart: they are brought together in the message, where they stay if they go as they are. */
+static hawser_status write_apart(const hw_table_spec *table, const hw_request *request, hw_pool *pool, hw_message **message,
+                                 hawser_error *error)
+{
+    hw_request_head head = request->head;
+    size_t numbers = (size_t)head.count * table->width, values = 0, bound = keys_bound(&head);
+    HAWSER_TRY(hw_pool_message(pool, sizeof head + padded(bound) + numbers * hw_value_size(table->type), message, error));
+    unsigned char *start = (*message)->payload;
+    unsigned char *out = write_keys(request, bound, start + sizeof head, &head.key_bytes);
+    size_t before = (size_t)(out - start);
+    request->gather(request->argument, request->values, out);
+    head.values = (uint8_t)hw_values_choose_rounded(table->type, table->rounding, out, numbers, &values);
+    head.value_bytes = values;
+    if (head.values != HW_VALUES_DENSE) {
+        hw_message *whole = *message;
+        hawser_status status = hw_pool_message(pool, before + values, message, error);
+        if (status == HAWSER_OK) {
+            memcpy((*message)->payload, start, before);
+            start = (*message)->payload;
+            hw_values_encode(head.values, table->type, out, numbers, start + before);
+        }
+        hw_message_free(whole);
+        HAWSER_TRY(status);
+    }
+    memcpy(start, &head, sizeof head);
+    (*message)->envelope.length = before + values;
+    return HAWSER_OK;
+}
+
 hawser_status hw_request_write(const hw_table_spec *table, const hw_request *request, hw_pool *pool, hw_message **message,
                                hawser_error *error)
 {
     hw_request_head head = request->head;
     size_t numbers = (size_t)head.count * table->width, values = 0;
+    if (request->values != NULL && request->gather != NULL)
+        return write_apart(table, request, pool, message, error);
     head.values = HW_VALUES_NONE;
     if (request->values != NULL)
         head.values = (uint8_t)hw_values_choose_rounded(table->type, table->rounding, request->values, numbers, &values);
-    size_t key_bound = head.keys == HW_KEYS_GAPS ? hw_keys_bound((size_t)head.count) : 0;
+    size_t bound = keys_bound(&head);
     bool lent = request->lent && head.values == HW_VALUES_DENSE && values >= LENT_LEAST;
-    HAWSER_TRY(hw_pool_message(pool, sizeof head + padded(key_bound) + (lent ? 0 : values), message, error));
-    unsigned char *start = (*message)->payload, *out = start + sizeof head;
-    head.key_bytes = key_bound > 0 ? hw_keys_encode(request->keys, (size_t)head.count, out) : 0;
+    HAWSER_TRY(hw_pool_message(pool, sizeof head + padded(bound) + (lent ? 0 : values), message, error));
+    unsigned char *start = (*message)->payload;
+    unsigned char *out = write_keys(request, bound, start + sizeof head, &head.key_bytes);
     head.value_bytes = values;
-    memset(out + head.key_bytes, 0, padded((size_t)head.key_bytes) - (size_t)head.key_bytes);
-    out += padded((size_t)head.key_bytes);
     if (lent) {
         (*message)->tail = request->values;
         (*message)->tail_length = values;
@@ -174,6 +224,32 @@ static hawser_status read_keys(const hw_table_spec *table, const hw_request_head
     return HAWSER_OK;
 }
 
+/* Of a dense table. The span, which is within the table, tells how many bytes must have been sent. */
+static hawser_status read_bits(const hw_table_spec *table, const hw_request_head *head, const unsigned char *in,
+                               const uint64_t **bits, hawser_error *error)
+{
+    uint64_t span = head->last - head->first;
+    const uint64_t *words = (const void *)in;
+    size_t n = (size_t)head->key_bytes / sizeof *words;
+    bool right = !table->sparse && head->key_bytes % sizeof *words == 0 && n > 0 && span / 64 == n - 1 &&
+                 (words[0] & 1) != 0 && words[n - 1] >> span % 64 == 1 && hw_bits_best()->count(words, n) == head->count;
+    if (!right)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %llu bytes are not the bits of %llu keys", table->name,
+                           (unsigned long long)head->key_bytes, (unsigned long long)head->count);
+    *bits = words;
+    return HAWSER_OK;
+}
+
+hawser_status hw_request_list(hw_request *request, hw_scratch *scratch, hawser_error *error)
+{
+    const hw_request_head *head = &request->head;
+    HAWSER_TRY(hw_pool_message(scratch->pool, (size_t)head->count * sizeof *request->keys, &scratch->keys, error));
+    hw_bits_best()->list(request->bits, hw_bits_words(head->last - head->first), head->first, scratch->keys->payload);
+    request->keys = scratch->keys->payload;
+    request->bits = NULL;
+    return HAWSER_OK;
+}
+
 static hawser_status read_values(const hw_table_spec *table, const hw_request_head *head, const unsigned char *in,
                                  hw_scratch *scratch, const void **values, hawser_error *error)
 {
@@ -208,6 +284,8 @@ hawser_status hw_request_read(const hw_table_spec *table, const hw_request_head 
     HAWSER_TRY(check_shape(table, head, error));
     if (head->keys == HW_KEYS_GAPS) {
         HAWSER_TRY(read_keys(table, head, body, scratch, &request->keys, error));
+    } else if (head->keys == HW_KEYS_BITS) {
+        HAWSER_TRY(read_bits(table, head, body, &request->bits, error));
     } else if ((head->keys != HW_KEYS_RANGE && head->keys != HW_KEYS_KNOWN) || head->key_bytes != 0) {
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no form %u of keys with %llu bytes", table->name,
                            head->keys, (unsigned long long)head->key_bytes);
@@ -225,12 +303,23 @@ bool hw_reply_head_of(const hw_message *message, hw_reply_head *head)
     return head->value_bytes == message->envelope.length - sizeof *head;
 }
 
+static const unsigned char *values_in(const hw_message *message)
+{
+    return message->tail != NULL ? message->tail : (const unsigned char *)message->payload + sizeof(hw_reply_head);
+}
+
 bool hw_reply_read(const hw_table_spec *table, const hw_reply_head *head, const hw_message *message, void *values)
 {
-    const unsigned char *in = (const unsigned char *)message->payload + sizeof *head;
-    return head->outcome == HW_APPLIED &&
-           hw_values_decode(head->values, table->type, message->tail != NULL ? message->tail : in, (size_t)head->value_bytes,
-                            (size_t)head->count, values);
+    return head->outcome == HW_APPLIED && hw_values_decode(head->values, table->type, values_in(message),
+                                                           (size_t)head->value_bytes, (size_t)head->count, values);
+}
+
+const void *hw_reply_dense(const hw_table_spec *table, const hw_reply_head *head, const hw_message *message)
+{
+    size_t size = hw_value_size(table->type);
+    bool dense = head->outcome == HW_APPLIED && head->values == HW_VALUES_DENSE && head->value_bytes % size == 0 &&
+                 head->count == head->value_bytes / size;
+    return dense ? values_in(message) : NULL;
 }
 
 void hw_refusal_read(const hw_reply_head *head, const hw_message *message, char *words, size_t size)

@@ -22,7 +22,8 @@ typedef enum hw_operation {
 typedef enum hw_keys_form {
     HW_KEYS_RANGE = 1, /* first .. last */
     HW_KEYS_GAPS,      /* count keys from first to last: see keys.h */
-    HW_KEYS_KNOWN      /* the list that was sent as number `list` before */
+    HW_KEYS_KNOWN,     /* the list that was sent as number `list` before */
+    HW_KEYS_BITS       /* a bit for each key from first to last, as words of 64; those of first and last are set */
 } hw_keys_form;
 
 /* Not on the wire: a server's word to its stripes that a group has ended. */
@@ -47,9 +48,13 @@ typedef struct hw_request_head {
 /* A request as it is used on either side; memory is whoever's who filled it. */
 typedef struct hw_request {
     hw_request_head head;
-    const uint64_t *keys; /* NULL for a range */
+    const uint64_t *keys; /* NULL for a range, */
+    const uint64_t *bits; /* and where keys come as bits */
     const void *values;   /* head.count * width, dense; NULL where none are pushed */
     bool lent;            /* to be written: many values may stay where they are, as the message's tail */
+    /* To be written: values that lie apart, `values` being where; brings them together. NULL: they do not. */
+    void (*gather)(const void *argument, const void *values, void *to);
+    const void *argument;
 } hw_request;
 
 typedef enum hw_outcome { HW_APPLIED = 1, HW_FORGOTTEN /* the list of keys: send them again */, HW_REFUSED } hw_outcome;
@@ -83,6 +88,8 @@ bool hw_request_head_of(const hw_message *message, hw_request_head *head);
  * not finite; HAWSER_NO_MEMORY. */
 hawser_status hw_request_read(const hw_table_spec *table, const hw_request_head *head, const hw_message *message,
                               hw_scratch *scratch, hw_request *request, hawser_error *error) HAWSER_MUST_USE;
+/* Makes keys of the bits of a request, for who needs keys. */
+hawser_status hw_request_list(hw_request *request, hw_scratch *scratch, hawser_error *error) HAWSER_MUST_USE;
 
 /* A reply with room for head->count numbers, which the caller fills at *values (NULL: they lie elsewhere); then hw_reply_pack, given them where
  * they do (NULL: they do not), leaves out zeros where that is shorter (and there is memory to do it) or makes them the message's tail, and
@@ -97,6 +104,8 @@ void hw_reply_to_refusal(hw_message *reply);
 bool hw_reply_head_of(const hw_message *message, hw_reply_head *head);
 /* The values of a reply, dense, to `values` (head->count numbers); false when they are not that. */
 bool hw_reply_read(const hw_table_spec *table, const hw_reply_head *head, const hw_message *message, void *values);
+/* Where these lie, if they came as they are; NULL: they did not. */
+const void *hw_reply_dense(const hw_table_spec *table, const hw_reply_head *head, const hw_message *message);
 /* The words of a refusal. */
 void hw_refusal_read(const hw_reply_head *head, const hw_message *message, char *words, size_t size);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -314,6 +315,81 @@ hawser_status hw_table_shard_apply(hw_table_shard *shard, const uint64_t *keys, 
 void hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t last, const void *updates)
 {
     apply_rows(shard, (size_t)(first - shard->first), (size_t)(last - first) + 1, updates);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- by bits ---- */
+
+enum { SLICE = 16, SLICE_ROWS = 64 * SLICE /* words, and rows, that are done at a time: near in the cache */ };
+
+/* The next slice of first..last: its words, and how many keys they span. */
+static size_t next_slice(uint64_t first, uint64_t last, const uint64_t *bits, uint64_t from, uint64_t words[SLICE])
+{
+    size_t n = last - first < SLICE_ROWS ? (size_t)(last - first) + 1 : SLICE_ROWS;
+    hw_bits_slice(bits, first - from, n, words);
+    return n;
+}
+
+/* Are rows moved as numbers, many at a time? */
+static bool is_narrow(const hw_table_shard *shard)
+{
+    return shard->row_bytes == sizeof(uint32_t) || shard->row_bytes == sizeof(uint64_t);
+}
+
+size_t hw_table_shard_get_bits(const hw_table_shard *shard, uint64_t first, uint64_t last, const uint64_t *bits,
+                               uint64_t from, void *out)
+{
+    const hw_bits *form = hw_bits_best();
+    uint64_t words[SLICE], rows[SLICE_ROWS];
+    unsigned char *to = out;
+    size_t all = 0, count;
+    for (size_t n; first <= last; first += n, all += count, to += count * shard->row_bytes) {
+        n = next_slice(first, last, bits, from, words);
+        size_t row = (size_t)(first - shard->first), used = (n + 63) / 64;
+        if (is_narrow(shard)) {
+            count = form->take(shard->values + row * shard->row_bytes, shard->row_bytes, words, used, to);
+        } else {
+            count = form->list(words, used, row, rows);
+            gather(shard, rows, 0, count, to);
+        }
+        if (last - first < n)
+            return all + count;
+    }
+    return all;
+}
+
+/* Rows are brought together, changed as if they lay so, and brought back: any function is quick that way which keeps nothing beside them. */
+static size_t apply_near(hw_table_shard *shard, size_t row, const uint64_t *words, size_t used, const void *updates)
+{
+    const hw_bits *form = hw_bits_best();
+    uint64_t near[SLICE_ROWS];
+    unsigned char *values = shard->values + row * shard->row_bytes;
+    size_t count = form->take(values, shard->row_bytes, words, used, near);
+    hw_applying applying = applying_to(shard, 0, count, updates);
+    applying.values = near;
+    if (count > 0)
+        shard->spec->function->apply(&applying);
+    return form->put(near, shard->row_bytes, words, used, values);
+}
+
+size_t hw_table_shard_apply_bits(hw_table_shard *shard, uint64_t first, uint64_t last, const uint64_t *bits, uint64_t from,
+                                 const void *updates)
+{
+    uint64_t words[SLICE], rows[SLICE_ROWS];
+    const unsigned char *given = updates;
+    size_t all = 0, count;
+    for (size_t n; first <= last; first += n, all += count, given += count * shard->row_bytes) {
+        n = next_slice(first, last, bits, from, words);
+        size_t row = (size_t)(first - shard->first), used = (n + 63) / 64;
+        if (is_narrow(shard) && shard->memory == NULL) {
+            count = apply_near(shard, row, words, used, given);
+        } else {
+            count = hw_bits_best()->list(words, used, row, rows);
+            apply_at(shard, rows, 0, count, given);
+        }
+        if (last - first < n)
+            return all + count;
+    }
+    return all;
 }
 
 /* ------------------------------------------------------------------------------------------------------ as a whole ---- */

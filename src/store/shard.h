@@ -42,6 +42,13 @@ hawser_status hw_table_shard_apply(hw_table_shard *shard, const uint64_t *keys, 
                                    hawser_error *error) HAWSER_MUST_USE;
 void hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t last, const void *updates);
 
+/* The same for those keys from first to last of a dense shard that have a bit, `bits` beginning with that of the key `from`; how many they
+ * are. */
+size_t hw_table_shard_get_bits(const hw_table_shard *shard, uint64_t first, uint64_t last, const uint64_t *bits,
+                               uint64_t from, void *out);
+size_t hw_table_shard_apply_bits(hw_table_shard *shard, uint64_t first, uint64_t last, const uint64_t *bits, uint64_t from,
+                                 const void *updates);
+
 /* Where a key's values lie until the next change; NULL: it does not exist. */
 const void *hw_table_shard_row(const hw_table_shard *shard, uint64_t key);
 /* A part of up to `count` rows, as it lies, from a slot on (a dense shard's row; a sparse one's place in its index), which goes on behind them;

@@ -210,6 +210,30 @@ static void do_list(hw_stripe *stripe, const hw_piece *piece)
     }
 }
 
+/* Keys that come as bits: shard by shard. */
+static void do_bits(hw_stripe *stripe, const hw_piece *piece)
+{
+    hw_errand *errand = piece->errand;
+    const uint64_t *bits = errand->request.bits, from = errand->request.head.first;
+    const unsigned char *values = errand->request.values;
+    size_t bytes = row_bytes(errand), row = piece->begin;
+    size_t at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, piece->first);
+    for (; at < stripe->shard_count && stripe->arcs[at].first <= piece->last; at++) {
+        const hw_arc *arc = &stripe->arcs[at];
+        hw_table_shard *shard = stripe->shards[at];
+        uint64_t first = arc->first > piece->first ? arc->first : piece->first;
+        uint64_t last = arc->last < piece->last ? arc->last : piece->last;
+        size_t count = 0;
+        if (first > last)
+            continue;
+        if (values != NULL)
+            count = hw_table_shard_apply_bits(shard, first, last, bits, from, values + row * bytes);
+        if (errand->out != NULL)
+            count = hw_table_shard_get_bits(shard, first, last, bits, from, errand->out + row * bytes);
+        row += count;
+    }
+}
+
 /* Keys of a sparse table lie grouped by stripe, apart from their rows: a buffer of a few rows stands between. */
 static void do_grouped(hw_stripe *stripe, const hw_piece *piece)
 {
@@ -359,6 +383,8 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
             do_grouped(stripe, piece);
         else if (errand->request.head.keys == HW_KEYS_RANGE)
             do_range(stripe, piece);
+        else if (errand->request.bits != NULL)
+            do_bits(stripe, piece);
         else
             do_list(stripe, piece);
     }

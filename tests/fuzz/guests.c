@@ -164,6 +164,7 @@ static hw_message *request_of(const uint8_t *body, size_t size)
     uint8_t f[FIELDS];
     take_fields(f, &body, &size);
     hw_request_head head = head_of(f, size);
+    right_bits(&head, body, size, f[14]);
     head.table++;
     head.value_bytes += f[12] > 250 ? f[13] : 0;
     hw_message *message = message_of(&head, sizeof head, body, size);

@@ -64,6 +64,7 @@ static hw_message *request_of(const uint8_t *body, size_t size)
     uint8_t f[FIELDS];
     take_fields(f, &body, &size);
     hw_request_head head = head_of(f, size);
+    right_bits(&head, body, size, f[12]);
     if (f[12] == 255)
         head.count = UINT64_MAX - f[13], head.last = f[14] == 0 ? UINT64_MAX : head.last;
     return message_of(&head, sizeof head, body, size);

@@ -149,10 +149,12 @@ static void numbers_mean_the_same_on_both_sides(void **state)
         size_t l = (size_t)hw_random_below(&random, 1 + hw_random_below(&random, LISTS)); /* some far more often */
         uint32_t table = (uint32_t)hw_random_below(&random, 2);
         bool known;
-        uint32_t number = hw_lists_number(&client, table, keys[l], COUNT, &known);
+        const hw_list_of of = {
+            .table = table, .first = keys[l][0], .last = keys[l][COUNT - 1], .count = COUNT, .size = COUNT};
+        uint32_t number = hw_lists_number(&client, &of, keys[l], &known);
         hw_list *list = number != 0 && known ? hw_lists_get(&server, table, number) : NULL;
         if (list != NULL) {
-            assert_memory_equal(list->keys, keys[l], sizeof keys[l]);
+            assert_memory_equal(list->words, keys[l], sizeof keys[l]);
             hw_list_drop(list);
             saved++;
             continue;
@@ -160,14 +162,15 @@ static void numbers_mean_the_same_on_both_sides(void **state)
         forgotten += known;
         sent++;
         if (number != 0)
-            hw_lists_put(&server, table, number, keys[l], COUNT);
+            hw_lists_put(&server, number, &of, keys[l]);
         assert_true(client.bytes <= client.most && server.bytes <= server.most);
     }
     if (saved <= sent || forgotten <= 100)
         fail_msg("%llu saved, %llu sent, of these %llu forgotten", (unsigned long long)saved, (unsigned long long)sent,
                  (unsigned long long)forgotten);
     bool known;
-    assert_int_equal(hw_lists_number(&client, 0, keys[0], 3, &known), 0); /* not worth a number */
+    const hw_list_of three = {.first = keys[0][0], .last = keys[0][2], .count = 3, .size = 3};
+    assert_int_equal(hw_lists_number(&client, &three, keys[0], &known), 0); /* not worth a number */
     assert_null(hw_lists_get(&server, 0, 0));
     assert_null(hw_lists_get(&server, 0, HW_LISTS_MOST + 1));
     hw_lists_free(&client);

@@ -155,6 +155,134 @@ static void long_lists_lie_over_many_arcs(void **state)
     }
 }
 
+/* Keys that lie close and far, one of them moved to anywhere: what does not ascend is refused before anything has begun, whether the task could
+ * begin at once or not. */
+static void lists_that_do_not_ascend_are_refused(void **state)
+{
+    (void)state;
+    enum { LONG = 900, ALL = 30 * LONG };
+    static uint64_t keys[LONG];
+    static double values[LONG], all[ALL], plain[ALL];
+    size_t refused = 0;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        size_t part = seed % 3 == 0 ? 0 : 1 + seed % 200;
+        world *w =
+            open_world_of((world_shape){.seed = seed, .servers = 1 + (uint32_t)(seed % 5), .clients = 1, .part = part});
+        uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, ALL - 1));
+        size_t count = 2 + (size_t)hw_random_below(&w->random, LONG - 2);
+        uint64_t gap = hw_random_below(&w->random, 2) ? 4 : 30, key = 0, first_task;
+        memset(plain, 0, sizeof plain);
+        for (size_t i = 0; i < count; i++, key += 1 + hw_random_below(&w->random, gap - 1)) {
+            keys[i] = key;
+            values[i] = 1;
+        }
+        size_t at = (size_t)hw_random_below(&w->random, count);
+        uint64_t moved = hw_random_below(&w->random, 4) == 0 ? UINT64_MAX - hw_random_below(&w->random, 3)
+                                                             : hw_random_below(&w->random, ALL);
+        keys[at] = hw_random_below(&w->random, 3) == 0 ? keys[at] : moved;
+        bool right = keys[count - 1] < ALL;
+        for (size_t i = 1; i < count; i++)
+            right &= keys[i - 1] < keys[i];
+        for (size_t i = 0; right && i < count; i++)
+            plain[keys[i]] = 1;
+        const hw_order pull = {.operation = HW_PULL, .table = table, .last = ALL - 1, .out = all};
+        assert_int_equal(hw_client_submit(w->client[0], &pull, &first_task, NULL), HAWSER_OK);
+        hw_order push = {.operation = HW_PUSH, .table = table, .keys = keys, .count = count, .values = values};
+        push.after = &first_task;
+        push.after_count = seed % 2;
+        hawser_error error = {0};
+        uint64_t task;
+        assert_int_equal(hw_client_submit(w->client[0], &push, &task, &error), right ? HAWSER_OK : HAWSER_BAD_ARGUMENT);
+        assert_true(right || strstr(error.text, "ascending") != NULL || strstr(error.text, "not within") != NULL);
+        refused += !right;
+        settle(w);
+        submit(w, 0, pull);
+        settle(w);
+        assert_memory_equal(all, plain, sizeof plain);
+        assert_int_equal(hw_client_open(w->client[0]), 0);
+        close_world(w);
+    }
+    assert_true(refused > 200 && refused < 400);
+}
+
+/* Bits that are not those of the keys that they say, or that name another server's keys, do nothing; right ones do, under their number too. */
+static void bits_that_lie_are_refused(void **state)
+{
+    (void)state;
+    enum { ALL = 2000, WORDS = ALL / 64 + 1, CHANGES = 9 };
+    world *w = open_world_of((world_shape){.seed = 3, .servers = 2, .clients = 1, .list_bytes = 1 << 16});
+    uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, ALL - 1));
+    uint32_t sparse = create(w, spec_of("s", HW_VALUE_F64, 1, true, 0, UINT64_MAX));
+    const hw_arcs *arcs = hw_client_arcs(w->client[0], table);
+    const hw_arc *own = &arcs->arcs[0];
+    for (size_t i = 0; i < arcs->count; i++)
+        if (arcs->arcs[i].server == 0 && arcs->arcs[i].last - arcs->arcs[i].first > own->last - own->first)
+            own = &arcs->arcs[i];
+    assert_true(own->server == 0 && own->last - own->first >= 70);
+    double ones[WORDS * 64], all[ALL], plain[ALL] = {0};
+    for (size_t i = 0; i < WORDS * 64; i++)
+        ones[i] = 1;
+    for (int change = 0; change <= CHANGES + 1; change++) {
+        uint64_t span = 68, words[WORDS] = {UINT64_C(0xf0f0f0f0f0f0f0f1), 0x13};
+        hw_request_head head = {.operation = HW_PUSH,
+                                .keys = HW_KEYS_BITS,
+                                .values = HW_VALUES_DENSE,
+                                .table = table,
+                                .list = 7,
+                                .first = own->first,
+                                .last = own->first + span,
+                                .count = 33 + 3,
+                                .key_bytes = 16};
+        switch (change) {
+        case 0: head.count--; break;
+        case 1: words[0] ^= 1, words[0] |= 2; break;    /* the first is not there */
+        case 2: words[1] ^= 0x10, words[0] |= 2; break; /* nor the last */
+        case 3: words[1] ^= 0x30; break;                /* one behind the last, in place of it */
+        case 4: head.key_bytes = 8; break;              /* too short for the span; */
+        case 5: head.key_bytes = 24; break;             /* too long */
+        case 6: head.key_bytes = 12; break;             /* no words */
+        case 7: head.table = sparse; break;
+        case 8: head.last = ALL + 10, head.key_bytes = WORDS * 8; break; /* past the table */
+        case 9: /* another server's */ head.first = own->last - 3 * 16, head.last = head.first + span; break;
+        case 10: break;
+        }
+        bool right = change == CHANGES + 1;
+        size_t bytes = (size_t)((head.key_bytes + 7) / 8 * 8), values = (size_t)head.count * sizeof *ones;
+        hw_message *message = NULL;
+        hw_reply_head reply_head;
+        head.value_bytes = values;
+        assert_int_equal(hw_message_new(sizeof head + bytes + values, &message, NULL), HAWSER_OK);
+        memcpy(message->payload, &head, sizeof head);
+        memcpy((unsigned char *)message->payload + sizeof head, words, bytes);
+        memcpy((unsigned char *)message->payload + sizeof head + bytes, ones, values);
+        for (int known = 0; known < 1 + right; known++) {
+            hw_message *again = NULL;
+            if (known == 0 && right)
+                assert_int_equal(hw_message_new(sizeof head + values, &again, NULL), HAWSER_OK);
+            assert_int_equal(hw_server_hear(w->server[0], 0, message, NULL), HAWSER_OK);
+            while (w->ready_count > 0)
+                hw_stripe_work(w->ready[--w->ready_count]);
+            hw_message *answer = take(&w->back[0][0]);
+            assert_true(hw_reply_head_of(answer, &reply_head));
+            assert_int_equal(reply_head.outcome, right ? HW_APPLIED : HW_REFUSED);
+            hw_message_free(answer);
+            head.keys = HW_KEYS_KNOWN;
+            head.key_bytes = 0;
+            if (again != NULL) {
+                memcpy(again->payload, &head, sizeof head);
+                memcpy((unsigned char *)again->payload + sizeof head, ones, values);
+            }
+            message = again;
+        }
+        for (uint64_t i = 0; right && i <= span; i++)
+            plain[head.first + i] += 2 * (double)(words[i / 64] >> i % 64 & 1);
+    }
+    submit(w, 0, (hw_order){.operation = HW_PULL, .table = table, .last = ALL - 1, .out = all});
+    settle(w);
+    assert_memory_equal(all, plain, sizeof plain);
+    close_world(w);
+}
+
 static void tasks_wait_for_those_they_name(void **state)
 {
     (void)state;
@@ -557,6 +685,7 @@ int main(void)
         cmocka_unit_test(clocks_are_waited_for),          cmocka_unit_test(chunks_wait_for_each_other),
         cmocka_unit_test(long_lists_lie_over_many_arcs),  cmocka_unit_test(a_list_sent_again_takes_no_number_of_another),
         cmocka_unit_test(what_is_wrong_is_refused),       cmocka_unit_test(parts_of_a_push_are_answered_together),
+        cmocka_unit_test(bits_that_lie_are_refused),      cmocka_unit_test(lists_that_do_not_ascend_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,260 @@
+#include "base/bits.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+/* --------------------------------------------------------------------------------------- what compilers make wide ---- */
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Looks at each number before its bit is set: a list from elsewhere may do anything. */
+INLINE bool set_from(const uint64_t *numbers, size_t from, size_t count, uint64_t first, uint64_t span, uint64_t *words)
+{
+    for (size_t i = from; i < count; i++) {
+        uint64_t at = numbers[i] - first;
+        if (at > span || (i > 0 && numbers[i - 1] >= numbers[i]))
+            return false;
+        words[at / 64] |= UINT64_C(1) << at % 64;
+    }
+    return true;
+}
+
+INLINE size_t count_of(const uint64_t *words, size_t n)
+{
+    size_t all = 0;
+    for (size_t w = 0; w < n; w++)
+        all += (size_t)__builtin_popcountll(words[w]);
+    return all;
+}
+
+INLINE size_t list_of(const uint64_t *words, size_t n, uint64_t first, uint64_t *numbers)
+{
+    uint64_t *next = numbers;
+    for (size_t w = 0; w < n; w++)
+        for (uint64_t bits = words[w]; bits != 0; bits &= bits - 1)
+            *next++ = first + 64 * w + hw_lowest_bit(bits);
+    return (size_t)(next - numbers);
+}
+
+/* From rows to what lies one behind the other (gathers), or back. */
+INLINE size_t move(unsigned char *rows, size_t size, const uint64_t *words, size_t n, unsigned char *near, bool gathers)
+{
+    unsigned char *next = near;
+    for (size_t w = 0; w < n; w++, rows += 64 * size) {
+        if (words[w] == UINT64_MAX) {
+            memcpy(gathers ? next : rows, gathers ? rows : next, 64 * size);
+            next += 64 * size;
+            continue;
+        }
+        for (uint64_t bits = words[w]; bits != 0; bits &= bits - 1, next += size) {
+            unsigned char *row = rows + hw_lowest_bit(bits) * size;
+            memcpy(gathers ? next : row, gathers ? row : next, size);
+        }
+    }
+    return (size_t)(next - near) / size;
+}
+
+/* A size that the compiler knows makes each copy one move. */
+INLINE size_t take_of(const void *rows, size_t size, const uint64_t *words, size_t n, void *out)
+{
+    unsigned char *from = (void *)(uintptr_t)rows;
+    return size == sizeof(uint32_t) ? move(from, sizeof(uint32_t), words, n, out, true)
+                                    : move(from, sizeof(uint64_t), words, n, out, true);
+}
+
+INLINE size_t put_of(const void *in, size_t size, const uint64_t *words, size_t n, void *rows)
+{
+    unsigned char *from = (void *)(uintptr_t)in;
+    return size == sizeof(uint32_t) ? move(rows, sizeof(uint32_t), words, n, from, false)
+                                    : move(rows, sizeof(uint64_t), words, n, from, false);
+}
+
+#define COMPILED(name, attribute)                                                                                           \
+    attribute static bool set_##name(const uint64_t *numbers, size_t count, uint64_t first, uint64_t span, uint64_t *words) \
+    {                                                                                                                       \
+        return set_from(numbers, 0, count, first, span, words);                                                             \
+    }                                                                                                                       \
+    attribute static size_t take_##name(const void *rows, size_t size, const uint64_t *words, size_t n, void *out)          \
+    {                                                                                                                       \
+        return take_of(rows, size, words, n, out);                                                                          \
+    }                                                                                                                       \
+    attribute static size_t put_##name(const void *in, size_t size, const uint64_t *words, size_t n, void *rows)            \
+    {                                                                                                                       \
+        return put_of(in, size, words, n, rows);                                                                            \
+    }
+#define VARIANT(name, attribute)                                                                                            \
+    attribute static size_t count_##name(const uint64_t *words, size_t n)                                                   \
+    {                                                                                                                       \
+        return count_of(words, n);                                                                                          \
+    }                                                                                                                       \
+    attribute static size_t list_##name(const uint64_t *words, size_t n, uint64_t first, uint64_t *numbers)                 \
+    {                                                                                                                       \
+        return list_of(words, n, first, numbers);                                                                           \
+    }                                                                                                                       \
+    static const hw_bits bits_##name = {set_##name, count_##name, list_##name, take_##name, put_##name};
+
+COMPILED(portable, )
+VARIANT(portable, )
+
+/* ------------------------------------------------------------------------------------------------- many at a time ---- */
+
+#ifdef __x86_64__
+#define AVX2   __attribute__((target("avx2,bmi,popcnt")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,bmi,bmi2,popcnt")))
+
+COMPILED(avx2, AVX2)
+VARIANT(avx2, AVX2)
+
+/* Eight bits at once, until a word is full: a shift by 64 or more leaves nothing, so that those of other words wait, or have been. */
+AVX512 static bool set_avx512(const uint64_t *numbers, size_t count, uint64_t first, uint64_t span, uint64_t *words)
+{
+    const __m512i one = _mm512_set1_epi64(1), begin = _mm512_set1_epi64((long long)first);
+    __m512i some = _mm512_setzero_si512();
+    size_t i = 0, w = (size_t)((numbers[0] - first) / 64);
+    if (numbers[0] - first > span)
+        return false;
+    for (; i + 8 < count; i += 8) {
+        __m512i those = _mm512_loadu_si512(numbers + i);
+        uint64_t highest = numbers[i + 7] - first;
+        if (_mm512_cmpge_epu64_mask(those, _mm512_loadu_si512(numbers + i + 1)) != 0 || highest > span)
+            return false;
+        those = _mm512_sub_epi64(those, begin);
+        for (;;) {
+            __m512i base = _mm512_set1_epi64((long long)(64 * (uint64_t)w));
+            some = _mm512_or_si512(some, _mm512_sllv_epi64(one, _mm512_sub_epi64(those, base)));
+            if (highest / 64 == w)
+                break;
+            words[w] |= (uint64_t)_mm512_reduce_or_epi64(some);
+            some = _mm512_setzero_si512();
+            unsigned later = _mm512_cmpge_epu64_mask(those, _mm512_add_epi64(base, _mm512_set1_epi64(64)));
+            w = (size_t)((numbers[i + hw_lowest_bit(later)] - first) / 64);
+        }
+    }
+    words[w] |= (uint64_t)_mm512_reduce_or_epi64(some);
+    return set_from(numbers, i, count, first, span, words);
+}
+
+/* Rows up to the last that has a bit are there, so whole registers are read before it, and written where as much is still to come: what is
+ * masked is slow to come from memory. */
+#define MOVES(bits, lanes, rest)                                                                                            \
+    AVX512 static void take_##bits(const unsigned char *from, const uint64_t *words, size_t n, unsigned char *to,           \
+                                   size_t left)                                                                             \
+    {                                                                                                                       \
+        for (size_t w = 0; left > 0; w++)                                                                                   \
+            for (unsigned at = 0; at < 64; at += (lanes), from += (lanes) * sizeof(uint##bits##_t)) {                       \
+                __mmask##lanes own = (__mmask##lanes)(words[w] >> at);                                                      \
+                unsigned there = (unsigned)__builtin_popcount(own);                                                         \
+                __m512i those = w + 1 < n ? _mm512_loadu_si512(from) : _mm512_maskz_loadu_epi##bits(own, from);             \
+                those = _mm512_maskz_compress_epi##bits(own, those);                                                        \
+                if (left >= (lanes))                                                                                        \
+                    _mm512_storeu_si512(to, those);                                                                         \
+                else                                                                                                        \
+                    _mm512_mask_storeu_epi##bits(to, (__mmask##lanes)_bzhi_u32(rest, there), those);                        \
+                to += there * sizeof(uint##bits##_t);                                                                       \
+                left -= there;                                                                                              \
+            }                                                                                                               \
+    }                                                                                                                       \
+    AVX512 static void put_##bits(const unsigned char *from, const uint64_t *words, unsigned char *to, size_t left)         \
+    {                                                                                                                       \
+        for (size_t w = 0; left > 0; w++)                                                                                   \
+            for (unsigned at = 0; at < 64; at += (lanes), to += (lanes) * sizeof(uint##bits##_t)) {                         \
+                __mmask##lanes own = (__mmask##lanes)(words[w] >> at);                                                      \
+                unsigned there = (unsigned)__builtin_popcount(own);                                                         \
+                __m512i those = left >= (lanes)                                                                             \
+                                    ? _mm512_loadu_si512(from)                                                              \
+                                    : _mm512_maskz_loadu_epi##bits((__mmask##lanes)_bzhi_u32(rest, there), from);           \
+                _mm512_mask_storeu_epi##bits(to, own, _mm512_maskz_expand_epi##bits(own, those));                           \
+                from += there * sizeof(uint##bits##_t);                                                                     \
+                left -= there;                                                                                              \
+            }                                                                                                               \
+    }
+MOVES(32, 16, 0xffff)
+MOVES(64, 8, 0xff)
+
+AVX512 static size_t take_avx512(const void *rows, size_t size, const uint64_t *words, size_t n, void *out)
+{
+    size_t count = count_of(words, n);
+    while (n > 0 && words[n - 1] == 0)
+        n--;
+    (size == sizeof(uint32_t) ? take_32 : take_64)(rows, words, n, out, count);
+    return count;
+}
+
+AVX512 static size_t put_avx512(const void *in, size_t size, const uint64_t *words, size_t n, void *rows)
+{
+    size_t count = count_of(words, n);
+    (size == sizeof(uint32_t) ? put_32 : put_64)(in, words, rows, count);
+    return count;
+}
+
+VARIANT(avx512, AVX512)
+#endif
+
+/* Asked on each call: it is a load and a test, and a remembered answer would be mutable state. */
+const hw_bits *hw_bits_variant(size_t index)
+{
+#ifdef __x86_64__
+    bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
+    bool widest =
+        wide && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    const hw_bits *const forms[] = {&bits_portable, wide ? &bits_avx2 : NULL, widest ? &bits_avx512 : NULL};
+#else
+    const hw_bits *const forms[] = {&bits_portable};
+#endif
+    return index < sizeof forms / sizeof *forms ? forms[index] : NULL;
+}
+
+const hw_bits *hw_bits_best(void)
+{
+    const hw_bits *best = &bits_portable;
+    for (size_t index = 1; hw_bits_variant(index) != NULL; index++)
+        best = hw_bits_variant(index);
+    return best;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- parts ---- */
+
+void hw_bits_slice(const uint64_t *words, uint64_t from, size_t n, uint64_t *out)
+{
+    size_t w = (size_t)(from / 64), last = (size_t)((from + (n - 1)) / 64), count = (n + 63) / 64;
+    unsigned shift = (unsigned)(from % 64);
+    for (size_t i = 0; i < count; i++, w++) {
+        out[i] = words[w] >> shift;
+        if (shift > 0 && w < last)
+            out[i] |= words[w + 1] << (64 - shift);
+    }
+    if (n % 64 != 0)
+        out[count - 1] &= (UINT64_C(1) << n % 64) - 1;
+}
+
+/* Of word w the bits that lie from .. to. */
+static uint64_t within(const uint64_t *words, size_t w, uint64_t from, uint64_t to)
+{
+    uint64_t bits = words[w];
+    if (w == from / 64)
+        bits &= UINT64_MAX << from % 64;
+    if (w == to / 64)
+        bits &= UINT64_MAX >> (63 - to % 64);
+    return bits;
+}
+
+size_t hw_bits_between(const uint64_t *words, uint64_t from, uint64_t to, uint64_t *first, uint64_t *last)
+{
+    size_t begin = (size_t)(from / 64), end = (size_t)(to / 64);
+    while (begin < end && within(words, begin, from, to) == 0)
+        begin++;
+    while (begin < end && within(words, end, from, to) == 0)
+        end--;
+    const uint64_t ends[] = {within(words, begin, from, to), within(words, end, from, to)};
+    if (ends[0] == 0)
+        return 0;
+    *first = 64 * (uint64_t)begin + hw_lowest_bit(ends[0]);
+    *last = 64 * (uint64_t)end + hw_highest_bit(ends[1]);
+    const hw_bits *bits = hw_bits_best();
+    return begin == end ? bits->count(ends, 1) : bits->count(ends, 2) + bits->count(words + begin + 1, end - begin - 1);
+}

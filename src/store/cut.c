@@ -1,0 +1,278 @@
+/* cut.c - a task is cut by server into legs, a message each; the keys of its list are made ready to go. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/memory.h"
+#include "store/keys.h"
+#include "store/task.h"
+
+static hawser_status new_legs(hw_task *t, size_t most, hawser_error *error)
+{
+    return HW_NEW(&t->legs, most, "the parts of a task", error);
+}
+
+static hw_leg *add_leg(hw_task *t, uint32_t server)
+{
+    hw_leg *added = &t->legs[t->leg_count++];
+    *added = (hw_leg){.server = server};
+    return added;
+}
+
+/* Keys that go in one message. */
+static size_t part_keys(const hw_client *client, const hw_task *t)
+{
+    size_t keys = client->options.part / client->tables[t->order.table].width;
+    return keys > 0 ? keys : 1;
+}
+
+/* Arc by arc, in parts. */
+static hawser_status cut_range(const hw_client *client, hw_task *t, hawser_error *error)
+{
+    const hw_order *order = &t->order;
+    const hw_arcs *arcs = &client->arcs[order->table];
+    size_t from = hw_arcs_find(arcs, order->first), to = hw_arcs_find(arcs, order->last), most = part_keys(client, t);
+    HAWSER_TRY(new_legs(t, to - from + 1 + (size_t)((order->last - order->first) / most), error));
+    for (size_t i = from; i <= to; i++) {
+        uint64_t first = i == from ? order->first : arcs->arcs[i].first;
+        uint64_t last = i == to ? order->last : arcs->arcs[i].last;
+        for (bool ends = false; !ends; first += most) {
+            ends = last - first < most;
+            hw_leg *part = add_leg(t, arcs->arcs[i].server);
+            part->first = first;
+            part->last = ends ? last : first + (most - 1);
+            part->begin = (size_t)(first - order->first);
+            part->count = (size_t)(part->last - first) + 1;
+        }
+    }
+    return HAWSER_OK;
+}
+
+/* Every server hears of a clock. */
+static hawser_status cut_clock(const hw_client *client, hw_task *t, hawser_error *error)
+{
+    HAWSER_TRY(new_legs(t, client->options.servers, error));
+    for (uint32_t s = 0; s < client->options.servers; s++) {
+        hw_leg *part = add_leg(t, s);
+        part->first = t->order.first;
+        part->last = t->order.last;
+    }
+    return HAWSER_OK;
+}
+
+/* Parts of rows begin .. begin + count - 1, which are one server's; rows: what stands there, where keys are grouped. */
+static void add_parts(hw_task *t, uint32_t server, const uint32_t *rows, size_t begin, size_t count, size_t most)
+{
+    for (size_t at = 0; at < count; at += most) {
+        hw_leg *part = add_leg(t, server);
+        part->begin = begin + at;
+        part->count = count - at < most ? count - at : most;
+        part->rows = rows != NULL ? rows + part->begin : NULL;
+    }
+}
+
+/* Puts rows into the leg of their server that is not full. */
+static void add_run(hw_task *t, hw_filling *to, uint32_t server, size_t begin, size_t count, size_t most)
+{
+    for (size_t n; count > 0; begin += n, count -= n) {
+        hw_run *added = &t->runs[t->run_count++];
+        if (to->part == NULL || to->part->count == most) {
+            to->part = add_leg(t, server);
+            to->part->begin = begin;
+            to->part->runs = added;
+        } else {
+            to->last->next = added;
+        }
+        n = count < most - to->part->count ? count : most - to->part->count;
+        *added = (hw_run){.begin = begin, .count = n};
+        to->part->count += n;
+        to->last = added;
+    }
+}
+
+/* A dense table's keys: a run an arc, and a leg as many runs as fill it, so that legs of all servers leave in turn. Keys that do not ascend make no
+ * more runs than others: the next is of a later arc, or they are turned down. */
+static hawser_status cut_by_arc(const hw_client *client, hw_task *t, hawser_error *error)
+{
+    const hw_order *order = &t->order;
+    const hw_arcs *arcs = &client->arcs[order->table];
+    size_t most = part_keys(client, t), arcs_most = arcs->count < order->count ? arcs->count : order->count;
+    size_t legs_most = client->options.servers + order->count / most, before = 0;
+    HAWSER_TRY(new_legs(t, legs_most, error));
+    HAWSER_TRY(HW_NEW(&t->runs, arcs_most + legs_most, "the keys of a task", error));
+    memset(client->filling, 0, client->options.servers * sizeof *client->filling);
+    for (size_t i = 0, end; i < order->count; i = end) {
+        size_t at = hw_arcs_find(arcs, order->keys[i]);
+        const hw_arc *arc = &arcs->arcs[at];
+        if (i > 0 && at <= before)
+            return hw_task_unordered(&client->tables[order->table], error);
+        before = at;
+        end = hw_keys_up_to(order->keys, i, order->count, arc->last);
+        add_run(t, &client->filling[arc->server], arc->server, i, end - i, most);
+    }
+    return HAWSER_OK;
+}
+
+/* Keys are counted by server and put beside each other, with their rows. places: of a server's keys, where the next goes. */
+static void group(hw_task *t, const uint32_t *servers, size_t *places, uint32_t server_count)
+{
+    const hw_order *order = &t->order;
+    size_t before = 0;
+    for (size_t i = 0; i < order->count; i++)
+        places[servers[i]]++;
+    for (uint32_t s = 0; s < server_count; s++) {
+        size_t own = places[s];
+        places[s] = before;
+        before += own;
+    }
+    for (size_t i = 0; i < order->count; i++) {
+        size_t to = places[servers[i]]++;
+        t->keys[to] = order->keys[i];
+        t->rows[to] = (uint32_t)i;
+    }
+}
+
+/* A sparse table's keys, each of which may be another server's than the one before. */
+static hawser_status cut_by_key(const hw_client *client, hw_task *t, hawser_error *error)
+{
+    const hw_order *order = &t->order;
+    uint32_t count = client->options.servers;
+    size_t most = part_keys(client, t), *places = NULL, each = sizeof *t->keys + sizeof *t->rows;
+    hw_message *found = NULL;
+    HAWSER_TRY(new_legs(t, count + order->count / most, error));
+    HAWSER_TRY(hw_pool_message(client->pool, order->count * each, &t->room, error));
+    t->keys = t->room->payload;
+    t->rows = (uint32_t *)(t->keys + order->count);
+    HAWSER_TRY(hw_pool_message(client->pool, order->count * sizeof(uint32_t), &found, error));
+    hawser_status status = HW_NEW(&places, count, "the keys of a task", error);
+    if (status == HAWSER_OK) {
+        uint32_t *servers = found->payload;
+        for (size_t i = 0; i < order->count; i++)
+            servers[i] = hw_ring_of_key(&client->ring, order->keys[i]);
+        group(t, servers, places, count);
+        for (uint32_t s = 0; s < count; s++) {
+            size_t begin = s > 0 ? places[s - 1] : 0;
+            add_parts(t, s, t->rows, begin, places[s] - begin, most);
+        }
+    }
+    free(places);
+    hw_message_free(found);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- packing ---- */
+
+hawser_status hw_task_unordered(const hw_table_spec *spec, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': keys must be ascending, each once, 1 to 2^32 - 1 of them",
+                       spec->name);
+}
+
+/* A leg's keys as runs: its own, or the one that it is. */
+static const hw_run *runs_of(const hw_leg *part, hw_run *one)
+{
+    *one = (hw_run){.begin = part->begin, .count = part->count};
+    return part->runs != NULL ? part->runs : one;
+}
+
+/* Room for the bits of all legs whose keys lie close; where there is none, keys go as they would without. */
+static uint64_t *make_room(const hw_client *client, hw_task *t)
+{
+    const uint64_t *keys = t->order.keys;
+    size_t words = 0;
+    hw_run one;
+    for (size_t l = 0; l < t->leg_count; l++) {
+        hw_leg *part = &t->legs[l];
+        const hw_run *last = runs_of(part, &one);
+        while (last->next != NULL)
+            last = last->next;
+        part->first = keys[part->begin];
+        part->last = keys[last->begin + last->count - 1];
+        if (hw_keys_crowded(part->first, part->last, part->count))
+            words += hw_bits_words(part->last - part->first);
+    }
+    if (words == 0 || hw_pool_message(client->pool, words * sizeof *keys, &t->bits, NULL) != HAWSER_OK)
+        return NULL;
+    return memset(t->bits->payload, 0, words * sizeof *keys);
+}
+
+/* Each key is looked at once: whether it ascends is seen while its bit is set. */
+static hawser_status pack(const hw_client *client, hw_task *t, hawser_error *error)
+{
+    const uint64_t *keys = t->order.keys;
+    const hw_bits *bits = hw_bits_best();
+    uint64_t *words = make_room(client, t);
+    bool right = true;
+    for (size_t l = 0; right && l < t->leg_count; l++) {
+        hw_leg *part = &t->legs[l];
+        uint64_t span = part->last - part->first;
+        bool close = words != NULL && hw_keys_crowded(part->first, part->last, part->count);
+        hw_run one;
+        for (const hw_run *r = runs_of(part, &one); right && r != NULL; r = r->next)
+            right = (r->begin == 0 || keys[r->begin - 1] < keys[r->begin]) &&
+                    (close ? bits->set(keys + r->begin, r->count, part->first, span, words)
+                           : hw_keys_ascend(keys + r->begin, r->count));
+        part->bits = close ? words : NULL;
+        words += close ? hw_bits_words(span) : 0;
+    }
+    return right ? HAWSER_OK : hw_task_unordered(&client->tables[t->order.table], error);
+}
+
+static hawser_status cut_list(const hw_client *client, hw_task *t, hawser_error *error)
+{
+    const hw_order *order = &t->order;
+    const hw_table_spec *spec = &client->tables[order->table];
+    size_t most = part_keys(client, t);
+    bool several = client->options.servers > 1;
+    if (spec->sparse && !hw_keys_ascend(order->keys, order->count))
+        return hw_task_unordered(spec, error);
+    if (several && spec->sparse)
+        return cut_by_key(client, t, error);
+    if (several) {
+        HAWSER_TRY(cut_by_arc(client, t, error));
+    } else {
+        HAWSER_TRY(new_legs(t, 1 + order->count / most, error));
+        add_parts(t, 0, NULL, 0, order->count, most);
+    }
+    return spec->sparse ? HAWSER_OK : pack(client, t, error);
+}
+
+/* Legs whose values a pull of no keys would bring do not exist: an order has keys. */
+hawser_status hw_task_cut(const hw_client *client, hw_task *t, hawser_error *error)
+{
+    t->is_cut = true;
+    if (t->order.operation == HW_CLOCK)
+        return cut_clock(client, t, error);
+    return t->order.keys == NULL ? cut_range(client, t, error) : cut_list(client, t, error);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- rows ---- */
+
+/* Rows of the usual sizes move without a call for each. */
+static inline void move_row(unsigned char *to, const unsigned char *from, size_t bytes)
+{
+    if (bytes == sizeof(uint32_t))
+        memcpy(to, from, sizeof(uint32_t));
+    else if (bytes == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else
+        memcpy(to, from, bytes);
+}
+
+/* A leg's rows of what the task has, beside each other. */
+void hw_leg_gather(const hw_leg *part, const unsigned char *from, size_t bytes, unsigned char *to)
+{
+    for (const hw_run *r = part->runs; r != NULL; to += r->count * bytes, r = r->next)
+        memcpy(to, from + r->begin * bytes, r->count * bytes);
+    for (size_t i = 0; part->rows != NULL && i < part->count; i++)
+        move_row(to + i * bytes, from + part->rows[i] * bytes, bytes);
+}
+
+/* And back. */
+void hw_leg_scatter(const hw_leg *part, const unsigned char *from, size_t bytes, unsigned char *to)
+{
+    for (const hw_run *r = part->runs; r != NULL; from += r->count * bytes, r = r->next)
+        memcpy(to + r->begin * bytes, from, r->count * bytes);
+    for (size_t i = 0; part->rows != NULL && i < part->count; i++)
+        move_row(to + part->rows[i] * bytes, from + i * bytes, bytes);
+}

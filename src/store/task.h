@@ -1,0 +1,103 @@
+/* task.h - the inside of a client, shared by client.c (tasks) and cut.c (which keys go to whom). */
+#ifndef HW_STORE_TASK_H
+#define HW_STORE_TASK_H
+
+#include "store/client.h"
+
+/* Rows of a task, one after the other. */
+typedef struct hw_run {
+    size_t begin, count;
+    struct hw_run *next; /* of its leg's */
+} hw_run;
+
+/* What one message asks of a server. */
+typedef struct hw_leg {
+    uint32_t server;
+    uint32_t parts; /* of a push, that this server answers together; 0: each is answered */
+    bool done;
+    uint64_t first, last;
+    size_t begin, count;  /* rows of the task, one after the other; */
+    const hw_run *runs;   /* or these, where a dense table's keys of several servers lie between each other; */
+    const uint32_t *rows; /* or these, of a sparse one; begin: of the task's grouped keys */
+    const uint64_t *bits; /* of the keys first .. last, where they go so */
+    uint32_t list;        /* number under which the keys were sent, 0: none */
+} hw_leg;
+
+/* The leg of a server that is being filled. */
+typedef struct hw_filling {
+    hw_leg *part;
+    hw_run *last;
+} hw_filling;
+
+typedef struct hw_task {
+    hw_order order;
+    uint64_t number;
+    size_t waits; /* for so many others */
+    struct hw_task **followers;
+    size_t follower_count, follower_room;
+    hw_leg *legs;
+    size_t leg_count, legs_left, legs_sent;
+    hw_run *runs; /* where there are several servers: of a dense table's legs */
+    size_t run_count;
+    hw_message *room; /* of a sparse table's: keys by server, and which of the task's rows each is */
+    uint64_t *keys;
+    uint32_t *rows;
+    hw_message *bits; /* of all legs that have some */
+    bool is_cut;
+    uint64_t oldest; /* clock */
+    bool batched;    /* servers answer its parts together */
+    bool inherited;  /* it failed because another one did */
+    bool begun;
+    hw_passed passed;      /* what goes of a push that is filtered or rounded */
+    bool noted;            /* its beginning: its end is too */
+    struct hw_task *ready; /* next of those that may begin, or of those that are being sent */
+    hawser_status failed;
+    hawser_error error;
+} hw_task;
+
+struct hw_client {
+    hw_client_options options;
+    hw_ring ring;
+    hw_table_spec *tables;
+    uint32_t *there;       /* the servers' numbers of the tables */
+    hw_arcs *arcs;         /* of dense tables */
+    hw_holding **holdings; /* of tables that hold something back */
+    size_t table_count, table_room, there_room, arcs_room, holdings_room;
+    hw_lists *lists;     /* by server */
+    uint32_t *counts;    /* the same: parts of the task that is being cut; */
+    hw_filling *filling; /* and where its next keys go */
+    hw_pool *pool;
+    hw_task **window; /* of tasks base + 0, 1 ...; NULL: ended */
+    size_t window_count, window_room, open;
+    uint64_t base, next;
+    hw_task *ready, **ready_end;     /* may begin */
+    hw_task *sending, **sending_end; /* have begun; their legs leave in this order */
+    hw_message *followed;            /* a leg's, that leaves with the next: it has to be there first */
+    uint32_t followed_to;
+    bool beginning;          /* somebody further up the stack begins them */
+    unsigned char *gathered; /* rows of one leg */
+    uint64_t *gathered_keys; /* and its keys */
+    size_t gathered_room, gathered_keys_room;
+    hw_client_figures figures;
+};
+
+/* Cuts a task by server, into parts; the keys of a list are found to ascend (or HAWSER_BAD_ARGUMENT), and made into bits where they lie close.
+ * The client's `filling` and pool are used. */
+hawser_status hw_task_cut(const hw_client *client, hw_task *task, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_task_unordered(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
+
+/* Do a leg's rows lie apart from each other in the task? */
+static inline bool hw_leg_apart(const hw_leg *leg)
+{
+    return leg->rows != NULL || (leg->runs != NULL && leg->runs->next != NULL);
+}
+/* Its rows, of `bytes` each, of what the task has, beside each other; and back. */
+void hw_leg_gather(const hw_leg *leg, const unsigned char *from, size_t bytes, unsigned char *to);
+void hw_leg_scatter(const hw_leg *leg, const unsigned char *from, size_t bytes, unsigned char *to);
+static inline size_t hw_task_row(const hw_client *client, const hw_task *task)
+{
+    const hw_table_spec *spec = &client->tables[task->order.table];
+    return spec->width * hw_value_size(spec->type);
+}
+
+#endif

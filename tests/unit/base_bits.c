@@ -1,0 +1,179 @@
+/* Every form of bits against bits and rows taken one by one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/random.h"
+
+enum { WORDS = 12, BITS = 64 * WORDS, ROUNDS = 3000 };
+
+/* Ascending numbers from `first` on, with gaps of up to `gap`; how many there are before first + BITS. */
+static size_t draw(hw_random *random, uint64_t first, uint64_t gap, uint64_t *numbers)
+{
+    size_t count = 0;
+    for (uint64_t at = 0; at < BITS; at += 1 + hw_random_below(random, gap))
+        numbers[count++] = first + at;
+    return count;
+}
+
+static bool has(const uint64_t *words, uint64_t at)
+{
+    return words[at / 64] >> at % 64 & 1;
+}
+
+static uint64_t drawn_first(hw_random *random)
+{
+    return hw_random_below(random, 2) ? hw_random_next(random) >> 1 : UINT64_MAX - BITS + 1;
+}
+
+/* In one go, and in two after each other, since lists come in runs. */
+static void what_is_set_are_the_numbers(void **state)
+{
+    (void)state;
+    uint64_t numbers[BITS], listed[BITS + 1], words[WORDS];
+    hw_random random = hw_random_at(1, 0, 0, 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t first = drawn_first(&random);
+        size_t count = draw(&random, first, 1 + hw_random_below(&random, hw_random_below(&random, 4) ? 5 : 300), numbers);
+        uint64_t span = numbers[count - 1] - first;
+        size_t cut = (size_t)hw_random_below(&random, count);
+        for (size_t form = 0; hw_bits_variant(form) != NULL; form++) {
+            const hw_bits *bits = hw_bits_variant(form);
+            memset(words, 0, sizeof words);
+            assert_true(cut == 0 || bits->set(numbers, cut, first, span, words));
+            assert_true(bits->set(numbers + cut, count - cut, first, span, words));
+            for (size_t i = 0, k = 0; i < BITS; i++) {
+                bool there = k < count && numbers[k] == first + i;
+                assert_int_equal(has(words, i), there);
+                k += there;
+            }
+            assert_int_equal(bits->count(words, WORDS), count);
+            listed[count] = 99;
+            assert_int_equal(bits->list(words, WORDS, first, listed), count);
+            assert_memory_equal(listed, numbers, count * sizeof *numbers);
+            assert_int_equal(listed[count], 99);
+        }
+    }
+}
+
+/* A number that does not ascend, is far off or comes again, anywhere, is seen, and nothing is written past the words. */
+static void what_is_no_such_list_is_seen(void **state)
+{
+    (void)state;
+    uint64_t numbers[BITS];
+    hw_random random = hw_random_at(2, 0, 0, 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t first = drawn_first(&random);
+        size_t count = draw(&random, first, 1 + hw_random_below(&random, 9), numbers);
+        uint64_t span = numbers[count - 1] - first;
+        size_t n = hw_bits_words(span), at = (size_t)hw_random_below(&random, count);
+        uint64_t other = hw_random_below(&random, 3) == 0   ? hw_random_next(&random)
+                         : hw_random_below(&random, 2) == 0 ? first + span + 1 + hw_random_below(&random, 70)
+                                                            : first + hw_random_below(&random, span + 1);
+        bool right = other >= first && other <= first + span && (at == 0 || other > numbers[at - 1]) &&
+                     (at + 1 == count || other < numbers[at + 1]) && first + span >= first;
+        numbers[at] = other;
+        for (size_t form = 0; hw_bits_variant(form) != NULL; form++) {
+            uint64_t *words = calloc(n, sizeof *words); /* exactly: sanitizers watch what lies behind */
+            assert_non_null(words);
+            assert_int_equal(hw_bits_variant(form)->set(numbers, count, first, span, words), right);
+            free(words);
+        }
+    }
+}
+
+static void draw_words(hw_random *random, uint64_t *words, size_t n)
+{
+    for (size_t w = 0; w < n; w++) {
+        words[w] = hw_random_next(random);
+        if (hw_random_below(random, 3) == 0)
+            words[w] = hw_random_below(random, 2) ? UINT64_MAX : 0;
+        if (hw_random_below(random, 3) == 0)
+            words[w] &= hw_random_next(random) & hw_random_next(random);
+    }
+}
+
+static void rows_are_taken_and_put_back(void **state)
+{
+    (void)state;
+    hw_random random = hw_random_at(3, 0, 0, 0);
+    uint64_t words[WORDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t n = (size_t)hw_random_below(&random, WORDS + 1), size = hw_random_below(&random, 2) ? 4 : 8, count = 0;
+        draw_words(&random, words, n);
+        size_t rows_there = 0; /* up to the last that has a bit: what lies behind is not the callee's to touch */
+        for (size_t i = 0; i < 64 * n; i++)
+            if (has(words, i)) {
+                rows_there = i + 1;
+                count++;
+            }
+        unsigned char *rows = malloc(rows_there * size + 1), *before = malloc(rows_there * size + 1);
+        unsigned char *near = malloc(count * size + 1);
+        assert_true(rows != NULL && before != NULL && near != NULL);
+        for (size_t i = 0; i < rows_there * size; i++)
+            rows[i] = before[i] = (unsigned char)hw_random_next(&random);
+        for (size_t form = 0; hw_bits_variant(form) != NULL; form++) {
+            const hw_bits *bits = hw_bits_variant(form);
+            assert_int_equal(bits->take(rows, size, words, n, near), count);
+            for (size_t i = 0, k = 0; i < rows_there; i++)
+                if (has(words, i))
+                    assert_memory_equal(near + k++ * size, rows + i * size, size);
+            for (size_t i = 0; i < count * size; i++)
+                near[i] ^= 0xff;
+            assert_int_equal(bits->put(near, size, words, n, rows), count);
+            for (size_t i = 0; i < rows_there * size; i++) {
+                assert_int_equal(rows[i], has(words, i / size) ? before[i] ^ 0xff : before[i]);
+                rows[i] = before[i];
+            }
+        }
+        free(rows);
+        free(before);
+        free(near);
+    }
+}
+
+static void parts_are_those_of_the_whole(void **state)
+{
+    (void)state;
+    hw_random random = hw_random_at(4, 0, 0, 0);
+    uint64_t words[WORDS], part[WORDS + 1];
+    for (int round = 0; round < ROUNDS; round++) {
+        draw_words(&random, words, WORDS);
+        uint64_t from = hw_random_below(&random, BITS), n = 1 + hw_random_below(&random, BITS - from), first = 0, last = 0;
+        size_t count = 0;
+        uint64_t lowest = 0, highest = 0;
+        part[(n + 63) / 64] = 99;
+        hw_bits_slice(words, from, (size_t)n, part);
+        assert_int_equal(part[(n + 63) / 64], 99);
+        for (uint64_t i = 0; i < (n + 63) / 64 * 64; i++) {
+            assert_int_equal(has(part, i), i < n && has(words, from + i));
+            if (i >= n || !has(part, i))
+                continue;
+            lowest = count++ == 0 ? from + i : lowest;
+            highest = from + i;
+        }
+        assert_int_equal(hw_bits_between(words, from, from + n - 1, &first, &last), count);
+        if (count > 0) {
+            assert_int_equal(first, lowest);
+            assert_int_equal(last, highest);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_set_are_the_numbers),
+        cmocka_unit_test(what_is_no_such_list_is_seen),
+        cmocka_unit_test(rows_are_taken_and_put_back),
+        cmocka_unit_test(parts_are_those_of_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
