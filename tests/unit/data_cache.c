@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "data/cache/format.h"
 #include "data/layout/flip.h"
@@ -40,6 +41,7 @@ static hawser_dataset sample(hawser_layout layout, hawser_type type)
     d.offset = WEIGHTS;
     d.columns = NAMES;
     d.target_name = "y";
+    d.means = DOUBLES;
     return d;
 }
 
@@ -62,6 +64,9 @@ static void same(const hawser_dataset *a, const hawser_dataset *b)
     for (size_t j = 0; a->columns != NULL && j < A->cols; j++)
         assert_string_equal(a->columns[j], b->columns[j]);
     assert_int_equal(a->columns == NULL, b->columns == NULL);
+    assert_int_equal(a->means == NULL, b->means == NULL);
+    if (a->means != NULL)
+        assert_memory_equal(a->means, b->means, A->cols * 8);
     assert_int_equal(a->target_name == NULL, b->target_name == NULL);
     if (a->target_name != NULL)
         assert_string_equal(a->target_name, b->target_name);
@@ -81,6 +86,7 @@ static void what_is_saved_is_loaded(void **state)
                     d.target = d.offset = NULL;
                     d.columns = NULL;
                     d.target_name = NULL;
+                    d.means = NULL;
                     d.figures.index_base = -1;
                     d.weights = WEIGHTS;
                 }
@@ -92,6 +98,70 @@ static void what_is_saved_is_loaded(void **state)
                 assert_true((uintptr_t)loaded->matrix.values % HW_CACHE_ALIGNMENT == 0);
                 hawser_dataset_free(loaded);
             }
+}
+
+static unsigned char *content(const char *path, size_t *size)
+{
+    FILE *in = fopen(path, "rb");
+    assert_non_null(in);
+    unsigned char *bytes;
+    assert_int_equal(HW_NEW(&bytes, 1 << 16, "content", NULL), HAWSER_OK);
+    *size = fread(bytes, 1, 1 << 16, in);
+    (void)fclose(in);
+    return bytes;
+}
+
+/* Version 1 had no means: its header ends in front of their section. */
+static void files_of_version_1_are_read(void **state)
+{
+    (void)state;
+    hawser_error error;
+    hawser_dataset d = sample(HAWSER_CSC, HAWSER_F64), *loaded;
+    d.means = NULL;
+    assert_int_equal(hawser_dataset_save(&d, "c", &error), HAWSER_OK);
+    size_t size, old = offsetof(hw_cache_header, sections[HW_CACHE_MEANS]);
+    unsigned char *bytes = content("c", &size);
+    hw_cache_header *header = (hw_cache_header *)(void *)bytes;
+    memset(bytes + old, 0, sizeof *header - old);
+    header->version = 1;
+    header->digest = 0;
+    header->digest = hw_hash(header, old, 0);
+    assert_int_equal(hw_cache_view(bytes, size, "c", true, &loaded, &error), HAWSER_OK);
+    same(&d, loaded);
+    hawser_dataset_free(loaded);
+    header->version = HW_CACHE_VERSION + 1;
+    assert_int_equal(hw_cache_view(bytes, size, "c", true, &loaded, &error), HAWSER_BAD_INPUT);
+    assert_string_equal(error.text, "c: cache version 3; this version of Hawser reads 1 to 2; convert the data again");
+    free(bytes);
+}
+
+/* What a model knows must be there: a dense column that is not would be read as zeros. */
+static void columns_that_dense_data_lack_are_refused(void **state)
+{
+    (void)state;
+    hawser_error error;
+    hawser_dataset d = sample(HAWSER_DENSE, HAWSER_F64), *loaded;
+    const hawser_load load = {.columns = 5, .rows_layout = 1};
+    assert_int_equal(hawser_dataset_save(&d, "c", &error), HAWSER_OK);
+    assert_int_equal(hw_cache_open("c", &load, &loaded, &error), HAWSER_BAD_INPUT);
+    assert_string_equal(error.text, "c: has 4 columns besides target, weights and offset, and 5 are needed");
+    d = sample(HAWSER_CSC, HAWSER_F64);
+    assert_int_equal(hawser_dataset_save(&d, "c", &error), HAWSER_OK);
+    assert_int_equal(hw_cache_open("c", &load, &loaded, &error), HAWSER_OK);
+    hawser_dataset_free(loaded);
+}
+
+static void names_must_be_utf8(void **state)
+{
+    (void)state;
+    static const char *const latin[] = {"a", "b", "caf\xe9", "d"};
+    hawser_error error;
+    hawser_dataset d = sample(HAWSER_DENSE, HAWSER_F64), *loaded;
+    d.columns = latin;
+    assert_int_equal(hawser_dataset_save(&d, "c", &error), HAWSER_OK);
+    assert_int_equal(hw_cache_open("c", &(hawser_load){0}, &loaded, &error), HAWSER_BAD_INPUT);
+    assert_string_equal(error.text,
+                        "c: the name of column 2 (from 0) is not UTF-8; make the input UTF-8 and convert it again");
 }
 
 /* A file larger than a piece, from a view that begins inside its arrays. */
@@ -116,17 +186,6 @@ static void views_and_large_sections(void **state)
     free(y);
     hawser_dataset_free(loaded);
     hawser_dataset_free(big);
-}
-
-static unsigned char *content(const char *path, size_t *size)
-{
-    FILE *in = fopen(path, "rb");
-    assert_non_null(in);
-    unsigned char *bytes;
-    assert_int_equal(HW_NEW(&bytes, 1 << 16, "content", NULL), HAWSER_OK);
-    *size = fread(bytes, 1, 1 << 16, in);
-    (void)fclose(in);
-    return bytes;
 }
 
 static void every_byte_matters(void **state)
@@ -273,6 +332,9 @@ int main(void)
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(what_is_saved_is_loaded),
+        IN_DIRECTORY(files_of_version_1_are_read),
+        IN_DIRECTORY(columns_that_dense_data_lack_are_refused),
+        IN_DIRECTORY(names_must_be_utf8),
         IN_DIRECTORY(views_and_large_sections),
         IN_DIRECTORY(every_byte_matters),
         IN_DIRECTORY(deceit_is_found_without_digests),

@@ -6,8 +6,9 @@
 
 #define HW_CACHE_MAGIC "HWCACHE1"
 
-/* Maps `path` and makes a dataset whose arrays lie in the mapping. Honours load->columns, index_base, type and layout by refusing
- * what the file does not hold. */
+/* Maps `path` and makes a dataset whose arrays lie in the mapping. Of load's wishes: columns beyond `columns` are left out and counted,
+ * and dense data with fewer are refused (of sparse data the missing ones are zeros); a target of "none" is left out; rows_layout turns
+ * the matrix, a copy in memory; other targets, weights, offsets, names, an index_base and a type that the file does not hold are refused. */
 hawser_status hw_cache_open(const char *path, const hawser_load *load, hawser_dataset **dataset,
                             hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,6 +1,7 @@
 /* Opening a cache: the file is mapped and its arrays are used where they lie. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "base/hash.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/cache/format.h"
 #include "data/layout/flip.h"
 
@@ -41,11 +43,15 @@ static hawser_status check_header(reader *in, bool verify, hawser_error *error)
     memcpy(&in->header, in->bytes, sizeof in->header);
     hw_cache_header copy = in->header;
     copy.digest = 0;
-    if (copy.version != HW_CACHE_VERSION)
+    if (copy.version < 1 || copy.version > HW_CACHE_VERSION)
         return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: cache version %u; this version of Hawser reads %d; convert the data again", in->name,
+                           "%s: cache version %u; this version of Hawser reads 1 to %d; convert the data again", in->name,
                            copy.version, HW_CACHE_VERSION);
-    if (verify && hw_hash(&copy, sizeof copy, 0) != in->header.digest)
+    size_t bytes = copy.version == 1 ? offsetof(hw_cache_header, sections[HW_CACHE_MEANS]) : sizeof copy;
+    if (copy.version == 1)
+        copy.sections[HW_CACHE_MEANS] = in->header.sections[HW_CACHE_MEANS] =
+            (hw_cache_span){.digest = hw_hash(in->bytes, 0, 0)};
+    if (verify && hw_hash(&copy, bytes, 0) != in->header.digest)
         return damaged(in, "the header's checksum does not match", error);
     if (copy.file_size != in->size)
         return damaged(in, "it is not as long as it was written", error);
@@ -73,6 +79,7 @@ static hawser_status check_sizes(const reader *in, hawser_error *error)
                 h->sections[HW_CACHE_VALUES].size == h->stored * (h->type == HAWSER_F32 ? 4 : 8);
     for (int s = HW_CACHE_TARGET; s <= HW_CACHE_OFFSET; s++)
         good = good && (h->sections[s].size == 0 || h->sections[s].size == h->rows * 8);
+    good = good && (h->sections[HW_CACHE_MEANS].size == 0 || h->sections[HW_CACHE_MEANS].size == h->cols * 8);
     return good ? HAWSER_OK : damaged(in, "a section has not the size that rows, columns and entries ask for", error);
 }
 
@@ -139,6 +146,7 @@ static hawser_status check_numbers(const reader *in, hawser_error *error)
     const double *const rows[] = {d->target, d->weights, d->offset};
     for (int i = 0; i < 3; i++)
         good = good && (rows[i] == NULL || all_finite(rows[i], HAWSER_F64, d->matrix.rows));
+    good = good && (d->means == NULL || all_finite(d->means, HAWSER_F64, d->matrix.cols));
     return good ? HAWSER_OK : damaged(in, "it holds numbers that are not finite", error);
 }
 
@@ -162,6 +170,11 @@ static hawser_status read_names(reader *in, hawser_error *error)
         size_t length = strnlen(at, left);
         if (length == left)
             return damaged(in, "it has fewer names than columns", error);
+        if (!hw_is_utf8(at))
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "%s: the name of column %llu (from 0) is not UTF-8; make the input UTF-8 and convert it again", in->name,
+                (unsigned long long)j);
         names[j] = at;
         at += length + 1;
         left -= length + 1;
@@ -192,6 +205,7 @@ static hawser_status read_all(reader *in, bool verify, hawser_error *error)
     d->target = section(in, HW_CACHE_TARGET);
     d->weights = section(in, HW_CACHE_WEIGHTS);
     d->offset = section(in, HW_CACHE_OFFSET);
+    d->means = section(in, HW_CACHE_MEANS);
     d->figures.index_base = h->index_base;
     d->figures.base_guessed = h->base_guessed != 0;
     if (h->layout != HAWSER_DENSE)
@@ -260,9 +274,14 @@ static hawser_status flip_dataset(hawser_dataset *d, const char *path, const haw
     return HAWSER_OK;
 }
 
-/* Leaves out the columns that a model does not know, and counts what that drops. */
+/* Leaves out the columns that a model does not know, and counts what that drops. Of dense data all that it knows must be there; in
+ * sparse data the others are zeros. */
 static hawser_status cut_columns(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
+    if (d->matrix.layout == HAWSER_DENSE && d->matrix.cols < load->columns)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: has %zu columns besides target, weights and offset, and %zu are needed", path,
+                           d->matrix.cols, load->columns);
     if (load->columns == 0 || d->matrix.cols <= load->columns)
         return HAWSER_OK;
     if (d->matrix.layout == HAWSER_CSR)

@@ -79,6 +79,8 @@ static hawser_status put_section(writer *out, const hawser_dataset *dataset, int
     case HW_CACHE_TARGET_NAME:
         return dataset->target_name == NULL ? HAWSER_OK
                                             : put(out, dataset->target_name, strlen(dataset->target_name) + 1, error);
+    case HW_CACHE_MEANS:
+        return dataset->means == NULL ? HAWSER_OK : put(out, dataset->means, A->cols * sizeof(double), error);
     default:
         return rows[section - HW_CACHE_TARGET] == NULL
                    ? HAWSER_OK
