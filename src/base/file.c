@@ -284,13 +284,19 @@ static void sync_directory(char *target)
     }
 }
 
-hawser_status hw_file_commit(hw_file *file, hawser_error *error)
+hawser_status hw_file_sync(hw_file *file, hawser_error *error)
 {
     hawser_status status = flush(file, error);
+    if (status == HAWSER_OK && file->temporary != NULL && fsync(file->fd) != 0)
+        status = failed(file, "sync", errno, error);
+    return status;
+}
+
+hawser_status hw_file_commit(hw_file *file, hawser_error *error)
+{
+    hawser_status status = hw_file_sync(file, error);
     bool direct = file->temporary == NULL;
     int code = 0;
-    if (status == HAWSER_OK && !direct && fsync(file->fd) != 0)
-        status = failed(file, "sync", errno, error);
     if (status == HAWSER_OK && !direct && !file->named && (code = give_name(file)) != 0)
         status = failed(file, "give the finished file its name", code, error);
     if (status == HAWSER_OK) {

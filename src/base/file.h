@@ -30,6 +30,9 @@ hawser_status hw_file_begin(hw_file *file, const char *path, hawser_error *error
 hawser_status hw_file_write(hw_file *file, const void *data, size_t size, hawser_error *error) HAWSER_MUST_USE;
 /* Appends formatted text of any length. */
 hawser_status hw_file_print(hw_file *file, hawser_error *error, const char *format, ...) HAWSER_MUST_USE HAWSER_PRINTF(3, 4);
+/* What was written so far is on the disk, still without its name: of several files that belong together all come to this before the
+ * first is committed, so that a full disk ends them all. Call hw_file_abort after a failure. */
+hawser_status hw_file_sync(hw_file *file, hawser_error *error) HAWSER_MUST_USE;
 /* Flushes, syncs, gives it its name and syncs the directory; releases everything whatever the outcome. */
 hawser_status hw_file_commit(hw_file *file, hawser_error *error) HAWSER_MUST_USE;
 /* Removes what was written and releases everything. Harmless on a zeroed, committed or aborted file. */

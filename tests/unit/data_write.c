@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -98,6 +99,54 @@ static void matrix_market(void **state)
         else
             text_is("o", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 2 -3\n2 1 0.1\n2 3 4e+20\n");
     }
+}
+
+/* A new target beside an old matrix would pass for its target. */
+static void matrix_and_target_appear_together(void **state)
+{
+    (void)state;
+    hawser_error error;
+    hawser_dataset d = sample(HAWSER_CSC);
+    assert_int_equal(mkdir("taken", 0700), 0);
+    assert_int_equal(hawser_dataset_write(&d, 0, 3, HAWSER_MATRIX_MARKET, "taken", &error), HAWSER_IO);
+    assert_int_equal(access("taken.target", F_OK), -1);
+    assert_int_equal(mkdir("half.target", 0700), 0);
+    assert_int_equal(hawser_dataset_write(&d, 0, 3, HAWSER_MATRIX_MARKET, "half", &error), HAWSER_IO);
+    assert_int_equal(access("half", F_OK), -1);
+    if (access("/dev/full", W_OK) != 0)
+        return;
+    assert_int_equal(symlink("/dev/full", "full"), 0);
+    assert_int_equal(hawser_dataset_write(&d, 0, 3, HAWSER_MATRIX_MARKET, "full", &error), HAWSER_IO);
+    assert_int_equal(access("full.target", F_OK), -1);
+}
+
+/* Columns without a name get one that no other has; two alike are refused, as the reader would. */
+static void headers_read_back(void **state)
+{
+    (void)state;
+    static const char *const taken[] = {"weight", "target", "offset"}, *const more[] = {"weight", "weight_2", "x"},
+                             *const twice[] = {"b", "a", "b"};
+    hawser_error error;
+    hawser_dataset d = sample(HAWSER_DENSE), *back;
+    d.weights = d.offset = WEIGHTS;
+    d.columns = taken;
+    assert_int_equal(hawser_dataset_write(&d, 0, 1, HAWSER_CSV, "c", &error), HAWSER_OK);
+    text_is("c", "target_2,weight_2,offset_2,weight,target,offset\n1,1,1,1,0,2.5\n");
+    const char *path = "c";
+    const hawser_load load = {.target = "target_2", .weights = "weight_2", .offset = "offset_2"};
+    assert_int_equal(hawser_dataset_load(&path, 1, &load, &back, &error), HAWSER_OK);
+    assert_string_equal(hawser_dataset_column(back, 0), "weight");
+    hawser_dataset_free(back);
+    d.columns = more;
+    d.target_name = "offset";
+    assert_int_equal(hawser_dataset_write(&d, 0, 1, HAWSER_CSV, "c", &error), HAWSER_OK);
+    text_is("c", "offset,weight_3,offset_2,weight,weight_2,x\n1,1,1,1,0,2.5\n");
+    d.columns = twice;
+    assert_int_equal(hawser_dataset_write(&d, 0, 1, HAWSER_CSV, "d", &error), HAWSER_BAD_INPUT);
+    assert_string_equal(error.text,
+                        "d: two columns are named 'b', and a CSV file with both could not be read back; give other "
+                        "--names");
+    assert_int_equal(access("d", F_OK), -1);
 }
 
 static void npy(void **state)
@@ -246,6 +295,8 @@ int main(void)
         IN_DIRECTORY(svmlight),
         IN_DIRECTORY(csv),
         IN_DIRECTORY(matrix_market),
+        IN_DIRECTORY(matrix_and_target_appear_together),
+        IN_DIRECTORY(headers_read_back),
         IN_DIRECTORY(npy),
         IN_DIRECTORY(cache_of_some_rows),
         IN_DIRECTORY(wrong_calls_are_refused),

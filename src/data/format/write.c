@@ -1,6 +1,7 @@
 /* hawser_dataset_write: rows of a dataset in formats that other software reads. Sparse data goes out row by row. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -84,18 +85,61 @@ static hawser_status put_name(writer *out, const char *name)
     return put_text(out, "\"");
 }
 
-/* A header always, so that a reader need not guess whether there is one. */
-static hawser_status write_csv_head(writer *out)
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool has_name(const char **sorted, size_t count, const char *name)
+{
+    return count > 0 && bsearch(&name, sorted, count, sizeof *sorted, by_text) != NULL;
+}
+
+/* The names that the data came with, sorted, released with free(). Two alike could not be read back. */
+static hawser_status sort_names(const hawser_dataset *d, const char *path, const char ***sorted, size_t *count,
+                                hawser_error *error)
+{
+    *count = 0;
+    HAWSER_TRY(HW_NEW(sorted, d->matrix.cols + 1, "column names", error));
+    for (size_t j = 0; d->columns != NULL && j < d->matrix.cols; j++)
+        if (d->columns[j][0] != '\0')
+            (*sorted)[(*count)++] = d->columns[j];
+    if (d->target != NULL && d->target_name != NULL && d->target_name[0] != '\0')
+        (*sorted)[(*count)++] = d->target_name;
+    qsort(*sorted, *count, sizeof **sorted, by_text);
+    for (size_t j = 1; j < *count; j++)
+        if (strcmp((*sorted)[j], (*sorted)[j - 1]) == 0)
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s: two columns are named '%.100s', and a CSV file with both could not be read back; give "
+                               "other --names",
+                               path, (*sorted)[j]);
+    return HAWSER_OK;
+}
+
+/* A column that came without a name: one that no other has. */
+static hawser_status put_free_name(writer *out, const char **sorted, size_t count, const char *name)
+{
+    char text[40];
+    (void)snprintf(text, sizeof text, "%s", name);
+    for (size_t k = 2; has_name(sorted, count, text); k++)
+        (void)snprintf(text, sizeof text, "%s_%zu", name, k);
+    HAWSER_TRY(put_text(out, text));
+    return put_text(out, ",");
+}
+
+static hawser_status put_names(writer *out, const char **sorted, size_t count)
 {
     const hawser_dataset *d = out->d;
-    if (d->target != NULL) {
-        HAWSER_TRY(put_name(out, d->target_name != NULL ? d->target_name : "target"));
+    if (d->target != NULL && d->target_name != NULL) {
+        HAWSER_TRY(put_name(out, d->target_name));
         HAWSER_TRY(put_text(out, ","));
+    } else if (d->target != NULL) {
+        HAWSER_TRY(put_free_name(out, sorted, count, "target"));
     }
     if (d->weights != NULL)
-        HAWSER_TRY(put_text(out, "weight,"));
+        HAWSER_TRY(put_free_name(out, sorted, count, "weight"));
     if (d->offset != NULL)
-        HAWSER_TRY(put_text(out, "offset,"));
+        HAWSER_TRY(put_free_name(out, sorted, count, "offset"));
     for (size_t j = 0; j < d->matrix.cols; j++) {
         if (j > 0)
             HAWSER_TRY(put_text(out, ","));
@@ -105,6 +149,18 @@ static hawser_status write_csv_head(writer *out)
             HAWSER_TRY(hw_file_print(&out->file, out->error, "x%zu", j + 1));
     }
     return put_text(out, "\n");
+}
+
+/* A header always, so that a reader need not guess whether there is one. */
+static hawser_status write_csv_head(writer *out)
+{
+    const char **sorted = NULL;
+    size_t count = 0;
+    hawser_status status = sort_names(out->d, out->file.path, &sorted, &count, out->error);
+    if (status == HAWSER_OK)
+        status = put_names(out, sorted, count);
+    free(sorted);
+    return status;
 }
 
 static hawser_status write_csv(writer *out)
@@ -161,28 +217,52 @@ static hawser_status write_matrix_market(writer *out)
     return HAWSER_OK;
 }
 
-/* The format has no place for a target, so it goes into a file of its own, which readers take with --target PATH.target. */
-static hawser_status write_side_target(const hawser_dataset *d, const char *path, hawser_error *error)
+/* A writer of the target alone, as a matrix of one column, at `path`.target. */
+static hawser_status begin_target(const hawser_dataset *d, const char *path, hawser_dataset *column, writer *out,
+                                  hawser_error *error)
 {
-    const hawser_dataset column = {.matrix = {.rows = d->matrix.rows,
-                                              .cols = 1,
-                                              .stored = d->matrix.rows,
-                                              .layout = HAWSER_DENSE,
-                                              .type = HAWSER_F64,
-                                              .values = d->target,
-                                              .stride = d->matrix.rows}};
     char *name = NULL;
-    writer out = {.d = &column, .error = error};
     size_t size = strlen(path) + sizeof ".target";
+    *column = (hawser_dataset){.matrix = {.rows = d->matrix.rows,
+                                          .cols = 1,
+                                          .stored = d->matrix.rows,
+                                          .layout = HAWSER_DENSE,
+                                          .type = HAWSER_F64,
+                                          .values = d->target,
+                                          .stride = d->matrix.rows}};
+    *out = (writer){.d = column, .error = error};
     HAWSER_TRY(HW_NEW(&name, size, "a file name", error));
     (void)snprintf(name, size, "%s.target", path);
-    hawser_status status = hw_file_begin(&out.file, name, error);
+    hawser_status status = hw_file_begin(&out->file, name, error);
+    free(name);
+    return status;
+}
+
+/* The format has no place for a target, so it goes into a file of its own, which readers take with --target PATH.target. Neither has
+ * its name before both are written: a new target beside an old matrix would pass for its. */
+static hawser_status write_market_pair(const hawser_dataset *d, const char *path, hawser_error *error)
+{
+    hawser_dataset column;
+    writer out = {.d = d, .error = error}, side = {0};
+    if (strcmp(path, "-") == 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "Matrix Market keeps the target in a second file; name a file instead of -");
+    HAWSER_TRY(hw_file_begin(&out.file, path, error));
+    hawser_status status = begin_target(d, path, &column, &side, error);
+    if (status == HAWSER_OK)
+        status = write_matrix_market(&side);
     if (status == HAWSER_OK)
         status = write_matrix_market(&out);
     if (status == HAWSER_OK)
+        status = hw_file_sync(&side.file, error);
+    if (status == HAWSER_OK)
+        status = hw_file_sync(&out.file, error);
+    if (status == HAWSER_OK)
+        status = hw_file_commit(&side.file, error);
+    if (status == HAWSER_OK)
         status = hw_file_commit(&out.file, error);
+    hw_file_abort(&side.file);
     hw_file_abort(&out.file);
-    free(name);
     return status;
 }
 
@@ -241,12 +321,8 @@ static hawser_status write_npy(writer *out)
 static hawser_status write_rows(const hawser_dataset *rows, hawser_format format, const char *path, hawser_error *error)
 {
     writer out = {.d = rows, .error = error};
-    if (format == HAWSER_MATRIX_MARKET && rows->target != NULL) {
-        if (strcmp(path, "-") == 0)
-            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                               "Matrix Market keeps the target in a second file; name a file instead of -");
-        HAWSER_TRY(write_side_target(rows, path, error));
-    }
+    if (format == HAWSER_MATRIX_MARKET && rows->target != NULL)
+        return write_market_pair(rows, path, error);
     HAWSER_TRY(hw_file_begin(&out.file, path, error));
     hawser_status status = format == HAWSER_SVMLIGHT        ? write_svmlight(&out)
                            : format == HAWSER_CSV           ? write_csv(&out)
