@@ -99,10 +99,9 @@ static hawser_status find_format(hw_job *job, hawser_format *format, hawser_erro
     return HAWSER_OK;
 }
 
-static void note_figures(hw_job *job, hawser_dataset *dataset, hawser_format format)
+static void note_figures(hw_job *job, hawser_dataset *dataset)
 {
     hawser_load_figures *figures = &dataset->figures;
-    figures->format = format;
     figures->bytes_read = hw_input_consumed(&job->input);
     figures->bytes_text = job->input.text;
     uint64_t peak = atomic_load(&job->budget.peak);
@@ -117,6 +116,7 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
 {
     hawser_format format;
     HAWSER_TRY(find_format(job, &format, error));
+    dataset->figures.format = format;
     bool in_lines = format == HAWSER_SVMLIGHT || format == HAWSER_CSV;
     dataset->figures.parted = (in_lines || format == HAWSER_NPY) && job->load->parts > 1; /* Matrix Market says so itself */
     if (dataset->figures.parted && in_lines)
@@ -131,7 +131,7 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
     }
     if (!dataset->figures.parted)
         HAWSER_TRY(hw_load_side_files(job, dataset, error));
-    note_figures(job, dataset, format);
+    note_figures(job, dataset);
     return HAWSER_OK;
 }
 

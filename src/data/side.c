@@ -34,9 +34,18 @@ static hawser_status read_vector(hw_job *job, const char *path, const char *what
     return status;
 }
 
+/* How many columns the input has, those that a model does not know among them; SIZE_MAX: nothing says so. */
+static size_t known_width(const hw_job *job, const hawser_dataset *dataset)
+{
+    const hawser_load_figures *figures = &dataset->figures;
+    if (dataset->matrix.layout == HAWSER_DENSE)
+        return dataset->matrix.cols + (size_t)figures->unseen_columns;
+    return figures->format == HAWSER_SVMLIGHT || job->load->columns != 0 ? SIZE_MAX : dataset->matrix.cols;
+}
+
 /* One name a line: pointers, then the text with line ends turned to ends of strings. */
-static hawser_status split_names(const char *path, const char *text, size_t bytes, hawser_dataset *dataset,
-                                 hawser_error *error)
+static hawser_status split_names(const hw_job *job, const char *path, const char *text, size_t bytes,
+                                 hawser_dataset *dataset, hawser_error *error)
 {
     size_t cols = dataset->matrix.cols, found = 0;
     char **block;
@@ -50,11 +59,12 @@ static hawser_status split_names(const char *path, const char *text, size_t byte
         *stop = '\0';
         if (stop > at && stop[-1] == '\r')
             stop[-1] = '\0';
+        HAWSER_TRY(hw_check_name(path, at, found, error));
         if (found < cols)
             block[found] = at;
         at = stop + 1;
     }
-    if (found < cols)
+    if (found < cols || found > known_width(job, dataset))
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %zu names for %zu columns", path, found, cols);
     dataset->columns = (const char *const *)block;
     return HAWSER_OK;
@@ -70,7 +80,7 @@ static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *d
     if (status == HAWSER_OK)
         status = hw_input_whole(&input, 0, &text, &bytes, &buffer, &room, error);
     if (status == HAWSER_OK)
-        status = split_names(path, text, bytes, dataset, error);
+        status = split_names(job, path, text, bytes, dataset, error);
     hw_pages_free(&job->budget, buffer, room);
     hw_input_close(&input);
     return status;
@@ -82,17 +92,26 @@ hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_er
     const hawser_load *load = job->load;
     const char *specs[] = {load->target, load->weights, load->offset};
     static const char *const what[] = {"target", "weights", "offset"};
+    const double *in_rows = dataset->weights;
     const double **const out[] = {&dataset->target, &dataset->weights, &dataset->offset};
     for (int i = 0; i < 3; i++) {
         if (specs[i] == NULL || strcmp(specs[i], "none") == 0 || *out[i] != NULL)
             continue;
         if (!hw_is_file(specs[i]))
-            return hawser_fail(error, HAWSER_BAD_INPUT, "the %s '%s' is no file", what[i], specs[i]);
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "the %s '%s' is no file, and this format has no columns by name; name a file of one number a "
+                               "row",
+                               what[i], specs[i]);
         HAWSER_TRY(read_vector(job, specs[i], what[i], out[i], dataset, error));
     }
+    const char *name = dataset->weights != in_rows ? load->weights
+                       : job->input.count > 0      ? job->input.files[0].name
+                                                   : "the input";
     for (size_t i = 0; dataset->weights != NULL && i < dataset->matrix.rows; i++)
         if (dataset->weights[i] < 0)
-            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the weight of row %zu is negative: %g",
-                               job->input.count > 0 ? job->input.files[0].name : "the input", i + 1, dataset->weights[i]);
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "%s: the weight of row %zu is negative: %g; weights are 0 or more, so remove the row or mend it", name,
+                i + 1, dataset->weights[i]);
     return load->names != NULL ? read_names(job, load->names, dataset, error) : HAWSER_OK;
 }

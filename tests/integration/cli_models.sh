@@ -33,6 +33,26 @@ code 3 "$hawser" train lasso twice.csv -q
 says "twice.csv: the header names two columns 'a' \(numbers 1 and 3, from 0\); rename one"
 printf 'y,a,,\n1,2,3,4\n2,3,4,5\n' >unnamed.csv
 code 0 "$hawser" train lasso unnamed.csv --lambda 0.1 -q
+# With no target given the first column is it, though another one is called 0; the model finds it again.
+python3 - <<'P'
+rows = [(3 * a - b, a, b, 0) for a in range(1, 9) for b in range(3)]
+for name, head in (("digits.csv", "y,0,1,2\n"), ("plain.csv", "")):
+    open(name, "w").write(head + "".join(f"{y},{a},{b},{c}\n" for y, a, b, c in rows))
+P
+for file in digits.csv plain.csv; do
+    code 0 "$hawser" train lasso $file --lambda 0.01 -q -o $file.st
+    code 0 "$hawser" predict $file.st $file -q
+    cp out $file.out
+done
+cmp -s digits.csv.out plain.csv.out || complain "a header of digits changes the target"
+code 0 "$hawser" info digits.csv.st
+# Names that a model file could not keep are refused before they are used.
+printf 'y,a,caf\xe9\n1,2,3\n2,3,5\n' >latin.csv
+code 3 "$hawser" train lasso latin.csv -q -o latin.st
+says "latin.csv: the name of column 2 \(from 0\) is not UTF-8; convert the file, for example: iconv"
+iconv -f ISO-8859-1 -t UTF-8 latin.csv >utf8.csv
+code 0 "$hawser" train lasso utf8.csv -q -o utf8.st
+code 0 "$hawser" predict utf8.st utf8.csv -q
 # A file counted from 1 with a model counted from 0, and the other way round.
 printf '1 0:1 2:2\n2 1:1 2:-1\n3 0:2 1:5\n5 2:7\n' >from0.svm
 printf '1 1:1 3:2\n2 2:1 3:-1\n3 1:2 2:5\n5 3:7\n' >from1.svm
@@ -67,6 +87,12 @@ cp out weights
 code 0 "$hawser" predict gaps.st one.csv
 cp out first
 code 0 "$hawser" predict gaps.st three.csv
+cp out three.out
+# A cache keeps the means with the data that they filled.
+code 0 "$hawser" data convert gaps.csv --missing mean -q -o gaps.hwc
+code 0 "$hawser" train lasso gaps.hwc --lambda 0.01 -q -o cached.st
+code 0 "$hawser" predict cached.st three.csv --missing mean -q
+cmp -s out three.out || complain "a cache has lost what missing values were read as"
 equal "$(head -1 out)" "$(cat first)"
 python3 - weights out <<'P' || complain "a missing value is not the training mean"
 import sys

@@ -60,7 +60,36 @@ static void columns_have_roles_by_name_or_number(void **state)
     }
     refuse_text("1,2\n", twice, "in: the weights '0' names a column that has another role");
     hawser_load negative = {.weights = "1"};
-    refuse_text("1,2,3\n1,-2,3\n", negative, "in: the weight of row 2 is negative: -2");
+    refuse_text("1,2,3\n1,-2,3\n", negative,
+                "in: the weight of row 2 is negative: -2; weights are 0 or more, so remove the row or mend it");
+}
+
+/* Whatever it is called: that another column's name is a number does not make it the target. */
+static void the_first_column_is_the_target_if_none_is_named(void **state)
+{
+    (void)state;
+    const char *text = "y,0,1,2\n5,6,7,8\n9,10,11,12\n";
+    const double first[] = {5, 9}, named[] = {6, 10}, features[] = {6, 7, 8, 10, 11, 12};
+    hawser_dataset *dataset = load_text(text, plain);
+    expect_matrix(dataset, 2, 3, features);
+    assert_memory_equal(hawser_dataset_target(dataset), first, sizeof first);
+    assert_string_equal(hawser_dataset_target_name(dataset), "y");
+    hawser_dataset_free(dataset);
+    dataset = load_text(text, (hawser_load){.format = HAWSER_CSV, .target = "0"});
+    assert_memory_equal(hawser_dataset_target(dataset), named, sizeof named);
+    assert_string_equal(hawser_dataset_target_name(dataset), "0");
+    hawser_dataset_free(dataset);
+}
+
+static void a_header_must_be_utf8(void **state)
+{
+    (void)state;
+    refuse_text("y,a,caf\xe9\n1,2,3\n", plain,
+                "in: the name of column 2 (from 0) is not UTF-8; convert the file, for example: "
+                "iconv -f ISO-8859-1 -t UTF-8");
+    hawser_dataset *dataset = load_text("y,a,caf\xc3\xa9\n1,2,3\n", plain);
+    assert_string_equal(hawser_dataset_column(dataset, 1), "caf\xc3\xa9");
+    hawser_dataset_free(dataset);
 }
 
 static void the_delimiter_is_found(void **state)
@@ -318,6 +347,8 @@ int main(void)
         cmocka_unit_test(one_blank_is_a_delimiter),
         cmocka_unit_test(a_header_gives_names),
         cmocka_unit_test(columns_have_roles_by_name_or_number),
+        cmocka_unit_test(the_first_column_is_the_target_if_none_is_named),
+        cmocka_unit_test(a_header_must_be_utf8),
         cmocka_unit_test(the_delimiter_is_found),
         cmocka_unit_test(missing_values_are_treated_as_asked),
         cmocka_unit_test(wrong_text_is_refused_by_place_and_word),

@@ -69,10 +69,65 @@ static void any_failed_allocation_is_told_and_leaks_nothing(void **state)
     assert_int_equal(system(clean), 0);
 }
 
+/* Text that is overwritten in place after its lines were counted, which is when room is made for what they come to. */
+static char *text_between;
+static const char *text_after;
+static size_t text_bytes;
+static int mmaps_before;
+
+static void overwrite(void)
+{
+    if (mmaps_before-- == 0)
+        for (size_t i = 0; i < text_bytes; i++)
+            text_between[i] = text_after[i % strlen(text_after)];
+}
+
+static void expect_changed(const char *head, const char *before, const char *after, hawser_load load)
+{
+    enum { CHUNK = 1 << 16, BYTES = 4 * CHUNK };
+    size_t used = strlen(head), changed = 0;
+    char *text = malloc(BYTES);
+    load.threads = 1;
+    for (int at = 0; at < 8; at++) { /* which of the allocations it is differs from format to format */
+        hawser_dataset *dataset;
+        hawser_error error = {0};
+        memcpy(text, head, used);
+        memset(text + used, before[0], BYTES - used);
+        for (size_t i = CHUNK; i <= BYTES; i += CHUNK)
+            text[i - 1] = '\n';
+        memcpy(text + CHUNK, before, strlen(before));
+        text_between = text + used;
+        text_bytes = 2 * CHUNK - used - 1;
+        text_after = after;
+        mmaps_before = at;
+        before_mmap = overwrite;
+        hawser_status status = hw_load_memory("in", text, BYTES, CHUNK, &load, &dataset, &error);
+        before_mmap = NULL;
+        if (status == HAWSER_OK)
+            hawser_dataset_free(dataset);
+        changed += status == HAWSER_IO;
+        if (status == HAWSER_IO)
+            assert_string_equal(error.text, "in: the input changed while it was read; load it again when it is complete");
+    }
+    free(text);
+    assert_true(changed > 0);
+}
+
+static void text_that_changes_between_two_looks_is_refused(void **state)
+{
+    (void)state;
+    expect_changed("1\n", "1", "1\n", (hawser_load){.format = HAWSER_CSV, .target = "none", .header = -1});
+    expect_changed("1 1:1\n", "1", "1 1:1 2:1 3:1 4:1 5:1 6:1\n", (hawser_load){.columns = 9, .rows_layout = 1});
+    expect_changed("%%MatrixMarket matrix array real general\n900000 1\n", "1", "1\n", (hawser_load){0});
+    expect_changed("%%MatrixMarket matrix coordinate real general\n9 9 900000\n", "1", "1 1 1\n", (hawser_load){0});
+    expect_changed("%%MatrixMarket matrix array real general\n900000 1\n", "%", "%", (hawser_load){0});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_failed_allocation_is_told_and_leaks_nothing),
+        cmocka_unit_test(text_that_changes_between_two_looks_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

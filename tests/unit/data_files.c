@@ -301,7 +301,15 @@ static void side_files_belong_to_the_rows(void **state)
     assert_string_equal(error.text, "three: has 3 numbers for the weights of 2 rows");
     load.weights = "absent";
     assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_BAD_INPUT);
-    assert_string_equal(error.text, "the weights 'absent' is no file");
+    assert_string_equal(error.text,
+                        "the weights 'absent' is no file, and this format has no columns by name; name a file of "
+                        "one number a row");
+    put_text("below", "2\n-3\n");
+    load.weights = "below";
+    assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_BAD_INPUT);
+    assert_string_equal(error.text,
+                        "below: the weight of row 2 is negative: -3; weights are 0 or more, so remove the row or "
+                        "mend it");
     load.weights = NULL;
     load.names = "name";
     assert_int_equal(load_paths(&path, 1, load, &dataset, &error), HAWSER_BAD_INPUT);
@@ -310,6 +318,36 @@ static void side_files_belong_to_the_rows(void **state)
     dataset = load_path("s.svm", (hawser_load){.target = "y"});
     assert_memory_equal(hawser_dataset_target(dataset), y, sizeof y);
     hawser_dataset_free(dataset);
+}
+
+/* One name too many means that all behind it are another column's. */
+static void names_are_as_many_as_columns(void **state)
+{
+    (void)state;
+    static const char *const wide[] = {"m.mtx", "a.mtx", "d.csv"};
+    put_text("m.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n");
+    put_text("a.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n");
+    put_text("d.csv", "1,2,3\n4,5,6\n");
+    put_text("s.svm", "1 1:1\n2 2:1\n");
+    put_text("three", "a\nb\nc\n");
+    put_text("latin", "a\nb\xe9\n");
+    hawser_dataset *dataset;
+    hawser_error error;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(load_paths(&wide[i], 1, (hawser_load){.names = "three"}, &dataset, &error), HAWSER_BAD_INPUT);
+        assert_string_equal(error.text, "three: has 3 names for 2 columns");
+        assert_int_equal(load_paths(&wide[i], 1, (hawser_load){.names = "latin"}, &dataset, &error), HAWSER_BAD_INPUT);
+        assert_non_null(strstr(error.text, "latin: the name of column 1 (from 0) is not UTF-8"));
+    }
+    dataset = load_path("s.svm", (hawser_load){.names = "three"}); /* columns that do not occur have names too */
+    assert_string_equal(hawser_dataset_column(dataset, 1), "b");
+    hawser_dataset_free(dataset);
+    put_text("two", "a\nb\n");
+    for (int i = 0; i < 3; i++) { /* of a model with one column the names are those of the whole file */
+        dataset = load_path(wide[i], (hawser_load){.names = "two", .columns = 1});
+        assert_string_equal(hawser_dataset_column(dataset, 0), "a");
+        hawser_dataset_free(dataset);
+    }
 }
 
 static void put_large(const char *path, int rows, int columns)
@@ -522,6 +560,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(known_files_of_other_kinds_are_named, enter, leave),
         cmocka_unit_test_setup_teardown(standard_input_is_read, enter, leave),
         cmocka_unit_test_setup_teardown(side_files_belong_to_the_rows, enter, leave),
+        cmocka_unit_test_setup_teardown(names_are_as_many_as_columns, enter, leave),
         cmocka_unit_test_setup_teardown(what_cannot_fit_is_refused_before_it_is_read, enter, leave),
         cmocka_unit_test_setup_teardown(readers_share_the_rows, enter, leave),
         cmocka_unit_test_setup_teardown(readers_share_rows_of_uneven_length, enter, leave),

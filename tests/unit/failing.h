@@ -31,6 +31,8 @@ void __wrap_free(void *memory);
 void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 int __wrap_munmap(void *address, size_t bytes);
 
+static void (*before_mmap)(void); /* of memory; for tests that something happens in between */
+
 static bool fails(void)
 {
     long left = atomic_fetch_sub(&countdown, 1);
@@ -94,6 +96,8 @@ void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd
 {
     if (fd == -1 && fails())
         return MAP_FAILED;
+    if (fd == -1 && before_mmap != NULL)
+        before_mmap();
     void *map = __real_mmap(address, bytes, protection, flags, fd, offset);
     return map == MAP_FAILED ? map : counted(map);
 }

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "data/format/words.h"
 #include "data/layout/assemble.h"
+#include "data/source/runs.h"
 
 typedef struct row_place {
     const hw_csv *csv;
@@ -138,6 +139,7 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         at += csv->skip - chunk->offset < bytes ? csv->skip - chunk->offset : bytes;
     else
         at = hw_chunk_text(chunk);
+    const double *limit = (double *)part->values + part->room.value_bytes / sizeof(double);
     row_place place = {.csv = csv, .chunk = chunk, .row = part->values};
     hw_words w;
     hw_words_begin(&w, at, chunk->end, csv->delimiter);
@@ -155,6 +157,8 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
             at = hw_csv_blanks(at);
             continue;
         }
+        if ((size_t)(limit - place.row) < csv->width)
+            return hw_runs_changed(job, chunk->file, error);
         if ((at = read_row(&place, &w, at, error)) == NULL)
             return HAWSER_BAD_INPUT;
         if (place.drop)

@@ -160,7 +160,9 @@ static hawser_status give_roles(const hw_job *job, hw_csv *csv, hawser_error *er
 {
     const hawser_load *load = job->load;
     HAWSER_TRY(HW_NEW(&csv->roles, csv->width, "columns", error));
-    HAWSER_TRY(give_role(job, csv, "target", load->target != NULL ? load->target : "0", HW_TARGET, error));
+    if (load->target == NULL)
+        csv->roles[0] = HW_TARGET; /* the first, whatever it is called: a name may be a number */
+    HAWSER_TRY(give_role(job, csv, "target", load->target, HW_TARGET, error));
     HAWSER_TRY(give_role(job, csv, "weights", load->weights, HW_WEIGHTS, error));
     HAWSER_TRY(give_role(job, csv, "offset", load->offset, HW_OFFSET, error));
     size_t features = 0;
@@ -195,6 +197,8 @@ static hawser_status check_names(const hw_job *job, const hw_csv *csv, hawser_er
         sorted[j] = (place){csv->names[j], j};
     qsort(sorted, csv->width, sizeof *sorted, by_name);
     hawser_status status = HAWSER_OK;
+    for (size_t j = 0; status == HAWSER_OK && j < csv->width; j++)
+        status = hw_check_name(job->input.files[0].name, csv->names[j], j, error);
     for (size_t j = 1; status == HAWSER_OK && j < csv->width; j++)
         if (sorted[j].name[0] != '\0' && strcmp(sorted[j].name, sorted[j - 1].name) == 0)
             status = hawser_fail(error, HAWSER_BAD_INPUT,

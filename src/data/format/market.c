@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/layout/assemble.h"
+#include "data/source/runs.h"
 
 /* What the first lines say. The sizes are claims: nothing is allocated by them before as many values were read. */
 typedef struct market {
@@ -204,6 +205,8 @@ static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chu
         at = blanks(at);
         if (*at == '%')
             at = memchr(at, '\n', (size_t)(chunk->end - at));
+        if (at == NULL || (*at != '\n' && part->entries == lines))
+            return hw_runs_changed(job, chunk->file, error);
         if (*at != '\n') {
             HAWSER_TRY(read_entry(m, job, chunk, &at, part, error));
             at = blanks(at);

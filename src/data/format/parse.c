@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 typedef struct thread_work {
     hw_work work;
@@ -199,6 +200,7 @@ hawser_status hw_part_room(hw_job *job, hw_part *part, const hw_part_sizes *size
         HAWSER_TRY(hw_pages_new(&job->budget, &part->pages, bytes, error));
         part->bytes = bytes;
     }
+    part->room = *sizes;
     char *at = part->pages;
     part->ends = (void *)at;
     at += sizes->ends * sizeof *part->ends;
@@ -220,4 +222,13 @@ hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *wh
     if (strncasecmp(word, "inf", 3) == 0)
         return hw_chunk_fail(chunk, at, error, "the %s is infinite; remove the row or write a number", what);
     return hw_chunk_fail(chunk, at, error, "the %s is not a number", what);
+}
+
+hawser_status hw_check_name(const char *path, const char *name, size_t column, hawser_error *error)
+{
+    return hw_is_utf8(name) ? HAWSER_OK
+                            : hawser_fail(error, HAWSER_BAD_INPUT,
+                                          "%s: the name of column %zu (from 0) is not UTF-8; convert the file, for example: "
+                                          "iconv -f ISO-8859-1 -t UTF-8",
+                                          path, column);
 }

@@ -7,9 +7,16 @@
 #include "data/dataset.h"
 #include "data/source/input.h"
 
+/* How many items each array of a part has room for. */
+typedef struct hw_part_sizes {
+    uint64_t ends, rows_of, indices, target, value_bytes;
+} hw_part_sizes;
+
 /* What one chunk came to. Arrays lie in one piece of pages, of the size that a count of the chunk's line ends and separators
- * bounds, and go back to the system with the part. */
+ * bounds, and go back to the system with the part. Mapped text may be overwritten between that count and its parsing, which therefore holds to
+ * the size. */
 typedef struct hw_part {
+    hw_part_sizes room;
     uint64_t rows, entries;
     uint64_t *ends;       /* sparse text: entries up to and including each row */
     uint32_t *rows_of;    /* Matrix Market: row of each entry */
@@ -62,10 +69,10 @@ void hw_part_free(hw_job *job, hw_part *part);
 void hw_job_free(hw_job *job);
 
 /* Pages for a part, cut into arrays; those of an emptied part serve again if they are enough. Counts of 0 give NULL. */
-typedef struct hw_part_sizes {
-    uint64_t ends, rows_of, indices, target, value_bytes;
-} hw_part_sizes;
 hawser_status hw_part_room(hw_job *job, hw_part *part, const hw_part_sizes *sizes, hawser_error *error) HAWSER_MUST_USE;
+
+/* Refuses a column's name (its number is from 0) that is no UTF-8: model files are, so it could not be found again. */
+hawser_status hw_check_name(const char *path, const char *name, size_t column, hawser_error *error) HAWSER_MUST_USE;
 
 /* Fails with what is wrong with the word at `at`, which is no finite number: "the WHAT is NaN ...". */
 hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *what, hawser_error *error);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "data/format/words.h"
+#include "data/source/runs.h"
 
 /* A word in front of the entries is too: an index without a value, a text, a wrong character behind a number. */
 static hawser_status bad_entry(const hw_chunk *chunk, const char *at, hawser_error *error)
@@ -46,7 +47,7 @@ static inline bool ends_word(char c)
 typedef struct sink {
     uint32_t *indices;
     void *values;
-    uint64_t entries, least;
+    uint64_t entries, least, room;
     bool single;
 } sink;
 
@@ -85,7 +86,9 @@ static inline const char *read_usual(const char *at, hw_words *w, sink *out)
     sink to = *out;
     bool usual = at - begin >= HW_WORDS_FRONT && hw_words_reach(w, at);
     while (usual && hw_words_ahead(w, 2)) {
-        const uint32_t *place = w->places + w->at, *const last = w->places + w->count - 1;
+        const uint32_t *place = w->places + w->at, *last = w->places + w->count - 1;
+        uint64_t room = to.room - to.entries;
+        last = (uint64_t)(last - place) / 2 >= room ? place + 2 * room : last;
         for (; usual && place < last; place += 2) {
             const char *colon = begin + place[0], *end = begin + place[1];
             size_t length = (size_t)(colon - at);
@@ -103,6 +106,7 @@ static inline const char *read_usual(const char *at, hw_words *w, sink *out)
             at = end + usual;
         }
         w->at = (size_t)(place - w->places);
+        usual = usual && to.entries < to.room;
     }
     *out = to;
     return at;
@@ -110,9 +114,9 @@ static inline const char *read_usual(const char *at, hw_words *w, sink *out)
 
 /* The entries of a row, up to its line end or comment. One body for both storage types. */
 static inline const char *read_entries(const char *at, uint64_t first, hw_words *w, hw_part *part, bool single,
-                                       const hw_chunk *chunk, hawser_error *error)
+                                       const hw_job *job, const hw_chunk *chunk, hawser_error *error)
 {
-    sink to = {part->indices, part->values, part->entries, first, single};
+    sink to = {part->indices, part->values, part->entries, first, part->room.indices, single};
     at = read_usual(at, w, &to);
     while (at = hw_skip_blanks(at), *at != '\n' && *at != '#') {
         uint64_t index;
@@ -127,6 +131,8 @@ static inline const char *read_entries(const char *at, uint64_t first, hw_words 
             return (void)hw_no_number(chunk, colon + 1, "value", error), NULL;
         if (!fits(value, single))
             return (void)hw_chunk_fail(chunk, colon + 1, error, "the value is too large for the storage type"), NULL;
+        if (to.entries == to.room)
+            return (void)hw_runs_changed(job, chunk->file, error), NULL;
         put_entry(&to, index, value);
     }
     if (to.entries > part->entries) {
@@ -171,11 +177,13 @@ static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, 
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
         if (*at != '\n' && *at != '#') {
+            if (part->rows == part->room.ends)
+                return hw_runs_changed(job, chunk->file, error);
             at = read_target(at, none, &part->target[part->rows], chunk, error);
             if (at != NULL)
-                at = read_entries(at, first, &w, part, single, chunk, error);
+                at = read_entries(at, first, &w, part, single, job, chunk, error);
             if (at == NULL)
-                return HAWSER_BAD_INPUT;
+                return error != NULL ? error->status : HAWSER_BAD_INPUT;
             part->ends[part->rows++] = part->entries;
         }
         at = hw_next_line(at, chunk->end);

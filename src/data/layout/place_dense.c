@@ -41,7 +41,7 @@ static hawser_status place_chunk(void *context, uint32_t reader, const hw_chunk 
     part->rows = part->entries = part->dropped = 0;
     HAWSER_TRY(w->parser(w->context, w->job, chunk, part, error));
     if (part->rows > run->first + run->lines - run->row)
-        return hw_runs_changed(w->job, error);
+        return hw_runs_changed(w->job, chunk->file, error);
     HAWSER_TRY(hw_dense_put(&w->dense, part->values, run->row, part->rows, error));
     run->row += part->rows;
     run->dropped += part->dropped;

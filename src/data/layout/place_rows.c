@@ -57,7 +57,7 @@ static hawser_status place_chunk(void *context, uint32_t reader, const hw_chunk 
     hw_part *part = &run->part;
     HAWSER_TRY(hw_svmlight_read(w->job, chunk, part, error));
     if (part->rows > run->last_row - run->row || !append(w, run))
-        return hw_runs_changed(w->job, error);
+        return hw_runs_changed(w->job, chunk->file, error);
     if (w->target != NULL && part->rows > 0)
         memcpy(w->target + run->row, part->target, part->rows * sizeof *w->target);
     run->row += part->rows;
@@ -83,7 +83,7 @@ static hawser_status check_places(const place_work *w, hawser_error *error)
     bool same = true;
     for (uint32_t k = 0; k < w->readers; k++)
         same &= w->runs[k].row == w->runs[k].last_row && w->runs[k].entry == w->runs[k].last_entry;
-    return same ? HAWSER_OK : hw_runs_changed(w->job, error);
+    return same ? HAWSER_OK : hw_runs_changed(w->job, NULL, error);
 }
 
 static hawser_status make_arrays(place_work *w, hawser_dataset *dataset, hawser_error *error)

@@ -87,8 +87,10 @@ hawser_status hw_runs(hw_job *job, hw_chunk_work work, void *context, hawser_err
     return status;
 }
 
-hawser_status hw_runs_changed(const hw_job *job, hawser_error *error)
+hawser_status hw_runs_changed(const hw_job *job, const hw_input_file *file, hawser_error *error)
 {
+    if (file == NULL && job->input.count == 1)
+        file = &job->input.files[0];
     return hawser_fail(error, HAWSER_IO, "%s: the input changed while it was read; load it again when it is complete",
-                       job->input.files[0].name);
+                       file != NULL ? file->name : "one of the files");
 }

@@ -11,7 +11,7 @@ hawser_status hw_runs_begin(hw_job *job, bool *can, hawser_error *error) HAWSER_
 /* Over the whole input; of several failures the first in input order is told. */
 hawser_status hw_runs(hw_job *job, hw_chunk_work work, void *context, hawser_error *error) HAWSER_MUST_USE;
 
-/* What was counted is not what was met. */
-hawser_status hw_runs_changed(const hw_job *job, hawser_error *error);
+/* What was counted is not what was met, in this file; NULL: in one of them. */
+hawser_status hw_runs_changed(const hw_job *job, const hw_input_file *file, hawser_error *error);
 
 #endif
