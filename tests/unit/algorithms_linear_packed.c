@@ -126,8 +126,58 @@ static void packed_again(void **unused)
     free(t);
 }
 
+enum { TALL = 9000, FEW = 12 };
+
+static double tall_value(size_t i, size_t j)
+{
+    return (i * (j + 3)) % 5 == 0 ? 0.0 : (double)((i * 13 + j * 5) % 9) - 3.5;
+}
+
+/* So many entries that they are packed a few rows at a time, into memory that held others. Their products are exact. */
+static void tall_columns(void **unused)
+{
+    (void)unused;
+    uint64_t offsets[FEW + 1] = {0}, at = 0;
+    uint32_t *indices = malloc(FEW * TALL * sizeof *indices), list[FEW];
+    double *values = malloc(FEW * TALL * sizeof *values);
+    for (size_t j = 0; j < FEW; offsets[++j] = at)
+        for (size_t i = 0; i < TALL; i++)
+            if (tall_value(i, j) != 0.0) {
+                indices[at] = (uint32_t)i;
+                values[at++] = tall_value(i, j);
+            }
+    hawser_matrix matrix = {.rows = TALL, .cols = FEW, .stored = at, .layout = HAWSER_CSC, .type = HAWSER_F64};
+    matrix.offsets = offsets;
+    matrix.indices = indices;
+    matrix.values = values;
+    hw_linear_packed packed = {0};
+    for (size_t round = 0; round < 4; round++) {
+        size_t count = FEW - round % 2 * 5, begin = round * 700, end = TALL - round * 300;
+        for (size_t k = 0; k < count; k++)
+            list[k] = (uint32_t)((k * 7 + round) % FEW);
+        assert_int_equal(hw_linear_pack(&packed, &matrix, list, count, begin, end, NULL), HAWSER_OK);
+        double wanted[FEW] = {0.0};
+        for (size_t k = 0; k < count; k++)
+            packed.in[k] = (double)k - 4.0;
+        for (size_t i = begin; i < end; i++) {
+            double u = 0.0;
+            for (size_t k = 0; k < count; k++)
+                u += tall_value(i, list[k]) * packed.in[k];
+            for (size_t k = 0; k < count; k++)
+                wanted[k] += tall_value(i, list[k]) * u;
+        }
+        hw_linear_packed_product(&packed, NULL);
+        for (size_t k = 0; k < count; k++)
+            assert_true(packed.out[k] == wanted[k]);
+    }
+    hw_linear_packed_free(&packed);
+    free(indices);
+    free(values);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(packed_again)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(packed_again),
+                                       cmocka_unit_test(tall_columns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

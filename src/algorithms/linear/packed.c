@@ -5,15 +5,42 @@
 
 #include "algorithms/linear/entries.h"
 
-void hw_linear_packed_free(hw_linear_packed *packed)
+/* Who needs memory that stays. */
+enum { ROWS, INDICES, VALUES, STAYING };
+
+static const size_t CHUNK = 32768; /* entries that are put in order at a time: they stay in a core's cache */
+static const size_t STRETCH = 8;   /* of a column at a time, on average at least */
+
+/* All but the memory that stays. */
+static void forget(hw_linear_packed *packed)
 {
+    hw_linear_packed kept = {0};
     free(packed->runs);
-    free(packed->row);
-    free(packed->index);
-    free(packed->values);
     free(packed->in);
     free(packed->columns);
+    memcpy(kept.memory, packed->memory, sizeof kept.memory);
+    memcpy(kept.room, packed->room, sizeof kept.room);
+    *packed = kept;
+}
+
+void hw_linear_packed_free(hw_linear_packed *packed)
+{
+    forget(packed);
+    for (size_t k = 0; k < STAYING; k++)
+        free(packed->memory[k]);
     memset(packed, 0, sizeof *packed);
+}
+
+/* NULL where there is none. What it held is lost. */
+static void *memory_of(hw_linear_packed *packed, size_t which, size_t bytes)
+{
+    if (bytes > packed->room[which]) {
+        free(packed->memory[which]);
+        packed->room[which] = bytes + bytes / 8;
+        packed->memory[which] = malloc(packed->room[which]);
+        packed->room[which] = packed->memory[which] != NULL ? packed->room[which] : 0;
+    }
+    return packed->memory[which];
 }
 
 static size_t size_of(hawser_type type)
@@ -74,7 +101,7 @@ static hawser_status order_rows(packing *p, hw_linear_packed *packed, uint64_t *
     for (size_t length = 1; length <= p->longest; length++)
         packed->run_count += lengths[length] > 0;
     packed->runs = malloc((packed->run_count + 1) * sizeof *packed->runs);
-    packed->row = malloc((p->rows + 1) * sizeof *packed->row);
+    packed->row = memory_of(packed, ROWS, (p->rows + 1) * sizeof *packed->row);
     if (packed->runs == NULL || packed->row == NULL)
         return HAWSER_NO_MEMORY;
     packed->run_count = 0;
@@ -98,25 +125,42 @@ static hawser_status order_rows(packing *p, hw_linear_packed *packed, uint64_t *
     return HAWSER_OK;
 }
 
-static hawser_status move_entries(packing *p, hw_linear_packed *packed)
+/* Of rows below `end`, those that have not been moved; inlined for each size of a value. Returns whether all were 1. */
+static inline __attribute__((always_inline)) bool move_rows(packing *p, hw_linear_packed *packed, size_t end,
+                                                            const hawser_type type)
 {
-    size_t size = size_of(p->X->type);
+    const uint32_t *indices = p->X->indices;
+    size_t size = size_of(type);
     bool ones = true;
-    packed->index = malloc((p->entries + 1) * sizeof *packed->index);
-    packed->values = malloc((p->entries + 1) * size);
-    if (packed->index == NULL || packed->values == NULL)
-        return HAWSER_NO_MEMORY;
-    for (size_t k = 0; k < p->count; k++)
-        for (uint64_t e = p->from[k]; e < p->to[k]; e++) {
-            uint64_t at = p->cursor[p->X->indices[e] - p->begin]++;
+    for (size_t k = 0; k < p->count; k++) {
+        uint64_t e = p->from[k];
+        for (; e < p->to[k] && indices[e] < end; e++) {
+            uint64_t at = p->cursor[indices[e] - p->begin]++;
             packed->index[at] = (uint32_t)k;
             memcpy((char *)packed->values + at * size, (const char *)p->X->values + e * size, size);
-            ones = ones && value_at(p->X->values, p->X->type, e) == 1.0;
+            ones = ones && value_at(p->X->values, type, e) == 1.0;
         }
-    if (ones) {
-        free(packed->values);
-        packed->values = NULL;
+        p->from[k] = e;
     }
+    return ones;
+}
+
+/* A few rows at a time: each of them is another place in memory to write to. */
+static hawser_status move_entries(packing *p, hw_linear_packed *packed)
+{
+    bool ones = true;
+    packed->index = memory_of(packed, INDICES, (p->entries + 1) * sizeof *packed->index);
+    packed->values = memory_of(packed, VALUES, (p->entries + 1) * size_of(p->X->type));
+    if (packed->index == NULL || packed->values == NULL)
+        return HAWSER_NO_MEMORY;
+    size_t chunks = p->entries / CHUNK + 1, most = p->entries / (STRETCH * (p->count + 1)) + 1, rows = p->end - p->begin;
+    chunks = chunks < most ? chunks : most;
+    for (size_t c = 1; c <= chunks; c++) {
+        size_t end = p->begin + rows / chunks * c + rows % chunks * c / chunks;
+        bool all = p->X->type == HAWSER_F32 ? move_rows(p, packed, end, HAWSER_F32) : move_rows(p, packed, end, HAWSER_F64);
+        ones = ones && all;
+    }
+    packed->values = ones ? NULL : packed->values;
     return HAWSER_OK;
 }
 
@@ -150,7 +194,7 @@ hawser_status hw_linear_pack(hw_linear_packed *packed, const hawser_matrix *X, c
     if (packed->source == X->values && packed->count == count && packed->begin == begin && packed->end == end &&
         packed->columns != NULL && memcmp(packed->columns, columns, bytes) == 0)
         return HAWSER_OK;
-    hw_linear_packed_free(packed);
+    forget(packed);
     packing p = {.X = X, .columns = columns, .count = count, .begin = begin, .end = end};
     if (make(&p, packed) != HAWSER_OK) {
         hw_linear_packed_free(packed);

@@ -27,6 +27,9 @@ typedef struct hw_linear_packed {
     const void *source;
     uint32_t *columns;
     size_t count, begin, end;
+    /* memory that stays for the next packing: asking the system for it anew takes as long as filling it */
+    void *memory[3];
+    size_t room[3];
 } hw_linear_packed;
 
 /* Packs rows [begin, end) of the listed columns of a CSC matrix; nothing where that has been done. */
