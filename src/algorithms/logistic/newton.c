@@ -46,19 +46,28 @@ static double penalty(const hw_logistic_quadratic *q, const double *x)
     return hw_linear_penalties(q->terms, x, q->members.count);
 }
 
-/* move = X (x - origin), and members.blend the step itself; returns whether there is any. */
-static bool image_of_step(hw_logistic_quadratic *q, double *move)
+/* move = X (x - origin), and members.blend the step itself; returns whether there is any. Where the model's residual has gone along,
+ * that tells the image, in digits enough for pulls; rows that do not bend are of no interest. */
+static bool image_of_step(hw_logistic_quadratic *q, const hw_logistic_point *point, bool followed, double *move)
 {
+    const hw_linear_columns *columns = &q->columns;
     hw_linear_members *members = &q->members;
     size_t moved = 0;
-    memset(move, 0, q->columns.X.rows * sizeof *move);
+    double mean = 0.0, drift = columns->centred ? point->sum / columns->total : 0.0;
     for (size_t k = 0; k < members->count; k++) {
         members->blend[k] = members->x[k] - q->origin[k];
+        mean += members->blend[k] * columns->mean[members->columns[k]];
         moved += members->blend[k] != 0.0;
     }
-    if (moved > 0)
-        hawser_combine(&q->columns.X, members->columns, members->blend, members->count, move);
-    return moved > 0;
+    if (moved == 0)
+        return false;
+    memset(move, 0, columns->X.rows * sizeof *move);
+    if (!followed)
+        hawser_combine(&columns->X, members->columns, members->blend, members->count, move);
+    for (size_t i = 0; followed && i < columns->X.rows; i++)
+        if (q->curve[i] > 0.0)
+            move[i] = (point->pull[i] - q->residual[i]) / q->curve[i] - drift + mean;
+    return true;
 }
 
 /* How exact the models of one run are. */
@@ -70,6 +79,7 @@ typedef struct effort {
     double first;  /* violations of this model */
     bool passed;   /* members.gradient is of this model's last pass */
     bool single;   /* which was its only one */
+    bool followed; /* the model's residual has moved along with its solution */
 } effort;
 
 struct hw_logistic_newton_state {
@@ -91,12 +101,26 @@ size_t hw_logistic_newton_sums(size_t room)
     return 2 * room;
 }
 
-/* Which members this block measures. */
+static double entries_of(const hawser_matrix *X, uint32_t j)
+{
+    return X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
+}
+
+/* Which members this block measures: as many entries as each other has. */
 static void own_members(const hw_logistic_newton_state *s, size_t *begin, size_t *end)
 {
-    size_t count = s->q->members.count;
-    *begin = s->newton.part != NULL ? count * s->newton.own / s->newton.blocks : 0;
-    *end = s->newton.part != NULL ? count * (s->newton.own + 1) / s->newton.blocks : count;
+    const hawser_matrix *X = &s->q->columns.X;
+    const hw_linear_members *members = &s->q->members;
+    double all = 0.0, before = 0.0, own = s->newton.own, blocks = s->newton.blocks;
+    *begin = 0;
+    *end = s->newton.part != NULL ? 0 : members->count;
+    for (size_t k = 0; s->newton.part != NULL && k < members->count; k++)
+        all += entries_of(X, members->columns[k]);
+    for (size_t k = 0; s->newton.part != NULL && k < members->count; k++) {
+        *begin += before * blocks < own * all;
+        *end += before * blocks < (own + 1.0) * all;
+        before += entries_of(X, members->columns[k]);
+    }
 }
 
 /* The model at the point, and who is to solve it. One pass does while violations fall quickly from model to model; then models are
@@ -126,6 +150,7 @@ static hawser_status end_model(hw_logistic_newton_state *s, hawser_error *error)
     e->begun = e->begun > 0.0 ? e->begun : inexact->first;
     e->passed = inexact->passes > 0 && inexact->solved;
     e->single = inexact->passes == 1 && inexact->solved;
+    e->followed = inexact->solved && !hw_logistic_smooth(s->q);
     e->share *= e->single ? SHARPER : 1.0;
     if (inexact->solved)
         return HAWSER_OK;
@@ -141,7 +166,7 @@ static bool advance(hw_logistic_newton_state *s)
     hw_logistic_quadratic *q = s->q;
     hw_linear_members *members = &q->members;
     effort *e = &s->effort;
-    if (!image_of_step(q, newton->move))
+    if (!image_of_step(q, s->point, e->followed, newton->move))
         return false;
     double before = penalty(q, q->origin), after = penalty(q, members->x), objective = s->point->loss + before;
     double share =
