@@ -358,7 +358,8 @@ static bool ahead(walk *w, const walker *k, uint32_t source, uint64_t due, uint3
     for (size_t i = w->at + 1; i < w->stream->count; i++) {
         const hw_event_record *later = &w->stream->records[i];
         if (later->kind == HW_EVENT_SEEN && later->object == r->object && later->epoch == k->epoch &&
-            later->from == source && later->clock - later->span <= due && later->clock >= due && later->part == part)
+            later->lane == r->lane && later->from <= source && source - later->from < later->covers &&
+            later->clock - later->span <= due && later->clock >= due && later->part == part)
             return hw_breach(w->judge, HW_RULE_TIMESTAMPS, (hw_at[]){{w->stream, w->at}, {w->stream, i}}, 2,
                              "block %" PRIu32 " takes updates of block %" PRIu32 " in the wrong order", w->block, source);
     }
@@ -423,6 +424,12 @@ static bool check_leaf(walk *w, walker *k)
     return true;
 }
 
+/* Which sum of a clock it is; those that differ in their range alone stand side by side. */
+static uint64_t sum_key(uint32_t from, uint32_t covers, uint16_t lane)
+{
+    return (uint64_t)from << 40 | (uint64_t)(covers & 0xffffff) << 16 | lane;
+}
+
 /* What was added up on its way: of each block it is the next, and the same for all who see it. */
 static bool check_sum(walk *w, walker *k, size_t begin, size_t end)
 {
@@ -437,7 +444,7 @@ static bool check_sum(walk *w, walker *k, size_t begin, size_t end)
             if (r->clock > due.done || r->part > due.part)
                 return ahead(w, k, j, due.done, due.part);
         }
-    note_agree(w, r->clock, AGREE_SUM, (uint64_t)r->from << 40 | (uint64_t)(r->covers & 0xffffff) << 16 | r->lane);
+    note_agree(w, r->clock, AGREE_SUM | (uint64_t)r->part << 8, sum_key(r->from, r->covers, r->lane));
     return true;
 }
 
@@ -668,10 +675,80 @@ static hawser_status walk_stream(hw_judge *judge, const hw_stream *stream, uint3
 
 /* --------------------------------------------------------------------------------------------------------- agreement ---- */
 
+/* How many ranges the state of a record has. */
+static uint32_t ranges_of(const hw_indexed *entry)
+{
+    for (size_t i = 0; i < entry->number; i++) { /* states come first */
+        const hw_event_record *r = &entry->stream->records[i];
+        if (r->kind == HW_EVENT_STATE && r->object == hw_record_of(entry)->object)
+            return r->lane;
+    }
+    return 0;
+}
+
+/* The only one among the blocks of a sum that changes anything; NULL: there are several, or it is not known. *none: there is none. */
+static const hw_indexed *only_addend(const hw_judge *judge, const hw_indexed *sum, bool *none)
+{
+    const hw_event_record *r = hw_record_of(sum);
+    const hw_indexed *only = NULL;
+    *none = true;
+    for (uint32_t j = r->from; j < r->from + r->covers; j++) {
+        const uint64_t key[5] = {sum->key[0], r->epoch, r->clock, 0, j};
+        size_t count;
+        const hw_indexed *written = hw_index_find(&judge->writes, key, &count);
+        bool whole = written != NULL && (hw_record_of(written)->flags & HW_EVENT_LAST) && hw_record_of(written)->span == 0;
+        bool changes = whole && hw_record_of(written)->digest != 0;
+        *none = *none && whole && !changes;
+        if (!whole || (changes && only != NULL))
+            return NULL;
+        only = changes ? written : only;
+    }
+    return only;
+}
+
+/* What an addition of floating-point numbers comes to no digest foretells, but where one block alone has changed something: then the sum, all
+ * its ranges together, is its update, bit for bit. Entries i and on are of one sum, by range. */
+static void check_addends(hw_judge *judge, const hw_index *agree, size_t i)
+{
+    const hw_indexed *first = &agree->entries[i];
+    const hw_event_record *r = hw_record_of(first);
+    uint32_t ranges = r->lane == 0 ? 1 : ranges_of(first), seen = 0;
+    uint64_t digest = 0;
+    if (r->part > 0 || (r->flags & HW_EVENT_LAST) == 0 || r->lane > 1)
+        return;
+    for (size_t at = i; at < agree->count && seen < ranges; at++) {
+        const hw_indexed *entry = &agree->entries[at];
+        uint16_t wanted = (uint16_t)(r->lane + seen);
+        if (memcmp(entry->key, first->key, 4 * sizeof *entry->key) != 0 ||
+            entry->key[4] > sum_key(r->from, r->covers, wanted))
+            return;
+        if (entry->key[4] != sum_key(r->from, r->covers, wanted))
+            continue;
+        digest += hw_record_of(entry)->digest;
+        seen++;
+    }
+    bool none = false;
+    const hw_indexed *only = seen == ranges ? only_addend(judge, first, &none) : NULL;
+    if (seen < ranges || (only == NULL && !none))
+        return;
+    hw_applied(judge, HW_RULE_VALUE);
+    if (digest == (only != NULL ? hw_record_of(only)->digest : 0))
+        return;
+    const hw_at both[] = {{only != NULL ? only->stream : NULL, only != NULL ? only->number : 0},
+                          {first->stream, first->number}};
+    (void)hw_breach(judge, HW_RULE_VALUE, only != NULL ? both : both + 1, only != NULL ? 2 : 1,
+                    "what was added up of blocks %" PRIu32 " to %" PRIu32 " is something else than they have written",
+                    r->from, r->from + r->covers - 1);
+}
+
 /* What all blocks have to say alike: under BSP the bits of a state when a clock begins; where they end; sums. */
 static void check_agreement(hw_judge *judge, hw_index *agree)
 {
     hw_index_sort(agree);
+    for (size_t i = 0; i < agree->count; i++)
+        if ((agree->entries[i].key[3] & 0xff) == AGREE_SUM &&
+            (i == 0 || memcmp(agree->entries[i].key, agree->entries[i - 1].key, sizeof agree->entries->key) != 0))
+            check_addends(judge, agree, i);
     for (size_t i = 1; i < agree->count; i++) {
         const hw_indexed *a = &agree->entries[i - 1], *b = &agree->entries[i];
         const hw_event_record *x = hw_record_of(a), *y = hw_record_of(b);
