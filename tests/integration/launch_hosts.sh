@@ -12,6 +12,8 @@ shut) echo "joe@shut: Permission denied (publickey)." >&2; exit 255 ;;
 bare) echo "sh: 1: exec: hawser: not found" >&2; exit 127 ;;
 slow) until grep -qs ash "$LOG.hosts"; do sleep 0.1; done; sleep 1 ;;
 chatty) head -c 70000 /dev/zero; exec sleep 1000 ;;
+babbler*) exec head -c 100000 /dev/zero ;;
+mute) trap '' TERM; exec sleep 1000 ;;
 esac
 echo "$host" >>"$LOG.hosts"; printf '%s\n' "$*" >>"$LOG.command"
 echo "Welcome to $host"; echo "motd" >&2
@@ -81,6 +83,12 @@ has err "node 1 \(bare\): bare: there is no hawser .* --remote PATH"
 printf 'ash\nchatty\n' >bad
 run 8 --grace 0 --hosts bad -- sleep 1000
 has err "node 1 \(chatty\)"
+# One that heeds no SIGTERM, and many whose last words come when they have ended: their group may not be taken for ours.
+printf 'unknown\nmute\n' >bad
+run 8 --grace 0 --hosts bad -- sleep 1000
+printf 'babbler%d\n' {1..80} >bad
+code 8 setsid --wait sh -c '"$0" run --grace 0 --hosts bad --ssh "$PWD/ssh-here" -- true; exit $?' "$hawser"
+has err "says much"
 code 8 "$hawser" run --grace 0 --hosts one --ssh ./none -- true
 has err "cannot be executed"
 code 2 "$hawser" run --hosts one --ssh " " -- true
@@ -118,6 +126,19 @@ equal $? 8
 has err 'node 1 \(birch-1, pid [0-9]+\): the connection to joe@birch is gone'
 kill -9 "$(cat pid.1)" "$(cat pid.2)"
 rm -rf pid.* agent.* hawser-* # a killed agent cannot clean up
+# A host that no longer answers holds nobody up once even SIGKILL has had its time.
+"$hawser" run --grace 0 --hosts hosts --ssh "$scratch/ssh-here" -- ./waits >out 2>err </dev/null &
+launcher=$!
+all_wait
+kill -STOP "$(cat agent.1)" "$(cat pid.1)"
+kill -9 "$(cat pid.0)"
+until_true is_gone $launcher || { complain "a host that does not answer holds the launcher up"; kill -9 $launcher; }
+wait $launcher
+equal $? 137
+has err '^hawser run: joe@birch does not answer; its nodes may still run there$'
+lacks err 'ash does not answer'
+kill -9 "$(cat pid.1)" "$(cat pid.2)"
+rm -rf pid.* agent.* hawser-*
 "$hawser" run --hosts hosts --ssh "$scratch/ssh-here" -- ./waits >out 2>err </dev/null &
 launcher=$!
 all_wait

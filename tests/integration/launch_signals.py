@@ -112,6 +112,17 @@ def third_time():
     run.end(137)
 
 
+def third_time_to_an_agent_that_is_stopped():
+    run = Run(stubborn=True)
+    os.kill(run.agent, signal.SIGSTOP)
+    for _ in range(3):
+        run.process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    err = run.end(8)
+    if "the agent of this host does not answer" not in err:
+        complain(f"not told who did not answer: {err}")
+
+
 def suspended():
     run = Run()
     run.process.send_signal(signal.SIGTSTP)
@@ -147,7 +158,7 @@ def agent_killed():
     run.folder.cleanup()
 
 
-for test in (passed_on, terminated, third_time, suspended, launcher_killed, launcher_killed_while_suspended, agent_killed):
+for test in (passed_on, terminated, third_time, third_time_to_an_agent_that_is_stopped, suspended, launcher_killed, launcher_killed_while_suspended, agent_killed):
     before = failures
     test()
     print(test.__name__, "ok" if failures == before else "FAILED")

@@ -74,6 +74,7 @@ typedef struct hw_launch {
     bool hearsay;          /* so it was; who turns out to have failed of himself is named after all */
     int stage;             /* of ending what is left after a failure: 0 not, 1 waiting, 2 SIGTERM sent, 3 SIGKILL sent */
     double next_stage;
+    double abandon_at; /* when hosts that have not answered SIGKILL are given up; 0: it was not sent */
     struct pollfd *set;
 } hw_launch;
 
@@ -86,6 +87,8 @@ hawser_status hw_post_hear(hw_launch *launch, hw_post *post, hawser_error *error
 hawser_status hw_post_signal(hw_launch *launch, int number, hawser_error *error) HAWSER_MUST_USE;
 /* The agent's process has ended, or its wire has: what it did not account for is lost. */
 hawser_status hw_post_settle(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
+/* It has not even answered SIGKILL: says so and goes on without it. */
+hawser_status hw_post_abandon(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
 void hw_post_free(hw_post *post);
 
 /* lines.c: prints the whole lines of what is there, and with `last` the rest. */

@@ -12,9 +12,9 @@
 
 enum { KILL_SECONDS = 5, INPUT_MOST = 1 << 18, PIECE = 1 << 16, PATIENCE = 3 };
 
-static bool all_ended(const hw_launch *launch)
+static bool have_ended(const hw_launch *launch, uint32_t first, uint32_t count)
 {
-    for (uint32_t i = 0; i < launch->node_count; i++)
+    for (uint32_t i = first; i < first + count; i++)
         if (!launch->nodes[i].ended)
             return false;
     return true;
@@ -37,12 +37,20 @@ static hawser_status suspend(hw_launch *launch, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* An agent does as it is told at once; who has said nothing after some seconds is stopped, or cut off. */
+static hawser_status end_at_once(hw_launch *launch, hawser_error *error)
+{
+    if (launch->abandon_at == 0)
+        launch->abandon_at = hw_seconds() + KILL_SECONDS;
+    return hw_post_signal(launch, SIGKILL, error);
+}
+
 static hawser_status interrupt(hw_launch *launch, int number, hawser_error *error)
 {
     launch->interrupts++;
     if (launch->interrupts == PATIENCE) {
         fprintf(launch->stream_err, "hawser run: ending all nodes at once\n");
-        number = SIGKILL;
+        return end_at_once(launch, error);
     }
     return hw_post_signal(launch, number, error);
 }
@@ -83,16 +91,28 @@ static hawser_status serve_signals(hw_launch *launch, hawser_error *error)
 
 /* ------------------------------------------------------------------------------------------------- the loop ---- */
 
+static hawser_status abandon_all(hw_launch *launch, hawser_error *error)
+{
+    for (size_t i = 0; i < launch->post_count; i++)
+        if (!have_ended(launch, launch->posts[i].first, launch->posts[i].count))
+            HAWSER_TRY(hw_post_abandon(launch, &launch->posts[i], error));
+    return HAWSER_OK;
+}
+
 static hawser_status serve_time(hw_launch *launch, hawser_error *error)
 {
+    if (launch->abandon_at != 0 && hw_seconds() >= launch->abandon_at)
+        HAWSER_TRY(abandon_all(launch, error));
     if (launch->name_at != 0 && hw_seconds() >= launch->name_at)
         hw_launch_judge(launch);
     if (launch->stage == 0 || launch->stage == 3 || hw_seconds() < launch->next_stage)
         return HAWSER_OK;
     launch->stage++;
     launch->next_stage = hw_seconds() + KILL_SECONDS;
-    HAWSER_TRY(hw_post_signal(launch, launch->stage == 2 ? SIGTERM : SIGKILL, error));
-    return launch->stage == 2 ? hw_post_signal(launch, SIGCONT, error) : HAWSER_OK;
+    if (launch->stage == 3)
+        return end_at_once(launch, error);
+    HAWSER_TRY(hw_post_signal(launch, SIGTERM, error));
+    return hw_post_signal(launch, SIGCONT, error);
 }
 
 /* Our standard input, for a node 0 on another host. */
@@ -133,6 +153,7 @@ static int patience(const hw_launch *launch)
 {
     double until = launch->stage == 0 || launch->stage == 3 ? INFINITY : launch->next_stage;
     until = launch->name_at != 0 && launch->name_at < until ? launch->name_at : until;
+    until = launch->abandon_at != 0 && launch->abandon_at < until ? launch->abandon_at : until;
     if (isinf(until))
         return -1;
     double left = until - hw_seconds();
@@ -164,7 +185,7 @@ static hawser_status turn(hw_launch *launch, hawser_error *error)
 
 hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error)
 {
-    while (!all_ended(launch))
+    while (!have_ended(launch, 0, launch->node_count))
         HAWSER_TRY(turn(launch, error));
     hw_launch_judge(launch);
     return HAWSER_OK;

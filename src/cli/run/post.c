@@ -155,6 +155,13 @@ static hawser_status send_errand(hw_launch *launch, hw_post *post, hawser_error 
 
 /* ------------------------------------------------------------------------------------------------- listening ---- */
 
+/* Whose leave has been taken has no group any more: -0 would be our own. */
+static void end_process(const hw_post *post, int number)
+{
+    if (post->pid > 0)
+        (void)kill(-post->pid, number);
+}
+
 /* Steps over what a login shell prints in front of the greeting. */
 static hawser_status greet(hw_launch *launch, hw_post *post, hawser_error *error)
 {
@@ -165,7 +172,7 @@ static hawser_status greet(hw_launch *launch, hw_post *post, hawser_error *error
     if (found == NULL && hw_buffer_left(bytes) > GREETING_MOST) {
         snprintf(post->last, sizeof post->last, "it says much, but not what an agent of hawser says");
         post->wire.ended = true;
-        (void)kill(-post->pid, SIGTERM);
+        end_process(post, SIGKILL); /* no agent, so nothing is there to be tidied up */
     }
     if (found == NULL)
         return HAWSER_OK;
@@ -294,8 +301,8 @@ hawser_status hw_post_signal(hw_launch *launch, int number, hawser_error *error)
         bool ending = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGKILL;
         if (!post->closed && post->greeted)
             HAWSER_TRY(hw_wire_put(&post->wire, HW_FRAME_SIGNAL, (uint32_t)number, NULL, 0, error));
-        else if (!post->closed && post->pid > 0 && ending)
-            (void)kill(-post->pid, SIGTERM);
+        else if (!post->closed && ending)
+            end_process(post, number == SIGKILL ? SIGKILL : SIGTERM);
     }
     return HAWSER_OK;
 }
@@ -329,6 +336,19 @@ hawser_status hw_post_settle(hw_launch *launch, hw_post *post, hawser_error *err
         if (!launch->nodes[i].ended)
             HAWSER_TRY(hw_launch_ended(launch, i, HW_EXIT_PEER, 0, why, error));
     return HAWSER_OK;
+}
+
+/* An agent of this host that was stopped goes on, finds its wire at the end and ends its nodes; of one elsewhere only ssh is ours. */
+hawser_status hw_post_abandon(hw_launch *launch, hw_post *post, hawser_error *error)
+{
+    if (post->host != NULL)
+        fprintf(launch->stream_err, "hawser run: %s does not answer; its nodes may still run there\n", post->host->name);
+    else
+        fprintf(launch->stream_err, "hawser run: the agent of this host does not answer\n");
+    (void)fflush(launch->stream_err);
+    snprintf(post->last, sizeof post->last, "it did not answer");
+    end_process(post, post->host != NULL ? SIGKILL : SIGCONT);
+    return hw_post_settle(launch, post, error);
 }
 
 void hw_post_free(hw_post *post)

@@ -30,7 +30,9 @@ const hawser_option *hw_run_rows(void)
         {"output-dir", HAWSER_PATH, NULL, NULL, "DIR",
          "write what a node prints to DIR/NAME.log instead; standard output of node 0 stays where it is", "0.1", 0},
         {"grace", HAWSER_SECONDS, "10", "[0,1e6]", "TIME",
-         "after one node failed the others may end by themselves for so long; then SIGTERM, 5 s later SIGKILL", "0.1", 0},
+         "after one node failed the others may end by themselves for so long; then SIGTERM, 5 s later SIGKILL, and 5 s "
+         "later hosts that do not answer are given up",
+         "0.1", 0},
         {0},
     };
     return rows;
