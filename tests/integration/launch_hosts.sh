@@ -54,6 +54,14 @@ equal "$(sort log.hosts | tr '\n' ' ')" "ash joe@birch "
 printf 'ash\nslow\n' >late
 run 0 --hosts late -- ./node </dev/null
 has out '^\[slow\] node=1/2 name=slow card=tcp:first:1 '
+# Every node has a file of its own, however often and under whatever names its host is listed.
+printf 'ash\njoe@birch\nash\nann@birch\n' >again
+run 0 --hosts again --output-dir logs -- ./node </dev/null
+equal "$(ls logs | tr '\n' ' ')" "ash-1.log ash-2.log birch-1.log birch-2.log "
+for name in ash-2 birch-1 birch-2; do has logs/$name.log "name=$name "; done
+printf 'ash-1\nash:2\n' >again
+run 3 --hosts again --output-dir logs -- true
+says "two nodes would be named ash-1"
 run 0 -n 1 --hosts hosts -- true
 run 2 -n 4 --hosts hosts -- true
 says "3 slots"

@@ -45,9 +45,9 @@ static void every_form_is_read(void **state)
         assert_int_equal(hosts.list[i].first, expected[i].first);
         assert_int_equal(hosts.list[i].count, expected[i].slots);
     }
-    hw_hosts_name(&hosts.list[0], 0, name, sizeof name);
+    hw_hosts_name(&hosts, &hosts.list[0], 0, name, sizeof name);
     assert_string_equal(name, "ash");
-    hw_hosts_name(&hosts.list[1], 3, name, sizeof name);
+    hw_hosts_name(&hosts, &hosts.list[1], 3, name, sizeof name);
     assert_string_equal(name, "birch-3");
     hw_hosts_free(&hosts);
 }
@@ -66,6 +66,32 @@ static void fewer_nodes_fill_hosts_in_order(void **state)
     nodes = 10;
     assert_int_equal(hw_hosts_fill(&hosts, &nodes, &error), HAWSER_BAD_OPTION);
     assert_non_null(strstr(error.text, "9 slots"));
+    hw_hosts_free(&hosts);
+}
+
+/* The usual list of MPI says a host once a slot; under two users one host has two agents, and every node a name of its own. */
+static void a_host_that_is_there_again_is_the_same(void **state)
+{
+    (void)state;
+    hw_hosts hosts;
+    hawser_error error;
+    uint32_t nodes = 0;
+    char name[64];
+    assert_int_equal(read_text(&hosts, "ash\na@birch\nash\nb@birch:2\nash slots=2\ncedar\n", &error), HAWSER_OK);
+    assert_int_equal(hosts.count, 4);
+    assert_int_equal(hosts.list[0].slots, 4);
+    assert_int_equal(hw_hosts_fill(&hosts, &nodes, &error), HAWSER_OK);
+    assert_int_equal(nodes, 8);
+    static const char *const names[] = {"ash-1", "ash-2", "ash-3", "ash-4", "birch-1", "birch-2", "birch-3", "cedar"};
+    for (uint32_t node = 0, i = 0; node < nodes; node++) {
+        i += node == hosts.list[i].first + hosts.list[i].count;
+        hw_hosts_name(&hosts, &hosts.list[i], node, name, sizeof name);
+        assert_string_equal(name, names[node]);
+    }
+    hw_hosts_free(&hosts);
+    assert_int_equal(read_text(&hosts, "ash:65536\nash:65536\nash:65536\n", &error), HAWSER_OK);
+    nodes = 0;
+    assert_int_equal(hw_hosts_fill(&hosts, &nodes, &error), HAWSER_BAD_INPUT);
     hw_hosts_free(&hosts);
 }
 
@@ -96,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_is_read),
         cmocka_unit_test(fewer_nodes_fill_hosts_in_order),
+        cmocka_unit_test(a_host_that_is_there_again_is_the_same),
         cmocka_unit_test(what_is_no_list_is_refused_by_line),
     };
     return cmocka_run_group_tests_name("cli hosts", tests, make_directory, remove_directory);

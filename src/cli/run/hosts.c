@@ -47,6 +47,18 @@ static bool read_host(char *word, hw_host *host)
     return good_name(name);
 }
 
+/* Further slots of a host that is known already; false: it is not. More than a job can have are not counted. */
+static bool merge(hw_hosts *hosts, const hw_host *host)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (strcmp(hosts->list[i].name, host->name) == 0) {
+            if (hosts->list[i].slots <= HW_PLACE_NODES_MOST)
+                hosts->list[i].slots += host->slots;
+            return true;
+        }
+    return false;
+}
+
 static hawser_status read_line(hw_hosts *hosts, char *line, const char *place, hawser_error *error)
 {
     static const char blanks[] = " \t\r\n";
@@ -64,6 +76,8 @@ static hawser_status read_line(hw_hosts *hosts, char *line, const char *place, h
         if (strncmp(word, "slots=", 6) != 0 || !read_slots(word + 6, &host.slots))
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: '%.60s' after a host: expected slots=N with N from 1 to %d",
                                place, word, HW_PLACE_NODES_MOST);
+    if (merge(hosts, &host))
+        return HAWSER_OK;
     HAWSER_TRY(HW_GROW(&hosts->list, &hosts->capacity, hosts->count + 1, "hosts", error));
     HAWSER_TRY(hw_copy_text(&host.name, host.name, error));
     hosts->list[hosts->count++] = host;
@@ -115,12 +129,23 @@ hawser_status hw_hosts_fill(hw_hosts *hosts, uint32_t *nodes, hawser_error *erro
     return HAWSER_OK;
 }
 
-void hw_hosts_name(const hw_host *host, uint32_t node, char *text, size_t size)
+static const char *without_user(const hw_host *host)
 {
     const char *at = strchr(host->name, '@');
-    const char *name = at != NULL ? at + 1 : host->name;
-    if (host->count > 1)
-        snprintf(text, size, "%.50s-%u", name, node - host->first + 1);
+    return at != NULL ? at + 1 : host->name;
+}
+
+void hw_hosts_name(const hw_hosts *hosts, const hw_host *host, uint32_t node, char *text, size_t size)
+{
+    const char *name = without_user(host);
+    uint32_t nodes = 0, before = 0;
+    for (size_t i = 0; i < hosts->count; i++)
+        if (strcmp(without_user(&hosts->list[i]), name) == 0) {
+            before += hosts->list + i < host ? hosts->list[i].count : 0;
+            nodes += hosts->list[i].count;
+        }
+    if (nodes > 1)
+        snprintf(text, size, "%.50s-%u", name, before + node - host->first + 1);
     else
         snprintf(text, size, "%.60s", name);
 }

@@ -22,7 +22,9 @@ const hawser_option *hw_run_rows(void)
         {"nodes", HAWSER_INTEGER, NULL, "[1,65536]", "N", "processes; with --hosts one a slot if unset, else it is needed",
          "0.1", 'n'},
         {"hosts", HAWSER_PATH, NULL, NULL, "FILE",
-         "where they run: one host a line, 'host slots=N' or 'host:N' where it carries several; here if unset", "0.1", 0},
+         "where they run: one host a line, 'host slots=N' or 'host:N', or the host again, where it carries several; here if "
+         "unset",
+         "0.1", 0},
         {"ssh", HAWSER_TEXT, "ssh -o BatchMode=yes", NULL, "CMD", "how to run a command on a host: CMD HOST COMMAND", "0.1",
          0},
         {"remote", HAWSER_PATH, NULL, NULL, "PATH", "where hawser lies on the hosts; where it lies here if unset", "0.1", 0},
@@ -99,31 +101,59 @@ static hawser_status assign(hw_call *call, hw_launch *launch, hw_hosts *hosts, h
     return HAWSER_OK;
 }
 
-static hawser_status name_nodes(hw_launch *launch, const char *directory, hawser_error *error)
+static int by_name(const void *a, const void *b)
+{
+    const hw_run_node *const *one = a, *const *other = b;
+    return strcmp((*one)->name, (*other)->name);
+}
+
+/* Hosts "ash-1" and "ash slots=2", or two names that differ behind their fiftieth character. */
+static hawser_status names_differ(const hw_launch *launch, const char *directory, hawser_error *error)
+{
+    const hw_run_node **all = NULL;
+    HAWSER_TRY(HW_NEW(&all, launch->node_count, "names", error));
+    for (uint32_t i = 0; i < launch->node_count; i++)
+        all[i] = &launch->nodes[i];
+    qsort(all, launch->node_count, sizeof *all, by_name);
+    hawser_status status = HAWSER_OK;
+    for (uint32_t i = 1; i < launch->node_count && status == HAWSER_OK; i++)
+        if (by_name(&all[i - 1], &all[i]) == 0)
+            status = hawser_fail(error, HAWSER_BAD_INPUT,
+                                 "two nodes would be named %s, and write one file in %s; name their hosts another way",
+                                 all[i]->name, directory);
+    free(all);
+    return status;
+}
+
+static hawser_status open_files(hw_launch *launch, const char *directory, hawser_error *error)
 {
     char path[4200];
-    if (directory != NULL && mkdir(directory, 0777) != 0 && errno != EEXIST)
+    HAWSER_TRY(names_differ(launch, directory, error));
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
         return hawser_fail(error, HAWSER_IO, "%s: cannot make the directory: %s", directory, strerror(errno));
+    for (uint32_t i = 0; i < launch->node_count; i++) {
+        snprintf(path, sizeof path, "%.4000s/%s.log", directory, launch->nodes[i].name);
+        launch->nodes[i].file = fopen(path, "we");
+        if (launch->nodes[i].file == NULL)
+            return hawser_fail(error, HAWSER_IO, "%s: cannot write: %s", path, strerror(errno));
+    }
+    return HAWSER_OK;
+}
+
+static void name_nodes(hw_launch *launch, const hw_hosts *hosts)
+{
     for (size_t p = 0; p < launch->post_count; p++)
         for (uint32_t i = launch->posts[p].first; i < launch->posts[p].first + launch->posts[p].count; i++) {
             hw_run_node *node = &launch->nodes[i];
             const hw_host *host = launch->posts[p].host;
-            if (host != NULL)
-                hw_hosts_name(host, i, node->name, sizeof node->name);
-            else
-                snprintf(node->name, sizeof node->name, "node-%u", i);
-            if (host != NULL)
+            if (host != NULL) {
+                hw_hosts_name(hosts, host, i, node->name, sizeof node->name);
                 snprintf(node->label, sizeof node->label, "[%s] ", node->name);
-            else
+            } else {
+                snprintf(node->name, sizeof node->name, "node-%u", i);
                 snprintf(node->label, sizeof node->label, "[%u] ", i);
-            if (directory == NULL)
-                continue;
-            snprintf(path, sizeof path, "%.4000s/%s.log", directory, node->name);
-            node->file = fopen(path, "we");
-            if (node->file == NULL)
-                return hawser_fail(error, HAWSER_IO, "%s: cannot write: %s", path, strerror(errno));
+            }
         }
-    return HAWSER_OK;
 }
 
 static hawser_status name_job(hw_launch *launch, hawser_error *error)
@@ -200,7 +230,9 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
     if (status == HAWSER_OK)
         status = assign(call, &launch, &hosts, error);
     if (status == HAWSER_OK)
-        status = name_nodes(&launch, hawser_options_text(options, "output-dir"), error);
+        name_nodes(&launch, &hosts);
+    if (status == HAWSER_OK && hawser_options_has(options, "output-dir"))
+        status = open_files(&launch, hawser_options_text(options, "output-dir"), error);
     if (status == HAWSER_OK)
         status = name_job(&launch, error);
     if (status == HAWSER_OK && hosts.count > 0 && isatty(STDIN_FILENO) != 1)
