@@ -350,6 +350,45 @@ static void names_are_as_many_as_columns(void **state)
     }
 }
 
+/* The first line is longer than what is looked at first; names that follow it belong to the file too. */
+static void a_long_first_line_is_not_all(void **state)
+{
+    (void)state;
+    enum { LONG = 3 << 20, MORE = 3 << 20 };
+    char *text = malloc(LONG + MORE + 2);
+    memset(text, 'a', LONG + MORE);
+    text[LONG] = '\n';
+    strcpy(text + LONG + MORE, "\n");
+    put_packed("names.gz", GZIP, text, SIZE_MAX);
+    put_text("m.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n");
+    hawser_dataset *dataset = load_path("m.mtx", (hawser_load){.names = "names.gz"});
+    assert_int_equal(strlen(hawser_dataset_column(dataset, 0)), LONG);
+    assert_int_equal(strlen(hawser_dataset_column(dataset, 1)), MORE - 1);
+    hawser_dataset_free(dataset);
+    free(text);
+}
+
+/* What an archive asks for by its header is taken from the budget, not from whatever there is. */
+static void an_archive_cannot_take_more_than_is_allowed(void **state)
+{
+    (void)state;
+    const char *text = "1 1:1\n2 2:1\n", *path = "x.xz";
+    unsigned char out[1000];
+    size_t used = 0;
+    assert_int_equal(
+        lzma_easy_buffer_encode(9, LZMA_CHECK_CRC64, NULL, (const uint8_t *)text, strlen(text), out, &used, sizeof out),
+        LZMA_OK);
+    put(path, out, used);
+    hawser_dataset *dataset;
+    hawser_error error;
+    assert_int_equal(load_paths(&path, 1, (hawser_load){.memory_limit = 48 << 20}, &dataset, &error), HAWSER_NO_MEMORY);
+    assert_non_null(strstr(error.text, "the load needs at least 6"));
+    assert_non_null(strstr(error.text, "and 48.0 MiB may be taken; raise memory-limit"));
+    dataset = load_path(path, (hawser_load){.memory_limit = 256 << 20});
+    assert_true(hawser_dataset_figures(dataset)->memory_estimate > 64 << 20);
+    hawser_dataset_free(dataset);
+}
+
 static void put_large(const char *path, int rows, int columns)
 {
     FILE *file = fopen(path, "we");
@@ -560,6 +599,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(known_files_of_other_kinds_are_named, enter, leave),
         cmocka_unit_test_setup_teardown(standard_input_is_read, enter, leave),
         cmocka_unit_test_setup_teardown(side_files_belong_to_the_rows, enter, leave),
+        cmocka_unit_test_setup_teardown(a_long_first_line_is_not_all, enter, leave),
+        cmocka_unit_test_setup_teardown(an_archive_cannot_take_more_than_is_allowed, enter, leave),
         cmocka_unit_test_setup_teardown(names_are_as_many_as_columns, enter, leave),
         cmocka_unit_test_setup_teardown(what_cannot_fit_is_refused_before_it_is_read, enter, leave),
         cmocka_unit_test_setup_teardown(readers_share_the_rows, enter, leave),

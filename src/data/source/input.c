@@ -69,19 +69,19 @@ static hawser_status attach(hw_input *input, hw_input_file *file, const char *pa
     }
     input->all_mapped = false;
     if (!again)
-        return hw_stream_open(fd, file->name, &file->stream, error);
+        return hw_stream_open(fd, file->name, input->budget, &file->stream, error);
     close(fd);
     return HAWSER_OK;
 }
 
-static hawser_status need_stream(hw_input_file *file, hawser_error *error)
+static hawser_status need_stream(const hw_input *input, hw_input_file *file, hawser_error *error)
 {
     if (file->map != NULL || file->stream != NULL || file->ended)
         return HAWSER_OK;
     int fd = open(file->name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", file->name, strerror(errno));
-    return hw_stream_open(fd, file->name, &file->stream, error);
+    return hw_stream_open(fd, file->name, input->budget, &file->stream, error);
 }
 
 static void end_stream(hw_input *input, hw_input_file *file)
@@ -239,7 +239,7 @@ hawser_status hw_input_head(hw_input *input, size_t number, size_t least, const 
         *bytes = file->bytes;
         return HAWSER_OK;
     }
-    HAWSER_TRY(need_stream(file, error));
+    HAWSER_TRY(need_stream(input, file, error));
     while (file->head_used < least || memchr(file->head, '\n', file->head_used) == NULL) {
         size_t wanted = file->head_used < least ? least : 2 * file->head_used, got = 0;
         HAWSER_TRY(make_room(input, &file->head, &file->head_room, file->head_used, wanted, error));
@@ -261,12 +261,11 @@ hawser_status hw_input_whole(hw_input *input, size_t number, const char **text, 
     *room = 0;
     if (file->map == NULL) { /* the head becomes the whole */
         const char *head;
-        size_t least = file->head_used > 0 ? file->head_used : 1 << 20, before;
-        do {
-            before = file->head_used;
+        size_t least = file->head_used > 0 ? file->head_used : 1 << 20;
+        do { /* a head whose first line is long may be more than was asked for, and not all */
             least *= 2;
             HAWSER_TRY(hw_input_head(input, number, least, &head, bytes, error));
-        } while (file->head_used != before && file->head_used == least);
+        } while (file->head_used >= least);
         *buffer = file->head;
         *room = file->head_room;
         file->head = NULL;
@@ -320,7 +319,7 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
 /* Takes what is left over from the chunk before, reads on, and leaves over what follows the last line end. */
 static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *chunk, hawser_error *error)
 {
-    HAWSER_TRY(need_stream(file, error));
+    HAWSER_TRY(need_stream(input, file, error));
     size_t used = file->head_used, end = 0, wanted = input->chunk_bytes;
     HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, 0, used > wanted ? used : wanted, error));
     if (used > 0)

@@ -15,6 +15,8 @@ enum { INPUT_BYTES = 1 << 17 };
 struct hw_stream {
     int fd;
     const char *name;
+    hw_budget *budget;
+    uint64_t taken; /* of it */
     hw_packing packing;
     bool at_end;    /* of the file */
     bool in_member; /* an archive's member has begun and not ended */
@@ -67,13 +69,19 @@ static hawser_status fill(hw_stream *s, hawser_error *error)
     return HAWSER_OK;
 }
 
+static uint64_t memory_left(const hw_stream *s)
+{
+    uint64_t used = atomic_load(&s->budget->used);
+    return used < s->budget->limit ? s->budget->limit - used : 1;
+}
+
 static hawser_status start(hw_stream *s, hawser_error *error)
 {
     bool ready = true;
     if (s->packing == HW_GZIP)
         ready = inflateInit2(&s->gzip, 15 + 16) == Z_OK;
     else if (s->packing == HW_XZ)
-        ready = lzma_stream_decoder(&s->xz, UINT64_MAX, LZMA_CONCATENATED) == LZMA_OK;
+        ready = lzma_stream_decoder(&s->xz, memory_left(s), LZMA_CONCATENATED) == LZMA_OK;
     else if (s->packing == HW_ZSTD)
         ready = (s->zstd = ZSTD_createDStream()) != NULL && !ZSTD_isError(ZSTD_initDStream(s->zstd));
     s->in_member = s->packing == HW_XZ;
@@ -81,7 +89,7 @@ static hawser_status start(hw_stream *s, hawser_error *error)
                  : hawser_fail(error, HAWSER_NO_MEMORY, "%s: cannot start unpacking %s", s->name, packing_name(s->packing));
 }
 
-hawser_status hw_stream_open(int fd, const char *name, hw_stream **stream, hawser_error *error)
+hawser_status hw_stream_open(int fd, const char *name, hw_budget *budget, hw_stream **stream, hawser_error *error)
 {
     *stream = NULL;
     hw_stream *s;
@@ -92,6 +100,7 @@ hawser_status hw_stream_open(int fd, const char *name, hw_stream **stream, hawse
     }
     s->fd = fd;
     s->name = name;
+    s->budget = budget;
     status = fill(s, error);
     s->packing = hw_packing_of(s->input, s->filled);
     if (status == HAWSER_OK)
@@ -150,6 +159,17 @@ static hawser_status step_gzip(hw_stream *s, char *out, size_t room, size_t *got
     return HAWSER_OK;
 }
 
+/* What the decoder has or wants by the header that it is at is counted; one that it may not have is refused as all memory is. */
+static hawser_status take_xz(hw_stream *s, hawser_error *error)
+{
+    uint64_t now = lzma_memusage(&s->xz);
+    if (now <= s->taken)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_budget_take(s->budget, now - s->taken, error));
+    s->taken = now;
+    return HAWSER_OK;
+}
+
 static hawser_status step_xz(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
 {
     s->xz.next_in = s->input + s->used;
@@ -159,10 +179,11 @@ static hawser_status step_xz(hw_stream *s, char *out, size_t room, size_t *got, 
     lzma_ret outcome = lzma_code(&s->xz, s->at_end ? LZMA_FINISH : LZMA_RUN);
     s->used = s->filled - s->xz.avail_in;
     *got = room - s->xz.avail_out;
+    HAWSER_TRY(take_xz(s, error));
     if (outcome == LZMA_STREAM_END) {
         s->in_member = false;
         s->done = true;
-    } else if (outcome == LZMA_MEM_ERROR) {
+    } else if (outcome == LZMA_MEM_ERROR || outcome == LZMA_MEMLIMIT_ERROR) {
         return hawser_fail(error, HAWSER_NO_MEMORY, "%s: no memory to unpack", s->name);
     } else if (outcome != LZMA_OK && outcome != LZMA_BUF_ERROR) {
         return damaged(s, outcome == LZMA_FORMAT_ERROR ? "something else follows its end" : "wrong data", error);
@@ -236,6 +257,7 @@ void hw_stream_close(hw_stream *s)
         inflateEnd(&s->gzip);
     if (s->packing == HW_XZ)
         lzma_end(&s->xz);
+    hw_budget_give(s->budget, s->taken);
     ZSTD_freeDStream(s->zstd);
     close(s->fd);
     free(s);

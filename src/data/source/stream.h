@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "data/source/budget.h"
 #include "hawser/status.h"
 
 typedef enum hw_packing { HW_PLAIN = 0, HW_GZIP, HW_XZ, HW_ZSTD } hw_packing;
@@ -16,8 +17,10 @@ hw_packing hw_packing_of(const unsigned char *first, size_t count);
 /* One thread at a time. */
 typedef struct hw_stream hw_stream;
 
-/* Takes `fd` over, whatever the outcome. `name` is for messages and must outlive the stream. */
-hawser_status hw_stream_open(int fd, const char *name, hw_stream **stream, hawser_error *error) HAWSER_MUST_USE;
+/* Takes `fd` over, whatever the outcome. `name` is for messages and must outlive the stream, as the budget must, which what an xz archive
+ * asks for is taken from: up to 4 GiB, by its header. */
+hawser_status hw_stream_open(int fd, const char *name, hw_budget *budget, hw_stream **stream,
+                             hawser_error *error) HAWSER_MUST_USE;
 /* Fills `room` bytes; fewer mean the end. An archive that ends too early, or is damaged, is HAWSER_BAD_INPUT. */
 hawser_status hw_stream_read(hw_stream *stream, char *out, size_t room, size_t *got, hawser_error *error) HAWSER_MUST_USE;
 /* Bytes taken from the file so far, as they lie there. */
