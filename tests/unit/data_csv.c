@@ -81,6 +81,23 @@ static void the_first_column_is_the_target_if_none_is_named(void **state)
     hawser_dataset_free(dataset);
 }
 
+/* The sum of numbers whose mean is one may be none. */
+static void means_of_large_numbers_are_finite(void **state)
+{
+    (void)state;
+    hawser_load load = {.missing = "mean"};
+    hawser_dataset *dataset =
+        load_text("y,a,b\n1,1.5e308,-1.7976931348623157e308\n2,1.7e308,\n3,,-1.7976931348623157e308\n", load);
+    assert_true(fabs(entry_at(dataset, 2, 0) / 1.6e308 - 1) < 1e-15);
+    assert_true(entry_at(dataset, 1, 1) == -1.7976931348623157e308);
+    assert_true(hawser_dataset_means(dataset)[1] == -1.7976931348623157e308);
+    hawser_dataset_free(dataset);
+    const double means[] = {1e300};
+    hawser_load narrow = {.missing = "mean", .type = HAWSER_F32, .means = means, .columns = 1};
+    refuse_text("y,a\n1,\n2,3\n", narrow,
+                "in: the mean 1e+300, which the model has for feature 0, is too large for type f32; use f64");
+}
+
 static void a_header_must_be_utf8(void **state)
 {
     (void)state;
@@ -158,7 +175,7 @@ static void wrong_text_is_refused_by_place_and_word(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_text(cases[i].text, plain, cases[i].message);
     hawser_load narrow = {.format = HAWSER_CSV, .type = HAWSER_F32};
-    refuse_text("1,2\n3,1e39\n", narrow, "in: a value in rows 1 to 2 is too large for type f32; use f64");
+    refuse_text("1,2\n3,1e39\n", narrow, "in:2:3: the value in column 1 is too large for type f32; use f64: \"1e39\"");
     hawser_dataset_free(load_text("\n\n\n\n\n\n\n\n\n\n\na,b\n1,2\n", plain)); /* a header many chunks in */
     hawser_load odd = {.format = HAWSER_CSV, .missing = "guess"};
     hawser_dataset *dataset;
@@ -348,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_header_gives_names),
         cmocka_unit_test(columns_have_roles_by_name_or_number),
         cmocka_unit_test(the_first_column_is_the_target_if_none_is_named),
+        cmocka_unit_test(means_of_large_numbers_are_finite),
         cmocka_unit_test(a_header_must_be_utf8),
         cmocka_unit_test(the_delimiter_is_found),
         cmocka_unit_test(missing_values_are_treated_as_asked),

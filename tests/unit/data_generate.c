@@ -117,6 +117,9 @@ static void a_seed_gives_one_problem(void **state)
             const hawser_matrix *A = hawser_dataset_matrix(dataset);
             hash[run] = digest(A->values, A->stored * sizeof(double)) ^
                         digest(hawser_dataset_target(dataset), A->rows * sizeof(double));
+            /* the factors, of which there are 20, the rows' lengths and the target are there at the same time */
+            if (k == 0)
+                assert_int_equal(hawser_dataset_figures(dataset)->memory_estimate, 100 * (60 + 20 + 2) * 8);
             if (k == 1)
                 for (size_t j = 0; j < A->cols; j++)
                     for (uint64_t e = A->offsets[j] + 1; e < A->offsets[j + 1]; e++)

@@ -92,6 +92,14 @@ static void columns_beyond_the_models_are_counted(void **state)
         assert_int_equal(hawser_dataset_figures(dataset)->unseen_entries, 2);
         assert_int_equal(hawser_dataset_figures(dataset)->unseen_columns, 1);
         hawser_dataset_free(dataset);
+        /* Of a symmetric file the other side has columns too: (1, 3), (1, 4) and (4, 3) beside (3, 3) and (3, 4). */
+        dataset =
+            load_text("%%MatrixMarket matrix coordinate real symmetric\n4 4 5\n1 1 1\n3 1 2\n4 1 3\n4 3 4\n3 3 5\n", load);
+        const double mirrored[] = {1, 0, 0, 0, 2, 0, 3, 0};
+        expect_matrix(dataset, 4, 2, mirrored);
+        assert_int_equal(hawser_dataset_figures(dataset)->unseen_entries, 5);
+        assert_int_equal(hawser_dataset_figures(dataset)->unseen_columns, 2);
+        hawser_dataset_free(dataset);
     }
 }
 

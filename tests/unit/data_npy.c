@@ -119,6 +119,15 @@ static void refuse_npy(bytes b, const char *message)
     refuse_bytes(b.text, b.count, (hawser_load){0}, message);
 }
 
+static void numbers_too_large_for_f32_are_named(void **state)
+{
+    (void)state;
+    const double wide[] = {1, 2, 3, 4, 5, 1e39};
+    bytes b = npy_file(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }", wide, sizeof wide);
+    refuse_bytes(b.text, b.count, (hawser_load){.type = HAWSER_F32},
+                 "in: row 2, column 1 (from 0): the value is 1e+39; that is too large for type f32, use f64");
+}
+
 static void other_arrays_are_refused_by_name(void **state)
 {
     (void)state;
@@ -160,9 +169,8 @@ static void other_arrays_are_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_types_and_orders_are_read),
-        cmocka_unit_test(parts_are_runs_of_rows),
-        cmocka_unit_test(one_dimension_is_one_column),
+        cmocka_unit_test(both_types_and_orders_are_read),   cmocka_unit_test(parts_are_runs_of_rows),
+        cmocka_unit_test(one_dimension_is_one_column),      cmocka_unit_test(numbers_too_large_for_f32_are_named),
         cmocka_unit_test(other_arrays_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

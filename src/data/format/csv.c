@@ -77,6 +77,24 @@ static hawser_status wrong_width(const row_place *p, size_t column, const char *
     return hw_chunk_fail(p->chunk, at, error, "the row has more fields than the first line's %zu", p->csv->width);
 }
 
+/* Finds the field again, for its place. */
+static hawser_status too_large(const row_place *p, const char *at, size_t column, hawser_error *error)
+{
+    const char *begin = at, *stop;
+    for (size_t j = 0; j <= column && at != NULL; j++)
+        at = hw_csv_field(at + (j > 0), p->chunk->end, p->csv->delimiter, &begin, &stop);
+    return hw_chunk_fail(p->chunk, begin, error, "the value in column %zu is too large for type f32; use f64", column);
+}
+
+/* Whether the features can be stored; missing ones are NaN here. */
+static hawser_status check_single(const row_place *p, const char *at, hawser_error *error)
+{
+    for (size_t j = 0; j < p->csv->width; j++)
+        if (isinf((float)p->row[j]) && p->csv->roles[j] == HW_FEATURE)
+            return too_large(p, at, j, error);
+    return HAWSER_OK;
+}
+
 /* One row into p->row; returns the position behind its line end or NULL. Fields that are a number of a usual form, and nothing else, are
  * read from their ends. */
 static inline const char *read_row(row_place *p, hw_words *w, const char *at, hawser_error *error)
@@ -159,8 +177,11 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         }
         if ((size_t)(limit - place.row) < csv->width)
             return hw_runs_changed(job, chunk->file, error);
+        const char *row = at;
         if ((at = read_row(&place, &w, at, error)) == NULL)
             return HAWSER_BAD_INPUT;
+        if (job->load->type == HAWSER_F32 && !place.drop)
+            HAWSER_TRY(check_single(&place, row, error));
         if (place.drop)
             part->dropped++;
         else

@@ -8,7 +8,8 @@
 #include "data/layout/assemble.h"
 #include "data/source/runs.h"
 
-/* What the first lines say. The sizes are claims: nothing is allocated by them before as many values were read. */
+/* What the first lines say. The sizes are claims: of values, nothing is allocated before as many were read; what the rows or columns of a
+ * sparse matrix take whatever is in them (offsets and counts) is part of the estimate, which the budget refuses. */
 typedef struct market {
     bool array, symmetric, pattern;
     uint64_t rows, cols, entries;

@@ -1,5 +1,6 @@
 #include "data/format/npy.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,10 +148,11 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
             for (uint64_t j = 0; j < f->width; j++) {
                 double value = value_at(f, f->fortran ? j * f->rows + row + i : (row + i) * f->width + j);
                 tile[i * f->width + j] = value;
-                if (value - value != 0) {
-                    status = hawser_fail(error, HAWSER_BAD_INPUT,
-                                         "%s: row %llu, column %llu (from 0): the value is %g; remove the row", f->name,
-                                         (unsigned long long)(row + i), (unsigned long long)j, value);
+                bool wide = w->dense.single && w->dense.roles[j] == HW_FEATURE && isinf((float)value);
+                if (value - value != 0 || wide) {
+                    status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: row %llu, column %llu (from 0): the value is %g; %s",
+                                         f->name, (unsigned long long)(row + i), (unsigned long long)j, value,
+                                         value - value == 0 ? "that is too large for type f32, use f64" : "remove the row");
                     break;
                 }
             }
@@ -221,7 +223,6 @@ static hawser_status fill_files(hw_job *job, const npy *files, uint64_t all, uns
     HAWSER_TRY(HW_NEW(&job->rows_read, job->threads, "figures", error));
     job->input.readers = job->threads;
     HAWSER_TRY(hw_dense_begin(&w.dense, job, rows, files[0].width, roles, dataset, error));
-    w.dense.ahead = first;
     for (size_t i = 0; i < job->input.count; i++) {
         w.file = &files[i];
         w.begin = first > before ? first - before : 0;

@@ -63,7 +63,7 @@ hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_erro
 
 /* The part of chunk `sequence`, NULL past the last. */
 hw_part *hw_job_part(const hw_job *job, uint64_t sequence);
-/* Number of parts, and of rows over all. */
+/* Number of parts. */
 uint64_t hw_job_parts(const hw_job *job);
 void hw_part_free(hw_job *job, hw_part *part);
 void hw_job_free(hw_job *job);

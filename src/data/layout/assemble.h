@@ -54,7 +54,6 @@ typedef struct hw_dense {
     const unsigned char *roles;
     size_t width;
     uint64_t rows, features;
-    uint64_t ahead; /* rows of the input in front of these, where that is known: for messages */
     void *values;
     double *special[HW_UNSEEN]; /* by role */
     double *means;              /* of the features, what their missing values are read as; NULL: none are missing */
@@ -64,7 +63,7 @@ typedef struct hw_dense {
 /* Makes the dataset's arrays. The matrix itself is not counted yet: hw_dense_put counts it as it is filled. */
 hawser_status hw_dense_begin(hw_dense *dense, hw_job *job, uint64_t rows, size_t width, const unsigned char *roles,
                              hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
-/* Puts `count` rows of width numbers from row `first` on; a number that the storage type cannot hold is refused. */
+/* Puts `count` rows of width numbers, which the storage type can hold, from row `first` on. */
 hawser_status hw_dense_put(const hw_dense *dense, const double *rows, uint64_t first, uint64_t count,
                            hawser_error *error) HAWSER_MUST_USE;
 /* NaN stands for a missing value of a column and becomes `given`, or where that is NULL the mean of the others, which is returned; NaN: there

@@ -1,4 +1,5 @@
 /* dense.c - rows of numbers to dense columns. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,10 +14,9 @@ typedef struct dense_work {
     const uint64_t *first_rows;
 } dense_work;
 
-static bool put_tile(const hw_dense *w, const double *rows, uint64_t first, size_t count)
+static void put_tile(const hw_dense *w, const double *rows, uint64_t first, size_t count)
 {
     size_t feature = 0;
-    bool finite = true;
     for (size_t j = 0; j < w->width; j++) {
         const double *from = rows + j;
         if (w->roles[j] != HW_FEATURE) {
@@ -25,17 +25,14 @@ static bool put_tile(const hw_dense *w, const double *rows, uint64_t first, size
                 to[first + i] = from[i * w->width];
         } else if (w->single) {
             float *to = (float *)w->values + feature++ * w->rows + first;
-            for (size_t i = 0; i < count; i++) {
+            for (size_t i = 0; i < count; i++)
                 to[i] = (float)from[i * w->width];
-                finite &= !isinf(to[i]);
-            }
         } else {
             double *to = (double *)w->values + feature++ * w->rows + first;
             for (size_t i = 0; i < count; i++)
                 to[i] = from[i * w->width];
         }
     }
-    return finite;
 }
 
 /* The matrix's pages are taken as its rows come, while those of the parts go: counted that way too. */
@@ -44,11 +41,7 @@ hawser_status hw_dense_put(const hw_dense *w, const double *rows, uint64_t first
     HAWSER_TRY(hw_budget_take(&w->job->budget, count * w->features * (w->single ? 4 : 8), error));
     for (uint64_t r = 0; r < count; r += TILE) {
         size_t some = count - r < TILE ? count - r : TILE;
-        if (!put_tile(w, rows + r * w->width, first + r, some))
-            return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "%s: a value in rows %llu to %llu is too large for type f32; use f64",
-                               w->job->input.files[0].name, (unsigned long long)(w->ahead + first + r + 1),
-                               (unsigned long long)(w->ahead + first + r + some));
+        put_tile(w, rows + r * w->width, first + r, some);
     }
     return HAWSER_OK;
 }
@@ -65,6 +58,21 @@ static hawser_status put_parts(void *context, uint32_t thread, hawser_error *err
     return HAWSER_OK;
 }
 
+/* Their sum may be beyond the largest number where no mean can be: then it is added up in units that cannot. */
+static double mean_of(const void *column, uint64_t rows, bool single, uint64_t count, double sum)
+{
+    const double unit = 0x1p-40; /* rows are fewer */
+    if (!isinf(sum))
+        return sum / (double)count;
+    sum = 0;
+    for (uint64_t i = 0; i < rows; i++) {
+        double value = single ? (double)((const float *)column)[i] : ((const double *)column)[i];
+        sum += isnan(value) ? 0 : value * unit;
+    }
+    double mean = sum / (double)count / unit;
+    return isinf(mean) ? copysign(DBL_MAX, mean) : mean; /* by rounding alone */
+}
+
 double hw_fill_mean(void *column, uint64_t rows, bool single, const double *given)
 {
     float *f = column;
@@ -75,7 +83,7 @@ double hw_fill_mean(void *column, uint64_t rows, bool single, const double *give
         sum += isnan(value) ? 0 : value;
         count += !isnan(value);
     }
-    double mean = given != NULL ? *given : sum / (double)count;
+    double mean = given != NULL ? *given : mean_of(column, rows, single, count, sum);
     for (uint64_t i = 0; count < rows && i < rows; i++)
         if (single && isnan(f[i]))
             f[i] = (float)mean;
@@ -99,6 +107,10 @@ static hawser_status fill_means(void *context, uint32_t thread, hawser_error *er
         w->means[j] = hw_fill_mean(column, w->rows, w->single, given != NULL ? &given[j] : NULL);
         if (isnan(w->means[j]))
             return hw_no_mean(w->job->input.files[0].name, j, error);
+        if (w->single && isinf((float)w->means[j]))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s: the mean %g, which the model has for feature %llu, is too large for type f32; use f64",
+                               w->job->input.files[0].name, w->means[j], (unsigned long long)j);
     }
     return HAWSER_OK;
 }
@@ -124,11 +136,9 @@ hawser_status hw_dense_begin(hw_dense *w, hw_job *job, uint64_t rows, size_t wid
     }
     size_t size = w->single ? sizeof(float) : sizeof(double);
     if (w->features > 0 && rows > SIZE_MAX / 2 / size / w->features)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the matrix is larger than memory can be", job->input.files[0].name);
-    w->values = aligned_alloc(HW_ALIGNMENT, (rows * w->features * size / HW_ALIGNMENT + 1) * HW_ALIGNMENT);
-    if (w->values == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a matrix of %llu x %llu", (unsigned long long)rows,
-                           (unsigned long long)w->features);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the matrix is larger than memory can be; split the input",
+                           job->input.files[0].name);
+    HAWSER_TRY(hw_huge_array(&w->values, rows * w->features, size, "a dense matrix", error));
     hw_dataset_own(dataset, w->values);
     return HAWSER_OK;
 }

@@ -73,7 +73,6 @@ static hawser_status place(place_work *w, size_t width, const unsigned char *rol
     }
     HAWSER_TRY(hw_dense_begin(&w->dense, w->job, lines, width, roles, dataset, error));
     size_t size = w->dense.single ? sizeof(float) : sizeof(double);
-    hw_huge_pages(w->dense.values, lines * w->dense.features * size);
     HAWSER_TRY(hw_runs(w->job, place_chunk, w, error));
     for (uint32_t k = 0; k < readers; k++) {
         rows += w->runs[k].row - w->runs[k].first;

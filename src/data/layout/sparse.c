@@ -229,8 +229,16 @@ static hawser_status assemble(scatter_work *w, uint64_t entries, uint64_t target
     return status;
 }
 
-/* Entries and different columns beyond the model's. */
-static hawser_status count_unseen(hw_job *job, uint64_t base, uint64_t most, hawser_load_figures *figures,
+/* A column beyond the model's. */
+static void note_unseen(uint64_t column, unsigned char *seen, hawser_load_figures *figures)
+{
+    figures->unseen_entries++;
+    figures->unseen_columns += (seen[column / 8] >> column % 8 & 1) == 0;
+    seen[column / 8] |= (unsigned char)(1 << column % 8);
+}
+
+/* Entries and different columns beyond the model's; mirrored: an entry off the diagonal is one in the column of its row's number too. */
+static hawser_status count_unseen(hw_job *job, uint64_t base, uint64_t most, bool mirrored, hawser_load_figures *figures,
                                   hawser_error *error)
 {
     uint64_t limit = job->load->columns;
@@ -243,12 +251,10 @@ static hawser_status count_unseen(hw_job *job, uint64_t base, uint64_t most, haw
         const hw_part *part = hw_job_part(job, p);
         for (uint64_t e = 0; e < part->entries; e++) {
             uint64_t column = part->indices[e] - base;
-            if (column < limit)
-                continue;
-            column -= limit;
-            figures->unseen_entries++;
-            figures->unseen_columns += (seen[column / 8] >> column % 8 & 1) == 0;
-            seen[column / 8] |= (unsigned char)(1 << column % 8);
+            if (column >= limit)
+                note_unseen(column - limit, seen, figures);
+            if (mirrored && part->rows_of[e] != part->indices[e] && part->rows_of[e] >= limit)
+                note_unseen(part->rows_of[e] - limit, seen, figures);
         }
     }
     hw_pages_free(&job->budget, seen, bytes);
@@ -276,7 +282,7 @@ hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_erro
     w.minors = cols;
     bool targets = load->target == NULL || strcmp(load->target, "none") != 0;
     if (status == HAWSER_OK && entries > 0)
-        status = count_unseen(job, w.base, most, figures, error);
+        status = count_unseen(job, w.base, most, false, figures, error);
     if (status == HAWSER_OK)
         status = assemble(&w, entries, targets ? rows : 0, dataset, error);
     free(w.first_rows);
@@ -363,7 +369,7 @@ hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, boo
         most = hw_job_part(job, p)->most > most ? hw_job_part(job, p)->most : most;
     }
     if (entries > 0)
-        HAWSER_TRY(count_unseen(job, 0, most, &dataset->figures, error));
+        HAWSER_TRY(count_unseen(job, 0, most, mirrored, &dataset->figures, error));
     cols = load->columns != 0 ? load->columns : cols;
     w.majors = w.by_row ? rows : cols;
     w.minors = w.by_row ? cols : rows;
