@@ -7,7 +7,7 @@
 
 #define HW_LINEAR_NO_SLOT UINT32_MAX
 
-enum { HW_LINEAR_LARGEST_GRAM = 8192 }; /* columns: 512 MiB */
+enum { HW_LINEAR_LARGEST_GRAM = 8192 }; /* columns: 512 MiB, 800 with the quarter of room for more that it is made with */
 
 typedef struct hw_linear_gram {
     uint32_t *slot;    /* of each column, HW_LINEAR_NO_SLOT where it has none */

@@ -19,7 +19,7 @@ hawser_status hw_model_parse(const unsigned char *bytes, size_t size, const char
 /* A digest of all tensors and facts that does not depend on their order, so software that rewrites a file keeps it true. */
 uint64_t hw_model_digest(const hawser_model *model);
 
-/* What the two halves (model.c in memory, model_file.c in files) share. */
+/* What the two halves (model.c in memory, file.c in files) share. */
 typedef struct hw_tensor {
     char *name;
     hawser_type type;
