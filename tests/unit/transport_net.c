@@ -1,6 +1,7 @@
 /* Nets of a few nodes in one process: links, order, numbers, goodbye, refusals. */
 #include <linux/sockios.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -239,6 +240,48 @@ static void little_is_handed_over_before_it_can_be_sent(void **state)
     node_close(&nodes[1]);
     node_close(&nodes[0]);
     assert_in_range(unsent, 1, MEBIBYTE);
+}
+
+static void control_of(int fd, char name[64])
+{
+    socklen_t length = 63;
+    memset(name, 0, 64);
+    assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &length), 0);
+}
+
+/* Both ends of a connection within the host do without what paces; one that leaves it has what the system likes. */
+static void nothing_is_paced_within_a_host(void **state)
+{
+    (void)state;
+    node nodes[2];
+    char name[64], usual[64];
+    int ends = 0, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    control_of(fd, usual);
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, NULL);
+        node_open(&nodes[i], &options);
+    }
+    node_dial(&nodes[1], &nodes[0], 0);
+    assert_string_equal(node_path(&nodes[1], 0).transport, "tcp");
+    for (int other = 3; other < 256; other++) {
+        struct sockaddr_storage peer;
+        socklen_t length = sizeof peer;
+        if (getpeername(other, (struct sockaddr *)&peer, &length) != 0 || peer.ss_family == AF_UNIX)
+            continue;
+        control_of(other, name);
+        assert_string_equal(name, "reno");
+        ends++;
+    }
+    assert_int_equal(ends, 2);
+    hw_socket_begin(fd);
+    control_of(fd, name);
+    assert_string_equal(name, "reno");
+    hw_socket_far(fd);
+    control_of(fd, name);
+    assert_string_equal(name, usual);
+    close(fd);
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
 }
 
 static void nobody_can_send_without_a_link(void **state)
@@ -551,6 +594,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_nodes_talk_at_once, make_directory, remove_directory),
         cmocka_unit_test(what_is_queued_arrives_before_the_goodbye),
         cmocka_unit_test(little_is_handed_over_before_it_can_be_sent),
+        cmocka_unit_test(nothing_is_paced_within_a_host),
         cmocka_unit_test(nobody_can_send_without_a_link),
         cmocka_unit_test(refused_in_clear),
         cmocka_unit_test(refused_under_tls),

@@ -125,12 +125,30 @@ void hw_socket_near(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &any, sizeof any);
 }
 
+void hw_socket_begin(int fd)
+{
+    static const char plain[] = "reno"; /* every kernel has it, for everybody */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof plain - 1);
+}
+
+void hw_socket_far(int fd)
+{
+    char usual[64] = "";
+    socklen_t length = sizeof usual - 1;
+    int fresh = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fresh >= 0 && getsockopt(fresh, IPPROTO_TCP, TCP_CONGESTION, usual, &length) == 0)
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, usual, (socklen_t)strlen(usual));
+    if (fresh >= 0)
+        close(fresh);
+}
+
 int hw_connect_begin(const hw_target *target)
 {
     int fd = socket(target->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
     hw_socket_tune(fd);
+    hw_socket_begin(fd);
     if (connect(fd, (const struct sockaddr *)&target->address, target->length) != 0 && errno != EINPROGRESS) {
         int failure = errno;
         close(fd);

@@ -43,6 +43,11 @@ hawser_status hw_card_targets(const char *card, const char *host, hw_net_way way
 /* A non-blocking connect; -1: errno. EINPROGRESS is success. Sockets of ours are close-on-exec and send at once. */
 int hw_connect_begin(const hw_target *target);
 void hw_socket_tune(int fd);
+/* Of one that listens, or is about to connect. Within a host there is nothing to congest, and a control that paces what it sends (BBR) sets a timer
+ * for each piece, which a connection that has begun with it never gives up quite: so all begin without. */
+void hw_socket_begin(int fd);
+/* The other end is on another host: congestion is controlled as the system likes it. */
+void hw_socket_far(int fd);
 /* Both ends are on this host: what the kernel holds is there in a moment, however much it is. */
 void hw_socket_near(int fd);
 

@@ -167,6 +167,7 @@ static int listen_at(struct sockaddr_storage *address, uint16_t port)
     if (fd < 0)
         return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    hw_socket_begin(fd);
     if (address->ss_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (bind(fd, (struct sockaddr *)address, length_of(address)) == 0 && listen(fd, SOMAXCONN) == 0)

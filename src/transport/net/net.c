@@ -67,8 +67,7 @@ static void describe(hw_link *link, const hw_shake *shake)
     link->encrypted = shake->encrypted;
     bool near = hw_same_host(link->channel.fd);
     link->checked = !link->encrypted && !near;
-    if (near)
-        hw_socket_near(link->channel.fd);
+    (near ? hw_socket_near : hw_socket_far)(link->channel.fd);
     (void)!snprintf(link->transport, sizeof link->transport, "%s%s", way, link->encrypted ? "+tls" : "");
     hw_peer_text(link->channel.fd, link->peer);
     link->hello = shake->peer.peer;
