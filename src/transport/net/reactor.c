@@ -22,10 +22,12 @@ enum {
     SUSPENDED = 2, /* heartbeats without one of our own */
     PAUSES = 16    /* of the processor, between two looks into memory */
 };
-/* Seconds. A peer that answers at once does so within PATIENCE; waiting that long costs less than a sleep and a wake. */
-#define PATIENCE     20e-6
+/* Seconds. A peer that answers at once does so within PATIENCE; waiting that long costs less than a sleep and a wake, which takes the one who
+ * wakes WAKE, where a processor that sleeps is the host's to wake. */
+#define PATIENCE     60e-6
+#define WAKE         60e-6
 #define PARTING_MOST 1.0
-#define LOOK         100e-6 /* how long memory may keep us from looking at the sockets */
+#define LOOK         200e-6 /* how long memory may keep us from looking at the sockets */
 enum { DUE_MOST = 1024 };
 
 void hw_bell_ring(int fd)
@@ -491,7 +493,7 @@ static void *reactor_main(void *argument)
         if (count == 0)
             count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : sleep_of(net, left));
         atomic_store(&net->asleep, false);
-        if (!pressing && count > 0 && hw_seconds() - now < PATIENCE)
+        if (!pressing && count > 0 && hw_seconds() - now < PATIENCE + WAKE)
             miss(net);
         for (int i = 0; i < count; i++)
             serve(net, &events[i]);
