@@ -138,7 +138,8 @@ HAWSER_API hawser_status hawser_store_table(hawser_store *store, const hawser_ta
 HAWSER_API hawser_status hawser_store_find(hawser_store *store, const char *name, hawser_table *table, uint32_t *number,
                                            hawser_error *error) HAWSER_MUST_USE;
 
-/** What is asked for. Memory that it points to stays yours, unchanged (`out`: unread), until the task has ended. */
+/** What is asked for. Memory that it points to stays yours, unchanged (`out`: unread), until the task has ended, also when a wait for it has timed
+ *  out. What a task that failed leaves in `out` is some of the old and some of the new. */
 typedef struct hawser_request {
     uint32_t table;
     const uint64_t *keys; /**< `count` of them, ascending, each once; NULL: the range first..last of a dense table */

@@ -83,6 +83,9 @@ typedef struct hw_channel {
     void *argument;
     void (*arrived)(void *argument, uint32_t node, hw_message *message);
     void (*lost)(void *argument, const hawser_error *error); /* at each loss, in words about all so far */
+    /* As in hw_net_events. May be NULL, both. */
+    void *(*borrow)(void *argument, uint32_t node, const hw_message *message);
+    void (*give_back)(void *argument);
 } hw_channel;
 /* Opens it, or closes it (NULL): when that returns, nobody is in it. HAWSER_PEER_LOST: somebody is lost already. All nodes have opened theirs
  * before one sends: what comes without a channel is dropped. */

@@ -68,6 +68,9 @@ void hw_cluster_drop_parcels(hw_cluster *cluster);
 /* channel.c: takes a message that belongs to no run; tells of the loss that has been noted. */
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_tell_channel(hw_cluster *cluster);
+/* Events of the net; between the two nobody closes the channel. */
+void *hw_cluster_borrow(void *cluster, uint32_t node, const hw_message *message);
+void hw_cluster_give_back(void *cluster);
 /* Waits, the mutex held, until ready(cluster, node); HAWSER_PEER_LOST when somebody is lost or that node has left; HAWSER_TIMEOUT after
  * so many seconds (may be infinity). Tells: once in a while it is said who is waited for. */
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,

@@ -486,6 +486,8 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
                             .admit = admit,
                             .up = up,
                             .arrived = hw_cluster_arrived,
+                            .borrow = hw_cluster_borrow,
+                            .give_back = hw_cluster_give_back,
                             .lost = hw_cluster_lost,
                             .refused = refused};
     return hw_net_new(&net, &events, &cluster->net, error);

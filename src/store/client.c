@@ -599,6 +599,18 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
 
 /* ----------------------------------------------------------------------------------------------------------- hearing ---- */
 
+/* Of values as they lie; NULL: these do not. */
+static void *place_of(const hw_client *client, const hw_task *t, const hw_leg *part, const hw_reply_head *head)
+{
+    const hw_table_spec *spec = &client->tables[t->order.table];
+    unsigned char *out = t->order.out;
+    if (out == NULL || hw_leg_apart(part) || head->outcome != HW_APPLIED || head->parts != 0 ||
+        head->values != HW_VALUES_DENSE || head->count != part->count * spec->width ||
+        head->value_bytes != part->count * hw_task_row(client, t))
+        return NULL;
+    return out + part->begin * hw_task_row(client, t);
+}
+
 static bool take_values(hw_client *client, hw_task *t, const hw_leg *part, const hw_reply_head *head,
                         const hw_message *message)
 {
@@ -609,6 +621,8 @@ static bool take_values(hw_client *client, hw_task *t, const hw_leg *part, const
         return false;
     if (out == NULL)
         return true;
+    if (message->landed)
+        return message->tail == place_of(client, t, part, head);
     if (!hw_leg_apart(part))
         return hw_reply_read(spec, head, message, out + part->begin * bytes);
     const unsigned char *values = hw_reply_dense(spec, head, message);
@@ -646,6 +660,16 @@ static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_r
     if (*part != NULL && (*part)->server == server && (head->parts > 0 || !(*part)->done))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers to what it was not asked", server);
+}
+
+void *hw_client_place(const hw_client *client, uint32_t server, const hw_message *reply)
+{
+    hw_reply_head head = {0};
+    hw_task *t = NULL;
+    hw_leg *part = NULL;
+    if (!hw_reply_head_of(reply, &head) || leg_of(client, server, &head, &t, &part, NULL) != HAWSER_OK || part == NULL)
+        return NULL;
+    return place_of(client, t, part, &head);
 }
 
 /* All parts of a push at a server are done; those that it has refused were before, unless it had no memory to say so. */

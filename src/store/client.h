@@ -75,6 +75,10 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
 /* Sends the next message of those that tasks have begun to send; false: there is none. The owner calls it until then, after each of the calls
  * around it: a large task is made into messages one by one, so that servers work on the first while the next is made. */
 bool hw_client_more(hw_client *client);
+/* Where the values of a reply belong of which the head is there, nothing else: whoever reads it may put them there, and then has the reply, as
+ * `landed`, heard. NULL: it is not what was asked for, or does not lie so; it is heard as a whole. The place is the task's, and no longer than
+ * until that ends. */
+void *hw_client_place(const hw_client *client, uint32_t server, const hw_message *reply);
 /* A reply of a server; takes the message. HAWSER_BAD_INPUT: it is none, or not to what was asked. */
 hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 

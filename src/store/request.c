@@ -7,7 +7,7 @@
 #include "store/keys.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "heads are little-endian and written as they lie");
-_Static_assert(sizeof(hw_request_head) == 88 && sizeof(hw_reply_head) == 48, "heads have no holes");
+_Static_assert(sizeof(hw_request_head) == 88 && sizeof(hw_reply_head) == HW_ANSWER_HEAD, "heads have no holes");
 
 void hw_scratch_free(hw_scratch *scratch)
 {

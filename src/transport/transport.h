@@ -48,6 +48,9 @@ typedef enum hw_message_kind {
 } hw_message_kind;
 enum { HW_MESSAGE_KINDS = HW_MESSAGE_GUEST + 1 };
 
+/* Bytes of what an HW_MESSAGE_ANSWER says of itself; what it brings follows them. */
+enum { HW_ANSWER_HEAD = 48 };
+
 /* Destination of a message to every block of a node. */
 #define HW_TO_BLOCKS UINT32_MAX
 
@@ -87,11 +90,13 @@ typedef struct hw_message {
     struct hw_message *next; /* of whichever list holds it; the transport's while in flight */
     atomic_uint *shared;     /* references to `payload`; NULL when the payload is NULL */
     void *payload;
-    /* The payload's last bytes, where they are somebody else's: for hw_net_send alone, which is done with them when it returns. NULL: none. */
+    /* The payload's last bytes, where they are somebody else's: of one for hw_net_send, which is done with them when it returns, or of one that
+     * has landed. NULL: none. */
     const void *tail;
     size_t tail_length;
-    bool quiet; /* the receiver need not wake for it: something that it waits for will follow */
-    bool more;  /* it may stay until the next message to the same node, which follows at once */
+    bool landed; /* its tail was read to where somebody wanted it (hw_net_events), and is for nobody else to look at */
+    bool quiet;  /* the receiver need not wake for it: something that it waits for will follow */
+    bool more;   /* it may stay until the next message to the same node, which follows at once */
     /* The net's, while it travels: */
     uint32_t origin;        /* node where a spread message began */
     uint32_t spread;        /* 1 if it is one */

@@ -6,9 +6,8 @@
 
 #include "net_nodes.h"
 
-#include "net_proxy.h"
+#include "net_raw.h"
 #include "transport/net/address.h"
-#include "transport/net/shake.h"
 
 #define NEVER 1000.0 /* a failure timeout that no test lives to see */
 
@@ -317,23 +316,6 @@ static void cut_one_way(void **state)
 {
     (void)state;
     cut(true, false, "nothing has been heard of it");
-}
-
-/* A peer that knows the key and then misbehaves: the handshake is ours, what follows is the test's. */
-static int shake_hands_raw(node *server, uint32_t number)
-{
-    hw_identity self = {.job = "test", .name = "rogue", .build = "1.0 (test)", .key_length = 32, .incarnation = 77 + number};
-    memcpy(self.key, TEST_KEY, 32);
-    atomic_store(&self.node, number);
-    int fd = connect_to(port_of(hw_net_address(server->net)));
-    assert_true(fd >= 0);
-    hw_shake *shake = malloc(sizeof *shake);
-    hw_shake_begin(shake, &self, fd, true, 0);
-    assert_int_equal(hw_shake_step(shake), HW_SHAKE_DONE); /* the socket blocks: one step is all */
-    assert_int_equal(shake->number, number);
-    free(shake);
-    assert_true(node_await32(server, &server->ups, 1));
-    return fd;
 }
 
 static void expect_lost(const void *bytes, size_t size, const char *why)

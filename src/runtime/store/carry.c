@@ -103,12 +103,12 @@ static void carry_next(hawser_store *store)
     pthread_mutex_lock(&store->mutex);
 }
 
-/* The mutex is held, but not while waiting. */
-static void await_lent(hawser_store *store)
+/* Until nobody is at a task's memory who was when this began: `held` is the mutex of such. The store's is held, but not while waiting. */
+static void await_hands_off(hawser_store *store, pthread_mutex_t *held)
 {
     pthread_mutex_unlock(&store->mutex);
-    pthread_mutex_lock(&store->lending);
-    pthread_mutex_unlock(&store->lending);
+    pthread_mutex_lock(held);
+    pthread_mutex_unlock(held);
     pthread_mutex_lock(&store->mutex);
 }
 
@@ -118,7 +118,7 @@ static void await_end_of(hawser_store *store, const hw_message *reply)
     hw_reply_head head;
     while (hw_reply_head_of(reply, &head) && head.task != 0 && head.task == atomic_load(&store->lent) &&
            (head.parts > 0 || head.outcome == HW_FORGOTTEN || head.leg == store->lent_leg))
-        await_lent(store);
+        await_hands_off(store, &store->lending);
 }
 
 void hw_hub_unlock(hawser_store *store)
@@ -147,13 +147,15 @@ void hw_hub_unlock(hawser_store *store)
     }
 }
 
-/* Nothing goes through this node's client any more. The lock is held, but not while a message is on its way that a task's memory belongs to. */
+/* Nothing goes through this node's client any more. The lock is held, but not while a message is on its way that a task's memory belongs to, in
+ * either direction: who sees that the store is lost begins with none. */
 static void end_client(hawser_store *store, hawser_status status, const hawser_error *error)
 {
     store->lost = true;
     store->loss = *error;
     store->loss.status = status;
-    await_lent(store);
+    await_hands_off(store, &store->lending);
+    await_hands_off(store, &store->landing);
     hw_recorder_failed(store->job->recorder, status);
     if (store->log != NULL)
         hw_log_put(store->log, &(hw_event_record){.kind = HW_EVENT_LOST, .from = hw_recorder_lost(store->job)});
@@ -212,6 +214,25 @@ hawser_status hw_hub_log(void *argument, hw_stream_name name, hw_log **log, haws
     hawser_store *store = argument;
     name.run = store->run;
     return hw_recorder_log(store->job->recorder, name, log, error);
+}
+
+/* On the net's thread: where the values of an answer go that is on its way. A part of its task is not done before that has been heard, so that the
+ * task ends earlier only with the store, which waits for the one who reads. */
+void *hw_hub_borrow(void *argument, uint32_t server, const hw_message *answer)
+{
+    hawser_store *store = argument;
+    pthread_mutex_lock(&store->mutex);
+    void *place = store->lost ? NULL : hw_client_place(store->client, server, answer);
+    if (place != NULL)
+        pthread_mutex_lock(&store->landing);
+    pthread_mutex_unlock(&store->mutex);
+    return place;
+}
+
+void hw_hub_give_back(void *argument)
+{
+    hawser_store *store = argument;
+    pthread_mutex_unlock(&store->landing);
 }
 
 /* On the net's thread. */

@@ -95,6 +95,7 @@ struct hawser_store {
     pthread_mutex_t lending;          /* and holds this while values are sent from where they lie: */
     _Atomic uint64_t lent;            /* of this task, which does not end meanwhile (0: of none), */
     uint32_t lent_leg;                /* for this part of it */
+    pthread_mutex_t landing;          /* held while a read of the net's puts values where they are to be */
     hw_told *told, **told_end;
     hw_failure *failures; /* that nobody has waited for yet */
     size_t failure_count, failure_room;
@@ -164,6 +165,8 @@ void hw_hub_reply(void *store, uint32_t client, hw_message *message);
 void hw_hub_owe(void *store, uint32_t client, int64_t bytes);
 void hw_hub_ready(void *store, hw_stripe *stripe);
 void hw_hub_arrived(void *store, uint32_t node, hw_message *message);
+void *hw_hub_borrow(void *store, uint32_t node, const hw_message *message);
+void hw_hub_give_back(void *store);
 void hw_hub_lost(void *store, const hawser_error *error);
 hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
 /* A condition on the clock of deadlines; and the deadline of a wait that begins now, by the store's timeout. */

@@ -140,6 +140,7 @@ static void free_store(hawser_store *store)
     pthread_mutex_destroy(&store->making);
     pthread_mutex_destroy(&store->holding);
     pthread_mutex_destroy(&store->lending);
+    pthread_mutex_destroy(&store->landing);
     pthread_mutex_destroy(&store->pool.mutex);
     pthread_cond_destroy(&store->pool.filled);
     free(store);
@@ -149,7 +150,7 @@ static hawser_status connect_store(hawser_store *store, hawser_error *error)
 {
     if (store->job->cluster == NULL)
         return HAWSER_OK;
-    const hw_channel channel = {store, hw_hub_arrived, hw_hub_lost};
+    const hw_channel channel = {store, hw_hub_arrived, hw_hub_lost, hw_hub_borrow, hw_hub_give_back};
     return hw_cluster_channel(store->job->cluster, &channel, error);
 }
 
@@ -179,6 +180,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     pthread_mutex_init(&store->making, NULL);
     pthread_mutex_init(&store->holding, NULL);
     pthread_mutex_init(&store->lending, NULL);
+    pthread_mutex_init(&store->landing, NULL);
     pthread_mutex_init(&store->pool.mutex, NULL);
     pthread_cond_init(&store->pool.filled, NULL);
     store->run = hw_recorder_run(job->recorder);

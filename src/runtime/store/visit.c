@@ -97,11 +97,20 @@ static void keep_answer(hw_visit *visit, hw_message *message)
         hw_message_free(message);
 }
 
+/* Is there a store that answers can be for? */
+static bool has_begun(hw_visit *visit)
+{
+    pthread_mutex_lock(&visit->mutex);
+    bool begun = visit->begun;
+    pthread_mutex_unlock(&visit->mutex);
+    return begun;
+}
+
 static void arrived(void *argument, uint32_t node, hw_message *message)
 {
     hw_visit *visit = argument;
     const hw_envelope *envelope = &message->envelope;
-    if (envelope->kind == HW_MESSAGE_ANSWER) {
+    if (envelope->kind == HW_MESSAGE_ANSWER && has_begun(visit)) {
         hw_hub_arrived(visit->store, node, message);
         return;
     }
@@ -116,6 +125,18 @@ static void arrived(void *argument, uint32_t node, hw_message *message)
         note_loss(visit, &error);
     }
     hw_message_free(message);
+}
+
+static void *borrow(void *argument, uint32_t node, const hw_message *message)
+{
+    hw_visit *visit = argument;
+    return has_begun(visit) ? hw_hub_borrow(visit->store, node, message) : NULL;
+}
+
+static void give_back(void *argument)
+{
+    const hw_visit *visit = argument;
+    hw_hub_give_back(visit->store);
 }
 
 /* Nobody dials a guest. */
@@ -226,8 +247,14 @@ static hawser_status open_net(hw_visit *visit, const manner *how, hw_net_way way
         .trust_fabric = hawser_options_flag(options, "trust-fabric"),
         .failure_timeout = hawser_options_number(options, "failure-timeout"),
     };
-    const hw_net_events events = {
-        .argument = visit, .admit = admit, .up = up, .arrived = arrived, .lost = lost, .left = left};
+    const hw_net_events events = {.argument = visit,
+                                  .admit = admit,
+                                  .up = up,
+                                  .arrived = arrived,
+                                  .borrow = borrow,
+                                  .give_back = give_back,
+                                  .lost = lost,
+                                  .left = left};
     return hw_net_new(&net, &events, &visit->net, error);
 }
 

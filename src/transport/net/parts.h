@@ -28,6 +28,14 @@ typedef enum hw_writer {
 
 typedef enum hw_link_state { HW_LINK_UP, HW_LINK_LEFT /* it said goodbye */, HW_LINK_LOST } hw_link_state;
 
+/* Where the payload of what comes in goes. */
+typedef enum hw_landing {
+    HW_LANDING_NONE,  /* into the message */
+    HW_LANDING_ASKS,  /* so does its head; with that the net's owner is asked for the rest */
+    HW_LANDING_LANDS, /* what follows its head goes to its tail, */
+    HW_LANDING_GONE   /* for which there is no place any more */
+} hw_landing;
+
 /* First in, first out. */
 typedef struct hw_queue {
     hw_message *first, *last;
@@ -96,6 +104,7 @@ typedef struct hw_link {
     uint64_t partial_filled;
     hw_message *incoming; /* of the present frame, `partial` or a whole one: `filled` bytes are there, `chunk` more follow */
     uint64_t filled, chunk;
+    hw_landing landing; /* of `incoming` */
 } hw_link;
 
 /* Where what began at a node goes on to. */

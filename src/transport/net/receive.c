@@ -1,4 +1,4 @@
-/* receive.c - reading from a link: large payloads straight into their message, small frames many at a time. */
+/* receive.c - reading from a link: large payloads straight into their message, or to where its owner wants them, small frames many at a time. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -6,10 +6,65 @@
 #include "transport/net/parts.h"
 
 enum {
-    READS = 8,               /* in a row from one link, before the others have their turn */
-    READS_TLS = 64,          /* of a record each */
-    SHARED_SCRATCH = 2 << 10 /* from memory, where a read costs little: what follows goes straight to its place */
+    READS = 8,      /* in a row from one link, before the others have their turn */
+    READS_TLS = 64, /* of a record each */
+    SHORT_SCRATCH =
+        2 << 10, /* where what follows can go straight to its place at little cost: from memory, or behind something large */
+    LARGE = 16 << 10
 };
+
+/* Where the next bytes of a payload go, *most of them; NULL: nowhere. Until settle() it is ours. */
+static unsigned char *place_of(hw_link *link, size_t *most)
+{
+    const hw_net_events *events = &link->net->events;
+    hw_message *message = link->incoming;
+    *most = (size_t)link->chunk;
+    if (link->landing == HW_LANDING_ASKS)
+        *most = HW_ANSWER_HEAD - (size_t)link->filled;
+    if (link->landing == HW_LANDING_GONE)
+        return NULL;
+    if (link->landing != HW_LANDING_LANDS)
+        return (unsigned char *)message->payload + link->filled;
+    unsigned char *place = events->borrow(events->argument, link->node, message);
+    if (place != NULL && place == message->tail)
+        return place + (link->filled - HW_ANSWER_HEAD);
+    if (place != NULL)
+        events->give_back(events->argument);
+    link->landing = HW_LANDING_GONE;
+    return NULL;
+}
+
+static void settle(const hw_link *link)
+{
+    const hw_net_events *events = &link->net->events;
+    if (link->landing == HW_LANDING_LANDS)
+        events->give_back(events->argument);
+}
+
+/* The lead is there: does somebody wait for the rest? If not, the message gets memory for it. */
+static const char *ask_owner(hw_link *link)
+{
+    const hw_net_events *events = &link->net->events;
+    hw_message *message = link->incoming, *whole = NULL;
+    void *place = events->borrow(events->argument, link->node, message);
+    if (place != NULL) {
+        events->give_back(events->argument);
+        message->tail = place;
+        message->tail_length = (size_t)message->envelope.length - HW_ANSWER_HEAD;
+        message->landed = true;
+        link->landing = HW_LANDING_LANDS;
+        return NULL;
+    }
+    if (hw_pool_message(link->net->pool, (size_t)message->envelope.length, &whole, NULL) != HAWSER_OK)
+        return "there is no memory for what it sent";
+    memcpy(whole->payload, message->payload, HW_ANSWER_HEAD);
+    whole->envelope = message->envelope;
+    whole->origin = message->origin;
+    hw_message_free(message);
+    link->incoming = whole;
+    link->landing = HW_LANDING_NONE;
+    return NULL;
+}
 
 static const char *deliver(hw_link *link)
 {
@@ -24,6 +79,10 @@ static const char *deliver(hw_link *link)
         return "it sent a payload that was damaged on its way";
     }
     atomic_fetch_add_explicit(&link->messages_received, 1, memory_order_relaxed);
+    if (link->landing == HW_LANDING_GONE) { /* nobody waits for it any more */
+        hw_message_free(message);
+        return NULL;
+    }
     uint32_t from = link->node;
     if (message->spread && net->direct) {
         hw_message_free(message);
@@ -42,6 +101,15 @@ static const char *deliver(hw_link *link)
     return NULL;
 }
 
+/* A frame has begun whose end may go straight to where it is wanted. */
+static bool may_land(const hw_link *link, bool whole)
+{
+    const hw_net_events *events = &link->net->events;
+    const hw_frame *frame = &link->frame;
+    return whole && !link->checked && events->borrow != NULL && frame->envelope.kind == HW_MESSAGE_ANSWER &&
+           frame->envelope.length >= LARGE && (frame->flags & HW_FRAME_SPREAD) == 0;
+}
+
 /* The head of a frame is there. */
 static const char *begin_frame(hw_link *link, const unsigned char *head)
 {
@@ -58,14 +126,17 @@ static const char *begin_frame(hw_link *link, const unsigned char *head)
         link->incoming = link->partial;
         link->filled = link->partial_filled;
         link->chunk = frame->chunk;
+        link->landing = HW_LANDING_NONE;
         return NULL;
     case HW_FRAME_BEGIN: break;
     }
     bool whole = frame->chunk == frame->envelope.length;
     if (!whole && link->partial != NULL)
         return "it began a message in parts within another";
-    if (hw_pool_message(link->net->pool, (size_t)frame->envelope.length, &link->incoming, NULL) != HAWSER_OK)
+    size_t room = may_land(link, whole) ? HW_ANSWER_HEAD : (size_t)frame->envelope.length;
+    if (hw_pool_message(link->net->pool, room, &link->incoming, NULL) != HAWSER_OK)
         return "there is no memory for what it sent";
+    link->landing = room < (size_t)frame->envelope.length ? HW_LANDING_ASKS : HW_LANDING_NONE;
     link->incoming->envelope = frame->envelope;
     link->incoming->spread = (frame->flags & HW_FRAME_SPREAD) != 0;
     link->incoming->origin = frame->origin;
@@ -80,6 +151,8 @@ static const char *filled(hw_link *link, uint64_t moved)
 {
     link->filled += moved;
     link->chunk -= moved;
+    if (link->landing == HW_LANDING_ASKS && link->filled == HW_ANSWER_HEAD)
+        return ask_owner(link);
     if (link->filled == link->incoming->envelope.length)
         return deliver(link);
     if (link->chunk == 0) { /* a part is there */
@@ -98,8 +171,11 @@ static const char *take(hw_link *link, const unsigned char *bytes, size_t size)
             return hw_link_hold(link, bytes, size);
         size_t used;
         if (link->chunk > 0) {
-            used = link->chunk < size ? (size_t)link->chunk : size;
-            memcpy((unsigned char *)link->incoming->payload + link->filled, bytes, used);
+            unsigned char *place = place_of(link, &used);
+            used = used < size ? used : size;
+            if (place != NULL)
+                memcpy(place, bytes, used);
+            settle(link);
             why = filled(link, used);
         } else {
             size_t needed = size < HW_FRAME_HEAD ? HW_FRAME_HEAD : hw_frame_size(bytes);
@@ -120,18 +196,23 @@ static const char *take(hw_link *link, const unsigned char *bytes, size_t size)
 /* One read. *more: there may be more to read at once. */
 static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
 {
-    unsigned char *scratch = link->net->scratch;
+    unsigned char *scratch = link->net->scratch, *place = NULL;
     struct iovec pieces[2];
     int count = 0;
-    size_t direct = 0, kept = link->head_have, room = (link->channel.shared != NULL ? SHARED_SCRATCH : HW_SCRATCH) - kept;
-    if (link->chunk > 0) {
-        direct = (size_t)link->chunk;
-        pieces[count++] = (struct iovec){(unsigned char *)link->incoming->payload + link->filled, direct};
-    } else {
-        memcpy(scratch, link->head, kept);
-    }
+    size_t direct = 0, kept = link->head_have, room = HW_SCRATCH - kept;
+    if (link->chunk > 0 && link->landing != HW_LANDING_ASKS)
+        place = place_of(link, &direct);
+    if (link->channel.shared != NULL || (place != NULL && direct >= LARGE))
+        room = SHORT_SCRATCH - kept;
+    if (place != NULL)
+        pieces[count++] = (struct iovec){place, direct};
+    else
+        direct = 0;
+    memcpy(scratch, link->head, kept);
     pieces[count++] = (struct iovec){scratch + kept, room};
     ssize_t moved = hw_channel_read(&link->channel, pieces, count);
+    if (place != NULL)
+        settle(link);
     *more = false;
     if (moved == HW_CHANNEL_AGAIN)
         return NULL;
