@@ -101,6 +101,7 @@ typedef struct hawser_load_figures {
     bool parted;               /**< only the part that hawser_load.part asked for: else the whole was read in any case */
     uint32_t readers;          /**< threads that parsed; 0: a cache was mapped, and nobody did */
     const uint64_t *rows_read; /**< per reader, owned by the dataset; NULL without readers. Of Matrix Market: entries */
+    bool target_file;          /**< hawser_load.target was a file, no column */
 } hawser_load_figures;
 HAWSER_API const hawser_load_figures *hawser_dataset_figures(const hawser_dataset *dataset);
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -118,6 +119,21 @@ void hw_fitted_free(hw_fitted *fitted)
     *fitted = (hw_fitted){0};
 }
 
+/* A file of targets belongs to the rows of the training, a column to all data like its own. Models of older releases do not say which it
+ * was: a regular file then, unless that is how a column is called. */
+static bool target_was_file(const hawser_model *model, const char *target)
+{
+    const char *from = hawser_model_text(model, "target_from"), *name = hawser_model_text(model, "target");
+    char *rest;
+    struct stat facts;
+    if (from != NULL)
+        return strcmp(from, "file") == 0;
+    (void)strtoll(target, &rest, 10);
+    if (*rest == '\0' || (name != NULL && strcmp(name, target) == 0))
+        return false;
+    return stat(target, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
 /* What the training said about its CSV holds for new data too, unless the user says otherwise. */
 static hawser_status inherit_options(const hw_call *call, const hawser_model *model, hawser_error *error)
 {
@@ -128,11 +144,8 @@ static hawser_status inherit_options(const hw_call *call, const hawser_model *mo
         const char *text = hawser_model_text(model, fact);
         if (text != NULL && i == 3 && strcmp(text, "drop") == 0)
             continue; /* a row of new data that is dropped has no prediction: the user has to say that he wants it */
-        FILE *file = text != NULL && i == 0 ? fopen(text, "re") : NULL; /* the target file of other data */
-        if (text != NULL && file == NULL)
+        if (text != NULL && !(i == 0 && target_was_file(model, text)))
             HAWSER_TRY(hawser_options_set(call->options, keys[i], text, HAWSER_FROM_PROGRAM, "model", error));
-        if (file != NULL)
-            fclose(file);
     }
     return HAWSER_OK;
 }

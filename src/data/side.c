@@ -103,6 +103,7 @@ hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_er
                                "row",
                                what[i], specs[i]);
         HAWSER_TRY(read_vector(job, specs[i], what[i], out[i], dataset, error));
+        dataset->figures.target_file |= i == 0;
     }
     const char *name = dataset->weights != in_rows ? load->weights
                        : job->input.count > 0      ? job->input.files[0].name

@@ -71,6 +71,50 @@ says "column index 0, where columns are counted from 1; see --index-base"
 code 0 "$hawser" predict from1.st from0.svm --index-base 0
 cmp -s out right || complain "--index-base 0 does not read the file as it is counted"
 
+# The target's column is the training's, whatever lies in the present directory under its name or number; a file of targets is not.
+python3 - <<'P'
+import random
+random.seed(8)
+rows = [(random.gauss(0, 1), random.gauss(0, 1)) for _ in range(60)]
+lines = [f"{a},{b},{3 * a - 2 * b + 50}" for a, b in rows]
+open("bare.csv", "w").write("\n".join(lines) + "\n")
+open("named.csv", "w").write("a,b,price\n" + "\n".join(lines) + "\n")
+open("sides.csv", "w").write("\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n")
+open("targets", "w").write("".join(line.rsplit(",", 1)[1] + "\n" for line in lines))
+P
+plain() { # MODEL: as an older release wrote it, without saying whether the target was a column or a file
+    python3 - "$1" <<'P'
+import json, struct, sys
+raw = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", raw[:8])[0]
+head = json.loads(raw[8:8 + size])
+for key in ("target_from", "hawser.checksum", "hawser.format"):
+    del head["__metadata__"][key]
+text = json.dumps(head).encode()
+text += b" " * (-len(text) % 8)
+open("old_" + sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + raw[8 + size:])
+P
+}
+code 0 "$hawser" train lasso bare.csv --target 2 --header no --lambda 0.001 -q -o bare.st
+code 0 "$hawser" train lasso named.csv --target price --lambda 0.001 -q -o named.st
+code 0 "$hawser" train lasso sides.csv --target targets --header no --lambda 0.001 -q -o sides.st
+for model in bare named sides; do plain $model.st; done
+for thing in none folder file; do
+    rm -rf 2 price
+    case $thing in folder) mkdir 2 price ;; file) cp targets 2 && cp targets price ;; esac
+    for model in bare named old_bare old_named; do
+        code 0 "$hawser" evaluate $model.st "${model#old_}.csv" --json
+        json out "o['r2'] > 0.999"
+    done
+done
+rm -rf 2 price
+for model in sides old_sides; do
+    code 0 "$hawser" evaluate $model.st bare.csv --target 2 --json
+    json out "o['r2'] > 0.999"
+    code 0 "$hawser" evaluate $model.st named.csv --header yes --json
+    json out "o['r2'] < 0.999" # no targets of other rows: the first column is the target, as of any CSV
+done
+
 # Missing values are read as the means of the training data, one row at a time or all together.
 cat >gaps.csv <<'T'
 y,a,b

@@ -50,6 +50,7 @@ static hawser_status facts(hawser_model *model, const hw_linear *linear, const h
     HAWSER_TRY(fact_number(model, "columns", (double)linear->X->cols, error));
     HAWSER_TRY(fact_number(model, "index_base", figures != NULL ? figures->index_base : -1, error));
     HAWSER_TRY(fact_text(model, "target", hawser_dataset_target_name(input->data), error));
+    HAWSER_TRY(fact_text(model, "target_from", figures != NULL && figures->target_file ? "file" : "input", error));
     HAWSER_TRY(fact_names(model, input->data, error));
     HAWSER_TRY(fact_number(model, "lambda", row->lambda, error));
     HAWSER_TRY(fact_number(model, "l1_ratio", linear->settings.l1_ratio, error));
