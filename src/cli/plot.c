@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 
-enum { WIDTH = 960, HEIGHT = 720, LEFT = 100, RIGHT = 40, TOP = 86, GAP = 34, BOTTOM = 64, SCALE = 2 };
+enum { WIDTH = 960, HEIGHT = 720, LEFT = 100, RIGHT = 40, TOP = 86, GAP = 34, BOTTOM = 64, SCALE = 2, MOST_TICKS = 20 };
 
 /* One panel: a rectangle of the page and the ranges that its axes show. */
 typedef struct hw_panel {
@@ -112,14 +112,15 @@ static void power_label(cairo_t *cr, double x, double y, int exponent)
 static void draw_y_axis(cairo_t *cr, const hw_panel *panel)
 {
     double step = panel->log ? fmax(1, ceil((panel->high - panel->low) / 7)) : nice_step(panel->high - panel->low, 6);
+    double first = ceil(panel->low / step - 1e-9), last = floor(panel->high / step + 1e-9);
     int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
-    for (double v = ceil(panel->low / step - 1e-9) * step; v <= panel->high + 1e-9 * step; v += step) {
+    int digits = 1 + (int)fmax(2, floor(log10(fmax(fabs(first), fabs(last)))));
+    for (int i = 0; i <= MOST_TICKS && first + i <= last; i++) {
         char text[40];
-        double y = y_at(panel, v);
+        double v = (first + i) * step, y = y_at(panel, v);
         grid_line(cr, LEFT, y, WIDTH - RIGHT, y);
         cairo_set_font_size(cr, 14);
-        snprintf(text, sizeof text, decimals <= 6 ? "%.*f" : "%.*e", decimals <= 6 ? decimals : 2,
-                 fabs(v) < step / 1e6 ? 0.0 : v);
+        snprintf(text, sizeof text, decimals <= 6 ? "%.*f" : "%.*g", decimals <= 6 ? decimals : digits, v);
         if (panel->log)
             power_label(cr, LEFT - 10, y + 5, (int)lround(v));
         else
@@ -204,7 +205,10 @@ static bool fit(hw_panel *panel, const hw_sample *samples, size_t count)
         panel->low = floor(panel->low);
         panel->high = fmax(ceil(panel->high), panel->low + 1);
     } else {
-        double margin = panel->high > panel->low ? (panel->high - panel->low) * 0.06 : fmax(fabs(panel->high) * 0.05, 1e-12);
+        double size = fmax(fabs(panel->low), fabs(panel->high)), range = panel->high - panel->low;
+        double margin = range > 0 ? range * 0.06 : fmax(size * 0.05, 1e-12);
+        margin = fmax(
+            margin, fmax(size * 1e-7, 1e-300)); /* values a few bits apart are a line that no axis has room to tell apart */
         panel->low -= margin;
         panel->high += margin;
     }
