@@ -325,3 +325,47 @@ void hw_file_abort(hw_file *file)
         (void)unlink(file->temporary);
     release(file);
 }
+
+/* ----------------------------------------------------------------------------------------------------- two names ---- */
+
+/* The file's directory without links and dots, a slash, its name; for files that are not there yet. */
+static hawser_status resolve_name(const char *path, char **resolved, hawser_error *error)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    char *directory = NULL, *whole = NULL;
+    *resolved = NULL;
+    HAWSER_TRY(HW_NEW(&directory, length + 1, "a file name", error));
+    memcpy(directory, slash != NULL ? path : ".", length);
+    char *real = realpath(directory, NULL); /* NULL: no such directory, which whoever opens the file will say */
+    const char *base = real != NULL ? real : directory;
+    hawser_status status = HW_NEW(&whole, strlen(base) + strlen(name) + 2, "a file name", error);
+    if (status == HAWSER_OK)
+        (void)snprintf(whole, strlen(base) + strlen(name) + 2, "%s/%s", base, name);
+    free(directory);
+    free(real);
+    *resolved = whole;
+    return status;
+}
+
+hawser_status hw_file_same(const char *a, const char *b, bool *same, hawser_error *error)
+{
+    struct stat first, second;
+    bool first_there = stat(a, &first) == 0, second_there = stat(b, &second) == 0;
+    *same = false;
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0 || first_there != second_there)
+        return HAWSER_OK;
+    if (first_there) {
+        *same = S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+        return HAWSER_OK;
+    }
+    char *x = NULL, *y = NULL;
+    hawser_status status = resolve_name(a, &x, error);
+    if (status == HAWSER_OK)
+        status = resolve_name(b, &y, error);
+    if (status == HAWSER_OK)
+        *same = strcmp(x, y) == 0;
+    free(x);
+    free(y);
+    return status;
+}

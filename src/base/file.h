@@ -38,4 +38,8 @@ hawser_status hw_file_commit(hw_file *file, hawser_error *error) HAWSER_MUST_USE
 /* Removes what was written and releases everything. Harmless on a zeroed, committed or aborted file. */
 void hw_file_abort(hw_file *file);
 
+/* Whether two paths name one regular file, by whatever links and dots, there already or not yet. Devices and pipes may be written to
+ * twice, and read from too: they are never the same, nor is "-". */
+hawser_status hw_file_same(const char *a, const char *b, bool *same, hawser_error *error) HAWSER_MUST_USE;
+
 #endif

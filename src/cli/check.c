@@ -50,10 +50,13 @@ static hawser_status add_file(hw_history *history, const char *path, hawser_erro
 static hawser_status add_others(hw_history *history, const char *path, hawser_error *error)
 {
     for (uint32_t node = 1; node < history->nodes; node++) {
-        char other[4096];
-        int length = snprintf(other, sizeof other, "%s.%u", path, node);
-        if (!history->parts[node].read && length < (int)sizeof other && access(other, F_OK) == 0)
-            HAWSER_TRY(add_file(history, other, error));
+        char *other = NULL;
+        HAWSER_TRY(hw_history_path(path, node, &other, error));
+        hawser_status status = HAWSER_OK;
+        if (!history->parts[node].read && access(other, F_OK) == 0)
+            status = add_file(history, other, error);
+        free(other);
+        HAWSER_TRY(status);
     }
     return HAWSER_OK;
 }

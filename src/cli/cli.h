@@ -94,8 +94,10 @@ hawser_status hw_store_make(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_store_save_command(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_store_load_command(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_node(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
-/* Opens the call's job; where its nodes are started by hand the others are told what the job is. */
-hawser_status hw_open_job(hw_call *call, hawser_job **job, hawser_error *error) HAWSER_MUST_USE;
+/* Opens the call's job; where its nodes are started by hand the others are told what the job is. Before any file is opened every node checks
+ * what it will write itself, and node 0 calls `first`: what fails on one of them ends all, with that node's words. */
+hawser_status hw_open_job(hw_call *call, hawser_status (*first)(void *argument, hawser_error *error), void *argument,
+                          hawser_job **job, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_key(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_data_info(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_data_convert(hw_call *call, hawser_error *error) HAWSER_MUST_USE;

@@ -101,7 +101,7 @@ static void print_lines(FILE *out, const hawser_dataset *data)
 hawser_status hw_data_info(hw_call *call, hawser_error *error)
 {
     hawser_dataset *data;
-    HAWSER_TRY(hw_load_words(call, call->words, call->count, 0, &data, error));
+    HAWSER_TRY(hw_load_words(call, &data, error));
     hawser_status status = HAWSER_OK;
     if (hawser_options_flag(call->options, "json"))
         status = print_json(call, data, error);
@@ -126,7 +126,7 @@ hawser_status hw_data_convert(hw_call *call, hawser_error *error)
     const char *path;
     hawser_dataset *data;
     HAWSER_TRY(check_output(call, &path, error));
-    HAWSER_TRY(hw_load_words(call, call->words, call->count, 0, &data, error));
+    HAWSER_TRY(hw_load_words(call, &data, error));
     hawser_status status = hw_write_dataset(data, path, error);
     hawser_dataset_free(data);
     return status;

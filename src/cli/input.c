@@ -53,22 +53,19 @@ hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_datase
     return HAWSER_OK;
 }
 
-static hawser_status load(const hw_call *call, char *const *words, size_t count, const hawser_load *how,
-                          hawser_dataset **data, hawser_error *error)
+hawser_status hw_load_as(const hw_call *call, char *const *words, size_t count, const hawser_load *how,
+                         hawser_dataset **data, hawser_error *error)
 {
     HAWSER_TRY(hawser_dataset_load((const char *const *)words, count, how, data, error));
     say_load(call, hawser_dataset_figures(*data));
     return HAWSER_OK;
 }
 
-hawser_status hw_load_words(const hw_call *call, char *const *words, size_t count, uint32_t least, hawser_dataset **data,
-                            hawser_error *error)
+hawser_status hw_load_words(const hw_call *call, hawser_dataset **data, hawser_error *error)
 {
     hawser_load how;
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
-    if (how.threads == 0)
-        how.threads = least;
-    return load(call, words, count, &how, data, error);
+    return hw_load_as(call, call->words, call->count, &how, data, error);
 }
 
 /* ------------------------------------------------------------------------------------------------------ models ---- */
@@ -225,7 +222,7 @@ hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, ch
     HAWSER_TRY(take_means(call, fitted, &how, error));
     how.columns = fitted->columns;
     how.rows_layout = 1;
-    HAWSER_TRY(load(call, words, count, &how, data, error));
+    HAWSER_TRY(hw_load_as(call, words, count, &how, data, error));
     doubt_base(call, fitted, *data);
     hawser_status status = compare_names(call, fitted, *data, error);
     if (status != HAWSER_OK) {

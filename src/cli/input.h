@@ -8,6 +8,8 @@
 hawser_status hw_check_writable(const char *path, hawser_error *error) HAWSER_MUST_USE;
 /* No output is one of the files that the command reads, words and options alike, and no two outputs are one file. */
 hawser_status hw_check_outputs(const hw_call *call, hawser_error *error) HAWSER_MUST_USE;
+/* The same of what node `node` of a job, not the first, writes itself: its part of the history. */
+hawser_status hw_check_history_of(const hw_call *call, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
 /* The first half of that for one path, of which the option `key` is the reason. */
 hawser_status hw_check_spares(const hw_call *call, const char *key, const char *path, hawser_error *error) HAWSER_MUST_USE;
 
@@ -17,10 +19,11 @@ const char *hw_path_of(const hw_call *call, const char *key);
 /* The call's words, read by all nodes of the job together. */
 hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_dataset **data,
                              hawser_error *error) HAWSER_MUST_USE;
-/* Loads `count` paths with the call's input options; says on err what a user must know (guessed base, dropped rows). `least`
- * is the number of parsing threads wanted at least when --threads is not given. */
-hawser_status hw_load_words(const hw_call *call, char *const *words, size_t count, uint32_t least, hawser_dataset **data,
-                            hawser_error *error) HAWSER_MUST_USE;
+/* Loads `count` paths as `how` says; says on err what a user must know (guessed base, dropped rows, options that can do nothing). */
+hawser_status hw_load_as(const hw_call *call, char *const *words, size_t count, const hawser_load *how,
+                         hawser_dataset **data, hawser_error *error) HAWSER_MUST_USE;
+/* The same of the call's words, with its input options. */
+hawser_status hw_load_words(const hw_call *call, hawser_dataset **data, hawser_error *error) HAWSER_MUST_USE;
 
 /* Says, one line each unless quiet, which options of the command line can do nothing under so many workers, or with input of that
  * format; or refuses one. */
@@ -51,7 +54,7 @@ hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, ch
 hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, hawser_dataset **data, double **predictions,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* The first half of that for data written to `path`: a format may take two files. */
+/* What data written to `path` takes, which in a format may be two files, is none that the command reads, nor the second an output. */
 hawser_status hw_check_spares_data(const hw_call *call, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /* The format by a path's extension; HAWSER_BAD_OPTION lists the known ones. */
 hawser_status hw_format_of_path(const char *path, hawser_format *format, hawser_error *error) HAWSER_MUST_USE;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/cli.h"
+#include "cli/input.h"
 #include "runtime/job/enter.h"
 
 static void write_word(FILE *out, const char *word)
@@ -39,11 +39,26 @@ static hawser_status make_errand(const hw_call *call, char **errand, size_t *len
     return fclose(out) == 0 && !bad ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what the job is");
 }
 
-hawser_status hw_open_job(hw_call *call, hawser_job **job, hawser_error *error)
+typedef struct opening {
+    const hw_call *call;
+    hawser_status (*first)(void *argument, hawser_error *error);
+    void *argument;
+} opening;
+
+static hawser_status check_files(void *argument, uint32_t node, hawser_error *error)
+{
+    const opening *o = argument;
+    return node == 0 ? o->first(o->argument, error) : hw_check_history_of(o->call, node, error);
+}
+
+hawser_status hw_open_job(hw_call *call, hawser_status (*first)(void *argument, hawser_error *error), void *argument,
+                          hawser_job **job, hawser_error *error)
 {
     char *errand = NULL;
     hawser_status status = HAWSER_OK;
-    hw_entry entry = {.joined = call->joined != NULL && *call->joined != NULL ? call->joined : NULL};
+    opening o = {call, first, argument};
+    hw_entry entry = {
+        .joined = call->joined != NULL && *call->joined != NULL ? call->joined : NULL, .check = check_files, .argument = &o};
     if (hawser_options_integer(call->options, "listen") != 0)
         status = make_errand(call, &errand, &entry.errand_length, error);
     entry.errand = errand;

@@ -225,7 +225,7 @@ hawser_status hw_data_split(hw_call *call, hawser_error *error)
     hawser_dataset *data;
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
     how.rows_layout = 1;
-    HAWSER_TRY(hawser_dataset_load((const char *const *)call->words, call->count, &how, &data, error));
+    HAWSER_TRY(hw_load_as(call, call->words, call->count, &how, &data, error));
     hawser_status status =
         check_parts(call, data, parts ? (size_t)hawser_options_integer(call->options, "parts") : 0, error);
     if (status == HAWSER_OK)

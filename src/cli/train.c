@@ -26,13 +26,20 @@ const hawser_option *hw_train_rows(void)
     return rows;
 }
 
-/* Hours of training must not end at a path that could never be written. */
-static hawser_status check_outputs(const hw_call *call, hawser_error *error)
+typedef struct beginning {
+    const hw_call *call;
+    hw_monitor *monitor;
+} beginning;
+
+/* Hours of training must not end at a path that could never be written. Node 0 alone writes, so that the others' hosts need no such place. */
+static hawser_status begin_outputs(void *argument, hawser_error *error)
 {
-    HAWSER_TRY(hw_check_outputs(call, error));
-    HAWSER_TRY(hw_check_writable(hw_path_of(call, "output"), error));
-    HAWSER_TRY(hw_plot_check(hw_path_of(call, "plot"), error));
-    return hw_check_writable(hw_path_of(call, "plot"), error);
+    const beginning *b = argument;
+    HAWSER_TRY(hw_check_outputs(b->call, error));
+    HAWSER_TRY(hw_check_writable(hw_path_of(b->call, "output"), error));
+    HAWSER_TRY(hw_plot_check(hw_path_of(b->call, "plot"), error));
+    HAWSER_TRY(hw_check_writable(hw_path_of(b->call, "plot"), error));
+    return hw_monitor_begin(b->monitor, b->call, error);
 }
 
 /* Validation data and the model to start from must fit the training data. */
@@ -143,11 +150,9 @@ static hawser_status train_and_conclude(hw_call *call, hw_outcome *outcome, haws
 
 static hawser_status run(hw_call *call, hw_outcome *outcome, hawser_error *error)
 {
-    HAWSER_TRY(check_outputs(call, error));
-    HAWSER_TRY(hw_open_job(call, &outcome->job, error));
+    beginning b = {call, &outcome->monitor};
+    HAWSER_TRY(hw_open_job(call, begin_outputs, &b, &outcome->job, error));
     bool leads = hawser_job_leads(outcome->job);
-    if (leads)
-        HAWSER_TRY(hw_monitor_begin(&outcome->monitor, call, error));
     double started = hw_seconds();
     if (leads)
         hw_say_idle_job(call, hawser_job_workers(outcome->job));

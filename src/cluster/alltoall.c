@@ -217,6 +217,8 @@ hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_er
     said.status = own;
     HAWSER_TRY(HW_NEW(&in, cluster->nodes, "what all nodes say", error));
     hawser_status status = hw_cluster_allgather(cluster, (hw_bytes){&said, sizeof said}, in, error);
+    if (status != HAWSER_OK && said.status != HAWSER_OK) /* others have heard it and left before all was heard here */
+        status = hawser_fail(error, said.status, "%s", said.text);
     for (uint32_t i = 0; status == HAWSER_OK && i < cluster->nodes; i++) {
         if (in[i].length != sizeof other)
             continue;

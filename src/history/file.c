@@ -2,6 +2,7 @@
 
 #include <endian.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,14 @@ _Static_assert(sizeof(hw_event_record) == 80 && sizeof(hw_history_head) == 40 &&
                "the layouts of docs/history.md");
 
 static const char head_magic[] = "HWHIST3\n", batch_magic[] = "HWBATCH\n";
+
+hawser_status hw_history_path(const char *file, uint32_t node, char **path, hawser_error *error)
+{
+    size_t room = strlen(file) + sizeof ".4294967295";
+    HAWSER_TRY(HW_NEW(path, room, "a history", error));
+    (void)snprintf(*path, room, node == 0 ? "%s" : "%s.%" PRIu32, file, node);
+    return HAWSER_OK;
+}
 
 void hw_history_head_make(uint32_t node, uint32_t nodes, uint64_t token, hw_history_head *head)
 {

@@ -34,6 +34,9 @@ void hw_batch_head_make(const hw_log *log, hw_batch_head *head);
 void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, uint32_t lost, hw_batch_head *head,
                    hw_event_record *record);
 
+/* Where a node's part lies: that of node 0 in FILE, of node k in FILE.k. The caller frees it. */
+hawser_status hw_history_path(const char *file, uint32_t node, char **path, hawser_error *error) HAWSER_MUST_USE;
+
 /* One stream of a history that has been read. */
 typedef struct hw_stream {
     hw_stream_name name;

@@ -73,4 +73,14 @@ cov = sum((a - my) * (b - mp) for a, b in zip(y, p))
 assert cov ** 2 / sum((a - my) ** 2 for a in y) / sum((b - mp) ** 2 for b in p) > 0.9
 P
 done
+# A split says what any other reading of its input says.
+printf 'y,a,b\n1,2,3\n2,,4\n3,4,5\n4,5,6\n' >gaps.csv
+code 0 "$hawser" data split gaps.csv --missing drop --parts 2 -o gaps
+has err "^hawser: 1 rows with missing values were dropped$"
+printf '1 1:1 2:2\n2 1:3 2:4\n3 2:1\n4 1:1\n' >guess.svm
+code 0 "$hawser" data split guess.svm --parts 2 -o guess --delimiter ';'
+has err "nothing settles whether columns are counted from 0 or 1"
+has err "--delimiter"
+code 0 "$hawser" data split guess.svm --parts 2 -o guess --delimiter ';' --quiet
+equal "$(cat err)" ""
 finish

@@ -59,5 +59,40 @@ cp small.svm p.test.svm
 code 2 "$hawser" data split p.test.svm -o p --fraction 0.5
 code 2 "$hawser" data generate dense --rows 5 --cols 3 -o g.csv --truth ./g.csv
 says "--output and --truth would write one file"
+code 2 "$hawser" data generate dense --rows 5 --cols 3 -o g.mtx --truth ./g.mtx.target
+says "--truth and --output would write one file, 'g.mtx.target'"
+[[ ! -e g.mtx && ! -e g.mtx.target ]] || complain "a problem was written beside its refusal"
+# Node N's part of a history is FILE.N: neither an input nor what node 0 writes.
+cp small.svm h.1
+echo precious >h
+md5sum h h.1 >>before
+code 2 "$hawser" run -n 2 -- train lasso h.1 --quiet --record-history h
+has err "--record-history: 'h.1' would overwrite the input 'h.1'"
+code 2 "$hawser" run -n 2 -- train lasso small.svm --quiet --record-history h --validation h.1
+has err "--record-history: 'h.1' would overwrite the file of --validation"
+code 2 "$hawser" run -n 2 -- train lasso small.svm --quiet --record-history t --trace t.1
+has err "--trace and --record-history would write one file, 't.1'"
+code 0 "$hawser" train lasso h.1 --quiet --record-history alone
+# Node 0 alone writes, so that it alone needs where to; what it refuses ends all with its words.
+mkdir -p 0/sub 1
+printf '#!/bin/sh\ncd "$HAWSER_NODE" && exec "$@"\n' >apart
+chmod +x apart
+code 0 "$hawser" run -n 2 -- ./apart "$hawser" train lasso "$PWD/small.svm" --quiet -o sub/m.st --trace sub/trace --plot sub/p.svg \
+    --log-json sub/log
+for file in m.st trace p.svg log; do [[ -s 0/sub/$file ]] || complain "no $file"; done
+for key in output trace plot log-json; do
+    code 4 "$hawser" run -n 2 -- train lasso small.svm --quiet "--$key" nowhere/file.svg
+    equal "$(grep -c nowhere/file.svg err)" "$(grep -c '^\[' err)"
+done
+# Servers: what is read is the key and the tables to begin with, which may be saved where they were.
+code 0 "$hawser" key key
+echo tables >tables
+md5sum key tables >>before
+for words in "--address-file key" "--address-file ./tables --load tables" "-o key" "--address-file tables -o ./tables"; do
+    # shellcheck disable=SC2086
+    code 2 "$hawser" serve --key-file key --load tables $words
+    says "would (overwrite the file of --(key-file|load)|write one file)"
+done
+code 3 "$hawser" serve --key-file key --load tables -o tables # it is no file of tables
 md5sum --quiet -c before || complain "a file that is read was written"
 finish

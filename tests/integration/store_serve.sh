@@ -199,6 +199,12 @@ equal "$(grep -c 'passes it over' err)" 1
 has err "HAWSER_(MEMORY_LIMIT|TIMEOUT), HAWSER_(MEMORY_LIMIT|TIMEOUT): 'hawser serve' has no such option"
 code 4 env HAWSER_TIMEOUT=9 "$hawser" serve --key-file key --load nowhere --quiet
 lacks err "passes it over"
+for pair in "key key" "key ./key"; do
+    # shellcheck disable=SC2086
+    code 1 "$serving" serve $pair
+    has err "^serving: address_file = '(./)?key' is the file of the key; name another"
+done
+[[ -s key ]] || complain "the key is gone"
 code 1 "$serving" serve none at
 has err "^serving: .*none"
 serve 1

@@ -107,6 +107,7 @@ static hawser_status check_paths(const hw_call *call, hawser_error *error)
     const char *directory = hawser_options_text(call->options, "dir");
     if (stat(directory, &facts) != 0 || !S_ISDIR(facts.st_mode))
         return hawser_fail(error, HAWSER_IO, "dir = '%s' is no directory", directory);
+    HAWSER_TRY(hw_check_outputs(call, error));
     HAWSER_TRY(hw_check_writable(hw_path_of(call, "output"), error));
     const char *address = hw_path_of(call, "address-file");
     HAWSER_TRY(hw_check_writable(address, error));

@@ -12,6 +12,9 @@ typedef struct hw_entry {
     const char *errand;    /* by hand: what the manager tells the others */
     size_t errand_length;
     hw_bytes *heard; /* by hand: what the manager told; the caller frees its data */
+    /* Asked on every node before the job opens a file: what one node refuses ends all. */
+    hawser_status (*check)(void *argument, uint32_t node, hawser_error *error);
+    void *argument;
 } hw_entry;
 
 /* Finds the place unless it is known (place->ops), and joins the others. One node alone leaves *cluster NULL. */

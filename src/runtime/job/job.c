@@ -138,6 +138,8 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
         status = hw_job_topology(job, error);
     if (status == HAWSER_OK)
         status = resolve(job, error);
+    if (status == HAWSER_OK && entry->check != NULL)
+        status = hw_cluster_agree(job->cluster, entry->check(entry->argument, hawser_job_node(job), error), error);
     if (status == HAWSER_OK)
         status = hw_recorder_open(job, error);
     if (status != HAWSER_OK) {

@@ -135,17 +135,12 @@ void hw_recorder_failed(hw_recorder *recorder, hawser_status status)
 static hawser_status make_file(const char *wanted, uint32_t node, hw_recorder **out, hawser_error *error)
 {
     hw_recorder *recorder = NULL;
-    size_t room = strlen(wanted) + 16;
     HAWSER_TRY(HW_NEW(&recorder, 1, "a history", error));
     pthread_mutex_init(&recorder->mutex, NULL);
     recorder->fd = -1;
     atomic_init(&recorder->troubled, false);
     *out = recorder;
-    HAWSER_TRY(HW_NEW(&recorder->path, room, "a history", error));
-    if (node == 0)
-        snprintf(recorder->path, room, "%s", wanted);
-    else
-        snprintf(recorder->path, room, "%s.%u", wanted, node);
+    HAWSER_TRY(hw_history_path(wanted, node, &recorder->path, error));
     recorder->fd = open(recorder->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (recorder->fd < 0)
         return hawser_fail(error, HAWSER_IO, "cannot write the history to %s: %s", recorder->path, strerror(errno));

@@ -48,6 +48,27 @@ static hawser_status check(const hawser_store *store, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* What is written is nothing that is read, before anything is removed. Tables may be saved where they came from. */
+static hawser_status check_files(const hawser_store *store, const hawser_serving *given, hawser_error *error)
+{
+    const char *key = given->key_file != NULL ? given->key_file : hawser_options_text(store->job->options, "key-file");
+    const struct {
+        const char *written, *read, *what, *whose;
+    } pairs[] = {{given->address_file, key, "address_file", "the key"},
+                 {given->address_file, given->load, "address_file", "the tables to begin with"},
+                 {given->address_file, given->save, "address_file", "the tables that are saved"},
+                 {given->save, key, "save", "the key"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        bool same = false;
+        if (pairs[i].written != NULL && pairs[i].read != NULL)
+            HAWSER_TRY(hw_file_same(pairs[i].written, pairs[i].read, &same, error));
+        if (same)
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s = '%s' is the file of %s; name another", pairs[i].what,
+                               pairs[i].written, pairs[i].whose);
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status open_key(const hawser_store *store, const hawser_serving *given, unsigned char key[HW_NET_KEY_MOST],
                               size_t *length, hawser_error *error)
 {
@@ -71,10 +92,12 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
         .directory = t.given->directory, .load = t.given->load, .save = t.given->save, .ready = tell, .argument = &t};
     hawser_status status = check(store, error);
     if (status == HAWSER_OK)
+        status = check_files(store, t.given, error);
+    if (status == HAWSER_OK)
         status = open_key(store, t.given, key, &how.door.key_length, error);
     if (status == HAWSER_OK)
         status = hw_read_ports(options, &how.door.port_low, &how.door.port_high, error);
-    if (t.given->address_file != NULL)
+    if (status == HAWSER_OK && t.given->address_file != NULL)
         (void)unlink(t.given->address_file); /* of an earlier run: who waits for it would read the old port */
     status = hw_cluster_agree(store->job->cluster, status, error);
     how.door.key = key;
