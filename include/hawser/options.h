@@ -94,6 +94,16 @@ HAWSER_API const double *hawser_options_numbers(const hawser_options *options, c
 /** Where the value came from, and the place's name in *where (may be NULL). */
 HAWSER_API hawser_source hawser_options_source(const hawser_options *options, const char *key, const char **where);
 
+/** Numbers in options and in facts of a model are written with a point whatever locale a program has set; strtod and printf would go by
+ *  its. Both may be called from any thread.
+ *
+ *  Reads the number that `text` begins with, as strtod does in the C locale, and returns where it ends; NULL, *value unchanged, where there
+ *  is none. */
+HAWSER_API const char *hawser_read_number(const char *text, double *value);
+/** Writes at most `size` bytes, the ending zero among them, of the number as "%.17g" has it in the C locale, which reads back as the same
+ *  number; returns the length of the whole (at most 24). */
+HAWSER_API size_t hawser_print_number(char *text, size_t size, double value);
+
 /** Row number `index` over all tables, NULL past the end: for help, manual pages, bindings. */
 HAWSER_API const hawser_option *hawser_options_row(const hawser_options *options, size_t index);
 

@@ -1,7 +1,11 @@
 #include "base/number.h"
 
+#include <float.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "hawser/options.h"
 
 enum { LEAST = -64, MOST = 64, MANTISSA = 52 };
 
@@ -136,13 +140,51 @@ static const uint64_t powers_of_five[MOST - LEAST + 1][2] = {{UINT64_C(0xa87fea2
                                                              {UINT64_C(0x9b934c3b330c8577), UINT64_C(0x63cc55f49f88eb2f)},
                                                              {UINT64_C(0xc2781f49ffcfa6d5), UINT64_C(0x3cbf6b71c76b25fb)}};
 
+/* The C locale's object is static in the C library: nothing is allocated and the comma of another locale stays out. */
+static locale_t plain_locale(void)
+{
+    return newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+const char *hawser_read_number(const char *text, double *value)
+{
+    locale_t c = plain_locale();
+    char *end;
+    double read = strtod_l(text, &end, c);
+    freelocale(c);
+    if (end == text)
+        return NULL;
+    *value = read;
+    return end;
+}
+
 double hw_number_strtod(const char *text)
 {
-    /* The C locale's object is static in the C library: nothing is allocated and the comma of another locale stays out. */
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    double value = strtod_l(text, NULL, c);
+    double value = 0;
+    (void)hawser_read_number(text, &value);
+    return value;
+}
+
+float hw_number_strtof(const char *text)
+{
+    locale_t c = plain_locale();
+    float value = strtof_l(text, NULL, c);
     freelocale(c);
     return value;
+}
+
+size_t hw_print_number(char *text, size_t size, int digits, double value)
+{
+    locale_t c = plain_locale(), before = uselocale(c);
+    int length = snprintf(text, size, "%.*g", digits, value);
+    (void)uselocale(before);
+    freelocale(c);
+    return (size_t)length;
+}
+
+size_t hawser_print_number(char *text, size_t size, double value)
+{
+    return hw_print_number(text, size, DBL_DECIMAL_DIG, value);
 }
 
 static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)

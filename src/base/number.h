@@ -16,6 +16,10 @@
 
 enum { HW_NUMBER_SLACK = 16 };
 
+/* As hawser_print_number, with so many digits; the number that text begins with, as strtof reads it. Both in the C locale. */
+size_t hw_print_number(char *text, size_t size, int digits, double value);
+float hw_number_strtof(const char *text);
+
 /* Everything that the quick path leaves: more than 19 digits, a far exponent, a near tie. `text` is a decimal number. */
 double hw_number_strtod(const char *text);
 

@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,21 +15,13 @@ typedef struct interval {
     bool low_open, high_open;
 } interval;
 
-/* strtod in the C locale whatever the program has set: a decimal comma must not change what 0.5 means. */
+/* No blanks in front, which strtod passes over. */
 static bool read_double(const char *text, double *value, const char **end)
 {
     if (isspace((unsigned char)text[0]))
         return false;
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    char *stop = NULL;
-    if (plain != (locale_t)0) {
-        *value = strtod_l(text, &stop, plain);
-        freelocale(plain);
-    } else {
-        *value = strtod(text, &stop);
-    }
-    *end = stop;
-    return stop != text;
+    *end = hawser_read_number(text, value);
+    return *end != NULL;
 }
 
 static bool read_number(const char *text, double *value)

@@ -134,4 +134,14 @@ code 0 "$hawser" train lasso small.svm --lambda 0.1 --workers 2 --filter random 
 lacks err "does nothing"
 code 0 "$hawser" train lasso small.svm --lambda 0.1 --workers 1 --sync bsp --filter none --quota 0 --merge add --missing refuse
 lacks err "does nothing"
+# Bounds say where they stand, in one line.
+printf '0\n0\nx1\n' >bounds
+code 3 "$hawser" train lasso small.csv --lower bounds -q
+equal "$(wc -l <err)" 1
+says "bounds:3: 'x1' is not a number; the file has one a line"
+printf '0\n-1\n0.5\n0\n0\n0\n' >bounds
+code 3 "$hawser" train lasso small.csv --lower bounds -q
+says "bounds:3: 0.5 for column 2 excludes zero, where weights begin: --lower must be at most 0"
+code 2 "$hawser" train lasso small.csv --upper -2 -q
+says "--upper -2 excludes zero, where weights begin: it must be at least 0"
 finish

@@ -18,6 +18,7 @@ WRONG = [  # file, content, what is said
     ("examples/a.c", "int f(char *a)\n{\n    return atoi(a);\n}\n", "atoi(): use"),
     ("src/data/a.c", "void f(void)\n{\n    exit(1);\n}\n", "exit(): use"),
     ("src/data/a.c", 'void f(void)\n{\n    printf("x");\n}\n', "printf(): use"),
+    ("src/data/a.c", "double f(char *a)\n{\n    return strtod(a, 0);\n}\n", "strtod(): use"),
     ("src/data/a.c", 'void f(void)\n{\n    fputs("x", stdout);\n}\n', "stdout in the library"),
     ("src/exchange/a.c", "void f(void)\n{\n    g(hw_seconds());\n}\n", "hw_seconds(): use"),
     ("src/cli/a.c", 'void f(void)\n{\n    system("x");\n}\n', "system(): use"),

@@ -11,9 +11,12 @@
 #include <string.h>
 
 #include "algorithms/linear/fold.h"
+#include "algorithms/linear/model.h"
 #include "algorithms/logistic/block.h"
+#include "algorithms/logistic/evaluate.h"
 #include "algorithms/logistic/inexact.h"
 #include "algorithms/logistic/kind.h"
+#include "comma_locale.h"
 
 enum { ROWS = 60, COLUMNS = 7, FREE = 3 };
 
@@ -322,11 +325,33 @@ static void test_unbent(void **state)
     }
 }
 
+/* What a model file says, and reading it, do not go by the locale that a program has set. */
+static void test_facts_in_a_comma_locale(void **state)
+{
+    (void)state;
+    if (!set_comma_locale())
+        skip();
+    hawser_error error;
+    hawser_model *model = NULL;
+    const hw_linear linear = {.labels = {0.5, 1.25}, .class_weights = {1, 2.5}};
+    double predictions[] = {0.2, 0.9}, step = 0;
+    bool good = hawser_model_new(&model, &error) == HAWSER_OK &&
+                hw_logistic_kind()->model_facts(&linear, model, &error) == HAWSER_OK;
+    good = good && hw_logistic_label(model, 2, predictions, &error) == HAWSER_OK &&
+           hawser_model_fact(model, "step", "0.75", &error) == HAWSER_OK;
+    step = hw_linear_fact(model, "step", 0);
+    setlocale(LC_ALL, "C");
+    assert_true(good && step == 0.75 && predictions[0] == 0.5 && predictions[1] == 1.25);
+    assert_string_equal(hawser_model_text(model, "labels"), "0.5 1.25");
+    assert_string_equal(hawser_model_text(model, "class_weights"), "1 2.5");
+    hawser_model_free(model);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loss),    cmocka_unit_test(test_look),
-                                       cmocka_unit_test(test_dual),    cmocka_unit_test(test_start),
-                                       cmocka_unit_test(test_line),    cmocka_unit_test(test_model),
-                                       cmocka_unit_test(test_inexact), cmocka_unit_test(test_unbent)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_loss),    cmocka_unit_test(test_look),   cmocka_unit_test(test_dual),
+        cmocka_unit_test(test_start),   cmocka_unit_test(test_line),   cmocka_unit_test(test_model),
+        cmocka_unit_test(test_inexact), cmocka_unit_test(test_unbent), cmocka_unit_test(test_facts_in_a_comma_locale)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

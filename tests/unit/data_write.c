@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "comma_locale.h"
 #include "data/cache/cache.h"
 #include "data/dataset.h"
 #include "data/format/number_text.h"
@@ -258,6 +259,22 @@ static void numbers_read_back(void **state)
 }
 
 /* Of the usual sizes, never longer than the shortest of the library's texts that reads back. */
+static void a_comma_locale_changes_no_number(void **state)
+{
+    (void)state;
+    if (!set_comma_locale())
+        skip();
+    static const double values[] = {0.1, 1e-300, 1.5e300, 0.00001234};
+    char text[4][HW_NUMBER_TEXT];
+    size_t length[4];
+    for (int i = 0; i < 4; i++)
+        length[i] = hw_number_text(text[i], values[i], i == 3 ? HAWSER_F32 : HAWSER_F64);
+    setlocale(LC_ALL, "C");
+    static const char *const expected[] = {"0.1", "1e-300", "1.5e+300", "1.234e-05"};
+    for (int i = 0; i < 4; i++)
+        assert_true(length[i] == strlen(expected[i]) && memcmp(text[i], expected[i], length[i]) == 0);
+}
+
 static void numbers_are_the_shortest(void **state)
 {
     (void)state;
@@ -303,6 +320,7 @@ int main(void)
         cmocka_unit_test(numbers_are_short),
         cmocka_unit_test(numbers_read_back),
         cmocka_unit_test(numbers_are_the_shortest),
+        cmocka_unit_test(a_comma_locale_changes_no_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static hawser_status fact_text(hawser_model *model, const char *key, const char 
 static hawser_status fact_number(hawser_model *model, const char *key, double value, hawser_error *error)
 {
     char text[40];
-    snprintf(text, sizeof text, "%.17g", value);
+    (void)hawser_print_number(text, sizeof text, value);
     return hawser_model_fact(model, key, text, error);
 }
 
@@ -219,7 +219,10 @@ hawser_status hw_linear_model_coefficients(const hawser_model *model, size_t col
 double hw_linear_fact(const hawser_model *model, const char *key, double otherwise)
 {
     const char *text = hawser_model_text(model, key);
-    return text != NULL ? strtod(text, NULL) : otherwise;
+    double value = otherwise;
+    if (text != NULL)
+        (void)hawser_read_number(text, &value);
+    return value;
 }
 
 hawser_status hw_linear_margins(const hawser_model *model, const hawser_dataset *data, double *margins, hawser_error *error)

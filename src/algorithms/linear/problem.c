@@ -30,11 +30,12 @@ static hawser_status read_column_file(const char *key, const char *path, size_t 
     size_t at = 0;
     hawser_status status = HAWSER_OK;
     while (status == HAWSER_OK && fgets(line, sizeof line, file) != NULL) {
-        char *end = NULL;
-        double value = strtod(line, &end);
-        size_t rest = strspn(end, " \t\r\n");
-        if (end == line || end[rest] != '\0' || value != value)
-            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s:%zu: '%.60s' is not a number", path, at + 1, line);
+        double value = 0;
+        line[strcspn(line, "\r\n")] = '\0';
+        const char *end = hawser_read_number(line, &value);
+        if (end == NULL || end[strspn(end, " \t")] != '\0' || value != value)
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s:%zu: '%.60s' is not a number; the file has one a line", path,
+                                 at + 1, line);
         else if (at == count)
             status = hawser_fail(error, HAWSER_BAD_INPUT, "%s:%zu: more lines than the data have columns (%zu)", path,
                                  at + 1, count);
@@ -49,6 +50,19 @@ static hawser_status read_column_file(const char *key, const char *path, size_t 
     return status;
 }
 
+/* The bound of column j, which stands in line j + 1 of a file, or is that of all columns. */
+static hawser_status excludes_zero(const char *key, const char *path, double sign, size_t j, double bound,
+                                   hawser_error *error)
+{
+    const char *side = sign < 0.0 ? "at most" : "at least";
+    if (path == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s %g excludes zero, where weights begin: it must be %s 0", key,
+                           bound, side);
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "%s:%zu: %g for column %zu excludes zero, where weights begin: --%s must be %s 0", path, j + 1, bound,
+                       j, key, side);
+}
+
 /* --lower, --upper: a number for all columns or a file; `sign` is that of an allowed bound. */
 static hawser_status read_bound(const hawser_options *options, const char *key, double sign, size_t columns, double **out,
                                 hawser_error *error)
@@ -57,16 +71,17 @@ static hawser_status read_bound(const hawser_options *options, const char *key, 
     if (text == NULL)
         return HAWSER_OK;
     HAWSER_TRY(new_doubles(out, columns, error));
-    char *end = NULL;
-    double number = strtod(text, &end);
-    if (end != text && *end == '\0')
+    double number = 0;
+    const char *end = hawser_read_number(text, &number);
+    bool all = end != NULL && *end == '\0';
+    if (all)
         for (size_t j = 0; j < columns; j++)
             (*out)[j] = number;
     else
         HAWSER_TRY(read_column_file(key, text, columns, *out, error));
     for (size_t j = 0; j < columns; j++)
         if (!((*out)[j] * sign >= 0.0))
-            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: %g for column %zu excludes zero", key, (*out)[j], j);
+            return excludes_zero(key, all ? NULL : text, sign, j, (*out)[j], error);
     return HAWSER_OK;
 }
 

@@ -8,8 +8,7 @@
 /* A path is a count or a list; *list is malloc'ed. */
 static hawser_status read_path(const char *text, double **list, size_t *count, hawser_error *error)
 {
-    char *end = NULL;
-    unsigned long long n = strtoull(text, &end, 10);
+    unsigned long long n = strtoull(text, NULL, 10);
     if (strspn(text, "0123456789") == strlen(text)) {
         *count = (size_t)n;
         return n >= 1 && n <= 100000 ? HAWSER_OK
@@ -21,9 +20,10 @@ static hawser_status read_path(const char *text, double **list, size_t *count, h
     *list = malloc(room * sizeof **list);
     if (*list == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu lambdas", room);
-    for (const char *at = text; *count < room; at = end + 1) {
-        double value = strtod(at, &end);
-        if (end == at || !(value > 0.0) || isinf(value) || (*end != ',' && *end != '\0'))
+    for (const char *at = text, *end; *count < room; at = end + 1) {
+        double value = 0;
+        end = hawser_read_number(at, &value);
+        if (end == NULL || !(value > 0.0) || isinf(value) || (*end != ',' && *end != '\0'))
             return hawser_fail(error, HAWSER_BAD_OPTION, "--path: '%s' is no number of lambdas and no list of lambdas > 0",
                                text);
         (*list)[(*count)++] = value;

@@ -10,15 +10,13 @@
 static hawser_status pair_of(const hawser_model *model, const char *key, double pair[2], hawser_error *error)
 {
     const char *text = hawser_model_text(model, key);
-    char *end = NULL;
-    bool good = text != NULL;
-    for (size_t k = 0; k < 2 && good; k++) {
-        pair[k] = strtod(text, &end);
-        good = end != text && isfinite(pair[k]);
-        text = end;
+    for (size_t k = 0; k < 2 && text != NULL; k++) {
+        text = hawser_read_number(text, &pair[k]);
+        text = text != NULL && isfinite(pair[k]) ? text : NULL;
     }
-    return good && *end == '\0' ? HAWSER_OK
-                                : hawser_fail(error, HAWSER_BAD_INPUT, "the model does not say what its %s are", key);
+    return text != NULL && *text == '\0'
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_BAD_INPUT, "the model does not say what its %s are", key);
 }
 
 hawser_status hw_logistic_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,

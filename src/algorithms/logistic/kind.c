@@ -46,13 +46,10 @@ static hawser_status class_weights(hw_linear *linear, const char *text, hawser_e
             out[k] = weight[k] > 0.0 ? (weight[0] + weight[1]) / (2.0 * weight[k]) : 1.0;
         return HAWSER_OK;
     }
-    char *end = NULL;
-    out[0] = strtod(text, &end);
-    bool good = end != text && *end == ':';
-    const char *second = end + (good ? 1 : 0);
-    out[1] = good ? strtod(second, &end) : 0.0;
-    good = good && end != second && *end == '\0';
-    if (!good || !(out[0] > 0.0) || !(out[1] > 0.0) || !isfinite(out[0]) || !isfinite(out[1]))
+    const char *end = hawser_read_number(text, &out[0]);
+    if (end != NULL)
+        end = *end == ':' ? hawser_read_number(end + 1, &out[1]) : NULL;
+    if (end == NULL || *end != '\0' || !(out[0] > 0.0) || !(out[1] > 0.0) || !isfinite(out[0]) || !isfinite(out[1]))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--class-weight %s: want balanced, or two numbers > 0 as 1:5 (for label %g and label %g)", text,
                            linear->labels[0], linear->labels[1]);
@@ -102,13 +99,20 @@ static void certificate(hw_linear_metric *metric, const void *source, double zer
     *gap = (difference > 0.0 ? difference : 0.0) + 16.0 * DBL_EPSILON * zero_objective;
 }
 
-static hawser_status model_facts(const hw_linear *linear, hawser_model *model, hawser_error *error)
+/* Two numbers with a blank between them. */
+static hawser_status fact_pair(hawser_model *model, const char *key, const double pair[2], hawser_error *error)
 {
     char text[80];
-    snprintf(text, sizeof text, "%.17g %.17g", linear->labels[0], linear->labels[1]);
-    HAWSER_TRY(hawser_model_fact(model, "labels", text, error));
-    snprintf(text, sizeof text, "%.17g %.17g", linear->class_weights[0], linear->class_weights[1]);
-    return hawser_model_fact(model, "class_weights", text, error);
+    size_t length = hawser_print_number(text, sizeof text, pair[0]);
+    text[length++] = ' ';
+    (void)hawser_print_number(text + length, sizeof text - length, pair[1]);
+    return hawser_model_fact(model, key, text, error);
+}
+
+static hawser_status model_facts(const hw_linear *linear, hawser_model *model, hawser_error *error)
+{
+    HAWSER_TRY(fact_pair(model, "labels", linear->labels, error));
+    return fact_pair(model, "class_weights", linear->class_weights, error);
 }
 
 const hw_linear_kind *hw_logistic_kind(void)

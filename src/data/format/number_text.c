@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "base/number.h"
 
 static size_t digits_text(char *text, uint64_t value)
 {
@@ -20,7 +20,7 @@ static size_t digits_text(char *text, uint64_t value)
 
 static bool reads_back(const char *text, double value, hawser_type type)
 {
-    return type == HAWSER_F32 ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value;
+    return type == HAWSER_F32 ? hw_number_strtof(text) == (float)value : hw_number_strtod(text) == value;
 }
 
 /* Digits that always survive reading and writing, and digits that always tell two numbers apart. */
@@ -36,13 +36,13 @@ static int enough_digits(hawser_type type)
 
 static size_t slow_text(char *text, double value, hawser_type type)
 {
-    int size = 0;
+    size_t size = 0;
     for (int digits = few_digits(type); digits <= enough_digits(type); digits++) {
-        size = snprintf(text, HW_NUMBER_TEXT, "%.*g", digits, value);
+        size = hw_print_number(text, HW_NUMBER_TEXT, digits, value);
         if (digits == enough_digits(type) || reads_back(text, value, type))
             break;
     }
-    return (size_t)size;
+    return size;
 }
 
 #if LDBL_MANT_DIG >= 64

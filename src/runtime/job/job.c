@@ -45,10 +45,11 @@ static hawser_status read_slow(hawser_job *job, const char *text, hawser_error *
     job->slow_block = UINT32_MAX;
     if (text == NULL || *text == '\0')
         return HAWSER_OK;
-    char *end = NULL;
-    unsigned long block = strtoul(text, &end, 10);
-    double factor = *end == ':' ? strtod(end + 1, &end) : 0;
-    if (end == text || *end != '\0' || !(factor >= 1 && factor <= 1000) || block >= job->settings.blocks)
+    char *stop = NULL;
+    unsigned long block = strtoul(text, &stop, 10);
+    double factor = 0;
+    const char *end = stop != text && *stop == ':' ? hawser_read_number(stop + 1, &factor) : NULL;
+    if (end == NULL || *end != '\0' || !(factor >= 1 && factor <= 1000) || block >= job->settings.blocks)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "slow = '%s': expected WORKER:FACTOR, a worker below %u and a factor from 1 to 1000", text,
                            job->settings.blocks);

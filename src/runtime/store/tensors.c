@@ -46,8 +46,10 @@ static void describe_all(const hw_table_spec *spec, char *text, size_t size)
     describe(spec, text, size);
     size_t used = strlen(text);
     used += (size_t)snprintf(text + used, size - used, ";");
-    for (uint32_t i = 0; i < spec->function->parameters; i++)
-        used += (size_t)snprintf(text + used, size - used, " %.17g", spec->parameters[i]);
+    for (uint32_t i = 0; i < spec->function->parameters; i++) {
+        used += (size_t)snprintf(text + used, size - used, " ");
+        used += hawser_print_number(text + used, size - used, spec->parameters[i]);
+    }
     if (spec->summed)
         used += (size_t)snprintf(text + used, size - used, " summed");
     if (spec->centric)
@@ -139,12 +141,11 @@ static bool read_fact(const char *name, const char *fact, hw_told_table *told)
     fact += told->sparse ? 0 : used;
     if (*fact++ != ';')
         return false;
-    char *end = NULL;
-    for (int i = 0; i < HW_FUNCTION_PARAMETERS; i++, fact = end) {
-        double value = strtod(fact, &end);
-        if (end == fact)
+    for (int i = 0; i < HW_FUNCTION_PARAMETERS; i++) {
+        const char *end = hawser_read_number(fact, &told->parameters[i]);
+        if (end == NULL)
             break;
-        told->parameters[i] = value;
+        fact = end;
     }
     told->summed = strncmp(fact, " summed", 7) == 0;
     fact += told->summed ? 7 : 0;
