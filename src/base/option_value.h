@@ -25,4 +25,8 @@ void hw_option_value_clear(hw_option_value *value);
 /* HAWSER_INTERNAL when the row's bounds cannot be understood. */
 hawser_status hw_option_bounds_check(const hawser_option *row, hawser_error *error) HAWSER_MUST_USE;
 
+/* Whether "HAWSER_NODE=3" says the place of one node, as hawser run sets it: no option, and what another node, or a job within a job, must
+ * not inherit. */
+bool hw_place_variable(const char *variable);
+
 #endif

@@ -251,22 +251,34 @@ hawser_status hawser_options_file(hawser_options *options, const char *path, haw
 
 /* ------------------------------------------------------------------------------------------------ environment ---- */
 
-/* What the test suite and `hawser run` set for the processes that they start: no options. */
-static bool reserved(const char *name, size_t length)
+/* Of "HAWSER_NODE=3" and the like; names end with =. */
+static bool is_one_of(const char *variable, const char *const *names, size_t count)
 {
-    static const char *const names[] = {"BINARY",    "SOURCE", "LAUNCH",  "NODE", "NODES",
-                                        "NODE_NAME", "JOB",    "SOCKETS", "LOCAL"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) + 7 == length && strncmp(name + 7, names[i], length - 7) == 0)
+    for (size_t i = 0; strncmp(variable, "HAWSER_", 7) == 0 && i < count; i++)
+        if (strncmp(variable + 7, names[i], strlen(names[i])) == 0)
             return true;
-    return strncmp(name, "HAWSER_TEST_", 12) == 0;
+    return false;
+}
+
+bool hw_place_variable(const char *variable)
+{
+    static const char *const names[] = {"LAUNCH=", "NODE=", "NODES=", "NODE_NAME=", "JOB=", "SOCKETS=", "LOCAL="};
+    return is_one_of(variable, names, sizeof names / sizeof *names);
+}
+
+/* What `hawser run` and the test suite set for the processes that they start: no options. */
+static bool reserved(const char *variable)
+{
+    static const char *const names[] = {"BINARY=", "SOURCE="};
+    return hw_place_variable(variable) || is_one_of(variable, names, sizeof names / sizeof *names) ||
+           strncmp(variable, "HAWSER_TEST_", 12) == 0;
 }
 
 static hawser_status read_variable(hawser_options *options, const char *variable, hawser_error *error)
 {
     char key[LONGEST_KEY], name[LONGEST_KEY + 8];
     size_t length = strcspn(variable, "="), n = 0;
-    if (variable[length] != '=' || reserved(variable, length))
+    if (variable[length] != '=' || reserved(variable))
         return HAWSER_OK;
     for (const char *at = variable + 7; at < variable + length && n + 1 < sizeof key; at++, n++)
         key[n] = *at == '_' ? '-' : (char)tolower((unsigned char)*at);

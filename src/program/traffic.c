@@ -69,6 +69,13 @@ static hawser_status count(const tally *t, const hw_state_plan *own, bool in_ste
     return HAWSER_OK;
 }
 
+void hw_place_blocks(uint32_t blocks, uint32_t nodes, uint32_t *home)
+{
+    for (uint32_t node = 0; node < nodes; node++)
+        for (uint32_t b = hw_first_block(blocks, nodes, node); b < hw_first_block(blocks, nodes, node + 1); b++)
+            home[b] = node;
+}
+
 hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, uint64_t *out,
                               hawser_error *error)
 {
@@ -78,12 +85,10 @@ hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, boo
     hawser_status status = HW_NEW(&home, settings->blocks, "the places of blocks", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&sends, settings->nodes, "the ways of messages", error);
-    for (uint32_t node = 0; status == HAWSER_OK && node < settings->nodes; node++)
-        for (uint32_t b = hw_first_block(settings->blocks, settings->nodes, node);
-             b < hw_first_block(settings->blocks, settings->nodes, node + 1); b++)
-            home[b] = node;
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK) {
+        hw_place_blocks(settings->blocks, settings->nodes, home);
         status = count(&(tally){plan, home, sends, out}, own, in_step, error);
+    }
     free(sends);
     free(home);
     return status;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/option_value.h"
 #include "cli/run/child.h"
 
 enum { LAST_SECONDS = 3, DRAIN_SECONDS = 5, WATCHED = 4, LONGEST_LINE = 1024, PIECE = 1 << 16, OTHER_DESCRIPTORS = 16 };
@@ -58,15 +59,6 @@ static hawser_status add_child(agent *it, const hw_frame *frame, hawser_error *e
     *child = (hw_child){.node = frame->number, .channel = -1, .in = -1, .out = -1, .err = -1};
     snprintf(child->name, sizeof child->name, "%s", frame->payload);
     return HAWSER_OK;
-}
-
-bool hw_place_variable(const char *variable)
-{
-    static const char *const names[] = {"LAUNCH=", "NODE=", "NODES=", "NODE_NAME=", "JOB=", "SOCKETS=", "LOCAL="};
-    for (size_t i = 0; strncmp(variable, "HAWSER_", 7) == 0 && i < sizeof names / sizeof *names; i++)
-        if (strncmp(variable + 7, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
 }
 
 static bool same_name(const char *a, const char *b)

@@ -13,9 +13,6 @@
 hawser_status hw_agent_serve(int in, int out, int node_in, int node_out, const sigset_t *mask,
                              hawser_error *error) HAWSER_MUST_USE;
 
-/* Whether "HAWSER_NODE=3" says the place of one node: what another one, or a job within a job, must not inherit. */
-bool hw_place_variable(const char *variable);
-
 /* Blocks the signals that the launcher and its agents read from a descriptor (and SIGPIPE, which none of them wants), and makes that
  * descriptor. before: the mask as it was. */
 hawser_status hw_signals_open(sigset_t *before, int *fd, hawser_error *error) HAWSER_MUST_USE;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/option_value.h"
 #include "cli/cli.h"
 #include "cli/run/agent.h"
 #include "cli/run/launch.h"

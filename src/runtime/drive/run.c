@@ -21,12 +21,9 @@ static hawser_status place_blocks(hw_session *session, hawser_error *error)
     session->first = hw_first_block(session->blocks, session->nodes, session->node);
     session->local = hw_first_block(session->blocks, session->nodes, session->node + 1) - session->first;
     HAWSER_TRY(HW_NEW(&session->home, session->blocks + 1 + session->nodes, "the places of blocks", error));
-    for (uint32_t node = 0; node < session->nodes; node++) {
-        uint32_t end = hw_first_block(session->blocks, session->nodes, node + 1);
-        for (uint32_t b = hw_first_block(session->blocks, session->nodes, node); b < end; b++)
-            session->home[b] = node;
+    hw_place_blocks(session->blocks, session->nodes, session->home);
+    for (uint32_t node = 0; node < session->nodes; node++)
         session->home[hw_agent_endpoint(session, node)] = node;
-    }
     return HAWSER_OK;
 }
 

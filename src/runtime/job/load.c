@@ -147,16 +147,21 @@ static hawser_status find_owners(loading *l, hawser_error *error)
                            .offsets = l->offsets,
                            .stride = l->whole.rows};
     size_t *bounds = NULL;
+    uint32_t *home = NULL;
     HAWSER_TRY(HW_NEW(&l->owner, l->whole.cols, "owners of columns", error));
-    HAWSER_TRY(HW_NEW(&bounds, blocks + 1, "owners of columns", error));
-    hawser_balance(&shape, blocks, bounds);
-    for (uint32_t node = 0; node < l->nodes; node++) {
-        size_t end = bounds[hw_first_block(blocks, l->nodes, node + 1)];
-        for (size_t j = bounds[hw_first_block(blocks, l->nodes, node)]; j < end; j++)
-            l->owner[j] = node;
+    hawser_status status = HW_NEW(&bounds, blocks + 1, "owners of columns", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&home, blocks, "owners of columns", error);
+    if (status == HAWSER_OK) {
+        hawser_balance(&shape, blocks, bounds);
+        hw_place_blocks(blocks, l->nodes, home);
     }
+    for (uint32_t b = 0; status == HAWSER_OK && b < blocks; b++)
+        for (size_t j = bounds[b]; j < bounds[b + 1]; j++)
+            l->owner[j] = home[b];
+    free(home);
     free(bounds);
-    return HAWSER_OK;
+    return status;
 }
 
 static hawser_status trade_entries(loading *l, hawser_error *error)
