@@ -28,11 +28,12 @@ typedef struct hw_call hw_call;
 /* A subcommand. `name` may be two words. */
 typedef struct hw_command {
     const char *name;
-    const char *words;         /* positional words in the usage line */
-    const char *summary;       /* one line */
-    const char *text;          /* paragraph of the help; its lines are at most 80 columns */
-    bool job, data, algorithm; /* whose rows it takes besides; algorithm: the first word names one */
-    size_t least, most;        /* number of positional words */
+    const char *words;                  /* positional words in the usage line */
+    const char *summary;                /* one line */
+    const char *text;                   /* paragraph of the help; its lines are at most 80 columns */
+    bool job, data, algorithm;          /* whose rows it takes besides; algorithm: the first word names one */
+    size_t least, most;                 /* number of positional words */
+    const hawser_option *(*rows)(void); /* its own; NULL: none */
     hawser_status (*run)(hw_call *call, hawser_error *error);
 } hw_command;
 
@@ -58,6 +59,8 @@ const hw_command *hw_command_at(size_t index); /* NULL past the last */
 const hw_command *hw_command_find(char *const *words, size_t count, size_t *used);
 /* Whether commands of two words begin with this one: "data". */
 bool hw_command_is_family(const char *word);
+/* Whether no command before this one has the same first word. */
+bool hw_command_is_first(size_t index);
 /* Option tables of a command, ended by NULL. With algorithm NULL, and a command that takes one, without the algorithm's. */
 void hw_command_tables(const hw_command *command, const hawser_algorithm *algorithm, const hawser_option *tables[HW_TABLES]);
 

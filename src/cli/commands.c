@@ -3,8 +3,6 @@
 
 #include "cli/cli.h"
 
-static const hawser_option no_rows[] = {{0}};
-
 static const hawser_option common_rows[] = {
     {"config", HAWSER_PATH, NULL, NULL, "FILE", "read options from a file of lines key = value", "0.1", 'c'},
     {"help", HAWSER_FLAG, "no", NULL, NULL, "print the help of this command", "0.1", 'h'},
@@ -23,6 +21,7 @@ static const hw_command commands[] = {
      .algorithm = true,
      .least = 1,
      .most = SIZE_MAX,
+     .rows = hw_train_rows,
      .run = hw_train},
     {.name = "predict",
      .words = "MODEL DATA...",
@@ -32,6 +31,7 @@ static const hw_command commands[] = {
      .data = true,
      .least = 2,
      .most = SIZE_MAX,
+     .rows = hw_predict_rows,
      .run = hw_predict},
     {.name = "evaluate",
      .words = "MODEL DATA...",
@@ -40,6 +40,7 @@ static const hw_command commands[] = {
      .data = true,
      .least = 2,
      .most = SIZE_MAX,
+     .rows = hw_evaluate_rows,
      .run = hw_evaluate},
     {.name = "info",
      .words = "MODEL",
@@ -48,6 +49,7 @@ static const hw_command commands[] = {
              "largest first.",
      .least = 1,
      .most = 1,
+     .rows = hw_info_rows,
      .run = hw_info},
     {.name = "plan",
      .words = "ALGORITHM DATA...",
@@ -61,6 +63,7 @@ static const hw_command commands[] = {
      .algorithm = true,
      .least = 1,
      .most = SIZE_MAX,
+     .rows = hw_plan_rows,
      .run = hw_plan},
     {.name = "check",
      .words = "FILE...",
@@ -73,6 +76,7 @@ static const hw_command commands[] = {
              "history that is not whole, and nobody says why, is refused.",
      .least = 1,
      .most = SIZE_MAX,
+     .rows = hw_check_history_rows,
      .run = hw_check_history},
     {.name = "run",
      .words = "-n N -- WORDS...",
@@ -84,11 +88,13 @@ static const hw_command commands[] = {
              "all. The first node that fails is named, and its exit code is that of hawser run.",
      .least = 1,
      .most = SIZE_MAX,
+     .rows = hw_run_rows,
      .run = hw_run},
     {.name = "agent",
      .words = "",
      .summary = "What hawser run starts on each host",
      .text = "Starts, watches and ends the nodes of one host, for the hawser run at the other end.",
+     .rows = hw_agent_rows,
      .run = hw_agent},
     {.name = "node",
      .words = "--join HOST:PORT --key-file FILE",
@@ -115,6 +121,7 @@ static const hw_command commands[] = {
              "first line of standard output. Programs attach with hawser_store_open (`at`), people\n"
              "with 'hawser store get|put|stat|make|save|load'. Several groups of workers may share\n"
              "the tables, at once or one after the other; 'hawser help shared-store' says how.",
+     .rows = hw_serve_rows,
      .run = hw_serve},
     {.name = "store get",
      .words = "TABLE [KEY|FIRST..LAST...]",
@@ -124,6 +131,7 @@ static const hw_command commands[] = {
              "that was never written reads as zero.",
      .least = 1,
      .most = SIZE_MAX,
+     .rows = hw_store_get_rows,
      .run = hw_store_get},
     {.name = "store put",
      .words = "TABLE KEY=NUMBER[,NUMBER...]...",
@@ -133,11 +141,13 @@ static const hw_command commands[] = {
              "from standard input.",
      .least = 2,
      .most = SIZE_MAX,
+     .rows = hw_store_put_rows,
      .run = hw_store_put},
     {.name = "store stat",
      .words = "",
      .summary = "Print what servers of a store have and have done",
      .text = "Keys, bytes and requests by server; the tables there are; how many groups use them.",
+     .rows = hw_store_get_rows,
      .run = hw_store_stat},
     {.name = "store make",
      .words = "TABLE",
@@ -146,6 +156,7 @@ static const hw_command commands[] = {
              "'store put'. A table that is there alike is left as it is.",
      .least = 1,
      .most = 1,
+     .rows = hw_store_make_rows,
      .run = hw_store_make},
     {.name = "store save",
      .words = "NAME",
@@ -154,6 +165,7 @@ static const hw_command commands[] = {
              "(serve --dir), whole or not at all. Requests wait meanwhile.",
      .least = 1,
      .most = 1,
+     .rows = hw_store_put_rows,
      .run = hw_store_save_command},
     {.name = "store load",
      .words = "NAME",
@@ -162,6 +174,7 @@ static const hw_command commands[] = {
              "there; tables that are not there are made. A damaged file changes nothing.",
      .least = 1,
      .most = 1,
+     .rows = hw_store_put_rows,
      .run = hw_store_load_command},
     {.name = "data info",
      .words = "DATA...",
@@ -170,6 +183,7 @@ static const hw_command commands[] = {
      .data = true,
      .least = 1,
      .most = SIZE_MAX,
+     .rows = hw_data_info_rows,
      .run = hw_data_info},
     {.name = "data convert",
      .words = "DATA... -o FILE",
@@ -179,6 +193,7 @@ static const hw_command commands[] = {
      .data = true,
      .least = 1,
      .most = SIZE_MAX,
+     .rows = hw_data_convert_rows,
      .run = hw_data_convert},
     {.name = "data split",
      .words = "DATA... -o PREFIX",
@@ -189,6 +204,7 @@ static const hw_command commands[] = {
      .data = true,
      .least = 1,
      .most = SIZE_MAX,
+     .rows = hw_data_split_rows,
      .run = hw_data_split},
     {.name = "data generate",
      .words = "KIND -o FILE",
@@ -197,12 +213,13 @@ static const hw_command commands[] = {
              "power law, rows of length 1). The extension of FILE says the format, as in convert.",
      .least = 1,
      .most = 1,
+     .rows = hw_data_generate_rows,
      .run = hw_data_generate},
     {.name = "help",
      .words = "[TOPIC...]",
      .summary = "Explain a command, an algorithm, an option or a topic",
      .text = "Without a topic: the commands and the topics there are.",
-     .most = 3,
+     .most = 2,
      .run = hw_help},
     {.name = "version",
      .words = "",
@@ -252,39 +269,13 @@ bool hw_command_is_family(const char *word)
     return false;
 }
 
-static const hawser_option *own_rows(const hw_command *command)
+bool hw_command_is_first(size_t index)
 {
-    if (command->run == hw_train)
-        return hw_train_rows();
-    if (command->run == hw_predict)
-        return hw_predict_rows();
-    if (command->run == hw_evaluate)
-        return hw_evaluate_rows();
-    if (command->run == hw_info)
-        return hw_info_rows();
-    if (command->run == hw_plan)
-        return hw_plan_rows();
-    if (command->run == hw_check_history)
-        return hw_check_history_rows();
-    if (command->run == hw_run)
-        return hw_run_rows();
-    if (command->run == hw_agent)
-        return hw_agent_rows();
-    if (command->run == hw_serve)
-        return hw_serve_rows();
-    if (command->run == hw_store_get || command->run == hw_store_stat)
-        return hw_store_get_rows();
-    if (command->run == hw_store_put || command->run == hw_store_save_command || command->run == hw_store_load_command)
-        return hw_store_put_rows();
-    if (command->run == hw_store_make)
-        return hw_store_make_rows();
-    if (command->run == hw_data_info)
-        return hw_data_info_rows();
-    if (command->run == hw_data_convert)
-        return hw_data_convert_rows();
-    if (command->run == hw_data_split)
-        return hw_data_split_rows();
-    return command->run == hw_data_generate ? hw_data_generate_rows() : no_rows;
+    size_t length = strcspn(commands[index].name, " ");
+    for (size_t i = 0; i < index; i++)
+        if (strcspn(commands[i].name, " ") == length && strncmp(commands[i].name, commands[index].name, length) == 0)
+            return false;
+    return true;
 }
 
 void hw_command_tables(const hw_command *command, const hawser_algorithm *algorithm, const hawser_option *tables[HW_TABLES])
@@ -292,7 +283,8 @@ void hw_command_tables(const hw_command *command, const hawser_algorithm *algori
     size_t n = 0;
     if (algorithm != NULL && command->algorithm)
         tables[n++] = algorithm->rows;
-    tables[n++] = own_rows(command);
+    if (command->rows != NULL)
+        tables[n++] = command->rows();
     if (command->job)
         tables[n++] = hawser_job_rows();
     if (command->data)

@@ -62,26 +62,44 @@ static void print_algorithm_names(FILE *out)
         fprintf(out, "%s%s", i > 0 ? " " : "", hawser_algorithm_at(i)->name);
 }
 
-/* "train predict ... data": first words, each once. */
+/* "train predict ... data store": first words, each once. */
 static void print_first_words(FILE *out)
 {
-    bool data = false;
-    for (size_t i = 0; hw_command_at(i) != NULL; i++) {
-        const char *name = hw_command_at(i)->name, *blank = strchr(name, ' ');
-        if (blank == NULL || !data)
-            fprintf(out, "%s%.*s", i > 0 ? " " : "", (int)strcspn(name, " "), name);
-        data = data || blank != NULL;
-    }
+    for (size_t i = 0; hw_command_at(i) != NULL; i++)
+        if (hw_command_is_first(i))
+            fprintf(out, "%s%.*s", i > 0 ? " " : "", (int)strcspn(hw_command_at(i)->name, " "), hw_command_at(i)->name);
 }
 
-static void print_second_words(FILE *out)
+/* The first command of each family stands for it. */
+static bool begins_family(size_t index)
 {
-    const char *between = "";
+    return strchr(hw_command_at(index)->name, ' ') != NULL && hw_command_is_first(index);
+}
+
+/* "info convert ...": the second words of the family that a command begins. */
+static void print_second_words(FILE *out, const hw_command *first, const char *between)
+{
+    size_t length = strcspn(first->name, " ") + 1;
+    const char *before = "";
     for (size_t i = 0; hw_command_at(i) != NULL; i++)
-        if (strncmp(hw_command_at(i)->name, "data ", 5) == 0) {
-            fprintf(out, "%s%s", between, hw_command_at(i)->name + 5);
-            between = " ";
+        if (strncmp(hw_command_at(i)->name, first->name, length) == 0) {
+            fprintf(out, "%s%s", before, hw_command_at(i)->name + length);
+            before = between;
         }
+}
+
+/* Second words are offered; from then on the command has two words. */
+static void bash_families(FILE *out)
+{
+    fputs("    case \"$command\" in\n", out);
+    for (size_t i = 0; hw_command_at(i) != NULL; i++)
+        if (begins_family(i)) {
+            fprintf(out, "    %.*s) if ((COMP_CWORD == 2)); then COMPREPLY=($(compgen -W '",
+                    (int)strcspn(hw_command_at(i)->name, " "), hw_command_at(i)->name);
+            print_second_words(out, hw_command_at(i), " ");
+            fputs("' -- \"$word\")); return; fi\n        command=\"$command ${COMP_WORDS[2]}\" ;;\n", out);
+        }
+    fputs("    esac\n", out);
 }
 
 static void print_bash(FILE *out)
@@ -92,13 +110,9 @@ static void print_bash(FILE *out)
           "    if ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '",
           out);
     print_first_words(out);
-    fputs("' -- \"$word\")); return; fi\n    if [[ $command == data ]]; then\n"
-          "        if ((COMP_CWORD == 2)); then COMPREPLY=($(compgen -W '",
-          out);
-    print_second_words(out);
-    fputs("' -- \"$word\")); return; fi\n        command=\"data ${COMP_WORDS[2]}\"\n    fi\n"
-          "    if [[ $COMP_CWORD == 2 && ( $command == train || $command == plan ) ]]; then COMPREPLY=($(compgen -W '",
-          out);
+    fputs("' -- \"$word\")); return; fi\n", out);
+    bash_families(out);
+    fputs("    if [[ $COMP_CWORD == 2 && ( $command == train || $command == plan ) ]]; then COMPREPLY=($(compgen -W '", out);
     print_algorithm_names(out);
     fputs("' -- \"$word\")); return; fi\n    case \"$command/$last\" in\n", out);
     for (size_t i = 0; hw_command_at(i) != NULL; i++)
@@ -134,11 +148,20 @@ static void fish_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
+/* Whether the words of the command stand there, both if it has two. */
+static void fish_condition(FILE *out, const char *command)
+{
+    size_t length = strcspn(command, " ");
+    fprintf(out, "complete -c hawser -n '__fish_seen_subcommand_from %.*s", (int)length, command);
+    if (command[length] == ' ')
+        fprintf(out, "; and __fish_seen_subcommand_from %s", command + length + 1);
+    fputc('\'', out);
+}
+
 static void fish_row(FILE *out, const char *command, const hawser_option *row)
 {
-    const char *second = strchr(command, ' ');
-    fprintf(out, "complete -c hawser -n '__fish_seen_subcommand_from %s' -l %s", second != NULL ? second + 1 : command,
-            row->key);
+    fish_condition(out, command);
+    fprintf(out, " -l %s", row->key);
     if (row->letter != '\0')
         fprintf(out, " -s %c", row->letter);
     fputs(row->kind == HAWSER_FLAG ? "" : row->kind == HAWSER_PATH ? " -r -F" : " -x", out);
@@ -152,21 +175,35 @@ static void fish_row(FILE *out, const char *command, const hawser_option *row)
     fputc('\n', out);
 }
 
+/* The command's last word where it may stand, and before the first of a family the family's. */
+static void fish_words(FILE *out, size_t index)
+{
+    const hw_command *command = hw_command_at(index);
+    int length = (int)strcspn(command->name, " ");
+    if (begins_family(index)) {
+        fprintf(out, "complete -c hawser -n '__fish_use_subcommand' -a '%.*s' -d '", length, command->name);
+        print_second_words(out, command, ", ");
+        fputs("'\n", out);
+    }
+    if (command->name[length] == '\0') {
+        fprintf(out, "complete -c hawser -n '__fish_use_subcommand' -a '%s' -d ", command->name);
+    } else {
+        fprintf(out, "complete -c hawser -n '__fish_seen_subcommand_from %.*s; and not __fish_seen_subcommand_from ", length,
+                command->name);
+        print_second_words(out, command, " ");
+        fprintf(out, "' -a '%s' -d ", command->name + length + 1);
+    }
+    fish_quoted(out, command->summary);
+    fputc('\n', out);
+}
+
 static void print_fish(FILE *out)
 {
     for (size_t i = 0; hw_command_at(i) != NULL; i++) {
-        const hw_command *command = hw_command_at(i);
-        const char *second = strchr(command->name, ' ');
-        fprintf(out, "complete -c hawser -n '%s' -a '%s' -d ",
-                second != NULL ? "__fish_seen_subcommand_from data" : "__fish_use_subcommand",
-                second != NULL ? second + 1 : command->name);
-        fish_quoted(out, command->summary);
-        fputc('\n', out);
-        each_row(out, command, fish_row);
+        fish_words(out, i);
+        each_row(out, hw_command_at(i), fish_row);
     }
-    fputs("complete -c hawser -n '__fish_use_subcommand' -a data -d 'Look at, convert, split, generate inputs'\n"
-          "complete -c hawser -n '__fish_seen_subcommand_from train plan' -a '",
-          out);
+    fputs("complete -c hawser -n '__fish_seen_subcommand_from train plan' -a '", out);
     print_algorithm_names(out);
     fputs("'\n", out);
 }

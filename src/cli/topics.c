@@ -107,16 +107,30 @@ static const hw_topic topics[] = {
      "Classes that a column without a penalty separates have no best model: training ends where\n"
      "the objective is as near its bound as --tol asks.\n"},
     {"json", "The last line of train --json",
-     "One object: algorithm, objective, gap, lambda, nonzeros, clocks, seconds_load,\n"
-     "seconds_train, bytes_exchanged, workers, sync, seed, stop_reason, repeatable (with\n"
-     "repeatable_reason when false), model, worker (a list: rows_read, cpu_seconds,\n"
-     "wait_seconds, clocks, bytes_sent, bytes_received, messages_sent, peak_rss), load (format,\n"
-     "rows, columns, stored, index_base), notes, and options: each with value, source, where.\n"
-     "What is not known is null.\n"},
+     "One object. What is not known is null.\n\n"
+     "  algorithm, objective, gap, lambda, nonzeros, intercept\n"
+     "  lambda_max, and r2 (logistic: deviance_ratio): the share of the loss at zero that is gone\n"
+     "  slope, curvature                of linear regression: the objective's where it ended\n"
+     "  lambdas                         how many, if several were tried; of what was held out:\n"
+     "  validation_mse, cv_mse          (logistic: validation_log_loss, cv_log_loss)\n"
+     "  cv_standard_error\n"
+     "  clocks, seconds_load, seconds_train, bytes_exchanged, workers, nodes, sync, seed\n"
+     "  stop_reason, repeatable, repeatable_reason (null if it is), model (the file)\n"
+     "  most_lead                       clocks that one worker was ahead of another, at most\n"
+     "  worker      one each: node, rows_read, cpu_seconds, wait_seconds, last_clock_seconds,\n"
+     "              clocks, bytes_sent, bytes_received, messages_sent, peak_rss\n"
+     "  links       between nodes: from, to, transport, messages_sent, bytes_sent\n"
+     "  gates       who came to a node: node, admitted, wrong_key, unfit, late, crowded, last\n"
+     "  flows       by state or kind of message: messages, bytes_plain, bytes_sent\n"
+     "  coalesced                       clocks that were sent together with a later one\n"
+     "  load        format, rows, columns, stored, index_base, bytes_read, bytes_text\n"
+     "  notes       a list of lines\n"
+     "  options     each with value, source, where\n"},
     {"trace", "The file of train --trace",
-     "CSV, one line a clock, written as the training goes: clock, seconds, objective, gap,\n"
-     "nonzeros, bytes, staleness. A field is empty where the number is not known;\n"
-     "objective and gap are those of the last certificate.\n"},
+     "CSV, written as the training goes: clock, seconds, objective, gap, nonzeros, bytes,\n"
+     "staleness; a line whenever clock, objective or gap is another than in the line before. A\n"
+     "field is empty where the number is not known; objective and gap are those of the last\n"
+     "certificate.\n"},
     {"models", "Model files",
      "Models are safetensors files: Python's safetensors library reads them. They hold the\n"
      "coefficients (all of them, or index and value of those that are not zero), the\n"

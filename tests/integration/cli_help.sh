@@ -45,6 +45,8 @@ for topic in exit-codes sync options cluster shared-store store formats json tra
     code 0 "$hawser" help "$topic"
     (($(wc -l <out) > 3)) || complain "help $topic is short"
 done
+code 2 "$hawser" help train lasso json
+says "'json' is one word too many: hawser help"
 code 2 "$hawser" help synk
 says "did you mean 'sync'"
 
@@ -72,6 +74,16 @@ completions() { # WORD...: what bash would offer for the last word
 }
 equal "$(completions hawser tra)" train
 equal "$(completions hawser data con)" convert
+equal "$(completions hawser store g)" get
+equal "$(completions hawser store put --key-f)" --key-file
+while read -r first second; do # every command by its words
+    completions hawser "${first:0:2}" | grep -qx "$first" || complain "bash does not offer $first"
+    equal "$(completions hawser '' | grep -cx "$first")" 1
+    equal "$(grep -cF -- "'__fish_use_subcommand' -a '$first' -d" fish)" 1
+    [[ -n $second ]] || continue
+    completions hawser "$first" "${second:0:2}" | grep -qx "$second" || complain "bash does not offer $first $second"
+    equal "$(grep -cE -- "_from $first; and not [^']*' -a '$second' -d" fish)" 1
+done <<<"$commands"
 equal "$(completions hawser train las)" lasso
 equal "$(completions hawser train lasso --lambda-r)" --lambda-ratio
 equal "$(completions hawser train lasso --merge ad)" add
@@ -80,6 +92,30 @@ if command -v zsh >/dev/null; then zsh -n zsh || complain "the completion for zs
 if command -v fish >/dev/null; then fish -n fish || complain "the completion for fish does not parse"; fi
 code 2 "$hawser" completion tcsh
 says "bash, zsh and fish"
+
+# What --json prints is in `help json`, and nothing else is.
+small_problem
+awk '{ $1 = ($1 > 0) ? 1 : -1; print }' small.svm >classes.svm
+"$hawser" help json >page
+for words in "train lasso small.svm" "train lasso small.svm --cv 3" "train logistic classes.svm --cv 3" "train linear small.svm" \
+    "train logistic classes.svm --validation classes.svm" "train lasso small.svm --validation small.svm" \
+    "run -n 2 -- train lasso small.svm"; do
+    # shellcheck disable=SC2086
+    code 0 "$hawser" $words --quiet --json
+    tail -1 out >>lines
+done
+python3 - lines page <<'P' || complain "help json is not what --json prints"
+import json, re, sys
+def keys(o):
+    if isinstance(o, list):
+        return {key for one in o for key in keys(one)}
+    return {key for k, v in o.items() for key in {k} | (keys(v) if k != "options" else set())} if isinstance(o, dict) else set()
+printed = set().union(*(keys(json.loads(line)) for line in open(sys.argv[1])))
+text = set(re.findall(r"[a-z_0-9]+", open(sys.argv[2]).read()))
+told = {word for word in text if "_" in word}
+print("not in the help:", sorted(printed - text), "not printed:", sorted(told - printed), file=sys.stderr)
+sys.exit(bool(printed - text or told - printed))
+P
 
 # The manual page formats without a word of complaint.
 if command -v groff >/dev/null; then
