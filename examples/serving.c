@@ -41,8 +41,9 @@ static void add_within_bounds(const hawser_applying *given)
     }
 }
 
-static void say(const char *text)
+static void say(void *argument, const char *text)
 {
+    (void)argument;
     fprintf(stderr, "serving: %s\n", text);
 }
 

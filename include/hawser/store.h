@@ -232,9 +232,9 @@ typedef struct hawser_serving {
     const char *save;         /**< where node 0 writes all tables in the end; NULL: nowhere */
     /** On node 0, with HOST:PORT, once guests may come; may be NULL */
     void (*ready)(void *argument, const char *address);
-    void *argument; /**< of `ready` */
     /** One line about a guest that was turned away, sent away or lost; any thread; may be NULL */
-    void (*warn)(const char *text);
+    void (*warn)(void *argument, const char *text);
+    void *argument; /**< of both */
 } hawser_serving;
 
 /** Serves the store's tables to whoever comes with the key (`at` of hawser_store_open, `hawser store`), as `hawser serve` does, with the

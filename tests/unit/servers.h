@@ -13,7 +13,7 @@
 typedef struct servers {
     uint32_t count;
     const char *load, *save;
-    void (*warn)(const char *text);
+    void (*warn)(void *argument, const char *text);
     uint64_t unread_most;
     double patience; /* failure timeout; 0: 5 s */
     pthread_t thread;

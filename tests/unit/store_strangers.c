@@ -18,8 +18,9 @@ static pthread_mutex_t said_mutex = PTHREAD_MUTEX_INITIALIZER;
 static char said[600]; /* by the servers, last */
 static int said_count;
 
-static void note(const char *text)
+static void note(void *argument, const char *text)
 {
+    (void)argument;
     pthread_mutex_lock(&said_mutex);
     snprintf(said, sizeof said, "%s", text);
     said_count++;

@@ -57,9 +57,10 @@ static void tell(void *argument, const char *address)
     }
 }
 
-static void warn(const char *text)
+static void warn(void *argument, const char *text)
 {
-    fprintf(stderr, "hawser: %s\n", text);
+    const serving *s = argument;
+    fprintf(s->call->err, "hawser: %s\n", text);
 }
 
 /* What job or data option that servers have not a variable is about; NULL: none. */

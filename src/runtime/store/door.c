@@ -167,7 +167,7 @@ void hw_party_close(hw_door *door, hw_party *of, const char *why)
 static void warn(const hw_door *door, const char *text)
 {
     if (door->warn != NULL)
-        door->warn(text);
+        door->warn(door->argument, text);
 }
 
 /* False: nobody knew of it, or it had been dropped. */
@@ -420,6 +420,7 @@ hawser_status hw_door_open(hawser_store *store, const hw_door_options *options, 
     HAWSER_TRY(HW_NEW(&door, 1, "a door for guests", error));
     door->store = store;
     door->warn = options->warn;
+    door->argument = options->argument;
     door->common.end = &door->common.first;
     door->local.end = &door->local.first;
     pthread_mutex_init(&door->mutex, NULL);

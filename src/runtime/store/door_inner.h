@@ -41,7 +41,8 @@ typedef struct hw_desk {
 struct hw_door {
     hawser_store *store;
     hw_net *net;
-    void (*warn)(const char *text);
+    void (*warn)(void *argument, const char *text);
+    void *argument; /* of warn */
     char (*cards)[HW_NET_ADDRESS];
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t common_filled, local_filled;

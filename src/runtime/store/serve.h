@@ -15,7 +15,8 @@ typedef struct hw_door_options {
     bool trust_fabric;
     double failure_timeout;
     uint64_t unread_most; /* bytes that a guest may have asked for and not taken before it is read on; 0: HW_STORE_UNREAD */
-    void (*warn)(const char *text); /* one line for people; any thread; may be NULL */
+    void (*warn)(void *argument, const char *text); /* one line for people; any thread; may be NULL */
+    void *argument;
 } hw_door_options;
 
 typedef struct hw_serving {

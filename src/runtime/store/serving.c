@@ -105,6 +105,7 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     how.door.trust_fabric = hawser_options_flag(options, "trust-fabric");
     how.door.failure_timeout = hawser_options_number(options, "failure-timeout");
     how.door.warn = t.given->warn;
+    how.door.argument = t.given->argument;
     if (status == HAWSER_OK)
         status = hw_store_serve(store, &how, error);
     explicit_bzero(key, sizeof key);
