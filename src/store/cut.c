@@ -212,8 +212,10 @@ static hawser_status pack(const hw_client *client, hw_task *t, hawser_error *err
             right = (r->begin == 0 || keys[r->begin - 1] < keys[r->begin]) &&
                     (close ? bits->set(keys + r->begin, r->count, part->first, span, words)
                            : hw_keys_ascend(keys + r->begin, r->count));
-        part->bits = close ? words : NULL;
-        words += close ? hw_bits_words(span) : 0;
+        if (close) {
+            part->bits = words;
+            words += hw_bits_words(span);
+        }
     }
     return right ? HAWSER_OK : hw_task_unordered(&client->tables[t->order.table], error);
 }
