@@ -140,12 +140,15 @@ HAWSER_API hawser_status hawser_dataset_generate(const hawser_generate *what, ha
 typedef struct hawser_model hawser_model;
 HAWSER_API hawser_status hawser_model_new(hawser_model **model, hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API void hawser_model_free(hawser_model *model);
-/** Adds a tensor of 1 or 2 dimensions (copied); dims[1] = 0 means one dimension. */
+/** Adds a tensor of 1 or 2 dimensions (copied); dims[1] = 0 means one dimension. At most 999 tensors and 998 facts, as files have at most. */
 HAWSER_API hawser_status hawser_model_tensor(hawser_model *model, const char *name, hawser_type type, const size_t dims[2],
                                              const void *values, hawser_error *error) HAWSER_MUST_USE;
 /** Adds a text fact (copied) to the header's metadata. */
 HAWSER_API hawser_status hawser_model_fact(hawser_model *model, const char *key, const char *value,
                                            hawser_error *error) HAWSER_MUST_USE;
+/** Whether the names of all columns have room in a model file as one fact, one a line: the format's header ends at 100 MB. False, too, where
+ *  there are no names. To be asked before a training, whose model could not be saved. */
+HAWSER_API bool hawser_model_holds_names(const hawser_dataset *dataset);
 /** A tensor's values or NULL; owned by the model. dims and type may be NULL. */
 HAWSER_API const void *hawser_model_get(const hawser_model *model, const char *name, hawser_type *type, size_t dims[2]);
 HAWSER_API const char *hawser_model_text(const hawser_model *model, const char *key); /**< or NULL */

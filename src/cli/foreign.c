@@ -7,19 +7,18 @@
 #include "base/memory.h"
 #include "cli/input.h"
 #include "cli/json.h"
-
-enum { LENGTH_BYTES = 8, MOST_HEADER = 100000000 };
+#include "data/model/model.h"
 
 /* The header of a file that begins like safetensors; NULL where it is none. */
 static hawser_status read_header(FILE *file, json_t **header, hawser_error *error)
 {
-    unsigned char length[LENGTH_BYTES];
+    unsigned char length[HW_MODEL_LENGTH_BYTES];
     uint64_t bytes = 0;
     if (fread(length, 1, sizeof length, file) != sizeof length)
         return HAWSER_OK;
-    for (int i = LENGTH_BYTES - 1; i >= 0; i--)
+    for (int i = HW_MODEL_LENGTH_BYTES - 1; i >= 0; i--)
         bytes = bytes << 8 | length[i];
-    if (bytes < 2 || bytes > MOST_HEADER)
+    if (bytes < 2 || bytes > HW_MODEL_MOST_HEADER)
         return HAWSER_OK;
     char *text = NULL;
     HAWSER_TRY(HW_NEW(&text, (size_t)bytes, "the header of a model", error));
@@ -37,7 +36,7 @@ static bool is_foreign(json_t *header)
     json_object_foreach(header, key, entry)
     {
         bool facts = strcmp(key, "__metadata__") == 0;
-        if (facts && (json_object_get(entry, "hawser.format") != NULL || json_object_get(entry, "hawser.checksum") != NULL ||
+        if (facts && (json_object_get(entry, HW_MODEL_FORMAT) != NULL || json_object_get(entry, HW_MODEL_CHECKSUM) != NULL ||
                       json_object_get(entry, "algorithm") != NULL))
             return false;
         if (!facts && (!json_is_string(json_object_get(entry, "dtype")) || !json_is_array(json_object_get(entry, "shape")) ||

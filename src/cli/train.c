@@ -160,6 +160,12 @@ static hawser_status run(hw_call *call, hw_outcome *outcome, hawser_error *error
     HAWSER_TRY(hw_load_shares(call, outcome->job, &outcome->data, error));
     HAWSER_TRY(load_sides(call, leads, outcome->data, &outcome->validation, &outcome->init, error));
     outcome->seconds_load = hw_seconds() - started;
+    if (leads && hawser_dataset_column(outcome->data, 0) != NULL && !hawser_model_holds_names(outcome->data) &&
+        !hawser_options_flag(call->options, "quiet"))
+        fprintf(call->err,
+                "hawser: the names of %zu columns are longer than what a model file holds; the model goes without them, and "
+                "columns by their numbers\n",
+                hawser_dataset_matrix(outcome->data)->cols);
     if (leads)
         log_load(&outcome->monitor, outcome->data);
     return train_and_conclude(call, outcome, error);

@@ -17,11 +17,11 @@ static hawser_status fact_number(hawser_model *model, const char *key, double va
     return hawser_model_fact(model, key, text, error);
 }
 
-/* Column names, one a line. */
+/* Column names, one a line, unless they are too many for the file: then a model is worth more without them than none. */
 static hawser_status fact_names(hawser_model *model, const hawser_dataset *data, hawser_error *error)
 {
     size_t columns = hawser_dataset_matrix(data)->cols, length = 1;
-    if (hawser_dataset_column(data, 0) == NULL)
+    if (!hawser_model_holds_names(data))
         return HAWSER_OK;
     for (size_t j = 0; j < columns; j++)
         length += strlen(hawser_dataset_column(data, j)) + 1;

@@ -15,12 +15,6 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "model and cache files are little-endian and written as they lie");
 
-enum {
-    LENGTH_BYTES = 8,
-    MOST_HEADER = 100000000, /* the format's own limit */
-    MOST_NAMES = 1000        /* of tensors, of facts: names are compared pairwise */
-};
-
 static const char *const TYPE_NAMES[] = {[HAWSER_F64] = "F64", [HAWSER_F32] = "F32", [HAWSER_I64] = "I64"};
 
 /* ---- writing ---- */
@@ -81,11 +75,11 @@ static char *describe(const hawser_model *model)
 static hawser_status write_all(const hawser_model *model, const char *header, hw_file *file, hawser_error *error)
 {
     size_t length = strlen(header), padded = (length + 7) / 8 * 8;
-    if (padded > MOST_HEADER)
+    if (padded > HW_MODEL_MOST_HEADER)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "%s: a header of %zu bytes; safetensors allows %d: store fewer or shorter "
                            "facts",
-                           file->path, padded, MOST_HEADER);
+                           file->path, padded, HW_MODEL_MOST_HEADER);
     uint64_t written = padded;
     HAWSER_TRY(hw_file_write(file, &written, sizeof written, error));
     HAWSER_TRY(hw_file_write(file, header, length, error));
@@ -190,7 +184,7 @@ static hawser_status read_facts(source *in, json_t *facts, hawser_error *error)
 {
     if (!json_is_object(facts))
         return damaged(in->name, error, "__metadata__ is no object");
-    if (json_object_size(facts) > MOST_NAMES)
+    if (json_object_size(facts) > HW_MODEL_MOST_NAMES)
         return damaged(in->name, error, "it has more than 1000 facts, no model of ours");
     const char *key;
     json_t *value;
@@ -258,7 +252,7 @@ static hawser_status read_header(source *in, json_t *header, hawser_error *error
     size_t covered = 0;
     if (!json_is_object(header))
         return damaged(in->name, error, "the header is no object");
-    if (json_object_size(header) > MOST_NAMES)
+    if (json_object_size(header) > HW_MODEL_MOST_NAMES)
         return damaged(in->name, error, "it has more than 1000 tensors, no model of ours");
     json_object_foreach(header, key, value)
     {
@@ -278,20 +272,21 @@ hawser_status hw_model_parse(const unsigned char *bytes, size_t size, const char
 {
     uint64_t length;
     *model = NULL;
-    if (size < LENGTH_BYTES + 2)
+    if (size < HW_MODEL_LENGTH_BYTES + 2)
         return damaged(name, error, "it is too short");
     memcpy(&length, bytes, sizeof length);
-    if (length > size - LENGTH_BYTES || length > MOST_HEADER)
+    if (length > size - HW_MODEL_LENGTH_BYTES || length > HW_MODEL_MOST_HEADER)
         return damaged(name, error, "it does not begin with the length of a safetensors header");
     json_error_t where;
-    json_t *header = json_loadb((const char *)bytes + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES, &where);
+    json_t *header = json_loadb((const char *)bytes + HW_MODEL_LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES, &where);
     if (header == NULL && json_error_code(&where) == json_error_out_of_memory)
         return hawser_fail(error, HAWSER_NO_MEMORY, "%s: no memory for the header of %llu bytes", name,
                            (unsigned long long)length);
     if (header == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: not a whole model file: header byte %d: %s", name, where.position,
                            where.text);
-    source in = {.name = name, .data = bytes + LENGTH_BYTES + length, .size = size - LENGTH_BYTES - (size_t)length};
+    source in = {
+        .name = name, .data = bytes + HW_MODEL_LENGTH_BYTES + length, .size = size - HW_MODEL_LENGTH_BYTES - (size_t)length};
     hawser_status status = hawser_model_new(&in.model, error);
     if (status == HAWSER_OK)
         status = read_header(&in, header, error);

@@ -53,6 +53,8 @@ static hawser_status check_tensor(const hawser_model *model, const char *name, h
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" cannot be the name of a tensor", name);
     if (find_tensor(model, name) != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the model already has a tensor \"%s\"", name);
+    if (model->tensor_count + 1 == HW_MODEL_MOST_NAMES)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "tensor \"%s\": a model has at most %zu", name, model->tensor_count);
     if (type != HAWSER_F64 && type != HAWSER_F32 && type != HAWSER_I64)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "tensor \"%s\": unknown type %d", name, (int)type);
     size_t columns = dims[1] == 0 ? 1 : dims[1];
@@ -97,9 +99,11 @@ hawser_status hawser_model_fact(hawser_model *model, const char *key, const char
     if (strcmp(key, HW_MODEL_CHECKSUM) == 0 || strcmp(key, HW_MODEL_FORMAT) == 0 || !hw_is_utf8(key))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" cannot be the key of a fact", key);
     char *copy = NULL;
+    hw_fact *known = find_fact(model, key);
+    if (known == NULL && model->fact_count + 2 == HW_MODEL_MOST_NAMES)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "fact \"%s\": a model has at most %zu", key, model->fact_count);
     HAWSER_TRY(hw_copy_text(&copy, value, error));
     make_utf8(copy);
-    hw_fact *known = find_fact(model, key);
     if (known != NULL) {
         free(known->value);
         known->value = copy;
@@ -115,6 +119,26 @@ hawser_status hawser_model_fact(hawser_model *model, const char *key, const char
     }
     model->facts[model->fact_count++] = fact;
     return HAWSER_OK;
+}
+
+/* A character of a name in JSON, in bytes, at most. */
+static size_t json_bytes(unsigned char c)
+{
+    return c < 0x20 || c == 0x7f ? 6 : c == '"' || c == '\\' || c == '/' ? 2 : 1;
+}
+
+bool hawser_model_holds_names(const hawser_dataset *dataset)
+{
+    const size_t others = 10000000; /* bytes that are left for all other facts */
+    size_t columns = hawser_dataset_matrix(dataset)->cols, bytes = 0;
+    if (hawser_dataset_column(dataset, 0) == NULL)
+        return false;
+    for (size_t j = 0; j < columns && bytes <= HW_MODEL_MOST_HEADER; j++) {
+        bytes += 2; /* a line end */
+        for (const char *c = hawser_dataset_column(dataset, j); *c != '\0' && bytes <= HW_MODEL_MOST_HEADER; c++)
+            bytes += json_bytes((unsigned char)*c);
+    }
+    return bytes <= HW_MODEL_MOST_HEADER - others;
 }
 
 const void *hawser_model_get(const hawser_model *model, const char *name, hawser_type *type, size_t dims[2])

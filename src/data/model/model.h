@@ -12,6 +12,10 @@
 #define HW_MODEL_VERSION  "1"
 #define HW_MODEL_CHECKSUM "hawser.checksum"
 
+/* Of the format: bytes of a header's length, and how long it may be. Of ours: tensors, the facts' place among them, and facts, the two
+ * above among them; names are compared pairwise. */
+enum { HW_MODEL_LENGTH_BYTES = 8, HW_MODEL_MOST_HEADER = 100000000, HW_MODEL_MOST_NAMES = 1000 };
+
 /* Reads a model from the bytes of a file; `name` is for messages. Any bytes are allowed and give a model or an error. */
 hawser_status hw_model_parse(const unsigned char *bytes, size_t size, const char *name, hawser_model **model,
                              hawser_error *error) HAWSER_MUST_USE;
