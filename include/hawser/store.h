@@ -225,11 +225,12 @@ HAWSER_API hawser_status hawser_store_load(hawser_store *store, const char *path
 
 /** How servers serve on their own; zero fields mean the default. */
 typedef struct hawser_serving {
-    const char *key_file;     /**< the key that guests prove, mode 0600; default: the job's --key-file */
-    const char *address_file; /**< node 0 writes HOST:PORT here once guests may come; NULL: nowhere */
-    const char *directory;    /**< node 0's, where files lie that guests save and load; default: the present one */
-    const char *load;         /**< tables to begin with, read by node 0; NULL: none */
-    const char *save;         /**< where node 0 writes all tables in the end; NULL: nowhere */
+    const char *key_file; /**< the key that guests prove, mode 0600; default: the job's --key-file */
+    const char
+        *address_file; /**< node 0 writes HOST:PORT here once guests may come, what lay there goes at once; NULL: nowhere */
+    const char *directory; /**< node 0's, where files lie that guests save and load; default: the present one */
+    const char *load;      /**< tables to begin with, read by node 0; NULL: none */
+    const char *save;      /**< where node 0 writes all tables in the end; NULL: nowhere */
     /** On node 0, with HOST:PORT, once guests may come; may be NULL */
     void (*ready)(void *argument, const char *address);
     /** One line about a guest that was turned away, sent away or lost; any thread; may be NULL */
@@ -240,6 +241,7 @@ typedef struct hawser_serving {
 /** Serves the store's tables to whoever comes with the key (`at` of hawser_store_open, `hawser store`), as `hawser serve` does, with the
  *  functions of this program beside Hawser's. Every node of the job calls it alike, with a store that all of them serve and that nobody
  *  uses for anything else. --interface, --port-range, --trust-fabric and --failure-timeout of the job are about the guests too.
+ *  HAWSER_BAD_ARGUMENT when what is written is the key's file, or the address would go where tables lie; tables may be saved where they came from.
  *  Returns when a node's job is interrupted (hawser_interrupt), or with the failure that ended it: every other server ends with it. */
 HAWSER_API hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serving,
                                             hawser_error *error) HAWSER_MUST_USE;
