@@ -367,7 +367,7 @@ typedef struct hawser_worker_figures {
 /** The way from one node to another, and what it carried since the job began. */
 typedef struct hawser_link {
     uint32_t from, to;
-    char transport[24]; /**< "unix", "tcp", "tcp+tls", "shm" */
+    char transport[24]; /**< "unix", "tcp", "tcp+tls", "shm", "ucx" */
     uint64_t messages_sent;
     uint64_t bytes_sent; /**< on the socket, before encryption */
 } hawser_link;

@@ -160,6 +160,10 @@ code 0 "$hawser" run -n 2 -- "$shared" count "$HAWSER_STORE" key
 wait $one || complain "the other group: $(cat one)"
 code 0 "$shared" look "$HAWSER_STORE" key
 equal "$(cat out)" "key 0 has been counted 300 times, key 999 300 times"
+# The way that is asked for is the way, or none.
+code 0 "$shared" look "$HAWSER_STORE" key --transport unix
+code 1 "$shared" look "$HAWSER_STORE" key --transport ucx
+has err "^shared: .*asks for UCX .*servers on their own cannot|UCX is asked for"
 code 1 "$shared" look "$HAWSER_STORE" other
 has err "^shared: .*key"
 ends 0

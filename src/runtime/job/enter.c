@@ -34,8 +34,9 @@ static void warn(const char *text)
     fprintf(stderr, "hawser: %s\n", text);
 }
 
-static hw_net_way read_way(const char *word)
+hw_net_way hw_read_way(const hawser_options *options)
 {
+    const char *word = hawser_options_text(options, "transport");
     static const char *const words[] = {
         [HW_NET_BEST] = "auto", [HW_NET_SHARED] = "shm", [HW_NET_UNIX] = "unix", [HW_NET_TCP] = "tcp", [HW_NET_UCX] = "ucx"};
     int way = HW_NET_UCX;
@@ -69,7 +70,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
     hw_build(build);
     hw_cluster_options how = {.build = build,
                               .interface = hawser_options_text(options, "interface"),
-                              .way = read_way(hawser_options_text(options, "transport")),
+                              .way = hw_read_way(options),
                               .trust_fabric = hawser_options_flag(options, "trust-fabric"),
                               .failure_timeout = hawser_options_number(options, "failure-timeout"),
                               .join_timeout = hawser_options_number(options, "join-timeout"),

@@ -4,6 +4,7 @@
 
 #include "cluster/cluster.h"
 #include "hawser/hawser.h"
+#include "transport/net.h"
 
 /* Zero fields: nothing. */
 typedef struct hw_entry {
@@ -23,6 +24,8 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
 /* --port-range LOW-HIGH, or one port; 0, 0: not given. */
 hawser_status hw_read_ports(const hawser_options *options, uint16_t *low, uint16_t *high,
                             hawser_error *error) HAWSER_MUST_USE;
+/* --transport. */
+hw_net_way hw_read_way(const hawser_options *options);
 /* rows.c: options that each node has for itself, or node 0 alone: they may differ between nodes and are not handed on to nodes that are
  * started by hand. */
 bool hw_option_of_one_node(const char *key);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "runtime/job/enter.h"
 
 struct hw_visit {
     hawser_store *store;
@@ -213,7 +214,7 @@ hawser_status hw_visit_ask(hw_visit *visit, uint32_t server, hw_word word, const
 static hawser_status find_manner(const hawser_store *store, manner *how, hawser_error *error)
 {
     const hawser_job *job = store->job;
-    const char *path = store->options.key_file, *way = hawser_options_text(job->options, "transport");
+    const char *path = store->options.key_file;
     if (path == NULL)
         path = hawser_options_text(job->options, "key-file");
     if (path == NULL)
@@ -223,10 +224,7 @@ static hawser_status find_manner(const hawser_store *store, manner *how, hawser_
     HAWSER_TRY(hw_key_read(path, how->key, &how->key_length, error));
     hw_store_build(how->build);
     snprintf(how->name, sizeof how->name, "%.50s/%u", job->place.name, (unsigned)getpid() % 10000000);
-    how->way = strcmp(way, "shm") == 0    ? HW_NET_SHARED
-               : strcmp(way, "unix") == 0 ? HW_NET_UNIX
-               : strcmp(way, "tcp") == 0  ? HW_NET_TCP
-                                          : HW_NET_BEST;
+    how->way = hw_read_way(job->options);
     how->patience = hawser_options_number(job->options, "join-timeout");
     return HAWSER_OK;
 }

@@ -259,10 +259,11 @@ static bool lane_fits(hw_shake *shake)
     if (shake->lane || (!here && !there) || (shake->encrypted && !near))
         return true;
     const char *asks = here ? shake->self->name : shake->peer.peer.name;
-    int written = snprintf(shake->why, sizeof shake->why,
-                           "%s asks for UCX (--transport ucx), and the link of %s with %s cannot be: %s", asks,
-                           shake->self->name, shake->peer.peer.name,
-                           shake->encrypted ? "it is encrypted" : "the other does not ask for it; give it to all nodes");
+    int written = snprintf(
+        shake->why, sizeof shake->why, "%s asks for UCX (--transport ucx), and the link of %s with %s cannot be: %s", asks,
+        shake->self->name, shake->peer.peer.name,
+        shake->encrypted ? "it is encrypted"
+                         : "the other does not ask for it; give it to all nodes (servers on their own cannot take it)");
     return written < 0;
 }
 
