@@ -428,6 +428,17 @@ static void refuse_all(hw_cluster *cluster, const char *why)
             continue;
 }
 
+/* Bytes of shared memory, each way, of a link within a host. Every two nodes there have a pair: the more there are, the smaller; 0: who
+ * joins by hand, and has not heard yet. */
+static size_t ring_size(uint32_t nodes)
+{
+    const size_t most = 512 << 10, least = 64 << 10, all = 8 << 20; /* all: of one node to the others */
+    size_t size = nodes == 0 ? least : most;
+    while (size > least && size * nodes > all)
+        size /= 2;
+    return size;
+}
+
 static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *options, double deadline, hawser_error *error)
 {
     char address[HW_NET_ADDRESS];
@@ -442,22 +453,13 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     HAWSER_TRY(tell(cluster, 0, WORD_CARD, &own, sizeof own, error));
     HAWSER_TRY(wait_for(cluster, has_book, deadline, "the manager has not heard of all nodes", error));
     HAWSER_TRY(see_to_descriptors(cluster->nodes, error));
+    hw_net_set_ring(cluster->net, ring_size(cluster->nodes));
     for (uint32_t i = 1; i < cluster->self; i++)
         HAWSER_TRY(
             hw_net_dial(cluster->net, cluster->members[i].member.address, i, deadline - hw_seconds(), &number, error));
     HAWSER_TRY(wait_for(cluster, all_linked, deadline, "not all nodes have reached this one", error));
     HAWSER_TRY(tell(cluster, 0, WORD_READY, NULL, 0, error));
     return wait_for(cluster, has_go, deadline, "not all nodes have reached each other", error);
-}
-
-/* Bytes of shared memory, each way, of a link within a host. Every two nodes there have a pair: the more there are, the smaller. */
-static size_t ring_size(uint32_t nodes)
-{
-    const size_t most = 512 << 10, least = 64 << 10, all = 8 << 20; /* all: of one node to the others */
-    size_t size = most;
-    while (size > least && size * nodes > all)
-        size /= 2;
-    return size;
 }
 
 static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *options, hawser_error *error)

@@ -133,6 +133,9 @@ const char *hw_net_address(const hw_net *net);
 hawser_status hw_net_dial(hw_net *net, const char *card, uint32_t node, double seconds, uint32_t *number,
                           hawser_error *error) HAWSER_MUST_USE;
 
+/* options.ring of links that are dialled from now on. By the thread that dials. */
+void hw_net_set_ring(hw_net *net, size_t bytes);
+
 /* Takes the message (success or not) and queues it; never blocks; any thread. A tail is written from where it is, as far as it can be at once,
  * and copied else; large messages in a row go fastest so. Small messages to one peer are coalesced into one write.
  * HAWSER_PEER_LOST: no link. */

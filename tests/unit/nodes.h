@@ -47,7 +47,7 @@ static void launcher_close(hw_place *place)
 
 /* One node: what it is to do, and what came out. */
 typedef struct test_node {
-    uint32_t node, nodes;
+    uint32_t node, nodes; /* HW_NET_ANY, 0: it will be told, as by hand */
     test_launcher *launcher;
     const char *const *pairs; /* options */
     hawser_options *options;
@@ -80,15 +80,22 @@ static void *node_main(void *argument)
     return NULL;
 }
 
-/* Runs `body` on every node of `count`, each with the options `pairs`; all of `nodes` are filled when it returns. */
-static inline void run_nodes(test_node *nodes, uint32_t count, const char *const *pairs, void (*body)(test_node *node),
-                             void *user)
+/* Runs `body` on every node of `count`, each with the options `pairs`; all of `nodes` are filled when it returns. told: all but node 0
+ * hear who they are, and how many, from that one, as by hand. */
+static inline void run_nodes_told(test_node *nodes, uint32_t count, bool told, const char *const *pairs,
+                                  void (*body)(test_node *node), void *user)
 {
     const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
     test_launcher launcher = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     pthread_t threads[NODES_MOST];
     for (uint32_t i = 0; i < count; i++) {
-        nodes[i] = (test_node){.node = i, .nodes = count, .launcher = &launcher, .pairs = pairs, .body = body, .user = user};
+        bool knows = !told || i == 0;
+        nodes[i] = (test_node){.node = knows ? i : HW_NET_ANY,
+                               .nodes = knows ? count : 0,
+                               .launcher = &launcher,
+                               .pairs = pairs,
+                               .body = body,
+                               .user = user};
         hawser_error error = {0};
         hawser_status status = hawser_options_new(tables, &nodes[i].options, &error);
         for (const char *const *pair = pairs; status == HAWSER_OK && *pair != NULL; pair += 2)
@@ -102,6 +109,12 @@ static inline void run_nodes(test_node *nodes, uint32_t count, const char *const
         pthread_join(threads[i], NULL);
     for (uint32_t i = 0; i < count; i++)
         hawser_options_free(nodes[i].options);
+}
+
+static inline void run_nodes(test_node *nodes, uint32_t count, const char *const *pairs, void (*body)(test_node *node),
+                             void *user)
+{
+    run_nodes_told(nodes, count, false, pairs, body, user);
 }
 
 #endif

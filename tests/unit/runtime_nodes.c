@@ -315,6 +315,41 @@ static hawser_status add_some(hawser_context *context)
     return HAWSER_OK;
 }
 
+/* Shared memory of the first link of who joins by hand, and of all others. */
+typedef struct shares {
+    uint64_t first, other;
+} shares;
+
+static void look_at_links(test_node *node)
+{
+    const shares *wanted = node->user;
+    hw_cluster *cluster = node->job->cluster;
+    uint32_t self = hw_cluster_self(cluster);
+    for (uint32_t i = 0; i < hw_cluster_nodes(cluster); i++) {
+        hw_net_path path = {0};
+        uint64_t bytes = self == 0 || i == 0 ? wanted->first : wanted->other;
+        if (i != self && (!hw_net_path_of(hw_cluster_net(cluster), i, &path) || path.shared != bytes))
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%u shares %llu bytes with %u", self,
+                                       (unsigned long long)path.shared, i);
+    }
+}
+
+/* Who is told how many there are makes memory for as many, and little before. */
+static void links_share_what_their_number_allows(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"threads", "1", "transport", "shm", NULL};
+    enum { CONTROL = 4096, LEAST = 64 << 10, MOST = 512 << 10 };
+    for (int told = 0; told < 2; told++) {
+        test_node nodes[4];
+        shares wanted = {CONTROL + 2 * (told ? LEAST : MOST), CONTROL + 2 * MOST};
+        run_nodes_told(nodes, 4, told, pairs, look_at_links, &wanted);
+        for (uint32_t i = 0; i < 4; i++)
+            if (nodes[i].status != HAWSER_OK)
+                fail_msg("%s", nodes[i].error.text);
+    }
+}
+
 static void run_large(test_node *node)
 {
     large *how = node->user;
@@ -363,10 +398,15 @@ int main(void)
     for (int i = 0; i < ROWS * COLS; i++)
         A[i] = sin(1.7 * i) / (1 + i % 3);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_do_not_matter),     cmocka_unit_test(every_sync_and_filter),
-        cmocka_unit_test(a_failing_unit_ends_all), cmocka_unit_test(another_program_is_refused),
-        cmocka_unit_test(who_leaves_is_missed),    cmocka_unit_test(too_few_workers),
-        cmocka_unit_test(everybody_to_everybody),  cmocka_unit_test(results_go_where_they_are_not),
+        cmocka_unit_test(nodes_do_not_matter),
+        cmocka_unit_test(every_sync_and_filter),
+        cmocka_unit_test(a_failing_unit_ends_all),
+        cmocka_unit_test(another_program_is_refused),
+        cmocka_unit_test(who_leaves_is_missed),
+        cmocka_unit_test(too_few_workers),
+        cmocka_unit_test(everybody_to_everybody),
+        cmocka_unit_test(results_go_where_they_are_not),
+        cmocka_unit_test(links_share_what_their_number_allows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,11 @@ static hawser_status try_all(hw_net *net, const hw_target *targets, int count, h
     return HAWSER_STOP;
 }
 
+void hw_net_set_ring(hw_net *net, size_t bytes)
+{
+    net->self.ring = bytes;
+}
+
 hawser_status hw_net_dial(hw_net *net, const char *card, uint32_t node, double seconds, uint32_t *number,
                           hawser_error *error)
 {

@@ -35,7 +35,7 @@ typedef struct hw_identity {
     uint32_t patience; /* milliseconds: see hw_letter_hello */
     bool trust_fabric, encrypt_always;
     hw_net_way way;
-    size_t ring;       /* of what is shared, bytes each way */
+    size_t ring;       /* of what is shared, bytes each way; who dials reads and sets it, nobody else */
     hw_fabric *fabric; /* NULL: none */
     hw_tls_contexts *contexts;
 } hw_identity;
