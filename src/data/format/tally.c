@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/number.h"
 #include "data/format/svmlight.h"
 
@@ -11,7 +12,7 @@ static inline const char *past_word(const char *at)
     for (;; at += 8) {
         uint64_t word = hw_eight(at), low = (word - UINT64_C(0x2424242424242424)) & ~word & UINT64_C(0x8080808080808080);
         if (low != 0) /* borrows reach upwards only: the lowest is right */
-            return at + __builtin_ctzll(low) / 8;
+            return at + hw_lowest_bit(low) / 8;
     }
 }
 

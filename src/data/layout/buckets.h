@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "base/bytes.h"
 #include "data/format/parse.h"
 
 /* An index of HW_BUCKET_BITS + 1 digits or fewer (binary) has a bucket of its own; above, every power of two is cut into
@@ -14,7 +15,7 @@ enum { HW_BUCKET_BITS = 5, HW_BUCKET_MOST = 16 };
 
 static inline unsigned hw_bucket_shift(uint32_t index)
 {
-    unsigned shift = 31 - HW_BUCKET_BITS - (unsigned)__builtin_clz(index | 1 << HW_BUCKET_BITS);
+    unsigned shift = hw_highest_bit(index | 1 << HW_BUCKET_BITS) - HW_BUCKET_BITS;
     return shift < HW_BUCKET_MOST ? shift : HW_BUCKET_MOST;
 }
 

@@ -114,12 +114,12 @@ static void count_entries(const gather_work *w, size_t bucket, uint64_t *counts)
             const size_t bytes = block->entry_bytes;
             uint64_t here = block->entries < left ? block->entries : left;
             const char *at = (const char *)(block + 1), *end = at + here * bytes;
-            __builtin_prefetch(block->next);
+            hw_prefetch(block->next);
             for (; at < end; at += bytes) {
                 hw_dealt dealt;
                 memcpy(&dealt, at, sizeof dealt);
                 counts[dealt.column]++;
-                __builtin_prefetch(at + 768);
+                hw_prefetch(at + 768);
             }
             left -= here;
         }
