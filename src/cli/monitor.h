@@ -19,7 +19,6 @@ typedef struct hw_progress {
     double first_gap;                /* NaN before the first certificate */
     double target_gap;               /* tolerance times the first objective; NaN unknown */
     double tolerance, clocks, limit; /* --tol, --max-clocks, --time-limit; NaN when there is none */
-    bool open;                       /* a bar stands on the terminal's line */
     hw_sample last;
 } hw_progress;
 

@@ -6,8 +6,8 @@
  *
  * `hawser run` (cli/run) uses a channel: a socket in HAWSER_LAUNCH ("fd:N") with lines of text: launcher -> node "key HEX", node 0 ->
  * launcher "card CARD", launcher -> others "manager CARD", node -> launcher "lost N WHY" when another node's failure is about to end it.
- * Its end of file says that the launcher is gone. HAWSER_NODE, HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME and HAWSER_SOCKETS say the
- * rest; the key is never in the environment.
+ * Its end of file says that the launcher is gone. HAWSER_NODE, HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME, HAWSER_SOCKETS and HAWSER_LOCAL (all
+ * nodes are on this host) say the rest; the key is never in the environment.
  */
 #ifndef HW_CLUSTER_PLACE_H
 #define HW_CLUSTER_PLACE_H

@@ -42,7 +42,7 @@ uint64_t hw_clock_table_most(const hw_clock_table *table);
 /* May a unit of the table's block read state for clock `clock`?  BSP, SSP(s): all updates with clock <= clock - s - 1 are in
  * (Ho et al. 2013; PET section 2.3); under BSP exactly those, so a later one is parked. TAP: always. */
 bool hw_admit_read(hw_policy policy, const hw_clock_table *table, uint64_t clock);
-/* May an update of `from` for clock `clock` be applied while the reader is about to run `reader_clock`? BSP: only clocks before
+/* May an update of clock `clock`, of another block or the own, be applied while the reader is about to run `reader_clock`? BSP: only clocks before
  * it. SSP, TAP: at once. */
 bool hw_admit_write(hw_policy policy, uint64_t clock, uint64_t reader_clock);
 /* May clock `clock` start under `credit` (number of clocks that may run)? */
@@ -53,7 +53,8 @@ bool hw_admit_clock(uint64_t credit, uint64_t clock);
 #define HW_DELAY_NONE UINT64_MAX
 bool hw_admit_chunk_read(uint64_t delay, uint64_t written, uint64_t iteration);
 bool hw_admit_chunk_write(uint64_t delay, uint64_t least_read, uint64_t iteration);
-/* Smallest and default credit window W for a policy: a block may run to t + W, t the last clock whose test said go on. W >= s + 1. */
+/* Smallest and default credit window W for a policy: a block may run to t + W, t the last clock whose test said go on. W = s + 1 under
+ * BSP and SSP; T under DELAY, where one clock is read ahead. */
 uint64_t hw_credit_window(hw_policy policy);
 
 /* The guarantees of SSP as predicates for a block that runs `clock`, asserted in debug builds and by the exhaustive tests: what

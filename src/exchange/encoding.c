@@ -207,22 +207,3 @@ hawser_status hw_encode_range(const double *values, size_t begin, size_t end, si
     }
     return HAWSER_OK;
 }
-
-hawser_status hw_encode(const double *values, size_t n, hw_message **message, hawser_error *error)
-{
-    return hw_encode_range(values, 0, n, n, message, error);
-}
-
-hawser_status hw_decode_add(const hw_message *message, double scale, size_t n, double *out, hawser_error *error)
-{
-    hw_payload payload;
-    if (message->envelope.form != HW_FORM_DELTA && message->envelope.form != HW_FORM_VALUES)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "a payload has unknown form %u", message->envelope.form);
-    HAWSER_TRY(hw_payload_check(message, n, "a payload", &payload, error));
-    bool add = message->envelope.form == HW_FORM_DELTA;
-    for (size_t i = 0; i < payload.count; i++) {
-        size_t index = hw_payload_index(&payload, i);
-        out[index] = add ? out[index] + scale * payload.values[i] : payload.values[i];
-    }
-    return HAWSER_OK;
-}

@@ -121,7 +121,7 @@ const hw_clock_table *hw_replica_clocks(const hw_replica *replica);
 
 /* Makes the replica ready for the unit to run `clock` (needed before each clock but the first, also where no unit runs and only a
  * flush is cut): under BSP merges the parked deltas of all earlier clocks in the canonical
- * order (hw_reduce) and sets cache = base + gain * held; under SSP and TAP folds what was applied into the cache. The caller has
+ * order (hw_lane_sum) and sets cache = base + gain * held; under SSP and TAP folds what was applied into the cache. The caller has
  * seen hw_admit_read. */
 hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error *error) HAWSER_MUST_USE;
 
@@ -139,21 +139,14 @@ void hw_replica_plain(hw_replica *replica, bool plain);
 
 const hw_replica_figures *hw_replica_figures_of(const hw_replica *replica);
 
-/* The canonical reduction: out = sum of the `count` vectors parts[0..count) of length n by one fixed binary tree over their
- * numbers: the left half of a range is its largest power of two below its size. A NULL part is a block that sent nothing, and adds
- * nothing. parts may be overwritten; out may be parts[0]. (DESIGN 4: aligned subtrees may be pre-added by a topology.) */
-void hw_reduce(double **parts, uint32_t count, size_t n, double *out);
-double hw_reduce_scalars(const double *parts, uint32_t count); /* the same tree over numbers */
+/* The canonical reduction, of numbers: their sum by one fixed binary tree: the left half of a range is its largest power of two below
+ * its size. Replicas add vectors up by the same tree (hw_lane_sum), whose aligned subtrees may be added on the way (adding.h). */
+double hw_reduce_scalars(const double *parts, uint32_t count);
 
-/* Packs n doubles: dense or (index, value) pairs, whichever is smaller; exact for every bit pattern, -0.0 included. */
-hawser_status hw_encode(const double *values, size_t n, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
-/* The same for entries [begin, end) of a state of n; values of the whole state. */
+/* Packs entries [begin, end) of a state of n doubles, all of which `values` has: dense or (index, value) pairs, whichever is smaller;
+ * exact for every bit pattern, -0.0 included. */
 hawser_status hw_encode_range(const double *values, size_t begin, size_t end, size_t n, hw_message **message,
                               hawser_error *error) HAWSER_MUST_USE;
-/* Checks a payload from anywhere and calls back or writes: out[i] += scale * value (add) or out[i] = value. */
-hawser_status hw_decode_add(const hw_message *message, double scale, size_t n, double *out,
-                            hawser_error *error) HAWSER_MUST_USE;
-
 /* A tied local state: copy and working values; commit makes copy += damping * (work - copy) and work = copy. */
 void hw_tied_commit(double *copy, double *work, size_t count, double damping);
 

@@ -41,7 +41,7 @@ hw_message *hw_lane_oldest(const hw_lane *lane, uint32_t block, uint64_t clock);
 void hw_lane_drop_oldest(hw_lane *lane, uint32_t block);
 void hw_lane_drop(hw_lane *lane, uint32_t begin, uint32_t end, uint64_t clock); /* of blocks [begin, end) */
 
-/* The canonical sum of a piece over blocks [first, first + count), a subtree: hw_reduce's tree, a tile at a time, so that what shared
+/* The canonical sum of a piece over blocks [first, first + count), a subtree: the tree of reduce.h, a tile at a time, so that what shared
  * payloads hold is only read. NULL when nobody says anything. scratch: a tile for each level of the tree, and one. */
 const double *hw_lane_sum(const hw_lane *lane, hw_piece where, uint32_t first, uint32_t count, double *scratch);
 

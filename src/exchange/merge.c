@@ -157,7 +157,7 @@ static hawser_status merge_parked(hw_replica *replica, uint64_t clock, hawser_er
         return hawser_fail(error, HAWSER_INTERNAL, "state '%s' at block %u: clock %llu is asked for inside clock %llu",
                            replica->spec.name, replica->spec.block, (unsigned long long)clock,
                            (unsigned long long)replica->merged);
-    for (; replica->merged < clock; replica->merged++) {
+    for (; hw_admit_write(replica->policy, replica->merged, clock); replica->merged++) {
         if (!take_values(replica, replica->merged))
             merge_deltas(replica, replica->merged);
         drop_clock(replica, replica->merged);

@@ -106,10 +106,10 @@ static inline bool hw_records(const hw_replica *replica)
     return replica->spec.log != NULL;
 }
 
-/* Are own and others' updates kept until their clock is merged? With one block there is nothing to wait for. */
+/* Are own and others' updates of the clock that runs kept until it is merged? With one block there is nothing to wait for. */
 static inline bool hw_parks(const hw_replica *replica)
 {
-    return replica->policy.kind == HW_POLICY_BSP && replica->spec.blocks > 1;
+    return replica->spec.blocks > 1 && !hw_admit_write(replica->policy, replica->merged, replica->merged);
 }
 
 /* Do updates of this epoch go by those who add them up? */

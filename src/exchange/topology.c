@@ -392,11 +392,6 @@ uint32_t hw_topology_nodes(const hw_topology *topology)
     return topology->nodes;
 }
 
-bool hw_topology_links(const hw_topology *topology, uint32_t from, uint32_t to)
-{
-    return from != to && (hw_topology_direct(topology) || *link_at(topology, from, to));
-}
-
 hw_adding_shape hw_topology_adding(const hw_topology *topology)
 {
     return topology->adding;

@@ -42,7 +42,6 @@ uint32_t hw_topology_children(const hw_topology *topology, uint32_t origin, uint
 /* To how many nodes each node passes that on; sends has room for all nodes. */
 void hw_topology_sends(const hw_topology *topology, uint32_t origin, uint32_t *sends);
 uint32_t hw_topology_nodes(const hw_topology *topology);
-bool hw_topology_links(const hw_topology *topology, uint32_t from, uint32_t to);
 /* How updates are added up over it: along a tree, at servers, or only within nodes. */
 hw_adding_shape hw_topology_adding(const hw_topology *topology);
 const hw_topology_figures *hw_topology_figures_of(const hw_topology *topology);

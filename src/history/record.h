@@ -44,7 +44,6 @@ typedef enum hw_event_kind {
     /* The file's last: */
     HW_EVENT_CLOSE
 } hw_event_kind;
-enum { HW_EVENT_KINDS = HW_EVENT_CLOSE + 1 };
 
 /* Bits of `flags`. */
 enum {

@@ -1,4 +1,4 @@
-/* state.c - making the four kinds of state. */
+/* state.c - making the five kinds of state. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

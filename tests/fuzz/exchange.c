@@ -11,6 +11,8 @@
 #include "exchange/exchange.h"
 #include "exchange/pack.h"
 
+#include "../unit/exchange_payload.h"
+
 enum { ENTRIES = 520, HEAD = 16 }; /* two tiles, so that there are ranges */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -144,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         double out[ENTRIES] = {0};
         hawser_error error = {0};
         uint8_t what = (uint8_t)(message->envelope.part >> 1 ^ message->envelope.epoch << 3);
-        if (hw_decode_add(message, 1, ENTRIES, out, &error) != HAWSER_OK && error.text[0] == '\0')
+        if (decode(message, 1, ENTRIES, out, &error) != HAWSER_OK && error.text[0] == '\0')
             abort();
         repack(message);
         error.text[0] = '\0';

@@ -373,7 +373,7 @@ static hawser_status say(hw_replica *replica, claim c, hawser_error *error)
     hw_message *message;
     double values[ENTRIES] = {0};
     values[c.entry] = 1;
-    assert_int_equal(hw_encode(values, ENTRIES, &message, NULL), HAWSER_OK);
+    assert_int_equal(encode(values, ENTRIES, &message, NULL), HAWSER_OK);
     hw_envelope *envelope = &message->envelope;
     envelope->kind = c.kind;
     envelope->form = c.form;

@@ -17,6 +17,7 @@
 
 #include "base/random.h"
 #include "exchange/exchange.h"
+#include "exchange_payload.h"
 
 enum { MOST_BLOCKS = 9 };
 

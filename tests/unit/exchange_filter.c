@@ -22,7 +22,7 @@ static size_t cut_and_spread(cluster *c, bool flush, double *sent)
     check(hw_replica_cut(c->replicas[0], c->clock[0], true, flush, &message, &error), &error);
     size_t bytes = (size_t)message->envelope.length;
     memset(sent, 0, N * sizeof *sent);
-    check(hw_decode_add(message, 1, N, sent, &error), &error);
+    check(decode(message, 1, N, sent, &error), &error);
     cluster_send(c, 0, message);
     c->clock[0]++;
     cluster_cut(c, 1, true, true);

@@ -16,7 +16,7 @@ static hw_message *plain_of(const double *values, size_t n)
 {
     hw_message *message;
     hawser_error error = {0};
-    check(hw_encode(values, n, &message, &error), &error);
+    check(encode(values, n, &message, &error), &error);
     return message;
 }
 
@@ -212,7 +212,7 @@ static void malformed_ones_are_refused(void **state)
                 error.text[0] = '\0';
                 tried++;
                 if (hw_unpack(bad, N, "a bad one", &back, &error) == HAWSER_OK) {
-                    if (hw_decode_add(back, 1, N, out, &error) != HAWSER_OK)
+                    if (decode(back, 1, N, out, &error) != HAWSER_OK)
                         refused++;
                 } else {
                     refused++;

@@ -161,9 +161,9 @@ static void payloads_in_use_are_left_alone(void **state)
             cluster_change(&c, 0, i, spread(&c.random));
         cluster_cut(&c, 0, true, false);
         check(hw_message_share(c.links[1][0].first, &kept, &error), &error);
-        check(hw_decode_add(kept, 1, LARGE, seen, &error), &error);
+        check(decode(kept, 1, LARGE, seen, &error), &error);
         run(&c, (schedule){12, p, true}, p);
-        check(hw_decode_add(kept, 1, LARGE, again, &error), &error);
+        check(decode(kept, 1, LARGE, again, &error), &error);
         assert_true(same_bits(seen, again, LARGE));
         for (uint32_t b = 0; b < 3; b++)
             assert_sum(&c, hw_replica_base(c.replicas[b]), 1, 64);

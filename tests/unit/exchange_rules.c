@@ -373,7 +373,7 @@ static hw_message *update(uint32_t source, uint64_t clock, uint32_t part, double
 {
     hawser_error error = {0};
     hw_message *message;
-    check(hw_encode((double[]){0, value, 0}, 3, &message, &error), &error);
+    check(encode((double[]){0, value, 0}, 3, &message, &error), &error);
     message->envelope.source = source;
     message->envelope.state = 3;
     message->envelope.clock = clock;

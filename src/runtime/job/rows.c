@@ -1,4 +1,5 @@
-/* rows.c - the options that every job understands; threads and memory-limit are shared with the readers, who own the rows. */
+/* rows.c - the options that every job understands; threads and memory-limit stand here for jobs that read no data; who reads
+ * has the readers' rows of these names (data/options.c), with the same bounds. */
 #include <string.h>
 
 #include "runtime/job/job.h"
@@ -99,7 +100,7 @@ const hawser_option *hw_machine_rows(void)
 {
     static const hawser_option rows[] = {
         {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N", "workers that compute at the same time; 0: all", "0.1", 0},
-        {"memory-limit", HAWSER_BYTES, NULL, NULL, "BYTES",
+        {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
          "refuse a run whose states need more; what the machine and its cgroup leave if unset", "0.1", 0},
         {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
     };

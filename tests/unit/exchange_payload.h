@@ -1,0 +1,26 @@
+/* exchange_payload.h - payloads as tests make and read them: all of a state at a time. */
+#ifndef TESTS_EXCHANGE_PAYLOAD_H
+#define TESTS_EXCHANGE_PAYLOAD_H
+
+#include "exchange/encoding.h"
+#include "exchange/exchange.h"
+
+static inline hawser_status encode(const double *values, size_t n, hw_message **message, hawser_error *error)
+{
+    return hw_encode_range(values, 0, n, n, message, error);
+}
+
+/* Checks a payload from anywhere, as a replica does, then out[i] += scale * value (a delta) or out[i] = value. */
+static inline hawser_status decode(const hw_message *message, double scale, size_t n, double *out, hawser_error *error)
+{
+    hw_payload payload;
+    HAWSER_TRY(hw_payload_check(message, n, "a payload", &payload, error));
+    bool add = message->envelope.form == HW_FORM_DELTA;
+    for (size_t i = 0; i < payload.count; i++) {
+        size_t index = hw_payload_index(&payload, i);
+        out[index] = add ? out[index] + scale * payload.values[i] : payload.values[i];
+    }
+    return HAWSER_OK;
+}
+
+#endif
