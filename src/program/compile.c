@@ -8,14 +8,19 @@
 
 #define REFUSE(...) return hawser_fail(error, HAWSER_BAD_PROGRAM, __VA_ARGS__)
 
+static hawser_status check_names(const hawser_operator *unit, hawser_error *error)
+{
+    const hawser_program *program = unit->program;
+    for (size_t i = 0; i < program->operator_count; i++) {
+        const hawser_operator *other = program->operators[i];
+        if (other != unit && other->kind == HW_UNIT && strcmp(other->name, unit->name) == 0)
+            REFUSE("two units are called '%s'; give each its own name", unit->name);
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status check_unit(const hawser_operator *unit, hawser_error *error)
 {
-    for (const hawser_program *program = unit->program; program != NULL; program = NULL)
-        for (size_t i = 0; i < program->operator_count; i++) {
-            const hawser_operator *other = program->operators[i];
-            if (other != unit && other->kind == HW_UNIT && strcmp(other->name, unit->name) == 0)
-                REFUSE("two units are called '%s'; give each its own name", unit->name);
-        }
     for (hawser_state *const *item = unit->updates; *item != NULL; item++) {
         const hawser_state *state = *item;
         if (state->tied_to != NULL && !hw_unit_updates(unit, state->tied_to))
@@ -165,7 +170,7 @@ static hawser_status check_operator(const hawser_operator *operator, hawser_erro
     case HW_PARALLEL: return check_parallel(operator, error);
     case HW_LOOP: return check_loop(operator, error);
     case HW_BRANCH: return check_branch(operator, error);
-    case HW_UNIT: return check_unit(operator, error);
+    case HW_UNIT: HAWSER_TRY(check_names(operator, error)); return check_unit(operator, error);
     }
     return HAWSER_OK;
 }

@@ -75,7 +75,7 @@ static bool overridden(const agent *it, const char *variable)
     return false;
 }
 
-/* Ours, those that came with the errand, and the place of this node; one array, whose last six entries are its own. */
+/* Ours, those that came with the errand, and the place of this node; one array, whose last entries (five to seven) are its own. */
 static hawser_status environment_of(const agent *it, const hw_child *child, char own[7][160], char ***out,
                                     hawser_error *error)
 {
@@ -228,13 +228,6 @@ static hawser_status take_frame(agent *it, const hw_frame *frame, hawser_error *
     }
 }
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
 /* What the node has written goes on; at its end the descriptor is closed. */
 static hawser_status pass_on(agent *it, const hw_child *child, int *fd, hw_frame_kind kind, hawser_error *error)
 {
@@ -243,7 +236,7 @@ static hawser_status pass_on(agent *it, const hw_child *child, int *fd, hw_frame
     if (got > 0)
         return hw_wire_put(&it->wire, kind, child->node, piece, (size_t)got, error);
     if (got == 0 || (errno != EINTR && errno != EAGAIN))
-        close_fd(fd);
+        hw_close_fd(fd);
     return HAWSER_OK;
 }
 
@@ -254,7 +247,7 @@ static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
     ssize_t got = read(child->channel, piece, sizeof piece);
     if (got <= 0) {
         if (got == 0 || (errno != EINTR && errno != EAGAIN))
-            close_fd(&child->channel);
+            hw_close_fd(&child->channel);
         return HAWSER_OK;
     }
     HAWSER_TRY(hw_buffer_add(&child->heard, piece, (size_t)got, error));
@@ -268,7 +261,7 @@ static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
         hw_buffer_drop(&child->heard, (size_t)(end - line) + 1);
     }
     if (hw_buffer_left(&child->heard) > LONGEST_LINE)
-        close_fd(&child->channel);
+        hw_close_fd(&child->channel);
     return HAWSER_OK;
 }
 
@@ -277,13 +270,13 @@ static hawser_status feed(agent *it, hw_child *child, hawser_error *error)
     size_t before = hw_buffer_left(&child->input);
     if (child->in >= 0 && !hw_buffer_write(&child->input, child->in)) {
         hw_buffer_drop(&child->input, hw_buffer_left(&child->input));
-        close_fd(&child->in);
+        hw_close_fd(&child->in);
     }
     size_t taken = before - hw_buffer_left(&child->input);
     if (taken > 0)
         HAWSER_TRY(hw_wire_put(&it->wire, HW_FRAME_TAKEN, (uint32_t)taken, NULL, 0, error));
     if (child->input_ended && hw_buffer_left(&child->input) == 0)
-        close_fd(&child->in);
+        hw_close_fd(&child->in);
     return HAWSER_OK;
 }
 
@@ -333,31 +326,26 @@ static void wind_up(agent *it)
         return;
     it->last = hw_seconds() + LAST_SECONDS;
     for (size_t i = 0; i < it->count; i++) {
-        close_fd(&it->children[i].channel);
+        hw_close_fd(&it->children[i].channel);
         hw_child_signal(&it->children[i], SIGTERM);
         hw_child_signal(&it->children[i], SIGCONT);
     }
 }
 
-static void watch(struct pollfd *at, int fd, short events)
-{
-    *at = (struct pollfd){.fd = events != 0 ? fd : -1, .events = events};
-}
-
 static size_t watch_all(agent *it, struct pollfd *set)
 {
     bool full = hw_wire_full(&it->wire), waiting = hw_buffer_left(&it->wire.waiting) > 0;
-    watch(&set[0], it->signals, POLLIN);
-    watch(&set[1], it->wire.in, it->wire.ended ? 0 : POLLIN);
-    watch(&set[2], it->wire.out, waiting ? POLLOUT : 0);
+    set[0] = hw_watch(it->signals, POLLIN);
+    set[1] = hw_watch(it->wire.in, it->wire.ended ? 0 : POLLIN);
+    set[2] = hw_watch(it->wire.out, waiting ? POLLOUT : 0);
     size_t n = 3;
     for (size_t i = 0; i < it->count && it->going; i++, n += WATCHED) {
         hw_child *child = &it->children[i];
         bool told = hw_buffer_left(&child->told) > 0, input = hw_buffer_left(&child->input) > 0 || child->input_ended;
-        watch(&set[n], child->channel, (short)(POLLIN | (told ? POLLOUT : 0)));
-        watch(&set[n + 1], child->in, input ? POLLOUT : 0);
-        watch(&set[n + 2], child->out, full ? 0 : POLLIN);
-        watch(&set[n + 3], child->err, full ? 0 : POLLIN);
+        set[n] = hw_watch(child->channel, (short)(POLLIN | (told ? POLLOUT : 0)));
+        set[n + 1] = hw_watch(child->in, input ? POLLOUT : 0);
+        set[n + 2] = hw_watch(child->out, full ? 0 : POLLIN);
+        set[n + 3] = hw_watch(child->err, full ? 0 : POLLIN);
     }
     return n;
 }

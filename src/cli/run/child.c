@@ -18,21 +18,14 @@ typedef struct ends {
     int channel[2], in[2], out[2], err[2], news[2];
 } ends;
 
-static void close_one(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
 static void close_ends(ends *all)
 {
     for (int i = 0; i < 2; i++) {
-        close_one(&all->channel[i]);
-        close_one(&all->in[i]);
-        close_one(&all->out[i]);
-        close_one(&all->err[i]);
-        close_one(&all->news[i]);
+        hw_close_fd(&all->channel[i]);
+        hw_close_fd(&all->in[i]);
+        hw_close_fd(&all->out[i]);
+        hw_close_fd(&all->err[i]);
+        hw_close_fd(&all->news[i]);
     }
 }
 
@@ -127,7 +120,7 @@ hawser_status hw_child_start(hw_child *child, const hw_errand *errand, int *code
         return hawser_fail(error, HAWSER_IO, "cannot start a process: %s", strerror(reason));
     }
     (void)setpgid(pid, pid); /* whoever comes first, parent or child */
-    close_one(&all.news[1]);
+    hw_close_fd(&all.news[1]);
     child->pid = pid;
     if (runs(all.news[0], errand, code, error)) {
         keep(&child->channel, &all.channel[0]);
@@ -158,10 +151,10 @@ hawser_status hw_child_tell(hw_child *child, const char *word, const char *text,
 
 void hw_child_close(hw_child *child)
 {
-    close_one(&child->channel);
-    close_one(&child->in);
-    close_one(&child->out);
-    close_one(&child->err);
+    hw_close_fd(&child->channel);
+    hw_close_fd(&child->in);
+    hw_close_fd(&child->out);
+    hw_close_fd(&child->err);
     hw_buffer_free(&child->told);
     hw_buffer_free(&child->heard);
     hw_buffer_free(&child->input);

@@ -130,22 +130,17 @@ static hawser_status pass_input(hw_launch *launch, hawser_error *error)
     return hw_wire_put(&launch->posts[0].wire, HW_FRAME_INPUT, 0, piece, (size_t)got, error);
 }
 
-static void watch(struct pollfd *at, int fd, short events)
-{
-    *at = (struct pollfd){.fd = events != 0 ? fd : -1, .events = events};
-}
-
 static void watch_all(hw_launch *launch)
 {
     struct pollfd *set = launch->set;
     bool input = launch->posts[0].greeted && !launch->posts[0].closed && launch->input_out < INPUT_MOST;
-    watch(&set[0], launch->signals, POLLIN);
-    watch(&set[1], launch->stdin_fd, input ? POLLIN : 0);
+    set[0] = hw_watch(launch->signals, POLLIN);
+    set[1] = hw_watch(launch->stdin_fd, input ? POLLIN : 0);
     for (size_t i = 0; i < launch->post_count; i++) {
         const hw_post *post = &launch->posts[i];
         bool waiting = hw_buffer_left(&post->wire.waiting) > 0;
-        watch(&set[2 + 2 * i], post->wire.in, post->wire.ended ? 0 : (short)(POLLIN | (waiting ? POLLOUT : 0)));
-        watch(&set[3 + 2 * i], post->err, POLLIN);
+        set[2 + 2 * i] = hw_watch(post->wire.in, post->wire.ended ? 0 : (short)(POLLIN | (waiting ? POLLOUT : 0)));
+        set[3 + 2 * i] = hw_watch(post->err, POLLIN);
     }
 }
 

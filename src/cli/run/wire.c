@@ -57,6 +57,18 @@ bool hw_buffer_write(hw_buffer *bytes, int fd)
     return true;
 }
 
+void hw_close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+struct pollfd hw_watch(int fd, short events)
+{
+    return (struct pollfd){.fd = events != 0 ? fd : -1, .events = events};
+}
+
 static void prepare(int fd)
 {
     int flags = fcntl(fd, F_GETFL);

@@ -7,6 +7,7 @@
 #ifndef HW_CLI_RUN_WIRE_H
 #define HW_CLI_RUN_WIRE_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,11 @@ size_t hw_buffer_left(const hw_buffer *bytes);
 void hw_buffer_free(hw_buffer *bytes);
 /* Writes what goes without blocking to a descriptor that does not block; false: nobody reads there any more. */
 bool hw_buffer_write(hw_buffer *bytes, int fd);
+
+/* Closes a descriptor and sets it to -1, unless that is what it is. */
+void hw_close_fd(int *fd);
+/* An entry for poll; without events the descriptor is not looked at. */
+struct pollfd hw_watch(int fd, short events);
 
 typedef struct hw_wire {
     int in, out; /* -1: closed. They do not block */
