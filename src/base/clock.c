@@ -1,6 +1,6 @@
 #include "base/clock.h"
 
-#include <time.h>
+#include <math.h>
 
 static double read_clock(clockid_t id)
 {
@@ -27,4 +27,17 @@ double hw_thread_cpu_seconds(void)
 double hw_wall_seconds(void)
 {
     return read_clock(CLOCK_REALTIME);
+}
+
+struct timespec hw_timespec(double seconds)
+{
+    time_t whole = (time_t)seconds;
+    return (struct timespec){.tv_sec = whole, .tv_nsec = (long)((seconds - (double)whole) * 1e9)};
+}
+
+int hw_poll_milliseconds(double seconds)
+{
+    if (isinf(seconds) && seconds > 0)
+        return -1;
+    return seconds > 0 ? (int)(seconds < 1e6 ? seconds * 1000 + 1 : 1e9) : 0;
 }

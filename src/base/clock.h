@@ -2,6 +2,8 @@
 #ifndef HW_BASE_CLOCK_H
 #define HW_BASE_CLOCK_H
 
+#include <time.h>
+
 /* Seconds of the monotonic clock since an arbitrary point. */
 double hw_seconds(void);
 /* The same as it stood at the kernel's last tick, some milliseconds ago at most: for what is asked with every message. */
@@ -10,5 +12,10 @@ double hw_seconds_lately(void);
 double hw_wall_seconds(void);
 /* CPU seconds of the calling thread. */
 double hw_thread_cpu_seconds(void);
+
+/* Seconds, a length or a time, as the system takes them. Not negative. */
+struct timespec hw_timespec(double seconds);
+/* For poll: milliseconds after which no less than so many seconds have passed; 0 where none is left, -1 for infinity. */
+int hw_poll_milliseconds(double seconds);
 
 #endif

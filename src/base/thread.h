@@ -8,6 +8,9 @@
 /* pthread_create with every signal blocked in the new thread; what it returns. */
 int hw_thread_start(pthread_t *thread, void *(*body)(void *argument), void *argument);
 
+/* pthread_cond_init of one whose deadlines are hw_seconds' times; what it returns: on Linux 0. */
+int hw_thread_condition(pthread_cond_t *condition);
+
 /* Tells the processor that this is a loop which waits for another one. */
 static inline void hw_thread_pause(void)
 {

@@ -27,7 +27,7 @@ static void pass_over_echoes(void)
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     while (sigtimedwait(&set, NULL, &wait) == SIGTERM && (left = until - hw_seconds()) > 0)
-        wait = (struct timespec){.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
+        wait = hw_timespec(left);
 }
 
 /* Waiting for signals in a thread needs no handler and so no global. After the first one they are let through: the next ends the

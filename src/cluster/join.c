@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "cluster/internal.h"
 
 /* What a HW_MESSAGE_CARD says; in envelope.part. */
@@ -208,7 +209,7 @@ static bool wait_until(hw_cluster *cluster, double deadline)
 {
     if (isinf(deadline))
         return pthread_cond_wait(&cluster->changed, &cluster->mutex) == 0;
-    struct timespec until = {(time_t)deadline, (long)((deadline - (double)(time_t)deadline) * 1e9)};
+    struct timespec until = hw_timespec(deadline);
     return pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &until) != ETIMEDOUT;
 }
 
@@ -498,7 +499,6 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
 static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error *error)
 {
     hw_cluster *cluster = NULL;
-    pthread_condattr_t attributes;
     HAWSER_TRY(HW_NEW(&cluster, 1, "a cluster", error));
     cluster->place = place;
     cluster->self = place->node != HW_NET_ANY ? place->node : 0;
@@ -511,13 +511,10 @@ static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error
         free(cluster);
         return status;
     }
-    /* With default or monotonic attributes neither can fail on Linux. */
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    /* None of them can fail on Linux. */
     pthread_mutex_init(&cluster->mutex, NULL);
     pthread_rwlock_init(&cluster->beside, NULL);
-    pthread_cond_init(&cluster->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    (void)hw_thread_condition(&cluster->changed);
     *out = cluster;
     return HAWSER_OK;
 }

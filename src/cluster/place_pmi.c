@@ -42,7 +42,7 @@ static hawser_status hear(hw_place *place, double seconds, hawser_error *error)
         if (left <= 0)
             return hawser_fail(error, HAWSER_TIMEOUT, "mpirun (PMI_FD) has not answered for %g seconds; is a node missing?",
                                seconds);
-        if (poll(&set, 1, (int)(left < 1e6 ? left * 1000 + 1 : 1e9)) <= 0)
+        if (poll(&set, 1, hw_poll_milliseconds(left)) <= 0)
             continue;
         ssize_t got = read(place->channel[0], it->answer + used, 1);
         if (got == 0)

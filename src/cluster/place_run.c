@@ -25,7 +25,7 @@ static hawser_status await(int fd, short events, double deadline, const char *wh
     for (;;) {
         double left = deadline - hw_seconds();
         struct pollfd set = {.fd = fd, .events = events};
-        int ready = poll(&set, 1, left > 0 ? (int)(left < 1e6 ? left * 1000 + 1 : 1e9) : 0);
+        int ready = poll(&set, 1, hw_poll_milliseconds(left));
         if (ready > 0)
             return HAWSER_OK;
         if (ready < 0 && errno != EINTR)

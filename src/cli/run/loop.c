@@ -149,10 +149,7 @@ static int patience(const hw_launch *launch)
     double until = launch->stage == 0 || launch->stage == 3 ? INFINITY : launch->next_stage;
     until = launch->name_at != 0 && launch->name_at < until ? launch->name_at : until;
     until = launch->abandon_at != 0 && launch->abandon_at < until ? launch->abandon_at : until;
-    if (isinf(until))
-        return -1;
-    double left = until - hw_seconds();
-    return left > 0 ? (int)(left < 1e6 ? left * 1000 + 1 : 1e9) : 0;
+    return hw_poll_milliseconds(until - hw_seconds());
 }
 
 static hawser_status turn(hw_launch *launch, hawser_error *error)

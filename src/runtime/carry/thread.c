@@ -142,8 +142,7 @@ static hawser_status run(hw_crew *super, void (*body)(void *argument, uint32_t n
  * come and nobody counted. */
 static void wait_until(hw_thread *self, double deadline)
 {
-    double whole = (double)(time_t)deadline;
-    struct timespec until = {(time_t)deadline, (long)((deadline - whole) * 1e9)};
+    struct timespec until = hw_timespec(deadline);
     pthread_mutex_lock(&self->mutex);
     if (!atomic_load(&self->woken)) {
         self->parked = true;
@@ -210,7 +209,7 @@ static void sleep_seconds(hw_crew *super, uint32_t number, double seconds)
 {
     (void)super;
     (void)number;
-    struct timespec rest = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct timespec rest = hw_timespec(seconds);
     while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
         continue;
 }
@@ -242,17 +241,12 @@ static void free_crew(hw_crew *super)
 
 static bool make_thread(hw_thread *thread)
 {
-    pthread_condattr_t attributes;
-    if (pthread_condattr_init(&attributes) != 0)
+    if (pthread_mutex_init(&thread->mutex, NULL) != 0)
         return false;
-    bool made =
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 && pthread_mutex_init(&thread->mutex, NULL) == 0;
-    if (made && pthread_cond_init(&thread->condition, &attributes) != 0) {
+    thread->made = hw_thread_condition(&thread->condition) == 0;
+    if (!thread->made)
         pthread_mutex_destroy(&thread->mutex);
-        made = false;
-    }
-    pthread_condattr_destroy(&attributes);
-    return thread->made = made;
+    return thread->made;
 }
 
 hawser_status hw_thread_crew(uint32_t count, uint32_t permits, int spin, hw_crew **out, hawser_error *error)

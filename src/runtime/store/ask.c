@@ -115,17 +115,12 @@ bool hw_hub_is_over(const hawser_store *store, hw_waiter *w)
 
 void hw_hub_condition(pthread_cond_t *condition)
 {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
+    (void)hw_thread_condition(condition);
 }
 
 struct timespec hw_hub_deadline(const hawser_store *store)
 {
-    double deadline = hw_seconds() + store->options.timeout, whole = (double)(time_t)deadline;
-    return (struct timespec){(time_t)deadline, (long)((deadline - whole) * 1e9)};
+    return hw_timespec(hw_seconds() + store->options.timeout);
 }
 
 /* What is answered at once is heard without a sleep, which lasts longer than many an answer. A look in vain makes the next ones rarer: perhaps

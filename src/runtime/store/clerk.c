@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "runtime/store/checkpoint.h"
 #include "runtime/store/door_inner.h"
@@ -240,11 +241,7 @@ static void do_words(hw_door *door, hw_desk *waiting)
 
 static void sleep_shortly(hw_door *door)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += LATER_MILLISECONDS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = hw_timespec(hw_seconds() + 1e-3 * LATER_MILLISECONDS);
     pthread_cond_timedwait(&door->local_filled, &door->mutex, &until);
 }
 

@@ -96,8 +96,7 @@ void hw_door_owe(hw_door *door, uint32_t number, int64_t bytes)
 
 hw_message *hw_door_wait(hw_door *door, double seconds)
 {
-    double deadline = hw_seconds() + seconds, whole = (double)(time_t)deadline;
-    struct timespec until = {(time_t)deadline, (long)((deadline - whole) * 1e9)};
+    struct timespec until = hw_timespec(hw_seconds() + seconds);
     pthread_mutex_lock(&door->mutex);
     if (door->common.first == NULL)
         pthread_cond_timedwait(&door->common_filled, &door->mutex, &until);

@@ -14,7 +14,7 @@ static const double first_rest = 0.02, longest_rest = 0.25;
 
 static void rest(double seconds)
 {
-    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct timespec time = hw_timespec(seconds);
     (void)nanosleep(&time, NULL);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "transport/net/parts.h"
 
 #define FAILURE_TIMEOUT   5.0
@@ -175,13 +176,8 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
 
 static bool make_locks(hw_net *net)
 {
-    pthread_condattr_t attributes;
-    if (pthread_condattr_init(&attributes) != 0)
-        return false;
-    bool made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 && pthread_mutex_init(&net->mutex, NULL) == 0 &&
-                pthread_cond_init(&net->changed, &attributes) == 0 && pthread_rwlock_init(&net->routing, NULL) == 0;
-    pthread_condattr_destroy(&attributes);
-    return made;
+    return pthread_mutex_init(&net->mutex, NULL) == 0 && hw_thread_condition(&net->changed) == 0 &&
+           pthread_rwlock_init(&net->routing, NULL) == 0;
 }
 
 hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *events, hw_net **out, hawser_error *error)
@@ -315,11 +311,7 @@ static void await_closed(hw_net *net, double seconds)
     double still_since = hw_seconds(), step = seconds < 0.4 ? seconds / 4 : 0.1;
     int64_t before = farewell_progress(net);
     for (uint32_t open_before = UINT32_MAX;;) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += (long)(step * 1e9);
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = hw_timespec(hw_seconds() + step);
         pthread_mutex_lock(&net->mutex);
         if (net->open > 0)
             pthread_cond_timedwait(&net->changed, &net->mutex, &until);

@@ -453,8 +453,7 @@ static double tick(hw_net *net, double last, double now)
 
 static bool set_timer(const hw_net *net, double at)
 {
-    time_t whole = (time_t)at;
-    struct itimerspec once = {.it_value = {whole, (long)((at - (double)whole) * 1e9)}};
+    struct itimerspec once = {.it_value = hw_timespec(at)};
     return timerfd_settime(net->reactor_timer, TFD_TIMER_ABSTIME, &once, NULL) == 0;
 }
 
