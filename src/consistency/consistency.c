@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 hawser_status hw_clock_table_new(uint32_t blocks, uint32_t own, hw_clock_table *table, hawser_error *error)
 {
@@ -54,18 +55,12 @@ static uint64_t slack(hw_policy policy)
     return policy.kind == HW_POLICY_SSP || policy.kind == HW_POLICY_DELAY ? policy.staleness : 0;
 }
 
-/* a - b, and 0 where that would be negative: clock t - s - 1 does not exist for t <= s. */
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
-
 bool hw_admit_read(hw_policy policy, const hw_clock_table *table, uint64_t clock)
 {
     switch (policy.kind) {
     case HW_POLICY_BSP:
     case HW_POLICY_DELAY:
-    case HW_POLICY_SSP: return hw_clock_table_least(table) >= less(clock, slack(policy));
+    case HW_POLICY_SSP: return hw_clock_table_least(table) >= hw_beyond(clock, slack(policy));
     case HW_POLICY_CENTRIC:
     case HW_POLICY_TAP: return true;
     }
@@ -84,7 +79,7 @@ bool hw_admit_clock(uint64_t credit, uint64_t clock)
 
 bool hw_admit_chunk_read(uint64_t delay, uint64_t written, uint64_t iteration)
 {
-    return written >= less(iteration, delay);
+    return written >= hw_beyond(iteration, delay);
 }
 
 bool hw_admit_chunk_write(uint64_t delay, uint64_t least_read, uint64_t iteration)
@@ -113,11 +108,11 @@ bool hw_ssp_holds(hw_policy policy, const hw_clock_table *table, uint64_t clock)
 {
     if (policy.kind == HW_POLICY_TAP || policy.kind == HW_POLICY_CENTRIC)
         return true;
-    bool visible = hw_clock_table_least(table) >= less(clock, slack(policy));
+    bool visible = hw_clock_table_least(table) >= hw_beyond(clock, slack(policy));
     if (table->own >= table->blocks)
         return visible;
     uint64_t own = table->done[table->own];
     bool reads_own_writes = own >= clock;
-    bool bounded = less(less(hw_clock_table_most(table), own), slack(policy)) <= 1;
+    bool bounded = hw_beyond(hw_beyond(hw_clock_table_most(table), own), slack(policy)) <= 1;
     return visible && reads_own_writes && bounded;
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "history/judge.h"
 #include "history/places.h"
 
@@ -51,11 +52,6 @@ static const hw_event_record *here(const walk *w)
 static bool is_source(const walker *k, uint32_t block)
 {
     return k->state->from == HW_HISTORY_NOBODY || k->state->from == block;
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
 }
 
 /* Something is in that may change the state. Under BSP it does so where the next clock begins; what is of later clocks may be here before
@@ -307,7 +303,7 @@ static bool see_all(walk *w, walker *k)
         if (!is_source(k, j) || j == w->block)
             continue;
         hw_applied(w->judge, rule);
-        uint64_t in = done_of(w, k, j), wanted = less(r->clock, k->slack);
+        uint64_t in = done_of(w, k, j), wanted = hw_beyond(r->clock, k->slack);
         if (in >= wanted)
             continue;
         const hw_indexed *missing = write_of(w, j, in, 0);
@@ -591,7 +587,7 @@ static bool walk_wait(walk *w)
             continue;
         bound = true;
         for (uint32_t j = 0; j < w->blocks; j++)
-            lacks = lacks || (is_source(k, j) && j != w->block && done_of(w, k, j) < less(r->clock, k->slack));
+            lacks = lacks || (is_source(k, j) && j != w->block && done_of(w, k, j) < hw_beyond(r->clock, k->slack));
     }
     if (lacks)
         return true;

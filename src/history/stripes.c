@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "history/judge.h"
 
 typedef struct walk {
@@ -40,11 +41,6 @@ typedef struct span {
 #define ALONE(w, rule, ...) hw_breach((w)->judge, rule, &(hw_at){(w)->stream, (w)->at}, 1, __VA_ARGS__)
 #define WITH(w, rule, other, ...)                                                                                           \
     hw_breach((w)->judge, rule, (hw_at[]){{(w)->stream, (w)->at}, {(w)->stream, other}}, 2, __VA_ARGS__)
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
 
 static const hw_event_record *record(const walk *w, size_t number)
 {
@@ -261,7 +257,7 @@ static bool check_read(walk *w, span s)
         hw_applied(w->judge, HW_RULE_READ);
         if (may_read(w, r))
             return check_assigned(w, s);
-        size_t later = find_later(w, 1u << HW_EVENT_TAKEN, HW_HISTORY_NOBODY, less(r->clock, w->table->clock + 1));
+        size_t later = find_later(w, 1u << HW_EVENT_TAKEN, HW_HISTORY_NOBODY, hw_beyond(r->clock, w->table->clock + 1));
         if (later != SIZE_MAX)
             return WITH(w, HW_RULE_READ, later, "worker %" PRIu32 " reads before what it must see is written", r->who);
         return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " reads before what it must see is written", r->who);
@@ -340,7 +336,7 @@ static bool check_write(walk *w, span s)
         return true;
     hw_applied(w->judge, HW_RULE_WRITE);
     if (!may_write(w, r, &j)) {
-        size_t later = find_later(w, 1u << HW_EVENT_GIVEN | 1u << HW_EVENT_CLOCK, j, less(r->clock, w->table->clock));
+        size_t later = find_later(w, 1u << HW_EVENT_GIVEN | 1u << HW_EVENT_CLOCK, j, hw_beyond(r->clock, w->table->clock));
         if (later != SIZE_MAX)
             return WITH(w, HW_RULE_WRITE, later, "worker %" PRIu32 " writes before worker %" PRIu32 " has read", r->who, j);
         return ALONE(w, HW_RULE_WRITE, "worker %" PRIu32 " writes before worker %" PRIu32 " has read", r->who, j);
@@ -417,12 +413,6 @@ static hawser_status walk_record(walk *w, bool *going, hawser_error *error)
     }
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool has_range(const hw_event_record *r)
 {
     return (has_keys(r) || r->kind == HW_EVENT_TABLE) && r->first <= r->last;
@@ -444,7 +434,7 @@ static hawser_status cut_keys(walk *w, hawser_error *error)
             w->keys[count++] = r->last + 1;
         w->clients = r->from < UINT16_MAX && r->from >= w->clients ? r->from + 1 : w->clients;
     }
-    qsort(w->keys, count, sizeof *w->keys, by_number);
+    qsort(w->keys, count, sizeof *w->keys, hw_ascending);
     w->pieces = 1;
     for (size_t i = 1; i < count; i++)
         if (w->keys[i] != w->keys[w->pieces - 1])

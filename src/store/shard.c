@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/random.h"
 
 /* Rows of values lie in one growing array, in the order in which keys came into being; a dense shard's all at once. The index of a sparse
@@ -450,12 +451,6 @@ void hw_table_shard_clear(hw_table_shard *shard)
     shard->rows = 0;
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys)
 {
     size_t n = 0;
@@ -467,5 +462,5 @@ void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys)
     for (size_t i = 0; i <= shard->mask; i++)
         if (shard->slots[i].row != 0)
             keys[n++] = shard->slots[i].key;
-    qsort(keys, n, sizeof *keys, compare_keys);
+    qsort(keys, n, sizeof *keys, hw_ascending);
 }

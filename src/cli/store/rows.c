@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/order.h"
 #include "cli/store/store.h"
 #include "runtime/store/serve.h"
 
@@ -96,12 +97,6 @@ static hawser_status get_dense(rows *r, uint64_t first, uint64_t last, hawser_er
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The least keys of a sparse table from `first` on, of all servers; *more: there are others behind them. */
 static hawser_status list_keys(rows *r, uint64_t first, uint64_t last, uint64_t **keys, size_t *count, bool *more,
                                hawser_error *error)
@@ -126,7 +121,7 @@ static hawser_status list_keys(rows *r, uint64_t first, uint64_t last, uint64_t 
             bound = (*keys)[*count - 1] < bound ? (*keys)[*count - 1] : bound;
         }
     }
-    qsort(*keys, *count, sizeof **keys, ascending);
+    qsort(*keys, *count, sizeof **keys, hw_ascending);
     while (*count > 0 && (*keys)[*count - 1] > bound)
         --*count;
     return HAWSER_OK;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "base/thread.h"
 #include "runtime/store/checkpoint.h"
 #include "runtime/store/door_inner.h"
@@ -91,12 +92,6 @@ static hawser_status take_seat(hw_door *door, const hw_message *asked, hawser_er
     return status;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Keys of a sparse table from first to last, the least `most` of them. *later: it is being loaded. */
 static hawser_status list_keys(hw_door *door, const hw_message *asked, uint64_t **keys, size_t *count, bool *later,
                                hawser_error *error)
@@ -122,7 +117,7 @@ static hawser_status list_keys(hw_door *door, const hw_message *asked, uint64_t 
     for (size_t i = 0; i < rows; i++)
         if ((*keys)[i] >= told.first && (*keys)[i] <= told.last)
             (*keys)[(*count)++] = (*keys)[i];
-    qsort(*keys, *count, sizeof **keys, ascending);
+    qsort(*keys, *count, sizeof **keys, hw_ascending);
     uint64_t most = told.most < KEYS_MOST ? told.most : KEYS_MOST;
     if (*count > most)
         *count = (size_t)most;
