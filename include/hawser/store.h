@@ -226,8 +226,8 @@ HAWSER_API hawser_status hawser_store_load(hawser_store *store, const char *path
 /** How servers serve on their own; zero fields mean the default. */
 typedef struct hawser_serving {
     const char *key_file; /**< the key that guests prove, mode 0600; default: the job's --key-file */
-    const char
-        *address_file; /**< node 0 writes HOST:PORT here once guests may come, what lay there goes at once; NULL: nowhere */
+    /** Node 0 writes HOST:PORT here once guests may come; what lay there goes at once. NULL: nowhere */
+    const char *address_file;
     const char *directory; /**< node 0's, where files lie that guests save and load; default: the present one */
     const char *load;      /**< tables to begin with, read by node 0; NULL: none */
     const char *save;      /**< where node 0 writes all tables in the end; NULL: nowhere */
