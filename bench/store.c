@@ -1,7 +1,7 @@
 /* store.c - what a push and a pull cost: long ranges, many keys, few keys; by one and two servers and workers.
  *
  *   bench_store CASE SERVERS WORKERS COUNT [options of a job]     a node of SERVERS + WORKERS; or alone, a server that asks itself
- *   bench_store --bare WAY CASE COUNT                             as many bytes there and back over a bare socket: unix or tcp
+ *   bench_store --bare WAY CASE COUNT     as many bytes there and back over a bare socket: unix, tcp, or reno: tcp that is not paced
  *
  * One line of numbers, as bench/README.md says of peers. bench/store/run starts it, beside other software, and prints tables. */
 #include <signal.h>
@@ -414,10 +414,22 @@ static void sizes_of(const shape *s, bool push, size_t *up, size_t *down)
     *down = 64 + (push ? 0 : values);
 }
 
-static int listen_bare(bool local, struct sockaddr_un *at, struct sockaddr_in *tcp)
+typedef enum bare_way { BARE_UNIX, BARE_TCP, BARE_RENO } bare_way;
+
+/* What a connection begins with it keeps: the control is chosen before. */
+static int bare_socket(bare_way way)
 {
+    int fd = socket(way == BARE_UNIX ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || (way == BARE_RENO && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4) != 0))
+        die("socket");
+    return fd;
+}
+
+static int listen_bare(bare_way way, struct sockaddr_un *at, struct sockaddr_in *tcp)
+{
+    bool local = way == BARE_UNIX;
     socklen_t length = sizeof *tcp;
-    int listener = socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int listener = bare_socket(way);
     if (bind(listener, local ? (struct sockaddr *)at : (struct sockaddr *)tcp, local ? sizeof *at : sizeof *tcp) != 0 ||
         listen(listener, 1) != 0)
         die("listen");
@@ -449,10 +461,11 @@ static void ask_bare(int fd, size_t rounds, size_t up, size_t down, double *samp
     qsort(samples, rounds, sizeof *samples, by_size);
 }
 
-static int run_bare(const char *way, const char *name, size_t rounds)
+static int run_bare(const char *word, const char *name, size_t rounds)
 {
     const shape *s = find_shape(name);
-    bool local = strcmp(way, "unix") == 0;
+    bare_way way = strcmp(word, "unix") == 0 ? BARE_UNIX : strcmp(word, "reno") == 0 ? BARE_RENO : BARE_TCP;
+    bool local = way == BARE_UNIX;
     double *samples = calloc(rounds + 1, sizeof *samples), numbers[4] = {0}, cpu = 0;
     char directory[] = "/tmp/hawser-bench-XXXXXX";
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -463,14 +476,14 @@ static int run_bare(const char *way, const char *name, size_t rounds)
         struct sockaddr_in tcp = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         size_t up, down;
         sizes_of(s, push, &up, &down);
-        int listener = listen_bare(local, &at, &tcp);
+        int listener = listen_bare(way, &at, &tcp);
         pid_t child = fork();
         if (child == 0) {
             serve_bare(accept(listener, NULL, NULL), rounds, up, down);
             _exit(0);
         }
         double before = cpu_of_process(0);
-        int fd = socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        int fd = bare_socket(way);
         if (connect(fd, local ? (struct sockaddr *)&at : (struct sockaddr *)&tcp, local ? sizeof at : sizeof tcp) != 0)
             die("connect");
         ask_bare(fd, rounds, up, down, samples);
