@@ -91,7 +91,7 @@ static void name_others(const hw_cluster *cluster, hawser_error *error)
     size_t used = said != NULL ? (size_t)(said - error->text) : strlen(error->text);
     bool any = false;
     for (uint32_t node = 0; node < cluster->nodes_most; node++) {
-        char own[sizeof cluster->members->member.name + 24];
+        char own[sizeof cluster->members->member.name + sizeof "; lost too: node 4294967295 ()"];
         if (!cluster->members[node].lost || node == cluster->loss.node)
             continue;
         int length = snprintf(own, sizeof own, "%snode %u (%s)", any ? ", " : "; lost too: ", node,

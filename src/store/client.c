@@ -737,7 +737,9 @@ hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *mes
         return status;
     }
     bool sending = t->legs_sent < t->leg_count;
-    if (head.parts > 0)
+    if (t->order.operation == HW_CLOCK) /* nobody waits for an answer to it: the part was done when it left */
+        refused(t, &head, message, server);
+    else if (head.parts > 0)
         status = take_batch(t, part, &head, message, error);
     else if (head.outcome == HW_FORGOTTEN)
         send_again(client, t, part);

@@ -481,6 +481,27 @@ static void who_reads_slowly_is_waited_for(void **state)
     end(s);
 }
 
+/* One that says goodbye while it is not read, since it has asked for much, has left: nobody calls it lost. */
+static void who_goes_while_it_is_held_has_left(void **state)
+{
+    (void)state;
+    scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        stranger one;
+        stranger_comes_by(&one, ways[w], w == 0 ? s->set.address : hw_door_card(s->set.store->door));
+        stranger_sits(&one, (hw_told_seat){.group = one.number, .nodes = 1, .workers = 1});
+        make_big(&one, false);
+        fill_big(&one);
+        slow_down(&one, false, 20000);
+        for (int i = 0; i < PULLS / 4; i++)
+            stranger_says(&one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
+        stranger_waits(&one, 0, 2);
+        stranger_goes(&one);
+        assert_int_equal(lines_said(), 0);
+    }
+    end(s);
+}
+
 /* Requests that wait for a clock hold up nothing, that clock least of all; those that would hold too much are refused. */
 static void what_waits_for_clocks_is_bounded(void **state)
 {
@@ -602,6 +623,7 @@ int main(void)
         cmocka_unit_test(who_goes_at_once_ends_its_group_alone),
         cmocka_unit_test(who_takes_no_answers_is_lost),
         cmocka_unit_test(who_reads_slowly_is_waited_for),
+        cmocka_unit_test(who_goes_while_it_is_held_has_left),
         cmocka_unit_test(what_waits_for_clocks_is_bounded),
         cmocka_unit_test(who_begins_pushes_without_end_goes),
     };

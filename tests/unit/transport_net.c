@@ -257,6 +257,7 @@ static void nothing_is_paced_within_a_host(void **state)
     char name[64], usual[64];
     int ends = 0, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     control_of(fd, usual);
+    const char *near = strncmp(usual, "bbr", 3) == 0 ? "reno" : usual; /* the only one that paces */
     for (uint32_t i = 0; i < 2; i++) {
         hw_net_options options = node_options(i, NULL);
         node_open(&nodes[i], &options);
@@ -269,13 +270,13 @@ static void nothing_is_paced_within_a_host(void **state)
         if (getpeername(other, (struct sockaddr *)&peer, &length) != 0 || peer.ss_family == AF_UNIX)
             continue;
         control_of(other, name);
-        assert_string_equal(name, "reno");
+        assert_string_equal(name, near);
         ends++;
     }
     assert_int_equal(ends, 2);
     hw_socket_begin(fd);
     control_of(fd, name);
-    assert_string_equal(name, "reno");
+    assert_string_equal(name, near);
     hw_socket_far(fd);
     control_of(fd, name);
     assert_string_equal(name, usual);

@@ -125,18 +125,27 @@ void hw_socket_near(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &any, sizeof any);
 }
 
+/* Does the system's congestion control pace? That is all we have against any: others (DCTCP) want to be there from the first packet on. */
+static bool paces(int fd, char name[64])
+{
+    socklen_t length = 63;
+    memset(name, 0, 64);
+    return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &length) == 0 && strncmp(name, "bbr", 3) == 0;
+}
+
 void hw_socket_begin(int fd)
 {
     static const char plain[] = "reno"; /* every kernel has it, for everybody */
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof plain - 1);
+    char usual[64];
+    if (paces(fd, usual))
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof plain - 1);
 }
 
 void hw_socket_far(int fd)
 {
-    char usual[64] = "";
-    socklen_t length = sizeof usual - 1;
+    char usual[64];
     int fresh = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fresh >= 0 && getsockopt(fresh, IPPROTO_TCP, TCP_CONGESTION, usual, &length) == 0)
+    if (fresh >= 0 && paces(fresh, usual))
         (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, usual, (socklen_t)strlen(usual));
     if (fresh >= 0)
         close(fresh);

@@ -53,7 +53,7 @@ const char *hw_link_hold(hw_link *link, const unsigned char *bytes, size_t size)
 
 bool hw_link_crowded(const hw_link *link)
 {
-    return link->net->unread_most > 0 && waiting(link) > link->net->unread_most;
+    return link->net->unread_most > 0 && !atomic_load(&link->unbounded) && waiting(link) > link->net->unread_most;
 }
 
 void hw_link_ease(hw_link *link)
@@ -69,6 +69,13 @@ bool hw_link_let_go(hw_link *link)
     hold(link, false);
     atomic_store(&link->heard, link->taken_at); /* nobody has listened until now */
     return true;
+}
+
+void hw_link_let_end(hw_link *link)
+{
+    atomic_store(&link->unbounded, true);
+    if (atomic_load(&link->held))
+        hold(link, false);
 }
 
 /* What has arrived at its end counts, since a socket may swallow much more than its peer takes in that time; and who waits for nothing has

@@ -87,6 +87,7 @@ typedef struct hw_link {
     size_t lent_length;
 
     /* The reactor's: */
+    atomic_bool unbounded;  /* its peer has gone: what it said is read to the end, perhaps a goodbye */
     unsigned char *put_off; /* what had been read when the link was held */
     size_t put_off_size;
     int64_t peer_has; /* while it is held: its bytes, */
@@ -188,6 +189,8 @@ bool hw_link_crowded(const hw_link *link);
 const char *hw_link_hold(hw_link *link, const unsigned char *bytes, size_t size);
 /* True: it was held, and is to be read again. */
 bool hw_link_let_go(hw_link *link);
+/* Its peer has gone: nothing more comes, and what is left is read. */
+void hw_link_let_end(hw_link *link);
 /* Of one that is held: when it last took something. */
 double hw_link_taken(hw_link *link, double now);
 /* That it takes nothing, as a clause. */

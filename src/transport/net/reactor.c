@@ -110,6 +110,7 @@ static void end_broken(hw_net *net, hw_link *link)
     char text[200];
     uint64_t before;
     const char *why;
+    hw_link_let_end(link);
     do {
         before = atomic_load(&link->bytes_received);
         why = hw_link_read(link, text, sizeof text);
@@ -389,9 +390,9 @@ static void serve(hw_net *net, const struct epoll_event *event)
     if (link->channel.shared != NULL && hw_channel_listen(&link->channel))
         atomic_store(&link->heard, hw_seconds());
     bool ended = link->channel.shared != NULL ? link->channel.shared->in.ended : event->events & (EPOLLHUP | EPOLLERR);
-    if (ended && atomic_load(&link->held))
-        end_link(net, link, "its connection was closed");
-    else if (link->channel.shared != NULL && is_attended(link))
+    if (ended)
+        hw_link_let_end(link);
+    if (link->channel.shared != NULL && is_attended(link))
         attend_to(net, link);
     else if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR))
         read_link(net, link);
