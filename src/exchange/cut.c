@@ -56,10 +56,11 @@ static hw_changes find_changes(const hw_replica *replica)
     return changes;
 }
 
-/* What is sent for one entry. A gain of 1 divides nothing, so that exact differences stay exact. */
+/* What is sent for one entry. A gain of 1 divides nothing, so that exact differences stay exact. One of -0.0 changes nothing, and is lost
+ * where updates are added up on their way: it is told as +0.0, which counts for nothing in digests either. */
 static inline double told(hw_form form, double cache, double origin, double gain)
 {
-    return form == HW_FORM_VALUES ? cache : (cache - origin) / gain;
+    return form == HW_FORM_VALUES ? cache : (cache - origin) / gain + 0.0;
 }
 
 static void write_dense(const hw_replica *replica, hw_form form, hw_changes changes, double *restrict out)
@@ -71,10 +72,10 @@ static void write_dense(const hw_replica *replica, hw_form form, hw_changes chan
         memcpy(out, cache, n * sizeof *out);
     else if (gain == 1)
         for (size_t i = 0; i < n; i++)
-            out[i] = cache[i] - origin[i];
+            out[i] = cache[i] - origin[i] + 0.0;
     else
         for (size_t i = 0; i < n; i++)
-            out[i] = (cache[i] - origin[i]) / gain;
+            out[i] = (cache[i] - origin[i]) / gain + 0.0;
 }
 
 static void write_sparse(const hw_replica *replica, hw_form form, hw_message *message, double *out)

@@ -198,6 +198,8 @@ code 1 env HAWSER_RECORD_HISTORY=history "$serving" serve key at
 has err "servers on their own keep none"
 code 2 env HAWSER_RECORD_HISTORY=history "$hawser" serve --key-file key
 has err "^hawser: HAWSER_RECORD_HISTORY: .*servers on their own keep none"
+code 4 env HAWSER_RECORD_HISTORY= HAWSER_TIMEOUT= "$hawser" serve --key-file key --load nowhere
+lacks err "passes it over|keep none"
 code 4 env HAWSER_MEMORY_LIMIT=1g HAWSER_TIMEOUT=9 HAWSER_LAMBDA=1 "$hawser" serve --key-file key --load nowhere
 equal "$(grep -c 'passes it over' err)" 1
 has err "HAWSER_(MEMORY_LIMIT|TIMEOUT), HAWSER_(MEMORY_LIMIT|TIMEOUT): 'hawser serve' has no such option"

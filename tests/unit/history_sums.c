@@ -88,6 +88,16 @@ static void open_summing(summing *s, uint64_t seed, notes *n)
     }
 }
 
+/* What changes bits and no number. */
+static void change_a_sign(cluster *c, uint32_t b)
+{
+    size_t i = (size_t)hw_random_below(&c->random, c->n);
+    double *at = hw_replica_cache(c->replicas[b]) + i;
+    if (*at == 0.0)
+        *at = -*at;
+    hw_replica_touch(c->replicas[b], i, 1);
+}
+
 static void cut_part(summing *s, uint32_t b, bool last)
 {
     cluster *c = &s->c;
@@ -96,6 +106,8 @@ static void cut_part(summing *s, uint32_t b, bool last)
     bool changes = !s->alone || c->clock[b] % c->blocks == b;
     for (uint64_t k = changes ? 1 + hw_random_below(&c->random, 5) : 0; k > 0; k--)
         cluster_change(c, b, (size_t)hw_random_below(&c->random, c->n), hw_random_uniform(&c->random) - 0.5);
+    if (changes && one_in(&c->random, 2))
+        change_a_sign(c, b);
     check(hw_replica_cut(c->replicas[b], c->clock[b], last, false, &message, &error), &error);
     send_on(s, b, message != NULL ? message : hw_replica_next(c->replicas[b]));
 }

@@ -1,5 +1,6 @@
 #include "algorithms/linear/space.h"
 
+#include <assert.h>
 #include <string.h>
 
 void hw_linear_space_product(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t count,
@@ -42,6 +43,7 @@ hw_linear_share hw_linear_space_share(const hw_linear_space *space, const uint32
         packed_share(space, parts, direction, listed, scratch);
         return by_column;
     }
+    assert(part == NULL || listed == 0 || matrix->cols > 0);
     memset(own, 0, (end - begin) * sizeof *own);
     hawser_combine(matrix, parts, direction, listed, own);
     if (space->gram != NULL)

@@ -152,7 +152,7 @@ static hawser_status begin_smooth(run *r, hawser_error *error)
 {
     hw_logistic_inexact *inexact = r->inexact;
     hw_linear_face *face = &r->face;
-    if (!inexact->hasty)
+    if (!inexact->hasty || r->space.part != NULL) /* a part of sparse rows has no other view */
         HAWSER_TRY(pack(r, error));
     hw_linear_face_begin(face, &r->space, &r->image, 0.0);
     inexact->first = face->most / r->q->scale;

@@ -86,13 +86,13 @@ static hawser_status check_environment(const hw_call *call, hawser_error *error)
     size_t used = 0;
     for (char *const *variable = call->environment; variable != NULL && *variable != NULL; variable++) {
         const char *key = foreign_key(call, *variable);
-        if (key == NULL)
+        size_t length = strcspn(*variable, "=");
+        if (key == NULL || (*variable)[length] == '\0' || (*variable)[length + 1] == '\0') /* set to nothing is not set */
             continue;
         if (strcmp(key, "record-history") == 0)
             return hawser_fail(
                 error, HAWSER_BAD_OPTION,
                 "HAWSER_RECORD_HISTORY: a history is of a store within a job, and servers on their own keep none; unset it");
-        size_t length = strcspn(*variable, "=");
         if (used + length + 3 < sizeof names)
             used +=
                 (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", used > 0 ? ", " : "", (int)length, *variable);
