@@ -32,6 +32,7 @@ static hawser_status enter_stripe(hw_group *group, hw_stripe *stripe, hw_progres
         HAWSER_TRY(hw_range_clock_new(stripe->first, stripe->last, &progress->clocks[w], error));
         atomic_fetch_add_explicit(&stripe->clock_ranges, 1, memory_order_relaxed);
     }
+    atomic_init(&progress->ranges, group->workers);
     return stripe->spec->centric ? hw_range_clock_new(stripe->first, stripe->last, &progress->written, error) : HAWSER_OK;
 }
 
@@ -73,6 +74,8 @@ hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **out, 
     group->server = server;
     group->workers = workers;
     atomic_init(&group->over, false);
+    atomic_init(&group->seated, 0);
+    atomic_init(&group->put_by, 0);
     hawser_status status = HW_NEW(&group->farewell, 1, "a group of clients", error);
     if (status == HAWSER_OK) {
         group->farewell->server = server;
@@ -100,6 +103,7 @@ hawser_status hw_seat_new(hw_group *group, uint32_t client, hw_seat **out, hawse
     hw_lists_init(&seat->lists, group->server->options.list_bytes);
     seat->next = group->seats;
     group->seats = seat;
+    atomic_fetch_add(&group->seated, 1);
     *out = seat;
     return HAWSER_OK;
 }

@@ -17,7 +17,8 @@ enum { SMALL = 1 << 14, SMALL_LIST = 1 << 15, SMALL_RANGE = 1 << 17 };
 /* Numbers that a reply may have, or one row: clients cut what they ask for into parts far below. */
 enum { REPLY_MOST = 1 << 24 };
 
-enum { WAITING_BYTES = 1 << 30 };
+/* Ranges that the clocks of a group of guests may stand on at a stripe: 2 MiB. */
+enum { RANGES_MOST = 1 << 17 };
 
 void hw_errand_free(hw_errand *errand)
 {
@@ -63,6 +64,8 @@ static void count_held(hw_errand *errand, const hw_served *served)
         errand->bytes += (size_t)head->count * sizeof *errand->grouped;
     if (errand->grouped != NULL)
         errand->bytes += (size_t)head->count * (sizeof *errand->grouped + sizeof *errand->rows);
+    if (errand->list != NULL) /* its number may be given to another meanwhile, which leaves it to this one */
+        errand->bytes += hw_list_bytes(errand->list);
     owe(errand->server, errand->client, (int64_t)errand->bytes);
 }
 
@@ -82,19 +85,24 @@ void hw_seat_relieve(hw_seat *seat, size_t bytes, bool waited)
         owe(seat->group->server, seat->client, -(int64_t)bytes);
 }
 
-/* The servers' own clients are theirs to trust. */
-static hawser_status check_waiting(const hw_errand *errand, hawser_error *error)
+/* A clock that does not pass over all of a stripe may split ranges; what is on its way already comes on top. */
+static hawser_status check_ranges(const hw_errand *errand, hawser_error *error)
 {
-    const hw_server_options *options = &errand->server->options;
-    size_t most = options->waiting_bytes > 0 ? options->waiting_bytes : WAITING_BYTES;
-    bool may_wait = errand->request.head.least > 0 || errand->spec->centric;
-    if (errand->client < options->clients || !may_wait || atomic_load(&errand->seat->waiting) <= most)
+    const hw_request_head *head = &errand->request.head;
+    if (!hw_errand_of_guest(errand) || !(head->operation == HW_CLOCK || errand->spec->centric))
         return HAWSER_OK;
-    return hawser_fail(
-        error, HAWSER_BAD_INPUT,
-        "table '%s': requests of this client that wait for clocks hold more than %zu MiB here already; ask for "
-        "less ahead of the others",
-        errand->spec->name, most >> 20);
+    for (uint32_t i = 0; i < errand->count; i++) {
+        const hw_piece *piece = &errand->pieces[i];
+        const hw_stripe *stripe = piece->stripe;
+        if (head->operation == HW_CLOCK && piece->first == stripe->first && piece->last == stripe->last)
+            continue;
+        if (atomic_load_explicit(&hw_progress_of(stripe, errand)->ranges, memory_order_relaxed) > RANGES_MOST)
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "table '%s': the clocks of this group stand on more than %d ranges of keys of one stripe; "
+                               "end clocks on more keys at once",
+                               errand->spec->name, RANGES_MOST);
+    }
+    return HAWSER_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------------- whose keys ---- */
@@ -414,13 +422,14 @@ static hawser_status prepare(hw_errand *errand, const hw_served *served, hw_list
     if (own.worker >= workers && (own.operation == HW_CLOCK || served->spec.centric || served->spec.summed))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no worker %u; there are %u", served->spec.name,
                            own.worker, workers);
-    HAWSER_TRY(check_waiting(errand, error));
     *forgotten = !look_up(errand, lists);
     if (*forgotten)
         return HAWSER_OK;
     if (needs_keys(errand))
         HAWSER_TRY(hw_request_list(&errand->request, &errand->scratch, error));
     HAWSER_TRY(cut(errand, served, error));
+    if (own.operation != HW_CLOCK)
+        HAWSER_TRY(check_ranges(errand, error));
     return make_reply(errand, error);
 }
 
@@ -489,6 +498,11 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
     status = prepare(errand, served, &seat->lists, &forgotten, &wrong);
     if (status != HAWSER_OK || forgotten)
         return turn_down(seat, errand, forgotten, wrong.text, error);
+    if (head.operation == HW_CLOCK && check_ranges(errand, &wrong) != HAWSER_OK) {
+        /* Nobody waits for an answer to a clock: who was refused one would wait for what it ends. */
+        hw_errand_free(errand);
+        return hawser_fail(error, HAWSER_BAD_INPUT, "sent a clock too many: %.300s", wrong.text);
+    }
     hw_batch_heard(seat, errand->batch);
     count_in(server, errand, message->envelope.length);
     if (errand->count == 0) { /* a clock that concerns no key of this server */

@@ -39,6 +39,11 @@ static size_t bytes_of(size_t size)
     return sizeof(hw_list) + size * sizeof(uint64_t);
 }
 
+size_t hw_list_bytes(const hw_list *list)
+{
+    return bytes_of(list->of.size);
+}
+
 void hw_lists_forget(hw_lists *lists, uint32_t number)
 {
     hw_list *list = lists->list[number - 1];

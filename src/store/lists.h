@@ -47,6 +47,7 @@ void hw_lists_init(hw_lists *lists, size_t bytes_most);
 void hw_lists_free(hw_lists *lists);
 void hw_list_hold(hw_list *list);
 void hw_list_drop(hw_list *list); /* NULL is allowed */
+size_t hw_list_bytes(const hw_list *list);
 
 /* Server: the list under a number, or NULL. Held for the caller. */
 hw_list *hw_lists_get(hw_lists *lists, uint32_t table, uint32_t number);

@@ -25,7 +25,9 @@ typedef struct hw_server_options {
     uint32_t workers;      /* of all these clients, who have clocks: 0 .. workers - 1 */
     uint32_t stripes;      /* of a table; 0: 8 */
     size_t list_bytes;     /* that lists of keys may take, a client; 0: 16 MiB */
-    size_t waiting_bytes;  /* that requests which wait for clocks may hold, a client who is none of the above; 0: 1 GiB */
+    /* That requests which wait for clocks may hold, a client who is none of the above, and for each of a group's clients what they have pushed
+     * to summed tables in clocks that are not over; 0: 1 GiB. */
+    size_t waiting_bytes;
     void *argument;
     /* There is work for a stripe that nobody does: somebody calls hw_stripe_work for it, once. Any thread. */
     void (*ready)(void *argument, hw_stripe *stripe);
@@ -61,9 +63,9 @@ const hw_table_spec *hw_server_table_at(const hw_server *server, uint32_t number
 void hw_server_table_figures(const hw_server *server, uint32_t number, uint64_t *keys, uint64_t *bytes);
 
 /* Takes a request in (and the message). What is wrong with it is told to the client; HAWSER_NO_MEMORY where even that is not
- * possible, HAWSER_BAD_INPUT where it is no request at all, or begins one push more in parts than any client has open: the
- * text says which client, of a seat's a clause about it. Small requests for stripes that nobody works on are done at
- * once. */
+ * possible, HAWSER_BAD_INPUT where it is no request at all, begins one push more in parts than any client has open, or is a clock of a guest
+ * whose group has clocks on too many ranges of keys: the text says which client, of a seat's a clause about it. Small requests for stripes
+ * that nobody works on are done at once. */
 hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
 /* A group is the clients and workers whose clocks are one another's business: pulls that wait for clocks, sums of a clock and data-centric order

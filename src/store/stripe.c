@@ -1,5 +1,6 @@
 #include "store/stripe.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,9 +154,35 @@ static size_t row_bytes(const hw_errand *errand)
     return errand->spec->width * hw_value_size(errand->spec->type);
 }
 
-static void fail(hw_errand *errand, hawser_status status)
+/* Why an errand fails, where no hawser_status says it. */
+enum { WAITS_TOO_MUCH = 1, AHEAD_TOO_MUCH };
+
+static void fail(hw_errand *errand, int why)
 {
-    atomic_store_explicit(&errand->failed, (int)status, memory_order_relaxed);
+    atomic_store_explicit(&errand->failed, why, memory_order_relaxed);
+}
+
+static void words_of(const hw_errand *errand, int failed, char *words, size_t size)
+{
+    const char *table = errand->spec->name;
+    size_t most = hw_waiting_most(errand->server) >> 20;
+    if (failed == WAITS_TOO_MUCH)
+        snprintf(
+            words, size,
+            "table '%s': requests of this client that wait for clocks hold more than %zu MiB here already; ask for less "
+            "ahead of the others",
+            table, most);
+    else if (failed == AHEAD_TOO_MUCH)
+        snprintf(
+            words, size,
+            "table '%s': pushes of this group in clocks that are not over hold more than %zu MiB a client here already; "
+            "end the clocks before",
+            table, most);
+    else
+        snprintf(words, size, "%s",
+                 failed == HAWSER_BAD_INPUT   ? "a push in a clock that its worker has ended"
+                 : failed == HAWSER_PEER_LOST ? "its group has ended"
+                                              : "the server has no memory left for it");
 }
 
 /* A range: shard by shard. */
@@ -284,6 +311,10 @@ static void set_rows(hw_stripe *stripe, const hw_piece *piece)
 
 static void put_by(hw_stripe *stripe, const hw_piece *piece)
 {
+    if (!hw_stripe_may_put_by(stripe, piece)) {
+        fail(piece->errand, AHEAD_TOO_MUCH);
+        return;
+    }
     hawser_status status = hw_stripe_put_by(stripe, piece, NULL);
     if (status != HAWSER_OK)
         fail(piece->errand, status);
@@ -304,13 +335,19 @@ static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
         hw_range_clock *clock = &progress->clocks[head->worker];
         size_t before = clock->count;
         status = hw_range_clock_advance(clock, first, last, head->clock + 1, NULL);
-        if (clock->count != before) /* what wraps around is less */
+        if (clock->count != before) { /* what wraps around is less */
             atomic_fetch_add_explicit(&stripe->clock_ranges, (uint64_t)clock->count - before, memory_order_relaxed);
+            atomic_fetch_add_explicit(&progress->ranges, (uint64_t)clock->count - before, memory_order_relaxed);
+        }
     }
     if (status == HAWSER_OK && ends && progress->sums.clocks != NULL)
-        status = hw_stripe_settle(stripe, progress, least_ended(stripe, errand, stripe->first, stripe->last), NULL);
-    if (status == HAWSER_OK && centric && errand->request.values != NULL)
+        status = hw_stripe_settle(stripe, errand->group, progress, least_ended(stripe, errand, stripe->first, stripe->last),
+                                  NULL);
+    if (status == HAWSER_OK && centric && errand->request.values != NULL) {
+        size_t before = progress->written.count;
         status = hw_range_clock_advance(&progress->written, first, last, head->clock + 1, NULL);
+        atomic_fetch_add_explicit(&progress->ranges, (uint64_t)progress->written.count - before, memory_order_relaxed);
+    }
     if (status != HAWSER_OK)
         fail(errand, status);
 }
@@ -333,11 +370,11 @@ static void finish(hw_piece *piece)
     hw_batch *batch = errand->batch;
     hw_reply_head head;
     bool told = true;
-    hawser_status failed = (hawser_status)atomic_load_explicit(&errand->failed, memory_order_relaxed);
+    int failed = atomic_load_explicit(&errand->failed, memory_order_relaxed);
     if (failed != HAWSER_OK) {
-        const char *words = failed == HAWSER_BAD_INPUT   ? "a push in a clock that its worker has ended"
-                            : failed == HAWSER_PEER_LOST ? "its group has ended"
-                                                         : "the server has no memory left for it";
+        char words[400];
+        words_of(errand, failed, words, sizeof words);
+        atomic_fetch_add_explicit(&server->refused, 1, memory_order_relaxed);
         hw_message *refusal = NULL;
         told = hw_refusal_write(&errand->request.head, HW_REFUSED, words, &refusal, NULL) == HAWSER_OK;
         if (told) {
@@ -392,6 +429,32 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
         note_clocks(stripe, piece);
     hw_note_piece(stripe, piece);
     finish(piece);
+}
+
+/* Has a guest too much that waits, or been refused what this is a part of? What waits in part already is counted in whole. */
+static bool may_wait(const hw_errand *errand)
+{
+    if (!hw_errand_of_guest(errand))
+        return true;
+    if (atomic_load_explicit(&errand->failed, memory_order_relaxed) != HAWSER_OK)
+        return false;
+    return atomic_load(&errand->waited) || atomic_load(&errand->seat->waiting) <= hw_waiting_most(errand->server);
+}
+
+static void let_wait(hw_stripe *stripe, hw_piece *piece)
+{
+    if (!may_wait(piece->errand)) {
+        int as_yet = HAWSER_OK;
+        atomic_compare_exchange_strong(&piece->errand->failed, &as_yet, WAITS_TOO_MUCH);
+        finish(piece);
+        return;
+    }
+    atomic_fetch_add_explicit(&stripe->server->deferred, 1, memory_order_relaxed);
+    hw_note_waits(stripe, piece);
+    hw_errand_waits(piece->errand);
+    piece->next = NULL;
+    *stripe->waiting_end = piece;
+    stripe->waiting_end = &piece->next;
 }
 
 /* A group has ended: what it waits for will not be. */
@@ -482,12 +545,7 @@ void hw_stripe_work(hw_stripe *stripe)
                 if (moves)
                     wake_waiting(stripe, first, last);
             } else {
-                atomic_fetch_add_explicit(&stripe->server->deferred, 1, memory_order_relaxed);
-                hw_note_waits(stripe, piece);
-                hw_errand_waits(piece->errand);
-                piece->next = NULL;
-                *stripe->waiting_end = piece;
-                stripe->waiting_end = &piece->next;
+                let_wait(stripe, piece);
             }
         }
         if (stripe->spec->sparse)

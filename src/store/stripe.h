@@ -32,10 +32,11 @@ typedef struct hw_batch {
 
 /* How far the workers of a group have come with the keys of a stripe. */
 typedef struct hw_progress {
-    hw_range_clock *clocks; /* by worker: clocks finished, or iterations in which these keys were read */
-    hw_range_clock written; /* data-centric: iterations in which they were written */
-    hw_sums sums;           /* of a summed table: clocks that are not over */
-    hw_piece farewell;      /* of the group's */
+    hw_range_clock *clocks;  /* by worker: clocks finished, or iterations in which these keys were read */
+    hw_range_clock written;  /* data-centric: iterations in which they were written */
+    hw_sums sums;            /* of a summed table: clocks that are not over */
+    _Atomic uint64_t ranges; /* of all these clocks, for who hears */
+    hw_piece farewell;       /* of the group's */
 } hw_progress;
 
 struct hw_seat {
@@ -55,6 +56,8 @@ struct hw_group {
     bool ended;
     atomic_bool over;
     hw_seat *seats;
+    atomic_uint seated;                    /* how many */
+    atomic_size_t put_by;                  /* bytes of its sums of clocks that are not over, of all tables */
     hw_errand *farewell;                   /* made beforehand: want of memory must not keep a group */
     hw_progress *progress[HW_TABLES_MOST]; /* by table, then stripe */
 };
@@ -131,6 +134,17 @@ bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece);
 void hw_errand_free(hw_errand *errand);
 /* hear.c: one of its pieces waits for a clock. */
 void hw_errand_waits(hw_errand *errand);
+/* The servers' own clients are theirs to trust. */
+static inline bool hw_errand_of_guest(const hw_errand *errand)
+{
+    return errand->client >= errand->server->options.clients;
+}
+/* Bytes that a guest may have here for want of clocks. */
+static inline size_t hw_waiting_most(const hw_server *server)
+{
+    enum { WAITING_BYTES = 1 << 30 };
+    return server->options.waiting_bytes > 0 ? server->options.waiting_bytes : WAITING_BYTES;
+}
 /* What an errand of this seat held is free; `errand` is gone. */
 void hw_seat_relieve(hw_seat *seat, size_t bytes, bool waited);
 /* batch.c: that of a request, made if need be; NULL: it is answered alone. The hearer's, as the next. */
@@ -152,9 +166,13 @@ static inline hw_progress *hw_progress_of(const hw_stripe *stripe, const hw_erra
 {
     return &errand->group->progress[errand->request.head.table][stripe->number];
 }
-/* summed.c: keeps a push until its clock is over; HAWSER_BAD_INPUT: its worker has ended that. */
+/* summed.c: may it be kept, beside what its group's guests have in clocks that are not over? In the oldest of these, always: without that none
+ * would ever end. */
+bool hw_stripe_may_put_by(const hw_stripe *stripe, const hw_piece *piece);
+/* Keeps a push until its clock is over; HAWSER_BAD_INPUT: its worker has ended that. */
 hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_error *error) HAWSER_MUST_USE;
-/* Applies the sums of all clocks below `end`; what could not be stays for the next call. */
-hawser_status hw_stripe_settle(hw_stripe *stripe, hw_progress *progress, uint64_t end, hawser_error *error) HAWSER_MUST_USE;
+/* Applies the sums of all clocks of the group's below `end`; what could not be stays for the next call. */
+hawser_status hw_stripe_settle(hw_stripe *stripe, hw_group *group, hw_progress *progress, uint64_t end,
+                               hawser_error *error) HAWSER_MUST_USE;
 
 #endif

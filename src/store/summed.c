@@ -25,14 +25,33 @@ static hawser_status gather(const hw_piece *piece, size_t row_bytes, hw_summed *
     return HAWSER_OK;
 }
 
-hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_error *error)
+bool hw_stripe_may_put_by(const hw_stripe *stripe, const hw_piece *piece)
+{
+    const hw_errand *errand = piece->errand;
+    const hw_group *group = errand->group;
+    const hw_progress *progress = hw_progress_of(stripe, errand);
+    if (!hw_errand_of_guest(errand) ||
+        atomic_load(&group->put_by) / atomic_load(&group->seated) <= hw_waiting_most(stripe->server))
+        return true;
+    for (uint32_t w = 0; w < group->workers; w++)
+        if (hw_range_clock_at(&progress->clocks[w], stripe->first) < errand->request.head.clock)
+            return false;
+    return true;
+}
+
+/* The sums of a group have changed. */
+static void recount(hw_group *group, const hw_progress *progress, size_t before)
+{
+    atomic_fetch_add(&group->put_by, progress->sums.bytes - before); /* what wraps around is less */
+}
+
+static hawser_status add_up(const hw_stripe *stripe, hw_progress *progress, const hw_piece *piece, hawser_error *error)
 {
     const hw_errand *errand = piece->errand;
     const hw_request *request = &errand->request;
     const hw_request_head *head = &request->head;
     size_t row_bytes = stripe->spec->width * hw_value_size(stripe->spec->type);
     const unsigned char *values = (const unsigned char *)request->values + piece->begin * row_bytes;
-    hw_progress *progress = hw_progress_of(stripe, errand);
     if (head->clock < hw_range_clock_at(&progress->clocks[head->worker], stripe->first))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': worker %u pushes in clock %llu, which it has ended",
                            stripe->spec->name, head->worker, (unsigned long long)head->clock);
@@ -48,6 +67,15 @@ hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_
     return status;
 }
 
+hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_error *error)
+{
+    hw_progress *progress = hw_progress_of(stripe, piece->errand);
+    size_t before = progress->sums.bytes;
+    hawser_status status = add_up(stripe, progress, piece, error);
+    recount(piece->errand->group, progress, before);
+    return status;
+}
+
 static hawser_status apply(hw_stripe *stripe, const hw_summed *summed, hawser_error *error)
 {
     size_t row_bytes = stripe->spec->width * hw_value_size(stripe->spec->type);
@@ -60,7 +88,7 @@ static hawser_status apply(hw_stripe *stripe, const hw_summed *summed, hawser_er
     return HAWSER_OK;
 }
 
-hawser_status hw_stripe_settle(hw_stripe *stripe, hw_progress *progress, uint64_t end, hawser_error *error)
+hawser_status hw_stripe_settle(hw_stripe *stripe, hw_group *group, hw_progress *progress, uint64_t end, hawser_error *error)
 {
     for (;;) {
         hw_summed summed = {0};
@@ -71,6 +99,8 @@ hawser_status hw_stripe_settle(hw_stripe *stripe, hw_progress *progress, uint64_
         hawser_status status = apply(stripe, &summed, error);
         hw_summed_free(&summed);
         HAWSER_TRY(status);
+        size_t before = progress->sums.bytes;
         hw_sums_drop(&progress->sums);
+        recount(group, progress, before);
     }
 }

@@ -11,10 +11,18 @@ void hw_sums_init(hw_sums *sums, const hw_table_spec *table, uint32_t workers)
     sums->workers = workers;
 }
 
-static void free_clock(const hw_sums *sums, hw_clock_sum *clock)
+static size_t clock_bytes(const hw_sums *sums)
 {
-    for (uint32_t w = 0; w < sums->workers; w++)
+    return sizeof(hw_clock_sum) + sums->workers * sizeof(hw_table_shard *);
+}
+
+static void free_clock(hw_sums *sums, hw_clock_sum *clock)
+{
+    for (uint32_t w = 0; w < sums->workers; w++) {
+        sums->bytes -= clock->parts[w] != NULL ? hw_table_shard_bytes(clock->parts[w]) : 0;
         hw_table_shard_free(clock->parts[w]);
+    }
+    sums->bytes -= clock_bytes(sums);
     free(clock);
 }
 
@@ -32,15 +40,17 @@ static hawser_status part_of(hw_sums *sums, uint32_t worker, uint64_t clock, hw_
     while (*at != NULL && (*at)->clock < clock)
         at = &(*at)->next;
     if (*at == NULL || (*at)->clock > clock) {
-        HAWSER_TRY(hw_new_array((void **)&found, 1, sizeof *found + sums->workers * sizeof *found->parts, "sums of a clock",
-                                error));
+        HAWSER_TRY(hw_new_array((void **)&found, 1, clock_bytes(sums), "sums of a clock", error));
+        sums->bytes += clock_bytes(sums);
         found->clock = clock;
         found->next = *at;
         *at = found;
     }
     hw_table_shard **own = &(*at)->parts[worker];
-    if (*own == NULL)
+    if (*own == NULL) {
         HAWSER_TRY(hw_table_shard_new(&sums->spec, 0, UINT64_MAX, own, error));
+        sums->bytes += hw_table_shard_bytes(*own);
+    }
     *part = *own;
     return HAWSER_OK;
 }
@@ -50,7 +60,10 @@ hawser_status hw_sums_put(hw_sums *sums, uint32_t worker, uint64_t clock, const 
 {
     hw_table_shard *part = NULL;
     HAWSER_TRY(part_of(sums, worker, clock, &part, error));
-    return hw_table_shard_apply(part, keys, count, values, error);
+    size_t before = hw_table_shard_bytes(part);
+    hawser_status status = hw_table_shard_apply(part, keys, count, values, error);
+    sums->bytes += hw_table_shard_bytes(part) - before; /* what wraps around is less */
+    return status;
 }
 
 static hawser_status list_of(const hw_table_shard *shard, size_t row_bytes, hw_summed *list, hawser_error *error)
