@@ -737,8 +737,11 @@ hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *mes
         return status;
     }
     bool sending = t->legs_sent < t->leg_count;
-    if (t->order.operation == HW_CLOCK) /* nobody waits for an answer to it: the part was done when it left */
+    bool clock = t->order.operation == HW_CLOCK; /* nobody waits for an answer to it: a part is done when it leaves */
+    if (clock && head.outcome == HW_REFUSED)
         refused(t, &head, message, server);
+    else if (clock)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers to what it was not asked", server);
     else if (head.parts > 0)
         status = take_batch(t, part, &head, message, error);
     else if (head.outcome == HW_FORGOTTEN)
