@@ -647,7 +647,8 @@ static void refused(hw_task *t, const hw_reply_head *head, const hw_message *mes
                         : hawser_fail(&t->error, HAWSER_NO_MEMORY, "server %u had no memory left for all of it", server);
 }
 
-/* What a reply is about: *part NULL where it came too late to matter. */
+/* What a reply is about: *part NULL where it came too late to matter. Of a clock, whose parts are done when they leave, nothing but a
+ * refusal is told. */
 static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_reply_head *head, hw_task **t, hw_leg **part,
                             hawser_error *error)
 {
@@ -657,7 +658,8 @@ static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_r
         return HAWSER_OK; /* the task has failed meanwhile */
     if (*t != NULL && client->there[(*t)->order.table] == head->table && (*t)->waits == 0 && head->leg < (*t)->legs_sent)
         *part = &(*t)->legs[head->leg];
-    if (*part != NULL && (*part)->server == server && (head->parts > 0 || !(*part)->done))
+    bool told = *part != NULL && ((*t)->order.operation != HW_CLOCK || head->outcome == HW_REFUSED);
+    if (told && (*part)->server == server && (head->parts > 0 || !(*part)->done))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers to what it was not asked", server);
 }
@@ -737,11 +739,8 @@ hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *mes
         return status;
     }
     bool sending = t->legs_sent < t->leg_count;
-    bool clock = t->order.operation == HW_CLOCK; /* nobody waits for an answer to it: a part is done when it leaves */
-    if (clock && head.outcome == HW_REFUSED)
+    if (t->order.operation == HW_CLOCK)
         refused(t, &head, message, server);
-    else if (clock)
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers to what it was not asked", server);
     else if (head.parts > 0)
         status = take_batch(t, part, &head, message, error);
     else if (head.outcome == HW_FORGOTTEN)
