@@ -145,11 +145,16 @@ static void end(scene *s)
 /* ------------------------------------------------------------------------------------------------------ who is not ---- */
 
 /* Seated alone, in a group of its own number. */
-static void come_and_sit(stranger *one, const scene *s)
+static void come_by_and_sit(stranger *one, hw_net_way way, const char *address)
 {
-    stranger_comes(one, s->set.address);
+    stranger_comes_by(one, way, address);
     stranger_sits(one, (hw_told_seat){.group = one->number, .nodes = 1, .workers = 1});
     assert_int_equal(one->answered, HAWSER_OK);
+}
+
+static void come_and_sit(stranger *one, const scene *s)
+{
+    come_by_and_sit(one, HW_NET_TCP, s->set.address);
 }
 
 /* It is sent away, with a line here and one there. */
@@ -386,10 +391,9 @@ static void who_does_not_wait_for_answers_goes(void **state)
 enum { BIG = 1 << 15, BIG_BYTES = 8 * BIG, UNREAD = 4 * BIG_BYTES, PULLS = 400 };
 
 /* Makes a table of which a pull of all brings BIG_BYTES, unless it is there. */
-static void make_big(stranger *one, bool centric)
+static void make_big(stranger *one)
 {
-    const hw_told_table told = {
-        .name = "big", .function = "add", .type = HW_VALUE_F64, .width = 1, .centric = centric, .last = BIG - 1};
+    const hw_told_table told = {.name = "big", .function = "add", .type = HW_VALUE_F64, .width = 1, .last = BIG - 1};
     uint32_t before = one->answers;
     stranger_says(one, HW_MESSAGE_GUEST, HW_WORD_TABLE, &told, sizeof told);
     stranger_waits(one, before + 1, 0);
@@ -431,6 +435,17 @@ static void slow_down(stranger *one, bool stuffed, unsigned rest)
 
 static const hw_net_way ways[] = {HW_NET_TCP, HW_NET_UNIX, HW_NET_SHARED};
 
+/* By one of the ways: from now on it takes no replies, or rests after each, and it asks for many. */
+static void come_and_pull(stranger *one, const scene *s, hw_net_way way, bool stuffed, unsigned rest, int pulls)
+{
+    come_by_and_sit(one, way, way == HW_NET_TCP ? s->set.address : hw_door_card(s->set.store->door));
+    make_big(one);
+    fill_big(one);
+    slow_down(one, stuffed, rest);
+    for (int i = 0; i < pulls; i++)
+        stranger_says(one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
+}
+
 /* It is lost with what it was owed, which is little more than the bound, whatever it had asked for. */
 static void who_takes_no_answers_is_lost(void **state)
 {
@@ -439,13 +454,7 @@ static void who_takes_no_answers_is_lost(void **state)
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         stranger one;
         unsigned long long waited = 0;
-        stranger_comes_by(&one, ways[w], w == 0 ? s->set.address : hw_door_card(s->set.store->door));
-        stranger_sits(&one, (hw_told_seat){.group = one.number, .nodes = 1, .workers = 1});
-        make_big(&one, false);
-        fill_big(&one);
-        slow_down(&one, true, 0);
-        for (int i = 0; i < PULLS; i++)
-            stranger_says(&one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
+        come_and_pull(&one, s, ways[w], true, 0, PULLS);
         assert_int_equal(await_line(), 1);
         const char *bytes = strstr(said, "it takes nothing of the ");
         assert_non_null(bytes);
@@ -465,13 +474,7 @@ static void who_reads_slowly_is_waited_for(void **state)
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         stranger one;
-        stranger_comes_by(&one, ways[w], w == 0 ? s->set.address : hw_door_card(s->set.store->door));
-        stranger_sits(&one, (hw_told_seat){.group = one.number, .nodes = 1, .workers = 1});
-        make_big(&one, false);
-        fill_big(&one);
-        slow_down(&one, false, 3000);
-        for (int i = 0; i < PULLS; i++)
-            stranger_says(&one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
+        come_and_pull(&one, s, ways[w], false, 3000, PULLS);
         stranger_waits(&one, 0, 1 + PULLS);
         assert_false(one.over);
         assert_int_equal(one.refusals, 0);
@@ -488,13 +491,7 @@ static void who_goes_while_it_is_held_has_left(void **state)
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         stranger one;
-        stranger_comes_by(&one, ways[w], w == 0 ? s->set.address : hw_door_card(s->set.store->door));
-        stranger_sits(&one, (hw_told_seat){.group = one.number, .nodes = 1, .workers = 1});
-        make_big(&one, false);
-        fill_big(&one);
-        slow_down(&one, false, 20000);
-        for (int i = 0; i < PULLS / 4; i++)
-            stranger_says(&one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
+        come_and_pull(&one, s, ways[w], false, 20000, PULLS / 4);
         stranger_waits(&one, 0, 2);
         stranger_goes(&one);
         assert_int_equal(lines_said(), 0);
@@ -512,7 +509,7 @@ static void what_waits_for_clocks_is_bounded(void **state)
     hw_request_head waits = pull_big;
     const hw_request_head clock = {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .table = 2, .last = BIG - 1};
     come_and_sit(&one, s);
-    make_big(&one, false);
+    make_big(&one);
     fill_big(&one);
     waits.least = 1;
     for (int i = 0; i < FEW; i++)
