@@ -34,33 +34,18 @@ typedef struct world {
     traffic traffic;
 } world;
 
-static void put(world *w, uint32_t to, uint32_t from, const hw_message *message)
-{
-    hw_message *copy;
-    assert_int_equal(hw_message_share(message, &copy, NULL), HAWSER_OK);
-    copy->envelope.source = from; /* as a transport does */
-    link_queue *link = &w->links[to][from];
-    if (link->first == NULL)
-        link->first = copy;
-    else
-        link->last->next = copy;
-    link->last = copy;
-}
-
 static void deliver_to_all(world *w, uint32_t from, hw_message *message)
 {
-    uint32_t destination = message->envelope.destination, counted = UINT32_MAX;
+    uint32_t counted = UINT32_MAX;
     hw_message *packed;
     assert_int_equal(hw_pack(message, w->how->spec.count, &packed, NULL), HAWSER_OK);
     uint64_t length = (packed != NULL ? packed : message)->envelope.length;
     hw_message_free(packed);
     for (uint32_t to = 0; to < w->how->blocks; to++) {
         bool here = w->how->home[to] == w->how->home[from];
-        bool goes = destination == HW_TO_BLOCKS || destination == to || (destination == HW_TO_NODES && !here) ||
-                    (destination == HW_TO_LOCAL && here);
-        if (to == from || !goes)
+        if (!is_for(message, w->how->home, from, to))
             continue;
-        put(w, to, from, message);
+        link_send(&w->links[to][from], message)->envelope.source = from;              /* as a transport does */
         if (here || w->how->home[to] == counted || message->envelope.clock >= CLOCKS) /* flushes aside */
             continue;
         counted = w->how->home[to]; /* once a node */
@@ -145,11 +130,9 @@ static bool receive(world *w, uint32_t b)
     hawser_error error = {0};
     uint32_t start = (uint32_t)hw_random_below(&w->random, w->how->blocks);
     for (uint32_t i = 0; i < w->how->blocks; i++) {
-        link_queue *link = &w->links[b][(start + i) % w->how->blocks];
-        hw_message *message = link->first;
+        hw_message *message = link_take(&w->links[b][(start + i) % w->how->blocks]);
         if (message == NULL)
             continue;
-        link->first = message->next;
         check(hw_replica_accept(w->replicas[b], message, &error), &error);
         send(w, b, hw_replica_next(w->replicas[b]));
         return true;

@@ -45,6 +45,38 @@ static inline void check(hawser_status status, const hawser_error *error)
     assert_int_equal(status, HAWSER_OK);
 }
 
+/* A copy goes under way; returned for who changes what stands on it. */
+static inline hw_message *link_send(link_queue *link, const hw_message *message)
+{
+    hawser_error error = {0};
+    hw_message *copy;
+    check(hw_message_share(message, &copy, &error), &error);
+    if (link->first == NULL)
+        link->first = copy;
+    else
+        link->last->next = copy;
+    link->last = copy;
+    return copy;
+}
+
+/* What has been under way for longest; NULL: nothing is. */
+static inline hw_message *link_take(link_queue *link)
+{
+    hw_message *message = link->first;
+    if (message != NULL)
+        link->first = message->next;
+    return message;
+}
+
+/* Whether a block on its node (`home`) is one of those that a message is for. */
+static inline bool is_for(const hw_message *message, const uint32_t *home, uint32_t from, uint32_t to)
+{
+    uint32_t destination = message->envelope.destination;
+    bool here = home[to] == home[from];
+    return to != from && (destination == HW_TO_BLOCKS || destination == to || (destination == HW_TO_NODES && !here) ||
+                          (destination == HW_TO_LOCAL && here));
+}
+
 static inline void cluster_open(cluster *c, hw_replica_spec spec, hw_policy policy, uint64_t seed)
 {
     hawser_error error = {0};
@@ -68,11 +100,8 @@ static inline void cluster_close(cluster *c)
     for (uint32_t b = 0; b < c->blocks; b++) {
         hw_replica_free(c->replicas[b]);
         for (uint32_t s = 0; s < c->blocks; s++)
-            while (c->links[b][s].first != NULL) {
-                hw_message *next = c->links[b][s].first->next;
-                hw_message_free(c->links[b][s].first);
-                c->links[b][s].first = next;
-            }
+            while (c->links[b][s].first != NULL)
+                hw_message_free(link_take(&c->links[b][s]));
     }
     free(c->computed);
     free(c->magnitude);
@@ -81,22 +110,12 @@ static inline void cluster_close(cluster *c)
 /* Sends to all others and frees. */
 static inline void cluster_send(cluster *c, uint32_t source, hw_message *message)
 {
-    hawser_error error = {0};
     if (message == NULL)
         return;
     c->payload_bytes += message->envelope.length;
-    for (uint32_t b = 0; b < c->blocks; b++) {
-        hw_message *copy;
-        if (b == source)
-            continue;
-        check(hw_message_share(message, &copy, &error), &error);
-        link_queue *link = &c->links[b][source];
-        if (link->first == NULL)
-            link->first = copy;
-        else
-            link->last->next = copy;
-        link->last = copy;
-    }
+    for (uint32_t b = 0; b < c->blocks; b++)
+        if (b != source)
+            link_send(&c->links[b][source], message);
     hw_message_free(message);
 }
 
@@ -106,11 +125,9 @@ static inline bool cluster_deliver(cluster *c, uint32_t b)
     hawser_error error = {0};
     uint32_t start = (uint32_t)hw_random_below(&c->random, c->blocks);
     for (uint32_t i = 0; i < c->blocks; i++) {
-        link_queue *link = &c->links[b][(start + i) % c->blocks];
-        hw_message *message = link->first;
+        hw_message *message = link_take(&c->links[b][(start + i) % c->blocks]);
         if (message == NULL)
             continue;
-        link->first = message->next;
         check(hw_replica_accept(c->replicas[b], message, &error), &error);
         return true;
     }

@@ -197,27 +197,17 @@ static void pass_on(net *n, uint32_t at, const hw_message *message)
 {
     uint32_t children[MOST_BLOCKS];
     uint32_t count = hw_topology_children(n->topology, message->envelope.source, at, children);
-    for (uint32_t i = 0; i < count; i++) {
-        hw_message *copy;
-        assert_int_equal(hw_message_share(message, &copy, NULL), HAWSER_OK);
-        link_queue *link = &n->c.links[children[i]][at];
-        if (link->first == NULL)
-            link->first = copy;
-        else
-            link->last->next = copy;
-        link->last = copy;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        link_send(&n->c.links[children[i]][at], message);
 }
 
 /* Moves the oldest message of a link; false when there is none. */
 static bool move(net *n, uint32_t to, uint32_t from)
 {
     hawser_error error = {0};
-    link_queue *link = &n->c.links[to][from];
-    hw_message *message = link->first;
+    hw_message *message = link_take(&n->c.links[to][from]);
     if (message == NULL)
         return false;
-    link->first = message->next;
     uint32_t origin = message->envelope.source;
     assert_true(message->envelope.clock == n->seen[to][origin]); /* once, and in order */
     n->seen[to][origin]++;

@@ -69,10 +69,7 @@ enum { REPLICAS = 2 };
 static void deliver_from(cluster *c, uint32_t b, uint32_t source)
 {
     hawser_error error = {0};
-    link_queue *link = &c->links[b][source];
-    hw_message *message = link->first;
-    link->first = message->next;
-    check(hw_replica_accept(c->replicas[b], message, &error), &error);
+    check(hw_replica_accept(c->replicas[b], link_take(&c->links[b][source]), &error), &error);
 }
 
 /* Two blocks: each runs its next clock as soon as it may and is chosen, or takes in the next message of the other. */

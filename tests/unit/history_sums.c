@@ -26,23 +26,9 @@ static void send_on(summing *s, uint32_t from, hw_message *message)
 {
     cluster *c = &s->c;
     for (; message != NULL; message = hw_replica_next(c->replicas[from])) {
-        uint32_t destination = message->envelope.destination;
-        for (uint32_t to = 0; to < c->blocks; to++) {
-            bool here = s->home[to] == s->home[from];
-            bool goes = destination == HW_TO_BLOCKS || destination == to || (destination == HW_TO_NODES && !here) ||
-                        (destination == HW_TO_LOCAL && here);
-            hw_message *copy;
-            if (to == from || !goes)
-                continue;
-            assert_int_equal(hw_message_share(message, &copy, NULL), HAWSER_OK);
-            copy->envelope.source = from;
-            link_queue *link = &c->links[to][from];
-            if (link->first == NULL)
-                link->first = copy;
-            else
-                link->last->next = copy;
-            link->last = copy;
-        }
+        for (uint32_t to = 0; to < c->blocks; to++)
+            if (is_for(message, s->home, from, to))
+                link_send(&c->links[to][from], message)->envelope.source = from;
         hw_message_free(message);
     }
 }
