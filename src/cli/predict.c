@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "cli/input.h"
+#include "data/format/npy.h"
 
 const hawser_option *hw_predict_rows(void)
 {
@@ -17,30 +18,10 @@ const hawser_option *hw_predict_rows(void)
     return rows;
 }
 
-/* The header of a one-dimensional array of doubles, padded to 64 bytes as the format asks. */
-static hawser_status npy_header(hw_file *file, size_t count, hawser_error *error)
-{
-    char header[192];
-    int length = snprintf(header, sizeof header, "{'descr': '<f8', 'fortran_order': False, 'shape': (%zu,), }", count);
-    size_t total = 10 + (size_t)length + 1, padded = (total + 63) / 64 * 64;
-    unsigned char head[10] = {
-        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)((padded - 10) & 255), (unsigned char)((padded - 10) >> 8)};
-    HAWSER_TRY(hw_file_write(file, head, sizeof head, error));
-    return hw_file_print(file, error, "%-*s\n", (int)(padded - 11), header);
-}
-
 static hawser_status write_npy(hw_file *file, const double *values, size_t count, hawser_error *error)
 {
-    HAWSER_TRY(npy_header(file, count, error));
-    for (size_t i = 0; i < count; i++) {
-        unsigned char bytes[8];
-        unsigned long long bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        for (int b = 0; b < 8; b++)
-            bytes[b] = (unsigned char)(bits >> (8 * b));
-        HAWSER_TRY(hw_file_write(file, bytes, sizeof bytes, error));
-    }
-    return HAWSER_OK;
+    HAWSER_TRY(hw_npy_head(file, &(hw_npy_shape){.dimensions = 1, .sizes = {count}}, error));
+    return hw_file_write(file, values, count * sizeof *values, error);
 }
 
 static hawser_status write_text(hw_file *file, const double *values, size_t count, hawser_error *error)

@@ -278,3 +278,19 @@ hawser_status hw_npy_load(hw_job *job, hawser_dataset *dataset, hawser_error *er
     free(files);
     return status;
 }
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "behind the head numbers are written as they lie");
+
+hawser_status hw_npy_head(hw_file *file, const hw_npy_shape *shape, hawser_error *error)
+{
+    enum { PREFIX = 10, ALIGNMENT = 64 };
+    char text[256], second[32] = "";
+    if (shape->dimensions == 2)
+        snprintf(second, sizeof second, " %zu", shape->sizes[1]);
+    int length = snprintf(text, sizeof text, "{'descr': '<f%d', 'fortran_order': %s, 'shape': (%zu,%s), }",
+                          shape->single ? 4 : 8, shape->fortran ? "True" : "False", shape->sizes[0], second);
+    size_t total = (PREFIX + (size_t)length + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, size = total - PREFIX;
+    HAWSER_TRY(hw_file_write(file, HW_NPY_MAGIC "\1\0", PREFIX - 2, error));
+    HAWSER_TRY(hw_file_write(file, (unsigned char[]){size & 255, (unsigned char)(size >> 8)}, 2, error));
+    return hw_file_print(file, error, "%-*s\n", (int)size - 1, text);
+}

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/format/npy.h"
 #include "data/format/number_text.h"
 #include "data/layout/flip.h"
 
@@ -268,19 +269,6 @@ static hawser_status write_market_pair(const hawser_dataset *d, const char *path
 
 /* ---- npy ---- */
 
-static hawser_status write_npy_head(writer *out, bool single, bool fortran, size_t columns)
-{
-    enum { PREFIX = 10, ALIGNMENT = 64 };
-    char text[256];
-    int length = snprintf(text, sizeof text, "{'descr': '<f%d', 'fortran_order': %s, 'shape': (%zu, %zu), }", single ? 4 : 8,
-                          fortran ? "True" : "False", out->d->matrix.rows, columns);
-    size_t total = (PREFIX + (size_t)length + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, size = total - PREFIX;
-    const unsigned char prefix[PREFIX] = {
-        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(size & 255), (unsigned char)(size >> 8)};
-    HAWSER_TRY(hw_file_write(&out->file, prefix, sizeof prefix, out->error));
-    return hw_file_print(&out->file, out->error, "%-*s\n", (int)size - 1, text);
-}
-
 static hawser_status put_binary(writer *out, double value, bool single)
 {
     float narrow = (float)value;
@@ -294,7 +282,8 @@ static hawser_status write_npy(writer *out)
     const hawser_matrix *A = &out->d->matrix;
     const double *target = out->d->target;
     bool single = A->type == HAWSER_F32 && target == NULL, dense = A->layout == HAWSER_DENSE;
-    HAWSER_TRY(write_npy_head(out, single, dense, A->cols + (target != NULL)));
+    const hw_npy_shape shape = {single, dense, 2, {A->rows, A->cols + (target != NULL)}};
+    HAWSER_TRY(hw_npy_head(&out->file, &shape, out->error));
     if (dense) {
         if (target != NULL)
             HAWSER_TRY(hw_file_write(&out->file, target, A->rows * sizeof *target, out->error));
