@@ -60,8 +60,8 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
         begin++;
     double value = 0;
     const char *rest = hw_number(begin, &value);
-    if (rest != NULL && rest < stop && hw_csv_blanks(rest) > rest)
-        return (void)hw_chunk_fail(p->chunk, hw_csv_blanks(rest), error, "something follows the number"), NULL;
+    if (rest != NULL && rest < stop && hw_skip_blanks(rest) > rest)
+        return (void)hw_chunk_fail(p->chunk, hw_skip_blanks(rest), error, "something follows the number"), NULL;
     if (rest != stop)
         return (void)hw_no_number(p->chunk, begin, "value", error), NULL;
     if (value - value != 0)
@@ -171,8 +171,8 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
             HAWSER_TRY(pass_header(csv, chunk, &at, error));
             continue;
         }
-        if (csv->delimiter == HAWSER_BLANKS && hw_csv_blanks(at) != at) {
-            at = hw_csv_blanks(at);
+        if (csv->delimiter == HAWSER_BLANKS && hw_skip_blanks(at) != at) {
+            at = hw_skip_blanks(at);
             continue;
         }
         if ((size_t)(limit - place.row) < csv->width)

@@ -28,13 +28,6 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
 hawser_status hw_csv_load(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 void hw_csv_free(hw_csv *csv);
 
-static inline const char *hw_csv_blanks(const char *at)
-{
-    while (*at == ' ' || *at == '\t' || *at == '\r')
-        at++;
-    return at;
-}
-
 /* Whether fields are separated by the character. */
 static inline bool hw_csv_splits(char c, char delimiter)
 {
@@ -44,7 +37,7 @@ static inline bool hw_csv_splits(char c, char delimiter)
 /* Behind a field: with blanks as delimiter the last of them, or the line end if nothing else follows. */
 static inline const char *hw_csv_gap(const char *at, char delimiter)
 {
-    const char *next = delimiter == HAWSER_BLANKS ? hw_csv_blanks(at) : at;
+    const char *next = delimiter == HAWSER_BLANKS ? hw_skip_blanks(at) : at;
     return next == at || *next == '\n' ? next : next - 1;
 }
 

@@ -65,9 +65,9 @@ size_t hw_csv_column(const char *spec, char *const *names, size_t width)
 static bool several_numbers(const char *at, const char *end)
 {
     size_t count = 0;
-    for (double value; at = hw_csv_blanks(at), at < end && *at != '\n'; count++) {
+    for (double value; at = hw_skip_blanks(at), at < end && *at != '\n'; count++) {
         at = hw_number(at, &value);
-        if (at == NULL || (*at != '\n' && hw_csv_blanks(at) == at))
+        if (at == NULL || (*at != '\n' && hw_skip_blanks(at) == at))
             return false;
     }
     return count > 1;
@@ -108,7 +108,7 @@ static hawser_status walk_line(const hw_chunk *line, hw_csv *csv, bool *has_name
 {
     size_t count = 0;
     *has_name = false;
-    const char *start = csv->delimiter == HAWSER_BLANKS ? hw_csv_blanks(line->begin) : line->begin;
+    const char *start = csv->delimiter == HAWSER_BLANKS ? hw_skip_blanks(line->begin) : line->begin;
     for (const char *at = start, *begin, *stop;; at++, count++) {
         const char *field = at;
         at = hw_csv_field(at, line->end, csv->delimiter, &begin, &stop);

@@ -16,13 +16,6 @@ typedef struct market {
     uint64_t skip; /* text bytes up to the first entry */
 } market;
 
-static const char *blanks(const char *at)
-{
-    while (*at == ' ' || *at == '\t' || *at == '\r')
-        at++;
-    return at;
-}
-
 /* A whole number and its end, which must be a blank or a line end; NULL when it is none or too large for 32 bits less one. */
 static inline const char *whole(const char *at, uint64_t *number)
 {
@@ -38,7 +31,7 @@ static hawser_status read_banner(const hw_chunk *line, market *m, hawser_error *
     char words[4][24] = {""};
     const char *at = line->begin + strlen("%%MatrixMarket");
     for (int i = 0; i < 4; i++) {
-        at = blanks(at);
+        at = hw_skip_blanks(at);
         size_t length = 0;
         const char *word = at;
         for (; *at != ' ' && *at != '\t' && *at != '\r' && *at != '\n' && *at != '\0'; at++)
@@ -62,7 +55,7 @@ static hawser_status read_sizes(const hw_chunk *line, market *m, hawser_error *e
     uint64_t *const sizes[3] = {&m->rows, &m->cols, &m->entries};
     const char *at = line->begin, *begin = at;
     for (int i = 0; i < (m->array ? 2 : 3); i++) {
-        begin = blanks(at);
+        begin = hw_skip_blanks(at);
         at = i < 2 ? whole(begin, sizes[i]) : hw_digits(begin, sizes[i]);
         uint64_t large;
         if (at == NULL && hw_digits(begin, &large) != begin)
@@ -70,8 +63,8 @@ static hawser_status read_sizes(const hw_chunk *line, market *m, hawser_error *e
         if (at == NULL || at == begin || at - begin > 19)
             return hw_chunk_fail(line, begin, error, "expected %s", m->array ? "ROWS COLUMNS" : "ROWS COLUMNS ENTRIES");
     }
-    if (*blanks(at) != '\n')
-        return hw_chunk_fail(line, blanks(at), error, "something follows the sizes");
+    if (*hw_skip_blanks(at) != '\n')
+        return hw_chunk_fail(line, hw_skip_blanks(at), error, "something follows the sizes");
     if (m->rows == 0 || m->cols == 0)
         return hw_chunk_fail(line, line->begin, error, "the matrix has no rows or no columns");
     if (m->symmetric && m->rows != m->cols)
@@ -86,8 +79,8 @@ static hawser_status read_words_size(const hw_chunk *line, uint64_t number, mark
 {
     uint64_t *const sizes[3] = {&m->rows, &m->cols, &m->entries};
     static const char *const names[3] = {"documents", "words", "entries"};
-    const char *begin = blanks(line->begin), *end = whole(begin, sizes[number - 1]);
-    if (end == NULL || *blanks(end) != '\n' || *sizes[number - 1] == 0)
+    const char *begin = hw_skip_blanks(line->begin), *end = whole(begin, sizes[number - 1]);
+    if (end == NULL || *hw_skip_blanks(end) != '\n' || *sizes[number - 1] == 0)
         return hw_chunk_fail(line, begin, error, "expected the number of %s, %u at most, alone in its line",
                              names[number - 1], UINT32_MAX - 1);
     return HAWSER_OK;
@@ -122,7 +115,7 @@ static hawser_status read_head(hw_job *job, market *m, hawser_error *error)
                 return HAWSER_OK;
         } else if (number == 1) {
             HAWSER_TRY(read_banner(&line, m, error));
-        } else if (*copy != '%' && *blanks(copy) != '\n') {
+        } else if (*copy != '%' && *hw_skip_blanks(copy) != '\n') {
             m->skip = at;
             return read_sizes(&line, m, error);
         }
@@ -136,7 +129,7 @@ static inline hawser_status read_value(const market *m, const hw_chunk *chunk, c
         *value = 1;
         return HAWSER_OK;
     }
-    const char *begin = blanks(*at), *end = hw_number(begin, value);
+    const char *begin = hw_skip_blanks(*at), *end = hw_number(begin, value);
     if (end == NULL || (*end != '\n' && *end != ' ' && *end != '\r' && *end != '\t'))
         return hw_no_number(chunk, begin, "value", error);
     if (*value - *value != 0)
@@ -148,7 +141,7 @@ static inline hawser_status read_value(const market *m, const hw_chunk *chunk, c
 static inline hawser_status read_index(const hw_chunk *chunk, const char **at, uint64_t most, const char *what,
                                        uint64_t *index, hawser_error *error)
 {
-    const char *begin = blanks(*at), *end = whole(begin, index);
+    const char *begin = hw_skip_blanks(*at), *end = whole(begin, index);
     if (end == NULL)
         return hw_chunk_fail(chunk, begin, error, "expected a %s number", what);
     if (*index == 0 || *index > most)
@@ -181,7 +174,7 @@ static hawser_status read_entry(const market *m, const hw_job *job, const hw_chu
         HAWSER_TRY(read_index(chunk, at, m->rows, "row", &row, error));
         HAWSER_TRY(read_index(chunk, at, m->cols, "column", &column, error));
     }
-    const char *begin = blanks(*at);
+    const char *begin = hw_skip_blanks(*at);
     HAWSER_TRY(read_value(m, chunk, at, &value, error));
     if (m->array)
         return store(job, chunk, begin, part, value, error);
@@ -203,14 +196,14 @@ static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chu
         .rows_of = indices, .indices = indices, .value_bytes = lines * (job->load->type == HAWSER_F32 ? 4 : 8)};
     HAWSER_TRY(hw_part_room(job, part, &sizes, error));
     while (at < chunk->end) {
-        at = blanks(at);
+        at = hw_skip_blanks(at);
         if (*at == '%')
             at = memchr(at, '\n', (size_t)(chunk->end - at));
         if (at == NULL || (*at != '\n' && part->entries == lines))
             return hw_runs_changed(job, chunk->file, error);
         if (*at != '\n') {
             HAWSER_TRY(read_entry(m, job, chunk, &at, part, error));
-            at = blanks(at);
+            at = hw_skip_blanks(at);
             if (*at != '\n')
                 return hw_chunk_fail(chunk, at, error, "something follows the entry");
         }

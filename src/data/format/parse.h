@@ -35,6 +35,14 @@ static inline const char *hw_chunk_text(const hw_chunk *chunk)
     return chunk->first && memcmp(chunk->begin, "\xef\xbb\xbf", 3) == 0 ? chunk->begin + 3 : chunk->begin;
 }
 
+/* Past the blanks within a line, behind which something else stands. */
+static inline const char *hw_skip_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t' || *at == '\r')
+        at++;
+    return at;
+}
+
 /* Everything that a load has in hand. */
 typedef struct hw_job {
     const hawser_load *load;

@@ -38,11 +38,4 @@ static inline const char *hw_next_line(const char *at, const char *end)
     return found != NULL ? found + 1 : end; /* a file that is overwritten may lose the end of its last line */
 }
 
-static inline const char *hw_skip_blanks(const char *at)
-{
-    while (*at == ' ' || *at == '\t' || *at == '\r')
-        at++;
-    return at;
-}
-
 #endif
