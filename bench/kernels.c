@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/type.h"
 #include "hawser/data.h"
 #include "linalg/kernels.h"
 

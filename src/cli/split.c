@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/type.h"
 #include "cli/input.h"
 #include "data/dataset.h"
 
@@ -124,7 +125,7 @@ static hawser_status order_doubles(hawser_dataset *to, const double *from, const
 
 static hawser_status order_sparse(hawser_dataset *to, const hawser_matrix *from, const uint32_t *order, hawser_error *error)
 {
-    size_t width = from->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    size_t width = hw_type_size(from->type);
     uint64_t *offsets = NULL;
     uint32_t *indices = NULL;
     void *values = NULL;

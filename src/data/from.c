@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/type.h"
 #include "data/dataset.h"
 
 static hawser_status check_shape(const hawser_matrix *A, hawser_error *error)
@@ -41,17 +42,12 @@ static hawser_status check_lines(const hawser_matrix *A, hawser_error *error)
     return HAWSER_OK;
 }
 
-static double number(const void *values, hawser_type type, size_t at)
-{
-    return type == HAWSER_F32 ? (double)((const float *)values)[at] : ((const double *)values)[at];
-}
-
 static hawser_status check_numbers(const void *values, hawser_type type, size_t count, const char *what, hawser_error *error)
 {
     for (size_t i = 0; i < count; i++)
-        if (!isfinite(number(values, type, i)))
+        if (!isfinite(hw_value_at(values, type, i)))
             return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s %zu is %g; numbers must be finite", what, i,
-                               number(values, type, i));
+                               hw_value_at(values, type, i));
     return HAWSER_OK;
 }
 
@@ -103,7 +99,7 @@ static hawser_status copy_sparse(hawser_dataset *dataset, const hawser_matrix *A
 
 static hawser_status fill(hawser_dataset *dataset, const hawser_matrix *A, const double *target, hawser_error *error)
 {
-    size_t size = A->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    size_t size = hw_type_size(A->type);
     dataset->matrix = (hawser_matrix){.rows = A->rows, .cols = A->cols, .layout = A->layout, .type = A->type};
     if (A->layout == HAWSER_DENSE)
         HAWSER_TRY(copy_dense(dataset, A, size, error));

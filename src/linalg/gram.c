@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/type.h"
 #include "linalg/kernels.h"
 
 enum {

@@ -54,10 +54,4 @@ const hw_kernels *hw_kernels_best(void);
 /* The index-th variant that this processor runs, portable first; NULL past the last. For tests and benches. */
 const hw_kernels *hw_kernels_variant(size_t index);
 
-/* Bytes of one stored number. */
-static inline size_t hw_type_size(hawser_type type)
-{
-    return type == HAWSER_F32 ? sizeof(float) : sizeof(double);
-}
-
 #endif

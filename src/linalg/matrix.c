@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/type.h"
 #include "linalg/kernels.h"
 
 /* Rows of one pass of a dense combination: the part of `out` stays in the first-level cache while the columns go by. */
@@ -49,7 +50,7 @@ hawser_matrix hawser_matrix_rows(const hawser_matrix *A, size_t begin, size_t en
     view.first = A->first + begin;
     if (A->layout == HAWSER_DENSE) {
         if (view.rows > 0 && A->cols > 0) /* no address beyond the array for an empty view */
-            view.values = (const char *)A->values + begin * (A->type == HAWSER_F32 ? sizeof(float) : sizeof(double));
+            view.values = (const char *)A->values + begin * hw_type_size(A->type);
         view.stored = (uint64_t)view.rows * A->cols;
         return view;
     }

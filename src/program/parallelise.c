@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/type.h"
 #include "data/share/balance.h"
 #include "program/plan.h"
 
@@ -54,7 +55,7 @@ hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint3
         return hawser_matrix_rows(whole, begin, end);
     /* Rows of a dense matrix: the same columns, begun lower down. */
     hawser_matrix part = *whole;
-    size_t size = whole->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    size_t size = hw_type_size(whole->type);
     part.values = (const char *)whole->values + begin * size;
     part.rows = end - begin;
     part.stored = (uint64_t)part.rows * part.cols;
@@ -93,7 +94,7 @@ static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error 
     for (uint32_t b = 0; b < blocks; b++) {
         hawser_matrix part = hw_plan_part(plan, state, b);
         own->stored[b] = part.stored;
-        uint64_t entry = (part.type == HAWSER_F32 ? 4 : 8) + (part.layout == HAWSER_DENSE ? 0 : 4);
+        uint64_t entry = hw_type_size(part.type) + (part.layout == HAWSER_DENSE ? 0 : 4);
         if (part.stored * entry > own->block_bytes)
             own->block_bytes = part.stored * entry;
     }

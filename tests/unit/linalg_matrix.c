@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/type.h"
 #include "hawser/matrix.h"
 #include "linalg/kernels.h"
 

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/order.h"
+#include "base/type.h"
 #include "cli/store/store.h"
 #include "runtime/store/serve.h"
 
@@ -25,7 +26,7 @@ typedef struct rows {
 
 static size_t row_bytes(const rows *r)
 {
-    return r->table.width * (r->table.type == HAWSER_F32 ? sizeof(float) : sizeof(double));
+    return r->table.width * hw_type_size(r->table.type);
 }
 
 static hawser_status begin(hw_call *call, rows *r, hawser_error *error)

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/type.h"
 #include "base/utf8.h"
 #include "data/cache/format.h"
 #include "data/layout/flip.h"
@@ -76,7 +77,7 @@ static hawser_status check_sizes(const reader *in, hawser_error *error)
         return damaged(in, "the number of stored entries does not fit the file", error);
     bool good = h->sections[HW_CACHE_OFFSETS].size == (dense ? 0 : (lines + 1) * 8) &&
                 h->sections[HW_CACHE_INDICES].size == (dense ? 0 : h->stored * 4) &&
-                h->sections[HW_CACHE_VALUES].size == h->stored * (h->type == HAWSER_F32 ? 4 : 8);
+                h->sections[HW_CACHE_VALUES].size == h->stored * hw_type_size(h->type);
     for (int s = HW_CACHE_TARGET; s <= HW_CACHE_OFFSET; s++)
         good = good && (h->sections[s].size == 0 || h->sections[s].size == h->rows * 8);
     good = good && (h->sections[HW_CACHE_MEANS].size == 0 || h->sections[HW_CACHE_MEANS].size == h->cols * 8);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/type.h"
 #include "data/cache/format.h"
 
 typedef struct writer {
@@ -51,7 +52,7 @@ static hawser_status put_offsets(writer *out, const hawser_matrix *A, hawser_err
 static hawser_status put_values(writer *out, const hawser_matrix *A, hawser_error *error)
 {
     const unsigned char *values = A->values;
-    size_t size = A->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    size_t size = hw_type_size(A->type);
     if (A->layout != HAWSER_DENSE)
         return put(out, values + A->offsets[0] * size, A->stored * size, error);
     for (size_t j = 0; j < A->cols; j++)

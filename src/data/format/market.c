@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/type.h"
 #include "data/layout/assemble.h"
 #include "data/source/runs.h"
 
@@ -192,8 +193,7 @@ static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chu
     if (chunk->offset < m->skip)
         at += m->skip - chunk->offset < (uint64_t)(chunk->end - at) ? m->skip - chunk->offset : (uint64_t)(chunk->end - at);
     uint64_t lines = hw_count(at, chunk->end, '\n'), indices = m->array ? 0 : lines;
-    hw_part_sizes sizes = {
-        .rows_of = indices, .indices = indices, .value_bytes = lines * (job->load->type == HAWSER_F32 ? 4 : 8)};
+    hw_part_sizes sizes = {.rows_of = indices, .indices = indices, .value_bytes = lines * hw_type_size(job->load->type)};
     HAWSER_TRY(hw_part_room(job, part, &sizes, error));
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
@@ -250,7 +250,7 @@ static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, void *values
 static hawser_status fill_array(hw_job *job, const market *m, bool part, uint64_t found, hawser_dataset *dataset,
                                 hawser_error *error)
 {
-    size_t size = job->load->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    size_t size = hw_type_size(job->load->type);
     uint64_t keep = job->load->columns != 0 && job->load->columns < m->cols ? job->load->columns : m->cols;
     if (job->load->columns > m->cols)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, and %zu are needed", job->input.files[0].name,
@@ -295,8 +295,7 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
     if (m.entries > UINT64_MAX / 64)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes claims %llu entries", name,
                            (unsigned long long)m.entries);
-    uint64_t text = hw_input_text_bytes(&job->input), sides = m.symmetric ? 2 : 1,
-             size = job->load->type == HAWSER_F32 ? 4 : 8;
+    uint64_t text = hw_input_text_bytes(&job->input), sides = m.symmetric ? 2 : 1, size = hw_type_size(job->load->type);
     bool part = job->load->parts > 1;
     if (part)
         hw_input_part(&job->input, job->load->part, job->load->parts);

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/type.h"
 #include "data/format/csv.h"
 #include "data/layout/assemble.h"
 
@@ -217,7 +218,7 @@ static hawser_status fill_files(hw_job *job, const npy *files, uint64_t all, uns
     uint64_t first = parts > 1 ? all * part / parts : 0, last = parts > 1 ? all * (part + 1) / parts : all, before = 0;
     uint64_t rows = last - first;
     HAWSER_TRY(give_roles(job, &files[0], roles, &dataset->figures, error));
-    uint64_t size = job->load->type == HAWSER_F32 ? 4 : 8;
+    uint64_t size = hw_type_size(job->load->type);
     uint64_t used = atomic_load(&job->budget.used), scratch = TILE * files[0].width * sizeof(double) * job->threads;
     HAWSER_TRY(hw_budget_estimate(&job->budget, used + scratch + rows * files[0].width * size, error));
     HAWSER_TRY(HW_NEW(&job->rows_read, job->threads, "figures", error));

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/type.h"
 #include "data/dataset.h"
 #include "data/format/npy.h"
 #include "data/format/number_text.h"
@@ -19,13 +20,12 @@ typedef struct writer {
 
 static double dense_at(const hawser_matrix *A, size_t row, size_t column)
 {
-    size_t at = column * A->stride + row;
-    return A->type == HAWSER_F32 ? (double)((const float *)A->values)[at] : ((const double *)A->values)[at];
+    return hw_value_at(A->values, A->type, column * A->stride + row);
 }
 
 static double sparse_at(const hawser_matrix *A, uint64_t entry)
 {
-    return A->type == HAWSER_F32 ? (double)((const float *)A->values)[entry] : ((const double *)A->values)[entry];
+    return hw_value_at(A->values, A->type, entry);
 }
 
 static hawser_status put_number(writer *out, double value, hawser_type type)

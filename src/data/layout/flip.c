@@ -1,6 +1,7 @@
 #include "data/layout/flip.h"
 
 #include "base/memory.h"
+#include "base/type.h"
 
 void hw_flip_free(hw_flipped *flipped)
 {
@@ -35,7 +36,7 @@ static hawser_status flip(const hawser_matrix *A, size_t begin, size_t end, hw_f
     for (size_t i = 2; i <= count + 1; i++)
         out->offsets[i] += out->offsets[i - 1];
     uint64_t stored = out->offsets[count + 1];
-    size_t size = A->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    size_t size = hw_type_size(A->type);
     HAWSER_TRY(HW_NEW(&out->indices, stored, "the other layout of the data", error));
     HAWSER_TRY(hw_new_array(&out->values, stored, size, "the other layout of the data", error));
     place(A, lines, begin, end, out);

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/type.h"
 #include "data/model/model.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "model and cache files are little-endian and written as they lie");
@@ -171,7 +172,7 @@ static hawser_status read_tensor(source *in, const char *name, const json_t *jso
     if (json_array_size(offsets) != 2 || !whole(json_array_get(offsets, 0), in->size, &begin) ||
         !whole(json_array_get(offsets, 1), in->size, &end) || begin > end)
         return bad_tensor(in, name, "data_offsets must be two places within the file; was it cut short?", error);
-    size_t size = type == HAWSER_F32 ? 4 : 8, columns = dims[1] == 0 ? 1 : dims[1];
+    size_t size = hw_type_size(type), columns = dims[1] == 0 ? 1 : dims[1];
     if (dims[0] > in->size / columns || dims[0] * columns != (end - begin) / size || (end - begin) % size != 0)
         return bad_tensor(in, name, "shape and data_offsets disagree", error);
     *covered += end - begin;

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/type.h"
 #include "base/utf8.h"
 
 hawser_status hawser_model_new(hawser_model **model, hawser_error *error)
@@ -70,7 +71,7 @@ hawser_status hawser_model_tensor(hawser_model *model, const char *name, hawser_
     HAWSER_TRY(check_tensor(model, name, type, dims, error));
     HAWSER_TRY(HW_GROW(&model->tensors, &model->tensor_capacity, model->tensor_count + 1, "a model", error));
     hw_tensor tensor = {.type = type, .dims = {dims[0], dims[1]}};
-    size_t count = dims[0] * (dims[1] == 0 ? 1 : dims[1]), size = type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    size_t count = dims[0] * (dims[1] == 0 ? 1 : dims[1]), size = hw_type_size(type);
     tensor.bytes = count * size;
     HAWSER_TRY(hw_new_array(&tensor.values, count, size, "a tensor of a model", error));
     hawser_status status = hw_copy_text(&tensor.name, name, error);

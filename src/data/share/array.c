@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/type.h"
 #include "data/share/shard.h"
 
 /* A piece: how many runs, those, and their values. */
@@ -69,15 +70,10 @@ static void add_all(const hawser_dataset *values, const uint32_t *owner, size_t 
     }
 }
 
-static size_t size_of(hawser_type type)
-{
-    return type == HAWSER_F32 ? sizeof(float) : sizeof(double);
-}
-
 hawser_status hw_array_pack(const hawser_dataset *values, const uint32_t *owner, uint32_t nodes, hw_bytes *pieces,
                             hawser_error *error)
 {
-    size_t size = size_of(values->matrix.type);
+    size_t size = hw_type_size(values->matrix.type);
     writer *writers;
     if (values->array.first > values->promised || values->found > values->promised - values->array.first)
         return hw_shard_misfit(0, error);
@@ -115,7 +111,7 @@ static void put_run(const hawser_matrix *A, bool symmetric, const uint32_t *owne
 hawser_status hw_array_fill(const hawser_matrix *A, bool symmetric, const uint32_t *owner, uint32_t self,
                             const hw_bytes *piece, uint32_t node, hawser_error *error)
 {
-    size_t size = size_of(A->type);
+    size_t size = hw_type_size(A->type);
     uint64_t runs;
     if (piece->length < sizeof runs)
         return hw_shard_misfit(node, error);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/memory.h"
+#include "base/type.h"
 #include "data/layout/assemble.h"
 #include "data/share/array.h"
 
@@ -119,11 +120,6 @@ typedef struct head {
     uint64_t rows, entries;
 } head;
 
-static size_t value_size(const hw_shard_facts *whole)
-{
-    return whole->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
-}
-
 static size_t values_at(const head *h)
 {
     return (sizeof *h + (h->rows + h->entries) * sizeof(uint32_t) + 7) / 8 * 8;
@@ -174,7 +170,7 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
         entries[owner[A->indices[e] + shift]]++;
     for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
         head h = {A->rows, entries[d]};
-        status = new_piece(&pieces[d], values_at(&h) + entries[d] * value_size(whole), &h, error);
+        status = new_piece(&pieces[d], values_at(&h) + entries[d] * hw_type_size(whole->type), &h, error);
         if (status != HAWSER_OK)
             break;
         char *bytes = pieces[d].data;
@@ -183,7 +179,7 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
         writers[d].values = bytes + values_at(&h);
     }
     if (status == HAWSER_OK)
-        write_rows(A, shift, owner, nodes, value_size(whole), writers);
+        write_rows(A, shift, owner, nodes, hw_type_size(whole->type), writers);
     free(entries);
     free(writers);
     return status;
@@ -193,7 +189,7 @@ static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts
                                 uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
     const hawser_matrix *A = &rows->matrix;
-    size_t size = value_size(whole);
+    size_t size = hw_type_size(whole->type);
     for (uint32_t d = 0; d < nodes; d++) {
         head h = {.rows = A->rows};
         for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
@@ -228,7 +224,7 @@ hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *wh
 hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawser_dataset **out, hawser_error *error)
 {
     hawser_dataset *dataset = NULL;
-    size_t size = value_size(whole), indices = whole->layout == HAWSER_DENSE ? 0 : whole->stored * sizeof(uint32_t);
+    size_t size = hw_type_size(whole->type), indices = whole->layout == HAWSER_DENSE ? 0 : whole->stored * sizeof(uint32_t);
     indices = (indices + HW_ALIGNMENT - 1) / HW_ALIGNMENT * HW_ALIGNMENT;
     size_t bytes = indices + whole->stored * size + HW_ALIGNMENT;
     *out = NULL;
@@ -278,7 +274,7 @@ static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *w
                                  uint64_t *places, uint32_t node, hawser_error *error)
 {
     head h;
-    size_t size = value_size(whole);
+    size_t size = hw_type_size(whole->type);
     if (piece->length < sizeof h)
         return hw_shard_misfit(node, error);
     memcpy(&h, piece->data, sizeof h);
@@ -304,7 +300,7 @@ static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *wh
                                 const hw_bytes *piece, uint64_t first, uint32_t node, hawser_error *error)
 {
     head h;
-    size_t size = value_size(whole), at = sizeof h;
+    size_t size = hw_type_size(whole->type), at = sizeof h;
     if (piece->length < sizeof h)
         return hw_shard_misfit(node, error);
     memcpy(&h, piece->data, sizeof h);
@@ -362,7 +358,7 @@ hawser_status hw_shard_sort(hawser_dataset *dataset, const uint32_t *owner, uint
         uint32_t twice;
         if (owner[j] != self)
             continue;
-        void *values = (char *)(uintptr_t)A->values + begin * (single ? sizeof(float) : sizeof(double));
+        void *values = (char *)(uintptr_t)A->values + begin * hw_type_size(A->type);
         status = hw_sort_entries((uint32_t *)(uintptr_t)A->indices + begin, values, single, A->offsets[j + 1] - begin,
                                  &sorter, &twice, error);
         if (status == HAWSER_OK && twice != UINT32_MAX)
@@ -380,7 +376,7 @@ hawser_status hw_shard_means(hawser_dataset *dataset, const uint32_t *owner, uin
     for (size_t j = 0; j < A->cols; j++) {
         if (owner[j] != self)
             continue;
-        char *column = (char *)(uintptr_t)A->values + j * A->stride * (single ? sizeof(float) : sizeof(double));
+        char *column = (char *)(uintptr_t)A->values + j * A->stride * hw_type_size(A->type);
         means[j] = hw_fill_mean(column, A->rows, single, NULL);
         if (isnan(means[j]))
             return hw_no_mean(name, j, error);
@@ -414,11 +410,6 @@ hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, u
 
 /* ----------------------------------------------------------------------------------------------------- fetching ---- */
 
-static size_t entry_bytes(const hawser_matrix *whole)
-{
-    return whole->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
-}
-
 static uint64_t column_entries(const hawser_matrix *whole, size_t column)
 {
     return whole->layout == HAWSER_DENSE ? whole->rows : whole->offsets[column + 1] - whole->offsets[column];
@@ -427,7 +418,7 @@ static uint64_t column_entries(const hawser_matrix *whole, size_t column)
 size_t hw_shard_column_bytes(const hawser_matrix *whole, size_t column)
 {
     size_t index = whole->layout == HAWSER_DENSE ? 0 : sizeof(uint32_t);
-    return column_entries(whole, column) * (entry_bytes(whole) + index);
+    return column_entries(whole, column) * (hw_type_size(whole->type) + index);
 }
 
 static uint64_t column_begin(const hawser_matrix *whole, size_t column)
@@ -438,7 +429,7 @@ static uint64_t column_begin(const hawser_matrix *whole, size_t column)
 void hw_shard_take_column(const hawser_matrix *whole, size_t column, void *bytes)
 {
     uint64_t count = column_entries(whole, column), begin = column_begin(whole, column);
-    size_t size = entry_bytes(whole);
+    size_t size = hw_type_size(whole->type);
     if (count == 0)
         return;
     memcpy(bytes, (const char *)whole->values + begin * size, count * size);
@@ -452,7 +443,7 @@ hawser_status hw_shard_put_column(const hawser_matrix *whole, size_t column, con
     if (column >= whole->cols || length != hw_shard_column_bytes(whole, column))
         return hawser_fail(error, HAWSER_INTERNAL, "column %zu came in %zu bytes, which do not fit it", column, length);
     uint64_t count = column_entries(whole, column), begin = column_begin(whole, column);
-    size_t size = entry_bytes(whole);
+    size_t size = hw_type_size(whole->type);
     if (count == 0)
         return HAWSER_OK;
     memcpy((char *)(uintptr_t)whole->values + begin * size, bytes, count * size);

@@ -8,6 +8,7 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/type.h"
 #include "data/format/market.h"
 #include "data/load.h"
 #include "data/share/residence.h"
@@ -79,7 +80,7 @@ static hawser_status afford_columns(loading *l, hawser_error *error)
         return HAWSER_OK;
     hw_budget_init(&budget, l->limit);
     l->estimate = l->whole.cols * each + rows->rows * sizeof *l->offsets +
-                  rows->stored * (sizeof *rows->indices + (rows->type == HAWSER_F32 ? sizeof(float) : sizeof(double)));
+                  rows->stored * (sizeof *rows->indices + hw_type_size(rows->type));
     return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate, error), error);
 }
 
