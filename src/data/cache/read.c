@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/finite.h"
 #include "base/hash.h"
 #include "base/machine.h"
 #include "base/memory.h"
@@ -118,26 +119,9 @@ static hawser_status check_lines(const reader *in, const hawser_matrix *A, hawse
     return HAWSER_OK;
 }
 
-/* Exponents of all ones are NaN and infinity. Whole numbers, so that the compiler may take many at a time. */
 static bool all_finite(const void *values, hawser_type type, uint64_t count)
 {
-    uint64_t wrong = 0;
-    if (type == HAWSER_F32) {
-        const float *at = values;
-        for (uint64_t i = 0; i < count; i++) {
-            uint32_t bits;
-            memcpy(&bits, at + i, sizeof bits);
-            wrong += (bits & UINT32_C(0x7f800000)) == UINT32_C(0x7f800000);
-        }
-    } else {
-        const double *at = values;
-        for (uint64_t i = 0; i < count; i++) {
-            uint64_t bits;
-            memcpy(&bits, at + i, sizeof bits);
-            wrong += (bits & UINT64_C(0x7ff0000000000000)) == UINT64_C(0x7ff0000000000000);
-        }
-    }
-    return wrong == 0;
+    return (type == HAWSER_F32 ? hw_first_not_finite_f32(values, count) : hw_first_not_finite_f64(values, count)) == count;
 }
 
 static hawser_status check_numbers(const reader *in, hawser_error *error)

@@ -170,8 +170,7 @@ void hw_input_close(hw_input *input)
     memset(input, 0, sizeof *input);
 }
 
-/* Where the first line begins that begins at `offset` or later. */
-static uint64_t line_from(const hw_input_file *file, uint64_t offset)
+uint64_t hw_line_from(const hw_input_file *file, uint64_t offset)
 {
     if (offset == 0 || offset >= file->bytes)
         return offset < file->bytes ? offset : file->bytes;
@@ -190,8 +189,8 @@ void hw_input_part(hw_input *input, uint32_t part, uint32_t parts)
         hw_input_file *file = &input->files[i];
         uint64_t begin = low > before ? low - before : 0, end = high > before ? high - before : 0;
         if (file->map != NULL) {
-            file->from = line_from(file, begin);
-            file->to = line_from(file, end);
+            file->from = hw_line_from(file, begin);
+            file->to = hw_line_from(file, end);
         } else {
             file->skipped = part + 1 < parts ? before < low || before >= high : before < low;
         }

@@ -68,6 +68,9 @@ hawser_status hw_input_memory(hw_input *input, const char *name, const char *tex
                               hawser_error *error) HAWSER_MUST_USE;
 void hw_input_close(hw_input *input);
 
+/* Where the first line of a mapped file begins that begins at `offset` or later; its end where none does. */
+uint64_t hw_line_from(const hw_input_file *file, uint64_t offset);
+
 /* Deals out part `part` of `parts` alone: the lines that begin in that share of all files' bytes, laid end to end. An archive or pipe
  * cannot be begun in its middle: it belongs to the part in which it begins. Before hw_input_share. */
 void hw_input_part(hw_input *input, uint32_t part, uint32_t parts);

@@ -1,7 +1,6 @@
 #include "data/source/runs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 
@@ -35,8 +34,7 @@ static void run_begin(const runs_work *w, uint32_t k, size_t *file, uint64_t *of
     if (at == 0 || *file == input->count)
         return;
     const hw_input_file *f = &input->files[*file];
-    const char *found = memchr(f->map + at - 1, '\n', f->bytes - at + 1);
-    *offset = found != NULL ? (uint64_t)(found + 1 - f->map) : f->bytes;
+    *offset = hw_line_from(f, at);
     if (f->bytes - *offset <= HW_CHUNK_SLACK) { /* a chunk may end there only if the file does */
         *offset = 0;
         ++*file;
