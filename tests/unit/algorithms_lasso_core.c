@@ -72,7 +72,7 @@ static void round_of_all(play *game, problem *q, uint64_t *seed, bool fresh)
                                  .gap = game->gap,
                                  .tolerance = 0.1 * q->lasso.settings.tolerance * block->zero_objective,
                                  .steps =
-                                     strcmp(q->lasso.settings.solver->name, "cd") == 0 ? block->columns.X.cols : UINT64_MAX,
+                                     q->lasso.settings.solver == hw_linear_coordinate() ? block->columns.X.cols : UINT64_MAX,
                                  .draw = draw,
                                  .source = seed};
         assert_int_equal(q->lasso.settings.solver->solve(block->solver, &round, NULL), HAWSER_OK);
@@ -140,7 +140,7 @@ static double solve(problem *q, uint32_t count, size_t rounds, double optimum)
                                                               game->blocks[b].scan.gradient, game->blocks[b].scan.screened,
                                                               100, NULL),
                              HAWSER_OK);
-        bool extrapolate = count > 1 && strcmp(q->lasso.settings.solver->name, "cd") != 0;
+        bool extrapolate = count > 1 && q->lasso.settings.solver != hw_linear_coordinate();
         game->kept = 0;
         for (size_t k = 0; k < rounds; k++) {
             if (extrapolate)

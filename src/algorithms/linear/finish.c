@@ -64,8 +64,7 @@ static hawser_status validate(hw_linear *linear, const hawser_dataset *data, con
     return status;
 }
 
-static void tell(const hw_linear *linear, const hw_linear_row *row, const hawser_training_input *input,
-                 hawser_training *training)
+static void tell(const hw_linear *linear, const hw_linear_row *row, hawser_training *training)
 {
     hawser_fact all[] = {{"objective", row->objective},
                          {"gap", row->gap},
@@ -85,7 +84,6 @@ static void tell(const hw_linear *linear, const hw_linear_row *row, const hawser
             (hawser_fact){linear->settings.folds > 0 ? linear->kind->cv_name : linear->kind->validation_name, row->error};
     if (linear->settings.folds > 0 && !isnan(row->error))
         training->facts[at++] = (hawser_fact){"cv_standard_error", row->standard_error};
-    (void)input;
 }
 
 /* Batches whose epochs were over long before the optimum was near: what to do about it. */
@@ -143,7 +141,7 @@ hawser_status hw_linear_finish(hw_linear *linear, const hawser_training_input *i
         HAWSER_TRY(validate(linear, input->validation, alpha, path, error));
     size_t chosen = path != NULL ? hw_linear_select(linear) : 0;
     HAWSER_TRY(hw_linear_model_make(linear, input, chosen, alpha, path, &training->model, error));
-    tell(linear, &linear->rows[chosen], input, training);
+    tell(linear, &linear->rows[chosen], training);
     say_why(linear, early, training);
     return HAWSER_OK;
 }

@@ -32,7 +32,6 @@ typedef struct hw_linear_round {
 } hw_linear_round;
 
 typedef struct hw_linear_solver {
-    const char *name;
     /* Makes the solver's own memory for a block; released by free_state, which takes NULL. */
     hawser_status (*new_state)(const hw_linear_columns *columns, void **state, hawser_error *error);
     void (*free_state)(void *state);

@@ -180,6 +180,6 @@ static const uint32_t *members_of(const void *opaque, size_t *count)
 
 const hw_linear_solver *hw_linear_working_set(void)
 {
-    static const hw_linear_solver solver = {"working-set", new_state, free_state, reset, choose, solve, members_of};
+    static const hw_linear_solver solver = {new_state, free_state, reset, choose, solve, members_of};
     return &solver;
 }
