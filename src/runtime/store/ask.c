@@ -113,11 +113,6 @@ bool hw_hub_is_over(const hawser_store *store, hw_waiter *w)
     return w->count == 0 && hw_client_open(store->client) == 0;
 }
 
-void hw_hub_condition(pthread_cond_t *condition)
-{
-    (void)hw_thread_condition(condition);
-}
-
 struct timespec hw_hub_deadline(const hawser_store *store)
 {
     return hw_timespec(hw_seconds() + store->options.timeout);
@@ -170,7 +165,7 @@ static hawser_status wait_for(hawser_store *store, hw_waiter *w, hawser_error *e
     if (hw_hub_is_over(store, w))
         return HAWSER_OK;
     struct timespec until = hw_hub_deadline(store);
-    hw_hub_condition(&w->ended);
+    (void)hw_thread_condition(&w->ended);
     int woken = sleep_until(store, w, &until);
     pthread_cond_destroy(&w->ended);
     if (woken == ETIMEDOUT && !hw_hub_is_over(store, w))

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "runtime/store/visit.h"
 
 enum {
@@ -423,8 +424,8 @@ hawser_status hw_door_open(hawser_store *store, const hw_door_options *options, 
     door->common.end = &door->common.first;
     door->local.end = &door->local.first;
     pthread_mutex_init(&door->mutex, NULL);
-    hw_hub_condition(&door->common_filled);
-    hw_hub_condition(&door->local_filled);
+    (void)hw_thread_condition(&door->common_filled);
+    (void)hw_thread_condition(&door->local_filled);
     hawser_status status = open_net(door, options, error);
     if (status != HAWSER_OK) {
         hw_door_free(door);

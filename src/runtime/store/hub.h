@@ -169,8 +169,7 @@ void *hw_hub_borrow(void *store, uint32_t node, const hw_message *message);
 void hw_hub_give_back(void *store);
 void hw_hub_lost(void *store, const hawser_error *error);
 hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
-/* A condition on the clock of deadlines; and the deadline of a wait that begins now, by the store's timeout. */
-void hw_hub_condition(pthread_cond_t *condition);
+/* The deadline of a wait that begins now, by the store's timeout. */
 struct timespec hw_hub_deadline(const hawser_store *store);
 /* Has what this one waits for ended? waiter->which: the task's place. The mutex is held. */
 bool hw_hub_is_over(const hawser_store *store, hw_waiter *waiter);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/thread.h"
 #include "runtime/store/hub.h"
 #include "store/keys.h"
 
@@ -28,7 +29,7 @@ hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint3
         return status;
     }
     pthread_mutex_init(&near->mutex, NULL);
-    hw_hub_condition(&near->changed);
+    (void)hw_thread_condition(&near->changed);
     atomic_store(&store->near[number], near);
     return HAWSER_OK;
 }

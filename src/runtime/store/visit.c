@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/thread.h"
 #include "runtime/job/enter.h"
 
 struct hw_visit {
@@ -378,7 +379,7 @@ hawser_status hw_visit_open(hawser_store *store, hw_visit **out, hawser_error *e
     if (status == HAWSER_OK) {
         visit->store = store;
         pthread_mutex_init(&visit->mutex, NULL);
-        hw_hub_condition(&visit->changed);
+        (void)hw_thread_condition(&visit->changed);
         status = find_manner(store, &how, error);
     }
     status = hw_cluster_agree(store->job->cluster, status, error);
