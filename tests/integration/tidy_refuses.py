@@ -2,6 +2,7 @@
 """tests/tidy must say no: one small tree a rule, each with one thing wrong, and one with nothing wrong."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,13 +44,16 @@ RIGHT = [
 ]
 
 
-def judge(files):
+def judge(files, own=False):
+    """Exit status and what is said of a tree of these files, by its own tidy, which is not told where it is, or by ours."""
     with tempfile.TemporaryDirectory() as top:
         for name, content in files:
             path = pathlib.Path(top, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
-        done = subprocess.run([sys.executable, SOURCE / "tests/tidy", top], capture_output=True, text=True)
+        pathlib.Path(top, "tests").mkdir(exist_ok=True)
+        call = [shutil.copy(SOURCE / "tests/tidy", pathlib.Path(top, "tests"))] if own else [SOURCE / "tests/tidy", top]
+        done = subprocess.run([sys.executable, *call], capture_output=True, text=True)
         # The little trees have no .clang-format; what the formatter says of them is not the question.
         said = [line for line in done.stdout.splitlines() if "clang-format" not in line and not line.startswith("tidy:")]
         return done.returncode, said
@@ -61,6 +65,10 @@ for name, content, words in WRONG:
     if code == 0 or not any(words in line and line.startswith(name + ":") for line in said):
         failures += 1
         print(f"{name} with {content[:40]!r}: wanted '{words}', got {said}")
+code, said = judge([("src/data/a.c", LONG)], own=True)
+if code == 0 or said != ["src/data/a.c:2: a function of 92 lines, at most 80"]:
+    failures += 1
+    print(f"of its own tree it says: {said}")
 code, said = judge(RIGHT)
 if said:
     failures += 1
