@@ -647,8 +647,7 @@ static void refused(hw_task *t, const hw_reply_head *head, const hw_message *mes
                         : hawser_fail(&t->error, HAWSER_NO_MEMORY, "server %u had no memory left for all of it", server);
 }
 
-/* What a reply is about: *part NULL where it came too late to matter. Of a clock, whose parts are done when they leave, nothing but a
- * refusal is told. */
+/* What a reply is about: *part NULL where it came too late to matter. Of a clock, whose parts are done when they leave, there is none. */
 static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_reply_head *head, hw_task **t, hw_leg **part,
                             hawser_error *error)
 {
@@ -658,8 +657,8 @@ static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_r
         return HAWSER_OK; /* the task has failed meanwhile */
     if (*t != NULL && client->there[(*t)->order.table] == head->table && (*t)->waits == 0 && head->leg < (*t)->legs_sent)
         *part = &(*t)->legs[head->leg];
-    bool told = *part != NULL && ((*t)->order.operation != HW_CLOCK || head->outcome == HW_REFUSED);
-    if (told && (*part)->server == server && (head->parts > 0 || !(*part)->done))
+    bool asks = *part != NULL && (*t)->order.operation != HW_CLOCK;
+    if (asks && (*part)->server == server && (head->parts > 0 || !(*part)->done))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers to what it was not asked", server);
 }
@@ -725,23 +724,37 @@ static void take_reply(hw_client *client, hw_task *t, hw_leg *part, const hw_rep
     t->legs_left--;
 }
 
+/* Nobody waits for an answer to a clock, but others wait for the clock: nothing can go on. Who asks later how his tasks ended is told, too. */
+static hawser_status hear_regret(hw_client *client, uint32_t server, const hw_reply_head *head, const hw_message *message,
+                                 hawser_error *error)
+{
+    char words[HW_REGRET_WORDS + 1];
+    if (client->regrets) /* other servers refuse it, too */
+        return HAWSER_OK;
+    client->regrets = true;
+    hw_refusal_read(head, message, words, sizeof words);
+    hawser_status status = hawser_fail(error, HAWSER_BAD_INPUT, "server %u: %s", server, words);
+    if (error != NULL && head->task != 0 && head->task < client->next && find(client, head->task) == NULL)
+        client->options.finished(client->options.argument, NULL, head->task, status, error);
+    return status;
+}
+
 hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *message, hawser_error *error)
 {
     hw_reply_head head = {0};
     hw_task *t = NULL;
     hw_leg *part = NULL;
     client->figures.bytes_received += message->envelope.length;
-    hawser_status status = hw_reply_head_of(message, &head)
-                               ? leg_of(client, server, &head, &t, &part, error)
-                               : hawser_fail(error, HAWSER_BAD_INPUT, "server %u sent what is no reply", server);
+    bool is_reply = hw_reply_head_of(message, &head), regret = is_reply && head.outcome == HW_CLOCK_REFUSED;
+    hawser_status status = regret     ? hear_regret(client, server, &head, message, error)
+                           : is_reply ? leg_of(client, server, &head, &t, &part, error)
+                                      : hawser_fail(error, HAWSER_BAD_INPUT, "server %u sent what is no reply", server);
     if (status != HAWSER_OK || part == NULL) {
         hw_message_free(message);
         return status;
     }
     bool sending = t->legs_sent < t->leg_count;
-    if (t->order.operation == HW_CLOCK)
-        refused(t, &head, message, server);
-    else if (head.parts > 0)
+    if (head.parts > 0)
         status = take_batch(t, part, &head, message, error);
     else if (head.outcome == HW_FORGOTTEN)
         send_again(client, t, part);

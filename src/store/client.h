@@ -25,7 +25,7 @@ typedef struct hw_client_options {
     void *argument;
     /* Takes a message to a server; called by hw_client_more. What fails is the task's failure. */
     hawser_status (*send)(void *argument, uint32_t server, hw_message *message, hawser_error *error);
-    /* A task has ended: `error` says why it failed, where status is not HAWSER_OK. May submit others. */
+    /* A task has ended, or the clock is refused for which one had: `error` says why it failed, where status is not HAWSER_OK. May submit others. */
     void (*finished)(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
     bool lends;    /* values of pushes may go as a message's tail, */
     uint32_t near; /* but to this server, which keeps what it is sent */
@@ -79,7 +79,8 @@ bool hw_client_more(hw_client *client);
  * `landed`, heard. NULL: it is not what was asked for, or does not lie so; it is heard as a whole. The place is the task's, and no longer than
  * until that ends. */
 void *hw_client_place(const hw_client *client, uint32_t server, const hw_message *reply);
-/* A reply of a server; takes the message. HAWSER_BAD_INPUT: it is none, or not to what was asked. */
+/* A reply of a server; takes the message. HAWSER_BAD_INPUT: it is none, or not to what was asked; or a clock of the group was refused, which
+ * `finished` is told as well where the client's own task for it has ended. */
 hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
 bool hw_client_ended(const hw_client *client, uint64_t task);

@@ -1,4 +1,5 @@
 /* group.c - groups of clients: what a server keeps for each of its own, from their coming to their going. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -97,15 +98,41 @@ hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **out, 
 hawser_status hw_seat_new(hw_group *group, uint32_t client, hw_seat **out, hawser_error *error)
 {
     hw_seat *seat = NULL;
-    HAWSER_TRY(HW_NEW(&seat, 1, "a client's place", error));
+    hw_message *regret = NULL;
+    HAWSER_TRY(hw_regret_new(&regret, error));
+    hawser_status status = HW_NEW(&seat, 1, "a client's place", error);
+    if (status != HAWSER_OK) {
+        hw_message_free(regret);
+        return status;
+    }
+    atomic_init(&seat->regret, regret);
     seat->group = group;
     seat->client = client;
     hw_lists_init(&seat->lists, group->server->options.list_bytes);
-    seat->next = group->seats;
-    group->seats = seat;
+    seat->next = atomic_load(&group->seats);
+    atomic_store(&group->seats, seat); /* a stripe may be telling those before */
     atomic_fetch_add(&group->seated, 1);
     *out = seat;
     return HAWSER_OK;
+}
+
+void hw_group_regret(hw_group *group, const hw_seat *of, const hw_request_head *head, const char *words)
+{
+    hw_server *server = group->server;
+    char text[HW_REGRET_WORDS];
+    atomic_fetch_add_explicit(&server->refused, 1, memory_order_relaxed);
+    snprintf(text, sizeof text, "clock %llu of worker %u is refused, and who waits for it would wait in vain: %s",
+             (unsigned long long)head->clock, head->worker, words);
+    for (hw_seat *seat = atomic_load(&group->seats); seat != NULL; seat = seat->next) {
+        hw_message *message = atomic_exchange(&seat->regret, NULL);
+        hw_request_head own = *head;
+        if (seat != of) /* no task of this one's */
+            own.task = own.leg = 0;
+        if (message == NULL)
+            continue;
+        hw_regret_write(message, &own, text);
+        server->options.reply(server->options.argument, seat->client, message);
+    }
 }
 
 /* A word goes through every stripe of which the group can have asked: behind it nothing of the group's is there any more. */
@@ -148,6 +175,7 @@ void hw_group_free(hw_group *group)
         next = seat->next;
         hw_lists_free(&seat->lists);
         hw_batches_free(seat->batches);
+        hw_message_free(atomic_load(&seat->regret));
         free(seat);
     }
     free(group->farewell);

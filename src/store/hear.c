@@ -33,13 +33,18 @@ void hw_errand_free(hw_errand *errand)
     free(errand);
 }
 
-static hawser_status refuse(hw_server *server, uint32_t client, const hw_request_head *head, hw_outcome outcome,
-                            const char *words, hawser_error *error)
+static hawser_status refuse(const hw_seat *seat, const hw_request_head *head, hw_outcome outcome, const char *words,
+                            hawser_error *error)
 {
+    hw_server *server = seat->group->server;
     hw_message *reply = NULL;
+    if (head->operation == HW_CLOCK && outcome == HW_REFUSED) { /* nobody waits for an answer to it */
+        hw_group_regret(seat->group, seat, head, words);
+        return HAWSER_OK;
+    }
     atomic_fetch_add_explicit(outcome == HW_FORGOTTEN ? &server->forgotten : &server->refused, 1, memory_order_relaxed);
     HAWSER_TRY(hw_refusal_write(head, outcome, words, &reply, error));
-    server->options.reply(server->options.argument, client, reply);
+    server->options.reply(server->options.argument, seat->client, reply);
     return HAWSER_OK;
 }
 
@@ -438,8 +443,8 @@ static hawser_status turn_down(hw_seat *seat, hw_errand *errand, bool forgotten,
 {
     hw_server *server = errand->server;
     hw_batch *batch = errand->batch;
-    hawser_status status = refuse(server, errand->client, &errand->request.head, forgotten ? HW_FORGOTTEN : HW_REFUSED,
-                                  forgotten ? "" : words, error);
+    hawser_status status =
+        refuse(seat, &errand->request.head, forgotten ? HW_FORGOTTEN : HW_REFUSED, forgotten ? "" : words, error);
     if (!forgotten) {
         hw_batch_heard(seat, batch);
         hw_batch_done(server, errand->client, batch, status == HAWSER_OK);
@@ -462,7 +467,6 @@ hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *mes
 hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *error)
 {
     hw_server *server = seat->group->server;
-    uint32_t client = seat->client;
     hw_request_head head;
     if (!hw_request_head_of(message, &head)) {
         hw_message_free(message);
@@ -473,7 +477,7 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
         char words[96];
         snprintf(words, sizeof words, "there is no table number %u; there are %zu", head.table, tables);
         hw_message_free(message);
-        return refuse(server, client, &head, HW_REFUSED, words, error);
+        return refuse(seat, &head, HW_REFUSED, words, error);
     }
     const hw_served *served = server->tables[head.table];
     hw_errand *errand = NULL;
@@ -483,8 +487,12 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
         hw_message_free(message);
         return status;
     }
-    *errand = (hw_errand){
-        .server = server, .group = seat->group, .seat = seat, .client = client, .message = message, .spec = &served->spec};
+    *errand = (hw_errand){.server = server,
+                          .group = seat->group,
+                          .seat = seat,
+                          .client = seat->client,
+                          .message = message,
+                          .spec = &served->spec};
     status = hw_batch_join(seat, &head, &errand->batch, error);
     if (status != HAWSER_OK) {
         hw_errand_free(errand);

@@ -57,7 +57,12 @@ typedef struct hw_request {
     const void *argument;
 } hw_request;
 
-typedef enum hw_outcome { HW_APPLIED = 1, HW_FORGOTTEN /* the list of keys: send them again */, HW_REFUSED } hw_outcome;
+typedef enum hw_outcome {
+    HW_APPLIED = 1,
+    HW_FORGOTTEN, /* the list of keys: send them again */
+    HW_REFUSED,
+    HW_CLOCK_REFUSED /* told once to every client of the group: who waits for that clock would wait for ever */
+} hw_outcome;
 
 typedef struct hw_reply_head {
     uint8_t outcome, values, unused[2];
@@ -99,6 +104,10 @@ hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head
 void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_message **message);
 hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
                                hawser_error *error) HAWSER_MUST_USE;
+/* A refusal that is made beforehand, for words of HW_REGRET_WORDS bytes at most; and what it says in the end. */
+enum { HW_REGRET_WORDS = 500 };
+hawser_status hw_regret_new(hw_message **message, hawser_error *error) HAWSER_MUST_USE;
+void hw_regret_write(hw_message *message, const hw_request_head *head, const char *words);
 /* Makes a reply a refusal without words, where there is no memory for one with words. */
 void hw_reply_to_refusal(hw_message *reply);
 bool hw_reply_head_of(const hw_message *message, hw_reply_head *head);

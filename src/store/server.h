@@ -62,7 +62,8 @@ const hw_table_spec *hw_server_table_at(const hw_server *server, uint32_t number
 /* What this server has of a table; any thread. */
 void hw_server_table_figures(const hw_server *server, uint32_t number, uint64_t *keys, uint64_t *bytes);
 
-/* Takes a request in (and the message). What is wrong with it is told to the client; HAWSER_NO_MEMORY where even that is not
+/* Takes a request in (and the message). What is wrong with it is told to the client - with a clock, to which nobody waits for an answer, to every
+ * client of its group, once (HW_CLOCK_REFUSED); HAWSER_NO_MEMORY where even that is not
  * possible, HAWSER_BAD_INPUT where it is no request at all, begins one push more in parts than any client has open, or is a clock of a guest
  * whose group has clocks on too many ranges of keys: the text says which client, of a seat's a clause about it. Small requests for stripes
  * that nobody works on are done at once. */

@@ -179,7 +179,7 @@ static void words_of(const hw_errand *errand, int failed, char *words, size_t si
             "end the clocks before",
             table, most);
     else
-        snprintf(words, size, "%s",
+        snprintf(words, size, "table '%s': %s", table,
                  failed == HAWSER_BAD_INPUT   ? "a push in a clock that its worker has ended"
                  : failed == HAWSER_PEER_LOST ? "its group has ended"
                                               : "the server has no memory left for it");
@@ -359,6 +359,27 @@ static void lower(_Atomic uint64_t *least, uint64_t to)
         ;
 }
 
+/* Its reply becomes a refusal, or every client of its group is told of a clock. False: there was no memory to say it. */
+static bool refuse(hw_errand *errand, int failed, hw_message **reply)
+{
+    char words[400];
+    hw_message *refusal = NULL;
+    words_of(errand, failed, words, sizeof words);
+    if (errand->request.head.operation == HW_CLOCK) {
+        hw_group_regret(errand->group, errand->seat, &errand->request.head, words);
+        return true;
+    }
+    atomic_fetch_add_explicit(&errand->server->refused, 1, memory_order_relaxed);
+    bool told = hw_refusal_write(&errand->request.head, HW_REFUSED, words, &refusal, NULL) == HAWSER_OK;
+    if (told) {
+        hw_message_free(*reply);
+        *reply = refusal;
+    } else if (*reply != NULL) {
+        hw_reply_to_refusal(*reply);
+    }
+    return told;
+}
+
 /* The last piece of an errand sends the reply. */
 static void finish(hw_piece *piece)
 {
@@ -372,17 +393,7 @@ static void finish(hw_piece *piece)
     bool told = true;
     int failed = atomic_load_explicit(&errand->failed, memory_order_relaxed);
     if (failed != HAWSER_OK) {
-        char words[400];
-        words_of(errand, failed, words, sizeof words);
-        atomic_fetch_add_explicit(&server->refused, 1, memory_order_relaxed);
-        hw_message *refusal = NULL;
-        told = hw_refusal_write(&errand->request.head, HW_REFUSED, words, &refusal, NULL) == HAWSER_OK;
-        if (told) {
-            hw_message_free(reply);
-            reply = refusal;
-        } else if (reply != NULL) {
-            hw_reply_to_refusal(reply);
-        }
+        told = refuse(errand, failed, &reply);
     } else if (reply != NULL) {
         memcpy(&head, reply->payload, sizeof head);
         head.clock = atomic_load_explicit(&errand->least, memory_order_relaxed);

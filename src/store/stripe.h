@@ -44,9 +44,10 @@ struct hw_seat {
     hw_group *group;
     uint32_t client;
     hw_lists lists;
-    hw_batch *batches;     /* of which parts are still to come, */
-    uint32_t open;         /* and how many they are */
-    atomic_size_t waiting; /* bytes of its requests that wait for clocks */
+    hw_batch *batches;            /* of which parts are still to come, */
+    uint32_t open;                /* and how many they are */
+    atomic_size_t waiting;        /* bytes of its requests that wait for clocks */
+    _Atomic(hw_message *) regret; /* for the first clock of the group that is refused; made beforehand, as the farewell */
 };
 
 struct hw_group {
@@ -55,7 +56,7 @@ struct hw_group {
     uint32_t workers;
     bool ended;
     atomic_bool over;
-    hw_seat *seats;
+    _Atomic(hw_seat *) seats;              /* newest first */
     atomic_uint seated;                    /* how many */
     atomic_size_t put_by;                  /* bytes of its sums of clocks that are not over, of all tables */
     hw_errand *farewell;                   /* made beforehand: want of memory must not keep a group */
@@ -166,6 +167,8 @@ static inline hw_progress *hw_progress_of(const hw_stripe *stripe, const hw_erra
 {
     return &errand->group->progress[errand->request.head.table][stripe->number];
 }
+/* A clock of the group's is refused: all its clients are told, once. Any thread. */
+void hw_group_regret(hw_group *group, const hw_seat *of, const hw_request_head *head, const char *words);
 /* summed.c: may it be kept, beside what its group's guests have in clocks that are not over? In the oldest of these, always: without that none
  * would ever end. */
 bool hw_stripe_may_put_by(const hw_stripe *stripe, const hw_piece *piece);

@@ -75,6 +75,7 @@ struct hw_client {
     hw_message *followed;            /* a leg's, that leaves with the next: it has to be there first */
     uint32_t followed_to;
     bool beginning;          /* somebody further up the stack begins them */
+    bool regrets;            /* a clock of the group has been refused */
     unsigned char *gathered; /* rows of one leg */
     uint64_t *gathered_keys; /* and its keys */
     size_t gathered_room, gathered_keys_room;

@@ -127,9 +127,52 @@ static void what_was_made_before_a_failure_leaves(void **state)
     assert_int_equal(atomic_load(&live), 0);
 }
 
+/* Clocks of worker 0, with the n-th allocation of the server and all after it failing: both clients hear that one is refused, once. */
+static bool clock_without_memory(long n)
+{
+    world *w = open_world(PARTS_SEED, 1, 2, 1, 0);
+    uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, 10 * KEYS)), regrets[2] = {0};
+    for (uint64_t i = 0; i < KEYS; i++) /* as many ranges */
+        submit(w, 0, (hw_order){.operation = HW_CLOCK, .table = table, .first = 10 * i, .last = 10 * i});
+    hawser_error error = {0};
+    while (hw_client_more(w->client[0]))
+        ;
+    atomic_store(&for_good, true);
+    atomic_store(&countdown, n);
+    bool told = serve_all(w, &error), failed = atomic_load(&countdown) <= 0;
+    atomic_store(&for_good, false);
+    atomic_store(&countdown, 0);
+    memset(w->ended, 0, sizeof w->ended); /* a clock that has left has ended, and fails now */
+    for (uint32_t c = 0; c < 2; c++)
+        while (w->back[c][0].first != NULL) {
+            assert_int_equal(hw_client_hear(w->client[c], 0, take(&w->back[c][0]), &error), HAWSER_BAD_INPUT);
+            if (strstr(error.text, "of worker 0 is refused, and who waits for it would wait in vain: table 't': ") == NULL)
+                fail_msg("%s", error.text);
+            assert_non_null(strstr(error.text, "no memory left"));
+            regrets[c]++;
+        }
+    if (told || regrets[0] > 0)
+        assert_true(regrets[0] == failed && regrets[1] == failed && (w->moment > KEYS) == failed);
+    else
+        assert_int_equal(error.status, HAWSER_NO_MEMORY);
+    close_world(w);
+    return failed;
+}
+
+static void a_clock_that_is_refused_is_told_to_all(void **state)
+{
+    (void)state;
+    long n = 1;
+    while (clock_without_memory(n))
+        n++;
+    assert_true(n > KEYS);
+    assert_int_equal(atomic_load(&live), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_failed_is_not_said_to_be_done),
-                                       cmocka_unit_test(what_was_made_before_a_failure_leaves)};
+                                       cmocka_unit_test(what_was_made_before_a_failure_leaves),
+                                       cmocka_unit_test(a_clock_that_is_refused_is_told_to_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "runtime/store/hub.h"
 #include "servers.h"
 
 enum { KEYS = 1000, CLOCKS = 20 };
@@ -356,6 +357,46 @@ static void the_end_is_told(void **state)
     await_servers(&set);
 }
 
+/* Node 1 ends a clock of a worker that there is not; node 0 waits for clocks. */
+static hawser_status clock_wrongly(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    uint32_t w;
+    uint64_t task = 0;
+    double out[KEYS];
+    const hw_order wrong = {.operation = HW_CLOCK, .worker = 77, .clock = 5, .last = KEYS - 1};
+    (void)how;
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "refuses", .last = KEYS - 1}, &w, error));
+    if (node->node == 1) {
+        HAWSER_TRY(hw_ask_begin(store, &wrong, &task, error));
+        hw_ask_go(store);
+        while (hawser_store_wait_all(store, error) == HAWSER_OK) /* until the answer that nobody waits for is there */
+            sched_yield();
+        HAWSER_TRY(hawser_store_wait_all(store, error)); /* told once */
+    }
+    hawser_status status =
+        hawser_pull(store, &(hawser_request){.table = w, .last = KEYS - 1, .out = out, .least = 1}, &task, error);
+    return status == HAWSER_OK ? hawser_store_wait(store, task, error) : status;
+}
+
+static void a_refused_clock_ends_its_group_alone(void **state)
+{
+    (void)state;
+    servers set = {.count = 2};
+    group trains = {.set = &set, .act = train};
+    open_servers(&set);
+    run_group(&trains, 1);
+    for (int i = 0; i < 5; i++) {
+        group clocks = {.set = &set, .act = clock_wrongly}, goes_on = {.set = &set, .act = look};
+        run_group(&clocks, 2);
+        all_say(&clocks,
+                ": clock 5 of worker 77 is refused, and who waits for it would wait in vain: table 'refuses': there is no "
+                "worker 77; there are 2");
+        run_group(&goes_on, 1);
+        all_well(&goes_on);
+    }
+    end_servers(&set);
+}
+
 static hawser_status nothing(test_node *node, hawser_store *store, group *how, hawser_error *error)
 {
     (void)node;
@@ -387,7 +428,7 @@ int main(void)
         cmocka_unit_test(groups_after_each_other),   cmocka_unit_test(groups_at_once),
         cmocka_unit_test(what_is_wrong_is_one_line), cmocka_unit_test(another_release_is_refused),
         cmocka_unit_test(files_at_any_number),       cmocka_unit_test(the_end_is_told),
-        cmocka_unit_test(many_come_and_go),
+        cmocka_unit_test(many_come_and_go),          cmocka_unit_test(a_refused_clock_ends_its_group_alone),
     };
     return cmocka_run_group_tests(tests, prepare_servers, remove_directory);
 }

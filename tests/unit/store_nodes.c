@@ -416,6 +416,41 @@ static void every_failure_is_told(void **state)
     check_all(nodes, 1, "failures");
 }
 
+/* The last node ends a clock of a worker that there is not; the others wait for clocks. */
+static void clock_wrongly(test_node *node)
+{
+    hawser_store *store = NULL;
+    double out[MANY];
+    uint64_t task = 0;
+    uint32_t table = 0;
+    const hw_order wrong = {.operation = HW_CLOCK, .worker = 77, .clock = 5, .last = MANY - 1};
+    MUST(node->status = hawser_store_open(node->job, NULL, &store, &node->error));
+    node->status = hawser_store_table(store, &(hawser_table){.name = "t", .last = MANY - 1}, &table, &node->error);
+    if (node->status == HAWSER_OK && node->node + 1 == node->nodes) {
+        node->status = hw_ask_begin(store, &wrong, &task, &node->error);
+        hw_ask_go(store);
+    }
+    const hawser_request request = {.table = table, .last = MANY - 1, .out = out, .least = 1};
+    if (node->status == HAWSER_OK)
+        node->status = hawser_pull(store, &request, &task, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_wait(store, task, &node->error);
+    hawser_store_close(store);
+}
+
+static void a_refused_clock_ends_the_store(void **state)
+{
+    (void)state;
+    for (uint32_t count = 1; count <= 3; count++) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, count, plain, clock_wrongly, NULL);
+        for (uint32_t i = 0; i < count; i++)
+            if (nodes[i].status != HAWSER_BAD_INPUT ||
+                strstr(nodes[i].error.text, ": clock 5 of worker 77 is refused, and who waits for it") == NULL)
+                fail_msg("node %u of %u: %s", i, count, nodes[i].error.text);
+    }
+}
+
 static void nobody_waits_for_ever(void **state)
 {
     (void)state;
@@ -426,9 +461,13 @@ static void nobody_waits_for_ever(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_whole),        cmocka_unit_test(staleness_is_bounded),
-        cmocka_unit_test(nodes_must_call_alike), cmocka_unit_test(every_failure_is_told),
-        cmocka_unit_test(nobody_waits_for_ever), cmocka_unit_test(a_hot_range_holds_up_no_other),
+        cmocka_unit_test(sums_are_whole),
+        cmocka_unit_test(staleness_is_bounded),
+        cmocka_unit_test(nodes_must_call_alike),
+        cmocka_unit_test(every_failure_is_told),
+        cmocka_unit_test(nobody_waits_for_ever),
+        cmocka_unit_test(a_hot_range_holds_up_no_other),
+        cmocka_unit_test(a_refused_clock_ends_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,8 +240,6 @@ static void what_is_wrong_in_a_request_is_refused(void **state)
         {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .first = 7, .last = 3, .count = far - 3},
         {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .table = 1, .last = far, .count = far},
         {.operation = HW_PULL, .keys = HW_KEYS_GAPS, .table = 1, .last = far, .count = far},
-        {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .worker = 1},
-        {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .worker = UINT32_MAX, .clock = far},
         {.operation = HW_PUSH, .keys = HW_KEYS_RANGE, .values = HW_VALUES_DENSE, .last = KEYS - 1, .count = KEYS},
         {.operation = HW_PUSH, .keys = HW_KEYS_RANGE, .values = 77, .last = KEYS - 1, .count = KEYS},
     };
@@ -257,6 +255,44 @@ static void what_is_wrong_in_a_request_is_refused(void **state)
     assert_false(one.over);
     assert_int_equal(one.refusals, count);
     stranger_goes(&one);
+    assert_int_equal(lines_said(), 0);
+    end(s);
+}
+
+/* Nobody waits for an answer to a clock, but others for the clock: the first that is wrong is told to every guest of the group, and to no other. */
+static void a_wrong_clock_is_told_to_its_group(void **state)
+{
+    (void)state;
+    scene *s = begin(1);
+    const hw_request_head wrong[] = {
+        {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .worker = 2},
+        {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .worker = UINT32_MAX, .clock = UINT64_MAX},
+        {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .last = KEYS},
+        {.operation = HW_CLOCK, .keys = HW_KEYS_RANGE, .table = 77}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        stranger two[2], other;
+        come_and_sit(&other, s);
+        for (uint32_t g = 0; g < 2; g++) {
+            stranger_comes(&two[g], s->set.address);
+            stranger_sits(&two[g], (hw_told_seat){.group = two[0].number, .node = g, .nodes = 2, .workers = 1});
+            assert_int_equal(two[g].answered, HAWSER_OK);
+        }
+        for (int again = 0; again < 2; again++)
+            stranger_says(&two[1], HW_MESSAGE_ASK, 0, &wrong[i], sizeof wrong[i]);
+        for (uint32_t g = 0; g < 2; g++) {
+            stranger_waits(&two[g], 0, 1);
+            assert_int_equal(two[g].refusals, 1);
+        }
+        const hw_request_head right = {.operation = HW_PULL, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS};
+        stranger_says(&two[1], HW_MESSAGE_ASK, 0, &right, sizeof right);
+        stranger_waits(&two[1], 0, 2); /* the second one would have come before */
+        stranger_says(&other, HW_MESSAGE_ASK, 0, &right, sizeof right);
+        stranger_waits(&other, 0, 1);
+        assert_true(two[1].refusals == 1 && two[0].replies == 1 && other.refusals == 0);
+        stranger_goes(&two[0]);
+        stranger_goes(&two[1]);
+        stranger_goes(&other);
+    }
     assert_int_equal(lines_said(), 0);
     end(s);
 }
@@ -612,6 +648,7 @@ int main(void)
         cmocka_unit_test(what_none_says_ends_a_guest),
         cmocka_unit_test(what_is_no_request_ends_a_guest),
         cmocka_unit_test(what_is_wrong_in_a_request_is_refused),
+        cmocka_unit_test(a_wrong_clock_is_told_to_its_group),
         cmocka_unit_test(nobody_asks_for_all_memory),
         cmocka_unit_test(nobody_speaks_for_another),
         cmocka_unit_test(seats_are_for_one_each),
