@@ -62,6 +62,7 @@ static bare bare_open(int fd, bool encrypted, bool server, size_t capacity)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (self.poll < 0 || self.buffer == NULL)
         die("no memory");
+    memset(self.buffer, 1, capacity); /* pages that nobody has written are all the same one, which no cache ever lacks */
     if (encrypted) {
         SSL_CTX *context = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
         SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256");

@@ -74,6 +74,30 @@ INLINE size_t put_of(const void *in, size_t size, const uint64_t *words, size_t 
                                     : move(rows, sizeof(uint64_t), words, n, from, false);
 }
 
+/* Adds the next number to each row that has a bit. */
+#define ADDED(T, sum)                                                                                                       \
+    for (size_t w = 0; w < n; w++, row += 64 * sizeof(T))                                                                   \
+        for (uint64_t bits = words[w]; bits != 0; bits &= bits - 1, next += sizeof(T)) {                                    \
+            T x, u;                                                                                                         \
+            unsigned char *at = row + hw_lowest_bit(bits) * sizeof(T);                                                      \
+            memcpy(&x, at, sizeof x);                                                                                       \
+            memcpy(&u, next, sizeof u);                                                                                     \
+            x = (sum);                                                                                                      \
+            memcpy(at, &x, sizeof x);                                                                                       \
+        }
+
+INLINE size_t add_of(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows)
+{
+    const unsigned char *next = in;
+    unsigned char *row = rows;
+    switch (number) {
+    case HW_BITS_F32: ADDED(float, x + u) break;
+    case HW_BITS_F64: ADDED(double, x + u) break;
+    case HW_BITS_I64: ADDED(uint64_t, x + u) break;
+    }
+    return (size_t)(next - (const unsigned char *)in) / (number == HW_BITS_F32 ? sizeof(float) : sizeof(double));
+}
+
 #define COMPILED(name, attribute)                                                                                           \
     attribute static bool set_##name(const uint64_t *numbers, size_t count, uint64_t first, uint64_t span, uint64_t *words) \
     {                                                                                                                       \
@@ -86,6 +110,10 @@ INLINE size_t put_of(const void *in, size_t size, const uint64_t *words, size_t 
     attribute static size_t put_##name(const void *in, size_t size, const uint64_t *words, size_t n, void *rows)            \
     {                                                                                                                       \
         return put_of(in, size, words, n, rows);                                                                            \
+    }                                                                                                                       \
+    attribute static size_t add_##name(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows)  \
+    {                                                                                                                       \
+        return add_of(in, number, words, n, rows);                                                                          \
     }
 #define VARIANT(name, attribute)                                                                                            \
     attribute static size_t count_##name(const uint64_t *words, size_t n)                                                   \
@@ -96,7 +124,7 @@ INLINE size_t put_of(const void *in, size_t size, const uint64_t *words, size_t 
     {                                                                                                                       \
         return list_of(words, n, first, numbers);                                                                           \
     }                                                                                                                       \
-    static const hw_bits bits_##name = {set_##name, count_##name, list_##name, take_##name, put_##name};
+    static const hw_bits bits_##name = {set_##name, count_##name, list_##name, take_##name, put_##name, add_##name};
 
 COMPILED(portable, )
 VARIANT(portable, )
@@ -110,38 +138,39 @@ VARIANT(portable, )
 COMPILED(avx2, AVX2)
 VARIANT(avx2, AVX2)
 
-/* Eight bits at once, until a word is full: a shift by 64 or more leaves nothing, so that those of other words wait, or have been. */
+/* Eight bits at once, counted from the first of them, as long as they span no more than a word: that lies in one or two of `words`, without
+ * a branch on which. The word under way is kept out of memory. */
 AVX512 static bool set_avx512(const uint64_t *numbers, size_t count, uint64_t first, uint64_t span, uint64_t *words)
 {
-    const __m512i one = _mm512_set1_epi64(1), begin = _mm512_set1_epi64((long long)first);
-    __m512i some = _mm512_setzero_si512();
+    const __m512i one = _mm512_set1_epi64(1);
     size_t i = 0, w = (size_t)((numbers[0] - first) / 64);
     if (numbers[0] - first > span)
         return false;
-    for (; i + 8 < count; i += 8) {
+    for (uint64_t word = words[w]; i + 8 < count; i += 8) {
         __m512i those = _mm512_loadu_si512(numbers + i);
-        uint64_t highest = numbers[i + 7] - first;
-        if (_mm512_cmpge_epu64_mask(those, _mm512_loadu_si512(numbers + i + 1)) != 0 || highest > span)
+        uint64_t low = numbers[i] - first, high = numbers[i + 7] - first;
+        if (_mm512_cmpge_epu64_mask(those, _mm512_loadu_si512(numbers + i + 1)) != 0 || high > span)
             return false;
-        those = _mm512_sub_epi64(those, begin);
-        for (;;) {
-            __m512i base = _mm512_set1_epi64((long long)(64 * (uint64_t)w));
-            some = _mm512_or_si512(some, _mm512_sllv_epi64(one, _mm512_sub_epi64(those, base)));
-            if (highest / 64 == w)
-                break;
-            words[w] |= (uint64_t)_mm512_reduce_or_epi64(some);
-            some = _mm512_setzero_si512();
-            unsigned later = _mm512_cmpge_epu64_mask(those, _mm512_add_epi64(base, _mm512_set1_epi64(64)));
-            w = (size_t)((numbers[i + hw_lowest_bit(later)] - first) / 64);
+        size_t at = (size_t)(low / 64), end = (size_t)(high / 64);
+        if (high - low < 64) {
+            those = _mm512_sub_epi64(those, _mm512_set1_epi64((long long)numbers[i]));
+            uint64_t eight = (uint64_t)_mm512_reduce_or_epi64(_mm512_sllv_epi64(one, those));
+            words[at] = word = (at == w ? word : 0) | eight << low % 64;
+            words[end] = word = end == at ? word : eight >> 1 >> (63 - low % 64);
+        } else {
+            for (size_t k = i; k < i + 8; k++)
+                words[(numbers[k] - first) / 64] |= UINT64_C(1) << (numbers[k] - first) % 64;
+            word = words[end];
         }
+        w = end;
     }
-    words[w] |= (uint64_t)_mm512_reduce_or_epi64(some);
     return set_from(numbers, i, count, first, span, words);
 }
 
-/* Rows up to the last that has a bit are there, so whole registers are read before it, and written where as much is still to come: what is
- * masked is slow to come from memory. */
-#define MOVES(bits, lanes, rest)                                                                                            \
+/* Rows before the last word that has a bit are there to be read and written as wholes, and updates where as much is still to come: what is
+ * masked is slow to come from memory and to go there. */
+#define REST(lanes, left) ((__mmask##lanes)_bzhi_u32((1U << (lanes)) - 1, (unsigned)(left)))
+#define TAKE(bits, lanes)                                                                                                   \
     AVX512 static void take_##bits(const unsigned char *from, const uint64_t *words, size_t n, unsigned char *to,           \
                                    size_t left)                                                                             \
     {                                                                                                                       \
@@ -154,41 +183,75 @@ AVX512 static bool set_avx512(const uint64_t *numbers, size_t count, uint64_t fi
                 if (left >= (lanes))                                                                                        \
                     _mm512_storeu_si512(to, those);                                                                         \
                 else                                                                                                        \
-                    _mm512_mask_storeu_epi##bits(to, (__mmask##lanes)_bzhi_u32(rest, there), those);                        \
+                    _mm512_mask_storeu_epi##bits(to, REST(lanes, there), those);                                            \
                 to += there * sizeof(uint##bits##_t);                                                                       \
                 left -= there;                                                                                              \
             }                                                                                                               \
-    }                                                                                                                       \
-    AVX512 static void put_##bits(const unsigned char *from, const uint64_t *words, unsigned char *to, size_t left)         \
+    }
+TAKE(32, 16)
+TAKE(64, 8)
+
+/* NAME(from, words, n, to, left): what the rows `old` at the bits `own` become, given the next updates, `those`. */
+#define CHANGE(name, bits, lanes, changed)                                                                                  \
+    AVX512 static void name(const unsigned char *from, const uint64_t *words, size_t n, unsigned char *to, size_t left)     \
     {                                                                                                                       \
         for (size_t w = 0; left > 0; w++)                                                                                   \
             for (unsigned at = 0; at < 64; at += (lanes), to += (lanes) * sizeof(uint##bits##_t)) {                         \
                 __mmask##lanes own = (__mmask##lanes)(words[w] >> at);                                                      \
                 unsigned there = (unsigned)__builtin_popcount(own);                                                         \
-                __m512i those = left >= (lanes)                                                                             \
-                                    ? _mm512_loadu_si512(from)                                                              \
-                                    : _mm512_maskz_loadu_epi##bits((__mmask##lanes)_bzhi_u32(rest, there), from);           \
-                _mm512_mask_storeu_epi##bits(to, own, _mm512_maskz_expand_epi##bits(own, those));                           \
+                bool whole = w + 1 < n;                                                                                     \
+                __m512i those =                                                                                             \
+                    left >= (lanes) ? _mm512_loadu_si512(from) : _mm512_maskz_loadu_epi##bits(REST(lanes, left), from);     \
+                __m512i old = whole ? _mm512_loadu_si512(to) : _mm512_maskz_loadu_epi##bits(own, to);                       \
+                those = _mm512_maskz_expand_epi##bits(own, those);                                                          \
+                if (whole)                                                                                                  \
+                    _mm512_storeu_si512(to, (changed));                                                                     \
+                else                                                                                                        \
+                    _mm512_mask_storeu_epi##bits(to, own, (changed));                                                       \
                 from += there * sizeof(uint##bits##_t);                                                                     \
                 left -= there;                                                                                              \
             }                                                                                                               \
     }
-MOVES(32, 16, 0xffff)
-MOVES(64, 8, 0xff)
+#define PLUS_F32                                                                                                            \
+    _mm512_castps_si512(                                                                                                    \
+        _mm512_mask_add_ps(_mm512_castsi512_ps(old), own, _mm512_castsi512_ps(old), _mm512_castsi512_ps(those)))
+#define PLUS_F64                                                                                                            \
+    _mm512_castpd_si512(                                                                                                    \
+        _mm512_mask_add_pd(_mm512_castsi512_pd(old), own, _mm512_castsi512_pd(old), _mm512_castsi512_pd(those)))
+CHANGE(put_32, 32, 16, _mm512_mask_mov_epi32(old, own, those))
+CHANGE(put_64, 64, 8, _mm512_mask_mov_epi64(old, own, those))
+CHANGE(add_f32, 32, 16, PLUS_F32)
+CHANGE(add_f64, 64, 8, PLUS_F64)
+CHANGE(add_i64, 64, 8, _mm512_mask_add_epi64(old, own, old, those))
+
+/* Words up to the last that has a bit. */
+static size_t without_end(const uint64_t *words, size_t n)
+{
+    while (n > 0 && words[n - 1] == 0)
+        n--;
+    return n;
+}
 
 AVX512 static size_t take_avx512(const void *rows, size_t size, const uint64_t *words, size_t n, void *out)
 {
     size_t count = count_of(words, n);
-    while (n > 0 && words[n - 1] == 0)
-        n--;
-    (size == sizeof(uint32_t) ? take_32 : take_64)(rows, words, n, out, count);
+    (size == sizeof(uint32_t) ? take_32 : take_64)(rows, words, without_end(words, n), out, count);
     return count;
 }
 
 AVX512 static size_t put_avx512(const void *in, size_t size, const uint64_t *words, size_t n, void *rows)
 {
     size_t count = count_of(words, n);
-    (size == sizeof(uint32_t) ? put_32 : put_64)(in, words, rows, count);
+    (size == sizeof(uint32_t) ? put_32 : put_64)(in, words, without_end(words, n), rows, count);
+    return count;
+}
+
+AVX512 static size_t add_avx512(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows)
+{
+    size_t count = count_of(words, n);
+    (number == HW_BITS_F32   ? add_f32
+     : number == HW_BITS_F64 ? add_f64
+                             : add_i64)(in, words, without_end(words, n), rows, count);
     return count;
 }
 

@@ -6,8 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is done with many of them at a time. Rows are of 4 or 8 bytes (`size`), at any address; what has no bit is not written, and what lies
- * behind the last that has one is not touched. */
+/* What rows are, where it matters. */
+typedef enum hw_bits_number { HW_BITS_F32, HW_BITS_F64, HW_BITS_I64 } hw_bits_number;
+
+/* What is done with many of them at a time. Rows are of 4 or 8 bytes (`size`), at any address. What has no bit is not changed, though it may be
+ * written as it is; what lies behind the last that has one is not touched. */
 typedef struct hw_bits {
     /* Sets the bits of numbers[0..count), count > 0, in words for first .. first + span. False: they do not ascend, each once, or one is not
      * among those; some bits are set then. */
@@ -20,6 +23,8 @@ typedef struct hw_bits {
     size_t (*take)(const void *rows, size_t size, const uint64_t *words, size_t n, void *out);
     /* And back: the next of `in` to each row that has one. */
     size_t (*put)(const void *in, size_t size, const uint64_t *words, size_t n, void *rows);
+    /* Or the next is added to what is there, in the order that a loop would have; integers wrap. */
+    size_t (*add)(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows);
 } hw_bits;
 
 /* The quickest form that this machine has. */

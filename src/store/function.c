@@ -157,7 +157,7 @@ static const char *check_proximal(const double *p)
 }
 
 static const hw_function functions[] = {
-    {.name = "add", .scattered = true, .apply = apply_add},
+    {.name = "add", .scattered = true, .adds = true, .apply = apply_add},
     {.name = "assign", .whole = true, .scattered = true, .apply = apply_assign},
     {.name = "max", .whole = true, .scattered = true, .apply = apply_max},
     {.name = "average", .whole = true, .memory = 1, .types = HW_FLOATS, .apply = apply_average},

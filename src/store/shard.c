@@ -358,12 +358,20 @@ size_t hw_table_shard_get_bits(const hw_table_shard *shard, uint64_t first, uint
     return all;
 }
 
-/* Rows are brought together, changed as if they lay so, and brought back: any function is quick that way which keeps nothing beside them. */
+static hw_bits_number number_of(const hw_table_shard *shard)
+{
+    return shard->spec->type == HW_VALUE_F32 ? HW_BITS_F32 : shard->spec->type == HW_VALUE_F64 ? HW_BITS_F64 : HW_BITS_I64;
+}
+
+/* Rows are brought together, changed as if they lay so, and brought back: any function is quick that way which keeps nothing beside them. Sums
+ * are made where they are. */
 static size_t apply_near(hw_table_shard *shard, size_t row, const uint64_t *words, size_t used, const void *updates)
 {
     const hw_bits *form = hw_bits_best();
     uint64_t near[SLICE_ROWS];
     unsigned char *values = shard->values + row * shard->row_bytes;
+    if (shard->spec->function->adds && shard->spec->width == 1)
+        return form->add(updates, number_of(shard), words, used, values);
     size_t count = form->take(values, shard->row_bytes, words, used, near);
     hw_applying applying = applying_to(shard, 0, count, updates);
     applying.values = near;

@@ -46,6 +46,7 @@ typedef struct hw_function {
     uint32_t types;              /* of values that it is for: of 1 << HW_VALUE_...; 0: all */
     bool whole;                  /* an update that comes in parts, or later with the next, is another one */
     bool scattered;              /* takes rows that do not lie one after the other */
+    bool adds;                   /* is a sum: value plus update */
     /* NULL: the parameters are good; else what is wrong with them. */
     const char *(*check)(const double *parameters);
     void (*apply)(const hw_applying *applying);

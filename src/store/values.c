@@ -40,17 +40,27 @@ static void copy_number(void *to, const void *from, size_t size)
 
 enum { PLACES = 32, NEAR = 8, SAMPLED = PLACES * NEAR, SAMPLE_OF = 16 * SAMPLED };
 
+static const unsigned char *place_at(const unsigned char *numbers, size_t count, size_t size, size_t place)
+{
+    return numbers + (count - NEAR) * place / (PLACES - 1) * size;
+}
+
 /* Of many numbers some are looked at: where hardly one is zero, nothing is won by counting them all. Some lie beside each other: each place is
- * a wait for memory. */
+ * a wait for memory, and all are asked for before the first is looked at. */
 static bool hardly_zero(const unsigned char *numbers, size_t count, size_t size)
 {
     size_t zeros = 0;
-    for (size_t i = 0; count >= SAMPLE_OF && i < SAMPLED; i++) {
-        uint64_t number = 0;
-        copy_number(&number, numbers + ((count - NEAR) * (i / NEAR) / (PLACES - 1) + i % NEAR) * size, size);
-        zeros += number == 0;
-    }
-    return count >= SAMPLE_OF && zeros <= SAMPLED / 64;
+    if (count < SAMPLE_OF)
+        return false;
+    for (size_t p = 0; p < PLACES; p++)
+        hw_prefetch(place_at(numbers, count, size, p));
+    for (size_t p = 0; p < PLACES; p++)
+        for (size_t i = 0; i < NEAR; i++) {
+            uint64_t number = 0;
+            copy_number(&number, place_at(numbers, count, size, p) + i * size, size);
+            zeros += number == 0;
+        }
+    return zeros <= SAMPLED / 64;
 }
 
 hw_values_form hw_values_choose(hw_value_type type, const void *values, size_t count, size_t *bytes)

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +140,81 @@ static void rows_are_taken_and_put_back(void **state)
     }
 }
 
+/* What a loop over the bits would make of the rows, whose bytes may be any number's. */
+static void add_one_by_one(unsigned char *rows, hw_bits_number number, const uint64_t *words, size_t end,
+                           const unsigned char *in)
+{
+    for (size_t i = 0; i < end; i++) {
+        if (!has(words, i))
+            continue;
+        if (number == HW_BITS_F32) {
+            float *row = (float *)rows + i, update;
+            memcpy(&update, in, sizeof update);
+            *row += update;
+            in += sizeof update;
+        } else if (number == HW_BITS_F64) {
+            double *row = (double *)rows + i, update;
+            memcpy(&update, in, sizeof update);
+            *row += update;
+            in += sizeof update;
+        } else {
+            uint64_t *row = (uint64_t *)rows + i, update;
+            memcpy(&update, in, sizeof update);
+            *row += update;
+            in += sizeof update;
+        }
+    }
+}
+
+/* Finite ones, so that no NaN's own bits are compared; zeros of both signs among them. */
+static void draw_numbers(hw_random *random, hw_bits_number number, void *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double drawn = hw_random_below(random, 4) ? ldexp((double)hw_random_next(random), -60) - 8 : -0.0;
+        if (number == HW_BITS_F32)
+            ((float *)numbers)[i] = (float)drawn;
+        else if (number == HW_BITS_F64)
+            ((double *)numbers)[i] = drawn;
+        else
+            ((uint64_t *)numbers)[i] = hw_random_next(random);
+    }
+}
+
+static void rows_are_added_to(void **state)
+{
+    (void)state;
+    hw_random random = hw_random_at(5, 0, 0, 0);
+    uint64_t words[WORDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t n = (size_t)hw_random_below(&random, WORDS + 1), count = 0, end = 0;
+        hw_bits_number number = (hw_bits_number)hw_random_below(&random, 3);
+        size_t size = number == HW_BITS_F32 ? 4 : 8;
+        draw_words(&random, words, n);
+        for (size_t i = 0; i < 64 * n; i++)
+            if (has(words, i)) {
+                end = i + 1;
+                count++;
+            }
+        /* exactly as many as there are: sanitizers watch what lies behind */
+        unsigned char *rows = malloc(end * size + 1), *before = malloc(end * size + 1), *right = malloc(end * size + 1);
+        unsigned char *in = malloc(count * size + 1);
+        assert_true(rows != NULL && before != NULL && right != NULL && in != NULL);
+        draw_numbers(&random, number, before, end);
+        draw_numbers(&random, number, in, count);
+        memcpy(right, before, end * size);
+        add_one_by_one(right, number, words, end, in);
+        for (size_t form = 0; hw_bits_variant(form) != NULL; form++) {
+            memcpy(rows, before, end * size);
+            assert_int_equal(hw_bits_variant(form)->add(in, number, words, n, rows), count);
+            assert_memory_equal(rows, right, end * size);
+        }
+        free(rows);
+        free(before);
+        free(right);
+        free(in);
+    }
+}
+
 static void parts_are_those_of_the_whole(void **state)
 {
     (void)state;
@@ -170,9 +246,8 @@ static void parts_are_those_of_the_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_set_are_the_numbers),
-        cmocka_unit_test(what_is_no_such_list_is_seen),
-        cmocka_unit_test(rows_are_taken_and_put_back),
+        cmocka_unit_test(what_is_set_are_the_numbers),  cmocka_unit_test(what_is_no_such_list_is_seen),
+        cmocka_unit_test(rows_are_taken_and_put_back),  cmocka_unit_test(rows_are_added_to),
         cmocka_unit_test(parts_are_those_of_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
