@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/finite.h"
 #include "exchange/pack.h"
 #include "exchange/reduce.h"
 #include "exchange/replica.h"
@@ -105,7 +106,7 @@ static hawser_status check_payload(const hw_replica *replica, const hw_message *
     char what[200];
     snprintf(what, sizeof what, "an update of state '%.100s' by block %u", spec->name, message->envelope.source);
     HAWSER_TRY(hw_payload_check(message, spec->count, what, &payload, error));
-    size_t bad = hw_find_not_finite(payload.values, payload.count);
+    size_t bad = hw_first_not_finite_f64(payload.values, payload.count);
     if (bad < payload.count)
         return hawser_fail(error, HAWSER_NOT_FINITE, "%s is %g at entry %zu", what, payload.values[bad],
                            hw_payload_index(&payload, bad));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/finite.h"
 #include "base/memory.h"
 #include "exchange/pack.h"
 #include "exchange/replica.h"
@@ -87,7 +88,7 @@ static hawser_status pack_sum(const hw_replica *replica, const hw_lane *lane, co
                               uint32_t count, hw_message **message, hawser_error *error)
 {
     const double *sum = replica->adder->sum;
-    size_t bad = lane->begin + hw_find_not_finite(sum + lane->begin, lane->end - lane->begin);
+    size_t bad = lane->begin + hw_first_not_finite_f64(sum + lane->begin, lane->end - lane->begin);
     if (bad < lane->end)
         return hawser_fail(error, HAWSER_NOT_FINITE,
                            "the updates of state '%s' by blocks %u to %u add up to %g at entry %zu; take smaller steps",

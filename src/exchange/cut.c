@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/finite.h"
 #include "exchange/replica.h"
 
 hawser_status hw_not_finite(const hw_replica *replica, size_t entry, double value, hawser_error *error)
@@ -109,7 +110,7 @@ static hawser_status pack_changes(hw_replica *replica, hw_form form, hw_message 
         write_dense(replica, form, changes, out);
     else
         write_sparse(replica, form, *message, out);
-    size_t bad = hw_find_not_finite(out, packing.count);
+    size_t bad = hw_first_not_finite_f64(out, packing.count);
     if (bad == packing.count)
         return HAWSER_OK;
     hw_payload payload = hw_payload_of(*message, replica->spec.count);
@@ -126,7 +127,7 @@ static hawser_status keep_values(hw_replica *replica, hawser_error *error)
     for (size_t tile = 0; tile < replica->tiles; tile++) {
         if (!hw_changed_part(replica, tile, &begin, &end))
             continue;
-        size_t bad = hw_find_not_finite(replica->cache + begin, end - begin);
+        size_t bad = hw_first_not_finite_f64(replica->cache + begin, end - begin);
         if (bad < end - begin)
             return hw_not_finite(replica, begin + bad, replica->cache[begin + bad], error);
         memcpy(replica->base + begin, replica->cache + begin, (end - begin) * sizeof(double));

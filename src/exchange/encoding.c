@@ -117,24 +117,6 @@ size_t hw_payload_seek(const hw_payload *payload, size_t index)
     return low;
 }
 
-size_t hw_find_not_finite(const double *values, size_t n)
-{
-    enum { STRIDE = 1024 };
-    const uint64_t exponent = UINT64_C(0x7ff0000000000000);
-    for (size_t begin = 0; begin < n; begin += STRIDE) {
-        size_t end = n - begin < STRIDE ? n : begin + STRIDE;
-        uint64_t bad = 0; /* adding one to a full exponent carries into the sign's place */
-        for (size_t i = begin; i < end; i++)
-            bad |= (hw_bits(values[i]) & exponent) + (exponent & -exponent);
-        if ((bad >> 63) == 0)
-            continue;
-        for (size_t i = begin; i < end; i++)
-            if ((hw_bits(values[i]) & exponent) == exponent)
-                return i;
-    }
-    return n;
-}
-
 static hawser_status check_lengths(const hw_message *message, size_t n, const char *what, hawser_error *error)
 {
     const hw_envelope *envelope = &message->envelope;

@@ -61,9 +61,6 @@ static inline size_t hw_payload_index(const hw_payload *payload, size_t position
 /* First position whose index is >= index; count when there is none. */
 size_t hw_payload_seek(const hw_payload *payload, size_t index);
 
-/* Position of the first value that is NaN or infinite; n when all are finite. */
-size_t hw_find_not_finite(const double *values, size_t n);
-
 static inline uint64_t hw_bits(double value)
 {
     union {
