@@ -1,4 +1,4 @@
-/* wide.h - products of 64-bit numbers in full. */
+/* wide.h - products of 64-bit numbers that may be wider. */
 #ifndef HW_BASE_WIDE_H
 #define HW_BASE_WIDE_H
 
@@ -13,6 +13,12 @@ static inline uint64_t hw_multiply_high(uint64_t a, uint64_t b, uint64_t *low)
     uint64_t right = a0 * b1 + (left & UINT32_MAX);
     *low = (right << 32) | (bottom & UINT32_MAX);
     return a1 * b1 + (left >> 32) + (right >> 32);
+}
+
+/* floor(whole * part / parts), where parts * parts fits: the shares of all parts, end to end, are the whole. */
+static inline uint64_t hw_share_of(uint64_t whole, uint64_t part, uint64_t parts)
+{
+    return whole / parts * part + whole % parts * part / parts;
 }
 
 #endif

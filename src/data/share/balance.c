@@ -1,5 +1,6 @@
 #include "data/share/balance.h"
 
+#include "base/wide.h"
 #include "hawser/data.h"
 
 /* What the lines before a cut cost together. */
@@ -19,12 +20,6 @@ static size_t first_at_least(const uint64_t *offsets, size_t low, size_t high, u
             high = middle;
     }
     return low;
-}
-
-/* part / parts of `whole`, without overflow. */
-static uint64_t share(uint64_t whole, size_t part, size_t parts)
-{
-    return whole / parts * part + whole % parts * part / parts;
 }
 
 static size_t lines_of(const hawser_matrix *matrix)
@@ -70,10 +65,10 @@ void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t *bounds)
     bool even = matrix->layout == HAWSER_DENSE || matrix->stored == 0;
     bounds[0] = 0;
     for (size_t p = 1; p < parts; p++) {
-        size_t cut = (size_t)share(lines, p, parts);
+        size_t cut = (size_t)hw_share_of(lines, p, parts);
         if (!even) {
             const uint64_t *offsets = matrix->offsets;
-            uint64_t wanted = share(cost(offsets, lines), p, parts);
+            uint64_t wanted = hw_share_of(cost(offsets, lines), p, parts);
             cut = first_at_least(offsets, 0, lines, wanted);
             if (cut > 0 && wanted - cost(offsets, cut - 1) < cost(offsets, cut) - wanted)
                 cut--; /* the line that holds the ideal cut goes to the side where it does less harm */

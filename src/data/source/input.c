@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/wide.h"
 
 static hawser_status start(hw_input *input, hw_budget *budget, hawser_error *error)
 {
@@ -183,8 +184,7 @@ void hw_input_part(hw_input *input, uint32_t part, uint32_t parts)
     uint64_t total = 0, before = 0;
     for (size_t i = 0; i < input->count; i++)
         total += input->files[i].bytes;
-    uint64_t low = total / parts * part + total % parts * part / parts;
-    uint64_t high = total / parts * (part + 1) + total % parts * (part + 1) / parts;
+    uint64_t low = hw_share_of(total, part, parts), high = hw_share_of(total, part + 1, parts);
     for (size_t i = 0; i < input->count; i++) {
         hw_input_file *file = &input->files[i];
         uint64_t begin = low > before ? low - before : 0, end = high > before ? high - before : 0;

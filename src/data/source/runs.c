@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/wide.h"
 
 typedef struct runs_work {
     hw_job *job;
@@ -27,7 +28,7 @@ hawser_status hw_runs_begin(hw_job *job, bool *can, hawser_error *error)
 static void run_begin(const runs_work *w, uint32_t k, size_t *file, uint64_t *offset)
 {
     const hw_input *input = &w->job->input;
-    uint64_t at = w->total / input->readers * k + w->total % input->readers * k / input->readers;
+    uint64_t at = hw_share_of(w->total, k, input->readers);
     for (*file = 0; *file < input->count && at >= input->files[*file].bytes; ++*file)
         at -= input->files[*file].bytes;
     *offset = at;
