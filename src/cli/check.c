@@ -85,7 +85,7 @@ static json_t *fragment_of(const hw_verdict *verdict, const hw_history *history,
             hw_witness_tell(&verdict->witnesses[i], history, line);
             (void)fclose(line);
         }
-        *ok = *ok && line != NULL && json_array_append_new(fragment, hw_json_string(text)) == 0;
+        hw_json_append(fragment, line != NULL ? hw_json_string(text) : NULL, ok);
     }
     return fragment;
 }
@@ -103,8 +103,8 @@ static hawser_status print_json(const hw_call *call, const hw_verdict *verdict, 
     hw_json_take(object, "fragment", fragment_of(verdict, history, &ok), &ok);
     hw_json_text(object, "ended", history->ended != HAWSER_OK ? hawser_status_name(history->ended) : NULL, &ok);
     for (uint32_t node = 0; node < history->nodes; node++)
-        if (history->parts[node].lost && json_array_append_new(lost, json_integer(node)) != 0)
-            ok = false;
+        if (history->parts[node].lost)
+            hw_json_append(lost, json_integer(node), &ok);
     hw_json_take(object, "lost", lost, &ok);
     hw_json_count(object, "unrecorded", verdict->unrecorded, &ok);
     for (int rule = 0; rule < HW_RULES; rule++)

@@ -12,6 +12,12 @@ void hw_json_take(json_t *object, const char *key, json_t *value, bool *ok)
         *ok = false;
 }
 
+void hw_json_append(json_t *list, json_t *value, bool *ok)
+{
+    if (value == NULL || json_array_append_new(list, value) != 0)
+        *ok = false;
+}
+
 void hw_json_number(json_t *object, const char *key, double value, bool *ok)
 {
     if (isfinite(value) && fabs(value) < 9e15 && value == floor(value))

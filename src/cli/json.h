@@ -15,6 +15,7 @@ void hw_json_count(json_t *object, const char *key, uint64_t value, bool *ok);
 json_t *hw_json_string(const char *value);
 void hw_json_text(json_t *object, const char *key, const char *value, bool *ok);
 void hw_json_take(json_t *object, const char *key, json_t *value, bool *ok); /* takes the reference */
+void hw_json_append(json_t *list, json_t *value, bool *ok);                  /* this one, too */
 
 /* Prints one line and releases `object`. HAWSER_NO_MEMORY when !ok, HAWSER_IO when the stream refuses. */
 hawser_status hw_json_line(FILE *out, json_t *object, bool ok, hawser_error *error) HAWSER_MUST_USE;

@@ -69,8 +69,7 @@ static json_t *workers_json(const hawser_figures *figures, const hawser_load_fig
         hw_json_count(one, "bytes_received", worker->bytes_received, ok);
         hw_json_count(one, "messages_sent", worker->messages_sent, ok);
         hw_json_count(one, "peak_rss", worker->peak_rss, ok);
-        if (one == NULL || json_array_append_new(list, one) != 0)
-            *ok = false;
+        hw_json_append(list, one, ok);
     }
     return list;
 }
@@ -86,8 +85,7 @@ static json_t *links_json(const hawser_figures *figures, bool *ok)
         hw_json_text(one, "transport", link->transport, ok);
         hw_json_count(one, "messages_sent", link->messages_sent, ok);
         hw_json_count(one, "bytes_sent", link->bytes_sent, ok);
-        if (one == NULL || json_array_append_new(list, one) != 0)
-            *ok = false;
+        hw_json_append(list, one, ok);
     }
     return list;
 }
@@ -105,8 +103,7 @@ static json_t *gates_json(const hawser_figures *figures, bool *ok)
         hw_json_count(one, "late", gate->late, ok);
         hw_json_count(one, "crowded", gate->crowded, ok);
         hw_json_text(one, "last", gate->last[0] != '\0' ? gate->last : NULL, ok);
-        if (one == NULL || json_array_append_new(list, one) != 0)
-            *ok = false;
+        hw_json_append(list, one, ok);
     }
     return list;
 }
@@ -121,8 +118,7 @@ static json_t *flows_json(const hawser_figures *figures, bool *ok)
         hw_json_count(one, "messages", flow->messages, ok);
         hw_json_count(one, "bytes_plain", flow->bytes_plain, ok);
         hw_json_count(one, "bytes_sent", flow->bytes_sent, ok);
-        if (one == NULL || json_array_append_new(list, one) != 0)
-            *ok = false;
+        hw_json_append(list, one, ok);
     }
     return list;
 }
@@ -146,8 +142,7 @@ static json_t *notes_json(const hawser_training *training, bool *ok)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < 4 && training->notes[i][0] != '\0'; i++)
-        if (json_array_append_new(list, json_string(training->notes[i])) != 0)
-            *ok = false;
+        hw_json_append(list, json_string(training->notes[i]), ok);
     return list;
 }
 

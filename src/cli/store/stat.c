@@ -88,8 +88,8 @@ static json_t *table_json(const told *all, uint32_t servers, size_t t, bool *ok)
     }
     for (uint32_t s = 0; s < servers; s++) {
         hw_told_count own = count_at(&all[s], t);
-        *ok = json_array_append_new(keys, json_integer((json_int_t)own.keys)) == 0 && *ok;
-        *ok = json_array_append_new(bytes, json_integer((json_int_t)own.bytes)) == 0 && *ok;
+        hw_json_append(keys, json_integer((json_int_t)own.keys), ok);
+        hw_json_append(bytes, json_integer((json_int_t)own.bytes), ok);
     }
     hw_json_take(object, "keys", keys, ok); /* by server */
     hw_json_take(object, "bytes", bytes, ok);
@@ -111,10 +111,10 @@ static hawser_status print_json(FILE *out, const told *all, uint32_t servers, ha
         hw_json_count(object, "deferred", stat->deferred, &ok);
         hw_json_count(object, "bytes_received", stat->bytes_in, &ok);
         hw_json_count(object, "bytes_sent", stat->bytes_out, &ok);
-        ok = json_array_append_new(list, object) == 0 && ok;
+        hw_json_append(list, object, &ok);
     }
     for (size_t t = 0; t < all[0].tables; t++)
-        ok = json_array_append_new(tables, table_json(all, servers, t, &ok)) == 0 && ok;
+        hw_json_append(tables, table_json(all, servers, t, &ok), &ok);
     hw_json_take(root, "servers", list, &ok);
     hw_json_count(root, "groups", all[0].stat.groups > 0 ? all[0].stat.groups - 1 : 0, &ok);
     hw_json_take(root, "tables", tables, &ok);
