@@ -9,12 +9,10 @@ import subprocess
 import sys
 import tempfile
 
-HAWSER = os.environ["HAWSER_BINARY"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 from certificate import certify, check_printed, read_model, read_svmlight  # noqa: E402
-
-DATA = os.environ.get("HAWSER_TEST_DATA", os.path.join(os.environ["HAWSER_SOURCE"], "..", "shared", "data"))
+from command import CLEAN, HAWSER, real  # noqa: E402
 
 
 def sklearn_optimum(path, lam, ratio, intercept):
@@ -35,8 +33,7 @@ def check(folder, name, text, options, tolerance=1e-6):
     with open(data, "w") as file:
         file.write(text)
     out = subprocess.run([HAWSER, "train", "lasso", data, "--index-base", "1", "--quiet", "--json", "-o", model, "--tol",
-                          str(tolerance)] + options, capture_output=True, text=True,
-                         env={key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")})
+                          str(tolerance)] + options, capture_output=True, text=True, env=CLEAN)
     assert out.returncode == 0, out.stderr
     printed = json.loads(out.stdout.splitlines()[-1])
     intercept = "--no-intercept" not in options
@@ -63,18 +60,6 @@ def generated():
         y = 3 + sum(v * (1 if j % 2 else -1) for j, v in zip(row, values) if j < 12) + chance.gauss(0, 0.1)
         lines.append("%.10g %s" % (y, " ".join("%d:%.10g" % pair for pair in zip(row, values))))
     return "\n".join(lines) + "\n"
-
-
-def real(name):
-    path = os.path.join(DATA, name)
-    if not os.path.exists(path):
-        print("skipped: no", path)
-        return None
-    try:
-        return subprocess.run(["zstd", "-dcq", path], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        print("skipped: no zstd")
-        return None
 
 
 def main():

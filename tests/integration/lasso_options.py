@@ -12,13 +12,12 @@ import os
 import subprocess
 import sys
 
-HAWSER = os.environ["HAWSER_BINARY"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 import draws  # noqa: E402
 from certificate import read_model  # noqa: E402
+from command import CLEAN, HAWSER  # noqa: E402
 
-CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
 INF = math.inf
 
 

@@ -6,19 +6,14 @@ machine disturbs it: of three runs the best counts."""
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 
-HAWSER = os.environ["HAWSER_BINARY"]
-CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+from command import run  # noqa: E402
+
 MOST = 1.3
-
-
-def run(*words):
-    out = subprocess.run((HAWSER,) + words, capture_output=True, text=True, env=CLEAN, timeout=300)
-    assert out.returncode == 0, (words, out.stderr)
-    return out.stdout
 
 
 def spread(*words):

@@ -9,16 +9,14 @@ import subprocess
 import sys
 import tempfile
 
-HAWSER = os.environ["HAWSER_BINARY"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 from certificate import read_model  # noqa: E402
-
-ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
+from command import CLEAN, HAWSER  # noqa: E402
 
 
 def call(words, code=0):
-    out = subprocess.run([HAWSER] + words, capture_output=True, text=True, env=ENVIRONMENT, timeout=120)
+    out = subprocess.run([HAWSER] + words, capture_output=True, text=True, env=CLEAN, timeout=120)
     assert out.returncode == code, (words, out.returncode, out.stdout, out.stderr)
     return out
 

@@ -4,27 +4,19 @@ three workers find the optimum, as a certificate that shares nothing with Hawser
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 
-HAWSER = os.environ["HAWSER_BINARY"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 from certificate import certify, certify_logistic, read_model, read_svmlight  # noqa: E402
+from command import run  # noqa: E402
 
-CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
 # Of the lasso's, one column times 1e9 is the whole answer, unless it is standardized: no set would be large.
 ONE, SECOND = (lambda j: 1e9 if j == 6 else 1.0), (lambda j: 1e8 if j % 2 else 1.0)
 PROBLEMS = [("logistic", "url", "8000", "12000", ("--C", "10"), 1e-6, ((ONE, False), (ONE, True), (SECOND, False), (SECOND, True))),
             ("logistic", "dense", "850", "700", ("--C", "100"), 1e-6, ((ONE, False), (ONE, True), (SECOND, False), (SECOND, True))),
             ("lasso", "dense", "1100", "1150", ("--lambda-ratio", "0.0005"), 3e-3, ((ONE, True), (SECOND, False), (SECOND, True)))]
-
-
-def run(*words):
-    out = subprocess.run((HAWSER,) + words, capture_output=True, text=True, env=CLEAN, timeout=300)
-    assert out.returncode == 0, (words, out.stderr)
-    return out.stdout
 
 
 def train(algorithm, data, model, workers, *words):

@@ -11,13 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-HAWSER = os.environ["HAWSER_BINARY"]
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 from certificate import certify_logistic, check_printed, log_loss, read_model, read_svmlight  # noqa: E402
-
-DATA = os.environ.get("HAWSER_TEST_DATA", os.path.join(os.environ["HAWSER_SOURCE"], "..", "shared", "data"))
-CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
+from command import CLEAN, HAWSER, real  # noqa: E402
 
 
 def objective_of(target, columns, w, b, lam, ratio):
@@ -95,18 +92,6 @@ def generated():
         score = 1 + sum(v * (1 if j % 2 else -1) for j, v in zip(row, values) if j < 12) + chance.gauss(0, 0.5)
         lines.append("%d %s" % (2 if score > 0 else 1, " ".join("%d:%.10g" % pair for pair in zip(row, values))))
     return "\n".join(lines) + "\n"
-
-
-def real(name):
-    path = os.path.join(DATA, name)
-    if not os.path.exists(path):
-        print("skipped: no", path)
-        return None
-    try:
-        return subprocess.run(["zstd", "-dcq", path], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        print("skipped: no zstd")
-        return None
 
 
 def everywhere(folder):
