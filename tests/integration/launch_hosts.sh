@@ -125,9 +125,17 @@ all_gone() { # WHOM they would outlive
     for pid in $(cat pid.* agent.*); do until_true is_gone "$pid" || complain "process $pid outlived $1"; done
 }
 no_sockets() { ! compgen -G "$scratch/hawser-*" >/dev/null; }
-"$hawser" run --grace 0 --hosts hosts --ssh "$scratch/ssh-here" -- ./waits >out 2>err </dev/null &
-launcher=$!
-all_wait
+launch() { # SSH OPTION...: nodes that wait
+    "$hawser" run "${@:2}" --hosts hosts --ssh "$1" -- ./waits >out 2>err </dev/null &
+    launcher=$!
+    all_wait
+}
+kill_launcher() { # WHAT its nodes would outlive
+    kill -9 $launcher
+    wait $launcher 2>/dev/null
+    all_gone "$1"
+}
+launch "$scratch/ssh-here" --grace 0
 kill -9 "$(cat agent.1)"
 wait $launcher
 equal $? 8
@@ -135,9 +143,7 @@ has err 'node 1 \(birch-1, pid [0-9]+\): the connection to joe@birch is gone'
 kill -9 "$(cat pid.1)" "$(cat pid.2)"
 rm -rf pid.* agent.* hawser-* # a killed agent cannot clean up
 # A host that no longer answers holds nobody up once even SIGKILL has had its time.
-"$hawser" run --grace 0 --hosts hosts --ssh "$scratch/ssh-here" -- ./waits >out 2>err </dev/null &
-launcher=$!
-all_wait
+launch "$scratch/ssh-here" --grace 0
 kill -STOP "$(cat agent.1)" "$(cat pid.1)"
 kill -9 "$(cat pid.0)"
 until_true is_gone $launcher || { complain "a host that does not answer holds the launcher up"; kill -9 $launcher; }
@@ -147,12 +153,8 @@ has err '^hawser run: joe@birch does not answer; its nodes may still run there$'
 lacks err 'ash does not answer'
 kill -9 "$(cat pid.1)" "$(cat pid.2)"
 rm -rf pid.* agent.* hawser-*
-"$hawser" run --hosts hosts --ssh "$scratch/ssh-here" -- ./waits >out 2>err </dev/null &
-launcher=$!
-all_wait
-kill -9 $launcher
-wait $launcher 2>/dev/null
-all_gone "its launcher"
+launch "$scratch/ssh-here"
+kill_launcher "its launcher"
 until_true no_sockets || complain "a directory of sockets was left"
 
 # A real sshd, on a port of its own and with keys of its own.
@@ -181,12 +183,8 @@ C
     has out '^given$'
     has out '^\[127.0.0.1-3\] node=2/3 name=127.0.0.1-3 card=tcp:first:1 '
     rm -f pid.* agent.*
-    "$hawser" run --hosts hosts --ssh "$ssh" -- ./waits >out 2>err </dev/null &
-    launcher=$!
-    all_wait
-    kill -9 $launcher
-    wait $launcher 2>/dev/null
-    all_gone "its launcher's ssh"
+    launch "$ssh"
+    kill_launcher "its launcher's ssh"
 else
     echo "no sshd here: ssh itself was not tried"
 fi

@@ -268,12 +268,17 @@ static bool in_living(const hw_history *history, spot s)
     return !s.stream->cut;
 }
 
+static bool is_same_part(const hw_event_record *a, const hw_event_record *b)
+{
+    return a->epoch == b->epoch && a->clock == b->clock && a->part == b->part;
+}
+
 static const hw_event_record *written_by(const hw_history *history, const hw_event_record *seen)
 {
     const hw_stream *source = hw_history_stream(history, HW_STREAM_BLOCK, 0, seen->from);
     for (size_t i = 0; source != NULL && i < source->count; i++) {
         const hw_event_record *r = &source->records[i];
-        if (r->kind == HW_EVENT_WRITE && r->epoch == seen->epoch && r->clock == seen->clock && r->part == seen->part)
+        if (r->kind == HW_EVENT_WRITE && is_same_part(r, seen))
             return r;
     }
     return NULL;
@@ -294,8 +299,7 @@ static bool is_newest_of_living(const hw_history *history, spot s)
     for (size_t b = 0; b < history->count; b++)
         for (size_t i = 0; i < history->streams[b].count; i++) {
             const hw_event_record *other = &history->streams[b].records[i];
-            seen = seen || (other->kind == HW_EVENT_SEEN && other->from == r->who && other->epoch == r->epoch &&
-                            other->clock == r->clock && other->part == r->part);
+            seen = seen || (other->kind == HW_EVENT_SEEN && other->from == r->who && is_same_part(other, r));
         }
     return !s.stream->cut && seen && next == SIZE_MAX;
 }
@@ -314,8 +318,7 @@ static bool is_seen_twice_unrecorded(const hw_history *history, spot s)
     for (size_t b = 0; b < history->count; b++)
         for (size_t i = 0; i < history->streams[b].count && &history->streams[b] != s.stream; i++) {
             const hw_event_record *other = &history->streams[b].records[i];
-            if (other->kind == HW_EVENT_SEEN && other->from == r->from && other->epoch == r->epoch &&
-                other->clock == r->clock && other->part == r->part)
+            if (other->kind == HW_EVENT_SEEN && other->from == r->from && is_same_part(other, r))
                 return true;
         }
     return false;
@@ -323,11 +326,7 @@ static bool is_seen_twice_unrecorded(const hw_history *history, spot s)
 
 static bool other_values_of_the_lost(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_SEEN, is_seen_twice_unrecorded);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->digest ^= UINT64_C(1) << hw_random_below(random, 64);
-    return true;
+    return other_digest(history, random, HW_EVENT_SEEN, is_seen_twice_unrecorded);
 }
 
 /* What a lost block has noted down stands, whatever else it has not. */
@@ -338,11 +337,7 @@ static bool is_recorded_of_lost(const hw_history *history, spot s)
 
 static bool other_values_than_noted(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_SEEN, is_recorded_of_lost);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->digest ^= UINT64_C(1) << hw_random_below(random, 64);
-    return true;
+    return other_digest(history, random, HW_EVENT_SEEN, is_recorded_of_lost);
 }
 
 /* An update of the lost counts after its loss was heard of, whatever else was. */
@@ -356,15 +351,21 @@ static bool comes_from_lost(const hw_history *history, spot s)
     return false;
 }
 
+/* The next loss that its stream hears of, moved up to stand in front of it. */
+static void hear_before(spot s)
+{
+    spot loss = s;
+    while (record_at(loss)->kind != HW_EVENT_LOST)
+        loss.at++;
+    move_up(loss, s.at);
+}
+
 static bool comes_after_its_death(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_SEEN, comes_from_lost);
     if (s.stream == NULL)
         return false;
-    spot loss = s;
-    while (record_at(loss)->kind != HW_EVENT_LOST)
-        loss.at++;
-    move_up(loss, s.at);
+    hear_before(s);
     if (one_in(random, 2))
         insert((spot){s.stream, s.at + 1},
                (hw_event_record){.kind = HW_EVENT_LOST, .who = s.stream->name.number, .from = HW_HISTORY_NOBODY});
@@ -381,8 +382,7 @@ static bool seen_by_the_dead(const hw_history *history, spot s)
     for (size_t b = 0; b < history->count && told; b++)
         for (size_t i = 0; i < history->streams[b].count && history->streams[b].cut; i++) {
             const hw_event_record *other = &history->streams[b].records[i];
-            if (other->kind == HW_EVENT_SEEN && other->from == r->who && other->epoch == r->epoch &&
-                other->clock == r->clock && other->part == r->part)
+            if (other->kind == HW_EVENT_SEEN && other->from == r->who && is_same_part(other, r))
                 return true;
         }
     return false;
@@ -393,10 +393,7 @@ static bool sees_after_its_death(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_WRITE, seen_by_the_dead);
     if (s.stream == NULL)
         return false;
-    spot loss = s;
-    while (record_at(loss)->kind != HW_EVENT_LOST)
-        loss.at++;
-    move_up(loss, s.at);
+    hear_before(s);
     return true;
 }
 

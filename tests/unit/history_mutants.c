@@ -729,11 +729,7 @@ static bool is_flushed(const hw_history *history, spot s)
 
 static bool other_rest(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_ASKED, is_flushed);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->digest ^= UINT64_C(1) << hw_random_below(random, 64);
-    return true;
+    return other_digest(history, random, HW_EVENT_ASKED, is_flushed);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- judged ---- */

@@ -64,6 +64,16 @@ static inline bool repeated(hw_history *history, hw_random *random, hw_event_kin
     return s.stream != NULL;
 }
 
+/* or its digest is of something else. */
+static inline bool other_digest(hw_history *history, hw_random *random, hw_event_kind kind,
+                                bool (*fits)(const hw_history *history, spot s))
+{
+    spot s = draw(history, random, kind, fits);
+    if (s.stream != NULL)
+        record_at(s)->digest ^= UINT64_C(1) << hw_random_below(random, 64);
+    return s.stream != NULL;
+}
+
 /* Moves a record up to stand where `to` stands. */
 static inline void move_up(spot s, size_t to)
 {

@@ -250,11 +250,7 @@ static bool another_sees_it(const hw_history *history, spot s)
 
 static bool seen_differently(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, HW_EVENT_SEEN, another_sees_it);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->digest ^= UINT64_C(1) << hw_random_below(random, 64);
-    return true;
+    return other_digest(history, random, HW_EVENT_SEEN, another_sees_it);
 }
 
 /* One of its addends alone changes anything: whatever the order of the additions, the sum has its bits. */

@@ -20,6 +20,23 @@ static hawser_status unit(hawser_context *context)
     return HAWSER_OK;
 }
 
+/* What a plan over so many nodes says, released by free(); the program goes with its job. */
+static char *plan_text(test_job test, hawser_program *program, uint32_t nodes, bool physical, bool dot)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    assert_non_null(stream);
+    hawser_error error = {0};
+    if ((nodes > 1 && hw_job_suppose(test.job, nodes, &error) != HAWSER_OK) ||
+        hawser_plan_print(test.job, program, physical, dot, stream, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    fclose(stream);
+    hawser_program_free(program);
+    close_job(test);
+    return text;
+}
+
 static char *print(bool physical, bool dot)
 {
     test_job test = OPEN_JOB("workers", "3", "filter", "absolute", "quota", "1k", "memory-limit", "100M");
@@ -39,17 +56,7 @@ static char *print(bool physical, bool dot)
     hawser_operator *inner = hawser_loop(outer, "inner", (hawser_until){.clocks = 10}, hawser_ssp(2));
     hawser_unit(inner, "sweep", unit, HAWSER_READS(data, order), HAWSER_UPDATES(v, alpha));
     hawser_unit(hawser_root(program), "report", unit, HAWSER_READS(v), NULL);
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    assert_non_null(stream);
-    hawser_error error = {0};
-    if (hawser_plan_print(test.job, program, physical, dot, stream, &error) != HAWSER_OK)
-        fail_msg("%s", error.text);
-    fclose(stream);
-    hawser_program_free(program);
-    close_job(test);
-    return text;
+    return plan_text(test, program, 1, physical, dot);
 }
 
 static void expect(bool physical, bool dot, const char *const *wanted)
@@ -138,25 +145,16 @@ static void over_nodes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         test_job test = OPEN_JOB("workers", cases[i].workers, "topology", cases[i].topology);
-        hawser_error error = {0};
-        char *text = NULL;
-        size_t length = 0;
-        FILE *stream = open_memstream(&text, &length);
         hawser_program *program = hawser_program_new("far", NULL);
         hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
         hawser_state *v = hawser_replicated_state(program, "v", 100, 1, NULL, (hawser_rule){0});
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 9}, cases[i].sync);
         hawser_unit(loop, "sweep", unit, HAWSER_READS(data), HAWSER_UPDATES(v));
-        if (hw_job_suppose(test.job, cases[i].nodes, &error) != HAWSER_OK ||
-            hawser_plan_print(test.job, program, true, false, stream, &error) != HAWSER_OK)
-            fail_msg("%s", error.text);
-        fclose(stream);
+        char *text = plan_text(test, program, cases[i].nodes, true, false);
         for (int k = 0; k < 3 && cases[i].says[k] != NULL; k++)
             if (strstr(text, cases[i].says[k]) == NULL)
                 fail_msg("'%s' is not in\n%s", cases[i].says[k], text);
         free(text);
-        hawser_program_free(program);
-        close_job(test);
     }
 }
 
@@ -169,24 +167,15 @@ static void what_columns_cost_besides(void **state)
     (void)state;
     for (uint32_t nodes = 1; nodes <= 2; nodes++) {
         test_job test = OPEN_JOB("workers", "2");
-        hawser_error error = {0};
-        char *text = NULL;
-        size_t length = 0;
-        FILE *stream = open_memstream(&text, &length);
         hawser_program *program = hawser_program_new("uneven", NULL);
         hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
         hawser_data_costs(data, costs);
         hawser_unit(hawser_root(program), "look", unit, HAWSER_READS(data), NULL);
-        if ((nodes > 1 && hw_job_suppose(test.job, nodes, &error) != HAWSER_OK) ||
-            hawser_plan_print(test.job, program, true, false, stream, &error) != HAWSER_OK)
-            fail_msg("%s", error.text);
-        fclose(stream);
+        char *text = plan_text(test, program, nodes, true, false);
         if (strstr(text, says[nodes - 1]) == NULL ||
             (strstr(text, "what the program says that lines cost") != NULL) != (nodes == 1))
             fail_msg("'%s' is not in\n%s", says[nodes - 1], text);
         free(text);
-        hawser_program_free(program);
-        close_job(test);
     }
 }
 
