@@ -31,6 +31,7 @@ typedef struct worker {
     uint64_t keys[ROWS_MOST];
     int64_t out[ROWS_MOST];
     hw_reading reading;
+    bool again; /* it is pulled for the second time, and there is no third */
 } worker;
 
 typedef struct play {
@@ -161,8 +162,12 @@ static bool pulling(play *p, worker *w)
         return false;
     assert_int_equal(p->world->status[w->node][w->task], HAWSER_OK);
     w->task = 0;
-    if (hw_cache_pulled(p->cache[w->node], &w->reading))
+    if (hw_cache_pulled(p->cache[w->node], &w->reading)) {
+        w->again = false;
         return true;
+    }
+    assert_false(w->again);
+    w->again = true;
     ask(p, w);
     return true;
 }

@@ -147,6 +147,51 @@ static void kkt_changes_no_bit(void **state)
     close_world(w);
 }
 
+/* How many of a thousand rows of 0.2 and 0.5 go, once all rows have been seen as zeros. */
+static size_t passed_of(hw_table_spec spec)
+{
+    enum { ROWS = 1000 };
+    hw_holding *holding = NULL;
+    hw_passed passed;
+    static double values[ROWS], zeros[ROWS];
+    for (size_t k = 0; k < ROWS; k++)
+        values[k] = k % 2 == 0 ? 0.2 : -0.5;
+    assert_int_equal(hw_table_check(&spec, NULL), HAWSER_OK);
+    assert_int_equal(hw_holding_new(&spec, 5, false, &holding, NULL), HAWSER_OK);
+    hw_holding_saw(holding, NULL, 0, ROWS, zeros);
+    assert_int_equal(hw_holding_pass(holding, NULL, 0, ROWS, values, &passed, NULL), HAWSER_OK);
+    size_t count = passed.count;
+    free(passed.keys);
+    free(passed.values);
+    hw_holding_free(holding);
+    return count;
+}
+
+/* The level says what a filter lets go: a probability, a size, or how far within the penalty's dead zone. */
+static void levels_mean_what_they_say(void **state)
+{
+    (void)state;
+    hw_table_spec spec = spec_of("t", HW_VALUE_F64, 1, false, 0, 999);
+    spec.filter = HW_PASS_RANDOM;
+    for (int k = 1; k <= 9; k += 2) {
+        spec.level = 0.1 * k;
+        double share = (double)passed_of(spec) / 1000;
+        assert_true(share > spec.level - 0.06 && share < spec.level + 0.06);
+    }
+    spec.filter = HW_PASS_SIGNIFICANT;
+    for (int k = 0; k < 3; k++) {
+        spec.level = 0.1 + 0.2 * k; /* 0.1, 0.3, 0.5 */
+        assert_int_equal(passed_of(spec), k == 0 ? 1000 : k == 1 ? 500 : 0);
+    }
+    spec.filter = HW_PASS_KKT;
+    spec.function = hw_function_find("proximal");
+    for (int k = 0; k < 3; k++) {
+        memcpy(spec.parameters, (double[]){0.2, 0.6, 0, -10, 10}, 5 * sizeof(double));
+        spec.level = 0.05 + 0.2 * k; /* zone: 0.55, 0.35, 0.15 */
+        assert_int_equal(passed_of(spec), k == 0 ? 0 : k == 1 ? 500 : 1000);
+    }
+}
+
 /* Rounded pushes take a part of the bytes; after a flush the table has the exact sum. */
 static void rounding_saves_bytes(void **state)
 {
@@ -224,9 +269,8 @@ static void what_is_wrong_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost),
-        cmocka_unit_test(kkt_changes_no_bit),
-        cmocka_unit_test(rounding_saves_bytes),
+        cmocka_unit_test(nothing_is_lost),           cmocka_unit_test(kkt_changes_no_bit),
+        cmocka_unit_test(levels_mean_what_they_say), cmocka_unit_test(rounding_saves_bytes),
         cmocka_unit_test(what_is_wrong_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,11 @@ static void values_go_there_and_back(void **state)
         }
         hw_values_form form = hw_values_choose(type, values, count, &length);
         assert_true(length <= count * size);
+        size_t nonzero = 0;
+        for (size_t i = 0; i < count; i++)
+            nonzero += memcmp(raw + i * size, &(uint64_t){0}, size) != 0;
+        if ((nonzero + 4) * size + count / 8 < count * size * 9 / 10) /* zeros are left out, for a bit each */
+            assert_true(form == HW_VALUES_NONZERO && length == (count + 63) / 64 * 8 + nonzero * size);
         memset(bytes, 0xff, sizeof bytes);
         hw_values_encode(form, type, values, count, bytes);
         assert_int_equal(bytes[length], 0xff);
@@ -177,6 +182,34 @@ static void numbers_mean_the_same_on_both_sides(void **state)
     hw_lists_free(&server);
 }
 
+/* Two lists of one signature, as many keys from the same first to the same last: each has its own number, and is known by it. */
+static void lists_of_one_signature_are_told_apart(void **state)
+{
+    (void)state;
+    enum { COUNT = 5000 };
+    static uint64_t keys[2][COUNT];
+    static hw_lists client;
+    uint32_t number[2];
+    bool known;
+    hw_lists_init(&client, 1 << 20);
+    for (size_t i = 0; i < COUNT; i++)
+        keys[0][i] = keys[1][i] = 2 * i;
+    keys[1][1]++; /* signatures look at some keys of a long list, and not at the second one */
+    const hw_list_of of = {.first = 0, .last = keys[0][COUNT - 1], .count = COUNT, .size = COUNT};
+    for (int l = 0; l < 2; l++)
+        do
+            number[l] = hw_lists_number(&client, &of, keys[l], &known);
+        while (number[l] == 0);
+    assert_int_equal(client.hashes[number[0] - 1], client.hashes[number[1] - 1]);
+    assert_int_not_equal(number[0], number[1]);
+    for (int l = 0; l < 2; l++) {
+        assert_int_equal(hw_lists_number(&client, &of, keys[l], &known), number[l]);
+        assert_true(known && hw_lists_has(&client, number[l], &of, keys[l]));
+        assert_false(hw_lists_has(&client, number[l], &of, keys[1 - l]));
+    }
+    hw_lists_free(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +218,7 @@ int main(void)
         cmocka_unit_test(values_go_there_and_back),
         cmocka_unit_test(what_is_not_finite_is_found),
         cmocka_unit_test(numbers_mean_the_same_on_both_sides),
+        cmocka_unit_test(lists_of_one_signature_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -343,6 +343,50 @@ static void lacking_functions_are_named(void **state)
     check_all(nodes, 2, "functions");
 }
 
+/* A worker that increments without end within a clock keeps no more than cache_bytes of it: the rest is pushed early. */
+static void many_body(test_node *node)
+{
+    enum { ROWS = 20000, AT_ONCE = 100, BYTES = 1 << 14 };
+    hawser_store *store = NULL;
+    static double one[AT_ONCE], all[ROWS];
+    uint64_t keys[AT_ONCE], task;
+    uint32_t table;
+    size_t here = 0;
+    node->status = hawser_store_open(node->job, &(hawser_store_options){.cache_bytes = BYTES}, &store, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_table(store, &(hawser_table){.name = "t", .last = ROWS - 1}, &table, &node->error);
+    for (uint64_t first = 0; first < ROWS && node->status == HAWSER_OK; first += AT_ONCE) {
+        for (uint64_t i = 0; i < AT_ONCE; i++) {
+            keys[i] = first + i;
+            one[i] = 1;
+        }
+        node->status = hawser_table_inc(store, table, 0, keys, AT_ONCE, one, &node->error);
+    }
+    for (int ended = 0; ended < 2 && node->status == HAWSER_OK; ended++) {
+        here = 0;
+        node->status =
+            hawser_pull(store, &(hawser_request){.table = table, .last = ROWS - 1, .out = all}, &task, &node->error);
+        if (node->status == HAWSER_OK)
+            node->status = hawser_store_wait(store, task, &node->error);
+        for (size_t i = 0; i < ROWS; i++)
+            here += all[i] == 1;
+        bool right = ended ? here == ROWS : here < ROWS && here >= ROWS - BYTES / sizeof(double) - AT_ONCE;
+        if (node->status == HAWSER_OK && !right)
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%zu of %d rows have been pushed", here, ROWS);
+        if (node->status == HAWSER_OK && !ended)
+            node->status = hawser_table_clock(store, table, 0, &node->error);
+    }
+    hawser_store_close(store);
+}
+
+static void increments_are_bounded(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 1, plain, many_body, NULL);
+    check_all(nodes, 1, "increments");
+}
+
 /* A worker that never ends its clocks is waited for as long as was said. */
 static void wait_body(test_node *node)
 {
@@ -377,7 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_are_fresh_enough), cmocka_unit_test(calls_are_checked),
         cmocka_unit_test(own_functions_see_sums), cmocka_unit_test(lacking_functions_are_named),
-        cmocka_unit_test(nobody_waits_for_ever),
+        cmocka_unit_test(nobody_waits_for_ever),  cmocka_unit_test(increments_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -601,6 +601,34 @@ static void chunks_wait_for_each_other(void **state)
     assert_true(equal < 30); /* a delay is another computation */
 }
 
+/* What was set aside and may be done by the same word is done in the order in which it came: a worker's writes of two iterations, then a read. */
+static void what_waits_is_done_in_order(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        world *w = open_world(seed, 1, 2, 2, 0);
+        hw_table_spec spec = spec_of("theta", HW_VALUE_I64, 1, false, 0, 0);
+        spec.function = hw_function_find("assign");
+        spec.centric = true;
+        uint32_t table = create(w, spec);
+        int64_t values[] = {10, 11, 12}, out = 0;
+        uint64_t tasks[4];
+        for (uint64_t a = 0; a < 3; a++) {
+            tasks[a] = submit(w, 0, (hw_order){.operation = HW_PUSH, .table = table, .values = &values[a], .clock = a});
+            submit(w, 0, (hw_order){.operation = HW_CLOCK, .table = table, .clock = a});
+        }
+        tasks[3] = submit(w, 0, (hw_order){.operation = HW_PULL, .table = table, .out = &out, .clock = 3});
+        settle(w);
+        assert_false(hw_client_ended(w->client[0], tasks[0])); /* worker 1 has not read */
+        submit(w, 1, (hw_order){.operation = HW_CLOCK, .table = table, .worker = 1, .clock = 2});
+        settle(w);
+        assert_int_equal(out, 12);
+        for (int k = 0; k < 4; k++)
+            assert_true(w->ended[0][tasks[k]] > 0);
+        close_world(w);
+    }
+}
+
 static void what_is_wrong_is_refused(void **state)
 {
     (void)state;
@@ -608,7 +636,7 @@ static void what_is_wrong_is_refused(void **state)
     uint32_t dense = create(w, spec_of("d", HW_VALUE_F64, 1, false, 10, 19));
     uint32_t sparse = create(w, spec_of("s", HW_VALUE_F32, 1, true, 0, UINT64_MAX));
     double values[20] = {0}, out[20];
-    uint64_t keys[] = {12, 11}, task, future = 50;
+    uint64_t keys[] = {12, 11}, task, future = 50, itself = 1, none = 0;
     values[3] = NAN;
     const hw_order wrong[] = {
         {.operation = HW_PULL, .table = 7, .first = 10, .last = 12, .out = out},
@@ -622,6 +650,8 @@ static void what_is_wrong_is_refused(void **state)
         {.operation = HW_PULL, .table = dense, .keys = keys, .count = 0, .out = out},
         {.operation = HW_PULL, .table = sparse, .first = 0, .last = 1, .out = out},
         {.operation = HW_PULL, .table = dense, .first = 10, .last = 12, .out = out, .after = &future, .after_count = 1},
+        {.operation = HW_PULL, .table = dense, .first = 10, .last = 12, .out = out, .after = &itself, .after_count = 1},
+        {.operation = HW_PULL, .table = dense, .first = 10, .last = 12, .out = out, .after = &none, .after_count = 1},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         hawser_error error = {0};
@@ -686,6 +716,7 @@ int main(void)
         cmocka_unit_test(long_lists_lie_over_many_arcs),  cmocka_unit_test(a_list_sent_again_takes_no_number_of_another),
         cmocka_unit_test(what_is_wrong_is_refused),       cmocka_unit_test(parts_of_a_push_are_answered_together),
         cmocka_unit_test(bits_that_lie_are_refused),      cmocka_unit_test(lists_that_do_not_ascend_are_refused),
+        cmocka_unit_test(what_waits_is_done_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
