@@ -1,11 +1,11 @@
 /*
  * traffic.c - sparse logistic regression by mini-batches over the store door, for its bytes:
  *
- *     experiment_traffic FILE EPOCHS BATCH caching|plain L1
+ *     experiment_traffic FILE EPOCHS BATCH caching|plain L1 exact|bf16|f16|int8|kkt
  *
  * Weights lie with the servers, which take a proximal step (L1) for what is pushed. Batches are the same in every epoch, so that the same
- * lists of keys come again; `plain` gives the store no room to know them by. Prints one line of JSON; alone or under `hawser run`, where
- * every node takes its share of the batches.
+ * lists of keys come again; `plain` gives the store no room to know them by. What is pushed goes exactly, rounded, or through the store's
+ * KKT filter. Prints one line of JSON; alone or under `hawser run`, where every node takes its share of the batches.
  */
 #include <hawser/store.h>
 
@@ -100,16 +100,35 @@ static double differentiate(const task *t, batch *b)
     return loss;
 }
 
-static hawser_status train(hawser_store *store, task *t, double epochs, double l1, hawser_job *job, double *loss,
-                           hawser_error *error)
+/* How pushes go: one of `forms`, or through the filter. */
+static const char *const forms[] = {
+    [HAWSER_EXACT] = "exact", [HAWSER_AS_BF16] = "bf16", [HAWSER_AS_F16] = "f16", [HAWSER_AS_INT8] = "int8"};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static hawser_status choose_way(const char *word, hawser_table *table, hawser_error *error)
+{
+    for (int form = 0; form < FORMS; form++)
+        if (strcmp(word, forms[form]) == 0) {
+            table->rounding = (hawser_form)form;
+            return HAWSER_OK;
+        }
+    table->filter = "kkt";
+    return strcmp(word, "kkt") == 0
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_BAD_ARGUMENT, "'%s' is not one of exact|bf16|f16|int8|kkt", word);
+}
+
+static hawser_status train(hawser_store *store, task *t, double epochs, double l1, const char *way, hawser_job *job,
+                           double *loss, hawser_error *error)
 {
     uint32_t w;
     uint64_t number;
-    const hawser_table table = {.name = "w",
-                                .type = HAWSER_F32,
-                                .last = hawser_dataset_matrix(t->data)->cols - 1,
-                                .function = "proximal",
-                                .parameters = {2.0, l1, 0, -INFINITY, INFINITY}};
+    hawser_table table = {.name = "w",
+                          .type = HAWSER_F32,
+                          .last = hawser_dataset_matrix(t->data)->cols - 1,
+                          .function = "proximal",
+                          .parameters = {2.0, l1, 0, -INFINITY, INFINITY}};
+    HAWSER_TRY(choose_way(way, &table, error));
     HAWSER_TRY(hawser_store_table(store, &table, &w, error));
     for (size_t step = 0; step < (size_t)epochs * t->batch_count; step++) {
         batch *b = &t->batches[step % t->batch_count];
@@ -174,16 +193,16 @@ static hawser_status run(hawser_job *job, char **argv, hawser_error *error)
     if (status == HAWSER_OK)
         status = hawser_store_open(job, &options, &store, error);
     if (status == HAWSER_OK)
-        status = train(store, &t, epochs, l1, job, &loss, error);
+        status = train(store, &t, epochs, l1, argv[6], job, &loss, error);
     hawser_store_figures f = {0};
     if (status == HAWSER_OK)
         hawser_store_figures_of(store, &f);
     hawser_store_close(store);
     if (status == HAWSER_OK && hawser_job_leads(job))
-        printf(
-            "{\"loss\": %.9g, \"messages\": %llu, \"plain\": %llu, \"sent\": %llu, \"received\": %llu, \"known\": %llu}\n",
-            loss, (unsigned long long)f.messages, (unsigned long long)f.bytes_plain, (unsigned long long)f.bytes_sent,
-            (unsigned long long)f.bytes_received, (unsigned long long)f.lists_known);
+        printf("{\"loss\": %.9g, \"messages\": %llu, \"plain\": %llu, \"sent\": %llu, \"received\": %llu, \"known\": %llu, "
+               "\"held\": %llu}\n",
+               loss, (unsigned long long)f.messages, (unsigned long long)f.bytes_plain, (unsigned long long)f.bytes_sent,
+               (unsigned long long)f.bytes_received, (unsigned long long)f.lists_known, (unsigned long long)f.rows_held);
     release(&t);
     return status;
 }
@@ -195,8 +214,8 @@ int main(int argc, char **argv)
     hawser_status status = hawser_open(&argc, argv, &job, &error);
     if (status == HAWSER_STOP)
         return 0;
-    if (status == HAWSER_OK && (argc != 6 || (strcmp(argv[4], "caching") != 0 && strcmp(argv[4], "plain") != 0)))
-        status = hawser_fail(&error, HAWSER_BAD_ARGUMENT, "want FILE EPOCHS BATCH caching|plain L1");
+    if (status == HAWSER_OK && (argc != 7 || (strcmp(argv[4], "caching") != 0 && strcmp(argv[4], "plain") != 0)))
+        status = hawser_fail(&error, HAWSER_BAD_ARGUMENT, "want FILE EPOCHS BATCH caching|plain L1 exact|bf16|f16|int8|kkt");
     if (status == HAWSER_OK)
         status = run(job, argv, &error);
     if (status != HAWSER_OK)

@@ -34,12 +34,15 @@ assert len(delay) == 6 and max(objectives) - min(objectives) < 1e-2, objectives
 size = {(row["what"], row["setting"]): int(row["sent"]) for row in traffic}
 for l1 in ("1e-9", "0.0003"):
     assert size[f"mini-batches, L1 {l1}", "key caching"] < size[f"mini-batches, L1 {l1}", "keys packed"], size
+pushes = [size["mini-batches, L1 0.0003", "key caching" + way] for way in ("", ", pushes as bf16", ", pushes as int8")]
+assert pushes[0] > pushes[1] > pushes[2], size
+assert size["mini-batches, L1 0.0003", "key caching, KKT filter of the store"] < pushes[0], size
 assert size["dbpg, delay:1", "KKT filter"] < size["dbpg, delay:1", "no KKT filter"], size
 END
 programs=${HAWSER_BUILD:-$top/build/release}/experiments
 unset HAWSER_BINARY HAWSER_SOURCE HAWSER_BUILD HAWSER_SANITIZE # a program would take them for options
 for bad in "chunks ready even 0.01" "chunks some even 0.01 3" "chunks ready odd 0.01 3" "chunks ready even 0 3" \
-    "traffic no-such.svm 1 10 plain 1" "traffic x 1 10 some 1"; do
+    "traffic no-such.svm 1 10 plain 1 exact" "traffic x 1 10 some 1 exact" "traffic $work/data/signs-300x600.svm 1 10 plain 1 f64"; do
     # shellcheck disable=SC2086 # words
     ! "$programs/experiment_"$bad 2>"$work/said" || { echo "FAILED: accepted: $bad"; exit 1; }
     [ "$(wc -l <"$work/said")" = 1 ] || { echo "FAILED: not one line about: $bad"; cat "$work/said"; exit 1; }
