@@ -21,9 +21,18 @@ static const hw_topic topics[] = {
      "  ssp:S  a worker at clock t has seen all updates of clocks up to t - S - 1; the\n"
      "         fastest runs at most S clocks ahead. ssp:0 is bsp.\n"
      "  tap    nobody waits; updates are seen when they arrive.\n\n"
-     "S is counted as Petuum counts it; the tau of Alt's thesis is S + 1. Under ssp and tap\n"
-     "the result differs in its last digits from run to run; --json says so. The duality gap\n"
-     "is computed when all workers rest at one clock, so that it is true under each of them.\n"},
+     "Where weights are kept by a parameter server (train linear; train logistic with --solver\n"
+     "dbpg, gd, sgd or minibatch; stored states of a program) also\n\n"
+     "  delay:T  bounded delay: a worker at clock t has read versions of clock t - T or later,\n"
+     "         asked for a clock ahead; the fastest runs at most T - 1 clocks ahead.\n"
+     "  dc:D   data-centric: each chunk is read and written as soon as its own readers and\n"
+     "         writer allow, at most D versions late, without a barrier. dc:0 gives the bits\n"
+     "         of one thread; a large D is as good as no order at all.\n\n"
+     "S is counted as Petuum counts it; the tau of Alt's thesis is S + 1. Under others than\n"
+     "bsp and dc:0, and where all workers add to what servers keep (--solver dbpg but for\n"
+     "dc:0), the result differs in its last digits from run to run; --json says so. The duality\n"
+     "gap is computed when all workers rest at one clock, so that it is true under each of them.\n"
+     "docs/guarantees.md has all of it, and the papers' ways to count.\n"},
     {"options", "Where options come from, and all of them",
      "A value is taken from the strongest source that has one:\n"
      "  default < program < file (--config FILE) < environment (HAWSER_KEY) < command line\n\n"

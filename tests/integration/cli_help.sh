@@ -45,6 +45,10 @@ for topic in exit-codes sync options cluster shared-store store formats json tra
     code 0 "$hawser" help "$topic"
     (($(wc -l <out) > 3)) || complain "help $topic is short"
 done
+code 0 "$hawser" help sync
+for policy in bsp ssp:S tap delay:T dc:D; do
+    has out "^  $policy "
+done
 code 2 "$hawser" help train lasso json
 says "'json' is one word too many: hawser help"
 code 2 "$hawser" help synk
