@@ -240,7 +240,8 @@ typedef struct hawser_serving {
 
 /** Serves the store's tables to whoever comes with the key (`at` of hawser_store_open, `hawser store`), as `hawser serve` does, with the
  *  functions of this program beside Hawser's. Every node of the job calls it alike, with a store that all of them serve and that nobody
- *  uses for anything else. --interface, --port-range, --trust-fabric and --failure-timeout of the job are about the guests too.
+ *  uses for anything else. --interface, --port-range, --trust-fabric and --failure-timeout of the job are about the guests too; --memory-limit
+ *  is what the tables of a node may take: who would make more of them, or push rows that need more, is refused (default: what the machine leaves).
  *  HAWSER_BAD_ARGUMENT when what is written is the key's file, or the address would go where tables lie; tables may be saved where they came from.
  *  Returns when a node's job is interrupted (hawser_interrupt), or with the failure that ended it: every other server ends with it. */
 HAWSER_API hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serving,

@@ -87,7 +87,10 @@ static const hw_topic topics[] = {
      "  hawser store get w 0..4\n"
      "  hawser store save tables.safetensors\n\n"
      "Servers and programs are of one release of Hawser. Who has the key can read and change all\n"
-     "tables, and write files in the servers' --dir.\n"},
+     "tables, and write files in the servers' --dir. What tables may take at a server is\n"
+     "--memory-limit: a table, or rows, that would need more are refused with one line, and the\n"
+     "rest goes on. 'hawser store stat' says how much is counted: of a sparse table twice the\n"
+     "numbers of a row and what its function keeps, and 64 bytes for its key.\n"},
     {"formats", "Formats of inputs",
      "  svmlight       TARGET INDEX:VALUE ... [# comment]; qid:N is passed over\n"
      "  csv            with or without a line of names; fields may be quoted; commas, semicolons,\n"

@@ -91,8 +91,25 @@ size_t hw_server_take_rows(const hw_server *server, uint32_t table, hw_cursor *c
 void hw_server_clear(hw_server *server, uint32_t table)
 {
     hw_served *served = server->tables[table];
-    for (uint32_t s = 0; served->spec.sparse && s < served->stripe_count; s++)
+    for (uint32_t s = 0; served->spec.sparse && s < served->stripe_count; s++) {
         hw_table_shard_clear(served->stripes[s].shards[0]);
+        hw_stripe_count_rows(&served->stripes[s]);
+    }
+}
+
+/* One row, for which a sparse table must have room if it is new. */
+static hawser_status put_row(hw_stripe *stripe, size_t at, uint64_t key, const unsigned char *values,
+                             const unsigned char *memory, hawser_error *error)
+{
+    hw_table_shard *shard = stripe->shards[at];
+    const hw_table_spec *spec = stripe->spec;
+    uint64_t bytes = spec->sparse && hw_table_shard_row(shard, key) == NULL ? hw_table_row_room(spec) : 0;
+    if (bytes > 0 && !hw_server_take_room(stripe->server, bytes))
+        return hw_server_no_room(stripe->server, spec, "one more row of the file", bytes, error);
+    hawser_status status = hw_table_shard_put(shard, key, values, memory, error);
+    hw_stripe_count_rows(stripe);
+    hw_server_give_room(stripe->server, bytes);
+    return status;
 }
 
 hawser_status hw_server_put_rows(hw_server *server, uint32_t table, const uint64_t *keys, size_t count,
@@ -107,8 +124,8 @@ hawser_status hw_server_put_rows(hw_server *server, uint32_t table, const uint64
         if (stripe == NULL)
             return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': key %llu is not server %u's", served->spec.name,
                                (unsigned long long)keys[i], server->options.self);
-        HAWSER_TRY(hw_table_shard_put(stripe->shards[at], keys[i], values + i * row_bytes,
-                                      memory != NULL ? memory + i * row_memory : NULL, error));
+        HAWSER_TRY(
+            put_row(stripe, at, keys[i], values + i * row_bytes, memory != NULL ? memory + i * row_memory : NULL, error));
     }
     return HAWSER_OK;
 }

@@ -641,10 +641,13 @@ static void refused(hw_task *t, const hw_reply_head *head, const hw_message *mes
 {
     char words[sizeof t->error.text];
     hw_refusal_read(head, message, words, sizeof words);
-    if (t->failed == HAWSER_OK)
-        t->failed = words[0] != '\0'
-                        ? hawser_fail(&t->error, HAWSER_BAD_INPUT, "server %u: %.200s", server, words)
-                        : hawser_fail(&t->error, HAWSER_NO_MEMORY, "server %u had no memory left for all of it", server);
+    if (t->failed != HAWSER_OK)
+        return;
+    t->failed = head->outcome == HW_NO_ROOM || words[0] == '\0' ? HAWSER_NO_MEMORY : HAWSER_BAD_INPUT;
+    if (words[0] != '\0')
+        (void)hawser_fail(&t->error, t->failed, "server %u: %.400s", server, words);
+    else
+        (void)hawser_fail(&t->error, t->failed, "server %u had no memory left for all of it", server);
 }
 
 /* What a reply is about: *part NULL where it came too late to matter. Of a clock, whose parts are done when they leave, there is none. */
@@ -711,7 +714,7 @@ static void send_again(hw_client *client, hw_task *t, hw_leg *part)
 static void take_reply(hw_client *client, hw_task *t, hw_leg *part, const hw_reply_head *head, const hw_message *message)
 {
     hawser_status status = HAWSER_OK;
-    if (head->outcome == HW_REFUSED)
+    if (head->outcome == HW_REFUSED || head->outcome == HW_NO_ROOM)
         refused(t, head, message, part->server);
     else if (!take_values(client, t, part, head, message))
         status = hawser_fail(&t->error, HAWSER_BAD_INPUT, "server %u answers with what are not the values of table '%s'",

@@ -30,6 +30,7 @@ void hw_errand_free(hw_errand *errand)
     hw_scratch_free(&errand->scratch);
     hw_list_drop(errand->list);
     hw_message_free(errand->room);
+    hw_server_give_room(errand->server, errand->promised);
     free(errand);
 }
 
@@ -38,7 +39,7 @@ static hawser_status refuse(const hw_seat *seat, const hw_request_head *head, hw
 {
     hw_server *server = seat->group->server;
     hw_message *reply = NULL;
-    if (head->operation == HW_CLOCK && outcome == HW_REFUSED) { /* nobody waits for an answer to it */
+    if (head->operation == HW_CLOCK && outcome != HW_FORGOTTEN) { /* nobody waits for an answer to it */
         hw_group_regret(seat->group, seat, head, words);
         return HAWSER_OK;
     }
@@ -435,16 +436,18 @@ static hawser_status prepare(hw_errand *errand, const hw_served *served, hw_list
     HAWSER_TRY(cut(errand, served, error));
     if (own.operation != HW_CLOCK)
         HAWSER_TRY(check_ranges(errand, error));
+    HAWSER_TRY(hw_errand_take_room(errand, error));
     return make_reply(errand, error);
 }
 
 /* What is forgotten comes again. */
-static hawser_status turn_down(hw_seat *seat, hw_errand *errand, bool forgotten, const char *words, hawser_error *error)
+static hawser_status turn_down(hw_seat *seat, hw_errand *errand, bool forgotten, const hawser_error *why,
+                               hawser_error *error)
 {
     hw_server *server = errand->server;
     hw_batch *batch = errand->batch;
-    hawser_status status =
-        refuse(seat, &errand->request.head, forgotten ? HW_FORGOTTEN : HW_REFUSED, forgotten ? "" : words, error);
+    hw_outcome outcome = forgotten ? HW_FORGOTTEN : why->status == HAWSER_NO_MEMORY ? HW_NO_ROOM : HW_REFUSED;
+    hawser_status status = refuse(seat, &errand->request.head, outcome, forgotten ? "" : why->text, error);
     if (!forgotten) {
         hw_batch_heard(seat, batch);
         hw_batch_done(server, errand->client, batch, status == HAWSER_OK);
@@ -505,7 +508,7 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
     bool forgotten = false;
     status = prepare(errand, served, &seat->lists, &forgotten, &wrong);
     if (status != HAWSER_OK || forgotten)
-        return turn_down(seat, errand, forgotten, wrong.text, error);
+        return turn_down(seat, errand, forgotten, &wrong, error);
     if (head.operation == HW_CLOCK && check_ranges(errand, &wrong) != HAWSER_OK) {
         /* Nobody waits for an answer to a clock: who was refused one would wait for what it ends. */
         hw_errand_free(errand);

@@ -61,6 +61,7 @@ typedef enum hw_outcome {
     HW_APPLIED = 1,
     HW_FORGOTTEN, /* the list of keys: send them again */
     HW_REFUSED,
+    HW_NO_ROOM,      /* the same, for want of memory */
     HW_CLOCK_REFUSED /* told once to every client of the group: who waits for that clock would wait for ever */
 } hw_outcome;
 

@@ -25,6 +25,7 @@ hawser_status hw_server_new(const hw_server_options *options, hw_server **out, h
     hw_server *server = NULL;
     HAWSER_TRY(HW_NEW(&server, 1, "a server of the store", error));
     server->options = *options;
+    hw_server_limit(server, 0);
     if (server->options.stripes == 0)
         server->options.stripes = STRIPES;
     if (server->options.list_bytes == 0)
@@ -62,10 +63,11 @@ static void drop_waiting(hw_served *served)
     }
 }
 
-static void free_served(hw_served *served)
+static void free_served(hw_server *server, hw_served *served)
 {
     if (served == NULL)
         return;
+    hw_server_give_room(server, served->room);
     for (uint32_t s = 0; s < served->stripe_count; s++)
         hw_stripe_close(&served->stripes[s]);
     free(served->stripes);
@@ -83,7 +85,7 @@ void hw_server_free(hw_server *server)
     while (server->groups != NULL)
         hw_group_free(server->groups);
     for (size_t t = 0; t < server->table_count; t++)
-        free_served(server->tables[t]);
+        free_served(server, server->tables[t]);
     free(server->seats);
     hw_pool_free(server->pool);
     hw_ring_free(&server->ring);
@@ -134,6 +136,7 @@ static hawser_status cut_long(const hw_server *server, hw_arcs *arcs, hawser_err
 /* Stripes of neighbouring arcs, each with its share of the keys as far as arcs go. */
 static hawser_status open_dense(hw_server *server, hw_served *served, const hw_arcs *arcs, hawser_error *error)
 {
+    const uint64_t far = UINT64_C(1) << 62; /* more than an address space has */
     double keys = 0, done = 0;
     uint64_t rows = 0;
     void *values = NULL;
@@ -142,6 +145,10 @@ static hawser_status open_dense(hw_server *server, hw_served *served, const hw_a
         rows = span < UINT64_MAX - rows ? rows + span + 1 : UINT64_MAX;
         keys += (double)span + 1;
     }
+    uint64_t row = hw_table_row_room(&served->spec), room = rows < far / row ? rows * row : far;
+    if (!hw_server_take_room(server, room))
+        return hw_server_no_room(server, &served->spec, "its keys", room, error);
+    served->room = room;
     HAWSER_TRY(hw_table_shard_memory(&served->spec, rows, &values, &served->memory, error));
     served->values = values;
     uint32_t most = server->options.stripes;
@@ -233,7 +240,7 @@ hawser_status hw_server_make(hw_server *server, const hw_table_spec *spec, uint3
         status = hw_groups_enter(server, next, error);
     if (status != HAWSER_OK) {
         server->tables[next] = NULL;
-        free_served(served);
+        free_served(server, served);
         return status;
     }
     *number = next;
@@ -251,7 +258,7 @@ void hw_server_unmake(hw_server *server, uint32_t number)
 {
     hw_groups_leave(server, number);
     server->made = number;
-    free_served(server->tables[number]);
+    free_served(server, server->tables[number]);
     server->tables[number] = NULL;
 }
 
@@ -295,6 +302,8 @@ void hw_server_figures_of(hw_server *server, hw_server_figures *figures)
         .keys_out = server->keys_out,
         .bytes_in = server->bytes_in,
         .bytes_out = server->bytes_out,
+        .room_taken = server->taken,
+        .room = server->room,
     };
     for (uint32_t t = 0; hw_server_table_at(server, t) != NULL; t++) {
         uint64_t keys, bytes;

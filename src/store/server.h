@@ -56,6 +56,9 @@ hawser_status hw_server_make(hw_server *server, const hw_table_spec *spec, uint3
 void hw_server_show(hw_server *server, uint32_t number);
 void hw_server_unmake(hw_server *server, uint32_t number);
 
+/* So many bytes are what tables may take from now on; 0: any number, as before. A row of a sparse table counts twice (arrays that grow), and 64
+ * bytes for its key. What would take more is refused (HAWSER_NO_MEMORY): a table, a push as one message brings it. Any thread. */
+void hw_server_limit(hw_server *server, uint64_t bytes);
 uint32_t hw_server_stripes(const hw_server *server); /* at most, a table */
 /* Tables that there are, and what they are; any thread. NULL past the last. */
 const hw_table_spec *hw_server_table_at(const hw_server *server, uint32_t number);
@@ -88,8 +91,9 @@ void hw_stripe_work(hw_stripe *stripe);
 
 typedef struct hw_server_figures {
     uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
-    uint64_t keys, bytes;  /* that exist; memory of values */
-    uint64_t clock_ranges; /* ranges that clocks are kept for */
+    uint64_t keys, bytes;      /* that exist; memory of values */
+    uint64_t clock_ranges;     /* ranges that clocks are kept for */
+    uint64_t room_taken, room; /* as hw_server_limit counts, and what it allows */
 } hw_server_figures;
 void hw_server_figures_of(hw_server *server, hw_server_figures *figures);
 

@@ -1,5 +1,6 @@
 #include "store/shard.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +27,9 @@ struct hw_table_shard {
     bool lent; /* both are the caller's */
     size_t rows, room;
     slot *slots;
-    size_t mask;     /* slots - 1 */
-    uint64_t *found; /* rows of the keys that are being written */
+    size_t mask;            /* slots - 1 */
+    pthread_mutex_t making; /* sparse: held while slots change */
+    uint64_t *found;        /* rows of the keys that are being written */
     size_t found_room;
 };
 
@@ -46,6 +48,7 @@ static hawser_status new_shard(const hw_table_spec *spec, uint64_t first, uint64
     *shard = (hw_table_shard){.spec = spec, .first = first, .last = last};
     shard->row_bytes = spec->width * hw_value_size(spec->type);
     shard->row_memory = (size_t)spec->width * spec->function->memory;
+    pthread_mutex_init(&shard->making, NULL); /* cannot fail on Linux */
     *out = shard;
     return HAWSER_OK;
 }
@@ -114,6 +117,7 @@ void hw_table_shard_free(hw_table_shard *shard)
     }
     free(shard->slots);
     free(shard->found);
+    pthread_mutex_destroy(&shard->making);
     free(shard);
 }
 
@@ -190,13 +194,9 @@ static hawser_status make_room(hw_table_shard *shard, size_t more, hawser_error 
     return HAWSER_OK;
 }
 
-/* shard->found: the rows of these keys, which come into being where they are not. */
-static hawser_status make_keys(hw_table_shard *shard, const uint64_t *keys, size_t count, hawser_error *error)
+/* Those of the keys in shard->found that are in no row get one. */
+static hawser_status add_rows(hw_table_shard *shard, const uint64_t *keys, size_t count, size_t missing, hawser_error *error)
 {
-    HAWSER_TRY(HW_GROW(&shard->found, &shard->found_room, count, "the rows of a request", error));
-    size_t missing = rows_of(shard, keys, count, shard->found);
-    if (missing == 0)
-        return HAWSER_OK;
     HAWSER_TRY(make_room(shard, missing, error));
     for (size_t i = 0; i < count; i++) {
         if (shard->found[i] != SIZE_MAX)
@@ -209,6 +209,33 @@ static hawser_status make_keys(hw_table_shard *shard, const uint64_t *keys, size
         shard->found[i] = row;
     }
     return HAWSER_OK;
+}
+
+/* shard->found: the rows of these keys, which come into being where they are not. */
+static hawser_status make_keys(hw_table_shard *shard, const uint64_t *keys, size_t count, hawser_error *error)
+{
+    HAWSER_TRY(HW_GROW(&shard->found, &shard->found_room, count, "the rows of a request", error));
+    size_t missing = rows_of(shard, keys, count, shard->found);
+    if (missing == 0)
+        return HAWSER_OK;
+    pthread_mutex_lock(&shard->making);
+    hawser_status status = add_rows(shard, keys, count, missing, error);
+    pthread_mutex_unlock(&shard->making);
+    return status;
+}
+
+size_t hw_table_shard_missing(hw_table_shard *shard, const uint64_t *keys, size_t count)
+{
+    enum { BATCH = 256 };
+    uint64_t rows[BATCH];
+    size_t missing = 0;
+    pthread_mutex_lock(&shard->making);
+    for (size_t i = 0, n; i < count; i += n) {
+        n = count - i < BATCH ? count - i : BATCH;
+        missing += rows_of(shard, keys + i, n, rows);
+    }
+    pthread_mutex_unlock(&shard->making);
+    return missing;
 }
 
 /* -------------------------------------------------------------------------------------------------- reading, writing ---- */
@@ -454,9 +481,11 @@ hawser_status hw_table_shard_put(hw_table_shard *shard, uint64_t key, const void
 
 void hw_table_shard_clear(hw_table_shard *shard)
 {
+    pthread_mutex_lock(&shard->making);
     if (shard->rows > 0)
         memset(shard->slots, 0, (shard->mask + 1) * sizeof *shard->slots);
     shard->rows = 0;
+    pthread_mutex_unlock(&shard->making);
 }
 
 void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys)

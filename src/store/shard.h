@@ -25,7 +25,9 @@ void hw_table_shard_free(hw_table_shard *shard);
 hawser_status hw_table_shard_memory(const hw_table_spec *spec, uint64_t rows, void **values, double **memory,
                                     hawser_error *error) HAWSER_MUST_USE;
 
-size_t hw_table_shard_keys(const hw_table_shard *shard);  /* that exist */
+size_t hw_table_shard_keys(const hw_table_shard *shard); /* that exist */
+/* How many of these keys a sparse shard does not have: of all calls the one that another thread may make beside any of one's own. */
+size_t hw_table_shard_missing(hw_table_shard *shard, const uint64_t *keys, size_t count);
 size_t hw_table_shard_bytes(const hw_table_shard *shard); /* of memory */
 
 /* Values of keys[0..count), ascending, without repetitions, to `out` (count * width of the type); of a key that does not exist, zeros.

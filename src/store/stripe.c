@@ -370,7 +370,8 @@ static bool refuse(hw_errand *errand, int failed, hw_message **reply)
         return true;
     }
     atomic_fetch_add_explicit(&errand->server->refused, 1, memory_order_relaxed);
-    bool told = hw_refusal_write(&errand->request.head, HW_REFUSED, words, &refusal, NULL) == HAWSER_OK;
+    hw_outcome outcome = failed == HAWSER_NO_MEMORY ? HW_NO_ROOM : HW_REFUSED;
+    bool told = hw_refusal_write(&errand->request.head, outcome, words, &refusal, NULL) == HAWSER_OK;
     if (told) {
         hw_message_free(*reply);
         *reply = refusal;
@@ -439,6 +440,7 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
     if (errand->request.head.operation != HW_PUT)
         note_clocks(stripe, piece);
     hw_note_piece(stripe, piece);
+    hw_stripe_count_rows(stripe);
     finish(piece);
 }
 

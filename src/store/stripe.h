@@ -69,6 +69,7 @@ struct hw_errand {
     hw_seat *seat;
     uint32_t client;
     size_t bytes;        /* that it holds, the reply's among them */
+    uint64_t promised;   /* room for rows that it may make; see room.c */
     atomic_bool waited;  /* for a clock: they count there */
     hw_message *message; /* values may lie in it */
     hw_scratch scratch;
@@ -103,6 +104,7 @@ struct hw_stripe {
     _Alignas(64) _Atomic(hw_piece *) arrived;   /* newest first */
     atomic_bool busy;                           /* somebody works on it, or has been sent for */
     hw_piece *waiting, **waiting_end;           /* what may not be done yet, in order */
+    uint64_t counted;                           /* sparse: rows of which the server knows that they are there */
     _Atomic uint64_t keys, bytes, clock_ranges; /* for figures, which others read */
 };
 
@@ -112,18 +114,20 @@ typedef struct hw_served {
     uint32_t stripe_count;
     unsigned char *values; /* dense: of all shards, one behind the other */
     double *memory;
-    size_t rows; /* that shards have of them */
+    size_t rows;   /* that shards have of them */
+    uint64_t room; /* dense: that it takes */
 } hw_served;
 
 struct hw_server {
     hw_server_options options;
     hw_ring ring;
     hw_served *tables[HW_TABLES_MOST];
-    atomic_size_t table_count; /* tables before it stay where they are, while others come */
-    uint32_t made;             /* the same, or one more that is not shown yet */
-    hw_group *groups;          /* newest first; the last is of the options' clients, */
-    hw_seat **seats;           /* whose seats these are */
-    hw_pool *pool;             /* of replies, and of what requests are unpacked to */
+    atomic_size_t table_count;    /* tables before it stay where they are, while others come */
+    uint32_t made;                /* the same, or one more that is not shown yet */
+    hw_group *groups;             /* newest first; the last is of the options' clients, */
+    hw_seat **seats;              /* whose seats these are */
+    hw_pool *pool;                /* of replies, and of what requests are unpacked to */
+    _Atomic uint64_t room, taken; /* bytes that tables may take; that rows there are and rows that are promised do */
     _Atomic uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
 };
 
@@ -160,6 +164,18 @@ void hw_batch_drop(hw_batch *batch);
 void hw_batches_free(hw_batch *first);
 /* hear.c: who has a key, and in which shard; NULL: another server. */
 hw_stripe *hw_served_stripe(const hw_server *server, hw_served *served, uint64_t key, size_t *shard);
+/* room.c: memory of a row of this table, as it counts. */
+uint64_t hw_table_row_room(const hw_table_spec *spec);
+/* False: there is not so much left. */
+bool hw_server_take_room(hw_server *server, uint64_t bytes) HAWSER_MUST_USE;
+void hw_server_give_room(hw_server *server, uint64_t bytes);
+hawser_status hw_server_no_room(hw_server *server, const hw_table_spec *spec, const char *what, uint64_t bytes,
+                                hawser_error *error);
+/* For the rows that a push, which has been cut, may make, until it is freed; HAWSER_NO_MEMORY. */
+hawser_status hw_errand_take_room(hw_errand *errand, hawser_error *error) HAWSER_MUST_USE;
+/* Rows have come, or gone; of a summed table's clocks that are not over: there were `before`. The stripe's worker's. */
+void hw_stripe_count_rows(hw_stripe *stripe);
+void hw_stripe_count_sums(const hw_stripe *stripe, const hw_sums *sums, uint64_t before);
 /* group.c: every group gets clocks in a table that has been made, all or none; loses them. */
 hawser_status hw_groups_enter(hw_server *server, uint32_t table, hawser_error *error) HAWSER_MUST_USE;
 void hw_groups_leave(hw_server *server, uint32_t table);

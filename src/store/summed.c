@@ -40,9 +40,10 @@ bool hw_stripe_may_put_by(const hw_stripe *stripe, const hw_piece *piece)
 }
 
 /* The sums of a group have changed. */
-static void recount(hw_group *group, const hw_progress *progress, size_t before)
+static void recount(const hw_stripe *stripe, hw_group *group, const hw_sums *sums, size_t bytes, uint64_t rows)
 {
-    atomic_fetch_add(&group->put_by, progress->sums.bytes - before); /* what wraps around is less */
+    atomic_fetch_add(&group->put_by, sums->bytes - bytes); /* what wraps around is less */
+    hw_stripe_count_sums(stripe, sums, rows);
 }
 
 static hawser_status add_up(const hw_stripe *stripe, hw_progress *progress, const hw_piece *piece, hawser_error *error)
@@ -70,9 +71,10 @@ static hawser_status add_up(const hw_stripe *stripe, hw_progress *progress, cons
 hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_error *error)
 {
     hw_progress *progress = hw_progress_of(stripe, piece->errand);
-    size_t before = progress->sums.bytes;
+    size_t bytes = progress->sums.bytes;
+    uint64_t rows = progress->sums.rows;
     hawser_status status = add_up(stripe, progress, piece, error);
-    recount(piece->errand->group, progress, before);
+    recount(stripe, piece->errand->group, &progress->sums, bytes, rows);
     return status;
 }
 
@@ -99,8 +101,10 @@ hawser_status hw_stripe_settle(hw_stripe *stripe, hw_group *group, hw_progress *
         hawser_status status = apply(stripe, &summed, error);
         hw_summed_free(&summed);
         HAWSER_TRY(status);
-        size_t before = progress->sums.bytes;
+        hw_stripe_count_rows(stripe); /* before those are forgotten from whose sums they come */
+        size_t bytes = progress->sums.bytes;
+        uint64_t rows = progress->sums.rows;
         hw_sums_drop(&progress->sums);
-        recount(group, progress, before);
+        recount(stripe, group, &progress->sums, bytes, rows);
     }
 }

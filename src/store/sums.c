@@ -20,6 +20,7 @@ static void free_clock(hw_sums *sums, hw_clock_sum *clock)
 {
     for (uint32_t w = 0; w < sums->workers; w++) {
         sums->bytes -= clock->parts[w] != NULL ? hw_table_shard_bytes(clock->parts[w]) : 0;
+        sums->rows -= clock->parts[w] != NULL ? hw_table_shard_keys(clock->parts[w]) : 0;
         hw_table_shard_free(clock->parts[w]);
     }
     sums->bytes -= clock_bytes(sums);
@@ -60,9 +61,10 @@ hawser_status hw_sums_put(hw_sums *sums, uint32_t worker, uint64_t clock, const 
 {
     hw_table_shard *part = NULL;
     HAWSER_TRY(part_of(sums, worker, clock, &part, error));
-    size_t before = hw_table_shard_bytes(part);
+    size_t bytes = hw_table_shard_bytes(part), rows = hw_table_shard_keys(part);
     hawser_status status = hw_table_shard_apply(part, keys, count, values, error);
-    sums->bytes += hw_table_shard_bytes(part) - before; /* what wraps around is less */
+    sums->bytes += hw_table_shard_bytes(part) - bytes; /* what wraps around is less */
+    sums->rows += hw_table_shard_keys(part) - rows;
     return status;
 }
 

@@ -21,7 +21,8 @@ typedef struct hw_sums {
     uint32_t workers;
     hw_clock_sum *clocks;  /* ascending */
     hw_table_shard *total; /* of the clock that is settled */
-    size_t bytes;          /* of all clocks */
+    size_t bytes;          /* of all clocks, */
+    uint64_t rows;         /* and how many: of each worker, in each */
 } hw_sums;
 
 /* Keys, ascending, and their sums, until the next call. */

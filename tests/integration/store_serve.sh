@@ -151,7 +151,41 @@ code 0 "${store[@]}" get numbers ..18446744073709551615
 code 0 "${store[@]}" stat --json
 json out 'len(o["servers"]) == 3 and o["tables"][2]["function"] == "adagrad"'
 
+# ---- what tables may take: rows of 80 bytes each, as they count
+serve 1 -o large.safetensors
+code 0 "${store[@]}" make s
+seq 14000 | sed 's/$/ 1/' >lines
+code 0 "${store[@]}" put s - <lines
+ends 0
+code 5 "$hawser" serve --key-file key --load large.safetensors --memory-limit 1M
+says "table 's': one more row of the file would take up to .* have 1 of 1 MiB already"
+code 5 env HAWSER_MEMORY_LIMIT=1M "$hawser" serve --key-file key --load large.safetensors
+serve 1 --memory-limit 1M
+code 0 "${store[@]}" make s
+seq 13000 | sed 's/$/ 1/' >lines
+code 0 "${store[@]}" put s - <lines
+seq 13001 13200 | sed 's/$/ 1/' >lines
+code 5 "${store[@]}" put s - <lines
+says "server 0: table 's': what this push adds would take up to 0.01526 MiB here, and tables have 0.9918 of 1 MiB already \\(--memory-limit"
+equal "$(wc -l <err)" 1
+code 0 "${store[@]}" get s
+equal "$(wc -l <out)" 13000
+code 0 "${store[@]}" put s 13000=7
+code 0 "${store[@]}" get s 12999..14000
+equal "$(cat out)" $'12999 1\n13000 7'
+code 5 "${store[@]}" make d --keys 0..9999
+says "table 'd': its keys would take up to 0.07629 MiB here"
+code 0 "${store[@]}" make d --keys 0..99
+seq 13001 13090 | sed 's/$/ 1/' >lines
+code 0 "${store[@]}" put s - <lines
+code 0 "${store[@]}" stat
+has out "^0 .* 1048000 +1048576$"
+code 0 "${store[@]}" stat --json
+json out 'o["servers"][0]["counted"] == 13090 * 80 + 800 and o["servers"][0]["limit"] == 1 << 20 and o["servers"][0]["refused"] > 0'
+ends 0
+
 # ---- programs
+serve 3 --load end.safetensors
 code 0 "$shared" look "$HAWSER_STORE" key
 equal "$(cat out)" "key 0 has been counted 0 times, key 999 0 times"
 "$shared" count "$HAWSER_STORE" key >one 2>&1 &
@@ -200,9 +234,9 @@ code 2 env HAWSER_RECORD_HISTORY=history "$hawser" serve --key-file key
 has err "^hawser: HAWSER_RECORD_HISTORY: .*servers on their own keep none"
 code 4 env HAWSER_RECORD_HISTORY= HAWSER_TIMEOUT= "$hawser" serve --key-file key --load nowhere
 lacks err "passes it over|keep none"
-code 4 env HAWSER_MEMORY_LIMIT=1g HAWSER_TIMEOUT=9 HAWSER_LAMBDA=1 "$hawser" serve --key-file key --load nowhere
+code 4 env HAWSER_SEED=1 HAWSER_TIMEOUT=9 HAWSER_LAMBDA=1 "$hawser" serve --key-file key --load nowhere
 equal "$(grep -c 'passes it over' err)" 1
-has err "HAWSER_(MEMORY_LIMIT|TIMEOUT), HAWSER_(MEMORY_LIMIT|TIMEOUT): 'hawser serve' has no such option"
+has err "HAWSER_(SEED|TIMEOUT), HAWSER_(SEED|TIMEOUT): 'hawser serve' has no such option"
 code 4 env HAWSER_TIMEOUT=9 "$hawser" serve --key-file key --load nowhere --quiet
 lacks err "passes it over"
 for pair in "key key" "key ./key"; do

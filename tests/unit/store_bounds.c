@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/keys.h"
 #include "store/server.h"
 
 enum { GUEST = 1, WORKERS = 2, KEYS = 512, KIB = 1 << 10 };
@@ -36,7 +37,7 @@ static void reply(void *argument, uint32_t client, hw_message *message)
     assert_int_equal(client, GUEST);
     assert_true(hw_reply_head_of(message, &head));
     s->replies++;
-    if (head.outcome == HW_REFUSED) {
+    if (head.outcome == HW_REFUSED || head.outcome == HW_NO_ROOM) {
         s->refused++;
         hw_refusal_read(&head, message, s->words, sizeof s->words);
     } else if (head.count > 0 && head.count <= KEYS) {
@@ -245,6 +246,122 @@ static void ranges_of_clocks_are_bounded(void **state)
     end(s);
 }
 
+/* Keys first, first + 7 ...: ones. */
+static void push_rows(scene *s, hw_operation operation, uint64_t first, size_t count, uint64_t clock)
+{
+    uint64_t keys[KEYS];
+    double ones[KEYS];
+    unsigned char body[16 * KEYS] = {0};
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = first + 7 * i;
+        ones[i] = 1;
+    }
+    size_t key_bytes = hw_keys_encode(keys, count, body), padded = (key_bytes + 7) / 8 * 8;
+    memcpy(body + padded, ones, count * sizeof *ones);
+    hw_message *message = NULL;
+    const hw_request_head head = {.operation = (uint8_t)operation,
+                                  .keys = HW_KEYS_GAPS,
+                                  .values = HW_VALUES_DENSE,
+                                  .clock = clock,
+                                  .first = keys[0],
+                                  .last = keys[count - 1],
+                                  .count = count,
+                                  .key_bytes = key_bytes,
+                                  .value_bytes = count * sizeof *ones};
+    s->asked++;
+    assert_int_equal(hw_message_new(sizeof head + padded + count * sizeof *ones, &message, NULL), HAWSER_OK);
+    memcpy(message->payload, &head, sizeof head);
+    memcpy((unsigned char *)message->payload + sizeof head, body, padded + count * sizeof *ones);
+    assert_int_equal(hw_seat_hear(s->seat, message, NULL), HAWSER_OK);
+}
+
+/* The value of a key, which is alone in its list. */
+static double value_of(scene *s, uint64_t key)
+{
+    unsigned char gap[16] = {0};
+    const size_t length = hw_keys_encode(&key, 1, gap);
+    uint32_t before = s->refused;
+    assert_int_equal(length, 0);
+    ask(s, (hw_request_head){.operation = HW_PULL, .keys = HW_KEYS_GAPS, .first = key, .last = key, .count = 1}, NULL);
+    assert_true(s->refused == before && s->replies == s->asked);
+    return s->got[0];
+}
+
+static hw_server_figures figures_of(const scene *s)
+{
+    hw_server_figures figures;
+    hw_server_figures_of(s->server, &figures);
+    return figures;
+}
+
+enum { ROW = 2 * 8 + 64 /* what a row of a sparse table counts */ };
+
+/* Where there is no room for a row more, what needs none is done: changes of those that there are, and reading. */
+static void rows_are_bounded(void **state)
+{
+    (void)state;
+    enum { MOST = 5 * KEYS + 100, FAR = 1 << 20 };
+    scene *s = begin((hw_table_spec){.last = UINT64_MAX, .sparse = true}, 0);
+    hw_server_limit(s->server, MOST * ROW);
+    for (uint64_t i = 0; i < 5; i++)
+        push_rows(s, HW_PUSH, i * FAR, KEYS, 0);
+    assert_true(s->refused == 0 && figures_of(s).keys == 5 * KEYS && figures_of(s).room_taken == 5 * KEYS * ROW);
+    const hw_operation pushes[] = {HW_PUSH, HW_PUSH_PULL, HW_PUT};
+    for (uint32_t i = 0; i < 3; i++) {
+        push_rows(s, pushes[i], 4 * FAR + 7 * 101, KEYS, 0); /* 101 of them are new, on two stripes */
+        assert_int_equal(s->refused, i + 1);
+        assert_string_equal(s->words,
+                            "table 't': what this push adds would take up to 0.007706 MiB here, and tables have 0.1953 of "
+                            "0.2029 MiB already (--memory-limit of the servers)");
+        assert_true(figures_of(s).keys == 5 * KEYS && figures_of(s).room_taken == 5 * KEYS * ROW);
+        assert_true(value_of(s, 4 * FAR + 7 * 200) == 1 && value_of(s, 4 * FAR + 7 * (KEYS + 5)) == 0);
+    }
+    push_rows(s, HW_PUSH, 4 * FAR + 7 * 100, KEYS, 0); /* 100 are */
+    push_rows(s, HW_PUSH, 0, KEYS, 0);                 /* none is */
+    assert_true(s->refused == 3 && figures_of(s).keys == MOST && figures_of(s).room_taken == MOST * ROW);
+    assert_true(value_of(s, 7) == 2 && value_of(s, 4 * FAR + 7 * 200) == 2 && value_of(s, 4 * FAR + 7 * (KEYS + 5)) == 1);
+    push_rows(s, HW_PUSH, FAR / 2, 1, 0);
+    assert_int_equal(s->refused, 4);
+    uint32_t number;
+    hawser_error error = {0};
+    hw_table_spec dense = s->spec;
+    dense.name[0] = 'd';
+    dense.sparse = false;
+    dense.last = 0;
+    assert_int_equal(hw_server_create(s->server, &dense, &number, &error), HAWSER_NO_MEMORY);
+    assert_non_null(strstr(error.text, "table 'd': its keys would take up to"));
+    hw_server_limit(s->server, MOST * ROW + 8);
+    assert_int_equal(hw_server_create(s->server, &dense, &number, &error), HAWSER_OK);
+    end(s);
+}
+
+/* What a clock will bring counts until it is over, once for each worker who pushed it; no clock waits for room. */
+static void rows_of_clocks_to_come_are_bounded(void **state)
+{
+    (void)state;
+    scene *s = begin((hw_table_spec){.last = UINT64_MAX, .sparse = true, .summed = true}, 0);
+    hw_server_limit(s->server, 4 * KEYS * ROW);
+    for (uint64_t clock = 0; clock < 3; clock++)
+        push_rows(s, HW_PUSH, 0, KEYS, clock);
+    assert_true(s->refused == 0 && figures_of(s).room_taken == 3 * KEYS * ROW && figures_of(s).keys == 0);
+    push_rows(s, HW_PUSH, 0, KEYS, 2); /* the same again takes nothing more once it is there */
+    push_rows(s, HW_PUSH, 7, KEYS, 2);
+    assert_true(s->refused == 0 && figures_of(s).room_taken == 3 * KEYS * ROW + ROW);
+    push_rows(s, HW_PUSH, 3, KEYS, 3);
+    assert_int_equal(s->refused, 1);
+    for (uint64_t clock = 0; clock < 3; clock++)
+        end_clock(s, clock);
+    assert_true(figures_of(s).keys == KEYS + 1 && figures_of(s).room_taken == (KEYS + 1) * ROW);
+    assert_true(value_of(s, 0) == 4 && value_of(s, 7) == 5 && value_of(s, 3) == 0);
+    push_rows(s, HW_PUSH, 3, KEYS, 3);
+    assert_true(s->refused == 1 && figures_of(s).room_taken == (2 * KEYS + 1) * ROW);
+    hw_group_end(s->group);
+    hw_group_free(s->group); /* nobody ends that clock any more */
+    assert_true(figures_of(s).room_taken == (KEYS + 1) * ROW);
+    assert_int_equal(hw_group_new(s->server, WORKERS, &s->group, NULL), HAWSER_OK);
+    end(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +369,8 @@ int main(void)
         cmocka_unit_test(lists_that_wait_are_counted),
         cmocka_unit_test(sums_of_clocks_to_come_are_bounded),
         cmocka_unit_test(ranges_of_clocks_are_bounded),
+        cmocka_unit_test(rows_are_bounded),
+        cmocka_unit_test(rows_of_clocks_to_come_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,11 @@ const hawser_option *hw_serve_rows(void)
         {"output", HAWSER_PATH, NULL, NULL, "FILE", "save all tables to this file in the end", "0.1", 'o'},
         {"dir", HAWSER_PATH, ".", NULL, "DIR", "where files lie that 'hawser store save' and 'load' name", "0.1", 0},
         {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N", "that serve; 0: one for each processor, 4 at most", "0.1", 0},
+        {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
+         "what the tables of this server may take: who would make more of them, or push rows that need more, is refused; "
+         "what the machine "
+         "and its cgroup leave if unset, shared by the servers of a host",
+         "0.1", 0},
         {"trust-fabric", HAWSER_FLAG, "no", NULL, NULL, "do not encrypt what travels between hosts; the key is still proved",
          "0.1", 0},
         {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME",

@@ -47,12 +47,15 @@ static const char *type_name(uint32_t type)
 
 static void print_text(FILE *out, const told *all, uint32_t servers)
 {
-    fprintf(out, "%-7s %-20s %12s %14s %12s %9s %9s\n", "server", "name", "keys", "bytes", "requests", "refused",
-            "deferred");
+    fprintf(out, "%-7s %-20s %12s %14s %12s %9s %9s %14s %14s\n", "server", "name", "keys", "bytes", "requests", "refused",
+            "deferred", "counted", "limit");
     for (uint32_t s = 0; s < servers; s++) {
         const hw_told_stat *stat = &all[s].stat;
-        fprintf(out, "%-7" PRIu32 " %-20s %12" PRIu64 " %14" PRIu64 " %12" PRIu64 " %9" PRIu64 " %9" PRIu64 "\n", s,
-                stat->name, stat->keys, stat->bytes, stat->requests, stat->refused, stat->deferred);
+        fprintf(out,
+                "%-7" PRIu32 " %-20s %12" PRIu64 " %14" PRIu64 " %12" PRIu64 " %9" PRIu64 " %9" PRIu64 " %14" PRIu64
+                " %14" PRIu64 "\n",
+                s, stat->name, stat->keys, stat->bytes, stat->requests, stat->refused, stat->deferred, stat->counted,
+                stat->limit);
     }
     fprintf(out, "groups besides this command: %" PRIu32 "\n",
             all[0].stat.groups > 0 ? all[0].stat.groups - 1 : all[0].stat.groups);
@@ -109,6 +112,8 @@ static hawser_status print_json(FILE *out, const told *all, uint32_t servers, ha
         hw_json_count(object, "requests", stat->requests, &ok);
         hw_json_count(object, "refused", stat->refused, &ok);
         hw_json_count(object, "deferred", stat->deferred, &ok);
+        hw_json_count(object, "counted", stat->counted, &ok); /* of what tables may take */
+        hw_json_count(object, "limit", stat->limit, &ok);
         hw_json_count(object, "bytes_received", stat->bytes_in, &ok);
         hw_json_count(object, "bytes_sent", stat->bytes_out, &ok);
         hw_json_append(list, object, &ok);

@@ -19,7 +19,7 @@ hawser_status hw_job_options(const hw_call *call, hawser_options **options, haws
     HAWSER_TRY(hawser_options_new(tables, options, error));
     hawser_status status = HAWSER_OK;
     for (size_t i = 0; status == HAWSER_OK && (row = hawser_options_row(call->options, i)) != NULL; i++)
-        if (is_job_row(row->key) && hawser_options_has(call->options, row->key))
+        if ((is_job_row(row->key) || strcmp(row->key, "memory-limit") == 0) && hawser_options_has(call->options, row->key))
             status = hawser_options_set(*options, row->key, hawser_options_text(call->options, row->key),
                                         HAWSER_FROM_PROGRAM, call->command->name, error);
     if (status != HAWSER_OK) {

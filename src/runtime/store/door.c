@@ -271,6 +271,8 @@ static void tell_stat(hw_door *door, hw_message *asked)
         .bytes_out = figures.bytes_out,
         .keys = figures.keys,
         .bytes = figures.bytes,
+        .counted = figures.room_taken,
+        .limit = figures.room,
     };
     snprintf(told.name, sizeof told.name, "%s", store->job->place.name);
     pthread_mutex_lock(&door->mutex);

@@ -196,6 +196,7 @@ static hawser_status serve(hawser_store *store, const hw_serving *how, hawser_er
 hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
+    hw_server_limit(store->server, how->memory);
     if (how->load != NULL)
         HAWSER_TRY(load(store, how->load, error));
     status = open_doors(store, how, error);

@@ -21,6 +21,7 @@ typedef struct hw_door_options {
 
 typedef struct hw_serving {
     hw_door_options door;
+    uint64_t memory;       /* bytes that the tables of this server may take; 0: any number */
     const char *directory; /* node 0's, where guests' files lie; NULL: the present one */
     const char *load;      /* tables to begin with, read by node 0; NULL: none */
     const char *save;      /* where the tables go in the end, written by node 0; NULL: nowhere */

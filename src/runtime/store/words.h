@@ -44,7 +44,7 @@ typedef struct hw_told_table {
 
 typedef struct hw_told_stat {
     uint32_t servers, self, groups, guests;
-    uint64_t requests, refused, deferred, bytes_in, bytes_out, keys, bytes;
+    uint64_t requests, refused, deferred, bytes_in, bytes_out, keys, bytes, counted, limit;
     char name[HW_NET_NAME];
 } hw_told_stat;
 
@@ -58,7 +58,7 @@ typedef struct hw_told_keys {
     uint64_t first, last, most;
 } hw_told_keys;
 
-_Static_assert(sizeof(hw_told_table) == 240 && sizeof(hw_told_count) == 256 && sizeof(hw_told_stat) == 136, "no holes");
+_Static_assert(sizeof(hw_told_table) == 240 && sizeof(hw_told_count) == 256 && sizeof(hw_told_stat) == 152, "no holes");
 
 /* "0.1.0 store 1": compared before anything else is believed. */
 void hw_store_build(char text[HW_STORE_BUILD]);

@@ -1,0 +1,85 @@
+/* room.c - how much memory a server's tables may take. Rows that a push may make are promised room before any stripe sees it, so that it is done
+ * whole or refused; what has been made is counted by whoever works on the stripe. */
+#include "store/stripe.h"
+
+uint64_t hw_table_row_room(const hw_table_spec *spec)
+{
+    enum { KEY = 64 }; /* slots of an index that is a quarter full at worst */
+    uint64_t bytes = spec->width * (hw_value_size(spec->type) + spec->function->memory * sizeof(double));
+    return spec->sparse ? 2 * bytes + KEY : bytes; /* arrays that grow are half full at worst */
+}
+
+void hw_server_limit(hw_server *server, uint64_t bytes)
+{
+    atomic_store(&server->room, bytes > 0 ? bytes : UINT64_MAX);
+}
+
+bool hw_server_take_room(hw_server *server, uint64_t bytes)
+{
+    uint64_t most = atomic_load(&server->room), taken = atomic_load(&server->taken);
+    do
+        if (bytes > most || taken > most - bytes)
+            return false;
+    while (!atomic_compare_exchange_weak(&server->taken, &taken, taken + bytes));
+    return true;
+}
+
+void hw_server_give_room(hw_server *server, uint64_t bytes)
+{
+    if (bytes > 0)
+        atomic_fetch_sub(&server->taken, bytes);
+}
+
+hawser_status hw_server_no_room(hw_server *server, const hw_table_spec *spec, const char *what, uint64_t bytes,
+                                hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_NO_MEMORY,
+                       "table '%s': %s would take up to %.4g MiB here, and tables have %.4g of %.4g MiB already "
+                       "(--memory-limit of the servers)",
+                       spec->name, what, (double)bytes / 0x1p20, (double)atomic_load(&server->taken) / 0x1p20,
+                       (double)atomic_load(&server->room) / 0x1p20);
+}
+
+/* Keys of a request that are in no row yet. */
+static uint64_t missing(const hw_errand *errand)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < errand->count; i++) {
+        const hw_piece *piece = &errand->pieces[i];
+        count += hw_table_shard_missing(piece->stripe->shards[0], errand->grouped + piece->begin, piece->end - piece->begin);
+    }
+    return count;
+}
+
+/* Only where room is scarce are keys looked up. Of a summed table each worker's sum of a clock may have the row. */
+hawser_status hw_errand_take_room(hw_errand *errand, hawser_error *error)
+{
+    const hw_table_spec *spec = errand->spec;
+    if (!spec->sparse || errand->request.values == NULL)
+        return HAWSER_OK;
+    uint64_t row = hw_table_row_room(spec), bytes = errand->request.head.count * row;
+    bool taken = hw_server_take_room(errand->server, bytes);
+    if (!taken && !spec->summed) {
+        bytes = missing(errand) * row;
+        taken = bytes == 0 || hw_server_take_room(errand->server, bytes);
+    }
+    if (!taken)
+        return hw_server_no_room(errand->server, spec, "what this push adds", bytes, error);
+    errand->promised = bytes;
+    return HAWSER_OK;
+}
+
+void hw_stripe_count_rows(hw_stripe *stripe)
+{
+    uint64_t rows = stripe->spec->sparse ? hw_table_shard_keys(stripe->shards[0]) : 0;
+    if (rows == stripe->counted)
+        return;
+    atomic_fetch_add(&stripe->server->taken, (rows - stripe->counted) * hw_table_row_room(stripe->spec)); /* wraps around */
+    stripe->counted = rows;
+}
+
+void hw_stripe_count_sums(const hw_stripe *stripe, const hw_sums *sums, uint64_t before)
+{
+    if (stripe->spec->sparse && sums->rows != before)
+        atomic_fetch_add(&stripe->server->taken, (sums->rows - before) * hw_table_row_room(stripe->spec));
+}
