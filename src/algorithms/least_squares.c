@@ -15,14 +15,10 @@
 #include "algorithms/descent/options.h"
 #include "algorithms/lasso/evaluate.h"
 #include "algorithms/linear/model.h"
+#include "algorithms/linear/program.h"
 #include "algorithms/list.h"
 
 enum { PATIENCE = 2000 };
-
-static hawser_status fail_with(hawser_context *context, const hawser_error *error)
-{
-    return hawser_unit_fail(context, error->status, "%s", error->text);
-}
 
 /* ------------------------------------------------------------------------------------------------------------- units ---- */
 
@@ -34,7 +30,7 @@ static hawser_status prepare(hawser_context *context)
     if (whole != NULL)
         HAWSER_TRY(hw_descent_want_all(context, whole->cols));
     if (hw_descent_block_new(hawser_scratch(context), descent, hawser_data_view(context, "X"), whole, &error) != HAWSER_OK)
-        return fail_with(context, &error);
+        return hw_linear_fail(context, &error);
     hw_descent_block_weigh(hawser_scratch(context));
     hw_descent_squares(hawser_scratch(context), hawser_local(context, "board"));
     return HAWSER_OK;

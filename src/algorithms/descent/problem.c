@@ -12,12 +12,6 @@ enum { WORTH_A_WORKER = 1 << 20, TAP_LAG = 8 };
 /* The power method may fall short of the eigenvalue by a fifth in so many steps. */
 static const double CAUTION = 1.25;
 
-static hawser_status new_doubles(double **out, size_t count, hawser_error *error)
-{
-    *out = calloc(count + 1, sizeof **out);
-    return *out != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu numbers", count);
-}
-
 /* ---------------------------------------------------------------------------------------------------------- settings ---- */
 
 static bool asked(const hawser_options *options, const char *key)
@@ -86,7 +80,7 @@ static hawser_status take_target(hw_descent *descent, const hawser_dataset *data
     const double *y = hawser_dataset_target(data), *offset = hawser_dataset_offset(data);
     if (y == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; say which column it is with --target");
-    HAWSER_TRY(new_doubles(&descent->target, n, error));
+    HAWSER_TRY(hw_linear_new_doubles(&descent->target, n, error));
     double sum = 0.0, squares = 0.0;
     for (size_t i = 0; i < n; i++) {
         double w = descent->weights != NULL ? descent->weights[i] : 1.0;
@@ -117,7 +111,7 @@ hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_
     descent->sync = hawser_job_sync(job);
     HAWSER_TRY(read_settings(descent, input->options, error));
     HAWSER_TRY(take_target(descent, input->data, error));
-    HAWSER_TRY(new_doubles(&descent->start, descent->X->cols, error));
+    HAWSER_TRY(hw_linear_new_doubles(&descent->start, descent->X->cols, error));
     if (input->init != NULL)
         HAWSER_TRY(hw_linear_model_coefficients(input->init, descent->X->cols, descent->start, &intercept, error));
     hawser_job_fit(job, descent->X->stored, WORTH_A_WORKER);
@@ -158,11 +152,11 @@ hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *de
     size_t n = descent->X->rows, most = n > descent->batch ? n : descent->batch; /* a batch draws rows with repeats */
     block->descent = descent;
     HAWSER_TRY(hw_rows_new(&block->own, own, !descent->all_rows, error));
-    HAWSER_TRY(new_doubles(&block->mean, own->cols, error));
-    HAWSER_TRY(new_doubles(&block->inverse, own->cols, error));
-    HAWSER_TRY(new_doubles(&block->direction, own->cols, error));
-    HAWSER_TRY(new_doubles(&block->gradient, own->cols, error));
-    HAWSER_TRY(new_doubles(&block->margins, most, error));
+    HAWSER_TRY(hw_linear_new_doubles(&block->mean, own->cols, error));
+    HAWSER_TRY(hw_linear_new_doubles(&block->inverse, own->cols, error));
+    HAWSER_TRY(hw_linear_new_doubles(&block->direction, own->cols, error));
+    HAWSER_TRY(hw_linear_new_doubles(&block->gradient, own->cols, error));
+    HAWSER_TRY(hw_linear_new_doubles(&block->margins, most, error));
     block->part = calloc(descent->blocks + 1, sizeof *block->part);
     block->list = calloc(descent->batch + 1, sizeof *block->list);
     if (block->part == NULL || block->list == NULL)
@@ -170,8 +164,8 @@ hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *de
     if (whole == NULL)
         return HAWSER_OK;
     HAWSER_TRY(hw_rows_new(&block->whole, whole, !descent->all_rows, error));
-    HAWSER_TRY(new_doubles(&block->whole_mean, whole->cols, error));
-    return new_doubles(&block->parts, descent->batch * descent->blocks, error);
+    HAWSER_TRY(hw_linear_new_doubles(&block->whole_mean, whole->cols, error));
+    return hw_linear_new_doubles(&block->parts, descent->batch * descent->blocks, error);
 }
 
 void hw_descent_block_weigh(hw_descent_block *block)

@@ -14,7 +14,7 @@ enum {
     WORTH_A_WORKER = 1 << 20 /* stored entries: ten passes over them take about as long as a run's waking and waiting */
 };
 
-static hawser_status new_doubles(double **out, size_t count, hawser_error *error)
+hawser_status hw_linear_new_doubles(double **out, size_t count, hawser_error *error)
 {
     *out = calloc(count + 1, sizeof **out);
     return *out != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu numbers", count);
@@ -70,7 +70,7 @@ static hawser_status read_bound(const hawser_options *options, const char *key, 
     const char *text = hawser_options_text(options, key);
     if (text == NULL)
         return HAWSER_OK;
-    HAWSER_TRY(new_doubles(out, columns, error));
+    HAWSER_TRY(hw_linear_new_doubles(out, columns, error));
     double number = 0;
     const char *end = hawser_read_number(text, &number);
     bool all = end != NULL && *end == '\0';
@@ -93,7 +93,7 @@ static hawser_status read_penalties(hw_linear *linear, const hawser_options *opt
     const char *path = hawser_options_text(options, "penalty-factors");
     if (path == NULL)
         return HAWSER_OK;
-    HAWSER_TRY(new_doubles(&linear->factor, p, error));
+    HAWSER_TRY(hw_linear_new_doubles(&linear->factor, p, error));
     HAWSER_TRY(read_column_file("penalty-factors", path, p, linear->factor, error));
     for (size_t j = 0; j < p; j++)
         if (!(linear->factor[j] >= 0.0) || isinf(linear->factor[j]))
@@ -141,7 +141,7 @@ static hawser_status free_columns(hw_linear *linear, hawser_job *job, hawser_err
     const uint32_t *list = linear->free_list;
     if (count == 0)
         return HAWSER_OK;
-    HAWSER_TRY(new_doubles(&linear->free_columns, n * count, error));
+    HAWSER_TRY(hw_linear_new_doubles(&linear->free_columns, n * count, error));
     linear->free_side = calloc(count, sizeof *linear->free_side);
     if (linear->free_side == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns without a penalty", count);
@@ -207,7 +207,7 @@ static hawser_status take_target(hw_linear *linear, const hawser_training_input 
     size_t n = linear->X->rows;
     if (hawser_dataset_target(input->data) == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target; say which column it is with --target");
-    HAWSER_TRY(new_doubles(&linear->target, n, error));
+    HAWSER_TRY(hw_linear_new_doubles(&linear->target, n, error));
     linear->weights = hawser_dataset_weights(input->data);
     for (size_t i = 0; linear->weights != NULL && i < n; i++)
         if (!(linear->weights[i] >= 0.0))
@@ -236,8 +236,8 @@ static hawser_status take_start(hw_linear *linear, hawser_job *job, const hawser
     size_t n = linear->X->rows, p = linear->X->cols;
     if (init == NULL) /* states begin at zero, and cost nothing before they are used */
         return HAWSER_OK;
-    HAWSER_TRY(new_doubles(&linear->alpha, p, error));
-    HAWSER_TRY(new_doubles(&linear->image, n, error));
+    HAWSER_TRY(hw_linear_new_doubles(&linear->alpha, p, error));
+    HAWSER_TRY(hw_linear_new_doubles(&linear->image, n, error));
     double intercept = 0.0;
     HAWSER_TRY(hw_linear_model_coefficients(init, p, linear->alpha, &intercept, error));
     for (size_t j = 0; j < p; j++) { /* the start has to be feasible */
@@ -283,9 +283,9 @@ static hawser_status new_record(hw_linear *linear, hawser_error *error)
 {
     size_t count = hw_linear_grid_size(&linear->settings), folds = linear->settings.folds;
     linear->lambda_count = count;
-    HAWSER_TRY(new_doubles(&linear->lambdas, count, error));
-    HAWSER_TRY(new_doubles(&linear->errors, count * folds, error));
-    HAWSER_TRY(new_doubles(&linear->fold_weights, folds, error));
+    HAWSER_TRY(hw_linear_new_doubles(&linear->lambdas, count, error));
+    HAWSER_TRY(hw_linear_new_doubles(&linear->errors, count * folds, error));
+    HAWSER_TRY(hw_linear_new_doubles(&linear->fold_weights, folds, error));
     linear->rows = calloc(count, sizeof *linear->rows);
     return linear->rows != NULL ? HAWSER_OK
                                 : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path of %zu lambdas", count);

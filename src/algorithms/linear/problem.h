@@ -125,6 +125,8 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
 hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawser_job *job,
                             const hawser_training_input *input, hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_free(hw_linear *linear);
+/* Zeros, released by free(); one more than asked for, so that none is no failure. */
+hawser_status hw_linear_new_doubles(double **out, size_t count, hawser_error *error) HAWSER_MUST_USE;
 
 /* The driver's tests (driver.c). `user` is the hw_linear. */
 bool hw_linear_begin_path(hawser_progress *progress, void *user);   /* branch: chooses the lambdas */
