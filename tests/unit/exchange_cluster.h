@@ -77,6 +77,12 @@ static inline bool is_for(const hw_message *message, const uint32_t *home, uint3
                           (destination == HW_TO_LOCAL && here));
 }
 
+static inline hw_replica_spec plain_spec(uint32_t blocks, size_t n)
+{
+    return (hw_replica_spec){
+        .state = 3, .name = "v", .count = n, .blocks = blocks, .sources = blocks, .rule = {.damping = 1, .gain = 1}};
+}
+
 static inline void cluster_open(cluster *c, hw_replica_spec spec, hw_policy policy, uint64_t seed)
 {
     hawser_error error = {0};

@@ -2,13 +2,6 @@
 
 #include "exchange_cluster.h"
 
-static double from_bits(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* Every kind of double, NaN payloads, -0.0 and subnormals too, through both encodings: as values all bits must come back. */
 static void every_bit_pattern_survives(void **state)
 {

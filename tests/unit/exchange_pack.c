@@ -4,13 +4,6 @@
 
 #include "exchange_cluster.h"
 
-static double from_bits(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* Plain message of the entries that are not +0. */
 static hw_message *plain_of(const double *values, size_t n)
 {

@@ -2,8 +2,17 @@
 #ifndef TESTS_EXCHANGE_PAYLOAD_H
 #define TESTS_EXCHANGE_PAYLOAD_H
 
+#include <string.h>
+
 #include "exchange/encoding.h"
 #include "exchange/exchange.h"
+
+static inline double from_bits(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 static inline hawser_status encode(const double *values, size_t n, hw_message **message, hawser_error *error)
 {

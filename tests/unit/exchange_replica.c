@@ -1,11 +1,5 @@
 #include "exchange_cluster.h"
 
-static hw_replica_spec plain_spec(uint32_t blocks, size_t n)
-{
-    return (hw_replica_spec){
-        .state = 3, .name = "v", .count = n, .blocks = blocks, .sources = blocks, .rule = {.damping = 1, .gain = 1}};
-}
-
 static double spread(hw_random *random)
 {
     return hw_random_normal(random) * pow(10, (double)hw_random_below(random, 12) - 6);

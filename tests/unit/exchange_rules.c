@@ -2,12 +2,6 @@
 
 static const hw_policy bsp = {HW_POLICY_BSP, 0}, ssp = {HW_POLICY_SSP, 2};
 
-static hw_replica_spec spec_of(uint32_t blocks, size_t n)
-{
-    return (hw_replica_spec){
-        .state = 3, .name = "v", .count = n, .blocks = blocks, .sources = blocks, .rule = {.damping = 1, .gain = 1}};
-}
-
 static void pass_all(cluster *c)
 {
     for (uint32_t b = 0; b < c->blocks; b++)
@@ -19,7 +13,7 @@ static void bsp_shows_nothing_before_the_merge(void **state)
 {
     (void)state;
     cluster c;
-    cluster_open(&c, spec_of(2, 3), bsp, 1);
+    cluster_open(&c, plain_spec(2, 3), bsp, 1);
     cluster_change(&c, 0, 0, 5);
     cluster_change(&c, 1, 1, 7);
     cluster_cut(&c, 0, true, false);
@@ -41,7 +35,7 @@ static void ssp_folds_around_unsent_changes(void **state)
 {
     (void)state;
     cluster c;
-    hw_replica_spec spec = spec_of(2, 3);
+    hw_replica_spec spec = plain_spec(2, 3);
     spec.rule = (hawser_rule){.damping = 0.5, .gain = 4};
     cluster_open(&c, spec, ssp, 1);
     cluster_merge(&c, 0);
@@ -67,7 +61,7 @@ static void a_part_is_sent_once(void **state)
     (void)state;
     for (int policy = 0; policy < 2; policy++) {
         cluster c;
-        cluster_open(&c, spec_of(2, 3), policy ? ssp : bsp, 1);
+        cluster_open(&c, plain_spec(2, 3), policy ? ssp : bsp, 1);
         cluster_merge(&c, 0);
         cluster_change(&c, 0, 0, 1);
         cluster_cut(&c, 0, false, false);
@@ -87,7 +81,7 @@ static void rollback_returns_to_the_last_cut(void **state)
 {
     (void)state;
     cluster c;
-    cluster_open(&c, spec_of(2, 3), bsp, 1);
+    cluster_open(&c, plain_spec(2, 3), bsp, 1);
     cluster_merge(&c, 0);
     hw_replica_cache(c.replicas[0])[0] = 1;
     cluster_cut(&c, 0, false, false);
@@ -109,7 +103,7 @@ static void one_source_sends_values(void **state)
     for (int policy = 0; policy < 2; policy++)
         for (uint32_t source = 0; source < 3; source++) {
             cluster c;
-            hw_replica_spec spec = spec_of(3, 500);
+            hw_replica_spec spec = plain_spec(3, 500);
             spec.sources = 1;
             spec.source = source;
             cluster_open(&c, spec, policy ? ssp : bsp, 1);
@@ -143,7 +137,7 @@ static void partitioned_ranges_travel_as_values(void **state)
     for (int policy = 0; policy < 2; policy++) {
         cluster c;
         double want[1000];
-        hw_replica_spec spec = spec_of(3, 1000);
+        hw_replica_spec spec = plain_spec(3, 1000);
         spec.values = true;
         cluster_open(&c, spec, policy ? ssp : bsp, 1);
         for (uint64_t clock = 0; clock < 3; clock++) {
@@ -176,7 +170,7 @@ static void only_touched_ranges_are_looked_at(void **state)
 {
     (void)state;
     cluster c;
-    cluster_open(&c, spec_of(2, 5000), bsp, 1);
+    cluster_open(&c, plain_spec(2, 5000), bsp, 1);
     cluster_merge(&c, 0);
     hw_replica_cache(c.replicas[0])[4000] = 2;
     hw_replica_cache(c.replicas[0])[10] = 1;
@@ -206,7 +200,7 @@ static void increments_go_through_the_gain(void **state)
     (void)state;
     cluster c;
     hawser_error error = {0};
-    hw_replica_spec spec = spec_of(2, 10);
+    hw_replica_spec spec = plain_spec(2, 10);
     spec.rule.gain = 4;
     cluster_open(&c, spec, bsp, 1);
     cluster_merge(&c, 0);
@@ -231,7 +225,7 @@ static void numbers_that_are_not_finite_are_refused(void **state)
         hawser_error error = {0};
         hw_message *message;
         hw_replica *replica;
-        hw_replica_spec spec = spec_of(kind < 3 ? 1 : 2, 1000);
+        hw_replica_spec spec = plain_spec(kind < 3 ? 1 : 2, 1000);
         spec.values = kind >= 6 && kind < 9;
         spec.own_end = spec.values ? 1000 : 0;
         if (kind >= 9)
@@ -262,7 +256,7 @@ static void the_users_merge_replaces_the_formula(void **state)
     for (int policy = 0; policy < 2; policy++) {
         cluster c;
         int calls = 0;
-        hw_replica_spec spec = spec_of(2, 800);
+        hw_replica_spec spec = plain_spec(2, 800);
         spec.rule.merge = sum_twice;
         spec.rule.user = &calls;
         cluster_open(&c, spec, policy ? ssp : bsp, 1);
@@ -288,7 +282,7 @@ static void tied_state_and_rebuild_agree(void **state)
     for (int round = 0; round < 16; round++) {
         cluster c;
         double A[BLOCKS][COLS][ROWS], copy[BLOCKS][COLS] = {{0}}, work[BLOCKS][COLS] = {{0}}, v[ROWS] = {0};
-        hw_replica_spec spec = spec_of(BLOCKS, ROWS);
+        hw_replica_spec spec = plain_spec(BLOCKS, ROWS);
         spec.rule = (hawser_rule){.damping = dampings[round % 2], .gain = round % 4 < 2 ? 1 : BLOCKS};
         spec.filter = (hw_filter){round < 8 ? HW_FILTER_NONE : HW_FILTER_RELATIVE, 12 * 9, 3};
         cluster_open(&c, spec, round & 4 ? ssp : bsp, (uint64_t)round);
@@ -352,7 +346,7 @@ static void updates_of_a_coming_epoch_wait(void **state)
     cluster c;
     hawser_error error = {0};
     hw_message *message;
-    cluster_open(&c, spec_of(2, 3), ssp, 1);
+    cluster_open(&c, plain_spec(2, 3), ssp, 1);
     for (uint32_t b = 0; b < 2; b++)
         cluster_cut(&c, b, true, false);
     pass_all(&c);
@@ -395,7 +389,7 @@ static void wrong_messages_are_refused(void **state)
     for (int policy = 0; policy < 2; policy++) {
         cluster c;
         hw_message *m;
-        cluster_open(&c, spec_of(3, 3), policy ? ssp : bsp, 1);
+        cluster_open(&c, plain_spec(3, 3), policy ? ssp : bsp, 1);
         hw_replica *r = c.replicas[0];
         refuse(r, update(0, 0, 0, 1), HAWSER_BAD_INPUT, "block 0");
         refuse(r, update(3, 0, 0, 1), HAWSER_BAD_INPUT, "block 3");
@@ -437,7 +431,7 @@ static void a_clock_begins_with_a_merge(void **state)
     (void)state;
     cluster c;
     hw_message *message;
-    cluster_open(&c, spec_of(2, 3), ssp, 1);
+    cluster_open(&c, plain_spec(2, 3), ssp, 1);
     cluster_cut(&c, 0, true, false);
     assert_int_equal(hw_replica_cut(c.replicas[0], 1, true, true, &message, NULL), HAWSER_INTERNAL);
     cluster_merge(&c, 0);
@@ -449,7 +443,7 @@ static void the_gain_changes_between_clocks(void **state)
 {
     (void)state;
     cluster c;
-    cluster_open(&c, spec_of(2, 3), bsp, 1);
+    cluster_open(&c, plain_spec(2, 3), bsp, 1);
     hw_replica_set_gain(c.replicas[0], 2);
     cluster_merge(&c, 0);
     assert_true(hw_replica_gain(c.replicas[0]) == 2);
@@ -468,7 +462,7 @@ static void owners_values_are_theirs_alone(void **state)
 {
     (void)state;
     cluster c;
-    hw_replica_spec spec = spec_of(3, 3);
+    hw_replica_spec spec = plain_spec(3, 3);
     spec.values = true;
     cluster_open(&c, spec, bsp, 1);
     hw_message *m = update(0, 0, 0, 1);
@@ -482,7 +476,7 @@ static void specs_that_do_not_fit_are_refused(void **state)
     (void)state;
     hw_replica *replica;
     for (int kind = 0; kind < 7; kind++) {
-        hw_replica_spec spec = spec_of(3, 3);
+        hw_replica_spec spec = plain_spec(3, 3);
         spec.block = kind == 0 ? 3 : 0;
         spec.sources = kind == 1 ? 2 : kind == 2 ? 1 : 3;
         spec.source = kind == 2 ? 3 : 0;
