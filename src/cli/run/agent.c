@@ -106,11 +106,6 @@ static hawser_status environment_of(const agent *it, const hw_child *child, char
     return HAWSER_OK;
 }
 
-static hawser_status put_text(agent *it, hw_frame_kind kind, uint32_t number, const char *text, hawser_error *error)
-{
-    return hw_wire_put(&it->wire, kind, number, text, strlen(text), error);
-}
-
 static hawser_status start_child(agent *it, hw_child *child, hawser_error *error)
 {
     char own[7][160], text[40];
@@ -127,12 +122,12 @@ static hawser_status start_child(agent *it, hw_child *child, hawser_error *error
     free(errand.environment);
     if (status == HAWSER_OK && child->pid > 0) {
         snprintf(text, sizeof text, "%ld", (long)child->pid);
-        return put_text(it, HW_FRAME_STARTED, child->node, text, error);
+        return hw_wire_put_text(&it->wire, HW_FRAME_STARTED, child->node, text, error);
     }
     child->ended = true;
     char failure[1100];
     snprintf(failure, sizeof failure, "%d %s", code, why.text);
-    return put_text(it, HW_FRAME_FAILED, child->node, failure, error);
+    return hw_wire_put_text(&it->wire, HW_FRAME_FAILED, child->node, failure, error);
 }
 
 static void make_sockets(agent *it)
@@ -255,9 +250,9 @@ static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
         const char *line = child->heard.data + child->heard.from;
         *end = '\0';
         if (child->node == 0 && strncmp(line, "card ", 5) == 0)
-            HAWSER_TRY(put_text(it, HW_FRAME_CARD, 0, line + 5, error));
+            HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_CARD, 0, line + 5, error));
         else if (strncmp(line, "lost ", 5) == 0)
-            HAWSER_TRY(put_text(it, HW_FRAME_LOST, child->node, line + 5, error));
+            HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_LOST, child->node, line + 5, error));
         hw_buffer_drop(&child->heard, (size_t)(end - line) + 1);
     }
     if (hw_buffer_left(&child->heard) > LONGEST_LINE)
@@ -306,7 +301,7 @@ static hawser_status reap(agent *it, hw_child *child, hawser_error *error)
         snprintf(text, sizeof text, "code %d", WEXITSTATUS(result));
     hw_child_close(child);
     child->ended = true;
-    return put_text(it, HW_FRAME_ENDED, child->node, text, error);
+    return hw_wire_put_text(&it->wire, HW_FRAME_ENDED, child->node, text, error);
 }
 
 /* ------------------------------------------------------------------------------------------------- the loop ---- */

@@ -118,40 +118,35 @@ hawser_status hw_post_start(hw_launch *launch, hw_post *post, hawser_error *erro
 
 /* ------------------------------------------------------------------------------------------------- the errand ---- */
 
-static hawser_status put(hw_post *post, hw_frame_kind kind, uint32_t number, const char *text, hawser_error *error)
-{
-    return hw_wire_put(&post->wire, kind, number, text, strlen(text), error);
-}
-
 /* Another host knows neither our directory nor our variables of Hawser. */
 static hawser_status send_surroundings(hw_post *post, hawser_error *error)
 {
     char directory[4096];
     if (getcwd(directory, sizeof directory) == NULL)
         return hawser_fail(error, HAWSER_IO, "cannot tell in which directory the nodes should work: %s", strerror(errno));
-    HAWSER_TRY(put(post, HW_FRAME_DIRECTORY, 0, directory, error));
+    HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_DIRECTORY, 0, directory, error));
     for (char **variable = environ; *variable != NULL; variable++)
         if (strncmp(*variable, "HAWSER_", 7) == 0 && !hw_place_variable(*variable))
-            HAWSER_TRY(put(post, HW_FRAME_VARIABLE, 0, *variable, error));
+            HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_VARIABLE, 0, *variable, error));
     return HAWSER_OK;
 }
 
 static hawser_status send_errand(hw_launch *launch, hw_post *post, hawser_error *error)
 {
-    HAWSER_TRY(put(post, HW_FRAME_KEY, 0, launch->key, error));
-    HAWSER_TRY(put(post, HW_FRAME_JOB, launch->node_count, launch->job, error));
+    HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_KEY, 0, launch->key, error));
+    HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_JOB, launch->node_count, launch->job, error));
     if (post->host != NULL)
         HAWSER_TRY(send_surroundings(post, error));
     if (launch->own)
-        HAWSER_TRY(put(post, HW_FRAME_WORD, 0, "", error));
+        HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_WORD, 0, "", error));
     for (size_t i = 0; i < launch->word_count; i++)
-        HAWSER_TRY(put(post, HW_FRAME_WORD, 0, launch->words[i], error));
+        HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_WORD, 0, launch->words[i], error));
     for (uint32_t i = post->first; i < post->first + post->count; i++)
-        HAWSER_TRY(put(post, HW_FRAME_NODE, i, launch->nodes[i].name, error));
-    HAWSER_TRY(put(post, HW_FRAME_GO, 0, "", error));
+        HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_NODE, i, launch->nodes[i].name, error));
+    HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_GO, 0, "", error));
     if (post->first == 0 && post->host != NULL && launch->stdin_fd < 0)
-        HAWSER_TRY(put(post, HW_FRAME_INPUT, 0, "", error));
-    return launch->card[0] != '\0' ? put(post, HW_FRAME_MANAGER, 0, launch->card, error) : HAWSER_OK;
+        HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_INPUT, 0, "", error));
+    return launch->card[0] != '\0' ? hw_wire_put_text(&post->wire, HW_FRAME_MANAGER, 0, launch->card, error) : HAWSER_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------- listening ---- */
@@ -188,7 +183,7 @@ static hawser_status spread_card(hw_launch *launch, const char *card, hawser_err
     snprintf(launch->card, sizeof launch->card, "%s", card);
     for (size_t i = 0; i < launch->post_count; i++)
         if (!launch->posts[i].closed && launch->posts[i].greeted)
-            HAWSER_TRY(put(&launch->posts[i], HW_FRAME_MANAGER, 0, card, error));
+            HAWSER_TRY(hw_wire_put_text(&launch->posts[i].wire, HW_FRAME_MANAGER, 0, card, error));
     return HAWSER_OK;
 }
 

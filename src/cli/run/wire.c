@@ -121,6 +121,11 @@ hawser_status hw_wire_put(hw_wire *wire, hw_frame_kind kind, uint32_t number, co
     return HAWSER_OK;
 }
 
+hawser_status hw_wire_put_text(hw_wire *wire, hw_frame_kind kind, uint32_t number, const char *text, hawser_error *error)
+{
+    return hw_wire_put(wire, kind, number, text, strlen(text), error);
+}
+
 void hw_wire_flush(hw_wire *wire)
 {
     if (wire->out >= 0 && !hw_buffer_write(&wire->waiting, wire->out))

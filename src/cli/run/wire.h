@@ -81,6 +81,8 @@ void hw_wire_close(hw_wire *wire);
 /* Queues a frame and sends what goes. HAWSER_NO_MEMORY alone; that nobody listens is seen by hw_wire_fill. */
 hawser_status hw_wire_put(hw_wire *wire, hw_frame_kind kind, uint32_t number, const void *payload, size_t length,
                           hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_wire_put_text(hw_wire *wire, hw_frame_kind kind, uint32_t number, const char *text,
+                               hawser_error *error) HAWSER_MUST_USE;
 void hw_wire_flush(hw_wire *wire);
 bool hw_wire_full(const hw_wire *wire); /* so much waits that no more should be queued than has to be */
 /* Reads what is there; sets `ended`. */
