@@ -57,7 +57,7 @@ static double cpu_of_process(pid_t process)
 
 static void rest(double seconds)
 {
-    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct timespec time = hw_timespec(seconds);
     nanosleep(&time, NULL);
 }
 

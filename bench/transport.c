@@ -61,7 +61,7 @@ static double cpu_of(int who)
 
 static void rest(double seconds)
 {
-    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct timespec time = hw_timespec(seconds);
     nanosleep(&time, NULL);
 }
 

@@ -207,7 +207,7 @@ static inline hw_message *node_take(node *self)
 
 static inline void node_rest(double seconds)
 {
-    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct timespec time = hw_timespec(seconds);
     nanosleep(&time, NULL);
 }
 

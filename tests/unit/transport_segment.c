@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "transport/segment/shelf.h"
 
 enum { SIZE = 40, TRAILER = 4, PATIENCE = 60 };
@@ -26,7 +27,7 @@ static void fill(unsigned char *data, size_t length, uint64_t seed)
 
 static void rest(double seconds)
 {
-    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct timespec time = hw_timespec(seconds);
     nanosleep(&time, NULL);
 }
 
