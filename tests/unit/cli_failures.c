@@ -24,14 +24,6 @@ enum { STRIDE = 71 };
 
 enum { MOST_WORDS = 24, MOST_BYTES = 1 << 20 };
 
-static void put_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* The file's bytes, their number in *size; -1: there is none. */
 static void get_bytes(const char *path, char *bytes, long *size)
 {
@@ -120,9 +112,9 @@ static void fail_each(const char *line, const char *output)
 static void a_failed_allocation_is_exit_code_5(void **state)
 {
     (void)state;
-    put_text("s.svm", "1 1:1 9:2\n2 2:1 4:1\n3 1:2 4:-1\n4 2:3 9:1\n2.5 1:1 2:1\n");
-    put_text("c.csv", "y,a,b,w\n1,2,3,1\n2,5,3,1\n3,7,1,2\n4,8,,1\n");
-    put_text("i.w", "1\n1\n1\n1\n0\n");
+    put_file("s.svm", "1 1:1 9:2\n2 2:1 4:1\n3 1:2 4:-1\n4 2:3 9:1\n2.5 1:1 2:1\n");
+    put_file("c.csv", "y,a,b,w\n1,2,3,1\n2,5,3,1\n3,7,1,2\n4,8,,1\n");
+    put_file("i.w", "1\n1\n1\n1\n0\n");
     assert_int_equal(call("train lasso s.svm --index-base 1 --lambda 0.01 -q -o m.st", 0), 0);
     fail_each("train lasso s.svm --index-base 1 --lambda 0.01 --workers 2 --threads 1 --weights i.w --validation s.svm "
               "--init m.st "

@@ -13,10 +13,7 @@
 
 static hawser_status read_text(hw_hosts *hosts, const char *text, hawser_error *error)
 {
-    FILE *file = fopen("hosts", "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    put_file("hosts", text);
     *hosts = (hw_hosts){0};
     return hw_hosts_read(hosts, "hosts", error);
 }

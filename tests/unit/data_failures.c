@@ -1,17 +1,8 @@
 /* Every load again and again, with the n-th allocation failing: it ends with a status, leaks nothing, and the next one works. */
 #include "data_common.h"
 
-#include <unistd.h>
-
+#include "directory.h"
 #include "failing.h"
-
-static void put_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
 
 static void fail_each(const char *path, hawser_load load)
 {
@@ -43,15 +34,12 @@ static void fail_each(const char *path, hawser_load load)
 static void any_failed_allocation_is_told_and_leaks_nothing(void **state)
 {
     (void)state;
-    char directory[] = "/tmp/hawser-fail-XXXXXX";
-    assert_non_null(mkdtemp(directory));
-    assert_int_equal(chdir(directory), 0);
-    put_text("s.svm", "1 1:1 9:2\n2 2:1\n");
-    put_text("c.csv", "y,a,b\n1,2,3\n2,,3\n");
-    put_text("m.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n3 1 1\n2 1 2\n3 3 1\n");
-    put_text("a.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n");
-    put_text("y", "1\n2\n3\n");
-    put_text("names", "a\nb\nc\n");
+    put_file("s.svm", "1 1:1 9:2\n2 2:1\n");
+    put_file("c.csv", "y,a,b\n1,2,3\n2,,3\n");
+    put_file("m.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n3 1 1\n2 1 2\n3 3 1\n");
+    put_file("a.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n");
+    put_file("y", "1\n2\n3\n");
+    put_file("names", "a\nb\nc\n");
     char command[] = "gzip -k s.svm && cat s.svm | xz > s.xz && zstd -q s.svm -o s.zst";
     assert_int_equal(system(command), 0);
     fail_each("s.svm", (hawser_load){.columns = 2});
@@ -63,10 +51,6 @@ static void any_failed_allocation_is_told_and_leaks_nothing(void **state)
     fail_each("m.mtx", (hawser_load){.target = "y", .names = "names"});
     fail_each("m.mtx", (hawser_load){.rows_layout = 1});
     fail_each("a.mtx", (hawser_load){.type = HAWSER_F32});
-    char clean[100];
-    snprintf(clean, sizeof clean, "rm -rf %s", directory);
-    assert_int_equal(chdir("/tmp"), 0);
-    assert_int_equal(system(clean), 0);
 }
 
 /* Text that is overwritten in place after its lines were counted, which is when room is made for what they come to. */
@@ -129,5 +113,5 @@ int main(void)
         cmocka_unit_test(any_failed_allocation_is_told_and_leaks_nothing),
         cmocka_unit_test(text_that_changes_between_two_looks_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "base/machine.h"
+#include "directory.h"
 
 #if defined(__has_feature)
 #define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
@@ -18,25 +19,6 @@
 #else
 #define SANITIZED 0
 #endif
-
-/* Every test works in an own empty directory. */
-static int enter(void **state)
-{
-    char pattern[] = "/tmp/hawser-data-XXXXXX";
-    char *directory = mkdtemp(pattern);
-    if (directory == NULL || chdir(directory) != 0)
-        return -1;
-    *state = strdup(directory);
-    return *state == NULL ? -1 : 0;
-}
-
-static int leave(void **state)
-{
-    char command[200];
-    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
-    free(*state);
-    return chdir("/tmp") != 0 || system(command) != 0;
-}
 
 static void put(const char *path, const void *data, size_t bytes)
 {
@@ -590,22 +572,22 @@ static void known_files_of_other_kinds_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(archives_are_known_by_content, enter, leave),
-        cmocka_unit_test_setup_teardown(zeros_may_follow_an_archive, enter, leave),
-        cmocka_unit_test_setup_teardown(every_cut_of_an_archive_is_refused, enter, leave),
-        cmocka_unit_test_setup_teardown(errors_in_archives_name_the_line, enter, leave),
-        cmocka_unit_test_setup_teardown(several_files_are_one_input, enter, leave),
-        cmocka_unit_test_setup_teardown(what_is_no_input_is_refused, enter, leave),
-        cmocka_unit_test_setup_teardown(known_files_of_other_kinds_are_named, enter, leave),
-        cmocka_unit_test_setup_teardown(standard_input_is_read, enter, leave),
-        cmocka_unit_test_setup_teardown(side_files_belong_to_the_rows, enter, leave),
-        cmocka_unit_test_setup_teardown(a_long_first_line_is_not_all, enter, leave),
-        cmocka_unit_test_setup_teardown(an_archive_cannot_take_more_than_is_allowed, enter, leave),
-        cmocka_unit_test_setup_teardown(names_are_as_many_as_columns, enter, leave),
-        cmocka_unit_test_setup_teardown(what_cannot_fit_is_refused_before_it_is_read, enter, leave),
-        cmocka_unit_test_setup_teardown(readers_share_the_rows, enter, leave),
-        cmocka_unit_test_setup_teardown(readers_share_rows_of_uneven_length, enter, leave),
-        cmocka_unit_test_setup_teardown(more_archives_than_descriptors_are_read, enter, leave),
+        cmocka_unit_test_setup_teardown(archives_are_known_by_content, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(zeros_may_follow_an_archive, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(every_cut_of_an_archive_is_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(errors_in_archives_name_the_line, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(several_files_are_one_input, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(what_is_no_input_is_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(known_files_of_other_kinds_are_named, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(standard_input_is_read, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(side_files_belong_to_the_rows, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_long_first_line_is_not_all, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(an_archive_cannot_take_more_than_is_allowed, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(names_are_as_many_as_columns, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(what_cannot_fit_is_refused_before_it_is_read, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(readers_share_the_rows, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(readers_share_rows_of_uneven_length, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(more_archives_than_descriptors_are_read, make_directory, remove_directory),
         cmocka_unit_test(threads_that_cannot_start_are_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

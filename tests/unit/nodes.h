@@ -117,4 +117,11 @@ static inline void run_nodes(test_node *nodes, uint32_t count, const char *const
     run_nodes_told(nodes, count, false, pairs, body, user);
 }
 
+static inline void check_all(const test_node *nodes, uint32_t count, const char *what)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i].status != HAWSER_OK)
+            fail_msg("%s: node %u of %u: %s", what, i, count, nodes[i].error.text);
+}
+
 #endif

@@ -24,13 +24,6 @@ typedef struct worker {
 
 static const char *const plain[] = {"workers", "1", NULL};
 
-static void check_all(const test_node *nodes, uint32_t count, const char *what)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (nodes[i].status != HAWSER_OK)
-            fail_msg("%s: node %u of %u: %s", what, i, count, nodes[i].error.text);
-}
-
 /* Everybody adds 1 to each row in each clock: how large a row is says how many clocks are in. */
 static hawser_status one_clock(worker *w, uint64_t t, const uint64_t *keys, const float *one, float *out)
 {

@@ -136,13 +136,6 @@ static void sum_body(test_node *node)
 
 static const char *const plain[] = {"workers", "1", NULL};
 
-static void check_all(const test_node *nodes, uint32_t count, const char *what)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (nodes[i].status != HAWSER_OK)
-            fail_msg("%s: node %u of %u: %s", what, i, count, nodes[i].error.text);
-}
-
 static void sums_over(uint32_t count, uint32_t servers, bool sparse)
 {
     test_node nodes[NODES_MOST];

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/order.h"
 #include "base/random.h"
 
 static hw_table_spec table_of(const char *function, hw_value_type type, uint32_t width, bool sparse, uint64_t first,
@@ -20,12 +21,6 @@ static hw_table_spec table_of(const char *function, hw_value_type type, uint32_t
     return spec;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* `count` distinct keys, ascending, of universe[0..n). */
 static size_t draw_keys(hw_random *random, const uint64_t *universe, size_t n, uint64_t *keys)
 {
@@ -33,7 +28,7 @@ static size_t draw_keys(hw_random *random, const uint64_t *universe, size_t n, u
     for (size_t i = 0; i < n; i++)
         if (hw_random_below(random, 3) == 0)
             keys[count++] = universe[i];
-    qsort(keys, count, sizeof *keys, ascending);
+    qsort(keys, count, sizeof *keys, hw_ascending);
     return count;
 }
 
@@ -54,7 +49,7 @@ static void like_an_array(bool sparse)
     hw_table_spec spec = table_of("add", HW_VALUE_F64, WIDTH, sparse, sparse ? 0 : first, UINT64_MAX);
     hw_table_shard *shard;
     assert_int_equal(hw_table_shard_new(&spec, spec.first, spec.last, &shard, NULL), HAWSER_OK);
-    qsort(universe, UNIVERSE, sizeof *universe, ascending);
+    qsort(universe, UNIVERSE, sizeof *universe, hw_ascending);
     for (int round = 0; round < 12; round++) {
         /* Of a repeated key in the universe (small ones are drawn twice) only one may be in a request. */
         size_t count = draw_keys(&random, universe, UNIVERSE, keys), kept = 0;
@@ -63,7 +58,8 @@ static void like_an_array(bool sparse)
                 keys[kept++] = keys[i];
         count = kept;
         for (size_t i = 0; i < count; i++) {
-            size_t at = (size_t)((uint64_t *)bsearch(&keys[i], universe, UNIVERSE, sizeof *universe, ascending) - universe);
+            size_t at =
+                (size_t)((uint64_t *)bsearch(&keys[i], universe, UNIVERSE, sizeof *universe, hw_ascending) - universe);
             while (at > 0 && universe[at - 1] == keys[i])
                 at--;
             for (size_t w = 0; w < WIDTH; w++)
