@@ -9,7 +9,7 @@
 #include "store/keys.h"
 #include "store/note.h"
 
-enum { LIST_BYTES = 16 << 20, PART = 1 << 15 };
+enum { LIST_BYTES = 16 << 20, PART = 1 << 17 };
 
 hawser_status hw_client_new(const hw_client_options *options, hw_client **out, hawser_error *error)
 {

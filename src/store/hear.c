@@ -10,9 +10,9 @@
 #include "store/stripe.h"
 
 /* Numbers of a request up to which waking somebody costs more than the work: of any; of a list that is pushed to a dense table, where each
- * takes next to nothing (what is pulled somebody else may send while this one reads on); of a range that is moved at the speed of memory,
- * and has just come into this processor's cache. */
-enum { SMALL = 1 << 14, SMALL_LIST = 1 << 15, SMALL_RANGE = 1 << 17 };
+ * takes next to nothing (what is pulled somebody else may send while this one reads on); of a range, or of close keys that are pushed, which
+ * are moved at the speed of memory, and have just come into this processor's cache. */
+enum { SMALL = 1 << 14, SMALL_LIST = 1 << 15, SMALL_CLOSE = 1 << 17 };
 
 /* Numbers that a reply may have, or one row: clients cut what they ask for into parts far below. */
 enum { REPLY_MOST = 1 << 24 };
@@ -393,10 +393,11 @@ static bool is_small(const hw_errand *errand)
     const hw_table_spec *spec = errand->spec;
     /* Functions that take scattered rows do next to nothing for each number. */
     bool light = !spec->sparse && !spec->summed && (head->operation == HW_PULL || spec->function->scattered);
-    uint64_t most = !light                        ? SMALL
-                    : head->keys == HW_KEYS_RANGE ? SMALL_RANGE
-                    : head->operation == HW_PUSH  ? SMALL_LIST
-                                                  : SMALL;
+    bool pushes = head->operation == HW_PUSH, close = errand->request.bits != NULL;
+    uint64_t most = !light                                             ? SMALL
+                    : head->keys == HW_KEYS_RANGE || (pushes && close) ? SMALL_CLOSE
+                    : pushes                                           ? SMALL_LIST
+                                                                       : SMALL;
     return head->count * spec->width <= most;
 }
 
