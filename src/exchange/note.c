@@ -1,9 +1,9 @@
 /* note.c - what a replica notes down for a history (docs/history.md): begun, read, written, seen, ended. Nothing where nobody records. */
 #include <string.h>
 
+#include "base/digest.h"
 #include "exchange/encoding.h"
 #include "exchange/replica.h"
-#include "history/digest.h"
 
 static void put(const hw_replica *replica, hw_event_record record)
 {
@@ -17,7 +17,7 @@ static void put(const hw_replica *replica, hw_event_record record)
 void hw_note_tile(hw_replica *replica, size_t tile)
 {
     size_t begin = tile * HW_TILE;
-    uint64_t digest = hw_digest_f64(replica->base + begin, hw_tile_end(replica, tile) - begin, begin);
+    uint64_t digest = hw_digest_64(replica->base + begin, hw_tile_end(replica, tile) - begin, begin);
     replica->digest += digest - replica->tile_digests[tile];
     replica->tile_digests[tile] = digest;
 }
@@ -32,10 +32,15 @@ static uint64_t digest_of(const hw_replica *replica, const hw_message *message)
 {
     hw_payload payload = hw_payload_of(message, replica->spec.count);
     if (payload.index32 == NULL && payload.index64 == NULL)
-        return hw_digest_f64(payload.values, payload.count, payload.first);
-    uint64_t sum = 0;
-    for (size_t i = 0; i < payload.count; i++)
-        sum += hw_digest_one(hw_payload_index(&payload, i), hw_bits(payload.values[i]));
+        return hw_digest_64(payload.values, payload.count, payload.first);
+    enum { BATCH = 256 };
+    uint64_t sum = 0, places[BATCH];
+    for (size_t i = 0, n; i < payload.count; i += n) {
+        n = payload.count - i < BATCH ? payload.count - i : BATCH;
+        for (size_t k = 0; k < n; k++)
+            places[k] = hw_payload_index(&payload, i + k);
+        sum += hw_digest_64_at(payload.values + i, n, places);
+    }
     return sum;
 }
 

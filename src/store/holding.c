@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "history/digest.h"
 #include "store/shard.h"
 
 struct hw_holding {
@@ -83,7 +83,7 @@ static uint64_t digest_row(const hw_holding *holding, uint64_t key, const void *
         return 0;
     if (holding->spec->type == HW_VALUE_F32)
         return hw_digest_32(row, width, key * width);
-    return hw_digest_f64(row, width, key * width);
+    return hw_digest_64(row, width, key * width);
 }
 
 /* Rounds numbers that go, and leaves in `left` what that takes away. One scale for all of them with 8 bits. */

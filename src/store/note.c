@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "history/digest.h"
+#include "base/digest.h"
 
 /* Of `rows` rows that lie one after the other, of the keys from `first` on. */
 static uint64_t digest_range(const hw_table_spec *spec, const void *values, uint64_t first, size_t rows)
@@ -10,7 +10,7 @@ static uint64_t digest_range(const hw_table_spec *spec, const void *values, uint
     size_t count = rows * spec->width;
     if (spec->type == HW_VALUE_F32)
         return hw_digest_32(values, count, first * spec->width);
-    return hw_digest_f64(values, count, first * spec->width);
+    return hw_digest_64(values, count, first * spec->width);
 }
 
 /* Of rows of these keys; `places`, where it is not NULL, says which row each is. */
@@ -19,6 +19,8 @@ static uint64_t digest_list(const hw_table_spec *spec, const unsigned char *valu
 {
     size_t bytes = spec->width * hw_value_size(spec->type);
     uint64_t sum = 0;
+    if (spec->width == 1 && places == NULL)
+        return spec->type == HW_VALUE_F32 ? hw_digest_32_at(values, rows, keys) : hw_digest_64_at(values, rows, keys);
     for (size_t i = 0; i < rows; i++)
         sum += digest_range(spec, values + (places != NULL ? places[i] : i) * bytes, keys[i], 1);
     return sum;

@@ -117,6 +117,15 @@ for row in rows:
         assert abs(row["ratios"]["ps-lite"]["push_mb_per_s"] * 4 * row["workers"] - row["hawser"]["push_mb_per_s"]) < 1e-6, row
 END
 
+"$top/bench/history/run" --quick --hawser "$build/src/hawser" --work "$work" --json >"$work/history"
+python3 - "$work/history" <<'END'
+import json, sys
+rows = json.loads(open(sys.argv[1]).readlines()[-1])["rows"]
+assert len(rows) == 5, rows
+for row in rows:
+    assert row["history_bytes"] > 80 * row["clocks"] and abs(row["cpu_ratio"] * row["cpu"] - row["cpu_recorded"]) < 1e-9, row
+END
+
 python=${PEERS_PYTHON:-python3}
 "$python" -c 'import numpy, scipy' 2>/dev/null || { echo "skipped: bench/lasso, $python has no numpy and scipy"; exit 77; }
 "$top/bench/lasso/run" --quick --tiny --repeat 1 --problems dense,url-0.02 --solvers hawser-1,hawser-2,scikit-learn \

@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/digest.h"
 #include "directory.h"
 #include "hawser/store.h"
-#include "history/digest.h"
 #include "history_runs.h"
 #include "nodes.h"
 
@@ -375,20 +375,20 @@ static void digests_add_up(void **state)
     double values[50];
     for (int i = 0; i < 50; i++)
         values[i] = i % 3 == 0 ? 0 : i - 20;
-    uint64_t whole = hw_digest_f64(values, 50, 7);
+    uint64_t whole = hw_digest_64(values, 50, 7);
     for (size_t cut = 0; cut <= 50; cut++)
-        assert_true(whole == hw_digest_f64(values, cut, 7) + hw_digest_f64(values + cut, 50 - cut, 7 + cut));
+        assert_true(whole == hw_digest_64(values, cut, 7) + hw_digest_64(values + cut, 50 - cut, 7 + cut));
     for (int i = 0; i < 50; i++) { /* every change of one number, and every exchange of two, changes it */
         double kept = values[i];
         values[i] = -kept;
-        assert_true(hw_digest_f64(values, 50, 7) != whole);
+        assert_true(hw_digest_64(values, 50, 7) != whole);
         values[i] = kept;
         for (int j = 0; j < i; j++) {
             double other = values[j];
             if (other == kept)
                 continue;
             values[i] = other, values[j] = kept;
-            assert_true(hw_digest_f64(values, 50, 7) != whole);
+            assert_true(hw_digest_64(values, 50, 7) != whole);
             values[i] = kept, values[j] = other;
         }
     }
