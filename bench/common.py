@@ -144,3 +144,30 @@ def cost_to_reach(target, curve):
 
 def mebibytes(size):
     return f"{size / 2**20:.0f}"
+
+
+def kernel_ratios(hawser, cache):
+    """What two threads give the kernels that trainings are made of, on these very columns; none without the program."""
+    program = pathlib.Path(hawser).parent.parent / "bench/bench_kernels"
+    if not os.access(program, os.X_OK):
+        say(f"kernels left out: no {program}")
+        return {}
+    said = last_json(run([program, "--json", "--data", cache]).out)
+    return {name: kernel["ratio"] for name, kernel in said.items() if isinstance(kernel, dict)}
+
+
+def dominating_kernel(command, units):
+    """The one that one worker spends most of its time in, by the kernel that each of the training's units is made of."""
+    done = run(command + ["--workers", 1, "--quiet", "--log-view"])
+    rows = (line.split() for line in done.out.splitlines())
+    seconds = {row[0]: float(row[2]) for row in rows if row and row[0] in units}
+    return units[max(seconds, key=seconds.get)]
+
+
+def add_kernel_shares(ratios, kernels, dominating, targets):
+    """What two threads give each kernel, and what share of that two workers gain, for the one that dominates."""
+    ratios.update({f"two threads / one, {name} (this machine)": ratio for name, ratio in kernels.items()})
+    for target in (f"{t:g}" for t in targets):
+        two = ratios.get(f"hawser-1/hawser-2 wall {target}")
+        ratios[f"hawser-1/hawser-2 wall {target}, of what two threads give {dominating}, which dominates"] = \
+            two / kernels[dominating] if two else None

@@ -2,7 +2,7 @@
  * two threads give here is what two workers can be measured against.
  *
  *   bench_kernels [--json] [--small]
- *   bench_kernels [--json] --data FILE     the kernels of linear models on the columns of a data set (bench/lasso) */
+ *   bench_kernels [--json] --data FILE     the kernels of linear models on the columns of a data set (bench/lasso, bench/logistic) */
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/linear/packed.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -23,12 +24,14 @@ typedef struct inputs {
     const hawser_matrix *dense, *sparse; /* the same one where there is a data set */
     const double *x;                     /* as long as either matrix has rows */
     double *out;                         /* as long as both have columns */
+    double *image;                       /* as long as the sparse one has rows */
     const uint32_t *places;
     size_t place_count;
     uint32_t chosen[CHOSEN];
     size_t chosen_count;
     double *gram[THREADS];
-    double *sums; /* results that must not be optimised away, a cache line apart */
+    hw_linear_packed *packed[THREADS]; /* by thread, with as many threads as there are; NULL: dense data */
+    double *sums;                      /* results that must not be optimised away, a cache line apart */
 } inputs;
 
 /* One share of a kernel's work. */
@@ -137,6 +140,22 @@ static void data_gram_rows(const inputs *in, size_t thread, size_t threads)
     }
 }
 
+/* X'X x, by rows: of sparse columns on a copy of the rows, as conjugate gradients take it. */
+static void data_product(const inputs *in, size_t thread, size_t threads)
+{
+    const hawser_matrix *A = in->sparse;
+    if (in->packed[threads - 1] != NULL) {
+        hw_linear_packed_product(&in->packed[threads - 1][thread], NULL);
+        return;
+    }
+    hawser_matrix part = hawser_matrix_rows(A, cut(A->rows, thread, threads), cut(A->rows, thread + 1, threads));
+    double *image = in->image + cut(A->rows, thread, threads);
+    memset(image, 0, part.rows * sizeof *image);
+    hawser_combine(&part, in->chosen, in->x, in->chosen_count, image);
+    for (size_t c = 0; c < in->chosen_count; c++)
+        in->gram[thread][c] = hawser_column_dot(&part, in->chosen[c], image);
+}
+
 /* ---- timing ---- */
 
 typedef struct crew {
@@ -243,6 +262,7 @@ static void prepare(inputs *in, const hawser_matrix *dense, const hawser_matrix 
     *in = (inputs){.dense = dense, .sparse = sparse, .place_count = (size_t)1 << 23};
     need(HW_NEW(&x, dense->rows + sparse->rows, "x", &error), &error);
     need(HW_NEW(&in->out, dense->cols + sparse->cols, "results", &error), &error);
+    need(HW_NEW(&in->image, sparse->rows, "an image", &error), &error);
     need(HW_NEW(&in->sums, 8 * THREADS, "sums", &error), &error);
     need(HW_NEW(&places, in->place_count, "places", &error), &error);
     for (size_t t = 0; t < THREADS; t++)
@@ -257,8 +277,31 @@ static void prepare(inputs *in, const hawser_matrix *dense, const hawser_matrix 
     choose(in);
 }
 
+/* The chosen columns' rows once for each number of threads. */
+static void pack(inputs *in)
+{
+    hawser_error error;
+    const hawser_matrix *A = in->sparse;
+    for (size_t threads = 1; threads <= THREADS && A->layout == HAWSER_CSC; threads++) {
+        need(HW_NEW(&in->packed[threads - 1], threads, "packed rows", &error), &error);
+        for (size_t t = 0; t < threads; t++) {
+            hw_linear_packed *packed = &in->packed[threads - 1][t];
+            need(hw_linear_pack(packed, A, in->chosen, in->chosen_count, cut(A->rows, t, threads),
+                                cut(A->rows, t + 1, threads), &error),
+                 &error);
+            memcpy(packed->in, in->x, in->chosen_count * sizeof *in->x);
+        }
+    }
+}
+
 static void release(inputs *in)
 {
+    for (size_t threads = 1; threads <= THREADS; threads++) {
+        for (size_t t = 0; t < threads && in->packed[threads - 1] != NULL; t++)
+            hw_linear_packed_free(&in->packed[threads - 1][t]);
+        free(in->packed[threads - 1]);
+    }
+    free(in->image);
     free((void *)in->x);
     free((void *)in->places);
     free(in->out);
@@ -289,11 +332,13 @@ static void measure_data(const char *path, bool json)
     const hawser_matrix *A = hawser_dataset_matrix(data);
     inputs in;
     prepare(&in, A, A);
+    pack(&in);
     size_t index = A->layout == HAWSER_DENSE ? 0 : sizeof *A->indices;
     double bytes = 1e-9 * (double)A->stored * (double)(hw_type_size(A->type) + index);
     const kernel kernels[] = {{"scan", "GB/s", sparse_scan, bytes, false},
                               {"column moments", "GB/s", data_moments, bytes, false},
-                              {"Gram by rows", "calls/s", data_gram_rows, 1, false}};
+                              {"Gram by rows", "calls/s", data_gram_rows, 1, false},
+                              {"product by rows", "calls/s", data_product, 1, false}};
     show(&in, kernels, sizeof kernels / sizeof *kernels, json);
     release(&in);
     hawser_dataset_free(data);

@@ -27,6 +27,7 @@ enum {
     SMOOTH_CLOCKS = 200,     /* of conjugate gradients on one of them */
     LARGE = 1 << 19,         /* stored entries from which on a product is worth an exchange */
     SHARED_CLOCKS = 16,      /* between two looks of the driver whether a shared descent is done */
+    SOLVED = 1,              /* where members begin in a solution, after the intercept */
     FULL_SHARE = 8           /* a working set of that share of the columns costs no more than a certificate */
 };
 
@@ -71,11 +72,13 @@ static hawser_status bound(hawser_context *context)
     HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
     HAWSER_TRY(hawser_report(context, "conjugate", scaled));
     HAWSER_TRY(hawser_report(context, "plain_conjugate", both ? plain : 0.0));
-    bool mine = hawser_block(context) == 0; /* all would say the same */
+    size_t first, last;
+    hw_logistic_block_rows(block, hawser_block(context), &first, &last);
     HAWSER_TRY(
-        hawser_report(context, "dual_loss", mine ? hw_logistic_entropy(&block->rows, block->dual.theta, scale) : 0.0));
+        hawser_report(context, "dual_loss", hw_logistic_entropy(&block->rows, block->dual.theta, scale, first, last)));
     return hawser_report(context, "plain_dual_loss",
-                         mine && both ? hw_logistic_entropy(&block->rows, block->dual.theta, 1.0) : -NEVER);
+                         both ? hw_logistic_entropy(&block->rows, block->dual.theta, 1.0, first, last)
+                              : -NEVER / block->linear->blocks);
 }
 
 /* What to work on next: columns that the certificate does not prove to be zero, most promising first. The entropy bends at least
@@ -162,8 +165,8 @@ static hawser_status descend(hawser_context *context)
     hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
     if (!share->begun) {
         HAWSER_TRY(fetch(context, block, board));
-        if (hw_logistic_share_begin(block, board, hawser_view(context, "v"), hawser_metric(context, "intercept"),
-                                    hawser_metric(context, "lambda"), &effort, hawser_block(context), &error) != HAWSER_OK)
+        if (hw_logistic_share_begin(block, board, hawser_view(context, "v"), hawser_metric(context, "lambda"), &effort,
+                                    hawser_block(context), &error) != HAWSER_OK)
             return hw_linear_fail(context, &error);
     }
     if (!share->solved && hw_logistic_share_step(block, effort.stop, hawser_block(context), hawser_cache(context, "sums"),
@@ -181,22 +184,27 @@ static hawser_status solve(hawser_context *context)
     hawser_error error = {0};
     HAWSER_TRY(fetch(context, block, board));
     hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
+    double *solution = hawser_cache(context, "solution");
     if (hw_logistic_board_solve(block, board, hawser_view(context, "v"), hawser_metric(context, "lambda"), &effort,
-                                hawser_cache(context, "solution"), &error) != HAWSER_OK)
+                                solution + SOLVED, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    return hawser_touch(context, "solution", 0, hw_logistic_board_list(block, board));
+    solution[0] = block->point.intercept;
+    return hawser_touch(context, "solution", 0, SOLVED + hw_logistic_board_list(block, board));
 }
 
 /* ... and all move their own part. A shared descent that was cut short moves nothing. */
 static hawser_status move(hawser_context *context)
 {
-    const hw_logistic_block *block = hawser_scratch(context);
+    hw_logistic_block *block = hawser_scratch(context);
     const hw_logistic_share *share = block->share;
+    const double *solution = hawser_view(context, "solution");
     bool shared = share != NULL && share->shared;
     HAWSER_TRY(hawser_touch(context, "v", 0, 0)); /* derived when the loop is left */
     if (!shared || share->solved)
-        hw_logistic_board_move(block, hawser_view(context, "board"),
-                               shared ? share->solution : hawser_view(context, "solution"), hawser_local(context, "alpha"));
+        hw_logistic_board_move(block, hawser_view(context, "board"), shared ? share->solution : solution + SOLVED,
+                               hawser_local(context, "alpha"));
+    if (!shared) /* where the next certificate begins, on all blocks */
+        block->point.intercept = solution[0];
     return HAWSER_OK;
 }
 
@@ -363,8 +371,8 @@ static hawser_status record(hawser_context *context)
 
 static void declare(hawser_program *program)
 {
-    hawser_metric_declare(program, "dual_loss", HAWSER_LAST);
-    hawser_metric_declare(program, "plain_dual_loss", HAWSER_LAST);
+    hawser_metric_declare(program, "dual_loss", HAWSER_SUM);
+    hawser_metric_declare(program, "plain_dual_loss", HAWSER_SUM);
     hawser_metric_declare(program, "penalty_before", HAWSER_SUM);
     hawser_metric_declare(program, "penalty_after", HAWSER_SUM);
     hawser_metric_declare(program, "fall", HAWSER_LAST);
@@ -400,13 +408,13 @@ static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_o
     hawser_state *whole = hawser_data_state(p, "whole", linear->X, HAWSER_WHOLE);
     hawser_state *board =
         hawser_partitioned_state(p, "board", linear->blocks * hw_logistic_board_share(columns, linear->blocks), NULL, NULL);
-    hawser_state *solution = hawser_replicated_state(p, "solution", linear->blocks * hw_linear_room(columns, linear->blocks),
-                                                     1, NULL, (hawser_rule){0});
+    size_t room = linear->blocks * hw_linear_room(columns, linear->blocks);
+    hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + room, 1, NULL, (hawser_rule){0});
     hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(board));
     hawser_operator *single = work;
     if (linear->blocks > 1) {
         hawser_state *sums =
-            hawser_replicated_state(p, "sums", hw_logistic_share_sums(columns, linear->blocks), 1, NULL, (hawser_rule){0});
+            hawser_replicated_state(p, "sums", hw_logistic_share_sums(linear->X, linear->blocks), 1, NULL, (hawser_rule){0});
         hawser_unit(work, "weigh", weigh, HAWSER_READS(board), NULL);
         single = hawser_branch(work, "large", hw_linear_shared, NULL);
         hawser_operator *descents = hawser_loop(single, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());

@@ -63,6 +63,14 @@ static void check(const table *t, hw_linear_packed *packed, const uint32_t *list
     for (size_t k = 0; k < LISTED; k++)
         packed->in[k] = (double)(k % 7) - 2.75;
     hw_linear_packed_product(packed, weights);
+    double image[ROWS] = {0.0};
+    hw_linear_packed_rows(packed, image);
+    for (size_t i = 0; i < ROWS; i++) {
+        double wanted = 0.0;
+        for (size_t k = 0; k < LISTED && i >= begin && i < end; k++)
+            wanted += t->dense[list[k]][i] * packed->in[k];
+        assert_true(image[i] - wanted < 1e-12 && wanted - image[i] < 1e-12);
+    }
     for (size_t k = 0; k < LISTED; k++) {
         double wanted = 0.0, size = 1.0;
         for (size_t i = begin; i < end; i++) {

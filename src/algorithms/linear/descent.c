@@ -181,7 +181,7 @@ bool hw_linear_descent_go(hw_linear_descent *d)
         if (!d->searching) {
             if (d->used >= d->round.steps || !pass(d))
                 return false;
-            hw_linear_face_begin(&d->face, &d->space, &d->image, d->tolerance);
+            hw_linear_face_begin(&d->face, &d->space, &d->image, NULL, d->tolerance);
             d->searching = true;
         }
         if (hw_linear_face_turn(&d->face, &d->space, d->round.steps - d->used))

@@ -7,8 +7,13 @@ static double curvature(const hw_linear_space *space, size_t k)
     return space->round->gain * space->round->columns->norm[space->members->columns[k]] + space->members->terms[k].l2;
 }
 
+bool hw_linear_on_face(double x, hw_linear_term term)
+{
+    return !(x == 0.0 && term.l1 > 0.0) && x > term.lower && x < term.upper;
+}
+
 /* Fills the face and its pull; returns the largest. */
-static double find(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image)
+static double find(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image, const double *pulls)
 {
     const hw_linear_members *members = space->members;
     double most = 0.0;
@@ -17,9 +22,10 @@ static double find(hw_linear_face *face, const hw_linear_space *space, const hw_
     for (size_t k = 0; k < members->count; k++) {
         hw_linear_term term = members->terms[k];
         double x = members->x[k], curve = curvature(space, k);
-        if ((x == 0.0 && term.l1 > 0.0) || !(x > term.lower && x < term.upper) || !(curve > 0.0))
+        if (!hw_linear_on_face(x, term) || !(curve > 0.0))
             continue;
-        double pull = hw_linear_space_pull(space, k, image) - copysign(term.l1, x) - term.l2 * x;
+        double pull = pulls != NULL ? pulls[k] : hw_linear_space_pull(space, k, image);
+        pull -= copysign(term.l1, x) + term.l2 * x;
         face->members[face->count] = (uint32_t)k;
         face->places[face->count] = hw_linear_space_place(space, k);
         face->parts[face->count] = hw_linear_space_part_place(space, k);
@@ -46,10 +52,11 @@ static double turn(hw_linear_face *face, double before)
     return now;
 }
 
-void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image, double tolerance)
+void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image,
+                          const double *pulls, double tolerance)
 {
     double size = 0.0;
-    face->most = find(face, space, image);
+    face->most = find(face, space, image, pulls);
     for (size_t k = 0; k < space->members->count; k++)
         size += fabs(space->members->x[k]);
     face->used = 0;

@@ -28,13 +28,16 @@ typedef struct hw_linear_face {
 } hw_linear_face;
 
 /* A search: begin, then hear what each direction bends as long as there is another one, then end. It starts from the point
- * members->x with its image and comes to an end where the local gap would be well below `tolerance`. */
+ * members->x with its image and comes to an end where the local gap would be well below `tolerance`. `pulls`: of the members at that
+ * image, where they are known; or NULL. */
 void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image,
-                          double tolerance);
+                          const double *pulls, double tolerance);
 /* Makes face->direction; false: the search is over, for this or another reason, or would take more coordinate steps than that. */
 bool hw_linear_face_turn(hw_linear_face *face, const hw_linear_space *space, uint64_t steps);
 /* Goes along it; face->bend holds sigma' G direction. */
 void hw_linear_face_go(hw_linear_face *face, const hw_linear_space *space);
+/* Is a member at x on the face of its signs and bounds? */
+bool hw_linear_on_face(double x, hw_linear_term term);
 /* Makes face->move of face->step. False: there was nothing to go for. */
 bool hw_linear_face_end(hw_linear_face *face, const hw_linear_space *space);
 /* Where a share of the step leads, cut off at zero and at the bounds: coefficients and image. */

@@ -209,47 +209,73 @@ hawser_status hw_linear_pack(hw_linear_packed *packed, const hawser_matrix *X, c
     return HAWSER_OK;
 }
 
-/* One run. `values` is NULL for ones; the types are known where this is inlined. */
+/* in'x of one row. `values` is NULL for ones; the types are known where this is inlined. */
+static inline __attribute__((always_inline)) double dot(size_t length, const uint32_t *index, const void *values,
+                                                        const hawser_type type, uint64_t first, const double *in)
+{
+    double sum[2] = {0.0, 0.0};
+    size_t k = 0;
+    for (; k + 2 <= length; k += 2)
+        for (size_t lane = 0; lane < 2; lane++) {
+            double x = in[index[k + lane]];
+            sum[lane] += values != NULL ? value_at(values, type, first + k + lane) * x : x;
+        }
+    if (k < length)
+        sum[0] += (values != NULL ? value_at(values, type, first + k) : 1.0) * in[index[k]];
+    return sum[0] + sum[1];
+}
+
+/* What is done with the rows of a run: out += X' W X in, or image = X in. */
+typedef struct use {
+    const double *weights, *in;
+    double *out, *image; /* one of them is NULL */
+} use;
+
 static inline __attribute__((always_inline)) void run(hw_linear_run run, const uint32_t *index, const void *values,
-                                                      const hawser_type type, const uint32_t *row, const double *weights,
-                                                      const double *in, double *out)
+                                                      const hawser_type type, const uint32_t *row, use u)
 {
     size_t length = run.length;
     for (size_t i = 0; i < run.rows; i++, index += length) {
-        double sum[2] = {0.0, 0.0};
         uint64_t first = (uint64_t)i * length;
-        size_t k = 0;
-        for (; k + 2 <= length; k += 2)
-            for (size_t lane = 0; lane < 2; lane++) {
-                double x = in[index[k + lane]];
-                sum[lane] += values != NULL ? value_at(values, type, first + k + lane) * x : x;
-            }
-        if (k < length)
-            sum[0] += (values != NULL ? value_at(values, type, first + k) : 1.0) * in[index[k]];
-        double u = (weights != NULL ? weights[row[i]] : 1.0) * (sum[0] + sum[1]);
-        for (k = 0; k < length; k++)
-            out[index[k]] += values != NULL ? value_at(values, type, first + k) * u : u;
+        double sum = dot(length, index, values, type, first, u.in);
+        if (u.image != NULL) {
+            u.image[row[i]] = sum;
+            continue;
+        }
+        double there = (u.weights != NULL ? u.weights[row[i]] : 1.0) * sum;
+        for (size_t k = 0; k < length; k++)
+            u.out[index[k]] += values != NULL ? value_at(values, type, first + k) * there : there;
     }
 }
 
-void hw_linear_packed_product(hw_linear_packed *packed, const double *weights)
+static inline __attribute__((always_inline)) void all_runs(const hw_linear_packed *packed, use u)
 {
     const uint32_t *row = packed->row, *index = packed->index;
     const double *doubles = packed->type == HAWSER_F64 ? packed->values : NULL;
     const float *floats = packed->type == HAWSER_F32 ? packed->values : NULL;
-    memset(packed->out, 0, packed->count * sizeof *packed->out);
     for (size_t r = 0; r < packed->run_count; r++) {
         hw_linear_run length = packed->runs[r];
         if (doubles != NULL)
-            run(length, index, doubles, HAWSER_F64, row, weights, packed->in, packed->out);
+            run(length, index, doubles, HAWSER_F64, row, u);
         else if (floats != NULL)
-            run(length, index, floats, HAWSER_F32, row, weights, packed->in, packed->out);
+            run(length, index, floats, HAWSER_F32, row, u);
         else
-            run(length, index, NULL, HAWSER_F64, row, weights, packed->in, packed->out);
+            run(length, index, NULL, HAWSER_F64, row, u);
         uint64_t entries = (uint64_t)length.rows * length.length;
         row += length.rows;
         index += entries;
         doubles = doubles != NULL ? doubles + entries : NULL;
         floats = floats != NULL ? floats + entries : NULL;
     }
+}
+
+void hw_linear_packed_product(hw_linear_packed *packed, const double *weights)
+{
+    memset(packed->out, 0, packed->count * sizeof *packed->out);
+    all_runs(packed, (use){.weights = weights, .in = packed->in, .out = packed->out});
+}
+
+void hw_linear_packed_rows(const hw_linear_packed *packed, double *image)
+{
+    all_runs(packed, (use){.in = packed->in, .image = image});
 }

@@ -38,5 +38,7 @@ hawser_status hw_linear_pack(hw_linear_packed *packed, const hawser_matrix *X, c
 void hw_linear_packed_free(hw_linear_packed *packed);
 /* out = X' W X in over the packed rows; `weights` by row number, NULL for ones. */
 void hw_linear_packed_product(hw_linear_packed *packed, const double *weights);
+/* image[i] = (X in)_i at the number i of each packed row; rows without entries are not touched. */
+void hw_linear_packed_rows(const hw_linear_packed *packed, double *image);
 
 #endif

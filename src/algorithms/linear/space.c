@@ -18,13 +18,18 @@ void hw_linear_space_product(const hw_linear_space *space, const uint32_t *place
         product->values[i] *= columns->weights[i];
 }
 
+static void pack_direction(hw_linear_packed *packed, const uint32_t *parts, const double *direction, size_t listed)
+{
+    memset(packed->in, 0, packed->count * sizeof *packed->in);
+    for (size_t f = 0; f < listed; f++)
+        packed->in[parts[f]] = direction[f];
+}
+
 static void packed_share(const hw_linear_space *space, const uint32_t *parts, const double *direction, size_t listed,
                          double *scratch)
 {
     hw_linear_packed *packed = space->packed;
-    memset(packed->in, 0, packed->count * sizeof *packed->in);
-    for (size_t f = 0; f < listed; f++)
-        packed->in[parts[f]] = direction[f];
+    pack_direction(packed, parts, direction, listed);
     hw_linear_packed_product(packed, space->round->columns->weights);
     for (size_t f = 0; f < listed; f++)
         scratch[f] = packed->out[parts[f]];
@@ -70,6 +75,36 @@ void hw_linear_space_hear(const hw_linear_space *space, const uint32_t *places, 
         drift -= direction[f] * columns->mean[places[f]];
     for (size_t f = 0; f < listed; f++)
         bend[f] = round->gain * (sums[f] / columns->total + columns->mean[places[f]] * drift);
+}
+
+hw_linear_share hw_linear_space_rows(const hw_linear_space *space, const uint32_t *parts, const double *direction,
+                                     size_t listed, hw_linear_image *product)
+{
+    const hw_linear_columns *columns = space->round->columns;
+    const hw_linear_part *part = space->part;
+    size_t begin = part != NULL ? part->begin : 0, end = part != NULL ? part->end : space->length;
+    double *own = product->values + begin;
+    memset(own, 0, (end - begin) * sizeof *own);
+    if (space->packed != NULL) {
+        pack_direction(space->packed, parts, direction, listed);
+        hw_linear_packed_rows(space->packed, product->values);
+    } else {
+        hawser_combine(part != NULL ? &part->view : &columns->X, parts, direction, listed, own);
+    }
+    for (size_t i = begin; columns->weights != NULL && i < end; i++)
+        product->values[i] *= columns->weights[i];
+    return (hw_linear_share){own, begin, end - begin, space->length};
+}
+
+void hw_linear_space_hear_rows(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
+                               const double *sums, hw_linear_image *product)
+{
+    const hw_linear_columns *columns = space->round->columns;
+    if (sums != product->values)
+        memcpy(product->values, sums, space->length * sizeof *sums);
+    product->drift = 0.0;
+    for (size_t f = 0; columns->centred && f < listed; f++)
+        product->drift -= direction[f] * columns->mean[places[f]];
 }
 
 void hw_linear_space_go(const hw_linear_space *space, double length, const hw_linear_image *product,

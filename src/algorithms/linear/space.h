@@ -103,6 +103,13 @@ hw_linear_share hw_linear_space_share(const hw_linear_space *space, const uint32
 /* bend[f] = sigma' G direction at the f-th of the listed places, from those sums (in residual space, which may be `bend` itself). */
 void hw_linear_space_hear(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
                           const double *sums, double *bend);
+/* In residual space, what this block adds to the image of a direction over the listed places (`parts`: in its view): its rows of it, in
+ * `product`; */
+hw_linear_share hw_linear_space_rows(const hw_linear_space *space, const uint32_t *parts, const double *direction,
+                                     size_t listed, hw_linear_image *product);
+/* product = that image before sigma', from the sums of these (which may be product->values). */
+void hw_linear_space_hear_rows(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
+                               const double *sums, hw_linear_image *product);
 /* to = the image of x + length * direction, given that of x in `from` (which may be `to`). */
 void hw_linear_space_go(const hw_linear_space *space, double length, const hw_linear_image *product,
                         const hw_linear_image *from, hw_linear_image *to);

@@ -161,6 +161,13 @@ void hw_logistic_block_measure(hw_logistic_block *block, const double *v, const 
     }
 }
 
+void hw_logistic_block_rows(const hw_logistic_block *block, uint32_t own, size_t *first, size_t *last)
+{
+    size_t n = block->rows.count, blocks = block->linear->blocks;
+    *first = n / blocks * own + n % blocks * own / blocks;
+    *last = n / blocks * (own + 1) + n % blocks * (own + 1) / blocks;
+}
+
 double hw_logistic_scale(double ratio)
 {
     return ratio > 1.0 ? 1.0 / ratio : 1.0; /* theta may not leave [0, 1] */

@@ -52,6 +52,8 @@ void hw_logistic_block_release(hw_logistic_block *block);
 /* Looks at v, makes a dual point of it and scans the columns. */
 void hw_logistic_block_measure(hw_logistic_block *block, const double *v, const double *alpha, double lambda,
                                hw_logistic_sums *sums);
+/* The rows [*first, *last) of which one of the blocks sums what all know. */
+void hw_logistic_block_rows(const hw_logistic_block *block, uint32_t own, size_t *first, size_t *last);
 /* The scaling for which the dual point respects the penalty, given the largest ratio of all blocks. */
 double hw_logistic_scale(double ratio);
 /* Memory for rounds of several blocks, and for one that solves for all: of `room` columns of the whole. */

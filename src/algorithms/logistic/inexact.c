@@ -9,12 +9,18 @@ enum {
     PASSES = 2,       /* before conjugate gradients */
     MOST_PASSES = 30, /* on one model: the next one is better */
     ITERATIONS = 20,  /* of conjugate gradients, between two passes */
+    SETTLED_ITERATIONS = 40,
     SMOOTH_ITERATIONS = 200,
     HASTY_ITERATIONS = 6
 };
 
 static const double EXACT = 0.1;        /* of the largest pull on the face may be left: signs will change yet */
+static const double FEW = 0.02;         /* of the members: so many signs change while they are settled */
+static const double STRAY = 0.1;        /* of the violations: more of them off the face, and signs are not settled */
 static const double SMOOTH_EXACT = 0.3; /* the same where there are none: at most, less near the optimum */
+
+/* What is done next, with what was asked for: nothing, the members' pulls, a product, the image of the step on the face. */
+typedef enum stage { PASSING, LOOKING, SEARCHING, MOVING, ENDED } stage;
 
 typedef struct hw_logistic_inexact_state {
     hw_logistic_inexact *inexact;
@@ -25,8 +31,11 @@ typedef struct hw_logistic_inexact_state {
     hw_linear_image image, candidate;
     hw_linear_face face;
     uint32_t *order; /* of the members in a pass */
-    bool smooth, begun;
-    bool searching; /* on a face, and a product is asked for */
+    const hw_logistic_crew *crew;
+    size_t begin, end; /* the members at whose pulls this block looks */
+    bool smooth;
+    stage stage;
+    unsigned looks;
     double *memory;
     uint32_t *lists;
 } run;
@@ -39,7 +48,7 @@ bool hw_logistic_smooth(const hw_logistic_quadratic *q)
     return smooth;
 }
 
-static hawser_status begin(run *r, const hw_linear_part *part, double *residual, hawser_error *error)
+static hawser_status begin(run *r, const hw_logistic_crew *crew, double *residual, hawser_error *error)
 {
     const hawser_matrix *X = &r->q->columns.X;
     hw_linear_members *members = r->members;
@@ -58,7 +67,6 @@ static hawser_status begin(run *r, const hw_linear_part *part, double *residual,
                                .direction = members->scratch + 2 * row,
                                .bend = members->scratch + 3 * row,
                                .curve = members->scratch + 4 * row,
-                               .patience = ITERATIONS,
                                .exact = EXACT,
                                .move.values = r->memory + n};
     r->order = r->lists + 3 * m;
@@ -67,23 +75,31 @@ static hawser_status begin(run *r, const hw_linear_part *part, double *residual,
     r->round = (hw_linear_round){.columns = &r->q->columns, .gain = 1.0, .residual = residual, .stop = r->inexact->stop};
     for (size_t i = 0; i < n; i++)
         r->round.sum += residual[i];
-    r->space = (hw_linear_space){.members = members, .round = &r->round, .part = part, .length = n};
+    r->space = (hw_linear_space){.members = members, .round = &r->round, .part = crew->part, .length = n};
     r->smooth = hw_logistic_smooth(r->q);
+    r->crew = crew;
+    r->stage = m > 0 && r->q->columns.total > 0.0 ? PASSING
+                                                  : ENDED; /* or all rows are further on the right side than doubles tell */
     return HAWSER_OK;
 }
 
 /* A step of Fisher and Yates's shuffle: what stands at `at` is drawn from what has not been drawn in this pass. */
 static uint32_t draw(run *r, size_t at)
 {
-    uint64_t x = r->q->random;
+    uint64_t x = r->q->learned.random;
     x ^= x << 13;
     x ^= x >> 7;
     x ^= x << 17;
-    r->q->random = x;
+    r->q->learned.random = x;
     size_t other = at + (size_t)(((x >> 32) * (r->members->count - at)) >> 32);
     uint32_t drawn = r->order[other];
     r->order[other] = r->order[at];
     return r->order[at] = drawn;
+}
+
+static int sign_of(double x)
+{
+    return (x > 0.0) - (x < 0.0);
 }
 
 /* Returns the sum of the violations that the pass met. In the order of the columns it would take several times as many. */
@@ -91,6 +107,7 @@ static double pass(run *r)
 {
     hw_linear_members *members = r->members;
     double violation = 0.0;
+    size_t changed = 0;
     for (size_t at = 0; at < members->count; at++) {
         if (at % HW_LINEAR_LOOK == 0 && hw_linear_stopping(r->round.stop))
             return 0.0;
@@ -104,8 +121,10 @@ static double pass(run *r)
         if (step == 0.0)
             continue;
         members->x[k] = x + step;
+        changed += sign_of(x) != sign_of(members->x[k]);
         hw_linear_space_step(&r->space, k, step, &r->image);
     }
+    r->q->learned.settled = (double)changed <= FEW * (double)members->count;
     return violation;
 }
 
@@ -115,23 +134,34 @@ static double value(const run *r, const double *x, const hw_linear_image *image)
     return hw_linear_penalties(r->members->terms, x, r->members->count) + 0.5 * hw_linear_space_square(&r->space, x, image);
 }
 
-/* Along the step that was found on the face, cut off where signs change, as far as makes the model fall. */
-static void leap(run *r)
+/* Members that a step cut off at zero or at a bound has left there. */
+static size_t cut_off(const run *r, const double *x)
+{
+    const hw_linear_face *face = &r->face;
+    size_t count = 0;
+    for (size_t f = 0; f < face->count; f++)
+        count += !hw_linear_on_face(x[face->members[f]], r->members->terms[face->members[f]]);
+    return count;
+}
+
+/* Along the step that was found on the face, cut off where signs change, as far as makes the model fall. Returns whether that was all
+ * the way, and hardly a sign changed. */
+static bool leap(run *r)
 {
     hw_linear_members *members = r->members;
-    if (!hw_linear_face_end(&r->face, &r->space))
-        return;
     double now = value(r, members->x, &r->image);
     for (double share = 1.0; share > 0.1; share *= 0.5) {
         hw_linear_face_clip(&r->face, &r->space, share, &r->image, members->blend, &r->candidate);
         if (!(value(r, members->blend, &r->candidate) < now))
             continue;
+        bool whole = share == 1.0 && (double)cut_off(r, members->blend) <= FEW * (double)members->count;
         memcpy(members->x, members->blend, members->count * sizeof *members->x);
         memcpy(r->image.values, r->candidate.values, r->space.length * sizeof(double));
         r->image.drift = r->candidate.drift;
-        return;
+        return whole;
     }
     hw_linear_face_advance(&r->face, &r->space, members->x, &r->image);
+    return false;
 }
 
 /* The entries by row, if products are to be many. */
@@ -147,73 +177,132 @@ static hawser_status pack(run *r, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Asks for the members' pulls. */
+static void look(run *r)
+{
+    hw_logistic_quadratic_section(r->q, r->crew, &r->begin, &r->end);
+    r->looks++;
+    r->stage = LOOKING;
+}
+
+/* Passes, until the members' pulls are wanted; else it is done. */
+static void descend(run *r)
+{
+    hw_logistic_inexact *inexact = r->inexact;
+    r->stage = ENDED;
+    while (inexact->passes + r->looks < MOST_PASSES) {
+        if (r->q->learned.settled && !inexact->hasty) {
+            look(r);
+            return;
+        }
+        double violation = pass(r) / r->q->scale;
+        inexact->first = inexact->passes++ == 0 ? violation : inexact->first;
+        if (violation <= inexact->target || hw_linear_stopping(r->round.stop))
+            return;
+        if (inexact->passes < PASSES)
+            continue;
+        inexact->solved = !inexact->hasty;
+        if (!inexact->hasty)
+            look(r);
+        return;
+    }
+}
+
+/* Where signs have settled: whether the pulls that were looked at are those of a face that is worth a search. If not, it goes on
+ * otherwise. */
+static bool worth_searching(run *r)
+{
+    hw_logistic_inexact *inexact = r->inexact;
+    const hw_linear_members *members = r->members;
+    double violation = 0.0, stray = 0.0;
+    for (size_t k = 0; k < members->count; k++) {
+        double one = hw_linear_violation(members->gradient[k], members->x[k], members->terms[k]) / r->q->scale;
+        violation += one;
+        stray += hw_linear_on_face(members->x[k], members->terms[k]) ? 0.0 : one;
+    }
+    bool first = inexact->passes == 0 && r->looks == 1;
+    inexact->first = first ? violation : inexact->first;
+    r->q->learned.settled = stray <= STRAY * violation;
+    r->stage = violation <= (first ? inexact->idle : inexact->target) || hw_linear_stopping(r->round.stop) ? ENDED : PASSING;
+    return r->stage == PASSING && r->q->learned.settled;
+}
+
+/* What is left of violations on the face after a whole step there. */
+static double remaining(const run *r)
+{
+    double sum = 0.0;
+    for (size_t f = 0; f < r->face.count; f++)
+        sum += fabs(r->face.pull[f]);
+    return sum / r->q->scale;
+}
+
 /* One search is all there is to it. */
-static hawser_status begin_smooth(run *r, hawser_error *error)
+static void begin_smooth(run *r)
 {
     hw_logistic_inexact *inexact = r->inexact;
     hw_linear_face *face = &r->face;
-    if (!inexact->hasty || r->space.part != NULL) /* a part of sparse rows has no other view */
-        HAWSER_TRY(pack(r, error));
-    hw_linear_face_begin(face, &r->space, &r->image, 0.0);
     inexact->first = face->most / r->q->scale;
     double near = inexact->reference > 0.0 ? sqrt(inexact->first / inexact->reference) : 1.0;
     face->target = fmin(SMOOTH_EXACT, near) * face->most;
     face->patience = inexact->hasty ? HASTY_ITERATIONS : SMOOTH_ITERATIONS;
-    r->searching = true;
+}
+
+/* The pulls are there. */
+static hawser_status begin_search(run *r, hawser_error *error)
+{
+    if (!r->smooth && r->q->learned.settled && !worth_searching(r))
+        return HAWSER_OK;
+    if (!r->inexact->hasty || r->space.part != NULL) /* a part of sparse rows has no other view */
+        HAWSER_TRY(pack(r, error));
+    hw_linear_face_begin(&r->face, &r->space, &r->image, r->members->gradient, 0.0);
+    r->face.patience = r->q->learned.settled ? SETTLED_ITERATIONS : ITERATIONS;
+    if (r->smooth)
+        begin_smooth(r);
+    r->stage = SEARCHING;
     return HAWSER_OK;
 }
 
-static void end_smooth(run *r)
+/* The search is over. */
+static void end_search(run *r)
 {
     const hw_linear_face *face = &r->face;
-    r->inexact->solved = !r->inexact->hasty || !(face->most > face->target);
-    for (size_t f = 0; r->inexact->solved && f < face->count; f++)
+    hw_logistic_inexact *inexact = r->inexact;
+    r->stage = r->smooth ? ENDED : face->used > 0 ? MOVING : PASSING;
+    r->q->learned.settled = r->q->learned.settled && face->used > 0;
+    if (!r->smooth)
+        return;
+    inexact->solved = !inexact->hasty || !(face->most > face->target);
+    for (size_t f = 0; inexact->solved && f < face->count; f++)
         r->members->x[face->members[f]] += face->step[f];
 }
 
-/* Passes, until a search is to follow; else it is done. */
-static hawser_status descend(run *r, hawser_error *error)
+static void end_step(run *r)
 {
-    hw_logistic_inexact *inexact = r->inexact;
-    while (inexact->passes < MOST_PASSES) {
-        double violation = pass(r) / r->q->scale;
-        inexact->first = inexact->passes++ == 0 ? violation : inexact->first;
-        if (violation <= inexact->target || hw_linear_stopping(r->round.stop))
-            return HAWSER_OK;
-        if (inexact->passes < PASSES)
-            continue;
-        inexact->solved = !inexact->hasty;
-        if (inexact->hasty)
-            return HAWSER_OK;
-        HAWSER_TRY(pack(r, error));
-        hw_linear_face_begin(&r->face, &r->space, &r->image, 0.0);
-        r->searching = true;
-        return HAWSER_OK;
-    }
-    return HAWSER_OK;
+    bool whole = leap(r);
+    r->q->learned.settled = r->q->learned.settled && whole;
+    r->stage = r->q->learned.settled && remaining(r) <= r->inexact->target ? ENDED : PASSING;
 }
 
 hawser_status hw_logistic_inexact_go(run *r, bool *wanted, hawser_error *error)
 {
-    bool bends = r->q->columns.total > 0.0; /* or all rows are further on the right side than doubles can tell */
-    while (r->members->count > 0 && bends) {
-        if (!r->searching && r->smooth && r->begun)
-            break;
-        if (!r->searching)
-            HAWSER_TRY(r->smooth ? begin_smooth(r, error) : descend(r, error));
-        r->begun = true;
-        *wanted = r->searching && hw_linear_face_turn(&r->face, &r->space, UINT64_MAX);
+    *wanted = false;
+    if (r->stage == LOOKING)
+        HAWSER_TRY(begin_search(r, error));
+    else if (r->stage == MOVING)
+        end_step(r);
+    if (r->stage == SEARCHING) {
+        *wanted = hw_linear_face_turn(&r->face, &r->space, UINT64_MAX);
         if (*wanted)
             return HAWSER_OK;
-        if (!r->searching)
-            break;
-        r->searching = false;
-        if (r->smooth)
-            end_smooth(r);
-        else
-            leap(r);
+        end_search(r);
     }
-    *wanted = false;
+    if (r->stage == PASSING && r->smooth)
+        look(r);
+    else if (r->stage == PASSING)
+        descend(r);
+    *wanted = r->stage != ENDED;
+    if (*wanted)
+        return HAWSER_OK;
     for (size_t i = 0; r->image.drift != 0.0 && i < r->space.length; i++)
         r->image.values[i] += r->image.drift * r->q->curve[i];
     r->image.drift = 0.0;
@@ -223,14 +312,27 @@ hawser_status hw_logistic_inexact_go(run *r, bool *wanted, hawser_error *error)
 hw_linear_share hw_logistic_inexact_share(run *r)
 {
     hw_linear_face *face = &r->face;
-    return hw_linear_space_share(&r->space, face->parts, face->direction, face->count, &face->move, face->bend);
+    double *pulls = r->members->gradient;
+    if (r->stage == SEARCHING)
+        return hw_linear_space_share(&r->space, face->parts, face->direction, face->count, &face->move, face->bend);
+    if (r->stage == MOVING)
+        return hw_linear_space_rows(&r->space, face->parts, face->step, face->count, &face->move);
+    for (size_t k = r->begin; k < r->end; k++)
+        pulls[k] = hw_linear_space_pull(&r->space, k, &r->image);
+    return (hw_linear_share){pulls + r->begin, r->begin, r->end - r->begin, r->members->count};
 }
 
 void hw_logistic_inexact_hear(run *r, const double *sums)
 {
     hw_linear_face *face = &r->face;
-    hw_linear_space_hear(&r->space, face->places, face->direction, face->count, sums, face->bend);
-    hw_linear_face_go(face, &r->space);
+    if (r->stage == MOVING) {
+        hw_linear_space_hear_rows(&r->space, face->places, face->step, face->count, sums, &face->move);
+    } else if (r->stage == SEARCHING) {
+        hw_linear_space_hear(&r->space, face->places, face->direction, face->count, sums, face->bend);
+        hw_linear_face_go(face, &r->space);
+    } else if (sums != r->members->gradient) {
+        memcpy(r->members->gradient, sums, r->members->count * sizeof *sums);
+    }
 }
 
 void hw_logistic_inexact_free(run *r)
@@ -243,7 +345,7 @@ void hw_logistic_inexact_free(run *r)
 }
 
 hawser_status hw_logistic_inexact_new(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, double *residual,
-                                      const hw_linear_part *part, run **state, hawser_error *error)
+                                      const hw_logistic_crew *crew, run **state, hawser_error *error)
 {
     inexact->first = 0.0;
     inexact->passes = 0;
@@ -254,7 +356,7 @@ hawser_status hw_logistic_inexact_new(hw_logistic_inexact *inexact, hw_logistic_
     (*state)->inexact = inexact;
     (*state)->q = q;
     (*state)->members = &q->members;
-    hawser_status status = begin(*state, part, residual, error);
+    hawser_status status = begin(*state, crew, residual, error);
     if (status != HAWSER_OK) {
         hw_logistic_inexact_free(*state);
         *state = NULL;
@@ -267,7 +369,8 @@ hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_
 {
     run *r = NULL;
     bool wanted = true;
-    HAWSER_TRY(hw_logistic_inexact_new(inexact, q, residual, NULL, &r, error));
+    const hw_logistic_crew alone = {.blocks = 1};
+    HAWSER_TRY(hw_logistic_inexact_new(inexact, q, residual, &alone, &r, error));
     hawser_status status;
     while ((status = hw_logistic_inexact_go(r, &wanted, error)) == HAWSER_OK && wanted)
         hw_logistic_inexact_hear(r, hw_logistic_inexact_share(r).values);

@@ -26,11 +26,23 @@ static inline uint64_t to_bits(double value)
     return bits;
 }
 
+/* What follows chooses by bits instead of branches, which loops over many rows could not take side by side. All ones for x < 0: */
+static inline uint64_t if_negative(double x)
+{
+    return 0 - (to_bits(x) >> 63);
+}
+
+static inline double chosen(uint64_t mask, double value)
+{
+    return from_bits(mask & to_bits(value));
+}
+
 /* exp(x) for x <= 0, down to the smallest normal number: 2^k times a polynomial on half a binary digit either way. */
 static inline double exponential(double x)
 {
     static const double shift = 0x1.8p52;
-    x = x > -708.0 ? x : -708.0;
+    uint64_t below = if_negative(x + 708.0);
+    x = from_bits((below & to_bits(-708.0)) | (~below & to_bits(x)));
     double rounded = x * LOG2_E + shift, k = rounded - shift;
     double r = (x - k * LN2_HIGH) - k * LN2_LOW, p = 1.0 / 6227020800.0;
     p = p * r + 1.0 / 479001600.0;
@@ -68,9 +80,9 @@ static inline double twice_atanh(double z)
 /* log(1 + e) for 0 <= e <= 1. */
 static inline double log_of_one_plus(double e)
 {
-    bool large = e > 0.41421356237309503;
-    double above = large ? e - 1.0 : e, below = large ? e + 3.0 : e + 2.0;
-    return (large ? LN2_HIGH : 0.0) + ((large ? LN2_LOW : 0.0) + twice_atanh(above / below));
+    uint64_t large = if_negative(0.41421356237309503 - e);
+    double one = chosen(large, 1.0);
+    return chosen(large, LN2_HIGH) + (chosen(large, LN2_LOW) + twice_atanh((e - one) / (e + (2.0 + one))));
 }
 
 /* log(x) for normal x > 0. */
@@ -84,7 +96,7 @@ static inline double logarithm(double x)
 
 double hw_logistic_loss(double x)
 {
-    return (x < 0.0 ? -x : 0.0) + log_of_one_plus(exponential(-fabs(x)));
+    return chosen(if_negative(x), -x) + log_of_one_plus(exponential(-fabs(x)));
 }
 
 double hw_logistic_probability(double x)
@@ -98,8 +110,9 @@ static void chunk(size_t count, const double *restrict x, double *restrict loss,
 {
     for (size_t i = 0; i < count; i++) {
         double e = exponential(-fabs(x[i])), inverse = 1.0 / (1.0 + e), small = e * inverse;
-        loss[i] = (x[i] < 0.0 ? -x[i] : 0.0) + log_of_one_plus(e);
-        q[i] = x[i] < 0.0 ? inverse : small;
+        uint64_t wrong = if_negative(x[i]);
+        loss[i] = chosen(wrong, -x[i]) + log_of_one_plus(e);
+        q[i] = from_bits((wrong & to_bits(inverse)) | (~wrong & to_bits(small)));
         bend[i] = small * inverse;
     }
 }
@@ -182,11 +195,11 @@ static inline double surprise(double t)
     return -t * logarithm(t > 1e-300 ? t : 1e-300);
 }
 
-double hw_logistic_entropy(const hw_logistic_rows *rows, const double *theta, double scale)
+double hw_logistic_entropy(const hw_logistic_rows *rows, const double *theta, double scale, size_t first, size_t last)
 {
     double value[CHUNK], total = 0.0;
-    for (size_t begin = 0; begin < rows->count; begin += CHUNK) {
-        size_t count = rows->count - begin < CHUNK ? rows->count - begin : CHUNK;
+    for (size_t begin = first; begin < last; begin += CHUNK) {
+        size_t count = last - begin < CHUNK ? last - begin : CHUNK;
         for (size_t i = 0; i < count; i++) {
             double t = scale * theta[begin + i];
             value[i] = surprise(t) + surprise(1.0 - t);

@@ -36,7 +36,7 @@ double hw_logistic_probability(double x);
 void hw_logistic_look(const hw_logistic_rows *rows, const double *v, hw_logistic_point *point);
 /* The same at the best intercept, where that is free: to within `tolerance` of the objective; begins at the point's. */
 void hw_logistic_settle(const hw_logistic_rows *rows, const double *v, double tolerance, hw_logistic_point *point);
-/* sum c (-t log t - (1 - t) log(1 - t) - t y offset) / W for t = scale * theta: the loss's part of the dual. */
-double hw_logistic_entropy(const hw_logistic_rows *rows, const double *theta, double scale);
+/* sum c (-t log t - (1 - t) log(1 - t) - t y offset) / W for t = scale * theta, over rows [first, last): the loss's part of the dual. */
+double hw_logistic_entropy(const hw_logistic_rows *rows, const double *theta, double scale, size_t first, size_t last);
 
 #endif

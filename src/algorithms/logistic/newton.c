@@ -96,31 +96,9 @@ struct hw_logistic_newton_state {
     hw_logistic_inexact_state *solver; /* of the model; NULL: there is none now */
 };
 
-size_t hw_logistic_newton_sums(size_t room)
+size_t hw_logistic_newton_sums(size_t room, size_t rows)
 {
-    return 2 * room;
-}
-
-static double entries_of(const hawser_matrix *X, uint32_t j)
-{
-    return X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
-}
-
-/* Which members this block measures: as many entries as each other has. */
-static void own_members(const hw_logistic_newton_state *s, size_t *begin, size_t *end)
-{
-    const hawser_matrix *X = &s->q->columns.X;
-    const hw_linear_members *members = &s->q->members;
-    double all = 0.0, before = 0.0, own = s->newton.own, blocks = s->newton.blocks;
-    *begin = 0;
-    *end = s->newton.part != NULL ? 0 : members->count;
-    for (size_t k = 0; s->newton.part != NULL && k < members->count; k++)
-        all += entries_of(X, members->columns[k]);
-    for (size_t k = 0; s->newton.part != NULL && k < members->count; k++) {
-        *begin += before * blocks < own * all;
-        *end += before * blocks < (own + 1.0) * all;
-        before += entries_of(X, members->columns[k]);
-    }
+    return 2 * room > rows ? 2 * room : rows;
 }
 
 /* The model at the point, and who is to solve it. One pass does while violations fall quickly from model to model; then models are
@@ -134,9 +112,10 @@ static hawser_status begin_model(hw_logistic_newton_state *s, hawser_error *erro
     memcpy(q->origin, q->members.x, q->members.count * sizeof *q->origin);
     s->inexact = (hw_logistic_inexact){.target = e->begun > 0.0 ? e->share * e->begun : INFINITY,
                                        .reference = e->begun,
+                                       .idle = ENOUGH * e->begun,
                                        .hasty = q->use_gram,
                                        .stop = s->newton.stop};
-    return hw_logistic_inexact_new(&s->inexact, q, q->residual, s->newton.part, &s->solver, error);
+    return hw_logistic_inexact_new(&s->inexact, q, q->residual, &s->newton.crew, &s->solver, error);
 }
 
 /* What was left off is solved on the Gram matrix. */
@@ -194,10 +173,10 @@ hawser_status hw_logistic_newton_go(hw_logistic_newton_state *s, bool *wanted, h
             *wanted = s->step++ < MOST_STEPS && s->q->members.count > 0 && !hw_linear_stopping(s->newton.stop);
             if (!*wanted)
                 return HAWSER_OK;
-            own_members(s, &begin, &end);
+            hw_logistic_quadratic_section(s->q, &s->newton.crew, &begin, &end);
             hw_logistic_quadratic_bend(s->q, s->rows, s->point);
             hw_logistic_quadratic_measure(s->q, begin, end);
-            s->measuring = s->newton.part != NULL;
+            s->measuring = s->newton.crew.part != NULL;
             if (s->measuring)
                 return HAWSER_OK;
         }
@@ -219,7 +198,7 @@ hw_linear_share hw_logistic_newton_share(hw_logistic_newton_state *s)
     size_t begin, end;
     if (!s->measuring)
         return hw_logistic_inexact_share(s->solver);
-    own_members(s, &begin, &end);
+    hw_logistic_quadratic_section(s->q, &s->newton.crew, &begin, &end);
     for (size_t k = begin; k < end; k++) {
         s->moments[2 * (k - begin)] = columns->mean[s->q->members.columns[k]];
         s->moments[2 * (k - begin) + 1] = columns->norm[s->q->members.columns[k]];

@@ -18,16 +18,14 @@ typedef struct hw_logistic_newton {
     double gap;           /* how far the objective may be from its optimum */
     double *move, *there; /* scratch by row */
     hw_linear_stop stop;
-    /* where several blocks share what models cost: the rows that this one sums over (NULL: there is one block), and who it is */
-    const hw_linear_part *part;
-    uint32_t own, blocks;
+    hw_logistic_crew crew; /* who share what models cost */
 } hw_logistic_newton;
 
 /* A run that stops wherever blocks have something to share. All of them run it alike, and go on with the sums of their shares. */
 typedef struct hw_logistic_newton_state hw_logistic_newton_state;
 
-/* The sums' most numbers, for `room` members. */
-size_t hw_logistic_newton_sums(size_t room);
+/* The sums' most numbers, for `room` members and so many rows. */
+size_t hw_logistic_newton_sums(size_t room, size_t rows);
 /* Moves q->members.x, with v = X x (and the rest) and its point, until a step makes the objective fall by little. `newton` is copied;
  * what else it is given has to stay until the state is freed. */
 hawser_status hw_logistic_newton_new(const hw_logistic_newton *newton, hw_logistic_quadratic *q,
@@ -35,7 +33,7 @@ hawser_status hw_logistic_newton_new(const hw_logistic_newton *newton, hw_logist
                                      hw_logistic_newton_state **state, hawser_error *error) HAWSER_MUST_USE;
 /* Goes on; *wanted: to where sums are needed, else to the end. */
 hawser_status hw_logistic_newton_go(hw_logistic_newton_state *state, bool *wanted, hawser_error *error) HAWSER_MUST_USE;
-/* What this block adds to the sums: moments of members, or a product. */
+/* What this block adds to the sums: moments of members, or what a model's solution wants. */
 hw_linear_share hw_logistic_newton_share(hw_logistic_newton_state *state);
 /* Takes the sums, before it goes on. */
 void hw_logistic_newton_hear(hw_logistic_newton_state *state, const double *sums);

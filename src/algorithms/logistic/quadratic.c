@@ -11,8 +11,8 @@ static const double FIRST_LEAST = 0.2, MOST_LEAST = 0.25, LEAST_LEAST = 1e-4; /*
 
 void hw_logistic_quadratic_forget(hw_logistic_quadratic *q, uint64_t seed)
 {
-    q->least = FIRST_LEAST;
-    q->random = UINT64_C(0x9e3779b97f4a7c15) * (2 * seed + 1); /* odd: never zero */
+    q->learned = (hw_logistic_learned){.least = FIRST_LEAST,
+                                       .random = UINT64_C(0x9e3779b97f4a7c15) * (2 * seed + 1)}; /* odd: never zero */
 }
 
 hawser_status hw_logistic_quadratic_new(hw_logistic_quadratic *q, const hawser_matrix *X, uint64_t seed, hawser_error *error)
@@ -112,7 +112,7 @@ void hw_logistic_quadratic_bend(hw_logistic_quadratic *q, const hw_logistic_rows
     hw_linear_columns *columns = &q->columns;
     double bend = 0.0;
     for (size_t i = 0; i < rows->count; i++) {
-        double least = q->least * fabs(point->pull[i]);
+        double least = q->learned.least * fabs(point->pull[i]);
         q->curve[i] = point->curve[i] > least ? point->curve[i] : least;
         bend += q->curve[i];
     }
@@ -126,6 +126,27 @@ void hw_logistic_quadratic_measure(hw_logistic_quadratic *q, size_t begin, size_
 {
     for (size_t k = begin; k < end; k++)
         measure(&q->columns, q->members.columns[k]);
+}
+
+static double entries_of(const hawser_matrix *X, uint32_t j)
+{
+    return X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
+}
+
+void hw_logistic_quadratic_section(const hw_logistic_quadratic *q, const hw_logistic_crew *crew, size_t *begin, size_t *end)
+{
+    const hw_linear_members *members = &q->members;
+    double all = 0.0, before = 0.0, own = crew->own, blocks = crew->blocks;
+    bool shared = crew->part != NULL;
+    *begin = 0;
+    *end = shared ? 0 : members->count;
+    for (size_t k = 0; shared && k < members->count; k++)
+        all += entries_of(&q->columns.X, members->columns[k]);
+    for (size_t k = 0; shared && k < members->count; k++) {
+        *begin += before * blocks < own * all;
+        *end += before * blocks < (own + 1.0) * all;
+        before += entries_of(&q->columns.X, members->columns[k]);
+    }
 }
 
 void hw_logistic_quadratic_made(hw_logistic_quadratic *q)
@@ -154,8 +175,10 @@ bool hw_logistic_quadratic_on_gram(const hawser_matrix *X, double entries, size_
 
 void hw_logistic_quadratic_judge(hw_logistic_quadratic *q, double share)
 {
-    double least = share == 1.0 ? 0.5 * q->least : 4.0 * q->least;
-    q->least = least > MOST_LEAST ? MOST_LEAST : least < LEAST_LEAST ? LEAST_LEAST : least;
+    hw_logistic_learned *learned = &q->learned;
+    double least = share == 1.0 ? 0.5 * learned->least : 4.0 * learned->least;
+    learned->least = least > MOST_LEAST ? MOST_LEAST : least < LEAST_LEAST ? LEAST_LEAST : least;
+    learned->settled = learned->settled && share == 1.0;
 }
 
 void hw_logistic_quadratic_residual(const hw_logistic_quadratic *q, const hw_logistic_point *point, const double *v,

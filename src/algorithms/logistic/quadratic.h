@@ -8,6 +8,13 @@
 #include "algorithms/linear/descent.h"
 #include "algorithms/logistic/loss.h"
 
+/* What models have taught about the next ones. */
+typedef struct hw_logistic_learned {
+    double least;    /* how far a model is trusted: see hw_logistic_quadratic_judge */
+    uint64_t random; /* state of the numbers that order passes */
+    bool settled;    /* signs hardly change any more: see inexact.h */
+} hw_logistic_learned;
+
 typedef struct hw_logistic_quadratic {
     hw_linear_columns columns; /* means and norms by curvature are those of the members */
     hw_linear_members members;
@@ -15,15 +22,20 @@ typedef struct hw_logistic_quadratic {
     double *origin;        /* of the members: coefficients where the model was made, for who goes back along the step */
     uint32_t *at;          /* of the members: their places in the list that was taken */
     size_t terms_capacity;
-    uint64_t random; /* state of the numbers that order passes */
+    hw_logistic_learned learned;
     hw_linear_gram gram;
     bool use_gram;
     double scale;     /* W / H */
     double *residual; /* scratch by row */
     double *curve;    /* of the model, by row: the point's, but at least `least` of the pull */
-    double least;     /* how far the model is trusted: see hw_logistic_quadratic_judge */
     double *memory;
 } hw_logistic_quadratic;
+
+/* Which of several blocks, who all do the same but for what they share, this one is. */
+typedef struct hw_logistic_crew {
+    const hw_linear_part *part; /* the rows that it sums over; NULL: there is one block */
+    uint32_t own, blocks;
+} hw_logistic_crew;
 
 /* What a solution is looked for with. */
 typedef struct hw_logistic_effort {
@@ -52,6 +64,8 @@ void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *
 void hw_logistic_quadratic_bend(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point);
 void hw_logistic_quadratic_measure(hw_logistic_quadratic *q, size_t begin, size_t end);
 void hw_logistic_quadratic_made(hw_logistic_quadratic *q);
+/* The members [*begin, *end) that are a block's part: as many entries as each other has. All of them where there is one block. */
+void hw_logistic_quadratic_section(const hw_logistic_quadratic *q, const hw_logistic_crew *crew, size_t *begin, size_t *end);
 /* Will models of so many columns and entries of X be solved on their Gram matrix, as a rule? */
 bool hw_logistic_quadratic_on_gram(const hawser_matrix *X, double entries, size_t count);
 /* Learns from how far the line search went. A row on the wrong side bends little where it is, and more on its way to the other: a

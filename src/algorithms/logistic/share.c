@@ -13,9 +13,9 @@ static size_t most_members(size_t columns, uint32_t blocks)
     return columns < room ? columns : room;
 }
 
-size_t hw_logistic_share_sums(size_t columns, uint32_t blocks)
+size_t hw_logistic_share_sums(const hawser_matrix *X, uint32_t blocks)
 {
-    return hw_linear_reduction_size(hw_logistic_newton_sums(most_members(columns, blocks)));
+    return hw_linear_reduction_size(hw_logistic_newton_sums(most_members(X->cols, blocks), X->rows));
 }
 
 void hw_logistic_share_free(hw_logistic_share *share)
@@ -36,7 +36,7 @@ static hawser_status make(hw_logistic_block *block, hawser_error *error)
         share->solution = calloc(most + 1, sizeof *share->solution);
     if (share == NULL || share->solution == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a share of a joint working set");
-    return hw_linear_reduction_new(&share->reduction, hw_logistic_newton_sums(most), error);
+    return hw_linear_reduction_new(&share->reduction, hw_logistic_newton_sums(most, block->linear->X->rows), error);
 }
 
 hawser_status hw_logistic_share_weigh(hw_logistic_block *block, const double *board, hawser_error *error)
@@ -59,21 +59,17 @@ static bool agreed(void *opaque)
 }
 
 /* What has to be the same on all blocks, whatever each has solved alone before. */
-static void agree(hw_logistic_block *block, double intercept)
+static void agree(hw_logistic_block *block)
 {
     const hw_logistic_share *share = block->share;
-    if (share->least > 0.0) {
-        block->whole.least = share->least;
-        block->whole.random = share->random;
-    } else {
+    if (share->taught)
+        block->whole.learned = share->learned;
+    else
         hw_logistic_quadratic_forget(&block->whole, block->linear->seed);
-    }
-    block->point.intercept = intercept;
-    hw_logistic_settle(&block->rows, block->whole_v, 1e-18, &block->point);
 }
 
-hawser_status hw_logistic_share_begin(hw_logistic_block *block, const double *board, const double *v, double intercept,
-                                      double lambda, const hw_logistic_effort *effort, uint32_t own, hawser_error *error)
+hawser_status hw_logistic_share_begin(hw_logistic_block *block, const double *board, const double *v, double lambda,
+                                      const hw_logistic_effort *effort, uint32_t own, hawser_error *error)
 {
     hw_logistic_share *share = block->share;
     hw_logistic_newton newton;
@@ -81,15 +77,12 @@ hawser_status hw_logistic_share_begin(hw_logistic_block *block, const double *bo
     uint32_t blocks = block->linear->blocks;
     HAWSER_TRY(hw_logistic_board_take(block, board, v, lambda, effort, &newton, error));
     share->count = block->whole.members.count;
-    agree(block, intercept);
-    share->part.begin = X->rows / blocks * own + X->rows % blocks * own / blocks;
-    share->part.end = X->rows / blocks * (own + 1) + X->rows % blocks * (own + 1) / blocks;
+    agree(block);
+    hw_logistic_block_rows(block, own, &share->part.begin, &share->part.end);
     if (X->layout == HAWSER_DENSE)
         share->part.view = hawser_matrix_rows(X, share->part.begin, share->part.end);
     newton.stop = (hw_linear_stop){agreed, share};
-    newton.part = &share->part;
-    newton.own = own;
-    newton.blocks = blocks;
+    newton.crew = (hw_logistic_crew){&share->part, own, blocks};
     return hw_logistic_newton_new(&newton, &block->whole, &block->rows, block->whole_v, &block->point, &share->newton,
                                   error);
 }
@@ -115,8 +108,8 @@ hawser_status hw_logistic_share_step(hw_logistic_block *block, hw_linear_stop st
     hw_logistic_board_solution(block, share->count, share->solution);
     hw_logistic_newton_free(share->newton);
     share->newton = NULL;
-    share->least = block->whole.least;
-    share->random = block->whole.random;
+    share->learned = block->whole.learned;
+    share->taught = true;
     share->solved = true;
     return HAWSER_OK;
 }

@@ -1,0 +1,272 @@
+/* Newton's models, solved by one block and by several that share what they cost: the same bits on all of those, and the same objective. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/logistic/inexact.h"
+#include "algorithms/logistic/newton.h"
+
+enum { ROWS = 240, COLUMNS = 320, MOST = ROWS * COLUMNS, BLOCKS = 3, CERTIFICATES = 8 };
+
+static const double L1 = 3e-4;
+
+/* Sparse columns of few entries, the first of them of more; or all of them full, in fewer rows. */
+typedef struct problem {
+    hawser_matrix matrix;
+    hw_logistic_rows rows;
+    uint64_t offsets[COLUMNS + 1];
+    uint32_t indices[MOST];
+    double values[MOST], sign[ROWS];
+} problem;
+
+static double uniform(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*seed >> 11) * 0x1p-53;
+}
+
+static void make(problem *p, uint64_t seed, bool dense, bool intercept)
+{
+    size_t n = dense ? ROWS / 12 : ROWS, at = 0;
+    for (size_t j = 0; j < COLUMNS; j++) {
+        p->offsets[j] = at;
+        for (size_t i = 0; i < n; i++) {
+            double chance = dense ? 1.0 : j < 3 ? 0.4 : 0.025;
+            if (uniform(&seed) >= chance)
+                continue;
+            p->indices[at] = (uint32_t)i;
+            p->values[at++] = uniform(&seed) - 0.3;
+        }
+    }
+    p->offsets[COLUMNS] = at;
+    for (size_t i = 0; i < n; i++)
+        p->sign[i] = uniform(&seed) < 0.4 ? 1.0 : -1.0;
+    p->matrix = (hawser_matrix){.rows = n,
+                                .cols = COLUMNS,
+                                .stored = at,
+                                .layout = dense ? HAWSER_DENSE : HAWSER_CSC,
+                                .offsets = p->offsets,
+                                .indices = p->indices,
+                                .values = p->values,
+                                .stride = n};
+    p->rows = (hw_logistic_rows){.count = n, .sign = p->sign, .total = (double)n, .intercept = intercept};
+}
+
+/* One block's side of a run from zero. */
+typedef struct side {
+    hw_logistic_quadratic q;
+    hw_logistic_point point;
+    hw_linear_part part;
+    hw_logistic_newton newton;
+    hw_logistic_newton_state *state;
+    double v[ROWS], move[ROWS], there[ROWS], pull[ROWS], curve[ROWS], x[COLUMNS];
+} side;
+
+static void begin(side *s, const problem *p, double l1, bool gram, uint32_t own, uint32_t blocks)
+{
+    hawser_error error;
+    uint32_t list[COLUMNS];
+    size_t n = p->matrix.rows;
+    memset(s, 0, sizeof *s);
+    s->point = (hw_logistic_point){.pull = s->pull, .curve = s->curve};
+    hw_logistic_settle(&p->rows, s->v, 1e-20, &s->point);
+    assert_int_equal(hw_logistic_quadratic_new(&s->q, &p->matrix, 5, &error), HAWSER_OK);
+    s->q.gram.epochs = gram ? s->q.gram.epochs : 0.0; /* so that it never pays */
+    for (size_t k = 0; k < COLUMNS; k++)
+        list[k] = (uint32_t)k;
+    assert_int_equal(hw_logistic_quadratic_take(&s->q, list, COLUMNS, &error), HAWSER_OK);
+    for (size_t k = 0; k < COLUMNS; k++) { /* the first ones without a penalty */
+        s->q.terms[k] =
+            (hw_linear_term){k < 3 ? 0.0 : l1, p->matrix.layout == HAWSER_DENSE ? 0.1 : 0.0, -INFINITY, INFINITY};
+        s->q.members.x[k] = 0.0;
+    }
+    s->part = (hw_linear_part){.begin = n * own / blocks, .end = n * (own + 1) / blocks};
+    if (p->matrix.layout == HAWSER_DENSE)
+        s->part.view = hawser_matrix_rows(&p->matrix, s->part.begin, s->part.end);
+    s->newton = (hw_logistic_newton){.tolerance = 1e-12,
+                                     .gap = 1e-6,
+                                     .move = s->move,
+                                     .there = s->there,
+                                     .crew = {blocks > 1 ? &s->part : NULL, own, blocks}};
+}
+
+/* The objective; and where members have come to. */
+static double end(side *s)
+{
+    double objective = s->point.loss + hw_linear_penalties(s->q.terms, s->q.members.x, s->q.members.count);
+    for (size_t k = 0; k < s->q.members.count; k++)
+        s->x[s->q.at[k]] = s->q.members.x[k];
+    hw_logistic_quadratic_free(&s->q);
+    return objective;
+}
+
+/* What all sides want at one clock, added up; of how many numbers that is, or 0 where they want nothing more. `dealt`: each of them is
+ * of one side alone. */
+static size_t add_up(side *sides, uint32_t blocks, double *sums, bool *dealt)
+{
+    hawser_error error;
+    size_t all = 0, given = 0;
+    for (uint32_t b = 0; b < blocks; b++) {
+        bool wanted;
+        assert_int_equal(hw_logistic_newton_go(sides[b].state, &wanted, &error), HAWSER_OK);
+        assert_true(b == 0 || wanted == (all > 0));
+        if (!wanted)
+            continue;
+        hw_linear_share share = hw_logistic_newton_share(sides[b].state);
+        assert_true(share.all <= hw_logistic_newton_sums(COLUMNS, sides[b].q.columns.X.rows));
+        assert_true((b == 0 || share.all == all) && share.first + share.count <= share.all);
+        all = share.all;
+        given += share.count;
+        for (size_t i = 0; b == 0 && i < all; i++)
+            sums[i] = 0.0;
+        for (size_t i = 0; i < share.count; i++)
+            sums[share.first + i] += share.values[i];
+    }
+    *dealt = given == all;
+    return all;
+}
+
+/* All sides in step, as blocks are, as often as certificates would begin it; returns how many sums they made. */
+static size_t run_crew(side *sides, uint32_t blocks, const problem *p, unsigned certificates, size_t *dealt)
+{
+    static double sums[MOST];
+    hawser_error error;
+    size_t clocks = 0;
+    *dealt = 0;
+    for (unsigned c = 0; c < certificates; c++) {
+        bool each_alone;
+        for (uint32_t b = 0; b < blocks; b++)
+            assert_int_equal(hw_logistic_newton_new(&sides[b].newton, &sides[b].q, &p->rows, sides[b].v, &sides[b].point,
+                                                    &sides[b].state, &error),
+                             HAWSER_OK);
+        for (; add_up(sides, blocks, sums, &each_alone) > 0; clocks++, *dealt += each_alone)
+            for (uint32_t b = 0; b < blocks; b++)
+                hw_logistic_newton_hear(sides[b].state, sums);
+        for (uint32_t b = 0; b < blocks; b++)
+            hw_logistic_newton_free(sides[b].state);
+    }
+    return clocks;
+}
+
+static void together(void **state)
+{
+    (void)state;
+    static side one, crew[BLOCKS];
+    problem *p = malloc(sizeof *p);
+    assert_non_null(p);
+    for (uint64_t seed = 1; seed < 25; seed++) {
+        bool dense = seed % 3 == 0;
+        size_t dealt;
+        make(p, seed, dense, seed % 2 == 0);
+        begin(&one, p, L1, false, 0, 1);
+        (void)run_crew(&one, 1, p, CERTIFICATES, &dealt);
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            begin(&crew[b], p, L1, false, b, BLOCKS);
+        size_t clocks = run_crew(crew, BLOCKS, p, CERTIFICATES, &dealt);
+        double objective = end(&one), first = end(&crew[0]);
+        assert_true(clocks > 50 && dealt > 30 && dealt < clocks); /* moments, pulls and images; and products */
+        assert_true(fabs(first - objective) < 1e-9);
+        for (uint32_t b = 1; b < BLOCKS; b++) {
+            assert_true(end(&crew[b]) == first);
+            assert_memory_equal(crew[b].x, crew[0].x, sizeof crew[0].x);
+        }
+    }
+    free(p);
+}
+
+/* All columns with a penalty leave: what stays is smooth, and so little that on one block its Gram matrix would do. */
+static void left_smooth(void **state)
+{
+    (void)state;
+    static side one, crew[BLOCKS];
+    problem *p = malloc(sizeof *p);
+    assert_non_null(p);
+    for (uint64_t seed = 1; seed < 7; seed++) {
+        size_t dealt;
+        make(p, seed, false, seed % 2 == 0);
+        begin(&one, p, 10.0, true, 0, 1);
+        (void)run_crew(&one, 1, p, CERTIFICATES, &dealt);
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            begin(&crew[b], p, 10.0, true, b, BLOCKS);
+        assert_true(run_crew(crew, BLOCKS, p, CERTIFICATES, &dealt) > 3);
+        for (uint32_t b = 0; b < BLOCKS; b++) {
+            assert_int_equal(crew[b].q.members.count, 3);
+            assert_true(crew[b].q.use_gram && crew[b].q.members.packed.count == 3);
+        }
+        double objective = end(&one);
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            assert_true(fabs(end(&crew[b]) - objective) < 1e-9 && memcmp(crew[b].x, crew[0].x, sizeof crew[0].x) == 0);
+    }
+    free(p);
+}
+
+/* The violations of the model that q is, at its members' x, whose residual is left in q->residual. */
+static double violations(side *s, const problem *p)
+{
+    hw_logistic_quadratic *q = &s->q;
+    double sum = 0.0, violation = 0.0;
+    hw_logistic_quadratic_residual(q, &s->point, s->v, s->v, q->residual);
+    for (size_t k = 0; k < q->members.count; k++) {
+        for (size_t i = 0; i < p->matrix.rows; i++) /* the mean alone, of a column that is centred */
+            q->residual[i] += q->curve[i] * q->columns.mean[k] * q->members.x[k];
+        for (uint64_t e = p->offsets[k]; e < p->offsets[k + 1]; e++)
+            q->residual[p->indices[e]] -= q->curve[p->indices[e]] * p->values[e] * q->members.x[k];
+    }
+    for (size_t i = 0; i < p->matrix.rows; i++)
+        sum += q->residual[i];
+    for (size_t k = 0; k < q->members.count; k++) {
+        double pull = hw_linear_dot(&q->columns, (uint32_t)k, q->residual, sum) / q->columns.total;
+        violation += hw_linear_violation(pull, q->members.x[k], q->members.terms[k]) / q->scale;
+    }
+    return violation;
+}
+
+/* Where signs have settled no pass is made, and who is near enough is left alone; where they only seem to have, passes are made again. */
+static void settled(void **state)
+{
+    (void)state;
+    static side s;
+    problem *p = malloc(sizeof *p);
+    assert_non_null(p);
+    for (uint64_t seed = 1; seed < 9; seed++) {
+        hawser_error error;
+        double x[COLUMNS];
+        make(p, seed, false, seed % 2 == 0);
+        begin(&s, p, L1, false, 0, 1);
+        hw_logistic_quadratic_at(&s.q, &p->rows, &s.point);
+        hw_logistic_inexact run = {.target = 1e-12};
+        double begun = violations(&s, p);
+        s.q.learned.settled = true; /* they have not: all are zero */
+        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, s.q.residual, &error), HAWSER_OK);
+        assert_true(run.solved && run.passes > 0 && violations(&s, p) < 1e-5 * begun);
+        s.q.learned.settled = true;
+        for (size_t k = 0; k < COLUMNS; k++)
+            s.q.members.x[k] *= 1.01;
+        begun = violations(&s, p);
+        memcpy(x, s.q.members.x, sizeof x);
+        run = (hw_logistic_inexact){.target = INFINITY};
+        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, s.q.residual, &error), HAWSER_OK);
+        assert_true(run.solved && run.passes == 0 && fabs(run.first - begun) < 1e-9 * begun);
+        assert_true(violations(&s, p) < 0.5 * begun);
+        memcpy(s.q.members.x, x, sizeof x);
+        begun = violations(&s, p);
+        run = (hw_logistic_inexact){.target = 0.5 * begun, .reference = 100.0 * begun, .idle = 2.0 * begun};
+        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, s.q.residual, &error), HAWSER_OK);
+        assert_true(run.solved && run.passes == 0);
+        assert_memory_equal(s.q.members.x, x, sizeof x);
+        (void)end(&s);
+    }
+    free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(together), cmocka_unit_test(left_smooth), cmocka_unit_test(settled)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
