@@ -110,7 +110,8 @@ typedef struct hawser_table {
     /** Data-centric (Goel et al. 2015), dense tables only: requests carry their worker and iteration, and wait for each other key by key, without
      *  a barrier: a pull in iteration a for the pushes of iteration a - 1 - delay to its keys, a push in iteration a for all workers' pulls
      *  of iteration a - delay. With delay 0 and one worker that writes each key, everybody computes what one alone would; UINT64_MAX is no
-     *  order at all. hawser_store_clock counts as having pulled what was not. */
+     *  order at all. hawser_store_clock counts as having pulled what was not. Only the newest version is kept: who pulls keys for the
+     *  second time in an iteration may find the next one. */
     bool data_centric;
     uint64_t delay;
     /** The function sees the updates of a clock once, when all workers have ended it: summed over the workers in the order of their numbers,

@@ -176,6 +176,9 @@ static void numbers_mean_the_same_on_both_sides(void **state)
     bool known;
     const hw_list_of three = {.first = keys[0][0], .last = keys[0][2], .count = 3, .size = 3};
     assert_int_equal(hw_lists_number(&client, &three, keys[0], &known), 0); /* not worth a number */
+    for (uint32_t number = 1; number <= HW_LISTS_MOST; number++)            /* a number is of one table */
+        if (server.list[number - 1] != NULL)
+            assert_null(hw_lists_get(&server, 1 - server.list[number - 1]->of.table, number));
     assert_null(hw_lists_get(&server, 0, 0));
     assert_null(hw_lists_get(&server, 0, HW_LISTS_MOST + 1));
     hw_lists_free(&client);

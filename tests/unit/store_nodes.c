@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -409,6 +410,76 @@ static void every_failure_is_told(void **state)
     check_all(nodes, 1, "failures");
 }
 
+/* What a callback asks for in its turn. */
+typedef struct asking {
+    hawser_store *store;
+    hawser_request request;
+    hawser_status status;
+    atomic_bool asked;
+} asking;
+
+static void ask_more(void *user, uint64_t task, hawser_status status)
+{
+    asking *more = user;
+    more->status = status == HAWSER_OK ? hawser_push(more->store, &more->request, &task, NULL) : status;
+    atomic_store(&more->asked, true);
+}
+
+/* Three pulls, of which the first waits for clock 1 of all workers and the second for clock 0: they are taken as they come, each once. */
+static hawser_status take_any(hawser_store *store, uint32_t table, hawser_error *error)
+{
+    double out[3][MANY], ones[MANY];
+    uint64_t tasks[4] = {0};
+    size_t which = 9;
+    for (size_t i = 0; i < MANY; i++)
+        ones[i] = 1;
+    asking more = {.store = store, .request = {.table = table, .last = MANY - 1, .values = ones}, .status = HAWSER_INTERNAL};
+    for (size_t i = 0; i < 3; i++) {
+        hawser_request request = {.table = table, .last = MANY - 1, .out = out[i], .least = 2 - i};
+        if (i == 2)
+            request.done = ask_more, request.user = &more;
+        HAWSER_TRY(hawser_pull(store, &request, &tasks[i], error));
+    }
+    for (size_t left = 3; left > 0; left--) {
+        HAWSER_TRY(hawser_store_wait_any(store, tasks, 4, &which, error));
+        if (which != left - 1 || tasks[which] != 0)
+            return hawser_fail(error, HAWSER_INTERNAL, "number %zu has come, where %zu should, and is %llu", which, left - 1,
+                               (unsigned long long)tasks[which]);
+        HAWSER_TRY(hawser_store_clock(store, table, 0, 3 - left, 0, MANY - 1, error));
+    }
+    if (hawser_store_wait_any(store, tasks, 4, &which, error) != HAWSER_BAD_ARGUMENT)
+        return hawser_fail(error, HAWSER_INTERNAL, "tasks that there are not were waited for");
+    while (!atomic_load(&more.asked)) /* who is told may be so after who waits */
+        sched_yield();
+    HAWSER_TRY(hawser_store_wait_all(store, error));
+    if (more.status != HAWSER_OK)
+        return hawser_fail(error, more.status, "a callback asked in vain");
+    HAWSER_TRY(hawser_pull(store, &(hawser_request){.table = table, .last = MANY - 1, .out = out[0]}, &tasks[0], error));
+    HAWSER_TRY(hawser_store_wait(store, tasks[0], error));
+    if (out[2][0] != 0 || out[0][0] != 1 || out[0][MANY - 1] != 1)
+        return hawser_fail(error, HAWSER_INTERNAL, "read %g and %g", out[2][0], out[0][0]);
+    return HAWSER_OK;
+}
+
+static void any_body(test_node *node)
+{
+    hawser_store *store = NULL;
+    uint32_t table = 0;
+    MUST(node->status = hawser_store_open(node->job, NULL, &store, &node->error));
+    node->status = hawser_store_table(store, &(hawser_table){.name = "t", .last = MANY - 1}, &table, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = take_any(store, table, &node->error);
+    hawser_store_close(store);
+}
+
+static void tasks_are_taken_as_they_come(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 1, plain, any_body, NULL);
+    check_all(nodes, 1, "taking");
+}
+
 /* The last node ends a clock of a worker that there is not; the others wait for clocks. */
 static void clock_wrongly(test_node *node)
 {
@@ -460,6 +531,7 @@ int main(void)
         cmocka_unit_test(every_failure_is_told),
         cmocka_unit_test(nobody_waits_for_ever),
         cmocka_unit_test(a_hot_range_holds_up_no_other),
+        cmocka_unit_test(tasks_are_taken_as_they_come),
         cmocka_unit_test(a_refused_clock_ends_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
