@@ -16,7 +16,16 @@ hawser_status hw_cluster_channel(hw_cluster *cluster, const hw_channel *channel,
 
 hawser_status hw_cluster_tell(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error)
 {
-    return hw_net_send(cluster->net, node, message, error);
+    hawser_status status = hw_net_send(cluster->net, node, message, error);
+    if (status != HAWSER_PEER_LOST)
+        return status;
+    pthread_mutex_lock(&cluster->mutex); /* why it is gone, or whom it has lost, says more than that it is gone, */
+    if (cluster->members[node].left)
+        status = hw_cluster_has_left(cluster, node, error);
+    else
+        status = cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK; /* and is told in a moment */
+    pthread_mutex_unlock(&cluster->mutex);
+    return status;
 }
 
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "cluster/internal.h"
 
@@ -84,7 +85,7 @@ uint32_t hw_cluster_lost_node(hw_cluster *cluster)
     return node;
 }
 
-/* The mutex is held. */
+/* The mutex is held. Who knows of nobody else leaves what was said before. */
 static void name_others(const hw_cluster *cluster, hawser_error *error)
 {
     const char *said = strstr(error->text, "; lost too: ");
@@ -106,11 +107,30 @@ static void name_others(const hw_cluster *cluster, hawser_error *error)
     }
 }
 
+static bool somebody_is_left(const hw_cluster *cluster)
+{
+    bool any = false;
+    for (uint32_t node = 0; node < cluster->nodes; node++)
+        any |= node != cluster->self && !cluster->members[node].lost && !cluster->members[node].left;
+    return any;
+}
+
+void hw_cluster_await_losses(hw_cluster *cluster)
+{
+    const double together = 0.2; /* seconds within which those who were killed at once are all heard of */
+    double until = cluster->lost_at + together;
+    struct timespec deadline = hw_timespec(until);
+    while (somebody_is_left(cluster) && hw_seconds() < until)
+        (void)pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &deadline);
+}
+
 void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error)
 {
     pthread_mutex_lock(&cluster->mutex);
-    if (cluster->is_lost)
+    if (cluster->is_lost) {
+        hw_cluster_await_losses(cluster);
         name_others(cluster, error);
+    }
     pthread_mutex_unlock(&cluster->mutex);
 }
 
@@ -118,7 +138,9 @@ hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *erro
 {
     char text[700];
     hw_loss_text(&cluster->loss, text, sizeof text);
-    hawser_status status = hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, cluster->doing);
+    hawser_status status = cluster->loss.told != 0
+                               ? hawser_fail(error, HAWSER_PEER_LOST, "%s", text)
+                               : hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, cluster->doing);
     if (error != NULL)
         name_others(cluster, error);
     return status;
@@ -126,7 +148,7 @@ hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *erro
 
 void hw_loss_text(const hw_loss *loss, char *text, size_t size)
 {
-    if (loss->node == HW_NET_ANY)
+    if (loss->node == HW_NET_ANY || loss->told != 0)
         snprintf(text, size, "%s", loss->why);
     else
         snprintf(text, size, "node %u (%s) was lost: %s; last heard %.1f s ago", loss->node, loss->name, loss->why,
@@ -186,6 +208,7 @@ void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
         cluster->members[loss->node].lost = true;
     if (first) {
         cluster->is_lost = true;
+        cluster->lost_at = hw_seconds();
         cluster->loss = *loss;
         hw_cluster_blame(cluster, loss->node, loss->why);
     }
@@ -204,7 +227,7 @@ void hw_cluster_lost(void *argument, uint32_t node, const char *why, double sile
     hw_loss loss = {.node = node, .silent = silent};
     if (node < cluster->nodes_most)
         memcpy(loss.name, cluster->members[node].member.name, sizeof loss.name);
-    snprintf(loss.why, sizeof loss.why, "%s", why);
+    snprintf(loss.why, sizeof loss.why, "%.*s", (int)sizeof loss.why - 1, why);
     hw_cluster_note_loss(cluster, &loss);
 }
 

@@ -39,6 +39,7 @@ typedef struct hw_member {
 /* Payload of HW_MESSAGE_LOST. */
 typedef struct hw_loss {
     uint32_t node; /* who */
+    uint32_t told; /* 1: another node has said so, in the words of `why`, which are all that is to be said */
     double silent; /* seconds since its last sign of life, when it was seen */
     char name[HW_NET_NAME];
     char why[480];
@@ -54,7 +55,8 @@ void hw_cluster_words(hw_cluster *cluster, const char *words);
 void hw_cluster_doing(hw_cluster *cluster, const char *what);
 /* Who was lost first; HW_NET_ANY: nobody, or no node. */
 uint32_t hw_cluster_lost_node(hw_cluster *cluster);
-/* Adds to words about a loss who else is known to be lost by now: "; lost too: node 3 (name)". */
+/* Adds to words about a loss who else is lost: "; lost too: node 3 (name)". Whoever dies with the first is known a moment after it, which is
+ * waited for: not on the net's thread. */
 void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error);
 /* Says goodbye and frees. */
 void hw_cluster_leave(hw_cluster *cluster);
@@ -90,7 +92,8 @@ typedef struct hw_channel {
 /* Opens it, or closes it (NULL): when that returns, nobody is in it. HAWSER_PEER_LOST: somebody is lost already. All nodes have opened theirs
  * before one sends: what comes without a channel is dropped. */
 hawser_status hw_cluster_channel(hw_cluster *cluster, const hw_channel *channel, hawser_error *error) HAWSER_MUST_USE;
-/* Sends to another node's channel. Takes the message. */
+/* Sends to another node's channel. Takes the message. HAWSER_PEER_LOST tells who has failed first; to who is gone without anybody knowing why, yet,
+ * nothing goes: the channel hears of the loss. */
 hawser_status hw_cluster_tell(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 /* Ends the run and frees its transport; late messages are dropped. */
 void hw_cluster_end(hw_cluster *cluster);

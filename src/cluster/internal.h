@@ -35,7 +35,8 @@ struct hw_cluster {
     bool book, go;      /* the manager's word is here */
     bool is_lost;
     bool blamed;       /* the launcher has been told whose failure ends this node */
-    hw_loss loss;      /* the first one */
+    hw_loss loss;      /* the first one, */
+    double lost_at;    /* and when it was noted */
     const char *doing; /* what the job is at outside runs */
     char words[400];   /* own, for when we leave */
     char refusal[400]; /* the manager's, when the cluster does not come to be */
@@ -75,6 +76,10 @@ void hw_cluster_give_back(void *cluster);
  * so many seconds (may be infinity). Tells: once in a while it is said who is waited for. */
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
                               double seconds, bool tells, hawser_error *error) HAWSER_MUST_USE;
+/* Waits, the mutex held, until a moment has passed since the first loss, or there is nobody left to be lost. */
+void hw_cluster_await_losses(hw_cluster *cluster);
+/* Whom the words of a node that leaves are about: itself, or who it says has failed before. */
+uint32_t hw_cluster_about(const hw_cluster *cluster, uint32_t node, const char *words);
 /* HAWSER_PEER_LOST in words: whom, and what the job was at. */
 hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;

@@ -100,23 +100,38 @@ static bool take_refusal(hw_cluster *cluster, uint32_t node, const hw_message *m
     return true;
 }
 
+/* What a node says of another begins with that one's number and name. */
+uint32_t hw_cluster_about(const hw_cluster *cluster, uint32_t node, const char *words)
+{
+    uint32_t other = 0;
+    int length = 0;
+    if (sscanf(words, "node %" SCNu32 " (%n", &other, &length) != 1 || length == 0 || other >= cluster->nodes ||
+        other == cluster->self)
+        return node;
+    size_t name = strlen(cluster->members[other].member.name);
+    return strncmp(words + length, cluster->members[other].member.name, name) == 0 && words[length + name] == ')' ? other
+                                                                                                                  : node;
+}
+
 /* Who leaves before a run that we are in, or begin later, is missing there. */
 static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
-    char why[500];
     pthread_mutex_lock(&cluster->mutex);
     hw_joiner *joiner = &cluster->members[node];
     joiner->left = true;
     joiner->runs = message->envelope.session;
     if (message->envelope.length != 0)
         snprintf(joiner->words, sizeof joiner->words, "%.*s", (int)message->envelope.length, (const char *)message->payload);
-    snprintf(why, sizeof why, "it left the job before the run had ended: %s",
+    hw_loss loss = {.node = hw_cluster_about(cluster, node, joiner->words)};
+    loss.told = loss.node != node;
+    memcpy(loss.name, cluster->members[loss.node].member.name, sizeof loss.name);
+    snprintf(loss.why, sizeof loss.why, "%s%s", loss.told != 0 ? "" : "it left the job before the run had ended: ",
              joiner->words[0] != '\0' ? joiner->words : "its own words say why");
     bool missing = cluster->transport != NULL && message->envelope.session < cluster->session;
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
     if (missing)
-        hw_cluster_lost(cluster, node, why, 0);
+        hw_cluster_note_loss(cluster, &loss);
 }
 
 void hw_cluster_hear_card(hw_cluster *cluster, uint32_t node, hw_message *message)
@@ -199,7 +214,10 @@ static void up(void *argument, uint32_t node, const hw_net_hello *hello)
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error)
 {
     const hw_joiner *joiner = &cluster->members[node];
-    hw_cluster_blame(cluster, node, joiner->words[0] != '\0' ? joiner->words : "it has left the job");
+    uint32_t about = hw_cluster_about(cluster, node, joiner->words);
+    hw_cluster_blame(cluster, about, joiner->words[0] != '\0' ? joiner->words : "it has left the job");
+    if (about != node) /* the first cause is said once, whoever it is heard of from */
+        return hawser_fail(error, HAWSER_PEER_LOST, "%s", joiner->words);
     return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has left the job: %s", node, joiner->member.name,
                        joiner->words[0] != '\0' ? joiner->words : "its own words say why");
 }
@@ -246,8 +264,10 @@ hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluste
         uint32_t gone = who_gave_up(cluster, node);
         if (gone < cluster->nodes)
             return hw_cluster_has_left(cluster, gone, error);
-        if (cluster->is_lost)
+        if (cluster->is_lost) {
+            hw_cluster_await_losses(cluster);
             return hw_cluster_fail_lost(cluster, error);
+        }
         if (now >= deadline) {
             hw_cluster_blame(cluster, node, "the others wait for it in vain");
             return hawser_fail(

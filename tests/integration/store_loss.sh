@@ -4,27 +4,44 @@ source "$(dirname "$0")/cli.bash"
 probe=$(dirname "$hawser")/../tests/store_probe
 # Nodes 0 and 1 serve, node 2 only asks.
 cases=(push/1 pull/0 push_pull/2 list/1 sparse/0 near/1 clock/0 clock/2 waiting/1 waiting/2)
-for case in "${cases[@]}"; do
-    kind=${case%/*} victim=${case#*/}
+# begin NODES KIND: they are at it.
+begin() {
     rm -f pids
-    "$hawser" run -n 3 -- "$probe" "$kind" "$PWD/pids" >out 2>err </dev/null &
+    "$hawser" run -n "$1" -- "$probe" "$2" "$PWD/pids" >out 2>err </dev/null &
     launcher=$!
     for ((i = 0; i < 600; i++)); do
-        [[ -f pids ]] && (($(wc -l <pids) == 3)) && break
+        [[ -f pids ]] && (($(wc -l <pids) == $1)) && break
         kill -0 $launcher 2>/dev/null || break
         sleep 0.1
     done
     sleep 0.1 # into the middle of it
-    kill -9 "$(sed -n "s/^$victim //p" pids)"
-    wait $launcher
-    (($? != 0)) || complain "$case: the job ended well"
-    for node in 0 1 2; do
-        ((node == victim)) || has err "^\[$node\] probe: .*node $victim \(node-$victim\) (was lost.*the job was using the store|is lost)"
-    done
-    (($(grep -c 'probe: ' err) == 2)) || complain "$case: not one line a node: $(cat err)"
+}
+pid_of() { sed -n "s/^$1 //p" pids; }
+# ends CASE LINES: with so many lines, and nobody is left.
+ends() {
+    wait $launcher && complain "$1: the job ended well"
+    (($(grep -c 'probe: ' err) == $2)) || complain "$1: not one line a node: $(cat err)"
     while read -r _ pid; do
         for ((i = 0; i < 300; i++)); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
-        ! kill -0 "$pid" 2>/dev/null || complain "$case: process $pid is still here"
+        ! kill -0 "$pid" 2>/dev/null || complain "$1: process $pid is still here"
     done <pids
+}
+for case in "${cases[@]}"; do
+    kind=${case%/*} victim=${case#*/}
+    begin 3 "$kind"
+    kill -9 "$(pid_of "$victim")"
+    ends "$case" 2
+    for node in 0 1 2; do
+        ((node == victim)) || has err "^\[$node\] probe: .*node $victim \(node-$victim\) was lost.*the job was using the store"
+    done
+done
+# Who are killed at once are all named.
+for kind in push near waiting; do
+    begin 4 $kind
+    kill -9 "$(pid_of 2)" "$(pid_of 3)"
+    ends "two, $kind" 2
+    for node in 0 1; do
+        has err "^\[$node\] probe: .*node ([23]) \(node-[23]\) was lost.*; lost too: node [23] \(node-[23]\)$"
+    done
 done
 finish

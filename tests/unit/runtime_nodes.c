@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -393,6 +394,60 @@ static void results_go_where_they_are_not(void **state)
     free(how);
 }
 
+/* ------------------------------------------------------------------------------------------------------- first causes ---- */
+
+typedef struct blame {
+    char words[200];
+    atomic_uint opened; /* nodes whose job is open */
+    atomic_bool heard;  /* by node 3 */
+} blame;
+
+/* Node 1 leaves because of node 2; so does node 0, when it finds node 1 gone; node 3 waits for all, and node 2, who lives, until it has heard. */
+static void blame_body(test_node *node)
+{
+    hw_cluster *cluster = node->job->cluster;
+    blame *how = node->user;
+    node->status = HAWSER_OK;
+    atomic_fetch_add(&how->opened, 1);
+    while (atomic_load(&how->opened) < node->nodes)
+        sched_yield();
+    if (node->node == 1)
+        hw_cluster_words(cluster, how->words);
+    while (node->node == 0 && node->status == HAWSER_OK) {
+        hw_message *message = NULL;
+        assert_int_equal(hw_message_new(0, &message, NULL), HAWSER_OK);
+        message->envelope.kind = HW_MESSAGE_ASK;
+        node->status = hw_cluster_tell(cluster, 1, message, &node->error);
+        sched_yield();
+    }
+    if (node->node == 0)
+        hw_cluster_words(cluster, node->error.text);
+    if (node->node > 1)
+        node->status = hw_cluster_agree(cluster, HAWSER_OK, &node->error);
+    if (node->node == 3)
+        atomic_store(&how->heard, true);
+    while (node->node == 2 && !atomic_load(&how->heard))
+        sched_yield();
+}
+
+static void the_first_cause_is_said_once(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"workers", "4", NULL};
+    for (int round = 0; round < 5; round++) {
+        test_node nodes[NODES_MOST];
+        blame how = {"node 2 (host-2) was lost: a test says so; last heard 0.3 s ago; the job was at a test", 0, false};
+        run_nodes(nodes, 4, pairs, blame_body, &how);
+        assert_int_equal(nodes[0].status, HAWSER_PEER_LOST);
+        assert_string_equal(nodes[0].error.text, how.words);
+        assert_int_equal(nodes[3].status, HAWSER_PEER_LOST);
+        assert_string_equal(nodes[3].error.text, how.words);
+        /* Who is said to be lost is told who says so. */
+        if (strstr(nodes[2].error.text, ") has left the job: node 2 (host-2) was lost") == NULL)
+            fail_msg("%s", nodes[2].error.text);
+    }
+}
+
 int main(void)
 {
     for (int i = 0; i < ROWS * COLS; i++)
@@ -407,6 +462,7 @@ int main(void)
         cmocka_unit_test(everybody_to_everybody),
         cmocka_unit_test(results_go_where_they_are_not),
         cmocka_unit_test(links_share_what_their_number_allows),
+        cmocka_unit_test(the_first_cause_is_said_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,13 @@ void hw_ask_go(hawser_store *store)
     hw_hub_unlock(store);
 }
 
+hawser_status hw_ask_told(const hawser_store *store, hawser_status status, hawser_error *error)
+{
+    if (status == HAWSER_PEER_LOST && error != NULL && store->visit == NULL && store->job->cluster != NULL)
+        hw_cluster_name_lost(store->job->cluster, error);
+    return status;
+}
+
 static hawser_status submit(hawser_store *store, hw_order *order, const hawser_request *request, uint64_t *task,
                             hawser_error *error)
 {
@@ -39,7 +46,7 @@ static hawser_status submit(hawser_store *store, hw_order *order, const hawser_r
     hw_ask_go(store);
     if (status != HAWSER_OK)
         free(order->tag);
-    return status;
+    return hw_ask_told(store, status, error);
 }
 
 static hw_order order_of(const hawser_store *store, const hawser_request *request, hw_operation operation)
@@ -205,7 +212,7 @@ hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t
         tasks[w.which] = 0;
     }
     hw_hub_unlock(store);
-    return status;
+    return hw_ask_told(store, status, error);
 }
 
 hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error)
@@ -222,7 +229,7 @@ hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
     if (status == HAWSER_OK)
         status = failure_of(store, 0, error);
     hw_hub_unlock(store);
-    return status;
+    return hw_ask_told(store, status, error);
 }
 
 void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures)

@@ -126,6 +126,8 @@ hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint
 hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error) HAWSER_MUST_USE;
 /* Lets waiting messages go. */
 void hw_ask_go(hawser_store *store);
+/* A failure as a user is told of it: with all nodes that were lost at once, and not only the first. */
+hawser_status hw_ask_told(const hawser_store *store, hawser_status status, hawser_error *error) HAWSER_MUST_USE;
 
 /* functions.c: takes the options' in; finds one by name, NULL: there is none. */
 hawser_status hw_hub_functions(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;

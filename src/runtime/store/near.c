@@ -192,7 +192,7 @@ hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t wor
     pthread_mutex_unlock(&near->mutex);
     if (early)
         hw_ask_go(store);
-    return status;
+    return hw_ask_told(store, status, error);
 }
 
 hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t worker, hawser_error *error)
@@ -215,7 +215,7 @@ hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t w
         hw_cache_tick(near->cache, worker);
     pthread_mutex_unlock(&near->mutex);
     hw_ask_go(store);
-    return status;
+    return hw_ask_told(store, status, error);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
@@ -280,5 +280,5 @@ hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t wor
     if (status != HAWSER_OK)
         pthread_cond_broadcast(&near->changed);
     pthread_mutex_unlock(&near->mutex);
-    return status;
+    return hw_ask_told(store, status, error);
 }
