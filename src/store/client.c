@@ -327,6 +327,13 @@ static hawser_status send_followed(hw_client *client, bool more, hawser_error *e
     return client->options.send(client->options.argument, client->followed_to, message, error);
 }
 
+/* Where so many tasks are open, nobody sleeps until this very one is answered. */
+static bool is_patient(const hw_client *client)
+{
+    enum { OPEN = 4 };
+    return client->open >= OPEN;
+}
+
 static hawser_status send_leg(hw_client *client, const hw_task *t, hw_leg *part, bool again, hawser_error *error)
 {
     const hw_order *order = &t->order;
@@ -351,6 +358,7 @@ static hawser_status send_leg(hw_client *client, const hw_task *t, hw_leg *part,
     HAWSER_TRY(keys_of(client, t, part, &keys, error));
     choose_keys(client, t, part, keys, again, &request);
     HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
+    message->patient = is_patient(client);
     client->figures.messages++;
     client->figures.bytes_sent += message->envelope.length;
     client->figures.bytes_plain += sizeof request.head + (order->keys != NULL ? part->count * sizeof *keys : 0) +

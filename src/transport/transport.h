@@ -97,6 +97,8 @@ typedef struct hw_message {
     bool landed; /* its tail was read to where somebody wanted it (hw_net_events), and is for nobody else to look at */
     bool quiet;  /* the receiver need not wake for it: something that it waits for will follow */
     bool more;   /* it may stay until the next message to the same node, which follows at once */
+    bool
+        patient; /* others are under way: where the net's own thread is awake, that may write it, with what comes meanwhile */
     /* The net's, while it travels: */
     uint32_t origin;        /* node where a spread message began */
     uint32_t spread;        /* 1 if it is one */

@@ -36,6 +36,7 @@ typedef struct node {
     hw_transport *run; /* what arrives goes there instead, if it is of its session */
     uint32_t session;
     uint32_t refused;
+    bool echoes; /* what arrives goes back, from the net's own thread */
 } node;
 
 static inline void node_up(void *argument, uint32_t number, const hw_net_hello *hello)
@@ -47,6 +48,13 @@ static inline void node_up(void *argument, uint32_t number, const hw_net_hello *
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->mutex);
     (void)number;
+}
+
+static inline void node_count_refused(node *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    self->refused++;
+    pthread_mutex_unlock(&self->mutex);
 }
 
 static inline void node_arrived(void *argument, uint32_t number, hw_message *message)
@@ -62,9 +70,14 @@ static inline void node_arrived(void *argument, uint32_t number, hw_message *mes
     }
     message->origin = number;
     message->next = NULL;
-    *self->last = message;
-    self->last = &message->next;
+    bool echoes = self->echoes;
+    if (!echoes) {
+        *self->last = message;
+        self->last = &message->next;
+    }
     pthread_mutex_unlock(&self->mutex);
+    if (echoes && hw_net_send(self->net, number, message, NULL) != HAWSER_OK)
+        node_count_refused(self);
 }
 
 /* From now on what arrives goes to `run`, NULL: is kept. */

@@ -8,6 +8,7 @@
 
 #include "net_nodes.h"
 
+#include "base/random.h"
 #include "directory.h"
 #include "transport/net/address.h"
 
@@ -28,6 +29,7 @@ static void send_lent(node *from, uint32_t to, hw_message *message)
         message->tail_length = length - own;
     }
     message->more = message->envelope.clock % 5 == 0 && message->envelope.clock < LAST;
+    message->patient = message->envelope.clock % 7 < 4;
     assert_int_equal(hw_net_send(from->net, to, message, NULL), HAWSER_OK);
     if (tail != NULL)
         memset(tail, 0xdd, length - own);
@@ -169,6 +171,65 @@ static void many_nodes_talk_at_once(void **state)
 }
 
 /* A goodbye is not a loss, and what was queued before it arrives. */
+/* Bursts that the reactors gather, both ways, are all there in the end and in order, whether the reactors were awake or asleep. */
+static void bursts_come_back(void **state, hw_net_way wish, bool encrypted)
+{
+    enum { BURSTS = 400, MOST = 40 };
+    const struct timespec until_asleep = {0, 2000000};
+    char sockets[200];
+    (void)!snprintf(sockets, sizeof sockets, "%s/s", *state == NULL ? "" : (char *)*state);
+    node nodes[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, *state != NULL ? sockets : NULL);
+        options.way = wish;
+        options.encrypt_always = encrypted;
+        node_open(&nodes[i], &options);
+    }
+    nodes[0].echoes = true;
+    node_dial(&nodes[1], &nodes[0], 0);
+    hw_random random = hw_random_at(11, 0, 0, 0);
+    for (uint64_t burst = 0, sent = 0; burst < BURSTS; burst++) {
+        uint64_t count = 1 + hw_random_below(&random, MOST), first = sent;
+        size_t lengths[MOST];
+        if (hw_random_below(&random, 10) == 0)
+            nanosleep(&until_asleep, NULL);
+        for (uint64_t i = 0; i < count; i++, sent++) {
+            lengths[i] = (size_t)hw_random_below(&random, hw_random_below(&random, 20) ? 2100 : 100000);
+            hw_message *message = numbered(sent, lengths[i]);
+            message->patient = hw_random_below(&random, 4) > 0;
+            assert_int_equal(hw_net_send(nodes[1].net, 0, message, NULL), HAWSER_OK);
+        }
+        for (uint64_t i = 0; i < count; i++) {
+            hw_message *message = node_take(&nodes[1]);
+            assert_true(is_numbered(message, first + i, lengths[i]));
+            hw_message_free(message);
+        }
+    }
+    assert_int_equal(nodes[0].refused, 0);
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
+}
+
+static void bursts_come_back_over_tcp(void **state)
+{
+    bursts_come_back(state, HW_NET_TCP, false);
+}
+
+static void bursts_come_back_over_tls(void **state)
+{
+    bursts_come_back(state, HW_NET_BEST, true);
+}
+
+static void bursts_come_back_over_unix(void **state)
+{
+    bursts_come_back(state, HW_NET_UNIX, false);
+}
+
+static void bursts_come_back_over_shared_memory(void **state)
+{
+    bursts_come_back(state, HW_NET_SHARED, false);
+}
+
 static void what_is_queued_arrives_before_the_goodbye(void **state)
 {
     (void)state;
@@ -582,6 +643,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(over_shared_memory, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(bursts_come_back_over_shared_memory, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(bursts_come_back_over_unix, make_directory, remove_directory),
+        cmocka_unit_test(bursts_come_back_over_tcp),
+        cmocka_unit_test(bursts_come_back_over_tls),
         cmocka_unit_test_setup_teardown(over_shared_memory_unasked, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(over_unix, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(over_tls_on_a_unix_socket, make_directory, remove_directory),

@@ -295,6 +295,18 @@ static void join_tail(hw_link *link, hw_message *message)
     }
 }
 
+/* With the mutex held: may the reactor write this one, with others? It is at work, and does so soon: once it has delivered what it has read, if this is an answer to
+ * that. Large ones are copied by who has them at hand. */
+static bool may_gather(const hw_link *link, const hw_message *message)
+{
+    hw_net *net = link->net;
+    if (message->tail != NULL || link->channel.shared != NULL || message->envelope.length > SMALL_CLEAR)
+        return false;
+    if (pthread_equal(pthread_self(), atomic_load_explicit(&net->reactor_self, memory_order_relaxed)))
+        return net->behind;
+    return message->patient && !atomic_load(&net->asleep);
+}
+
 bool hw_link_send(hw_link *link, hw_message *message)
 {
     pthread_mutex_lock(&link->mutex);
@@ -311,10 +323,11 @@ bool hw_link_send(hw_link *link, hw_message *message)
         hw_reactor_wake(link->net);
         return true;
     }
+    bool idle = link->writer == HW_WRITER_NONE && !more, gathers = may_gather(link, message);
     hw_queue_append(&link->queue, message);
-    bool idle = link->writer == HW_WRITER_NONE && !more;
     /* Into memory it costs no more than to queue it. */
-    bool direct = idle && !link->by_fabric && (link->channel.shared != NULL || lent || allowed(link)) && take_part(link);
+    bool direct =
+        idle && !gathers && !link->by_fabric && (link->channel.shared != NULL || lent || allowed(link)) && take_part(link);
     pthread_mutex_unlock(&link->mutex);
     if (direct)
         write_out(link, DIRECT_MOST);

@@ -130,6 +130,7 @@ struct hw_net {
     double patience, patience_most; /* the reactor's: seconds for which it looks on before it sleeps */
     uint32_t missed, due; /* the reactor's: what came right after it had gone to sleep; how many make it patient again */
     bool beat;            /* the reactor's: it is time for a sign of life */
+    bool behind;          /* the reactor's: it has read more than it has delivered yet */
     bool warm, stirred;   /* the reactor's: something has gone by memory, or come by a socket, since it slept */
     atomic_uint pacing;   /* links where something waits for the limit */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
@@ -141,6 +142,7 @@ struct hw_net {
 
     int reactor_poll, reactor_bell, reactor_timer, gate_poll, gate_bell, spare;
     pthread_t reactor, gate;
+    _Atomic(pthread_t) reactor_self; /* as it says itself, once it runs */
     bool reactor_runs, gate_runs;
     atomic_bool gate_ends, reactor_ends, stopping;
     _Atomic(hw_link *) todo;  /* links that want the reactor */

@@ -480,6 +480,7 @@ static void *reactor_main(void *argument)
 {
     hw_net *net = argument;
     double last = hw_seconds(), now = last;
+    atomic_store(&net->reactor_self, pthread_self());
     while (!atomic_load(&net->reactor_ends)) {
         struct epoll_event events[EVENTS];
         int count = 0;

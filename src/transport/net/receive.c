@@ -162,6 +162,15 @@ static const char *filled(hw_link *link, uint64_t moved)
     return NULL;
 }
 
+/* Is a whole message there? */
+static bool holds_message(const unsigned char *bytes, size_t size)
+{
+    hw_frame frame;
+    const char *why;
+    return size >= HW_FRAME_MESSAGE && hw_frame_size(bytes) == HW_FRAME_MESSAGE && hw_frame_unpack(bytes, &frame, &why) &&
+           frame.chunk <= size - HW_FRAME_MESSAGE;
+}
+
 /* All of `bytes`; a head that is not whole is kept for the next time, and everything where too much waits for the peer. */
 static const char *take(hw_link *link, const unsigned char *bytes, size_t size)
 {
@@ -176,7 +185,9 @@ static const char *take(hw_link *link, const unsigned char *bytes, size_t size)
             if (place != NULL)
                 memcpy(place, bytes, used);
             settle(link);
+            link->net->behind = holds_message(bytes + used, size - used);
             why = filled(link, used);
+            link->net->behind = false;
         } else {
             size_t needed = size < HW_FRAME_HEAD ? HW_FRAME_HEAD : hw_frame_size(bytes);
             if (size < needed) {
