@@ -1,5 +1,5 @@
 /*
- * crew.h - the vehicles that carry blocks and driver: operating-system threads, or (tests) fibers under a seed.
+ * crew.h - the vehicles that carry blocks and driver: operating-system threads, or (tests) fibers under a seed or somebody's choices.
  *
  * A vehicle is known by its number. It runs until it parks; wake makes a parked vehicle, or the next park of a running one,
  * return. Nobody else in the runtime blocks.
@@ -38,7 +38,16 @@ struct hw_crew {
 /* Threads: `permits` of the first count - 1 compute at a time; `spin` lets a waiting vehicle look shortly before it sleeps. */
 hawser_status hw_thread_crew(uint32_t count, uint32_t permits, int spin, hw_crew **crew,
                              hawser_error *error) HAWSER_MUST_USE;
-/* Fibers of the calling thread, in an order drawn from `seed`; time jumps when all wait. */
-hawser_status hw_fiber_crew(uint32_t count, uint64_t seed, hw_crew **crew, hawser_error *error) HAWSER_MUST_USE;
+/* Who goes on, asked wherever one may go on or another could: the place in `ready`, which has the numbers of the `count` vehicles that
+ * can (at least one, ascending). */
+typedef struct hw_chooser {
+    uint32_t (*choose)(void *argument, const uint32_t *ready, uint32_t count);
+    void *argument;
+} hw_chooser;
+
+/* Fibers of the calling thread, in an order that the chooser makes, or that is drawn from `seed` where it has no function; time jumps
+ * when all wait. */
+hawser_status hw_fiber_crew(uint32_t count, uint64_t seed, hw_chooser chooser, hw_crew **crew,
+                            hawser_error *error) HAWSER_MUST_USE;
 
 #endif

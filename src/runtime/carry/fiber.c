@@ -1,5 +1,5 @@
 /*
- * fiber.c - blocks carried by fibers of one thread, in an order drawn from a seed: any schedule that messages can have, again.
+ * fiber.c - blocks carried by fibers of one thread, in an order drawn from a seed or chosen: any schedule that messages can have, again.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -45,6 +45,8 @@ typedef struct hw_fibers {
     uint32_t count, current, alive;
     double time;
     hw_random random;
+    hw_chooser chooser; /* without a function: the random numbers */
+    uint32_t *ready;    /* who can go on, for the choice */
     void (*body)(void *argument, uint32_t number);
     void *argument;
     hw_fiber home; /* the thread that runs the scheduler */
@@ -98,7 +100,8 @@ static uint32_t choose(hw_fibers *crew)
     uint32_t ready = 0;
     double first = 1e300;
     for (uint32_t i = 0; i < crew->count; i++) {
-        ready += runnable(crew, &crew->fibers[i]);
+        if (runnable(crew, &crew->fibers[i]))
+            crew->ready[ready++] = i;
         if (!crew->fibers[i].ended && crew->fibers[i].deadline < first)
             first = crew->fibers[i].deadline;
     }
@@ -106,10 +109,9 @@ static uint32_t choose(hw_fibers *crew)
         crew->time = first;
         return choose(crew);
     }
-    uint64_t pick = hw_random_below(&crew->random, ready);
-    for (uint32_t i = 0;; i++)
-        if (runnable(crew, &crew->fibers[i]) && pick-- == 0)
-            return i;
+    if (crew->chooser.choose != NULL)
+        return crew->ready[crew->chooser.choose(crew->chooser.argument, crew->ready, ready)];
+    return crew->ready[hw_random_below(&crew->random, ready)];
 }
 
 static bool prepare(hw_fibers *crew, hw_fiber *fiber)
@@ -167,7 +169,7 @@ static void wake(hw_crew *super, uint32_t number)
 static void breathe(hw_crew *super, uint32_t number)
 {
     hw_fibers *crew = (hw_fibers *)super;
-    if (hw_random_below(&crew->random, 2) == 0)
+    if (crew->chooser.choose != NULL || hw_random_below(&crew->random, 2) == 0)
         switch_fiber(crew, &crew->fibers[number], &crew->home);
 }
 
@@ -204,10 +206,11 @@ static void free_crew(hw_crew *super)
         if (crew->fibers[i].stack != NULL)
             munmap(crew->fibers[i].stack, STACK_BYTES);
     free(crew->fibers);
+    free(crew->ready);
     free(crew);
 }
 
-hawser_status hw_fiber_crew(uint32_t count, uint64_t seed, hw_crew **out, hawser_error *error)
+hawser_status hw_fiber_crew(uint32_t count, uint64_t seed, hw_chooser chooser, hw_crew **out, hawser_error *error)
 {
     static const hw_crew_ops ops = {run, park, wake, breathe, sleep_seconds, now, busy, free_crew};
     *out = NULL;
@@ -216,7 +219,10 @@ hawser_status hw_fiber_crew(uint32_t count, uint64_t seed, hw_crew **out, hawser
     crew->super.ops = &ops;
     crew->count = count;
     crew->random = hw_random_at(seed, 0, 0, 0);
-    hawser_status status = HW_NEW(&crew->fibers, count, "fibers", error);
+    crew->chooser = chooser;
+    hawser_status status = HW_NEW(&crew->ready, count, "fibers", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&crew->fibers, count, "fibers", error);
     for (uint32_t i = 0; i < count && status == HAWSER_OK; i++) {
         void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (stack == MAP_FAILED)

@@ -39,7 +39,7 @@ static hawser_status open_crew(hw_session *session, hawser_error *error)
     /* Who waits may look for a while before he sleeps only where nobody else is to run in his place. */
     int spin = threads == session->local && session->local * sharing <= job->settings.processors;
     if (job->fibers)
-        return hw_fiber_crew(vehicles, job->fiber_seed, &session->crew, error);
+        return hw_fiber_crew(vehicles, job->fiber_seed, job->chooser, &session->crew, error);
     return hw_thread_crew(vehicles, threads, spin, &session->crew, error);
 }
 

@@ -279,6 +279,12 @@ void hw_job_use_fibers(hawser_job *job, uint64_t seed)
     job->fiber_seed = seed;
 }
 
+void hw_job_use_choices(hawser_job *job, hw_chooser chooser)
+{
+    job->fibers = true;
+    job->chooser = chooser;
+}
+
 hawser_status hw_job_plan(const hawser_job *job, const hawser_program *program, hw_plan **out, hawser_error *error)
 {
     *out = NULL;

@@ -30,8 +30,9 @@ struct hawser_job {
     bool check;
     bool workers_given;         /* or implied by an option that names a worker */
     struct hawser_store *store; /* that is open; NULL: none */
-    bool fibers;                /* tests: run units as fibers under a seed */
+    bool fibers;                /* tests: run units as fibers under a seed, or as chosen */
     uint64_t fiber_seed;
+    hw_chooser chooser;
     atomic_bool interrupted;
     hw_recorder *recorder; /* NULL: no history is recorded */
     hawser_observer *observer;
@@ -45,6 +46,8 @@ hawser_status hw_job_open_at(const hawser_options *options, const hw_place *plac
                              hawser_error *error) HAWSER_MUST_USE;
 /* From now on this job's runs carry their blocks by fibers, one at a time, in an order drawn from `seed`. */
 void hw_job_use_fibers(hawser_job *job, uint64_t seed);
+/* The same, in the order that the chooser makes: it is asked at each point at which somebody else could go on. */
+void hw_job_use_choices(hawser_job *job, hw_chooser chooser);
 /* Lays the routes that --topology asks for; all nodes call it. */
 hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 /* Checks, splits: the physical plan of a program under this job's settings. */

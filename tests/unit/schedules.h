@@ -1,0 +1,510 @@
+/*
+ * schedules.h - a walk over all schedules of a small job: it is run again and again, depth first over who went on at each point, through the
+ * runtime as it is. For one test file, linked with --wrap as tests/CMakeLists.txt says.
+ *
+ * A step is what one vehicle does between two points at which another could go on: it looks at its mail, or sends one message, or asks the
+ * store for one thing. What stands between the library's parts here makes points between these, so that steps are no coarser than what
+ * threads do to each other. Three things keep the number of schedules down, and runtime_schedules.c shows on the smallest jobs that no
+ * outcome is lost by them:
+ * - Steps that touch nothing in common may change places without anybody seeing it. Of schedules that differ in that alone one is walked:
+ *   races of what was run say where another order matters (source sets and sleep sets: Abdulla et al. 2014).
+ * - Who waits for something that has not come looks at once at what comes, since looking in vain changes nothing. Once it is there others may
+ *   go on first, and what they send meanwhile is heard as well.
+ * - Mail of sorts that its reader keeps apart may change places, and so may requests for different chunks of a stored state.
+ */
+#ifndef HW_TESTS_SCHEDULES_H
+#define HW_TESTS_SCHEDULES_H
+
+#include "hawser/store.h"
+#include "job.h"
+#include "runtime/block/worker.h"
+#include "transport/queue.h"
+
+enum { VEHICLES_MOST = 4, STEPS_MOST = 2000, CLASSES_MOST = 1 << 16 };
+
+/* What a step touches, as bits: the mail of a vehicle, of four sorts, or a chunk in the store. */
+#define SORT(vehicle, sort) (1U << (4 * (vehicle) + (sort)))
+#define MAIL(vehicle)       (15U << 4 * (vehicle))
+#define CHUNK(number)       (1U << (4 * VEHICLES_MOST + (number)))
+#define THE_STORE           (15U << 4 * VEHICLES_MOST)
+enum { THINGS = 4 * VEHICLES_MOST + 4 };
+
+typedef struct step {
+    uint32_t vehicle, ready;         /* who made it, and who could have */
+    uint32_t touched;                /* by it */
+    uint32_t todo, done, asleep;     /* who is to go on here, who has been walked, whose walk would only repeat */
+    uint32_t touches[VEHICLES_MOST]; /* what the step of one who has been walked or sleeps touched */
+    uint32_t turn, delays;           /* whose turn it was; how often it was another's, up to here */
+} step;
+
+typedef struct walk {
+    bool every;      /* schedules that differ in nothing that matters, too */
+    bool exact;      /* every look at the mail is a step, and all mail of one sort */
+    uint32_t delays; /* how often another than the next in turn goes on, at most; 0: as often as it matters */
+    bool fair;       /* where nothing is decided vehicles take turns, and do not go on until they wait */
+    uint64_t draws;  /* runs whose schedules are drawn, in place of a walk */
+    uint64_t chunk;  /* keys of one in the store that may be asked for apart from others; 0: no such */
+    /* Of the run that is being made: */
+    step steps[STEPS_MOST];
+    size_t known, at; /* steps to make again; made */
+    bool running;
+    bool aborting;                     /* the driver has ended the job: a wake says nothing any more */
+    bool repeats;                      /* this has been walked already, and is only brought to its end */
+    bool wrote, took;                  /* what the step has done already */
+    bool looks;                        /* at once, which is no step of its own */
+    bool mailed;                       /* a wake is the mail's */
+    uint32_t current, vehicles, waits; /* waits: who looks as soon as anything comes */
+    hw_crew *crew;
+    hw_crew_ops ops;
+    /* Of all: */
+    hw_random random;
+    uint64_t runs, repeated, longest;
+    uint64_t *classes; /* digests of the orders of what matters, open addressing; NULL: not wanted */
+    uint64_t class_count;
+} walk;
+
+static walk *walking; /* NULL: none */
+
+#ifdef __SANITIZE_ADDRESS__
+/* Its notes on a fiber's stack are made new at each switch, by a mapping where they are larger than this. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "clear_shadow_mmap_threshold=1048576";
+}
+#endif
+
+/* ----------------------------------------------------------------------------------------------- what steps are made of ---- */
+
+static bool has(uint32_t set, uint32_t bit)
+{
+    return (set >> bit & 1) != 0;
+}
+
+static bool is_walking(void)
+{
+    return walking != NULL && walking->running;
+}
+
+static void touch(uint32_t things)
+{
+    if (is_walking() && !walking->repeats)
+        walking->steps[walking->at - 1].touched |= things;
+}
+
+/* Something that others see is to be done: another may go on before, unless the step has done nothing yet. */
+static void begin_write(uint32_t things)
+{
+    if (!is_walking())
+        return;
+    if (walking->wrote || walking->took)
+        walking->crew->ops->breathe(walking->crew, walking->current);
+    touch(things);
+    walking->wrote = true;
+}
+
+static void begin_look(void)
+{
+    if (!is_walking())
+        return;
+    if (!walking->looks && walking->wrote)
+        walking->crew->ops->breathe(walking->crew, walking->current);
+    if (!walking->looks)
+        touch(MAIL(walking->current));
+    walking->took = true;
+}
+
+#define WRAPPED(type, name, ...)                                                                                            \
+    type __real_##name(__VA_ARGS__);                                                                                        \
+    type __wrap_##name(__VA_ARGS__);                                                                                        \
+    type __wrap_##name(__VA_ARGS__)
+
+/* The driver keeps what blocks say apart or counts it, a block keeps updates apart from what the driver says: the order between such does
+ * not matter to who hears it. That of anything else does. */
+static uint32_t mail_of(const hw_message *message)
+{
+    uint32_t to = message->envelope.destination, driver = walking->vehicles - 1;
+    if (walking->exact)
+        return MAIL(to);
+    switch (message->envelope.kind) {
+    case HW_MESSAGE_UPDATE: return SORT(to, 0);
+    case HW_MESSAGE_TRIGGER:
+    case HW_MESSAGE_CREDIT: return SORT(to, 1);
+    case HW_MESSAGE_PAUSE: return SORT(to, to == driver ? message->envelope.source : 1);
+    case HW_MESSAGE_REPORT: return SORT(to, message->envelope.source);
+    case HW_MESSAGE_DONE: return message->payload == NULL ? SORT(to, message->envelope.source) : MAIL(to);
+    default: return MAIL(to);
+    }
+}
+
+static bool (*meddle)(hw_message *message); /* what a test makes wrong in messages; true: it is lost */
+
+WRAPPED(bool, hw_inbox_put, hw_inbox *inbox, hw_message *message)
+{
+    if (!is_walking())
+        return __real_hw_inbox_put(inbox, message);
+    begin_write(mail_of(message));
+    walking->aborting = walking->aborting || message->envelope.kind == HW_MESSAGE_ABORT;
+    if (meddle != NULL && meddle(message)) {
+        hw_message_free(message);
+        return true;
+    }
+    walking->mailed = true;
+    bool put = __real_hw_inbox_put(inbox, message);
+    walking->mailed = false;
+    return put;
+}
+
+WRAPPED(hw_message *, hw_inbox_take, hw_inbox *inbox)
+{
+    begin_look();
+    return __real_hw_inbox_take(inbox);
+}
+
+static void begin_request(uint64_t first, uint64_t last, bool listed)
+{
+    uint32_t things = THE_STORE;
+    if (is_walking() && !walking->exact && walking->chunk > 0 && !listed)
+        for (things = 0, first /= walking->chunk; first <= last / walking->chunk; first++)
+            things |= CHUNK(first);
+    begin_write(things);
+}
+
+WRAPPED(hawser_status, hawser_pull, hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
+{
+    begin_request(request->first, request->last, request->keys != NULL);
+    return __real_hawser_pull(store, request, task, error);
+}
+
+WRAPPED(hawser_status, hawser_push, hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
+{
+    begin_request(request->first, request->last, request->keys != NULL);
+    return __real_hawser_push(store, request, task, error);
+}
+
+WRAPPED(hawser_status, hawser_store_clock, hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock,
+        uint64_t first, uint64_t last, hawser_error *error)
+{
+    begin_request(first, last, false);
+    return __real_hawser_store_clock(store, table, worker, clock, first, last, error);
+}
+
+/* The driver looks at it whenever it looks at its mail. */
+WRAPPED(void, hawser_interrupt, hawser_job *job)
+{
+    if (is_walking())
+        begin_write(MAIL(walking->vehicles - 1));
+    __real_hawser_interrupt(job);
+}
+
+/* Asking the system takes longer than a run. */
+WRAPPED(uint32_t, hw_machine_processors, void)
+{
+    return walking != NULL ? 1 : __real_hw_machine_processors();
+}
+
+WRAPPED(uint64_t, hw_machine_memory, void)
+{
+    return walking != NULL ? UINT64_C(1) << 30 : __real_hw_machine_memory();
+}
+
+WRAPPED(uint64_t, hw_machine_peak_rss, void)
+{
+    return walking != NULL ? 0 : __real_hw_machine_peak_rss();
+}
+
+/* An answer of the store is kept apart from mail. */
+static void wake_noted(hw_crew *crew, uint32_t number)
+{
+    bool answer = !walking->exact && (walking->steps[walking->at - 1].touched & THE_STORE) != 0;
+    if (!walking->mailed && !walking->aborting)
+        touch(answer ? SORT(number, 2) : MAIL(number));
+    walking->ops.wake(crew, number);
+}
+
+static void park_noted(hw_crew *crew, uint32_t number, double deadline)
+{
+    walking->waits |= walking->exact ? 0 : 1U << number;
+    walking->ops.park(crew, number, deadline);
+    walking->waits &= ~(1U << number);
+}
+
+WRAPPED(hawser_status, hw_wait, hw_station *station, bool (*ready)(void *argument), void *argument)
+{
+    if (!is_walking() || walking->exact)
+        return __real_hw_wait(station, ready, argument);
+    do {
+        walking->looks = true;
+        HAWSER_TRY(__real_hw_wait(station, ready, argument));
+        walking->crew->ops->breathe(walking->crew, station->vehicle);
+        HAWSER_TRY(hw_drain(station));
+    } while (!ready(argument));
+    return HAWSER_OK;
+}
+
+static hawser_status run_noted(hw_crew *crew, void (*body)(void *argument, uint32_t number), void *argument,
+                               hawser_error *error)
+{
+    walking->running = true;
+    hawser_status status = walking->ops.run(crew, body, argument, error);
+    walking->running = false;
+    return status;
+}
+
+WRAPPED(hawser_status, hw_fiber_crew, uint32_t count, uint64_t seed, hw_chooser chooser, hw_crew **crew, hawser_error *error)
+{
+    static hw_crew_ops noting;
+    HAWSER_TRY(__real_hw_fiber_crew(count, seed, chooser, crew, error));
+    if (walking == NULL)
+        return HAWSER_OK;
+    assert_true(count <= VEHICLES_MOST);
+    walking->crew = *crew;
+    walking->vehicles = count;
+    walking->ops = *(*crew)->ops;
+    noting = walking->ops;
+    noting.run = run_noted;
+    noting.wake = wake_noted;
+    noting.park = park_noted;
+    (*crew)->ops = &noting;
+    return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ one run ---- */
+
+/* Who goes on where nothing is decided: who did, or the next in turn. */
+static uint32_t next_in_turn(const walk *w, uint32_t among)
+{
+    uint32_t next = w->current + (w->fair ? 1 : 0);
+    while (!has(among, next % w->vehicles))
+        next++;
+    return next % w->vehicles;
+}
+
+/* Whose step after the one before this would have been walked there in vain is asleep until something of what it touches is touched. */
+static uint32_t who_sleeps(const walk *w, step *s)
+{
+    uint32_t asleep = 0;
+    if (w->every || w->delays > 0 || w->draws > 0 || w->at == 0)
+        return 0;
+    const step *before = &w->steps[w->at - 1];
+    for (uint32_t v = 0; v < w->vehicles; v++)
+        if (has((before->asleep | before->done) & ~(1U << before->vehicle), v) &&
+            (before->touches[v] & before->touched) == 0) {
+            asleep |= 1U << v;
+            s->touches[v] = before->touches[v];
+        }
+    return asleep;
+}
+
+/* A point at which nobody has been before. */
+static void begin_step(walk *w, step *s, uint32_t ready)
+{
+    *s = (step){.ready = ready, .delays = w->at > 0 ? w->steps[w->at - 1].delays : 0};
+    s->asleep = who_sleeps(w, s);
+    uint32_t awake = ready & ~s->asleep;
+    if (awake == 0) { /* every way on has been walked from elsewhere */
+        w->repeats = true;
+        awake = ready;
+    }
+    if (w->draws > 0)
+        w->current = (uint32_t)hw_random_below(&w->random, w->vehicles);
+    s->vehicle = s->turn = next_in_turn(w, awake);
+    s->todo = w->every || s->delays < w->delays ? ready : 1U << s->vehicle;
+}
+
+/* The step of who goes on, at a point at which others could. */
+static void decide(walk *w, uint32_t can)
+{
+    assert_true(w->at < STEPS_MOST);
+    step *s = &w->steps[w->at];
+    if (w->repeats)
+        s->vehicle = next_in_turn(w, can);
+    else if (w->at >= w->known)
+        begin_step(w, s, can);
+    else if (s->ready != can)
+        fail_msg("step %zu is another than it was", w->at);
+    w->current = s->vehicle;
+    s->touched = 0;
+    w->at += w->repeats ? 0 : 1;
+}
+
+static uint32_t go_on(void *argument, const uint32_t *ready, uint32_t count)
+{
+    walk *w = argument;
+    uint32_t can = 0;
+    for (uint32_t i = 0; i < count; i++)
+        can |= 1U << ready[i];
+    w->wrote = w->took = false;
+    w->looks = (can & w->waits) != 0;
+    if (w->looks)
+        for (w->current = 0; !has(can & w->waits, w->current);)
+            w->current++;
+    else
+        decide(w, can);
+    for (uint32_t i = 0;; i++)
+        if (ready[i] == w->current)
+            return i;
+}
+
+/* ------------------------------------------------------------------------------------------- what else is to be walked ---- */
+
+/* Which steps of a run come before which, whatever the order of those that touch nothing in common. */
+typedef struct order {
+    uint32_t count[STEPS_MOST][VEHICLES_MOST]; /* of each vehicle's steps: how many come before, the own one included */
+    size_t earlier[STEPS_MOST][THINGS + 1];
+    uint32_t earlier_count[STEPS_MOST]; /* steps right before, of the same vehicle or touching the same */
+    uint32_t number[STEPS_MOST];        /* among its vehicle's, from 1 */
+    uint64_t digest;
+} order;
+
+static bool comes_before(const walk *w, const order *o, size_t a, size_t b)
+{
+    return o->count[b][w->steps[a].vehicle] >= o->number[a];
+}
+
+static uint64_t mixed(uint64_t digest, uint64_t value)
+{
+    digest = (digest ^ value) + UINT64_C(0x9e3779b97f4a7c15);
+    digest = (digest ^ digest >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    digest = (digest ^ digest >> 27) * UINT64_C(0x94d049bb133111eb);
+    return digest ^ digest >> 31;
+}
+
+static void add_earlier(order *o, size_t i, size_t j)
+{
+    for (uint32_t k = 0; k < o->earlier_count[i]; k++)
+        if (o->earlier[i][k] == j)
+            return;
+    o->earlier[i][o->earlier_count[i]++] = j;
+    for (uint32_t v = 0; v < VEHICLES_MOST; v++)
+        if (o->count[j][v] > o->count[i][v])
+            o->count[i][v] = o->count[j][v];
+}
+
+static void order_steps(const walk *w, order *o)
+{
+    size_t by_vehicle[VEHICLES_MOST] = {0}, by_thing[THINGS] = {0}; /* 1 + the last; 0: none */
+    uint64_t versions[THINGS] = {0};
+    o->digest = 0;
+    for (size_t i = 0; i < w->at; i++) {
+        const step *s = &w->steps[i];
+        size_t last = by_vehicle[s->vehicle];
+        memset(o->count[i], 0, sizeof o->count[i]);
+        o->earlier_count[i] = 0;
+        o->number[i] = last > 0 ? o->number[last - 1] + 1 : 1;
+        uint64_t own = mixed(mixed(0, s->vehicle), o->number[i]);
+        if (last > 0)
+            add_earlier(o, i, last - 1);
+        for (uint32_t t = 0; t < THINGS; t++) {
+            if (!has(s->touched, t))
+                continue;
+            if (by_thing[t] > 0)
+                add_earlier(o, i, by_thing[t] - 1);
+            by_thing[t] = i + 1;
+            own = mixed(own, t << 16 | versions[t]++);
+        }
+        by_vehicle[s->vehicle] = i + 1;
+        o->count[i][s->vehicle] = o->number[i];
+        o->digest += mixed(own, 1);
+    }
+}
+
+/* May step i, of another vehicle, come before step j, which it comes after now with none between that explains it? */
+static bool races(const walk *w, const order *o, size_t j, size_t i)
+{
+    uint32_t vehicle = w->steps[i].vehicle;
+    if (w->steps[j].vehicle == vehicle)
+        return false;
+    for (uint32_t k = 0; k < o->earlier_count[i]; k++)
+        if (o->earlier[i][k] != j && comes_before(w, o, j, o->earlier[i][k]))
+            return false;
+    size_t woken = j; /* where it is no longer asleep: by a step that happens without j as well? */
+    while (!has(w->steps[woken].ready, vehicle))
+        woken++;
+    return woken == j || (woken - 1 != j && !comes_before(w, o, j, woken - 1));
+}
+
+/* One of those who can begin what has i before j is to go on at j. */
+static void add_todo(walk *w, const order *o, size_t j, size_t i)
+{
+    size_t without[STEPS_MOST], count = 0;
+    uint32_t seen = 0, first = 0;
+    for (size_t k = j + 1; k <= i; k++) {
+        if (k < i && comes_before(w, o, j, k))
+            continue;
+        bool free = !has(seen, w->steps[k].vehicle);
+        for (size_t m = 0; m < count && free; m++)
+            free = !comes_before(w, o, without[m], k);
+        seen |= 1U << w->steps[k].vehicle;
+        first |= free ? 1U << w->steps[k].vehicle : 0;
+        without[count++] = k;
+    }
+    step *s = &w->steps[j];
+    first &= s->ready;
+    if (first == 0)
+        s->todo |= s->ready;
+    else if ((first & s->todo) == 0)
+        s->todo |= has(first, w->steps[i].vehicle) ? 1U << w->steps[i].vehicle : first & ~(first - 1);
+}
+
+static void learn(walk *w)
+{
+    static order o;
+    order_steps(w, &o);
+    size_t from = w->known > 0 ? w->known - 1 : 0; /* races before were learnt of before */
+    for (size_t i = from; i < w->at && !w->every && w->delays == 0; i++)
+        for (uint32_t k = 0; k < o.earlier_count[i]; k++)
+            if (races(w, &o, o.earlier[i][k], i))
+                add_todo(w, &o, o.earlier[i][k], i);
+    if (w->classes == NULL || w->repeats)
+        return;
+    size_t place = o.digest % CLASSES_MOST;
+    while (w->classes[place] != 0 && w->classes[place] != o.digest)
+        place = (place + 1) % CLASSES_MOST;
+    w->class_count += w->classes[place] == 0;
+    assert_true(w->class_count < CLASSES_MOST / 2);
+    w->classes[place] = o.digest;
+}
+
+/* Goes back to the last point at which somebody else is to go on. */
+static bool back(walk *w)
+{
+    for (size_t n = w->at; n > 0; n--) {
+        step *s = &w->steps[n - 1];
+        s->done |= 1U << s->vehicle;
+        s->touches[s->vehicle] = s->touched;
+        uint32_t left = s->todo & ~s->done & ~s->asleep;
+        if (left == 0)
+            continue;
+        if (s->vehicle == s->turn)
+            s->delays++;
+        for (s->vehicle = 0; !has(left, s->vehicle);)
+            s->vehicle++;
+        w->known = n;
+        return true;
+    }
+    return false;
+}
+
+/* After a run: false when there is no other. */
+static bool another_run(walk *w)
+{
+    w->longest = w->at > w->longest ? w->at : w->longest;
+    w->runs += !w->repeats;
+    w->repeated += w->repeats;
+    if (w->draws > 0)
+        return w->runs < w->draws;
+    learn(w);
+    return back(w);
+}
+
+static void begin_run(walk *w, hawser_job *job)
+{
+    w->at = w->waits = w->current = 0;
+    w->repeats = w->aborting = w->running = w->looks = w->mailed = false;
+    w->random = hw_random_at(w->runs, 0, 0, 0);
+    walking = w;
+    hw_job_use_choices(job, (hw_chooser){go_on, w});
+}
+
+#endif
