@@ -46,7 +46,8 @@ hawser_status hw_cache_new(const hw_cache_options *options, hw_cache **out, haws
     cache->adds = spec->function == cache->sums.function && !spec->summed;
     cache->bytes = options->bytes;
     cache->row_bytes = spec->width * hw_value_size(spec->type);
-    size_t most = options->bytes / (cache->row_bytes + sizeof(entry) + sizeof *cache->buckets);
+    /* Of buckets there are fewer than twice as many as rows. */
+    size_t most = options->bytes / (cache->row_bytes + sizeof(entry) + 2 * sizeof *cache->buckets);
     cache->most = most < NONE ? most : NONE - 1;
     cache->newest = cache->oldest = NONE;
     hawser_status status = HW_NEW(&cache->clocks, options->workers, "a cache of the store", error);

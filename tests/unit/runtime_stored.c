@@ -343,7 +343,8 @@ static void test_nodes(void **ignored)
 {
     (void)ignored;
     static trial trials[3];
-    static const char *const syncs[] = {"bsp", "dc:0", "dc:2", "delay:2"};
+    static const char *const syncs[] = {"bsp", "dc:0", "dc:2", "delay:2", "ssp:1"};
+    static const double staleness[] = {0, 0, 2, 2, 1};
     for (uint32_t count = 2; count <= 3; count++)
         for (size_t k = 0; k < sizeof syncs / sizeof *syncs; k++) {
             test_node nodes[3];
@@ -357,6 +358,10 @@ static void test_nodes(void **ignored)
                     fail_msg("node %u: %s", n, nodes[n].error.text);
                 if (k < 2)
                     assert_memory_equal(trials[n].result, expected, sizeof expected);
+                for (unsigned i = 0; i < trials[n].events;
+                     i++) /* what has gone to another node was there before its clock was over */
+                    if (trials[n].log[i].chunk != BLOCKS_MOST && trials[n].log[i].chunk != trials[n].log[i].block)
+                        assert_true((double)trials[n].log[i].clock - trials[n].log[i].version <= staleness[k]);
                 for (size_t i = 0; i < COUNT && trials[n].sync.tightness != HAWSER_CENTRIC; i++)
                     assert_true(trials[n].totals[i] == total(i, 5));
             }

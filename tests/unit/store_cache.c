@@ -388,11 +388,64 @@ static void larger_cases_at_random(void **state)
     assert_true(all.hits > 0 && all.shared > 0 && all.again > 0 && all.evicted > 0);
 }
 
+/* One row, pulled where it is not near; true: it was. */
+static bool get(hw_cache *cache, uint64_t key)
+{
+    int64_t out = -1;
+    hw_reading reading = {.keys = &key, .count = 1, .out = &out};
+    hw_reading_state state;
+    assert_int_equal(hw_cache_read(cache, &reading, &state, NULL), HAWSER_OK);
+    bool near = state == HW_READING_DONE;
+    if (!near) {
+        assert_int_equal(state, HW_READING_PULL);
+        memcpy(reading.pulled, &(int64_t){(int64_t)key}, sizeof key);
+        *reading.oldest = 0;
+        assert_true(hw_cache_pulled(cache, &reading));
+        assert_int_equal(hw_cache_read(cache, &reading, &state, NULL), HAWSER_OK);
+        assert_int_equal(state, HW_READING_DONE);
+    }
+    assert_int_equal(out, key);
+    hw_reading_end(cache, &reading);
+    return near;
+}
+
+/* Who has to go is who was not used for longest, not who came first. */
+static void what_is_used_stays(void **state)
+{
+    (void)state;
+    enum { BYTES = 1000, MOST = 100 };
+    hw_table_spec spec = spec_of("t", HW_VALUE_I64, 1, true, 0, UINT64_MAX);
+    hw_cache *cache = NULL;
+    hw_cache_figures figures = {0};
+    uint64_t rows = 0;
+    for (int twice = 0; twice < 2; twice++) {
+        assert_int_equal(hw_cache_new(&(hw_cache_options){&spec, 1, BYTES}, &cache, NULL), HAWSER_OK);
+        uint64_t room = rows;
+        for (rows = 0; twice ? rows < room : figures.evicted == 0 && rows < MOST; rows++) {
+            assert_false(get(cache, rows));
+            hw_cache_figures_of(cache, &figures);
+            assert_true(figures.bytes <= BYTES);
+        }
+        rows -= !twice;
+        if (!twice)
+            hw_cache_free(cache);
+    }
+    assert_true(rows > 4 && rows < MOST);
+    assert_true(get(cache, 0));
+    assert_false(get(cache, rows)); /* in the place of 1 */
+    assert_true(get(cache, 0) && get(cache, 2));
+    assert_false(get(cache, 1)); /* of 3 */
+    assert_true(get(cache, 0) && get(cache, rows) && get(cache, 2));
+    assert_false(get(cache, 3));
+    hw_cache_free(cache);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_cases_in_every_order),
         cmocka_unit_test(larger_cases_at_random),
+        cmocka_unit_test(what_is_used_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
