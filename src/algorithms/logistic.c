@@ -129,8 +129,10 @@ static hw_logistic_effort effort_of(hawser_context *context, const hw_linear *li
 /* All blocks say what they chose, ... */
 static hawser_status post(hawser_context *context)
 {
-    hw_logistic_board_post(hawser_scratch(context), hawser_local(context, "alpha"), hawser_local(context, "board"));
-    return HAWSER_OK;
+    size_t first = 0, room = hawser_part(context, "board", &first);
+    size_t posted =
+        hw_logistic_board_post(hawser_scratch(context), hawser_local(context, "alpha"), hawser_local(context, "board"));
+    return hawser_touch(context, "board", first, posted < room ? posted : room);
 }
 
 /* ... and settle whether they solve it together, ... */

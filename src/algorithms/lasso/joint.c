@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "algorithms/lasso/block.h"
+#include "algorithms/linear/board.h"
 
 /* In touched numbers of a product: below, an exchange takes longer than it saves. */
 static const double WORTH_SHARING = 40e3;
 
 size_t hw_lasso_joint_share(size_t columns, uint32_t blocks)
 {
-    return 1 + hw_linear_room(columns, blocks) * HW_LASSO_JOINT_FIELDS;
+    return hw_linear_board_share(columns, blocks, HW_LASSO_JOINT_FIELDS);
 }
 
 /* Every block holds the matrix: from three blocks on they get no more memory together. */
@@ -81,24 +82,20 @@ static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, c
                                 hawser_error *error)
 {
     hw_linear_members *members = &joint->members;
-    size_t share = hw_lasso_joint_share(lasso->X->cols, lasso->blocks), all = 0;
-    for (uint32_t b = 0; b < lasso->blocks; b++)
-        all += (size_t)board[b * share];
-    HAWSER_TRY(hw_linear_members_reserve(members, all, error));
+    hw_linear_board shares = hw_linear_board_look(lasso, HW_LASSO_JOINT_FIELDS, board);
+    HAWSER_TRY(hw_linear_members_reserve(members, hw_linear_board_count(&shares), error));
     members->count = 0;
-    for (uint32_t b = 0; b < lasso->blocks; b++)
-        for (size_t k = 0; k < (size_t)board[b * share]; k++) {
-            const double *fields = board + b * share + 1 + k * HW_LASSO_JOINT_FIELDS;
-            size_t at = members->count++, j = (size_t)fields[0];
-            members->columns[at] = (uint32_t)j;
-            members->gradient[at] = fields[1];
-            members->start[at] = members->x[at] = fields[2];
-            joint->whole.norm[j] = fields[3];
-            joint->whole.mean[j] = fields[4];
-            members->terms[at] =
-                (hw_linear_term){lambda * fields[5], lambda * fields[6], lasso->lower != NULL ? lasso->lower[j] : -INFINITY,
-                                 lasso->upper != NULL ? lasso->upper[j] : INFINITY};
-        }
+    for (const double *fields; (fields = hw_linear_board_next(&shares)) != NULL;) {
+        size_t at = members->count++, j = (size_t)fields[0];
+        members->columns[at] = (uint32_t)j;
+        members->gradient[at] = fields[1];
+        members->start[at] = members->x[at] = fields[2];
+        joint->whole.norm[j] = fields[3];
+        joint->whole.mean[j] = fields[4];
+        members->terms[at] =
+            (hw_linear_term){lambda * fields[5], lambda * fields[6], lasso->lower != NULL ? lasso->lower[j] : -INFINITY,
+                             lasso->upper != NULL ? lasso->upper[j] : INFINITY};
+    }
     return HAWSER_OK;
 }
 

@@ -2,19 +2,16 @@
 
 #include <string.h>
 
+#include "algorithms/linear/board.h"
+
 enum { COLUMN, COEFFICIENT, L1, L2, FIELDS };
 
 size_t hw_logistic_board_share(size_t columns, uint32_t blocks)
 {
-    return 1 + hw_linear_room(columns, blocks) * FIELDS;
+    return hw_linear_board_share(columns, blocks, FIELDS);
 }
 
-static size_t share_of(const hw_linear *linear)
-{
-    return hw_logistic_board_share(linear->X->cols, linear->blocks);
-}
-
-void hw_logistic_board_post(const hw_logistic_block *block, const double *alpha, double *share)
+size_t hw_logistic_board_post(const hw_logistic_block *block, const double *alpha, double *share)
 {
     const hw_linear *linear = block->linear;
     size_t count = 0, room = hw_linear_room(linear->X->cols, linear->blocks);
@@ -28,51 +25,43 @@ void hw_logistic_board_post(const hw_logistic_block *block, const double *alpha,
         fields[L1] = block->columns.l1[j];
         fields[L2] = block->columns.l2[j];
     }
+    return 1 + (count < room ? count : room) * FIELDS;
 }
 
-size_t hw_logistic_board_list(hw_logistic_block *block, const double *board)
+size_t hw_logistic_board_list(hw_logistic_block *block, const double *values)
 {
-    const hw_linear *linear = block->linear;
+    hw_linear_board board = hw_linear_board_look(block->linear, FIELDS, values);
     size_t count = 0;
-    for (uint32_t b = 0; b < linear->blocks; b++) {
-        const double *share = board + b * share_of(linear);
-        for (size_t k = 0; k < (size_t)share[0]; k++)
-            block->whole_list[count++] = (uint32_t)share[1 + k * FIELDS + COLUMN];
-    }
+    for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL;)
+        block->whole_list[count++] = (uint32_t)fields[COLUMN];
     return count;
 }
 
-double hw_logistic_board_entries(const hw_logistic_block *block, const double *board, size_t *count)
+double hw_logistic_board_entries(const hw_logistic_block *block, const double *values, size_t *count)
 {
-    const hw_linear *linear = block->linear;
-    const hawser_matrix *X = linear->X;
+    const hawser_matrix *X = block->linear->X;
+    hw_linear_board board = hw_linear_board_look(block->linear, FIELDS, values);
     double entries = 0.0;
-    *count = 0;
-    for (uint32_t b = 0; b < linear->blocks; b++) {
-        const double *share = board + b * share_of(linear);
-        for (size_t k = 0; k < (size_t)share[0]; k++, ++*count) {
-            size_t j = (size_t)share[1 + k * FIELDS + COLUMN];
-            entries += X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
-        }
+    *count = hw_linear_board_count(&board);
+    for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL;) {
+        size_t j = (size_t)fields[COLUMN];
+        entries += X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
     }
     return entries;
 }
 
-static void take_members(hw_logistic_block *block, const double *board, double lambda)
+static void take_members(hw_logistic_block *block, const double *values, double lambda)
 {
     const hw_linear *linear = block->linear;
     hw_logistic_quadratic *whole = &block->whole;
+    hw_linear_board board = hw_linear_board_look(linear, FIELDS, values);
     size_t at = 0;
-    for (uint32_t b = 0; b < linear->blocks; b++) {
-        const double *share = board + b * share_of(linear);
-        for (size_t k = 0; k < (size_t)share[0]; k++, at++) {
-            const double *fields = share + 1 + k * FIELDS;
-            size_t j = (size_t)fields[COLUMN];
-            whole->members.x[at] = fields[COEFFICIENT];
-            whole->terms[at] = (hw_linear_term){lambda * fields[L1], lambda * fields[L2],
-                                                linear->lower != NULL ? linear->lower[j] : -INFINITY,
-                                                linear->upper != NULL ? linear->upper[j] : INFINITY};
-        }
+    for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL; at++) {
+        size_t j = (size_t)fields[COLUMN];
+        whole->members.x[at] = fields[COEFFICIENT];
+        whole->terms[at] =
+            (hw_linear_term){lambda * fields[L1], lambda * fields[L2], linear->lower != NULL ? linear->lower[j] : -INFINITY,
+                             linear->upper != NULL ? linear->upper[j] : INFINITY};
     }
 }
 
@@ -110,16 +99,13 @@ hawser_status hw_logistic_board_solve(hw_logistic_block *block, const double *bo
     return HAWSER_OK;
 }
 
-void hw_logistic_board_move(const hw_logistic_block *block, const double *board, const double *solution, double *alpha)
+void hw_logistic_board_move(const hw_logistic_block *block, const double *values, const double *solution, double *alpha)
 {
-    const hw_linear *linear = block->linear;
     size_t first = block->columns.X.first, at = 0;
-    for (uint32_t b = 0; b < linear->blocks; b++) {
-        const double *share = board + b * share_of(linear);
-        for (size_t k = 0; k < (size_t)share[0]; k++, at++) {
-            size_t j = (size_t)share[1 + k * FIELDS + COLUMN];
-            if (j >= first && j < first + block->columns.X.cols)
-                alpha[j - first] = solution[at];
-        }
+    hw_linear_board board = hw_linear_board_look(block->linear, FIELDS, values);
+    for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL; at++) {
+        size_t j = (size_t)fields[COLUMN];
+        if (j >= first && j < first + block->columns.X.cols)
+            alpha[j - first] = solution[at];
     }
 }
