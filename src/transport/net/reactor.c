@@ -104,17 +104,26 @@ static void read_link(hw_net *net, hw_link *link)
         hw_reactor_post(link);
 }
 
-/* A write failed: what the peer said before may still be there, and says why. */
-static void end_broken(hw_net *net, hw_link *link)
+/* It is over, in one direction at least: what the peer said before may still be there, and says why. NULL: it does not. */
+static const char *last_words(hw_net *net, hw_link *link, char *text, size_t size)
 {
-    char text[200];
     uint64_t before;
     const char *why;
     hw_link_let_end(link);
     do {
         before = atomic_load(&link->bytes_received);
-        why = hw_link_read(link, text, sizeof text);
+        if (link->channel.lane != NULL)
+            (void)hw_fabric_progress(net->self.fabric);
+        why = hw_link_read(link, text, size);
     } while (why == NULL && atomic_load(&link->bytes_received) > before);
+    return why;
+}
+
+/* A write failed. */
+static void end_broken(hw_net *net, hw_link *link)
+{
+    char text[200];
+    const char *why = last_words(net, link, text, sizeof text);
     end_link(net, link, why != NULL ? why : hw_channel_trouble(&link->channel, text, sizeof text));
 }
 
@@ -238,14 +247,16 @@ static bool attend_lanes(hw_net *net)
 /* The socket of a link by UCX has nothing to say but that it ends: the peer has taken our goodbye, or is gone. */
 static void hear_end(hw_net *net, hw_link *link)
 {
-    char bytes[64];
+    char bytes[64], text[200];
     ssize_t moved = recv(link->channel.fd, bytes, sizeof bytes, MSG_DONTWAIT);
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return;
+    const char *said = moved > 0 || link->parting > 0 ? NULL : last_words(net, link, text, sizeof text);
+    bool left = link->parting > 0 || (said != NULL && said[0] == '\0'); /* its goodbye was not read while it was held */
     if (moved > 0)
         end_link(net, link, "it sent bytes where there should be none");
     else
-        end_link(net, link, link->parting > 0 ? "" : moved == 0 ? "its connection was closed" : "its connection was reset");
+        end_link(net, link, left ? "" : moved == 0 ? "its connection was closed" : "its connection was reset");
 }
 
 /* From the reactor alone, since all of UCX is its. */

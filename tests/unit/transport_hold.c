@@ -1,0 +1,212 @@
+/* A peer that asks for more than it takes is not read for a while, whatever the way: what waits for it stays within a bound, it gets everything
+ * if it takes its time, is lost if it takes nothing, and has left if it goes meanwhile. How servers use that is in store_strangers.c. */
+#include "net_nodes.h"
+
+enum { ANSWER = 64 << 10, UNREAD = 4 * ANSWER, ASKED = 1200 /* more than sockets, rings and UCX hold between two */ };
+
+/* Who answers each question with much. */
+typedef struct keeper {
+    node own; /* its functions take it for theirs */
+    uint32_t answered, left;
+} keeper;
+
+static hw_message *message_of(hw_message_kind kind, uint64_t number, size_t length)
+{
+    hw_message *message = NULL;
+    assert_int_equal(hw_message_new(length, &message, NULL), HAWSER_OK);
+    memset(message->payload, (int)(number % 251), length);
+    message->envelope.kind = (uint16_t)kind;
+    message->envelope.clock = number;
+    return message;
+}
+
+static void answer(void *argument, uint32_t number, hw_message *message)
+{
+    keeper *self = argument;
+    (void)!hw_net_send(self->own.net, number, message_of(HW_MESSAGE_ANSWER, message->envelope.clock, ANSWER), NULL);
+    hw_message_free(message);
+    pthread_mutex_lock(&self->own.mutex);
+    self->answered++;
+    pthread_mutex_unlock(&self->own.mutex);
+}
+
+static void note_left(void *argument, uint32_t number)
+{
+    keeper *self = argument;
+    (void)number;
+    pthread_mutex_lock(&self->own.mutex);
+    self->left++;
+    pthread_cond_broadcast(&self->own.changed);
+    pthread_mutex_unlock(&self->own.mutex);
+}
+
+/* Who asks, and hears an answer only while its gate is open. */
+typedef struct asker {
+    node own;
+    bool stuffed; /* changed with the mutex held */
+    unsigned rest;
+    uint64_t heard, wrong;
+} asker;
+
+static void hear(void *argument, uint32_t number, hw_message *message)
+{
+    asker *self = argument;
+    const unsigned char *bytes = message->payload;
+    (void)number;
+    pthread_mutex_lock(&self->own.mutex);
+    while (self->stuffed)
+        pthread_cond_wait(&self->own.changed, &self->own.mutex);
+    unsigned rest = self->rest;
+    self->wrong += message->envelope.clock != self->heard || message->envelope.length != ANSWER ||
+                   bytes[0] != self->heard % 251 || bytes[ANSWER - 1] != self->heard % 251;
+    self->heard++;
+    pthread_cond_broadcast(&self->own.changed);
+    pthread_mutex_unlock(&self->own.mutex);
+    hw_message_free(message);
+    if (rest > 0)
+        usleep(rest);
+}
+
+static void slow_down(asker *self, bool stuffed, unsigned rest)
+{
+    pthread_mutex_lock(&self->own.mutex);
+    self->stuffed = stuffed;
+    self->rest = rest;
+    pthread_cond_broadcast(&self->own.changed);
+    pthread_mutex_unlock(&self->own.mutex);
+}
+
+static void open_node(node *self, const hw_net_options *options, hw_net_events events)
+{
+    pthread_condattr_t attributes;
+    hawser_error error;
+    self->last = &self->first;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&self->mutex, NULL);
+    pthread_cond_init(&self->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    events.argument = self;
+    events.admit = node_admit;
+    events.up = node_up;
+    events.lost = node_lost;
+    if (hw_net_new(options, &events, &self->net, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+}
+
+typedef struct scene {
+    keeper keeper;
+    asker asker;
+} scene;
+
+/* All is asked at once, from one who takes nothing, or rests after each. */
+static scene *begin(hw_net_way way, bool stuffed, unsigned rest, uint64_t asked)
+{
+    scene *s = calloc(1, sizeof *s);
+    hw_net_options options = node_options(0, "@");
+    options.way = way;
+    options.direct = true;
+    options.failure_timeout = 1;
+    options.unread_most = UNREAD;
+    open_node(&s->keeper.own, &options, (hw_net_events){.arrived = answer, .left = note_left});
+    options.node = 1;
+    options.failure_timeout = 60; /* it is the keeper's patience that is tried */
+    options.unread_most = 0;
+    s->asker.stuffed = stuffed;
+    s->asker.rest = rest;
+    open_node(&s->asker.own, &options, (hw_net_events){.arrived = hear});
+    node_dial(&s->asker.own, &s->keeper.own, 0);
+    for (uint64_t i = 0; i < asked; i++)
+        assert_int_equal(hw_net_send(s->asker.own.net, 0, message_of(HW_MESSAGE_ASK, i, 8), NULL), HAWSER_OK);
+    return s;
+}
+
+static void end(scene *s)
+{
+    node_close(&s->asker.own);
+    node_close(&s->keeper.own);
+    assert_int_equal(s->asker.wrong, 0);
+    free(s);
+}
+
+static void who_takes_nothing(hw_net_way way)
+{
+    scene *s = begin(way, true, 0, ASKED);
+    unsigned long long waited = 0;
+    assert_true(node_await32(&s->keeper.own, &s->keeper.own.losses, 1));
+    if (sscanf(s->keeper.own.why, "it takes nothing of the %llu bytes that wait", &waited) != 1)
+        fail_msg("%s", s->keeper.own.why);
+    assert_in_range(waited, 1, UNREAD + 2 * ANSWER);
+    assert_true(node_count(&s->keeper.own, &s->keeper.answered) < ASKED); /* the rest waits at its own end */
+    slow_down(&s->asker, false, 0);
+    end(s);
+}
+
+static void who_is_slow(hw_net_way way)
+{
+    scene *s = begin(way, true, 0, ASKED);
+    hw_net_path path;
+    node_rest(0.5);
+    for (int open = 0; open < 2; open++) { /* and then for longer than the keeper is patient */
+        assert_true(hw_net_path_of(s->keeper.own.net, 1, &path));
+        assert_in_range(path.queued, 1, UNREAD + 2 * ANSWER);
+        slow_down(&s->asker, false, 2000);
+        node_rest(0.1);
+    }
+    pthread_mutex_lock(&s->asker.own.mutex);
+    while (s->asker.heard < ASKED)
+        pthread_cond_wait(&s->asker.own.changed, &s->asker.own.mutex);
+    pthread_mutex_unlock(&s->asker.own.mutex);
+    assert_int_equal(node_count(&s->keeper.own, &s->keeper.own.losses), 0);
+    end(s);
+}
+
+/* By UCX all questions are on their way when it goes, and most are unread when its socket ends. */
+static void who_goes(hw_net_way way)
+{
+    scene *s = begin(way, false, 20000, way == HW_NET_UCX ? ASKED : ASKED / 6);
+    pthread_mutex_lock(&s->asker.own.mutex);
+    while (s->asker.heard < 2)
+        pthread_cond_wait(&s->asker.own.changed, &s->asker.own.mutex);
+    pthread_mutex_unlock(&s->asker.own.mutex);
+    hw_net_stop(s->asker.own.net, 5);
+    if (!node_await32(&s->keeper.own, &s->keeper.left, 1))
+        fail_msg("%s", s->keeper.own.why);
+    assert_int_equal(node_count(&s->keeper.own, &s->keeper.own.losses), 0);
+    end(s);
+}
+
+static const hw_net_way ways[] = {HW_NET_TCP, HW_NET_UNIX, HW_NET_SHARED, HW_NET_UCX};
+
+static void by_every_way(void (*test)(hw_net_way way), bool ucx)
+{
+    for (size_t i = 0; i < sizeof ways / sizeof *ways - !ucx; i++)
+        test(ways[i]);
+}
+
+static void what_nobody_takes_is_bounded(void **state)
+{
+    by_every_way(who_takes_nothing, *(bool *)*state);
+}
+
+static void who_takes_its_time_gets_all(void **state)
+{
+    by_every_way(who_is_slow, *(bool *)*state);
+}
+
+static void who_goes_while_it_is_held_has_left(void **state)
+{
+    by_every_way(who_goes, *(bool *)*state);
+}
+
+int main(void)
+{
+    static bool ucx;
+    ucx = node_has_ucx();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(what_nobody_takes_is_bounded, &ucx),
+        cmocka_unit_test_prestate(who_takes_its_time_gets_all, &ucx),
+        cmocka_unit_test_prestate(who_goes_while_it_is_held_has_left, &ucx),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
