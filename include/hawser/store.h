@@ -130,7 +130,8 @@ typedef struct hawser_table {
     uint64_t staleness; /**< of hawser_table_get: in clock t it has all updates of clocks <= t - staleness - 1 */
 } hawser_table;
 
-/** Makes a table, or finds the one of that name, and gives its number. Every node calls it alike, in the same order. */
+/** Makes a table, or finds the one of that name, and gives its number. Every node calls it alike, in the same order. HAWSER_BAD_ARGUMENT: among
+ *  others for what it would not heed, as a delay without data_centric, a level without a filter, parameters that the function has not. */
 HAWSER_API hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number,
                                             hawser_error *error) HAWSER_MUST_USE;
 

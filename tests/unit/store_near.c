@@ -123,6 +123,27 @@ static hawser_status expect(hawser_status got, hawser_status wanted, const char 
     return hawser_fail(error, HAWSER_INTERNAL, "expected '%s', got: %s", words != NULL ? words : "", text);
 }
 
+/* What a table would not heed is refused. */
+static hawser_status unheeded(hawser_store *store, hawser_error *error)
+{
+    static const struct {
+        hawser_table table;
+        const char *words;
+    } wrong[] = {
+        {{.name = "u", .last = 3, .delay = 2}, "a delay (2) is for data-centric tables"},
+        {{.name = "u", .last = 3, .rounding = HAWSER_AS_BF16, .level = 0.5}, "a level (0.5) is for a filter"},
+        {{.name = "u", .last = 3, .parameters = {0.1}}, "'add' takes 0 parameters, and parameters[0] is 0.1"},
+        {{.name = "u", .last = 3, .function = "adagrad", .parameters = {0.1, 1e-6, 3}},
+         "takes 2 parameters, and parameters[2] is 3"},
+        {{.name = "u", .last = 3, .type = (hawser_type)9}, "there is no value type 9"},
+    };
+    uint32_t table;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        HAWSER_TRY(
+            expect(hawser_store_table(store, &wrong[i].table, &table, error), HAWSER_BAD_ARGUMENT, wrong[i].words, error));
+    return HAWSER_OK;
+}
+
 /* What a filter and rounding hold back is there after a flush; until then a part of it. */
 static hawser_status held_back(hawser_store *store, hawser_error *error)
 {
@@ -146,6 +167,7 @@ static hawser_status held_back(hawser_store *store, hawser_error *error)
     if (figures.rows_held != 2)
         return hawser_fail(error, HAWSER_INTERNAL, "%llu rows were held", (unsigned long long)figures.rows_held);
     rows = (hawser_table){.name = "what", .last = 3, .filter = "some"};
+    HAWSER_TRY(unheeded(store, error));
     return expect(hawser_store_table(store, &rows, &table, error), HAWSER_BAD_ARGUMENT, "there is no filter 'some'", error);
 }
 

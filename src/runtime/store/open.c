@@ -249,6 +249,27 @@ static hw_value_type type_of(hawser_type type)
     return HW_VALUE_F64;
 }
 
+/* What a table is told and would not heed: most likely something else was forgotten. */
+static hawser_status check_heeded(const hawser_table *table, const hw_function *function, hawser_error *error)
+{
+    enum { MOST = sizeof table->parameters / sizeof *table->parameters };
+    if (table->type != HAWSER_F64 && table->type != HAWSER_F32 && table->type != HAWSER_I64)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': there is no value type %d", table->name,
+                           (int)table->type);
+    if (table->delay != 0 && !table->data_centric)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a delay (%llu) is for data-centric tables", table->name,
+                           (unsigned long long)table->delay);
+    if (table->filter == NULL && !(table->level == 0))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a level (%g) is for a filter, and none is named",
+                           table->name, table->level);
+    for (uint32_t k = function->parameters; k < MOST; k++)
+        if (!(table->parameters[k] == 0))
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                               "table '%s': function '%s' takes %u parameters, and parameters[%u] is %g", table->name,
+                               function->name, function->parameters, k, table->parameters[k]);
+    return HAWSER_OK;
+}
+
 static hawser_status spec_of(hawser_store *store, const hawser_table *table, hw_table_spec *spec, hawser_error *error)
 {
     const char *function = table->function != NULL ? table->function : "add";
@@ -269,6 +290,7 @@ static hawser_status spec_of(hawser_store *store, const hawser_table *table, hw_
     HAWSER_TRY(hw_hub_function_there(store, function, &spec->function, error));
     if (spec->function == NULL)
         return hw_hub_no_function(store, table->name, function, error);
+    HAWSER_TRY(check_heeded(table, spec->function, error));
     static const hw_width widths[] = {
         [HAWSER_EXACT] = HW_F64, [HAWSER_AS_BF16] = HW_BF16, [HAWSER_AS_F16] = HW_F16, [HAWSER_AS_INT8] = HW_INT8};
     if ((unsigned)table->rounding > HAWSER_AS_INT8)
