@@ -21,7 +21,7 @@
 #include "history/check.h"
 #include "schedules.h"
 
-enum { BLOCKS_MOST = 3, CLOCKS_MOST = 6 };
+enum { BLOCKS_MOST = VEHICLES_MOST - 1 };
 
 typedef enum form { REPLICATED, PARTITIONED, CHUNKS, SUMS } form;
 
@@ -163,7 +163,9 @@ static hawser_status mix(hawser_context *context)
     HAWSER_TRY(misbehave(context));
     double *theta = hawser_local(context, "theta");
     theta[0] += 1;
-    theta[1] = 1 + parts[0] + parts[1] + parts[2];
+    theta[1] = 1;
+    for (uint32_t b = 0; b < BLOCKS_MOST; b++)
+        theta[1] += parts[b];
     return HAWSER_OK;
 }
 
@@ -332,11 +334,16 @@ typedef struct found {
     const char *fault; /* the first; it ends the walk */
 } found;
 
+static bool longer(void)
+{
+    return getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
+}
+
 static walk *new_walk(const job_case *c)
 {
     walk *w = calloc(1, sizeof *w);
     assert_non_null(w);
-    w->delays = c->delays;
+    w->delays = c->delays == 1 && longer() ? 2 : c->delays;
     w->fair = c->clocks == 0 && c->sync.tightness == HAWSER_TAP; /* nothing else ends its clocks */
     w->chunk = c->form == CHUNKS ? 2 : 0;
     return w;
@@ -404,17 +411,12 @@ static void must_hold(const job_case *c)
     if (f.fault != NULL)
         fail_msg("%s, run %llu: %s", name, (unsigned long long)w->runs, f.fault);
     if (c->delays > 0)
-        (void)snprintf(name + strlen(name), sizeof name - strlen(name), ", at most %u delays", c->delays);
+        (void)snprintf(name + strlen(name), sizeof name - strlen(name), ", at most %u delays", w->delays);
     print_message("%s: %llu schedules (and %llu begun in vain), %llu steps\n", name, (unsigned long long)w->runs,
                   (unsigned long long)w->repeated, (unsigned long long)w->longest);
     if (f.oldest < c->ages || f.ahead < c->leads)
         fail_msg("%s: read %g clocks late at most, %g early", name, f.oldest, f.ahead);
     free_walk(w);
-}
-
-static bool longer(void)
-{
-    return getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
 }
 
 static void hold_all(const job_case *cases, size_t count)
@@ -592,6 +594,47 @@ static void random_schedules_say_nothing_new(void **state)
     }
 }
 
+/* A job as it may be, by seed. */
+static job_case draw_case(uint64_t seed)
+{
+    static const hawser_tightness of_states[] = {HAWSER_BSP, HAWSER_SSP, HAWSER_TAP, HAWSER_DELAY, HAWSER_CENTRIC};
+    hw_random random = hw_random_at(seed, 1, 0, 0);
+    job_case c = {.form = (form)hw_random_below(&random, 4), .blocks = 1 + (uint32_t)hw_random_below(&random, BLOCKS_MOST)};
+    c.sync.tightness = of_states[hw_random_below(&random, c.form == CHUNKS ? 5 : 3)];
+    if (c.form == SUMS) /* under bsp a read may be ahead: they count at once */
+        c.sync.tightness = of_states[1 + hw_random_below(&random, 3)];
+    if (c.sync.tightness != HAWSER_BSP && c.sync.tightness != HAWSER_TAP)
+        c.sync.staleness = (c.sync.tightness != HAWSER_CENTRIC) + (uint32_t)hw_random_below(&random, 3);
+    if (hw_random_below(&random, 2) == 0)
+        c.clocks = 2 + hw_random_below(&random, 5);
+    else
+        c.stop_at = 1 + hw_random_below(&random, 3);
+    c.yields = c.form == REPLICATED && hw_random_below(&random, 2) == 0;
+    c.fails = c.blocks > 1 && hw_random_below(&random, 6) == 0;
+    c.interrupts = !c.fails && hw_random_below(&random, 6) == 0;
+    return c;
+}
+
+/* Jobs drawn by seed, each under a few schedules drawn step by step. */
+static void random_jobs(void **state)
+{
+    (void)state;
+    enum { SCHEDULES = 4 };
+    uint64_t count = longer() ? 10000 : 500;
+    for (uint64_t seed = 0; seed < count; seed++) {
+        job_case c = draw_case(seed);
+        char name[120];
+        walk *w = new_walk(&c);
+        w->exact = true;
+        w->draws = SCHEDULES;
+        found f = walk_all(w, &c);
+        name_case(&c, name, sizeof name);
+        if (f.fault != NULL)
+            fail_msg("seed %llu, %s: %s", (unsigned long long)seed, name, f.fault);
+        free_walk(w);
+    }
+}
+
 /* The smallest job there is between blocks, with every look a step: as many orders as runs, and the outcomes of the shorter walk. */
 static void every_look_a_step(void **state)
 {
@@ -741,6 +784,7 @@ int main(void)
         cmocka_unit_test(every_schedule),
         cmocka_unit_test(every_look_a_step),
         cmocka_unit_test(random_schedules_say_nothing_new),
+        cmocka_unit_test(random_jobs),
         cmocka_unit_test(copies),
         cmocka_unit_test(stored),
         cmocka_unit_test(ends),

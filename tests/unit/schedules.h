@@ -20,7 +20,7 @@
 #include "runtime/block/worker.h"
 #include "transport/queue.h"
 
-enum { VEHICLES_MOST = 4, STEPS_MOST = 2000, CLASSES_MOST = 1 << 16 };
+enum { VEHICLES_MOST = 5, STEPS_MOST = 2000, CLASSES_MOST = 1 << 16 };
 
 /* What a step touches, as bits: the mail of a vehicle, of four sorts, or a chunk in the store. */
 #define SORT(vehicle, sort) (1U << (4 * (vehicle) + (sort)))
@@ -67,7 +67,7 @@ static walk *walking; /* NULL: none */
 
 #ifdef __SANITIZE_ADDRESS__
 /* Its notes on a fiber's stack are made new at each switch, by a mapping where they are larger than this. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "clear_shadow_mmap_threshold=1048576";
