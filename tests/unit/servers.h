@@ -14,7 +14,7 @@ typedef struct servers {
     uint32_t count;
     const char *load, *save;
     void (*warn)(void *argument, const char *text);
-    uint64_t unread_most;
+    uint64_t unread_most, memory;
     double patience; /* failure timeout; 0: 5 s */
     pthread_t thread;
     pthread_mutex_t mutex;
@@ -52,6 +52,7 @@ static void serve_body(test_node *node)
                                      .failure_timeout = set->patience > 0 ? set->patience : 5,
                                      .unread_most = set->unread_most,
                                      .warn = set->warn},
+                            .memory = set->memory,
                             .load = set->load,
                             .save = set->save,
                             .ready = set_ready,

@@ -397,6 +397,58 @@ static void a_refused_clock_ends_its_group_alone(void **state)
     end_servers(&set);
 }
 
+enum { LISTS = 40, ROUNDS = 6, ROW = 2 * 8 + 64 /* what a row counts */ };
+
+/* All push lists of keys, of which not all find room; a push is in as a whole, or refused as a whole. */
+static hawser_status fill_up(test_node *node, hawser_store *store, group *how, hawser_error *error)
+{
+    uint32_t s;
+    uint64_t task, keys[KEYS];
+    double ones[KEYS], out[KEYS];
+    hawser_error refusal = {0};
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "s", .sparse = true}, &s, error));
+    for (uint64_t round = 0; round < ROUNDS * LISTS; round++) {
+        uint64_t list = (round * 7 + node->node) % LISTS;
+        for (uint64_t i = 0; i < KEYS; i++) {
+            keys[i] = (i * LISTS + list) * 977;
+            ones[i] = 1;
+        }
+        const hawser_request push = {.table = s, .keys = keys, .count = KEYS, .values = ones},
+                             pull = {.table = s, .keys = keys, .count = KEYS, .out = out};
+        HAWSER_TRY(hawser_push(store, &push, &task, error));
+        hawser_status status = hawser_store_wait(store, task, &refusal);
+        how->sums[node->node] += status == HAWSER_OK;
+        if (status != HAWSER_OK && (status != HAWSER_NO_MEMORY || strstr(refusal.text, "--memory-limit") == NULL))
+            return hawser_fail(error, HAWSER_INTERNAL, "%s", refusal.text);
+        HAWSER_TRY(hawser_pull(store, &pull, &task, error));
+        HAWSER_TRY(hawser_store_wait(store, task, error));
+        for (size_t i = 0; i < KEYS && node->nodes == 1; i++) /* nobody else pushes meanwhile */
+            if (out[i] != out[0])
+                return hawser_fail(error, HAWSER_INTERNAL, "half a push: %g and %g", out[0], out[i]);
+    }
+    return HAWSER_OK;
+}
+
+static void tables_are_bounded_for_all(void **state)
+{
+    (void)state;
+    servers set = {.count = 1, .memory = LISTS / 2 * KEYS * ROW};
+    group many = {.set = &set, .act = fill_up}, last = {.set = &set, .act = fill_up};
+    open_servers(&set);
+    run_group(&many, 3);
+    all_well(&many);
+    double all = 3 * ROUNDS * LISTS, in = many.sums[0] + many.sums[1] + many.sums[2];
+    assert_true(in >= 1 && in < all);
+    hw_server_figures figures;
+    hw_server_figures_of(set.store->server, &figures);
+    assert_true(figures.room_taken <= figures.room && figures.room_taken == figures.keys * ROW);
+    assert_true(figures.keys % KEYS == 0 && figures.keys > 0);
+    run_group(&last, 1);
+    all_well(&last);
+    assert_true(last.sums[0] >= 1); /* what is there may be changed */
+    end_servers(&set);
+}
+
 static hawser_status nothing(test_node *node, hawser_store *store, group *how, hawser_error *error)
 {
     (void)node;
@@ -425,10 +477,11 @@ static void many_come_and_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_after_each_other),   cmocka_unit_test(groups_at_once),
-        cmocka_unit_test(what_is_wrong_is_one_line), cmocka_unit_test(another_release_is_refused),
-        cmocka_unit_test(files_at_any_number),       cmocka_unit_test(the_end_is_told),
-        cmocka_unit_test(many_come_and_go),          cmocka_unit_test(a_refused_clock_ends_its_group_alone),
+        cmocka_unit_test(groups_after_each_other),    cmocka_unit_test(groups_at_once),
+        cmocka_unit_test(what_is_wrong_is_one_line),  cmocka_unit_test(another_release_is_refused),
+        cmocka_unit_test(files_at_any_number),        cmocka_unit_test(the_end_is_told),
+        cmocka_unit_test(many_come_and_go),           cmocka_unit_test(a_refused_clock_ends_its_group_alone),
+        cmocka_unit_test(tables_are_bounded_for_all),
     };
     return cmocka_run_group_tests(tests, prepare_servers, remove_directory);
 }
