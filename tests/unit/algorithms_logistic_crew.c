@@ -111,7 +111,7 @@ static double end(side *s)
 static size_t add_up(side *sides, uint32_t blocks, double *sums, bool *dealt)
 {
     hawser_error error;
-    size_t all = 0, given = 0;
+    size_t all = 0, given = 0, least = SIZE_MAX;
     for (uint32_t b = 0; b < blocks; b++) {
         bool wanted;
         assert_int_equal(hw_logistic_newton_go(sides[b].state, &wanted, &error), HAWSER_OK);
@@ -123,12 +123,14 @@ static size_t add_up(side *sides, uint32_t blocks, double *sums, bool *dealt)
         assert_true((b == 0 || share.all == all) && share.first + share.count <= share.all);
         all = share.all;
         given += share.count;
+        least = share.count < least ? share.count : least;
         for (size_t i = 0; b == 0 && i < all; i++)
             sums[i] = 0.0;
         for (size_t i = 0; i < share.count; i++)
             sums[share.first + i] += share.values[i];
     }
     *dealt = given == all;
+    assert_true(!*dealt || least >= all / blocks / 4); /* nobody has to wait for one who has most of it */
     return all;
 }
 
