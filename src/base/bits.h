@@ -12,8 +12,8 @@ typedef enum hw_bits_number { HW_BITS_F32, HW_BITS_F64, HW_BITS_I64 } hw_bits_nu
 /* What is done with many of them at a time. Rows are of 4 or 8 bytes (`size`), at any address. What has no bit is not changed, though it may be
  * written as it is; what lies behind the last that has one is not touched. */
 typedef struct hw_bits {
-    /* Sets the bits of numbers[0..count), count > 0, in words for first .. first + span. False: they do not ascend, each once, or one is not
-     * among those; some bits are set then. */
+    /* Sets the bits of numbers[0..count), count > 0, in words for first .. first + span, where those before may be set, and none behind is. False:
+     * they do not ascend, each once, or one is not among those; some bits are set then. */
     bool (*set)(const uint64_t *numbers, size_t count, uint64_t first, uint64_t span, uint64_t *words);
     /* How many bits are set. */
     size_t (*count)(const uint64_t *words, size_t n);

@@ -92,7 +92,7 @@ void hw_server_clear(hw_server *server, uint32_t table)
 {
     hw_served *served = server->tables[table];
     for (uint32_t s = 0; served->spec.sparse && s < served->stripe_count; s++) {
-        hw_table_shard_clear(served->stripes[s].shards[0]);
+        hw_table_shard_empty(served->stripes[s].shards[0]);
         hw_stripe_count_rows(&served->stripes[s]);
     }
 }

@@ -33,7 +33,7 @@ typedef struct hw_cursor {
 size_t hw_server_take_rows(const hw_server *server, uint32_t table, hw_cursor *cursor, size_t count, hw_part part,
                            unsigned char *out);
 
-/* Forgets a sparse table's rows. */
+/* Forgets a sparse table's rows; what they took is there for other tables. */
 void hw_server_clear(hw_server *server, uint32_t table);
 /* Puts rows in; memory NULL where the function keeps none. HAWSER_BAD_INPUT: a key is not this server's. */
 hawser_status hw_server_put_rows(hw_server *server, uint32_t table, const uint64_t *keys, size_t count,

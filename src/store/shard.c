@@ -488,6 +488,21 @@ void hw_table_shard_clear(hw_table_shard *shard)
     pthread_mutex_unlock(&shard->making);
 }
 
+void hw_table_shard_empty(hw_table_shard *shard)
+{
+    hw_table_shard_clear(shard);
+    pthread_mutex_lock(&shard->making);
+    free(shard->values);
+    free(shard->memory);
+    shard->values = NULL;
+    shard->memory = NULL;
+    shard->room = 0;
+    shard->mask = FIRST_SLOTS - 1;
+    slot *fewer = realloc(shard->slots, FIRST_SLOTS * sizeof *fewer);
+    shard->slots = fewer != NULL ? fewer : shard->slots;
+    pthread_mutex_unlock(&shard->making);
+}
+
 void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys)
 {
     size_t n = 0;

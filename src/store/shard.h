@@ -61,6 +61,8 @@ hawser_status hw_table_shard_put(hw_table_shard *shard, uint64_t key, const void
                                  hawser_error *error) HAWSER_MUST_USE;
 /* Forgets all keys of a sparse shard; its memory stays for others. */
 void hw_table_shard_clear(hw_table_shard *shard);
+/* The same, and its memory goes back. */
+void hw_table_shard_empty(hw_table_shard *shard);
 
 /* All keys that exist, ascending (room for hw_table_shard_keys). */
 void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/checkpoint.h"
 #include "store/keys.h"
 #include "store/server.h"
 
@@ -362,6 +363,24 @@ static void rows_of_clocks_to_come_are_bounded(void **state)
     end(s);
 }
 
+/* Rows that a file replaces count no more, and no more lie in memory: tables that are filled and emptied in turn take no more than one. */
+static void what_is_forgotten_takes_no_memory(void **state)
+{
+    (void)state;
+    scene *s = begin((hw_table_spec){.last = UINT64_MAX, .sparse = true}, 0);
+    uint64_t before = figures_of(s).bytes;
+    for (int round = 0; round < 2; round++) {
+        for (uint64_t i = 0; i < 5; i++)
+            push_rows(s, HW_PUSH, i << 20, KEYS, 0);
+        assert_true(figures_of(s).bytes > before && figures_of(s).room_taken == 5 * KEYS * ROW);
+        hw_server_clear(s->server, 0);
+        for (uint64_t i = 0; i < 30; i++) /* on both stripes, which tell what they have when they work */
+            assert_true(value_of(s, 7 * i) == 0);
+        assert_true(figures_of(s).keys == 0 && figures_of(s).room_taken == 0 && figures_of(s).bytes == before);
+    }
+    end(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +390,7 @@ int main(void)
         cmocka_unit_test(ranges_of_clocks_are_bounded),
         cmocka_unit_test(rows_are_bounded),
         cmocka_unit_test(rows_of_clocks_to_come_are_bounded),
+        cmocka_unit_test(what_is_forgotten_takes_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
