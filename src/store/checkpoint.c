@@ -105,7 +105,8 @@ static hawser_status put_row(hw_stripe *stripe, size_t at, uint64_t key, const u
     const hw_table_spec *spec = stripe->spec;
     uint64_t bytes = spec->sparse && hw_table_shard_row(shard, key) == NULL ? hw_table_row_room(spec) : 0;
     if (bytes > 0 && !hw_server_take_room(stripe->server, bytes))
-        return hw_server_no_room(stripe->server, spec, "one more row of the file", bytes, error);
+        return hw_server_no_room(stripe->server, spec, "one more row of the file, which has replaced the table up to here,",
+                                 bytes, error);
     hawser_status status = hw_table_shard_put(shard, key, values, memory, error);
     hw_stripe_count_rows(stripe);
     hw_server_give_room(stripe->server, bytes);

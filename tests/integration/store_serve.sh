@@ -158,7 +158,7 @@ seq 14000 | sed 's/$/ 1/' >lines
 code 0 "${store[@]}" put s - <lines
 ends 0
 code 5 "$hawser" serve --key-file key --load large.safetensors --memory-limit 1M
-says "table 's': one more row of the file would take up to .* have 1 of 1 MiB already"
+says "table 's': one more row of the file, which has replaced the table up to here, would take up to .* have 1 of 1 MiB already"
 code 5 env HAWSER_MEMORY_LIMIT=1M "$hawser" serve --key-file key --load large.safetensors
 serve 1 --memory-limit 1M
 code 0 "${store[@]}" make s
@@ -182,6 +182,11 @@ code 0 "${store[@]}" stat
 has out "^0 .* 1048000 +1048576$"
 code 0 "${store[@]}" stat --json
 json out 'o["servers"][0]["counted"] == 13090 * 80 + 800 and o["servers"][0]["limit"] == 1 << 20 and o["servers"][0]["refused"] > 0'
+code 5 "${store[@]}" load large.safetensors
+says "one more row of the file, which has replaced the table up to here, would take up to"
+code 0 "${store[@]}" get s
+equal "$(wc -l <out)" $((((1 << 20) - 800) / 80))
+lacks out " 7$"
 ends 0
 
 # ---- programs
