@@ -88,29 +88,60 @@ size_t hw_server_take_rows(const hw_server *server, uint32_t table, hw_cursor *c
 
 /* ---------------------------------------------------------------------------------------------------------- putting ---- */
 
-void hw_server_clear(hw_server *server, uint32_t table)
+/* What rows of sparse tables count, and those that a file replaces: all in all, and whose growth is the largest. */
+static void add_up(const hw_server *server, const hw_coming *coming, size_t count, uint64_t *more, uint64_t *less,
+                   const hw_table_spec **most)
 {
-    hw_served *served = server->tables[table];
-    for (uint32_t s = 0; served->spec.sparse && s < served->stripe_count; s++) {
-        hw_table_shard_empty(served->stripes[s].shards[0]);
-        hw_stripe_count_rows(&served->stripes[s]);
+    uint64_t largest = 0;
+    *more = *less = 0;
+    for (size_t i = 0; i < count; i++) {
+        const hw_served *served = server->tables[coming[i].table];
+        uint64_t row = hw_table_row_room(&served->spec), now = 0;
+        for (uint32_t s = 0; s < served->stripe_count; s++)
+            now += served->stripes[s].counted;
+        if (!served->spec.sparse)
+            continue;
+        *more += coming[i].rows * row;
+        *less += now * row;
+        if (coming[i].rows > now && (coming[i].rows - now) * row > largest) {
+            largest = (coming[i].rows - now) * row;
+            *most = &served->spec;
+        }
     }
 }
 
-/* One row, for which a sparse table must have room if it is new. */
-static hawser_status put_row(hw_stripe *stripe, size_t at, uint64_t key, const unsigned char *values,
-                             const unsigned char *memory, hawser_error *error)
+hawser_status hw_server_promise(hw_server *server, const hw_coming *coming, size_t count, uint64_t *promised,
+                                hawser_error *error)
 {
-    hw_table_shard *shard = stripe->shards[at];
-    const hw_table_spec *spec = stripe->spec;
-    uint64_t bytes = spec->sparse && hw_table_shard_row(shard, key) == NULL ? hw_table_row_room(spec) : 0;
-    if (bytes > 0 && !hw_server_take_room(stripe->server, bytes))
-        return hw_server_no_room(stripe->server, spec, "one more row of the file, which has replaced the table up to here,",
-                                 bytes, error);
-    hawser_status status = hw_table_shard_put(shard, key, values, memory, error);
-    hw_stripe_count_rows(stripe);
-    hw_server_give_room(stripe->server, bytes);
+    uint64_t more, less;
+    const hw_table_spec *most = NULL;
+    add_up(server, coming, count, &more, &less, &most);
+    *promised = more > less ? more - less : 0;
+    if (*promised == 0 || hw_server_take_room(server, *promised))
+        return HAWSER_OK;
+    hawser_status status = hw_server_no_room(server, most, "what the file has beyond what it replaces", *promised, error);
+    *promised = 0;
     return status;
+}
+
+void hw_server_forget(hw_server *server, const hw_coming *coming, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const hw_served *served = server->tables[coming[i].table];
+        for (uint32_t s = 0; served->spec.sparse && s < served->stripe_count; s++)
+            hw_table_shard_empty(served->stripes[s].shards[0]);
+    }
+}
+
+void hw_server_loaded(hw_server *server, const hw_coming *coming, size_t count, uint64_t promised)
+{
+    uint64_t bytes = -promised; /* in one step, as room is asked for meanwhile */
+    for (size_t i = 0; i < count; i++) {
+        const hw_served *served = server->tables[coming[i].table];
+        for (uint32_t s = 0; s < served->stripe_count; s++)
+            bytes += hw_stripe_new_rows(&served->stripes[s]);
+    }
+    atomic_fetch_add(&server->taken, bytes);
 }
 
 hawser_status hw_server_put_rows(hw_server *server, uint32_t table, const uint64_t *keys, size_t count,
@@ -125,8 +156,8 @@ hawser_status hw_server_put_rows(hw_server *server, uint32_t table, const uint64
         if (stripe == NULL)
             return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': key %llu is not server %u's", served->spec.name,
                                (unsigned long long)keys[i], server->options.self);
-        HAWSER_TRY(
-            put_row(stripe, at, keys[i], values + i * row_bytes, memory != NULL ? memory + i * row_memory : NULL, error));
+        HAWSER_TRY(hw_table_shard_put(stripe->shards[at], keys[i], values + i * row_bytes,
+                                      memory != NULL ? memory + i * row_memory : NULL, error));
     }
     return HAWSER_OK;
 }

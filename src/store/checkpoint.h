@@ -33,11 +33,21 @@ typedef struct hw_cursor {
 size_t hw_server_take_rows(const hw_server *server, uint32_t table, hw_cursor *cursor, size_t count, hw_part part,
                            unsigned char *out);
 
-/* Forgets a sparse table's rows; what they took is there for other tables. */
-void hw_server_clear(hw_server *server, uint32_t table);
+/* How many rows of a table a file brings to this server. */
+typedef struct hw_coming {
+    uint64_t table, rows;
+} hw_coming;
+/* Takes room for what a file brings to sparse tables beyond what it replaces; HAWSER_NO_MEMORY: there is not so much, and none is taken. Either way
+ * *promised is for hw_server_loaded. */
+hawser_status hw_server_promise(hw_server *server, const hw_coming *coming, size_t count, uint64_t *promised,
+                                hawser_error *error) HAWSER_MUST_USE;
+/* Forgets the sparse ones' rows, whose memory goes back; they count until hw_server_loaded. */
+void hw_server_forget(hw_server *server, const hw_coming *coming, size_t count);
 /* Puts rows in; memory NULL where the function keeps none. HAWSER_BAD_INPUT: a key is not this server's. */
 hawser_status hw_server_put_rows(hw_server *server, uint32_t table, const uint64_t *keys, size_t count,
                                  const unsigned char *values, const unsigned char *memory,
                                  hawser_error *error) HAWSER_MUST_USE;
+/* Counts what is there now, instead of what was promised. */
+void hw_server_loaded(hw_server *server, const hw_coming *coming, size_t count, uint64_t promised);
 
 #endif

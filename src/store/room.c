@@ -69,13 +69,18 @@ hawser_status hw_errand_take_room(hw_errand *errand, hawser_error *error)
     return HAWSER_OK;
 }
 
+uint64_t hw_stripe_new_rows(hw_stripe *stripe)
+{
+    uint64_t rows = stripe->spec->sparse ? hw_table_shard_keys(stripe->shards[0]) : 0, before = stripe->counted;
+    stripe->counted = rows;
+    return (rows - before) * hw_table_row_room(stripe->spec); /* wraps around */
+}
+
 void hw_stripe_count_rows(hw_stripe *stripe)
 {
-    uint64_t rows = stripe->spec->sparse ? hw_table_shard_keys(stripe->shards[0]) : 0;
-    if (rows == stripe->counted)
-        return;
-    atomic_fetch_add(&stripe->server->taken, (rows - stripe->counted) * hw_table_row_room(stripe->spec)); /* wraps around */
-    stripe->counted = rows;
+    uint64_t bytes = hw_stripe_new_rows(stripe);
+    if (bytes != 0)
+        atomic_fetch_add(&stripe->server->taken, bytes);
 }
 
 void hw_stripe_count_sums(const hw_stripe *stripe, const hw_sums *sums, uint64_t before)

@@ -373,7 +373,11 @@ static void what_is_forgotten_takes_no_memory(void **state)
         for (uint64_t i = 0; i < 5; i++)
             push_rows(s, HW_PUSH, i << 20, KEYS, 0);
         assert_true(figures_of(s).bytes > before && figures_of(s).room_taken == 5 * KEYS * ROW);
-        hw_server_clear(s->server, 0);
+        const hw_coming none = {0};
+        uint64_t promised = 1;
+        assert_int_equal(hw_server_promise(s->server, &none, 1, &promised, NULL), HAWSER_OK);
+        hw_server_forget(s->server, &none, 1);
+        hw_server_loaded(s->server, &none, 1, promised);
         for (uint64_t i = 0; i < 30; i++) /* on both stripes, which tell what they have when they work */
             assert_true(value_of(s, 7 * i) == 0);
         assert_true(figures_of(s).keys == 0 && figures_of(s).room_taken == 0 && figures_of(s).bytes == before);

@@ -14,7 +14,7 @@ enum { ROUND_BYTES = 4 << 20, HEADER_MOST = 100000000 };
 
 /* What node 0 says to each node in a round, before keys, values and memory. */
 typedef struct deal {
-    uint32_t more, first; /* another round follows this one; the table's first */
+    uint64_t more; /* another round follows this one */
     uint64_t table, count;
 } deal;
 
@@ -27,7 +27,8 @@ typedef struct restoring {
     size_t stored_count, at;
     uint64_t row; /* of table `at`: the next */
     unsigned char *part[3];
-    uint32_t *servers; /* of the rows of a round */
+    uint32_t *servers;  /* of the rows of a round */
+    hw_coming **coming; /* by server: stored_count of them */
     hw_bytes *out, *in;
 } restoring;
 
@@ -119,8 +120,16 @@ static hawser_status read_rows(restoring *r, size_t i, uint64_t row, size_t coun
     return HAWSER_OK;
 }
 
-/* Nothing is changed by a file that is not all numbers. */
-static hawser_status check_numbers(restoring *r, hawser_error *error)
+/* Whose the rows of a round are. */
+static void find_servers(const restoring *r, uint32_t table, size_t count)
+{
+    const uint64_t *keys = (const uint64_t *)(const void *)r->part[HW_PART_KEYS];
+    for (size_t k = 0; k < count; k++)
+        r->servers[k] = hw_client_server(r->store->client, table, keys[k]);
+}
+
+/* Nothing is changed by a file that is not all numbers, nor by one for which a server lacks room: rows are counted, too. */
+static hawser_status look_through(restoring *r, hawser_error *error)
 {
     for (size_t i = 0; i < r->stored_count; i++) {
         const hw_table_spec *spec = spec_at(r, i);
@@ -133,7 +142,21 @@ static hawser_status check_numbers(restoring *r, hawser_error *error)
                 hw_values_not_finite(HW_VALUE_F64, r->part[HW_PART_MEMORY], memory) < memory)
                 return hawser_fail(error, HAWSER_NOT_FINITE, "%s: table '%s' has a number that is not finite", r->path,
                                    spec->name);
+            find_servers(r, r->stored[i].table, count);
+            for (size_t k = 0; k < count; k++)
+                r->coming[r->servers[k]][i].rows++;
         }
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status begin_counts(restoring *r, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&r->coming, r->store->nodes, "a checkpoint", error));
+    for (uint32_t n = 0; n < r->store->nodes; n++) {
+        HAWSER_TRY(HW_NEW(&r->coming[n], r->stored_count, "a checkpoint", error));
+        for (size_t i = 0; i < r->stored_count; i++)
+            r->coming[n][i].table = r->stored[i].table;
     }
     return HAWSER_OK;
 }
@@ -155,7 +178,8 @@ static hawser_status prepare(restoring *r, hawser_error *error)
     for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++)
         HAWSER_TRY(HW_NEW(&r->part[p], most[p], "a checkpoint", error));
     HAWSER_TRY(HW_NEW(&r->servers, rows, "a checkpoint", error));
-    return check_numbers(r, error);
+    HAWSER_TRY(begin_counts(r, error));
+    return look_through(r, error);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- dealing ---- */
@@ -205,11 +229,9 @@ static hawser_status deal_rows(restoring *r, hawser_error *error)
     const hw_table_spec *spec = spec_at(r, r->at);
     uint64_t left = r->stored[r->at].rows - r->row;
     size_t most = rows_of_round(spec), count = left < most ? (size_t)left : most;
-    const deal head = {.more = 1, .first = r->row == 0, .table = r->stored[r->at].table};
+    const deal head = {.more = 1, .table = r->stored[r->at].table};
     HAWSER_TRY(read_rows(r, r->at, r->row, count, error));
-    const uint64_t *keys = (const uint64_t *)(const void *)r->part[HW_PART_KEYS];
-    for (size_t k = 0; k < count; k++)
-        r->servers[k] = hw_client_server(r->store->client, (uint32_t)head.table, keys[k]);
+    find_servers(r, (uint32_t)head.table, count);
     for (uint32_t n = 0; n < r->store->nodes; n++)
         HAWSER_TRY(deal_to(r, n, &head, count, error));
     r->row += count;
@@ -225,14 +247,10 @@ static hawser_status take_rows(restoring *r, const unsigned char *from, const de
     hawser_store *store = r->store;
     uint32_t table = (uint32_t)head->table;
     const hw_table_spec *spec = hw_client_table_at(store->client, table);
-    if (head->first)
-        hw_near_forget(store, table);
     if (store->server == NULL)
         return HAWSER_OK;
     const unsigned char *keys = from + sizeof *head, *values = keys + head->count * sizeof(uint64_t);
     const unsigned char *memory = values + head->count * hw_part_bytes(spec, HW_PART_VALUES);
-    if (head->first)
-        hw_server_clear(store->server, table);
     return hw_server_put_rows(store->server, table, (const uint64_t *)(const void *)keys, (size_t)head->count, values,
                               spec->function->memory > 0 ? memory : NULL, error);
 }
@@ -265,6 +283,45 @@ static hawser_status run_rounds(restoring *r, hawser_error *error)
     return hw_cluster_agree(store->job->cluster, status, error);
 }
 
+/* As when the file can be read no more, though it was read to its end before. */
+static hawser_status tell_half(hawser_status status, hawser_error *error)
+{
+    if (error == NULL || status == HAWSER_PEER_LOST)
+        return status;
+    const hawser_error why = *error;
+    return hawser_fail(error, status, "%.900s; its tables are in the store in part", why.text);
+}
+
+/* Each server is told how many rows it gets of every table, and all have room for theirs before anybody forgets what is there. */
+static hawser_status replace(restoring *r, hawser_error *error)
+{
+    hawser_store *store = r->store;
+    hw_server *server = store->server;
+    uint64_t promised = 0;
+    for (uint32_t n = 0; store->self == 0 && n < store->nodes; n++)
+        r->out[n] = (hw_bytes){r->coming[n], r->stored_count * sizeof **r->coming};
+    hawser_status status = hw_cluster_alltoall(store->job->cluster, r->out, r->in, error);
+    memset(r->out, 0, store->nodes * sizeof *r->out);
+    HAWSER_TRY(status);
+    hw_coming *coming = r->in[0].data;
+    size_t count = r->in[0].length / sizeof *coming;
+    r->in[0] = (hw_bytes){0};
+    free_all(r->in, store->nodes);
+    if (server != NULL)
+        status = hw_server_promise(server, coming, count, &promised, error);
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    for (size_t i = 0; status == HAWSER_OK && i < count; i++)
+        hw_near_forget(store, (uint32_t)coming[i].table);
+    if (status == HAWSER_OK && server != NULL)
+        hw_server_forget(server, coming, count);
+    if (status == HAWSER_OK && (status = run_rounds(r, error)) != HAWSER_OK)
+        status = tell_half(status, error);
+    if (server != NULL)
+        hw_server_loaded(server, coming, count, promised);
+    free(coming);
+    return status;
+}
+
 static hawser_status load(restoring *r, hawser_error *error)
 {
     hawser_store *store = r->store;
@@ -277,7 +334,7 @@ static hawser_status load(restoring *r, hawser_error *error)
         status = prepare(r, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
     hw_store_hold_all(store, true);
-    status = run_rounds(r, error);
+    status = replace(r, error);
     hw_store_release_all(store);
     return status;
 }
@@ -312,6 +369,9 @@ hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_er
         close(r.fd);
     for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++)
         free(r.part[p]);
+    for (uint32_t n = 0; r.coming != NULL && n < store->nodes; n++)
+        free(r.coming[n]);
+    free(r.coming);
     free(r.servers);
     free(r.stored);
     free_all(r.in, store->nodes);

@@ -108,7 +108,7 @@ static said next_word(hawser_store *store, hw_message **asked)
     return order;
 }
 
-/* A failure that the asker is told leaves the servers as they were, but for a file that found no room for all of it; one of the job's ends
+/* A failure that the asker is told leaves the servers as they were, but for empty tables that a file would have filled; one of the job's ends
  * them. */
 static hawser_status obey(hawser_store *store, const hw_serving *how, const said *order, hw_message *asked,
                           hawser_error *error)
