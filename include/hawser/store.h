@@ -163,7 +163,8 @@ typedef struct hawser_request {
     void *user;
 } hawser_request;
 
-/** Begins a task, or keeps it until those that it names have ended, and gives its number. Returns at once. What is wrong with the request is
+/** Begins a task, or keeps it until those that it names have ended, and gives its number. Returns at once, but where a node has just been lost: then
+ *  within 0.2 s, to name others that were lost with it, unless it was called by `done`. What is wrong with the request is
  *  HAWSER_BAD_ARGUMENT or HAWSER_NOT_FINITE, and nothing has begun. A client reads what it wrote: its tasks on one key happen in the order in
  *  which they were begun, but for those that are set aside until clocks or iterations are there. Many keys go in parts: a request is one step
  *  for each key, not for all of them. */

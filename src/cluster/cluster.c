@@ -120,7 +120,7 @@ void hw_cluster_await_losses(hw_cluster *cluster)
     const double together = 0.2; /* seconds within which those who were killed at once are all heard of */
     double until = cluster->lost_at + together;
     struct timespec deadline = hw_timespec(until);
-    while (somebody_is_left(cluster) && hw_seconds() < until)
+    while (!hw_net_is_own_thread(cluster->net) && somebody_is_left(cluster) && hw_seconds() < until)
         (void)pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &deadline);
 }
 

@@ -76,7 +76,8 @@ void hw_cluster_give_back(void *cluster);
  * so many seconds (may be infinity). Tells: once in a while it is said who is waited for. */
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
                               double seconds, bool tells, hawser_error *error) HAWSER_MUST_USE;
-/* Waits, the mutex held, until a moment has passed since the first loss, or there is nobody left to be lost. */
+/* Waits, the mutex held, until a moment has passed since the first loss, or there is nobody left to be lost; not on the net's thread, on which
+ * they are heard of. */
 void hw_cluster_await_losses(hw_cluster *cluster);
 /* Whom the words of a node that leaves are about: itself, or who it says has failed before. */
 uint32_t hw_cluster_about(const hw_cluster *cluster, uint32_t node, const char *words);

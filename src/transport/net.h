@@ -141,6 +141,9 @@ void hw_net_set_ring(hw_net *net, size_t bytes);
  * HAWSER_PEER_LOST: no link. */
 hawser_status hw_net_send(hw_net *net, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
+/* Is this the thread that hears and tells the events? It must not wait for what another event would say. */
+bool hw_net_is_own_thread(const hw_net *net);
+
 /* So many more bytes, or fewer, will be sent to this node: what it has asked for, and what that holds until then. For options.unread_most. Any
  * thread; of a link that is gone it does nothing. */
 void hw_net_owe(hw_net *net, uint32_t node, int64_t bytes);

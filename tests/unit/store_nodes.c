@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "cluster/internal.h"
 #include "hawser/store.h"
 #include "nodes.h"
 #include "runtime/store/hub.h"
@@ -515,6 +517,86 @@ static void a_refused_clock_ends_the_store(void **state)
     }
 }
 
+/* ------------------------------------------------------------------------------------- losses, where they are heard ---- */
+
+/* What a callback on the net's thread does: it hears that node 2 is lost, and asks for something. */
+typedef struct hearing {
+    hawser_store *store;
+    uint32_t table;
+    hawser_status status;
+    hawser_error error;
+    bool own, at_once;
+    atomic_bool heard;
+} hearing;
+
+static double shift_loss(hw_cluster *cluster, double seconds)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    double at = cluster->lost_at += seconds;
+    pthread_mutex_unlock(&cluster->mutex);
+    return at;
+}
+
+static void hear_of_a_loss(void *user, uint64_t task, hawser_status status)
+{
+    const double window = 30;
+    hearing *h = user;
+    hw_cluster *cluster = h->store->job->cluster;
+    double one = 1;
+    h->own = hw_net_is_own_thread(cluster->net);
+    if (status == HAWSER_OK && h->own) {
+        hw_cluster_lost(cluster, 2, "the test says so", 0);
+        double until = shift_loss(cluster, window); /* as long as others are waited for who were lost at the same time */
+        h->status = hawser_push(h->store, &(hawser_request){.table = h->table, .values = &one}, &task, &h->error);
+        h->at_once = hw_seconds() < until;
+        shift_loss(cluster, -window);
+    }
+    atomic_store(&h->heard, true);
+}
+
+/* Until another node's answer is heard on the net's thread, and not by who asks, who may look for it. */
+static hawser_status hear_one(hearing *h, const hw_arcs *arcs, hawser_error *error)
+{
+    double out;
+    uint64_t task, key = 0;
+    while (arcs->arcs[hw_arcs_find(arcs, key)].server != 1)
+        key++;
+    for (int i = 0; i < 1000 && !h->own; i++) {
+        atomic_store(&h->heard, false);
+        const hawser_request request = {
+            .table = h->table, .first = key, .last = key, .out = &out, .done = hear_of_a_loss, .user = h};
+        HAWSER_TRY(hawser_pull(h->store, &request, &task, error));
+        while (!atomic_load(&h->heard))
+            sched_yield();
+    }
+    return HAWSER_OK;
+}
+
+static void loss_body(test_node *node)
+{
+    hearing h = {.status = HAWSER_INTERNAL};
+    MUST(node->status = hawser_store_open(node->job, NULL, &h.store, &node->error));
+    node->status = hawser_store_table(h.store, &(hawser_table){.name = "t", .last = N - 1}, &h.table, &node->error);
+    if (node->status == HAWSER_OK && node->node == 0)
+        node->status = hear_one(&h, hw_client_arcs(h.store->client, h.table), &node->error);
+    if (node->status == HAWSER_OK && node->node == 0 &&
+        (!h.own || !h.at_once || h.status != HAWSER_PEER_LOST || strstr(h.error.text, "node 2") == NULL))
+        node->status =
+            hawser_fail(&node->error, HAWSER_INTERNAL, "%s, %s: %s", h.own ? "the net's thread" : "another thread",
+                        h.at_once ? "at once" : "late", h.error.text);
+    hawser_store_close(h.store);
+}
+
+/* Others that are lost are heard of there, too: it waits for none of them. */
+static void a_callback_does_not_keep_the_net(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 3, plain, loss_body, NULL);
+    if (nodes[0].status != HAWSER_OK)
+        fail_msg("%s", nodes[0].error.text);
+}
+
 static void nobody_waits_for_ever(void **state)
 {
     (void)state;
@@ -533,6 +615,7 @@ int main(void)
         cmocka_unit_test(a_hot_range_holds_up_no_other),
         cmocka_unit_test(tasks_are_taken_as_they_come),
         cmocka_unit_test(a_refused_clock_ends_the_store),
+        cmocka_unit_test(a_callback_does_not_keep_the_net),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -302,7 +302,7 @@ static bool may_gather(const hw_link *link, const hw_message *message)
     hw_net *net = link->net;
     if (message->tail != NULL || link->channel.shared != NULL || message->envelope.length > SMALL_CLEAR)
         return false;
-    if (pthread_equal(pthread_self(), atomic_load_explicit(&net->reactor_self, memory_order_relaxed)))
+    if (hw_net_is_own_thread(net))
         return net->behind;
     return message->patient && !atomic_load(&net->asleep);
 }

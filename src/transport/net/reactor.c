@@ -487,6 +487,11 @@ static int sleep_of(const hw_net *net, double left)
     return net->rate > 0 ? (int)(left * 1e3) + 1 : -1;
 }
 
+bool hw_net_is_own_thread(const hw_net *net)
+{
+    return pthread_equal(pthread_self(), atomic_load_explicit(&net->reactor_self, memory_order_relaxed)) != 0;
+}
+
 static void *reactor_main(void *argument)
 {
     hw_net *net = argument;
