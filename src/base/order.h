@@ -1,7 +1,8 @@
-/* order.h - numbers without a sign: which comes first, and how far one is beyond another. */
+/* order.h - numbers without a sign: which comes first, how far one is beyond another, in which range one lies. */
 #ifndef HW_BASE_ORDER_H
 #define HW_BASE_ORDER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* For qsort and bsearch over uint64_t. */
@@ -15,6 +16,22 @@ static inline int hw_ascending(const void *a, const void *b)
 static inline uint64_t hw_beyond(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
+}
+
+/* Of `count` ranges (one at least), `step` bytes apart, each of which has at its front the number that it begins at, ascending: the last that
+ * begins at or before a number; the first where none does. */
+static inline size_t hw_range_of(const void *ranges, size_t step, size_t count, uint64_t number)
+{
+    const unsigned char *at = ranges;
+    size_t low = 0, high = count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (*(const uint64_t *)(const void *)(at + middle * step) <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 #endif

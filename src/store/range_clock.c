@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 hawser_status hw_range_clock_new(uint64_t first, uint64_t last, hw_range_clock *clock, hawser_error *error)
 {
@@ -22,15 +23,7 @@ void hw_range_clock_free(hw_range_clock *clock)
 /* Number of the range that has the key. */
 static size_t find(const hw_range_clock *clock, uint64_t key)
 {
-    size_t low = 0, high = clock->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (clock->ranges[middle].first <= key)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return hw_range_of(clock->ranges, sizeof *clock->ranges, clock->count, key);
 }
 
 /* Makes a range begin at `key`; there is room. */

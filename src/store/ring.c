@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/random.h"
 #include "base/wide.h"
 
@@ -121,13 +122,5 @@ void hw_arcs_free(hw_arcs *arcs)
 
 size_t hw_arcs_find(const hw_arcs *arcs, uint64_t key)
 {
-    size_t low = 0, high = arcs->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (arcs->arcs[middle].first <= key)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return hw_range_of(arcs->arcs, sizeof *arcs->arcs, arcs->count, key);
 }
