@@ -26,11 +26,7 @@ void hw_cluster_keep_parcel(hw_cluster *cluster, uint32_t node, hw_message *mess
 void hw_cluster_drop_parcels(hw_cluster *cluster)
 {
     for (uint32_t node = 0; node < cluster->nodes_most; node++)
-        while (cluster->members[node].parcels != NULL) {
-            hw_message *next = cluster->members[node].parcels->next;
-            hw_message_free(cluster->members[node].parcels);
-            cluster->members[node].parcels = next;
-        }
+        hw_messages_free(cluster->members[node].parcels);
 }
 
 static bool never(const hw_cluster *cluster, uint32_t node)

@@ -286,12 +286,8 @@ void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message)
 
 static void drop_early(hw_cluster *cluster)
 {
-    while (cluster->early != NULL) {
-        hw_message *next = cluster->early->next;
-        hw_message_free(cluster->early);
-        cluster->early = next;
-    }
-    cluster->early_last = NULL;
+    hw_messages_free(cluster->early);
+    cluster->early = cluster->early_last = NULL;
 }
 
 /* What came for this run before it had begun here. */

@@ -138,15 +138,6 @@ hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, 
     return HAWSER_OK;
 }
 
-static void free_list(hw_message *list)
-{
-    while (list != NULL) {
-        hw_message *next = list->next;
-        hw_message_free(list);
-        list = next;
-    }
-}
-
 void hw_replica_free(hw_replica *replica)
 {
     if (replica == NULL)
@@ -154,8 +145,8 @@ void hw_replica_free(hw_replica *replica)
     for (uint32_t k = 0; k < replica->lane_count; k++)
         hw_lane_free(&replica->lanes[k]);
     hw_adder_free(replica);
-    free_list(replica->early);
-    free_list(replica->outgoing);
+    hw_messages_free(replica->early);
+    hw_messages_free(replica->outgoing);
     hw_spares_free(&replica->spares);
     void *const arrays[] = {replica->base,  replica->cache,    replica->origin, replica->scratch, replica->touched,
                             replica->stale, replica->lanes,    replica->sum,    replica->held,    replica->score,

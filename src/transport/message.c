@@ -88,3 +88,12 @@ void hw_message_free(hw_message *message)
     let_go(message);
     free(message);
 }
+
+void hw_messages_free(hw_message *first)
+{
+    while (first != NULL) {
+        hw_message *next = first->next;
+        hw_message_free(first);
+        first = next;
+    }
+}

@@ -112,6 +112,8 @@ hawser_status hw_message_new(size_t length, hw_message **message, hawser_error *
 hawser_status hw_message_share(const hw_message *message, hw_message **copy, hawser_error *error) HAWSER_MUST_USE;
 /* Drops it; the payload goes with its last reference. NULL is allowed. */
 void hw_message_free(hw_message *message);
+/* All messages of a list by `next`; NULL: none. */
+void hw_messages_free(hw_message *first);
 
 typedef struct hw_transport hw_transport;
 

@@ -37,12 +37,8 @@ void hw_worker_obey(hw_worker *worker, const hw_message *message)
 
 static void drop_credits(hw_worker *worker)
 {
-    while (worker->credits != NULL) {
-        hw_message *next = worker->credits->next;
-        hw_message_free(worker->credits);
-        worker->credits = next;
-    }
-    worker->credits_last = NULL;
+    hw_messages_free(worker->credits);
+    worker->credits = worker->credits_last = NULL;
 }
 
 static hawser_status answer_pause(hw_worker *worker)

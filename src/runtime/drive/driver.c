@@ -110,11 +110,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
 void hw_driver_close(hw_driver *driver)
 {
     for (uint32_t i = 0; driver->reports != NULL && i < driver->session->blocks; i++)
-        while (driver->reports[i].first != NULL) {
-            hw_message *next = driver->reports[i].first->next;
-            hw_message_free(driver->reports[i].first);
-            driver->reports[i].first = next;
-        }
+        hw_messages_free(driver->reports[i].first);
     for (uint32_t i = 0; driver->aborts != NULL && i < driver->session->blocks; i++)
         hw_message_free(driver->aborts[i]);
     for (uint32_t i = 0; driver->heard != NULL && i < driver->session->nodes; i++)

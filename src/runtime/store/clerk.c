@@ -261,8 +261,7 @@ static void *clerk_main(void *argument)
             pthread_cond_wait(&door->local_filled, &door->mutex);
     }
     pthread_mutex_unlock(&door->mutex);
-    while (waiting.first != NULL)
-        hw_message_free(hw_desk_take(&waiting));
+    hw_messages_free(waiting.first);
     return NULL;
 }
 

@@ -474,9 +474,8 @@ void hw_door_free(hw_door *door)
     if (door == NULL)
         return;
     hw_net_free(door->net);
-    for (hw_message *message;
-         (message = hw_desk_take(&door->common)) != NULL || (message = hw_desk_take(&door->local)) != NULL;)
-        hw_message_free(message);
+    hw_messages_free(door->common.first);
+    hw_messages_free(door->local.first);
     for (uint32_t b = 0; b < HW_DOOR_BUCKETS; b++)
         for (hw_guest *one = door->guests[b], *next; one != NULL; one = next) {
             next = one->next;

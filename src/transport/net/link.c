@@ -40,24 +40,15 @@ uint64_t hw_queued_bytes(const hw_message *message)
     return HW_FRAME_MESSAGE + chunk_of(message);
 }
 
-static void free_list(hw_message *message)
-{
-    while (message != NULL) {
-        hw_message *next = message->next;
-        hw_message_free(message);
-        message = next;
-    }
-}
-
 void hw_link_free(hw_link *link)
 {
     if (link == NULL)
         return;
     hw_channel_close(&link->channel);
-    free_list(link->queue.first);
-    free_list(link->taken.first);
-    free_list(link->written);
-    free_list(link->paced.first);
+    hw_messages_free(link->queue.first);
+    hw_messages_free(link->taken.first);
+    hw_messages_free(link->written);
+    hw_messages_free(link->paced.first);
     if (link->incoming != link->partial)
         hw_message_free(link->incoming);
     hw_message_free(link->partial);
@@ -120,7 +111,7 @@ static bool gather(hw_link *link, bool *shut)
     atomic_fetch_sub(&link->queued, link->batch);
     link->batch = 0;
     hw_link_ease(link);
-    free_list(link->written);
+    hw_messages_free(link->written);
     link->written = NULL;
     link->lent = NULL;
     link->piece = link->piece_count = 0;
@@ -393,7 +384,7 @@ bool hw_link_close(hw_link *link)
         atomic_fetch_sub(&link->net->pacing, 1);
     link->paced.first = NULL;
     pthread_mutex_unlock(&link->mutex);
-    free_list(paced);
+    hw_messages_free(paced);
     return now;
 }
 
