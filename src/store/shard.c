@@ -28,16 +28,21 @@ struct hw_table_shard {
     size_t rows, room;
     slot *slots;
     size_t mask;            /* slots - 1 */
-    pthread_mutex_t making; /* sparse: held while slots change */
+    pthread_mutex_t making; /* sparse: held while slots change, never for long */
     uint64_t *found;        /* rows of the keys that are being written */
     size_t found_room;
 };
 
 enum { FIRST_SLOTS = 64, AHEAD = 96 /* keys whose slots or rows are fetched before the one that is looked up */ };
 
+static size_t home_in(size_t mask, uint64_t key)
+{
+    return (size_t)(hw_mix(key) >> 3) & mask;
+}
+
 static size_t home(const hw_table_shard *shard, uint64_t key)
 {
-    return (size_t)(hw_mix(key) >> 3) & shard->mask;
+    return home_in(shard->mask, key);
 }
 
 static hawser_status new_shard(const hw_table_spec *spec, uint64_t first, uint64_t last, hw_table_shard **out,
@@ -158,12 +163,23 @@ static size_t rows_of(const hw_table_shard *shard, const uint64_t *keys, size_t 
     return missing;
 }
 
-static void insert(hw_table_shard *shard, uint64_t key, size_t row)
+static void insert(slot *slots, size_t mask, uint64_t key, size_t row)
 {
-    size_t at = home(shard, key);
-    while (shard->slots[at].row != 0)
-        at = (at + 1) & shard->mask;
-    shard->slots[at] = (slot){key, row + 1};
+    size_t at = home_in(mask, key);
+    while (slots[at].row != 0)
+        at = (at + 1) & mask;
+    slots[at] = (slot){key, row + 1};
+}
+
+/* From now on these are the shard's. Until then who looks for keys has looked at the present ones, which are the caller's to free. */
+static slot *change_slots(hw_table_shard *shard, slot *slots, size_t mask)
+{
+    pthread_mutex_lock(&shard->making);
+    slot *old = shard->slots;
+    shard->slots = slots;
+    shard->mask = mask;
+    pthread_mutex_unlock(&shard->making);
+    return old;
 }
 
 /* Room for `more` rows and their slots: all of it, or nothing changes but capacity. */
@@ -182,31 +198,33 @@ static hawser_status make_room(hw_table_shard *shard, size_t more, hawser_error 
         return HAWSER_OK;
     while (needed > slots / 2)
         slots *= 2;
-    slot *old = shard->slots, *grown = NULL;
-    size_t old_slots = shard->mask + 1;
+    slot *grown = NULL;
     HAWSER_TRY(HW_NEW(&grown, slots, "a sparse shard", error));
-    shard->slots = grown;
-    shard->mask = slots - 1;
-    for (size_t i = 0; i < old_slots; i++)
-        if (old[i].row != 0)
-            insert(shard, old[i].key, (size_t)old[i].row - 1);
-    free(old);
+    for (size_t i = 0; i <= shard->mask; i++)
+        if (shard->slots[i].row != 0)
+            insert(grown, slots - 1, shard->slots[i].key, (size_t)shard->slots[i].row - 1);
+    free(change_slots(shard, grown, slots - 1));
     return HAWSER_OK;
 }
 
-/* Those of the keys in shard->found that are in no row get one. */
+/* Those of the keys in shard->found that are in no row get one. Who looks for keys waits for a few of them at a time. */
 static hawser_status add_rows(hw_table_shard *shard, const uint64_t *keys, size_t count, size_t missing, hawser_error *error)
 {
+    enum { TOGETHER = 256 };
     HAWSER_TRY(make_room(shard, missing, error));
-    for (size_t i = 0; i < count; i++) {
-        if (shard->found[i] != SIZE_MAX)
-            continue;
-        size_t row = shard->rows++;
-        memset(shard->values + row * shard->row_bytes, 0, shard->row_bytes);
-        if (shard->row_memory > 0)
-            memset(shard->memory + row * shard->row_memory, 0, shard->row_memory * sizeof(double));
-        insert(shard, keys[i], row);
-        shard->found[i] = row;
+    memset(shard->values + shard->rows * shard->row_bytes, 0, missing * shard->row_bytes);
+    if (shard->row_memory > 0)
+        memset(shard->memory + shard->rows * shard->row_memory, 0, missing * shard->row_memory * sizeof(double));
+    for (size_t i = 0; i < count;) {
+        size_t end = count - i < TOGETHER ? count : i + TOGETHER;
+        pthread_mutex_lock(&shard->making);
+        for (; i < end; i++) {
+            if (shard->found[i] != SIZE_MAX)
+                continue;
+            shard->found[i] = shard->rows++;
+            insert(shard->slots, shard->mask, keys[i], (size_t)shard->found[i]);
+        }
+        pthread_mutex_unlock(&shard->making);
     }
     return HAWSER_OK;
 }
@@ -216,12 +234,7 @@ static hawser_status make_keys(hw_table_shard *shard, const uint64_t *keys, size
 {
     HAWSER_TRY(HW_GROW(&shard->found, &shard->found_room, count, "the rows of a request", error));
     size_t missing = rows_of(shard, keys, count, shard->found);
-    if (missing == 0)
-        return HAWSER_OK;
-    pthread_mutex_lock(&shard->making);
-    hawser_status status = add_rows(shard, keys, count, missing, error);
-    pthread_mutex_unlock(&shard->making);
-    return status;
+    return missing > 0 ? add_rows(shard, keys, count, missing, error) : HAWSER_OK;
 }
 
 size_t hw_table_shard_missing(hw_table_shard *shard, const uint64_t *keys, size_t count)
@@ -229,12 +242,12 @@ size_t hw_table_shard_missing(hw_table_shard *shard, const uint64_t *keys, size_
     enum { BATCH = 256 };
     uint64_t rows[BATCH];
     size_t missing = 0;
-    pthread_mutex_lock(&shard->making);
     for (size_t i = 0, n; i < count; i += n) {
         n = count - i < BATCH ? count - i : BATCH;
+        pthread_mutex_lock(&shard->making);
         missing += rows_of(shard, keys + i, n, rows);
+        pthread_mutex_unlock(&shard->making);
     }
-    pthread_mutex_unlock(&shard->making);
     return missing;
 }
 
@@ -479,6 +492,7 @@ hawser_status hw_table_shard_put(hw_table_shard *shard, uint64_t key, const void
     return HAWSER_OK;
 }
 
+/* Nobody looks for keys meanwhile, or waits. */
 void hw_table_shard_clear(hw_table_shard *shard)
 {
     pthread_mutex_lock(&shard->making);
@@ -490,17 +504,16 @@ void hw_table_shard_clear(hw_table_shard *shard)
 
 void hw_table_shard_empty(hw_table_shard *shard)
 {
-    hw_table_shard_clear(shard);
-    pthread_mutex_lock(&shard->making);
+    slot *fewer = calloc(FIRST_SLOTS, sizeof *fewer);
+    if (fewer != NULL)
+        free(change_slots(shard, fewer, FIRST_SLOTS - 1));
+    else
+        hw_table_shard_clear(shard);
     free(shard->values);
     free(shard->memory);
     shard->values = NULL;
     shard->memory = NULL;
-    shard->room = 0;
-    shard->mask = FIRST_SLOTS - 1;
-    slot *fewer = realloc(shard->slots, FIRST_SLOTS * sizeof *fewer);
-    shard->slots = fewer != NULL ? fewer : shard->slots;
-    pthread_mutex_unlock(&shard->making);
+    shard->rows = shard->room = 0;
 }
 
 void hw_table_shard_list(const hw_table_shard *shard, uint64_t *keys)

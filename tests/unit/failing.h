@@ -31,7 +31,8 @@ void __wrap_free(void *memory);
 void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 int __wrap_munmap(void *address, size_t bytes);
 
-static void (*before_mmap)(void); /* of memory; for tests that something happens in between */
+static void (*before_mmap)(void);  /* of memory; for tests that something happens in between */
+static void (*before_array)(void); /* of memory that is zeroed, or grows */
 
 static bool fails(void)
 {
@@ -58,11 +59,15 @@ void *__wrap_malloc(size_t bytes)
 
 void *__wrap_calloc(size_t count, size_t size)
 {
+    if (before_array != NULL)
+        before_array();
     return fails() ? NULL : counted(__real_calloc(count, size));
 }
 
 void *__wrap_realloc(void *memory, size_t bytes)
 {
+    if (before_array != NULL)
+        before_array();
     if (fails())
         return NULL;
     void *moved = __real_realloc(memory, bytes);

@@ -5,7 +5,12 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/clock.h"
 #include "failing.h"
+#include "store/shard.h"
 #include "store_world.h"
 
 enum { KEYS = 40, PARTS_SEED = 1 }; /* ten parts of four keys */
@@ -169,10 +174,58 @@ static void a_clock_that_is_refused_is_told_to_all(void **state)
     assert_int_equal(atomic_load(&live), 0);
 }
 
+/* Another thread, as the one that hears does where room is scarce, asks a shard what it lacks while that grows. */
+static hw_table_shard *growing;
+static atomic_uint asked, answered;
+static bool kept_waiting;
+
+static void *ask_what_is_missing(void *argument)
+{
+    const uint64_t keys[] = {7, UINT64_C(1) << 60};
+    (void)argument;
+    assert_int_equal(hw_table_shard_missing(growing, keys, 2), 1);
+    atomic_fetch_add(&answered, 1);
+    return NULL;
+}
+
+static void ask_in_between(void)
+{
+    pthread_t thread;
+    const uint32_t number = atomic_fetch_add(&asked, 1) + 1;
+    assert_int_equal(pthread_create(&thread, NULL, ask_what_is_missing, NULL), 0);
+    for (double until = hw_seconds() + 20; atomic_load(&answered) < number && hw_seconds() < until;)
+        sched_yield();
+    kept_waiting |= atomic_load(&answered) < number;
+    before_array = kept_waiting ? NULL : before_array; /* once is enough */
+    pthread_detach(thread);
+}
+
+static void who_asks_what_is_missing_waits_for_no_growth(void **state)
+{
+    (void)state;
+    enum { MANY = 5000 };
+    const hw_table_spec spec = spec_of("t", HW_VALUE_F64, 1, true, 0, UINT64_MAX);
+    static uint64_t keys[MANY];
+    static double ones[MANY];
+    for (uint64_t i = 0; i < MANY; i++)
+        keys[i] = 7 * i;
+    assert_int_equal(hw_table_shard_new(&spec, 0, UINT64_MAX, &growing, NULL), HAWSER_OK);
+    assert_int_equal(hw_table_shard_apply(growing, keys, 2, ones, NULL), HAWSER_OK);
+    before_array = ask_in_between;
+    assert_int_equal(hw_table_shard_apply(growing, keys, MANY, ones, NULL), HAWSER_OK);
+    before_array = NULL;
+    while (atomic_load(&answered) < atomic_load(&asked))
+        sched_yield();
+    assert_true(!kept_waiting && atomic_load(&asked) >= 2); /* rows and index */
+    hw_table_shard_free(growing);
+    assert_int_equal(atomic_load(&live), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_failed_is_not_said_to_be_done),
                                        cmocka_unit_test(what_was_made_before_a_failure_leaves),
-                                       cmocka_unit_test(a_clock_that_is_refused_is_told_to_all)};
+                                       cmocka_unit_test(a_clock_that_is_refused_is_told_to_all),
+                                       cmocka_unit_test(who_asks_what_is_missing_waits_for_no_growth)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
