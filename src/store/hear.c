@@ -30,7 +30,8 @@ void hw_errand_free(hw_errand *errand)
     hw_scratch_free(&errand->scratch);
     hw_list_drop(errand->list);
     hw_message_free(errand->room);
-    hw_server_give_room(errand->server, errand->promised);
+    for (uint32_t i = 0; i < errand->count; i++) /* that were not done */
+        hw_server_give_room(errand->server, errand->pieces[i].promised);
     free(errand);
 }
 

@@ -1,5 +1,5 @@
 /* room.c - how much memory a server's tables may take. Rows that a push may make are promised room before any stripe sees it, so that it is done
- * whole or refused; what has been made is counted by whoever works on the stripe. */
+ * whole or refused; what has been made is counted, in place of what was promised for it, by whoever works on the stripe. */
 #include "store/stripe.h"
 
 uint64_t hw_table_row_room(const hw_table_spec *spec)
@@ -40,15 +40,19 @@ hawser_status hw_server_no_room(hw_server *server, const hw_table_spec *spec, co
                        (double)atomic_load(&server->room) / 0x1p20);
 }
 
-/* Keys of a request that are in no row yet. */
-static uint64_t missing(const hw_errand *errand)
+/* Room for all keys of each piece, or for those that are in no row yet. */
+static uint64_t rows_of(hw_errand *errand, bool missing)
 {
-    uint64_t count = 0;
+    uint64_t count = 0, row = hw_table_row_room(errand->spec);
     for (uint32_t i = 0; i < errand->count; i++) {
-        const hw_piece *piece = &errand->pieces[i];
-        count += hw_table_shard_missing(piece->stripe->shards[0], errand->grouped + piece->begin, piece->end - piece->begin);
+        hw_piece *piece = &errand->pieces[i];
+        uint64_t own = piece->end - piece->begin;
+        if (missing)
+            own = hw_table_shard_missing(piece->stripe->shards[0], errand->grouped + piece->begin, (size_t)own);
+        piece->promised = own * row;
+        count += own;
     }
-    return count;
+    return count * row;
 }
 
 /* Only where room is scarce are keys looked up. Of a summed table each worker's sum of a clock may have the row. */
@@ -57,16 +61,17 @@ hawser_status hw_errand_take_room(hw_errand *errand, hawser_error *error)
     const hw_table_spec *spec = errand->spec;
     if (!spec->sparse || errand->request.values == NULL)
         return HAWSER_OK;
-    uint64_t row = hw_table_row_room(spec), bytes = errand->request.head.count * row;
+    uint64_t bytes = rows_of(errand, false);
     bool taken = hw_server_take_room(errand->server, bytes);
     if (!taken && !spec->summed) {
-        bytes = missing(errand) * row;
+        bytes = rows_of(errand, true);
         taken = bytes == 0 || hw_server_take_room(errand->server, bytes);
     }
-    if (!taken)
-        return hw_server_no_room(errand->server, spec, "what this push adds", bytes, error);
-    errand->promised = bytes;
-    return HAWSER_OK;
+    if (taken)
+        return HAWSER_OK;
+    for (uint32_t i = 0; i < errand->count; i++)
+        errand->pieces[i].promised = 0;
+    return hw_server_no_room(errand->server, spec, "what this push adds", bytes, error);
 }
 
 uint64_t hw_stripe_new_rows(hw_stripe *stripe)
@@ -76,9 +81,9 @@ uint64_t hw_stripe_new_rows(hw_stripe *stripe)
     return (rows - before) * hw_table_row_room(stripe->spec); /* wraps around */
 }
 
-void hw_stripe_count_rows(hw_stripe *stripe)
+void hw_stripe_count_rows(hw_stripe *stripe, uint64_t promised)
 {
-    uint64_t bytes = hw_stripe_new_rows(stripe);
+    uint64_t bytes = hw_stripe_new_rows(stripe) - promised; /* in one step: what has come is not counted twice */
     if (bytes != 0)
         atomic_fetch_add(&stripe->server->taken, bytes);
 }

@@ -440,7 +440,8 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
     if (errand->request.head.operation != HW_PUT)
         note_clocks(stripe, piece);
     hw_note_piece(stripe, piece);
-    hw_stripe_count_rows(stripe);
+    hw_stripe_count_rows(stripe, piece->promised);
+    piece->promised = 0;
     finish(piece);
 }
 

@@ -18,6 +18,7 @@ typedef struct hw_piece {
     hw_stripe *stripe;
     uint64_t first, last; /* keys of a range */
     size_t begin, end;    /* of the errand's keys; of a range: numbers of its rows, counted from the request's first */
+    uint64_t promised;    /* room for rows that it may make; see room.c */
 } hw_piece;
 
 /* The parts of one push. */
@@ -69,7 +70,6 @@ struct hw_errand {
     hw_seat *seat;
     uint32_t client;
     size_t bytes;        /* that it holds, the reply's among them */
-    uint64_t promised;   /* room for rows that it may make; see room.c */
     atomic_bool waited;  /* for a clock: they count there */
     hw_message *message; /* values may lie in it */
     hw_scratch scratch;
@@ -171,12 +171,12 @@ bool hw_server_take_room(hw_server *server, uint64_t bytes) HAWSER_MUST_USE;
 void hw_server_give_room(hw_server *server, uint64_t bytes);
 hawser_status hw_server_no_room(hw_server *server, const hw_table_spec *spec, const char *what, uint64_t bytes,
                                 hawser_error *error);
-/* For the rows that a push, which has been cut, may make, until it is freed; HAWSER_NO_MEMORY. */
+/* For the rows that each piece of a push may make, until that has been done; HAWSER_NO_MEMORY. */
 hawser_status hw_errand_take_room(hw_errand *errand, hawser_error *error) HAWSER_MUST_USE;
 /* Rows have come, or gone: what that takes, which is less than 0 by wrapping around, and is the caller's to count; or counts it. The stripe's
  * worker's. */
 uint64_t hw_stripe_new_rows(hw_stripe *stripe);
-void hw_stripe_count_rows(hw_stripe *stripe);
+void hw_stripe_count_rows(hw_stripe *stripe, uint64_t promised); /* in place of so much */
 /* The same of a summed table's clocks that are not over: there were `before`. */
 void hw_stripe_count_sums(const hw_stripe *stripe, const hw_sums *sums, uint64_t before);
 /* group.c: every group gets clocks in a table that has been made, all or none; loses them. */

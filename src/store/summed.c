@@ -101,7 +101,7 @@ hawser_status hw_stripe_settle(hw_stripe *stripe, hw_group *group, hw_progress *
         hawser_status status = apply(stripe, &summed, error);
         hw_summed_free(&summed);
         HAWSER_TRY(status);
-        hw_stripe_count_rows(stripe); /* before those are forgotten from whose sums they come */
+        hw_stripe_count_rows(stripe, 0); /* before those are forgotten from whose sums they come */
         size_t bytes = progress->sums.bytes;
         uint64_t rows = progress->sums.rows;
         hw_sums_drop(&progress->sums);

@@ -336,6 +336,26 @@ static void rows_are_bounded(void **state)
     end(s);
 }
 
+/* Of a push that is done on one stripe and waits on the other, rows that are there count in place of what was promised for them. */
+static void nothing_is_counted_twice(void **state)
+{
+    (void)state;
+    scene *s = begin((hw_table_spec){.last = UINT64_MAX, .sparse = true}, 0);
+    uint32_t held = 1;
+    hw_server_limit(s->server, 2 * KEYS * ROW);
+    assert_true(hw_server_hold(s->server, 0, &held));
+    push_rows(s, HW_PUSH, 0, KEYS, 0);
+    assert_int_equal(s->replies, 0);
+    assert_true(figures_of(s).room_taken == KEYS * ROW);
+    push_rows(s, HW_PUSH, 1 << 20, KEYS, 0); /* fits just so */
+    assert_true(s->refused == 0 && figures_of(s).room_taken == 2 * KEYS * ROW);
+    push_rows(s, HW_PUSH, 2 << 20, 1, 0);
+    assert_true(s->refused == 1 && figures_of(s).room_taken == 2 * KEYS * ROW);
+    hw_server_release(s->server, 0);
+    assert_true(s->replies == 3 && figures_of(s).keys == 2 * KEYS && figures_of(s).room_taken == 2 * KEYS * ROW);
+    end(s);
+}
+
 /* What a clock will bring counts until it is over, once for each worker who pushed it; no clock waits for room. */
 static void rows_of_clocks_to_come_are_bounded(void **state)
 {
@@ -393,6 +413,7 @@ int main(void)
         cmocka_unit_test(sums_of_clocks_to_come_are_bounded),
         cmocka_unit_test(ranges_of_clocks_are_bounded),
         cmocka_unit_test(rows_are_bounded),
+        cmocka_unit_test(nothing_is_counted_twice),
         cmocka_unit_test(rows_of_clocks_to_come_are_bounded),
         cmocka_unit_test(what_is_forgotten_takes_no_memory),
     };
