@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`hawser train logistic --solver dbpg`: certified by a program that shares nothing with it, the default solver's objective under every sync,
 with and without KKT filter, over nodes, along a path; and one line for what it does not do."""
+import itertools
 import json
 import os
 import subprocess
@@ -84,6 +85,42 @@ def the_filter_saves(folder):
     assert asked[0] < 0.9 * asked[1] and abs(found[0] - found[1]) <= 2e-6, (asked, found)
 
 
+def train_rows(folder, rows, options):
+    """Rows of (label, values); what is left when the clocks are over: the first certificate, as many as are between two, and their end."""
+    data, model = os.path.join(folder, "data.svm"), os.path.join(folder, "model")
+    with open(data, "w") as file:
+        for label, values in rows:
+            file.write("%d %s\n" % (label, " ".join("%d:%.17g" % (j + 1, x) for j, x in enumerate(values))))
+    train(data, model, ["--no-intercept", "--l1-ratio", "1", "--solver", "dbpg", "--groups", "1"] + options)
+    return read_model(model)[0]
+
+
+def the_bound_counts_the_lag(folder):
+    """One clock, by hand. Of rows x = 1 a share s is positive: the gradient is s - 1/2, the curvature c / 4 for each block and once more for each
+    clock of lag; and nobody goes further than 1 by as many steps as may be under way."""
+    lags = [("bsp", 0), ("delay:1", 1), ("delay:3", 3), ("ssp:2", 2), ("dc:2", 2), ("dc:0", 0)]
+    for positive, workers in ((6, 1), (9, 1), (6, 2), (9, 2)):
+        rows = [(1 if i % 10 < positive else -1, [1.0] * workers) for i in range(100)]
+        for sync, lag in lags if workers == 1 else lags[-1:]:  # elsewhere they may hear of each other within the clock
+            w = train_rows(folder, rows, ["--lambda", "1e-9", "--workers", str(workers), "--sync", sync, "--certify-every", "1", "--max-clocks", "2"])
+            step = min(4 * (positive / 10 - 0.5), 1.0) / (workers * (1 + lag))
+            assert len(w) == workers and all(abs(v - step) < 1e-6 for v in w.values()), (positive, workers, sync, w, step)
+
+
+def the_filter_keeps_what_is_near(folder):
+    """Of three columns the first is beyond its zone by half of lambda (0.2), and others must be so near its end to take part: the second is, by a
+    tenth, the third is not, though both would enter at once as the first moves; and the next certificate lets it in."""
+    rows = []
+    for u, a, b in itertools.product((1, -1), repeat=3):
+        positive = round(10 * (0.5 + 0.3 * u - 0.1 * a - 0.1 * b))
+        rows += [(1 if i < positive else -1, [u, u + 4.8 * a, 3 * u + 8.8 * b]) for i in range(10)]
+    pulls = [sum(y * x[j] for y, x in rows) / 2 / len(rows) for j in range(3)]
+    assert all(abs(pull - near) < 1e-12 for pull, near in zip(pulls, (0.3, -0.18, 0.02))), pulls
+    for clocks, more, entered in (("5", [], [0, 1]), ("5", ["--no-kkt-filter"], [0, 1, 2]), ("10", [], [0, 1, 2])):
+        w = train_rows(folder, rows, ["--lambda", "0.2", "--workers", "1", "--certify-every", "4", "--max-clocks", clocks] + more)
+        assert sorted(w) == entered, (clocks, more, w)
+
+
 def refusals(folder):
     data, model = os.path.join(folder, "data.svm"), os.path.join(folder, "refused")
     for options, says in ((["--sync", "dc:1"], "--sync dc:1 is for weights that a parameter server keeps"),
@@ -97,6 +134,7 @@ def refusals(folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for part in (every_policy, other_penalties, the_same_bits, the_filter_saves, real_sets, refusals):
+    for part in (every_policy, other_penalties, the_same_bits, the_filter_saves, the_bound_counts_the_lag, the_filter_keeps_what_is_near,
+                 real_sets, refusals):
         part(folder)
         print(part.__name__, flush=True)
