@@ -89,10 +89,15 @@ has err 'hawser run: node [0-2] \(node-[0-2], pid [0-9]+\) '
 has err 'node-2.* was lost|node 2 .*lost'
 # Where the job was is known on every node: the driver's board says it to those who do not lead.
 has err "^\[1\] .*the job was in '(joint|rounds|choose)'"
-# Who is left names all who are lost.
+# Who is left names all who are lost: they are gone when it looks, which is stopped until then.
 for _ in 1 2 3; do
     begin
+    kill -STOP "${nodes[0]}"
     kill -9 "${nodes[1]}" "${nodes[2]}"
+    for node in "${nodes[@]:1:2}"; do
+        for ((i = 0; i < 600; i++)); do kill -0 "$node" 2>/dev/null || break; sleep 0.05; done
+    done
+    kill -CONT "${nodes[0]}"
     wait $launcher
     (($? != 0)) || complain "two lost nodes and exit 0"
     all_gone "two nodes killed"

@@ -35,10 +35,15 @@ for case in "${cases[@]}"; do
         ((node == victim)) || has err "^\[$node\] probe: .*node $victim \(node-$victim\) was lost.*the job was using the store"
     done
 done
-# Who are killed at once are all named.
+# Who are killed at once are all named: they are gone when the others look, who are stopped until then.
 for kind in push near waiting; do
     begin 4 $kind
+    kill -STOP "$(pid_of 0)" "$(pid_of 1)"
     kill -9 "$(pid_of 2)" "$(pid_of 3)"
+    for node in 2 3; do
+        for ((i = 0; i < 600; i++)); do kill -0 "$(pid_of $node)" 2>/dev/null || break; sleep 0.05; done
+    done
+    kill -CONT "$(pid_of 0)" "$(pid_of 1)"
     ends "two, $kind" 2
     for node in 0 1; do
         has err "^\[$node\] probe: .*node ([23]) \(node-[23]\) was lost.*; lost too: node [23] \(node-[23]\)$"
