@@ -98,6 +98,25 @@ def steps_of_algorithm_1(folder):
                     assert printed["stop_reason"] == "epochs" and printed["repeatable"], printed
 
 
+def ended_between_certificates(folder):
+    """A limit keeps what was reached since the last certificate, and says what that is worth."""
+    text = small()
+    data, model = write(folder, text), os.path.join(folder, "model")
+    for clocks in (37, 75):
+        expected = algorithm_1(text, 5, 1, (clocks - 0.5) / 60, 0.4, 0.03, 0.0, False, True)
+        for sync, form in (("bsp", "products"), ("dc:0", "weights")):
+            printed = train(data, model, ["--solver", "sgd", "--seed", "5", "--step", "0.4", "--lambda", "0.03", "--sync", sync, "--exchange", form,
+                                          "--workers", "3", "--certify-every", "100000", "--max-clocks", str(clocks)])
+            w, _ = read_model(model)
+            worst = max(abs(w.get(j, 0.0) - v) for j, v in enumerate(expected))
+            assert printed["stop_reason"] == "clocks" and worst <= 1e-11 and max(map(abs, expected)) > 0.1, (clocks, sync, printed, worst)
+            assert printed["deviance_ratio"] > 0.05, printed
+    for solver in ("gd", "dbpg"):
+        options = ["--solver", solver, "--lambda", "0.001", "--workers", "3", "--certify-every", "1000000", "--max-clocks"]
+        ratio = [train(data, model, options + [clocks])["deviance_ratio"] for clocks in ("60", "600")]
+        assert 0.05 < ratio[0] < ratio[1], (solver, ratio)
+
+
 # ------------------------------------------------------------------------------------------------------------- policies
 
 def every_policy(folder):
@@ -242,7 +261,7 @@ def refusals(folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for part in (steps_of_algorithm_1, every_policy, other_penalties, few_rows, rare_columns, without_curvature, until_the_epochs_end,
-                 far_from_the_optimum, the_same_bits, refusals):
+    for part in (steps_of_algorithm_1, ended_between_certificates, every_policy, other_penalties, few_rows, rare_columns, without_curvature,
+                 until_the_epochs_end, far_from_the_optimum, the_same_bits, refusals):
         part(folder)
         print(part.__name__, flush=True)

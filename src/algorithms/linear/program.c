@@ -87,6 +87,20 @@ hawser_program *hw_linear_frame_end(hw_linear_frame *frame, const hw_linear_unit
     return frame->program;
 }
 
+static bool stopping(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_stopping(progress);
+}
+
+void hw_linear_settle_work(const hw_linear_frame *frame, hawser_state *weights, hawser_unit_function *settle)
+{
+    hawser_operator *once = hawser_loop(frame->work, "arrive", (hawser_until){.clocks = 1}, hawser_bsp());
+    hawser_unit(once, "settle", settle, HAWSER_READS(weights), HAWSER_UPDATES(frame->v, frame->alpha));
+    hawser_operator *early = hawser_sequence(hawser_branch(frame->work, "early", stopping, NULL));
+    hawser_unit(early, "keep", settle, HAWSER_READS(weights), HAWSER_UPDATES(frame->v, frame->alpha));
+}
+
 hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear_units *units, const double *alpha)
 {
     hawser_program *p = new_program("certificate", linear, units);

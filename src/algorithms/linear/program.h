@@ -32,6 +32,9 @@ typedef struct hw_linear_frame {
 /* Begins a program; the caller adds the work, then hw_linear_frame_end. */
 void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear *linear, const hw_linear_units *units);
 hawser_program *hw_linear_frame_end(hw_linear_frame *frame, const hw_linear_units *units);
+/* The end of work on another state than alpha: `settle` makes that state's weights alpha, and v is made anew of them. A run that is being
+ * ended has no more clocks, but keeps what was reached since the last certificate. */
+void hw_linear_settle_work(const hw_linear_frame *frame, hawser_state *weights, hawser_unit_function *settle);
 /* A certificate of given coefficients at linear->rest_lambda, and nothing else: the data may lie on several nodes. */
 hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear_units *units, const double *alpha);
 

@@ -344,6 +344,5 @@ void hw_logistic_delayed_work(const hw_linear_frame *frame, hw_linear *linear)
     hawser_unit(frame->work, "share", share, HAWSER_READS(X, reach), NULL);
     hawser_operator *steps = hawser_loop(frame->work, "steps", until, linear->sync);
     hawser_unit(steps, "descend", descend, HAWSER_READS(X), HAWSER_UPDATES(w, margins));
-    hawser_operator *once = hawser_loop(frame->work, "arrive", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_unit(once, "settle", settle, HAWSER_READS(w), HAWSER_UPDATES(frame->v, frame->alpha));
+    hw_linear_settle_work(frame, w, settle);
 }

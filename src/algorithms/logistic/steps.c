@@ -276,6 +276,5 @@ void hw_logistic_steps_work(const hw_linear_frame *frame, hw_linear *linear)
         hawser_unit(frame->work, "begin", begin, HAWSER_READS(w), HAWSER_UPDATES(products));
     hawser_operator *steps = hawser_loop(frame->work, "steps", (hawser_until){.clocks = clocks_of(linear)}, linear->sync);
     hawser_unit(steps, "descend", descend, HAWSER_READS(X, whole), HAWSER_UPDATES(w, products));
-    hawser_operator *once = hawser_loop(frame->work, "arrive", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_unit(once, "settle", settle, HAWSER_READS(w), HAWSER_UPDATES(frame->v, frame->alpha));
+    hw_linear_settle_work(frame, w, settle);
 }
