@@ -161,6 +161,9 @@ static void wrong_text_is_refused_by_place_and_word(void **state)
     } cases[] = {
         {"1,2\n3,x\n", "in:2:3: the value is not a number: \"x\""},
         {"1,2\n3, cat \n", "in:2:4: the value is not a number: \"cat\""},
+        {"1,2\nyes,3\n", "in:2:1: the target is not a number; classes are numbers too, as 0 and 1: \"yes\""},
+        {"1;2\n3;4,5\n", "in:2:3: a comma is in the number; write a decimal point, and no groups: \"4\""},
+        {"1,2\n3,\"1,000\"\n", "in:2:4: a comma is in the number; write a decimal point, and no groups: \"1\""},
         {"1,2\n3,inf\n", "in:2:3: the value is infinite; remove the row or write a number: \"inf\""},
         {"1,2\n3,1e999\n", "in:2:3: the value is too large: \"1e999\""},
         {"1,2\n3,4\n5,6,7\n", "in:3:5: the row has more fields than the first line's 2: \"7\""},

@@ -36,6 +36,27 @@ static void entries_targets_comments_and_queries_are_read(void **state)
         }
 }
 
+/* Rows of which the target alone is there say nothing about the format, however many come first. */
+static void rows_without_entries_may_come_first(void **state)
+{
+    (void)state;
+    enum { EMPTY = 500 };
+    char text[EMPTY * 4 + 40], *at = text;
+    for (int i = 0; i < EMPTY; i++)
+        at += sprintf(at, "%d%s", i % 2, i % 3 == 0 ? "\n" : i % 3 == 1 ? " \n" : "\r\n");
+    strcpy(at, "1 2:0.5\n");
+    hawser_dataset *dataset = load_text(text, (hawser_load){0});
+    const hawser_matrix *matrix = hawser_dataset_matrix(dataset);
+    assert_int_equal(matrix->rows, EMPTY + 1);
+    assert_int_equal(matrix->cols, 2);
+    assert_int_equal(matrix->stored, 1);
+    hawser_dataset_free(dataset);
+    strcpy(at, "1,2:0.5\n");
+    refuse_text(text, (hawser_load){0},
+                "in:501:3: the row has more fields than the first line's 1: \"2:0.5\"; its first line shows no "
+                "delimiter: see --delimiter and --format");
+}
+
 static void one_index_zero_anywhere_decides_the_base(void **state)
 {
     (void)state;
@@ -92,7 +113,7 @@ static void wrong_text_is_refused_by_place_and_word(void **state)
         {"1 1:1e999\n", "in:1:5: the value is too large for the storage type: \"1e999\""},
         {"NaN 1:1\n", "in:1:1: the target is NaN; remove the row or write a number: \"NaN\""},
         {"1e400 1:1\n", "in:1:1: the target is too large: \"1e400\""},
-        {"cat 1:1\n", "in:1:1: the target is not a number: \"cat\""},
+        {"cat 1:1\n", "in:1:1: the target is not a number; classes are numbers too, as 0 and 1: \"cat\""},
         {"1 1:1\n\n# c\n1:1 2:1\n", "in:4:1: the target is missing: the line begins with INDEX:VALUE: \"1:1\""},
         {"1,2 1:1\n", "in:1:1: several targets in a line are not supported: \"1\""},
         {"1 3:1 2:1\n", "in:1:7: column index 2 follows 3; indices must ascend in a row: \"2:1\""},
@@ -321,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_targets_comments_and_queries_are_read),
+        cmocka_unit_test(rows_without_entries_may_come_first),
         cmocka_unit_test(one_index_zero_anywhere_decides_the_base),
         cmocka_unit_test(a_forced_base_is_kept),
         cmocka_unit_test(columns_beyond_the_models_are_counted_and_left_out),

@@ -62,8 +62,11 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
     const char *rest = hw_number(begin, &value);
     if (rest != NULL && rest < stop && hw_skip_blanks(rest) > rest)
         return (void)hw_chunk_fail(p->chunk, hw_skip_blanks(rest), error, "something follows the number"), NULL;
+    if (rest != NULL && rest < stop && *rest == ',')
+        return (void)hw_chunk_fail(p->chunk, begin, error, "a comma is in the number; write a decimal point, and no groups"),
+               NULL;
     if (rest != stop)
-        return (void)hw_no_number(p->chunk, begin, "value", error), NULL;
+        return (void)hw_no_number(p->chunk, begin, p->csv->roles[column] == HW_TARGET ? "target" : "value", error), NULL;
     if (value - value != 0)
         return (void)hw_chunk_fail(p->chunk, begin, error, "the value is too large"), NULL;
     p->row[column] = value;

@@ -27,6 +27,16 @@ static bool has_entry(const char *at, const char *end)
     return false;
 }
 
+/* One word alone: a row without entries, or a row of one column; it decides nothing. */
+static bool is_bare(const char *at, const char *end)
+{
+    while (end > at && isspace((unsigned char)end[-1]))
+        end--;
+    while (at < end && strchr(" \t,;\"", *at) == NULL)
+        at++;
+    return at == end;
+}
+
 static bool starts_with(const char *text, size_t bytes, const char *magic, size_t length)
 {
     return bytes >= length && memcmp(text, magic, length) == 0;
@@ -91,7 +101,7 @@ static bool is_docword(const char *text, const char *end)
     return whole_numbers(&text, end) == 3;
 }
 
-/* A few lines decide: rows without entries are rare, a comma in front of an entry is no svmlight. */
+/* A few lines decide that are more than a word; a comma in front of an entry is no svmlight. */
 hawser_format hw_guess_format(const char *text, size_t bytes)
 {
     if (starts_with(text, bytes, HW_CACHE_MAGIC, strlen(HW_CACHE_MAGIC)))
@@ -103,11 +113,12 @@ hawser_format hw_guess_format(const char *text, size_t bytes)
     const char *end = text + bytes;
     if (is_docword(text, end))
         return HAWSER_MATRIX_MARKET;
-    for (int line = 0; line < LINES && text < end; line++) {
+    for (int line = 0; line < LINES && text < end;) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         stop = stop != NULL ? stop : end;
         if (*text == '#' || has_entry(text, stop))
             return HAWSER_SVMLIGHT;
+        line += !is_bare(text, stop);
         text = stop < end ? stop + 1 : end;
     }
     return HAWSER_CSV;

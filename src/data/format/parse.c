@@ -221,7 +221,8 @@ hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *wh
         return hw_chunk_fail(chunk, at, error, "the %s is NaN; remove the row or write a number", what);
     if (strncasecmp(word, "inf", 3) == 0)
         return hw_chunk_fail(chunk, at, error, "the %s is infinite; remove the row or write a number", what);
-    return hw_chunk_fail(chunk, at, error, "the %s is not a number", what);
+    return hw_chunk_fail(chunk, at, error, "the %s is not a number%s", what,
+                         strcmp(what, "target") == 0 ? "; classes are numbers too, as 0 and 1" : "");
 }
 
 hawser_status hw_check_name(const char *path, const char *name, size_t column, hawser_error *error)
