@@ -14,6 +14,7 @@
 #include "algorithms/descent/exchange.h"
 #include "algorithms/descent/options.h"
 #include "algorithms/lasso/evaluate.h"
+#include "algorithms/linear/finish.h"
 #include "algorithms/linear/model.h"
 #include "algorithms/linear/program.h"
 #include "algorithms/list.h"
@@ -166,7 +167,7 @@ static hawser_status plan(hawser_job *job, const hawser_training_input *input, b
 /* ------------------------------------------------------------------------------------------------------------- train ---- */
 
 static hawser_status tell(const hw_descent *descent, const hawser_training_input *input, const hawser_run *measured,
-                          const double *theta, hawser_training *training, hawser_error *error)
+                          const double *theta, bool early, hawser_training *training, hawser_error *error)
 {
     static const hw_linear_kind kind = {.name = "linear"};
     double objective = hawser_result_metric(measured, "objective"), slope = hawser_result_metric(measured, "slope");
@@ -185,9 +186,13 @@ static hawser_status tell(const hw_descent *descent, const hawser_training_input
                            {"r2", zero > 0.0 ? 1.0 - objective / zero : 0.0},
                            {"curvature", hawser_result_metric(training->run, "curvature")}};
     memcpy(training->facts, facts, sizeof facts);
-    const hawser_figures *figures = hawser_run_figures(training->run);
+    const char *reason = hawser_run_figures(training->run)->stop_reason;
+    bool epochs = !early && !descent->all_rows; /* what the loop of their clocks ended by */
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
-             strcmp(figures->stop_reason, "patience") == 0 ? "progress" : figures->stop_reason);
+             epochs                            ? "epochs"
+             : strcmp(reason, "patience") == 0 ? "progress"
+                                               : reason);
+    HAWSER_TRY(hw_linear_refuse_diverged(objective, zero, input, error));
     return hw_linear_model_make(&linear, input, 0, theta, NULL, &training->model, error);
 }
 
@@ -220,7 +225,8 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
     if (early)
         HAWSER_TRY(measure(descent, job, theta, &after, error));
     training->interrupted = early && strcmp(hawser_run_figures(training->run)->stop_reason, "signal") == 0;
-    status = hawser_job_leads(job) ? tell(descent, input, early ? after : training->run, theta, training, error) : HAWSER_OK;
+    status = hawser_job_leads(job) ? tell(descent, input, early ? after : training->run, theta, early, training, error)
+                                   : HAWSER_OK;
     hawser_run_free(after);
     return status;
 }

@@ -149,8 +149,20 @@ def odd_data(folder):
                 assert 0 not in w and abs(w[1] - 1.5) < 1e-5, w
     out = call(["train", "linear", os.path.join(folder, "data.csv"), "--step", "5", "-o", os.path.join(folder, "never")], 7)
     assert "is no number any more in clock" in out.stderr and not os.path.exists(os.path.join(folder, "never")), out.stderr
+    data = os.path.join(folder, "data.csv")
+    out = call(["train", "linear", data, "--step", "10", "--solver", "minibatch", "--epochs", "10", "-o", os.path.join(folder, "never")], 7)
+    assert "the training diverged: it ends at the objective " in out.stderr and "; lower --step" in out.stderr, out.stderr
+    assert not os.path.exists(os.path.join(folder, "never"))
+    far, near, start = (os.path.join(folder, name) for name in ("far.csv", "near.csv", "start"))
+    for path, slope in ((far, 1000), (near, 1)):
+        with open(path, "w") as file:
+            file.write("".join("%d,%d\n" % (slope * x, x) for x in range(9)))
+    call(["train", "linear", far, "-o", start])
+    printed, _ = train(folder, near, ["--max-clocks", "1", "--step", "1e-9", "--init", start])  # a start that is far off is the user's
+    assert printed["r2"] < -100, printed
     printed, _ = train(folder, os.path.join(folder, "column.csv"), ["--solver", "minibatch", "--batch", "1000", "--header", "no"])
     assert math.isfinite(printed["objective"]), printed  # batches of more rows than there are
+    assert printed["stop_reason"] == "epochs", printed
     printed, _ = train(folder, os.path.join(folder, "data.csv"), ["--max-clocks", "35", "--workers", "2"])
     assert printed["stop_reason"] == "clocks" and printed["objective"] > 0, printed
 

@@ -205,6 +205,16 @@ def until_the_epochs_end(folder):
         assert printed["stop_reason"] == "epochs", printed
 
 
+def too_long_steps(folder):
+    """What ends far above weights of zero is refused, and nothing is saved."""
+    data, model = write(folder, small()), os.path.join(folder, "diverged")
+    for solver in (["sgd"], ["minibatch", "--batch", "10"]):
+        out = subprocess.run([HAWSER, "train", "logistic", data, "--index-base", "1", "--workers", "2", "-o", model, "--step", "1e30", "--solver"] +
+                             solver, capture_output=True, text=True, env=CLEAN, timeout=60)
+        assert out.returncode == 7 and "the training diverged: it ends at the objective " in out.stderr, out.stderr
+        assert not os.path.exists(model), solver
+
+
 def far_from_the_optimum(folder):
     """A few entries a thousand times the rest leave no step for these: one line says how far batches came, and what helps."""
     chance, lines = random.Random(5), []
@@ -262,6 +272,6 @@ def refusals(folder):
 
 with tempfile.TemporaryDirectory() as folder:
     for part in (steps_of_algorithm_1, ended_between_certificates, every_policy, other_penalties, few_rows, rare_columns, without_curvature,
-                 until_the_epochs_end, far_from_the_optimum, the_same_bits, refusals):
+                 until_the_epochs_end, too_long_steps, far_from_the_optimum, the_same_bits, refusals):
         part(folder)
         print(part.__name__, flush=True)

@@ -1,5 +1,6 @@
 #include "algorithms/linear/finish.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +8,23 @@
 #include "algorithms/linear/model.h"
 
 static const double FAR = 0.1; /* of the objective at zero */
+static const double FAR_ABOVE = 10.0;
+static const double COIN =
+    0.69314718055994531; /* log loss of weights of zero, where classes are not of one size it may be much less */
 
 static double metric(const void *run, const char *name)
 {
     return hawser_result_metric(run, name);
+}
+
+hawser_status hw_linear_refuse_diverged(double objective, double zero, const hawser_training_input *input,
+                                        hawser_error *error)
+{
+    if (input->init != NULL || !(zero > 0.0) || objective <= FAR_ABOVE * zero)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_DIVERGED,
+                       "the training diverged: it ends at the objective %.4g, where weights of zero have %.4g; lower --step",
+                       objective, zero);
 }
 
 void hw_linear_take_rest(hw_linear *linear, const hawser_run *run)
@@ -139,6 +153,11 @@ hawser_status hw_linear_finish(hw_linear *linear, const hawser_training_input *i
     }
     if (input->validation != NULL)
         HAWSER_TRY(validate(linear, input->validation, alpha, path, error));
+    if (linear->settings.stored)
+        for (size_t l = 0; l < linear->lambda_count; l++)
+            if (linear->rows[l].done)
+                HAWSER_TRY(hw_linear_refuse_diverged(linear->rows[l].objective, fmax(COIN, linear->whole_zero_objective),
+                                                     input, error));
     size_t chosen = path != NULL ? hw_linear_select(linear) : 0;
     HAWSER_TRY(hw_linear_model_make(linear, input, chosen, alpha, path, &training->model, error));
     tell(linear, &linear->rows[chosen], training);

@@ -8,6 +8,11 @@
 hawser_status hw_linear_finish(hw_linear *linear, const hawser_training_input *input, bool early, hawser_training *training,
                                hawser_error *error) HAWSER_MUST_USE;
 
+/* Steps that led far above what weights of zero have, the objective `zero`, are no training: HAWSER_DIVERGED. A start of the user's may
+ * lie there. */
+hawser_status hw_linear_refuse_diverged(double objective, double zero, const hawser_training_input *input,
+                                        hawser_error *error) HAWSER_MUST_USE;
+
 /* Keeps the certificate that a program has made of what an early end left behind, for hw_linear_finish. */
 void hw_linear_take_rest(hw_linear *linear, const hawser_run *run);
 
