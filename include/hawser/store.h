@@ -110,8 +110,9 @@ typedef struct hawser_table {
     /** Data-centric (Goel et al. 2015), dense tables only: requests carry their worker and iteration, and wait for each other key by key, without
      *  a barrier: a pull in iteration a for the pushes of iteration a - 1 - delay to its keys, a push in iteration a for all workers' pulls
      *  of iteration a - delay. With delay 0 and one worker that writes each key, everybody computes what one alone would; UINT64_MAX is no
-     *  order at all. hawser_store_clock counts as having pulled what was not. Only the newest version is kept: who pulls keys for the
-     *  second time in an iteration may find the next one. */
+     *  order at all. hawser_store_clock counts as having pulled what was not. Who pulls keys for the second time in an iteration may find the
+     *  next version; a worker that does its iteration over says so (hawser_request's `again`). For that servers keep the version before the
+     *  newest where somebody may need it: memory as for the table once more, for every group that writes to it; with UINT64_MAX none. */
     bool data_centric;
     uint64_t delay;
     /** The function sees the updates of a clock once, when all workers have ended it: summed over the workers in the order of their numbers,
@@ -152,8 +153,13 @@ typedef struct hawser_request {
     /** Pulls: wait until every worker has finished that many clocks on these keys (0: wait for nobody). A read in clock t with
      *  staleness s asks for t - s */
     uint64_t least;
-    uint32_t worker;       /**< in a data-centric or summed table: of this node, 0 .. workers - 1 */
-    uint64_t iteration;    /**< and its iteration or clock, from 0 */
+    uint32_t worker;    /**< in a data-centric or summed table: of this node, 0 .. workers - 1 */
+    uint64_t iteration; /**< and its iteration or clock, from 0 */
+    /** Pulls from a data-centric table: the worker does this iteration over, after a failure, or because a step turned out badly. It gets what a
+     *  pull of this iteration may see, though all others, or its own push, have gone on: with delay 0 the very values that it got. The last
+     *  iteration that it has read on these keys alone (HAWSER_BAD_INPUT for an older one; HAWSER_NO_MEMORY where servers had no room left to
+     *  keep it). A push is applied as often as it is made: "assign" may be repeated, what adds up may not */
+    bool again;
     uint64_t *oldest;      /**< pulls, or NULL: how many clocks of every worker are in what came, at least */
     const uint64_t *after; /**< tasks that must have ended before this one begins ("execute-after-finish"); copied */
     size_t after_count;

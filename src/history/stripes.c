@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/random.h"
 #include "history/judge.h"
 
 typedef struct walk {
@@ -19,13 +20,15 @@ typedef struct walk {
     uint64_t *keys;       /* where pieces begin, ascending */
     size_t pieces;
     uint32_t workers, clients;
-    uint64_t *read;    /* by worker and piece: iterations read, or clocks ended */
-    bool *own;         /* by piece: between its arcs lie others' keys, which do not count */
-    uint64_t *written; /* by piece: iterations */
-    uint64_t *version; /* how often it was changed */
-    size_t *changed;   /* 1 + number of the record that changed it last; 0: none */
-    uint64_t *asked;   /* by client and piece: 1 + place of the latest task that was read there */
-    size_t *waiting;   /* numbers of records */
+    uint64_t *read;           /* by worker and piece: iterations read, or clocks ended */
+    bool *own;                /* by piece: between its arcs lie others' keys, which do not count */
+    uint64_t *written;        /* by piece: iterations */
+    uint64_t *version;        /* how often it was changed */
+    size_t *changed;          /* 1 + number of the record that changed it last; 0: none */
+    uint64_t *version_before; /* both as they were when `written` rose last */
+    size_t *changed_before;
+    uint64_t *asked; /* by client and piece: 1 + place of the latest task that was read there */
+    size_t *waiting; /* numbers of records */
     size_t waiting_count, waiting_room;
     hw_index reads; /* by range and version, for their digests */
     uint64_t due;   /* changes of all iterations below are in, by what was done in record `due_at` under `due_policy` */
@@ -105,6 +108,32 @@ static bool may_write(const walk *w, const hw_event_record *r, uint32_t *j)
     return true;
 }
 
+/* Has the worker who reads again read a later iteration there? Then it does not do its last one over. */
+static bool is_past(const walk *w, const hw_event_record *r)
+{
+    span s = span_of(w, r);
+    for (size_t p = s.begin; p < s.end; p++)
+        if (w->own[p] && w->read[(size_t)r->who * w->pieces + p] > r->clock + 1)
+            return true;
+    return false;
+}
+
+/* Who reads again must not see the write that a read of this iteration would have held up: it sees what was there before. */
+static bool sees_before(const walk *w, const hw_event_record *r, size_t p)
+{
+    return (r->flags & HW_EVENT_AGAIN) && hw_beyond(w->written[p], r->clock) > w->table->clock;
+}
+
+static uint64_t version_of(const walk *w, const hw_event_record *r, size_t p)
+{
+    return sees_before(w, r, p) ? w->version_before[p] : w->version[p];
+}
+
+static size_t changed_of(const walk *w, const hw_event_record *r, size_t p)
+{
+    return sees_before(w, r, p) ? w->changed_before[p] : w->changed[p];
+}
+
 /* All workers have ended so many clocks on these keys. */
 static bool clocks_are_in(const walk *w, const hw_event_record *r)
 {
@@ -121,6 +150,8 @@ static bool may_be_done(const walk *w, const hw_event_record *waits)
     uint32_t j;
     if (!centric(w))
         return clocks_are_in(w, waits);
+    if ((waits->flags & HW_EVENT_AGAIN) && is_past(w, waits))
+        return true; /* it is refused */
     return ((waits->flags & HW_EVENT_PUSHES) == 0 || may_write(w, waits, &j)) &&
            ((waits->flags & HW_EVENT_PULLS) == 0 || may_read(w, waits));
 }
@@ -159,6 +190,8 @@ static bool breaks_itself(const walk *w)
 {
     const hw_event_record *r = record(w, w->at);
     uint32_t j;
+    if (r->kind == HW_EVENT_GIVEN && (r->flags & HW_EVENT_FAILED))
+        return false;
     if (r->kind == HW_EVENT_GIVEN)
         return !(centric(w) ? may_read(w, r) : clocks_are_in(w, r));
     return r->kind == HW_EVENT_TAKEN && centric(w) && !may_write(w, r, &j);
@@ -211,13 +244,15 @@ static size_t find_later(const walk *w, unsigned kinds, uint32_t who, uint64_t c
 /* What assignments have left there, where their ranges fit into this one; false where it cannot be told. */
 static bool expected(const walk *w, span s, uint64_t *digest)
 {
+    const hw_event_record *r = record(w, w->at);
     *digest = 0;
     for (size_t p = s.begin, end; p < s.end; p = end) {
-        for (end = p + 1; end < s.end && w->changed[end] == w->changed[p];)
+        size_t changed = changed_of(w, r, p);
+        for (end = p + 1; end < s.end && changed_of(w, r, end) == changed;)
             end++;
-        if (w->changed[p] == 0)
+        if (changed == 0)
             continue;
-        const hw_event_record *by = record(w, w->changed[p] - 1);
+        const hw_event_record *by = record(w, changed - 1);
         span whole = span_of(w, by);
         if ((by->flags & HW_EVENT_LISTED) || whole.begin != p || whole.end != end)
             return false;
@@ -229,10 +264,10 @@ static bool expected(const walk *w, span s, uint64_t *digest)
 static hawser_status note_read(walk *w, span s, hawser_error *error)
 {
     const hw_event_record *r = record(w, w->at);
-    uint64_t version = 0;
+    uint64_t versions = 0; /* their sum would not do: what is read again is newer here and older there */
     for (size_t p = s.begin; p < s.end; p++)
-        version += w->version[p];
-    const uint64_t key[5] = {r->first, r->last, version, 0, 0};
+        versions = hw_mix(versions ^ version_of(w, r, p));
+    const uint64_t key[5] = {r->first, r->last, versions, 0, 0};
     return r->flags & HW_EVENT_LISTED ? HAWSER_OK : hw_index_add(&w->reads, key, w->stream, w->at, error);
 }
 
@@ -247,7 +282,26 @@ static bool check_assigned(walk *w, span s)
     hw_applied(w->judge, HW_RULE_VALUE);
     if (digest == r->digest)
         return true;
-    return ALONE(w, HW_RULE_VALUE, "what worker %" PRIu32 " reads is not what was written last", r->who);
+    return ALONE(w, HW_RULE_VALUE, "what worker %" PRIu32 " reads%s is not what was written last", r->who,
+                 r->flags & HW_EVENT_AGAIN ? " again, of what its iteration may see," : "");
+}
+
+/* A pull that is done again is of the worker's last iteration there, and is refused if it is of an older one, or where it needs the version before
+ * the newest, which a server may have had no room for. */
+static bool check_again(walk *w, span s)
+{
+    const hw_event_record *r = record(w, w->at);
+    bool past = is_past(w, r), lacks = false;
+    for (size_t p = s.begin; p < s.end; p++)
+        lacks |= w->own[p] && sees_before(w, r, p);
+    hw_applied(w->judge, HW_RULE_READ);
+    if ((r->flags & HW_EVENT_FAILED) && !past && !lacks)
+        return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " may read iteration %" PRIu64 " again and is refused", r->who,
+                     r->clock);
+    if (past && (r->flags & HW_EVENT_FAILED) == 0)
+        return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " reads iteration %" PRIu64 " again after a later one", r->who,
+                     r->clock);
+    return true;
 }
 
 static bool check_read(walk *w, span s)
@@ -256,7 +310,7 @@ static bool check_read(walk *w, span s)
     if (centric(w)) {
         hw_applied(w->judge, HW_RULE_READ);
         if (may_read(w, r))
-            return check_assigned(w, s);
+            return ((r->flags & HW_EVENT_AGAIN) == 0 || check_again(w, s)) && check_assigned(w, s);
         size_t later = find_later(w, 1u << HW_EVENT_TAKEN, HW_HISTORY_NOBODY, hw_beyond(r->clock, w->table->clock + 1));
         if (later != SIZE_MAX)
             return WITH(w, HW_RULE_READ, later, "worker %" PRIu32 " reads before what it must see is written", r->who);
@@ -313,11 +367,23 @@ static bool check_turn(walk *w)
     return true;
 }
 
+static bool check_refused(walk *w, span s)
+{
+    const hw_event_record *r = record(w, w->at);
+    if (centric(w) && (r->flags & HW_EVENT_AGAIN) && r->count == 0 && r->digest == 0)
+        return check_again(w, s);
+    return ALONE(w, HW_RULE_RECORD, "a read that is refused, which only one that is done again can be");
+}
+
 static hawser_status walk_given(walk *w, bool *going, hawser_error *error)
 {
     const hw_event_record *r = record(w, w->at);
     span s = span_of(w, r);
     uint64_t place = place_of(w, r);
+    if (r->flags & HW_EVENT_FAILED) {
+        *going = check_refused(w, s);
+        return HAWSER_OK;
+    }
     *going = check_read(w, s) && check_turn(w);
     for (size_t p = s.begin; p < s.end; p++) {
         uint64_t *asked = &w->asked[(size_t)r->from * w->pieces + p];
@@ -364,7 +430,11 @@ static bool walk_taken(walk *w)
         if (!centric(w) && place > 0 && w->asked[(size_t)r->from * w->pieces + p] > place)
             return ALONE(w, HW_RULE_MINE, "client %" PRIu32 " has read without task %" PRIu64 ", which it began before",
                          r->from, r->epoch);
-        w->written[p] = w->written[p] < r->clock + 1 ? r->clock + 1 : w->written[p];
+        if (w->written[p] < r->clock + 1) {
+            w->written[p] = r->clock + 1;
+            w->changed_before[p] = w->changed[p];
+            w->version_before[p] = w->version[p];
+        }
         w->changed[p] = w->at + 1;
         w->version[p]++;
     }
@@ -461,6 +531,8 @@ static hawser_status make_room(walk *w, hawser_error *error)
     HAWSER_TRY(HW_NEW(&w->asked, w->pieces * w->clients, "the readers of a history", error));
     HAWSER_TRY(HW_NEW(&w->written, w->pieces, "the keys of a history", error));
     HAWSER_TRY(HW_NEW(&w->version, w->pieces, "the keys of a history", error));
+    HAWSER_TRY(HW_NEW(&w->version_before, w->pieces, "the keys of a history", error));
+    HAWSER_TRY(HW_NEW(&w->changed_before, w->pieces, "the keys of a history", error));
     HAWSER_TRY(HW_NEW(&w->own, w->pieces, "the keys of a history", error));
     mark_own(w);
     return HW_NEW(&w->changed, w->pieces, "the keys of a history", error);
@@ -496,8 +568,8 @@ static hawser_status walk_stripe(walk *w, hawser_error *error)
 
 static void free_walk(walk *w)
 {
-    void *const arrays[] = {w->keys, w->read,  w->written, w->version,      w->changed,
-                            w->own,  w->asked, w->waiting, w->reads.entries};
+    void *const arrays[] = {w->keys,           w->read, w->written, w->version, w->version_before, w->changed,
+                            w->changed_before, w->own,  w->asked,   w->waiting, w->reads.entries};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
 }

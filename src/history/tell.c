@@ -97,9 +97,9 @@ static void tell_record(const hw_witness *witness, const char *name, FILE *out)
     case HW_EVENT_TAKEN:
         fprintf(out,
                 "%c%" PRIu32 "[%s %" PRIu64 "..%" PRIu64 "][%" PRIu64 "]  task %" PRIu64 " of client %" PRIu32 ", %" PRIu64
-                " rows",
+                " rows%s%s",
                 r->kind == HW_EVENT_GIVEN ? 'r' : 'w', r->who, name, r->first, r->last, r->clock, r->epoch, r->from,
-                r->count);
+                r->count, r->flags & HW_EVENT_AGAIN ? ", again" : "", r->flags & HW_EVENT_FAILED ? ": refused" : "");
         break;
     case HW_EVENT_CLOCK:
         fprintf(out, "worker %" PRIu32 " has ended clock %" PRIu64 " on %s %" PRIu64 "..%" PRIu64, r->who, r->clock, name,
@@ -107,12 +107,12 @@ static void tell_record(const hw_witness *witness, const char *name, FILE *out)
         break;
     case HW_EVENT_ASKED:
     case HW_EVENT_ANSWER:
-        fprintf(out, "client %" PRIu32 " %s task %" PRIu64 ": %s of %s %" PRIu64 "..%" PRIu64 ", %" PRIu64 " rows", r->from,
-                r->kind == HW_EVENT_ASKED ? "begins" : "has the answer to", r->epoch,
+        fprintf(out, "client %" PRIu32 " %s task %" PRIu64 ": %s of %s %" PRIu64 "..%" PRIu64 ", %" PRIu64 " rows%s",
+                r->from, r->kind == HW_EVENT_ASKED ? "begins" : "has the answer to", r->epoch,
                 r->flags & HW_EVENT_TICKS    ? "clock"
                 : r->flags & HW_EVENT_PUSHES ? "push"
                                              : "pull",
-                name, r->first, r->last, r->count);
+                name, r->first, r->last, r->count, r->flags & HW_EVENT_AGAIN ? ", again" : "");
         break;
     case HW_EVENT_HELD:
         fprintf(out,

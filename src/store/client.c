@@ -341,6 +341,7 @@ static hawser_status send_leg(hw_client *client, const hw_task *t, hw_leg *part,
     hw_request request = {.head = {.operation = (uint8_t)order->operation,
                                    .table = client->there[order->table],
                                    .worker = order->worker,
+                                   .again = order->again,
                                    .leg = (uint32_t)(part - t->legs),
                                    .parts = part->parts,
                                    .task = t->number,
@@ -515,6 +516,9 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
         return check_after(client, order, error);
     if (pushes != (order->values != NULL) || pulls != (order->out != NULL))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a push has values, a pull has room for them",
+                           spec->name);
+    if (order->again && (order->operation != HW_PULL || !spec->centric))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': only a pull from a data-centric table is done again",
                            spec->name);
     if (spec->summed && order->operation == HW_PUSH_PULL)
         return hawser_fail(

@@ -62,6 +62,7 @@ typedef struct hw_order {
     void *out;             /* pulls: the same */
     uint32_t worker;       /* clocks: whose */
     uint64_t clock;        /* and which has been finished */
+    bool again;            /* pulls from a data-centric table: the worker does this iteration, its last there, over */
     uint64_t least;        /* pulls: wait until every worker has finished that many clocks on the keys */
     uint64_t *oldest;      /* pulls, or NULL: how many clocks of every worker were in, at least */
     const uint64_t *after; /* tasks that must have ended before this one begins; copied */

@@ -18,6 +18,7 @@ static void leave_table(const hw_server *server, hw_group *group, uint32_t table
         atomic_fetch_sub_explicit(&served->stripes[s].clock_ranges, ranges, memory_order_relaxed);
         free(progress[s].clocks);
         hw_range_clock_free(&progress[s].written);
+        hw_before_free(&served->stripes[s], &progress[s].before);
         uint64_t rows = progress[s].sums.rows;
         hw_sums_free(&progress[s].sums);
         hw_stripe_count_sums(&served->stripes[s], &progress[s].sums, rows);

@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "consistency/consistency.h"
 #include "store/keys.h"
 #include "store/stripe.h"
 
@@ -311,11 +312,14 @@ static bool look_up(hw_errand *errand, hw_lists *lists)
     return true;
 }
 
-/* Sums of clocks, histories and what is set row by row go by keys; the rest by bits, if keys came so. */
+/* Sums of clocks, versions, histories and what is set row by row go by keys; the rest by bits, if keys came so. */
 static bool needs_keys(const hw_errand *errand)
 {
+    const hw_request_head *head = &errand->request.head;
+    bool pushes = head->operation == HW_PUSH || head->operation == HW_PUSH_PULL;
+    bool versions = errand->spec->centric && errand->spec->delay != HW_DELAY_NONE && (pushes || head->again != 0);
     return errand->request.bits != NULL &&
-           (errand->spec->summed || errand->request.head.operation == HW_PUT || errand->server->options.log != NULL);
+           (errand->spec->summed || versions || head->operation == HW_PUT || errand->server->options.log != NULL);
 }
 
 /* Many values of one stripe: they can go from where they are. */
@@ -324,7 +328,7 @@ static bool can_lend(const hw_errand *errand)
     enum { LEAST = 16 << 10 /* bytes */ };
     const hw_request_head *head = &errand->request.head;
     size_t bytes = errand->spec->width * hw_value_size(errand->spec->type);
-    return errand->server->options.lends && head->operation == HW_PULL && head->keys == HW_KEYS_RANGE &&
+    return errand->server->options.lends && head->operation == HW_PULL && head->again == 0 && head->keys == HW_KEYS_RANGE &&
            errand->count == 1 && head->count >= LEAST / bytes;
 }
 

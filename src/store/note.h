@@ -12,6 +12,8 @@ void hw_note_table(hw_log *log, const hw_table_spec *spec, uint32_t number, uint
 /* A piece has been done, or has to wait. */
 void hw_note_piece(const hw_stripe *stripe, const hw_piece *piece);
 void hw_note_waits(const hw_stripe *stripe, const hw_piece *piece);
+/* A pull that is done again has been refused. */
+void hw_note_refused(const hw_stripe *stripe, const hw_piece *piece);
 
 /* Of a push that begins, of `rows` rows, what goes and what does not. */
 void hw_note_held(hw_log *log, const hw_order *order, uint64_t task, size_t rows, const hw_passed *passed);

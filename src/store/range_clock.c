@@ -67,6 +67,13 @@ uint64_t hw_range_clock_at(const hw_range_clock *clock, uint64_t key)
     return clock->ranges[find(clock, key)].time;
 }
 
+uint64_t hw_range_clock_from(const hw_range_clock *clock, uint64_t key, uint64_t *last)
+{
+    size_t i = find(clock, key);
+    *last = i + 1 < clock->count ? clock->ranges[i + 1].first - 1 : clock->last;
+    return clock->ranges[i].time;
+}
+
 uint64_t hw_range_clock_least(const hw_range_clock *clock, uint64_t first, uint64_t last)
 {
     size_t i = find(clock, first);

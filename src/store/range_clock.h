@@ -32,6 +32,8 @@ void hw_range_clock_free(hw_range_clock *clock);
 hawser_status hw_range_clock_advance(hw_range_clock *clock, uint64_t first, uint64_t last, uint64_t time,
                                      hawser_error *error) HAWSER_MUST_USE;
 uint64_t hw_range_clock_at(const hw_range_clock *clock, uint64_t key);
+/* The same, and the last key that stands at that time with it, one after the other. */
+uint64_t hw_range_clock_from(const hw_range_clock *clock, uint64_t key, uint64_t *last);
 /* The least time of keys first..last. */
 uint64_t hw_range_clock_least(const hw_range_clock *clock, uint64_t first, uint64_t last);
 

@@ -31,7 +31,8 @@ enum { HW_FAREWELL = 0 };
 
 /* 88 bytes, little-endian, every field at a multiple of its size. */
 typedef struct hw_request_head {
-    uint8_t operation, keys, values, unused;
+    uint8_t operation, keys, values;
+    uint8_t again;   /* 1: a pull from a data-centric table whose worker does this iteration over */
     uint32_t table;  /* number */
     uint32_t list;   /* 0: no number; else the number by which these keys may be named from now on, or are named */
     uint32_t worker; /* whose clock; in a data-centric table, whose read or write */

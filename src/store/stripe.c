@@ -140,6 +140,8 @@ static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
         return true;
     if (!stripe->spec->centric)
         return head->least == 0 || least_clock(stripe, errand, first, last) >= head->least;
+    if (head->again != 0 && hw_before_is_past(stripe, piece)) /* it is refused */
+        return true;
     uint64_t delay = stripe->spec->delay;
     if (request->values != NULL && !hw_admit_chunk_write(delay, least_clock(stripe, errand, first, last), head->clock))
         return false;
@@ -155,7 +157,7 @@ static size_t row_bytes(const hw_errand *errand)
 }
 
 /* Why an errand fails, where no hawser_status says it. */
-enum { WAITS_TOO_MUCH = 1, AHEAD_TOO_MUCH };
+enum { WAITS_TOO_MUCH = 1, AHEAD_TOO_MUCH, IS_PAST, IS_NOT_KEPT };
 
 static void fail(hw_errand *errand, int why)
 {
@@ -178,6 +180,16 @@ static void words_of(const hw_errand *errand, int failed, char *words, size_t si
             "table '%s': pushes of this group in clocks that are not over hold more than %zu MiB a client here already; "
             "end the clocks before",
             table, most);
+    else if (failed == IS_PAST)
+        snprintf(words, size,
+                 "table '%s': worker %u has read a later iteration than %llu on these keys; its last one alone can be read "
+                 "again",
+                 table, errand->request.head.worker, (unsigned long long)errand->request.head.clock);
+    else if (failed == IS_NOT_KEPT)
+        snprintf(words, size,
+                 "table '%s': what worker %u would read again in iteration %llu was not kept, for want of memory "
+                 "(--memory-limit of the servers)",
+                 table, errand->request.head.worker, (unsigned long long)errand->request.head.clock);
     else
         snprintf(words, size, "table '%s': %s", table,
                  failed == HAWSER_BAD_INPUT   ? "a push in a clock that its worker has ended"
@@ -309,6 +321,15 @@ static void set_rows(hw_stripe *stripe, const hw_piece *piece)
     }
 }
 
+/* Of what a piece changes, where somebody may need it yet. */
+static void keep_before(hw_stripe *stripe, const hw_piece *piece)
+{
+    const hw_errand *errand = piece->errand;
+    if (stripe->spec->centric && stripe->spec->delay != HW_DELAY_NONE && errand->request.values != NULL &&
+        errand->request.head.operation != HW_PUT)
+        hw_before_keep(stripe, piece, least_ended(stripe, errand, piece->first, piece->last));
+}
+
 static void put_by(hw_stripe *stripe, const hw_piece *piece)
 {
     if (!hw_stripe_may_put_by(stripe, piece)) {
@@ -370,7 +391,7 @@ static bool refuse(hw_errand *errand, int failed, hw_message **reply)
         return true;
     }
     atomic_fetch_add_explicit(&errand->server->refused, 1, memory_order_relaxed);
-    hw_outcome outcome = failed == HAWSER_NO_MEMORY ? HW_NO_ROOM : HW_REFUSED;
+    hw_outcome outcome = failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_NO_ROOM : HW_REFUSED;
     bool told = hw_refusal_write(&errand->request.head, outcome, words, &refusal, NULL) == HAWSER_OK;
     if (told) {
         hw_message_free(*reply);
@@ -415,15 +436,32 @@ static void finish(hw_piece *piece)
     hw_seat_relieve(seat, bytes, waited);
 }
 
+/* A pull that is done again, of what is not there any more. */
+static bool comes_too_late(hw_stripe *stripe, const hw_piece *piece)
+{
+    bool past = hw_before_is_past(stripe, piece);
+    if (!past && !hw_before_lacks(stripe, piece))
+        return false;
+    fail(piece->errand, past ? IS_PAST : IS_NOT_KEPT);
+    hw_note_refused(stripe, piece);
+    return true;
+}
+
 static void do_piece(hw_stripe *stripe, hw_piece *piece)
 {
     hw_errand *errand = piece->errand;
+    bool again = errand->request.head.again != 0;
+    if (again && comes_too_late(stripe, piece)) {
+        finish(piece);
+        return;
+    }
     if (errand->request.head.operation != HW_CLOCK) {
         if (errand->out != NULL && errand->group->workers > 0) {
             uint64_t first, last;
             span_of(piece, &first, &last);
             lower(&errand->least, least_clock(stripe, errand, first, last));
         }
+        keep_before(stripe, piece);
         if (errand->request.head.operation == HW_PUT)
             set_rows(stripe, piece);
         else if (stripe->spec->summed && errand->request.values != NULL)
@@ -436,6 +474,8 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
             do_bits(stripe, piece);
         else
             do_list(stripe, piece);
+        if (again)
+            hw_before_give(stripe, piece);
     }
     if (errand->request.head.operation != HW_PUT)
         note_clocks(stripe, piece);

@@ -3,6 +3,7 @@
 #define HW_STORE_STRIPE_H
 
 #include "history/record.h"
+#include "store/before.h"
 #include "store/range_clock.h"
 #include "store/server.h"
 #include "store/shard.h"
@@ -35,6 +36,7 @@ typedef struct hw_batch {
 typedef struct hw_progress {
     hw_range_clock *clocks;  /* by worker: clocks finished, or iterations in which these keys were read */
     hw_range_clock written;  /* data-centric: iterations in which they were written */
+    hw_before before;        /* and the values before those of the newest */
     hw_sums sums;            /* of a summed table: clocks that are not over */
     _Atomic uint64_t ranges; /* of all these clocks, for who hears */
     hw_piece farewell;       /* of the group's */

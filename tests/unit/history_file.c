@@ -136,10 +136,10 @@ static void other_versions_are_named(void **state)
     size_t size;
     record_one("h", 5);
     unsigned char *bytes = read_file("h", &size);
-    bytes[6] = '2';
+    bytes[6] = '3';
     assert_int_equal(hw_history_add(&history, "old", bytes, size, &error), HAWSER_BAD_INPUT);
     assert_non_null(strstr(error.text, "old is a history of another version"));
-    assert_non_null(strstr(error.text, "layout 2; this one reads layout 3"));
+    assert_non_null(strstr(error.text, "layout 3; this one reads layout 4"));
     hw_history_free(&history);
     free(bytes);
 }

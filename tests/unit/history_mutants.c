@@ -295,12 +295,24 @@ static bool is_centric(spot s)
     return (table_of(s)->flags & HW_EVENT_CENTRIC) != 0;
 }
 
+/* A read that was to be done again, and was not. */
+static bool is_refused(const hw_event_record *r)
+{
+    return r->kind == HW_EVENT_GIVEN && (r->flags & HW_EVENT_FAILED) != 0;
+}
+
+static bool is_done(const hw_history *history, spot s)
+{
+    (void)history;
+    return !is_refused(record_at(s));
+}
+
 /* The last record before that lets this one be done: whose clock is exactly the one that is asked for. */
 static size_t enabler(spot s, unsigned kinds, uint64_t clock)
 {
     for (size_t i = s.at; i-- > 0;) {
         const hw_event_record *r = &s.stream->records[i];
-        if ((kinds >> r->kind & 1) && overlap(r, record_at(s)) && r->clock == clock)
+        if ((kinds >> r->kind & 1) && overlap(r, record_at(s)) && r->clock == clock && !is_refused(r))
             return i;
     }
     return SIZE_MAX;
@@ -312,7 +324,7 @@ static bool is_only(spot s, unsigned kinds, size_t enabling)
     const hw_event_record *e = &s.stream->records[enabling];
     for (size_t i = 0; i < s.at; i++) {
         const hw_event_record *r = &s.stream->records[i];
-        if (i != enabling && (kinds >> r->kind & 1) && r->clock >= e->clock && overlap(r, record_at(s)) &&
+        if (i != enabling && (kinds >> r->kind & 1) && r->clock >= e->clock && overlap(r, record_at(s)) && !is_refused(r) &&
             (e->kind == HW_EVENT_TAKEN || r->who == e->who))
             return false;
     }
@@ -323,7 +335,7 @@ static bool is_late_read(const hw_history *history, spot s)
 {
     (void)history;
     uint64_t delay = table_of(s)->clock;
-    if (!is_centric(s) || record_at(s)->clock <= delay)
+    if (!is_centric(s) || record_at(s)->clock <= delay || is_refused(record_at(s)))
         return false;
     size_t enabling = enabler(s, BIT(HW_EVENT_TAKEN), record_at(s)->clock - delay - 1);
     return enabling != SIZE_MAX && is_only(s, BIT(HW_EVENT_TAKEN), enabling);
@@ -360,7 +372,7 @@ static bool early_write(hw_history *history, hw_random *random)
 
 static bool dropped_piece(hw_history *history, hw_random *random)
 {
-    spot s = draw(history, random, one_in(random, 2) ? HW_EVENT_TAKEN : HW_EVENT_GIVEN, NULL);
+    spot s = draw(history, random, one_in(random, 2) ? HW_EVENT_TAKEN : HW_EVENT_GIVEN, is_done);
     if (s.stream == NULL)
         return false;
     drop(s);
@@ -387,7 +399,7 @@ static bool is_assigned(const hw_history *history, spot s)
 {
     (void)history;
     const hw_event_record *r = record_at(s);
-    if ((table_of(s)->flags & HW_EVENT_ASSIGNS) == 0 || (r->flags & HW_EVENT_LISTED))
+    if ((table_of(s)->flags & HW_EVENT_ASSIGNS) == 0 || (r->flags & HW_EVENT_LISTED) || is_refused(r))
         return false;
     for (size_t i = s.at; i-- > 0;) {
         const hw_event_record *push = &s.stream->records[i];
@@ -417,6 +429,143 @@ static bool stale_version(hw_history *history, hw_random *random)
     if (s.stream == NULL)
         return false;
     tell_both(history, s, 1 + hw_random_below(random, 1 << 20));
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- of what is read again ---- */
+
+static bool does_over(spot s)
+{
+    return (record_at(s)->flags & HW_EVENT_AGAIN) != 0 && !is_refused(record_at(s));
+}
+
+/* The newest write to just these keys, and, a range each, the one before it; NULL: there is none. */
+static const hw_event_record *assigned(spot s, size_t before)
+{
+    const hw_event_record *r = record_at(s);
+    for (size_t i = s.at; i-- > 0;) {
+        const hw_event_record *push = &s.stream->records[i];
+        if (push->kind != HW_EVENT_TAKEN || !overlap(push, r))
+            continue;
+        if ((push->flags & HW_EVENT_LISTED) || push->first != r->first || push->last != r->last)
+            return NULL;
+        if (before-- == 0)
+            return push;
+    }
+    return NULL;
+}
+
+/* Reads it what was there before the newest iteration, and did that iteration change it? */
+static bool is_older(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *r = record_at(s), *newest = assigned(s, 0);
+    uint64_t delay = table_of(s)->clock;
+    return does_over(s) && (r->flags & HW_EVENT_LISTED) == 0 && newest != NULL && newest->clock >= delay &&
+           newest->clock - delay >= r->clock && newest->digest != r->digest;
+}
+
+static bool newest_again(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, is_older);
+    if (s.stream == NULL)
+        return false;
+    tell_both(history, s, record_at(s)->digest - assigned(s, 0)->digest);
+    return true;
+}
+
+static bool is_read_plainly(const hw_history *history, spot s)
+{
+    (void)history;
+    return is_centric(s) && (record_at(s)->flags & HW_EVENT_AGAIN) == 0;
+}
+
+/* What was not to be read again is, or the other way round. */
+static bool another_kind_of_read(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, one_in(random, 2) ? is_read_plainly : is_older);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->flags ^= HW_EVENT_AGAIN;
+    return true;
+}
+
+static bool is_of_a_later(const hw_history *history, spot s)
+{
+    (void)history;
+    return does_over(s) && record_at(s)->clock > 0;
+}
+
+static bool again_too_late(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, is_of_a_later);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->clock--;
+    return true;
+}
+
+/* Nobody has written more than it may see. */
+static bool is_there(const hw_history *history, spot s)
+{
+    (void)history;
+    uint64_t delay = table_of(s)->clock;
+    for (size_t i = 0; i < s.at; i++) {
+        const hw_event_record *push = &s.stream->records[i];
+        if (push->kind == HW_EVENT_TAKEN && push->clock >= delay && push->clock - delay >= record_at(s)->clock)
+            return false;
+    }
+    return does_over(s);
+}
+
+static bool refused_for_nothing(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, is_there);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->flags |= HW_EVENT_FAILED;
+    record_at(s)->count = record_at(s)->digest = 0;
+    return true;
+}
+
+static bool was_refused(const hw_history *history, spot s)
+{
+    return !is_done(history, s);
+}
+
+static bool given_in_spite(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_GIVEN, was_refused);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->flags &= (uint8_t)~HW_EVENT_FAILED;
+    record_at(s)->count = record_at(s)->last - record_at(s)->first + 1;
+    return true;
+}
+
+/* Its worker has written that iteration, and no later one. */
+static bool has_written(const hw_history *history, spot s)
+{
+    (void)history;
+    const hw_event_record *r = record_at(s), *answer = NULL;
+    bool written = false;
+    for (size_t i = 0; i < s.stream->count; i++) {
+        const hw_event_record *other = &s.stream->records[i];
+        if (i < s.at && other->kind == HW_EVENT_ASKED && (other->flags & HW_EVENT_PUSHES) && other->who == r->who)
+            written |= other->clock == r->clock;
+        if (other->kind == HW_EVENT_ANSWER && other->epoch == r->epoch)
+            answer = other;
+    }
+    return (r->flags & HW_EVENT_AGAIN) && r->clock > 0 && written && answer != NULL &&
+           (answer->flags & HW_EVENT_FAILED) == 0;
+}
+
+static bool after_the_next(hw_history *history, hw_random *random)
+{
+    spot s = draw(history, random, HW_EVENT_ASKED, has_written);
+    if (s.stream == NULL)
+        return false;
+    record_at(s)->clock--;
     return true;
 }
 
@@ -458,6 +607,11 @@ static bool clock_runs_back(hw_history *history, hw_random *random)
     return true;
 }
 
+static bool is_plain_pull(const hw_event_record *r)
+{
+    return r->kind == HW_EVENT_ASKED && (r->flags & HW_EVENT_PULLS) && (r->flags & HW_EVENT_AGAIN) == 0;
+}
+
 /* The client writes before what it reads in the iteration has come. */
 static bool is_first_push(const hw_history *history, spot s)
 {
@@ -467,8 +621,7 @@ static bool is_first_push(const hw_history *history, spot s)
         return false;
     for (size_t i = s.at; i-- > 0;) {
         const hw_event_record *before = &s.stream->records[i];
-        if (before->kind == HW_EVENT_ASKED && (before->flags & HW_EVENT_PULLS) && before->who == r->who &&
-            before->clock == r->clock)
+        if (is_plain_pull(before) && before->who == r->who && before->clock == r->clock)
             return true;
     }
     return false;
@@ -482,8 +635,7 @@ static bool writes_before_it_reads(hw_history *history, hw_random *random)
     const hw_event_record r = *record_at(s);
     for (size_t i = s.at; i-- > 0;) {
         const hw_event_record *before = &s.stream->records[i];
-        if (before->kind == HW_EVENT_ASKED && (before->flags & HW_EVENT_PULLS) && before->who == r.who &&
-            before->clock == r.clock) {
+        if (is_plain_pull(before) && before->who == r.who && before->clock == r.clock) {
             move_up(s, one_in(random, 2) ? i : i + 1);
             return true;
         }
@@ -551,10 +703,10 @@ static bool is_read_again(const hw_history *history, spot s)
 {
     (void)history;
     const hw_event_record *r = record_at(s);
-    for (size_t i = s.at + 1; i < s.stream->count && !(r->flags & HW_EVENT_LISTED); i++) {
+    const unsigned others = HW_EVENT_LISTED | HW_EVENT_AGAIN;
+    for (size_t i = s.at + 1; i < s.stream->count && !(r->flags & others); i++) {
         const hw_event_record *next = &s.stream->records[i];
-        if (next->kind == HW_EVENT_GIVEN && next->first == r->first && next->last == r->last &&
-            !(next->flags & HW_EVENT_LISTED))
+        if (next->kind == HW_EVENT_GIVEN && next->first == r->first && next->last == r->last && !(next->flags & others))
             return true;
         if (next->kind == HW_EVENT_TAKEN && overlap(next, r))
             return false;
@@ -775,6 +927,12 @@ static const mutant mutants[] = {
     {"repeated clock", repeated_clock, {HW_RULE_ONCE, HW_RULE_WAIT, HW_RULES}},
     {"of no worker", of_no_worker, {HW_RULE_RECORD, HW_RULES}},
     {"woken late", woken_late, {HW_RULE_WAIT, HW_RULE_READ, HW_RULE_WRITE, HW_RULES}},
+    {"newest again", newest_again, {HW_RULE_VALUE, HW_RULES}},
+    {"another kind of read", another_kind_of_read, {HW_RULE_VALUE, HW_RULE_READ, HW_RULES}},
+    {"again too late", again_too_late, {HW_RULE_READ, HW_RULES}},
+    {"refused for nothing", refused_for_nothing, {HW_RULE_READ, HW_RULES}},
+    {"given in spite", given_in_spite, {HW_RULE_READ, HW_RULES}},
+    {"after the next", after_the_next, {HW_RULE_DEFINITION, HW_RULES}},
     {"late change", late_change, {HW_RULE_VISIBLE, HW_RULE_BSP, HW_RULE_DIFFERENCE, HW_RULES}},
     {"another loop", another_loop, {HW_RULE_ORDER, HW_RULES}},
     {"changed rest", changed_rest, {HW_RULE_HELD, HW_RULES}},

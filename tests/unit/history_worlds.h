@@ -226,6 +226,7 @@ typedef struct asker {
     uint64_t iteration, tasks[OPEN_MOST];
     size_t open;
     bool read;      /* it has asked for what it reads in this iteration */
+    bool over;      /* it has begun it, or the one before, again */
     uint64_t ended; /* clocks, as far as the others know */
     uint64_t keys[OPEN_MOST][STORE_KEYS];
     double values[OPEN_MOST][STORE_KEYS], out[OPEN_MOST][STORE_KEYS];
@@ -273,9 +274,51 @@ static hw_order order_on(market *m, asker *a, uint64_t first, uint64_t last, boo
     return order;
 }
 
+/* Reads some chunks of an iteration again, which is done over. */
+static void read_again(market *m, asker *a, uint64_t iteration)
+{
+    a->open = 0;
+    for (uint64_t n = 1 + hw_random_below(&m->w->random, 4); n > 0; n--) {
+        uint32_t j = (uint32_t)hw_random_below(&m->w->random, m->workers);
+        hw_order order = order_on(m, a, m->cuts[j], m->cuts[j + 1] - 1, !one_in(&m->w->random, 4));
+        order.operation = HW_PULL;
+        order.clock = iteration;
+        order.again = true;
+        order.out = a->out[a->open];
+        ask(m, a, order);
+    }
+}
+
+static void write_chunk(market *m, asker *a, uint64_t iteration)
+{
+    hw_order order = order_on(m, a, m->cuts[a->number], m->cuts[a->number + 1] - 1, true);
+    order.operation = HW_PUSH;
+    order.clock = iteration;
+    order.values = a->values[a->open];
+    ask(m, a, order);
+}
+
+/* Its last iteration, or by mistake one before, which is refused; what it has written it may write again. */
+static bool begins_over(market *m, asker *a)
+{
+    hw_random *random = &m->w->random;
+    if (a->read ? !one_in(random, 4) : a->iteration == 0 || !one_in(random, 3))
+        return false;
+    uint64_t iteration = a->iteration - !a->read;
+    if (a->over && !a->read && one_in(random, 2))
+        write_chunk(m, a, iteration);
+    else
+        read_again(m, a, iteration - (iteration > 0 && one_in(random, 6)));
+    a->over = true;
+    return true;
+}
+
 /* Reads all chunks, or says that it has; when what it reads has come, writes its own. */
 static void step_centric(market *m, asker *a)
 {
+    if (begins_over(m, a))
+        return;
+    a->over = false;
     if (!a->read) {
         a->open = 0;
         for (uint32_t j = 0; j < m->workers; j++) {
@@ -297,11 +340,7 @@ static void step_centric(market *m, asker *a)
         a->read = true;
         return;
     }
-    hw_order order = order_on(m, a, m->cuts[a->number], m->cuts[a->number + 1] - 1, true);
-    order.operation = HW_PUSH;
-    order.clock = a->iteration;
-    order.values = a->values[a->open];
-    ask(m, a, order);
+    write_chunk(m, a, a->iteration);
     a->read = false;
     a->iteration++;
 }

@@ -64,6 +64,7 @@ static hw_order order_of(const hawser_store *store, const hawser_request *reques
         .oldest = request->oldest,
         .worker = store->first_worker + request->worker,
         .clock = request->iteration,
+        .again = request->again,
         .after = request->after,
         .after_count = request->after_count,
     };

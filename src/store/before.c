@@ -1,0 +1,228 @@
+#include "store/before.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/order.h"
+#include "store/stripe.h"
+
+/* Keys of the stripe's own, one after the other, that stand at one time; `row` is the first one's among the stripe's. */
+typedef struct run {
+    uint64_t first, last, time;
+    size_t row;
+} run;
+
+static size_t row_bytes(const hw_stripe *stripe)
+{
+    return stripe->spec->width * hw_value_size(stripe->spec->type);
+}
+
+/* A dense table's shards lie one behind the other. */
+static const unsigned char *newest(const hw_stripe *stripe)
+{
+    return hw_table_shard_from(stripe->shards[0], stripe->arcs[0].first);
+}
+
+static size_t row_at(const hw_stripe *stripe, size_t arc, uint64_t key)
+{
+    const unsigned char *row = hw_table_shard_from(stripe->shards[arc], key);
+    return (size_t)(row - newest(stripe)) / row_bytes(stripe);
+}
+
+static size_t arc_of(const hw_stripe *stripe, uint64_t key)
+{
+    return hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, key);
+}
+
+/* The first run from `from` on; false: the stripe has no key of from..last. */
+static bool next_run(const hw_stripe *stripe, const hw_range_clock *clock, uint64_t from, uint64_t last, run *r)
+{
+    size_t at = arc_of(stripe, from);
+    at += stripe->arcs[at].last < from;
+    if (at == stripe->shard_count || stripe->arcs[at].first > last)
+        return false;
+    const hw_arc *arc = &stripe->arcs[at];
+    r->first = arc->first > from ? arc->first : from;
+    r->time = hw_range_clock_from(clock, r->first, &r->last);
+    r->last = arc->last < r->last ? arc->last : r->last;
+    r->last = last < r->last ? last : r->last;
+    r->row = row_at(stripe, at, r->first);
+    return true;
+}
+
+static bool run_behind(const hw_stripe *stripe, const hw_range_clock *clock, uint64_t last, run *r)
+{
+    return r->last < last && next_run(stripe, clock, r->last + 1, last, r);
+}
+
+/* --------------------------------------------------------------------------------------------------------------- bits ---- */
+
+static void mark(uint64_t *bits, size_t from, size_t count, bool set)
+{
+    for (size_t n; count > 0; from += n, count -= n) {
+        size_t bit = from % 64;
+        n = 64 - bit < count ? 64 - bit : count;
+        uint64_t mask = (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) << bit;
+        bits[from / 64] = set ? bits[from / 64] | mask : bits[from / 64] & ~mask;
+    }
+}
+
+static bool is_marked(const uint64_t *bits, size_t at)
+{
+    return bits[at / 64] >> at % 64 & 1;
+}
+
+/* How many bits from `from` on, up to `end`, are as the first of them. */
+static size_t alike(const uint64_t *bits, size_t from, size_t end)
+{
+    bool set = is_marked(bits, from);
+    size_t at = from + 1;
+    while (at < end && is_marked(bits, at) == set)
+        at += at % 64 == 0 && bits[at / 64] == (set ? UINT64_MAX : 0) ? 64 : 1;
+    return (at < end ? at : end) - from;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ keeping ---- */
+
+static hawser_status open_rows(hw_stripe *stripe, hw_before *before)
+{
+    const hw_arc *last = &stripe->arcs[stripe->shard_count - 1];
+    size_t rows = row_at(stripe, stripe->shard_count - 1, last->last) + 1, words = (rows - 1) / 64 + 1;
+    uint64_t bytes = (uint64_t)rows * row_bytes(stripe) + words * sizeof *before->kept;
+    if (!hw_server_take_room(stripe->server, bytes))
+        return HAWSER_NO_MEMORY;
+    hawser_status status = HW_NEW(&before->kept, words, "versions of a table", NULL);
+    if (status == HAWSER_OK)
+        status = hw_new_array((void **)&before->rows, rows, row_bytes(stripe), "versions of a table", NULL);
+    if (status != HAWSER_OK) {
+        hw_server_give_room(stripe->server, bytes);
+        free(before->kept);
+        before->kept = NULL;
+        return status;
+    }
+    before->bytes = bytes;
+    atomic_fetch_add_explicit(&stripe->bytes, bytes, memory_order_relaxed);
+    return HAWSER_OK;
+}
+
+void hw_before_free(hw_stripe *stripe, hw_before *before)
+{
+    if (before->rows != NULL) {
+        hw_server_give_room(stripe->server, before->bytes);
+        atomic_fetch_sub_explicit(&stripe->bytes, before->bytes, memory_order_relaxed);
+    }
+    free(before->rows);
+    free(before->kept);
+    *before = (hw_before){0};
+}
+
+/* What has been kept of a row stays. */
+static void keep_rows(const hw_stripe *stripe, hw_before *before, size_t row, size_t rows)
+{
+    size_t bytes = row_bytes(stripe);
+    for (size_t i = row, n; i < row + rows; i += n) {
+        n = alike(before->kept, i, row + rows);
+        if (!is_marked(before->kept, i))
+            memcpy(before->rows + i * bytes, newest(stripe) + i * bytes, n * bytes);
+    }
+    mark(before->kept, row, rows, true);
+}
+
+/* A list says that all keys between its ends are of its iteration, and changes its own: the others' rows are kept if somebody else changes them. */
+void hw_before_keep(hw_stripe *stripe, const hw_piece *piece, uint64_t least)
+{
+    const hw_errand *errand = piece->errand;
+    hw_progress *progress = hw_progress_of(stripe, errand);
+    hw_before *before = &progress->before;
+    const uint64_t *keys = errand->request.keys;
+    uint64_t delay = stripe->spec->delay, next = errand->request.head.clock + 1;
+    bool some = false;
+    run r;
+    for (bool more = next_run(stripe, &progress->written, piece->first, piece->last, &r); more;
+         more = run_behind(stripe, &progress->written, piece->last, &r)) {
+        uint64_t version = r.time > next ? r.time : next;
+        if (version < delay || least > version - delay) /* all may see that version in what they would do over */
+            continue;
+        if (before->rows == NULL && open_rows(stripe, before) != HAWSER_OK) {
+            before->unkept = before->unkept > version ? before->unkept : version;
+            continue;
+        }
+        size_t rows = (size_t)(r.last - r.first) + 1;
+        if (r.time < next)
+            mark(before->kept, r.row, rows, false);
+        if (keys == NULL)
+            keep_rows(stripe, before, r.row, rows);
+        some = true;
+    }
+    for (size_t i = piece->begin; some && keys != NULL && i < piece->end; i++)
+        keep_rows(stripe, before, row_at(stripe, arc_of(stripe, keys[i]), keys[i]), 1);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- giving ---- */
+
+/* Is a key that was written so often newer than what a read of the iteration may see? */
+static bool is_newer(const hw_stripe *stripe, uint64_t written, uint64_t iteration)
+{
+    return hw_beyond(written, iteration) > stripe->spec->delay;
+}
+
+bool hw_before_is_past(const hw_stripe *stripe, const hw_piece *piece)
+{
+    const hw_request_head *head = &piece->errand->request.head;
+    const hw_range_clock *clock = &hw_progress_of(stripe, piece->errand)->clocks[head->worker];
+    run r;
+    for (bool more = next_run(stripe, clock, piece->first, piece->last, &r); more;
+         more = run_behind(stripe, clock, piece->last, &r))
+        if (r.time > head->clock + 1)
+            return true;
+    return false;
+}
+
+bool hw_before_lacks(const hw_stripe *stripe, const hw_piece *piece)
+{
+    const hw_progress *progress = hw_progress_of(stripe, piece->errand);
+    uint64_t iteration = piece->errand->request.head.clock;
+    run r;
+    for (bool more = next_run(stripe, &progress->written, piece->first, piece->last, &r); more;
+         more = run_behind(stripe, &progress->written, piece->last, &r))
+        if (is_newer(stripe, r.time, iteration) && (progress->before.rows == NULL || r.time <= progress->before.unkept))
+            return true;
+    return false;
+}
+
+static void give_range(const hw_stripe *stripe, const hw_piece *piece, const hw_progress *progress)
+{
+    const hw_errand *errand = piece->errand;
+    const hw_before *before = &progress->before;
+    size_t bytes = row_bytes(stripe);
+    run r;
+    for (bool more = next_run(stripe, &progress->written, piece->first, piece->last, &r); more;
+         more = run_behind(stripe, &progress->written, piece->last, &r)) {
+        size_t end = r.row + (size_t)(r.last - r.first) + 1;
+        unsigned char *out = errand->out + (piece->begin + (size_t)(r.first - piece->first)) * bytes;
+        for (size_t i = r.row, n; is_newer(stripe, r.time, errand->request.head.clock) && i < end; i += n) {
+            n = alike(before->kept, i, end);
+            if (is_marked(before->kept, i))
+                memcpy(out + (i - r.row) * bytes, before->rows + i * bytes, n * bytes);
+        }
+    }
+}
+
+void hw_before_give(const hw_stripe *stripe, const hw_piece *piece)
+{
+    const hw_errand *errand = piece->errand;
+    const hw_progress *progress = hw_progress_of(stripe, errand);
+    const hw_before *before = &progress->before;
+    const uint64_t *keys = errand->request.keys;
+    size_t bytes = row_bytes(stripe);
+    if (keys == NULL)
+        give_range(stripe, piece, progress);
+    for (size_t i = piece->begin; keys != NULL && i < piece->end; i++) {
+        if (!is_newer(stripe, hw_range_clock_at(&progress->written, keys[i]), errand->request.head.clock))
+            continue;
+        size_t row = row_at(stripe, arc_of(stripe, keys[i]), keys[i]);
+        if (is_marked(before->kept, row))
+            memcpy(errand->out + i * bytes, before->rows + row * bytes, bytes);
+    }
+}
