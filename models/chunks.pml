@@ -8,13 +8,15 @@
  * on, and drops what it had asked for; its chunk is written by nobody any more, and what waits for that ends.
  *
  * Checked: a read in iteration a sees the write of a - 1 - DELAY or a later one, and none later than the delay lets its writer be; a write
- * destroys nothing that a living worker has yet to read; with DELAY 0 a read sees exactly the version before; nobody waits for ever, and nothing waits at rest that may be done.
+ * destroys nothing that a living worker has yet to read; who does its last iteration over reads a version that it may see, though of each chunk the
+ * newest and the one before alone are kept, and that one only where a reader is so far behind (src/store/before.c); with DELAY 0 a read sees exactly the version before; nobody waits for ever, and nothing waits at rest that may be done.
  *
  * -DMUTANT=1 a write does not wait for its readers. Must be refused.
  * -DMUTANT=2 a read does not wait for the write. Must be refused.
  * -DMUTANT=3 what was set aside is looked at again when a chunk is read, not when it is written. Must be refused: a read waits that may be done.
  * -DMUTANT=4 the dead stay readers. Must be refused: their writers wait for ever.
  * -DMUTANT=5 the dead's reads that were set aside are answered, and count for the iteration. Must be refused: see `ghost`.
+ * -DMUTANT=6 the version before is kept for those alone who have yet to read. Must be refused: who has read may do it over.
  * -DBARRIER  claims that nobody reads an iteration before everybody has written the one before. Must be refused: there is no barrier.
  */
 #ifndef WORKERS
@@ -32,6 +34,7 @@
 #define AT(w, c) ((w) * WORKERS + (c))
 
 byte written[WORKERS];              /* of each chunk: iterations */
+byte before[WORKERS];               /* the version that is kept beside the newest */
 byte got[WORKERS * WORKERS];        /* [reader, chunk]: iterations read */
 bool asks[WORKERS * WORKERS];       /* [reader, chunk]: a read waits at the server */
 bool pushes[WORKERS];               /* a write waits there; of iteration: */
@@ -45,6 +48,8 @@ bool stale = false;                 /* the server has something to look at again
 byte ghost = 0;                     /* reads that were done for the dead */
 
 #define LIVES(w) ((w) != 0 || !died)
+/* What worker w gets of chunk c when it does the last iteration that it has read there over. */
+#define AGAIN(w, c) (written[c] >= got[AT(w, c)] + DELAY -> before[c] : written[c])
 
 /* The server: does what of all that waits may be done. */
 inline look_again()
@@ -99,7 +104,26 @@ inline look_again()
                 }
                 assert(pushed[c] == written[c]);
                 pushes[c] = false;
+                may = false;
+                for (k : 0 .. WORKERS - 1) {
+#if MUTANT != 6
+                    may = may || got[AT(k, c)] + DELAY < pushed[c] + 2
+#else
+                    may = may || got[AT(k, c)] + DELAY < pushed[c] + 1
+#endif
+                }
+                if
+                :: may -> before[c] = written[c]
+                :: else
+                fi;
                 written[c] = pushed[c] + 1;
+                for (k : 0 .. WORKERS - 1) {
+                    assert(!LIVES(k) || got[AT(k, c)] == 0 ||
+                           (AGAIN(k, c) < got[AT(k, c)] + DELAY && AGAIN(k, c) + DELAY + 1 >= got[AT(k, c)]))
+#if DELAY == 0
+                    assert(!LIVES(k) || got[AT(k, c)] == 0 || AGAIN(k, c) == got[AT(k, c)] - 1)
+#endif
+                }
 #if MUTANT != 3
                 stale = true
 #endif

@@ -59,7 +59,7 @@ check chunks.pml holds -DDELAY=0
 check chunks.pml holds -DDELAY=1
 check chunks.pml holds -DDELAY=0 -DWORKERS=3 -DITERATIONS=2
 check chunks.pml refused -DDELAY=0 -DWORKERS=3 -DITERATIONS=2 -DBARRIER
-for mutant in 1 2 3 4 5; do
+for mutant in 1 2 3 4 5 6; do
     check chunks.pml refused -DMUTANT=$mutant
 done
 check view.pml holds
