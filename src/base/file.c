@@ -220,6 +220,7 @@ static hawser_status put(hw_file *file, const unsigned char *data, size_t size, 
             return failed(file, "write", errno, error);
         data += done;
         size -= (size_t)done;
+        file->size += (uint64_t)done;
     }
     return HAWSER_OK;
 }
@@ -233,7 +234,6 @@ static hawser_status flush(hw_file *file, hawser_error *error)
 
 hawser_status hw_file_write(hw_file *file, const void *data, size_t size, hawser_error *error)
 {
-    file->size += size;
     if (size > BUFFER - file->used)
         HAWSER_TRY(flush(file, error));
     if (size >= BUFFER)

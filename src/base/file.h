@@ -18,7 +18,7 @@ typedef struct hw_file {
     bool named;      /* there is a file under the temporary name */
     unsigned char *buffer;
     size_t used;
-    uint64_t size; /* bytes given to hw_file_write so far */
+    uint64_t size; /* bytes written so far; not those in the buffer */
     int fd;        /* -1: not open */
 } hw_file;
 

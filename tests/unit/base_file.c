@@ -151,14 +151,17 @@ static void full_disk_keeps_the_old_file(void **state)
     assert_int_equal(hw_file_commit(&file, &error), HAWSER_OK);
     assert_int_equal(hw_file_begin(&file, "small/out", &error), HAWSER_OK);
     hawser_status status = HAWSER_OK;
-    char block[4096] = {0};
-    for (int i = 0; i < 1000 && status == HAWSER_OK; i++)
-        status = hw_file_write(&file, block, sizeof block, &error);
+    static char block[1 << 20]; /* more than a buffer, and than there is room */
+    for (int i = 0; i < 10 && status == HAWSER_OK; i++)
+        status = hw_file_write(&file, block, i == 0 ? 10 : sizeof block, &error);
     hw_file_abort(&file);
     size_t left = entries("small");
     content_is("small/out", "old", 3);
     assert_int_equal(umount("small"), 0);
     assert_int_equal(status, HAWSER_IO);
+    char *after = strstr(error.text, " after "); /* what there was room for, beside the old one's page */
+    assert_non_null(after);
+    assert_int_equal(strtoull(after + strlen(" after "), NULL, 10), (512 - 4) * 1024);
     assert_int_equal(left, 1);
 }
 
