@@ -171,7 +171,8 @@ static const hw_command commands[] = {
      .words = "NAME",
      .summary = "Have servers read tables from a file",
      .text = "Puts in what 'store save' wrote, at as many servers or others, in place of what is\n"
-             "there; tables that are not there are made. A damaged file changes nothing.",
+             "there; tables that are not there are made. A damaged file changes nothing, nor does\n"
+             "one for whose rows a server lacks room, but for making its tables.",
      .least = 1,
      .most = 1,
      .rows = hw_store_put_rows,

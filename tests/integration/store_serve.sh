@@ -140,6 +140,21 @@ sed 's/"w"/"v"/g; s/w.memory/v.memory/g' now.safetensors >bad.safetensors
 code 3 "${store[@]}" load bad.safetensors
 code 0 "${store[@]}" stat
 ! grep -q "'v'" out || complain "a damaged file made a table"
+# One that has another table of a name makes none of its others.
+"$hawser" serve --key-file key --address-file at.other -o other.safetensors >/dev/null 2>&1 &
+apart=$!
+running+=("$apart")
+await test -s at.other
+for table in "apart --keys 0..5" "w --keys 0..5" "later"; do
+    # shellcheck disable=SC2086
+    code 0 "${store[@]}" make $table --store "127.0.0.1:$(sed 's/.*://' at.other)"
+done
+kill -TERM "$apart"
+wait "$apart"
+code 3 "${store[@]}" load other.safetensors
+says "table 'w' is 'F64 add width 1 keys 0 to 5' in ./other.safetensors and 'F64 add width 2 keys 0 to 9' here"
+code 0 "${store[@]}" stat
+lacks out "'(apart|later)'"
 code 4 "${store[@]}" load none
 ends 0
 [[ -s end.safetensors ]] || complain "nothing was saved in the end"

@@ -339,15 +339,16 @@ static hawser_status load(restoring *r, hawser_error *error)
     return status;
 }
 
-hawser_status hw_store_tables_of(const char *path, bool whole, hw_told_table **tables, size_t *count, hawser_error *error)
+hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw_told_table **tables, size_t *count,
+                                 hawser_error *error)
 {
     restoring r = {.path = path, .fd = -1};
     char *header = NULL;
     size_t length = 0;
     hawser_status status = read_header(&r, &header, &length, error);
     if (status == HAWSER_OK)
-        status = hw_store_tables_in(header, length, path, tables, count, error);
-    if (status == HAWSER_OK && whole)
+        status = hw_store_tables_in(store, header, length, path, tables, count, error);
+    if (status == HAWSER_OK && store != NULL)
         status = check_sum(&r, error);
     free(header);
     if (r.fd >= 0)

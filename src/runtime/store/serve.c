@@ -41,7 +41,7 @@ static hawser_status load(hawser_store *store, const char *path, hawser_error *e
     hw_bytes *in = NULL;
     hawser_status status = HW_NEW(&in, store->nodes, "the tables of a file", error);
     if (status == HAWSER_OK && store->self == 0)
-        status = hw_store_tables_of(path, true, &tables, &count, error);
+        status = hw_store_tables_of(store, path, &tables, &count, error);
     status = hw_cluster_agree(store->job->cluster, status, error);
     hw_bytes own = {tables != NULL ? tables : &none, count * sizeof *tables};
     if (status == HAWSER_OK)
@@ -54,7 +54,7 @@ static hawser_status load(hawser_store *store, const char *path, hawser_error *e
         bool there = false;
         for (uint32_t t = 0; t < hw_client_tables(store->client) && !there; t++)
             there = strcmp(hw_client_table_at(store->client, t)->name, name) == 0;
-        if (!there) /* one that is there is compared when it is read */
+        if (!there)
             status = make_table(store, &order, &number, error);
     }
     hw_bytes_free(in, store->nodes);
@@ -88,7 +88,7 @@ static hawser_status check_target(const char *path, hawser_error *error)
     if (lstat(path, &facts) != 0)
         return HAWSER_OK; /* there is none; or writing says why not */
     hawser_status status =
-        S_ISREG(facts.st_mode) ? hw_store_tables_of(path, false, &tables, &count, &ignored) : HAWSER_BAD_INPUT;
+        S_ISREG(facts.st_mode) ? hw_store_tables_of(NULL, path, &tables, &count, &ignored) : HAWSER_BAD_INPUT;
     free(tables);
     return status == HAWSER_OK ? HAWSER_OK
                                : hawser_fail(error, HAWSER_BAD_ARGUMENT,

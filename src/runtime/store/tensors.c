@@ -153,9 +153,33 @@ static bool read_fact(const char *name, const char *fact, hw_told_table *told)
     return fact[told->centric ? used : 0] == '\0';
 }
 
-hawser_status hw_store_tables_in(const char *header, size_t length, const char *what, hw_told_table **tables, size_t *count,
-                                 hawser_error *error)
+/* The store's table of that name; NULL: none. */
+static const hw_table_spec *find(const hawser_store *store, const char *name, uint32_t *number)
 {
+    for (*number = 0; *number < hw_client_tables(store->client); ++*number) {
+        const hw_table_spec *spec = hw_client_table_at(store->client, *number);
+        if (strcmp(spec->name, name) == 0)
+            return spec;
+    }
+    return NULL;
+}
+
+/* Is a table of the file what it is here? */
+static hawser_status check_alike(const hw_table_spec *spec, const char *fact, const char *what, hawser_error *error)
+{
+    char own[200];
+    size_t fixed = strcspn(fact, ";");
+    describe(spec, own, sizeof own);
+    if (strlen(own) == fixed && memcmp(own, fact, fixed) == 0)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s' is '%.*s' in %s and '%s' here", spec->name,
+                       (int)(fixed < 150 ? fixed : 150), fact, what, own);
+}
+
+hawser_status hw_store_tables_in(const hawser_store *store, const char *header, size_t length, const char *what,
+                                 hw_told_table **tables, size_t *count, hawser_error *error)
+{
+    uint32_t number;
     json_t *root = json_loadb(header, length, JSON_REJECT_DUPLICATES, NULL), *fact,
            *facts = json_object_get(root, "__metadata__");
     const char *name;
@@ -172,6 +196,9 @@ hawser_status hw_store_tables_in(const char *header, size_t length, const char *
             continue;
         if (!read_fact(name, text != NULL ? text : "", &(*tables)[*count]))
             status = hawser_fail(error, HAWSER_BAD_INPUT, "%s does not say what its table '%.63s' is", what, name);
+        const hw_table_spec *own = store != NULL ? find(store, name, &number) : NULL;
+        if (status == HAWSER_OK && own != NULL)
+            status = check_alike(own, text, what, error);
         ++*count;
     }
     json_decref(root);
@@ -202,19 +229,13 @@ static bool read_tensor(const json_t *header, const hw_table_spec *spec, hw_part
 static hawser_status read_table(const hawser_store *store, const json_t *header, const char *name, const char *fact,
                                 uint64_t data, uint64_t file_size, const char *what, hw_stored *stored, hawser_error *error)
 {
-    uint32_t t = 0, tables = (uint32_t)hw_client_tables(store->client);
+    uint32_t t;
     size_t fixed = strcspn(fact, ";");
-    while (t < tables && strcmp(hw_client_table_at(store->client, t)->name, name) != 0)
-        t++;
-    if (t == tables)
+    const hw_table_spec *spec = find(store, name, &t);
+    if (spec == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s has a table '%.63s' (%.*s), which the store lacks: make it first",
                            what, name, (int)(fixed < 150 ? fixed : 150), fact);
-    char own[200];
-    const hw_table_spec *spec = hw_client_table_at(store->client, t);
-    describe(spec, own, sizeof own);
-    if (strlen(own) != fixed || memcmp(own, fact, fixed) != 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s' is '%.*s' in %s and '%s' here", name,
-                           (int)(fixed < 150 ? fixed : 150), fact, what, own);
+    HAWSER_TRY(check_alike(spec, fact, what, error));
     *stored = (hw_stored){.table = t, .rows = spec->sparse ? 0 : spec->last - spec->first + 1};
     for (int p = HW_PART_KEYS; p >= HW_PART_VALUES; p--)
         if (hw_store_pass_of(spec, (hw_part)p) >= 0 && !read_tensor(header, spec, (hw_part)p, data, file_size, stored))
