@@ -94,6 +94,9 @@ static void print_rows(FILE *out, const char *title, const hawser_option *rows)
         print_row(out, rows);
 }
 
+/* The last table of a command has the rows that all have. */
+#define EVERY "Options of every command"
+
 /* What the options of a table are about. */
 static const char *title_of(const hawser_option *table, const hawser_algorithm *algorithm)
 {
@@ -120,7 +123,7 @@ hawser_status hw_help_command(FILE *out, const hw_command *command, const hawser
             fprintf(out, "%s  %-12s %s (its options: hawser help %s)\n", i == 0 ? "\nAlgorithms:\n" : "",
                     hawser_algorithm_at(i)->name, hawser_algorithm_at(i)->summary, hawser_algorithm_at(i)->name);
     for (size_t t = 0; tables[t] != NULL; t++)
-        print_rows(out, title_of(tables[t], algorithm), tables[t]);
+        print_rows(out, tables[t + 1] == NULL ? EVERY : title_of(tables[t], algorithm), tables[t]);
     return HAWSER_OK;
 }
 
@@ -173,9 +176,8 @@ static void print_all_rows(FILE *out)
         hw_command_tables(hw_command_at(c), NULL, tables);
         for (size_t t = 0; tables[t] != NULL; t++) {
             char title[80];
-            bool last = tables[t + 1] == NULL; /* the rows that every command has */
-            snprintf(title, sizeof title, last ? "Options of every command" : "Options of hawser %s",
-                     hw_command_at(c)->name);
+            bool last = tables[t + 1] == NULL;
+            snprintf(title, sizeof title, last ? EVERY : "Options of hawser %s", hw_command_at(c)->name);
             if (!seen_before(tables[t], hw_command_at(c)))
                 print_rows(out,
                            tables[t] == hawser_job_rows() || tables[t] == hawser_data_rows() ? title_of(tables[t], NULL)
@@ -248,7 +250,8 @@ hawser_status hw_help_topic(FILE *out, const char *topic, hawser_error *error)
         if (strcmp(command->name, topic) == 0 || (algorithm != NULL && command->run == hw_train))
             return hw_help_command(out, command, algorithm, error);
         if (strncmp(command->name, topic, length) == 0 && command->name[length] == ' ') {
-            fprintf(out, "hawser %s %s\n      %s\n", command->name, command->words, command->summary);
+            fprintf(out, "hawser %s%s%s\n      %s\n", command->name, command->words[0] != '\0' ? " " : "", command->words,
+                    command->summary);
             found = true;
         }
     }

@@ -18,12 +18,16 @@ equal "$(wc -l <<<"$commands")" 25
 while read -r command; do
     code 0 "$hawser" help $command
     has out "^usage: hawser $command"
+    equal "$(grep '^Options' out | sort | uniq -d)" ""
+    lacks out ' $'
     cp out page
     code 0 "$hawser" $command --help
     cmp -s out page || complain "$command --help is not help $command"
 done <<<"$commands"
 code 0 "$hawser" help data
 has out "hawser data split"
+code 0 "$hawser" help store
+has out "^hawser store stat$"
 code 0 "$hawser" train lasso --help
 has out "^usage: hawser train lasso"
 cp out page
