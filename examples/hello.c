@@ -1,7 +1,7 @@
 /*
  * hello.c - least squares by gradient descent on as many workers as there are: two states, one unit, a loop.
  *
- * Build it against an installed Hawser with `cc hello.c $(pkg-config --cflags --libs hawser)`, then try
+ * Build it against an installed Hawser with `cc hello.c $(pkg-config --cflags --libs hawser) -lm`, then try
  * `./hello --workers 4`, `--sync ssp:2`, `--help`. It prints the line that the numbers were made from: y = 2 x + 1.
  */
 #include <hawser/hawser.h>

@@ -30,6 +30,13 @@ for how in shared static; do "$prefix/$how" >/dev/null || fail "the $how program
 ldd "$prefix/shared" | grep -q 'libhawser\.so\.0' || fail "the shared program does not use the shared library"
 if ldd "$prefix/static" | grep -q libhawser; then fail "the static program uses the shared library"; fi
 
+# The examples by the words that hello.c has for it.
+words=$(sed -n 's/.*`cc hello\.c \(.*\)`.*/\1/p' "$here/../../examples/hello.c")
+[ -n "$words" ] || fail "examples/hello.c does not say how it is built"
+for example in "$here"/../../examples/*.c; do
+    eval "\"\$compiler\" \"\$example\" -o \"\$prefix/example\" $words" || fail "$(basename "$example") is not built by: cc $words"
+done
+
 for header in "$prefix"/usr/include/hawser/*.h; do
     printf '#include <hawser/%s>\n' "$(basename "$header")" >"$prefix/one.c"
     "$compiler" -std=c17 -Wall -Wextra -Wpedantic -Werror -I"$prefix/usr/include" -fsyntax-only "$prefix/one.c" ||
