@@ -267,7 +267,8 @@ HAWSER_API double hawser_random_uniform(hawser_context *context);               
 HAWSER_API hawser_status hawser_data_replace(hawser_context *context, const char *state,
                                              const hawser_matrix *part) HAWSER_MUST_USE;
 
-/** Fails the job with this block's words; return its value from the unit. */
+/** Fails the job with this block's words, behind the names of unit and block but where `status` is HAWSER_BAD_INPUT; return its value from
+ *  the unit. */
 HAWSER_API hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, const char *format, ...)
     HAWSER_PRINTF(3, 4);
 

@@ -21,16 +21,16 @@ code 3 "$hawser" train logistic one.csv --header no
 has err 'all 3 examples have the label 1: a classifier needs two'
 printf '1,1\n2,2\n3,3\n' >three.csv
 code 3 "$hawser" train logistic three.csv --header no
-has err 'row 3: the label 3 is a third one beside 1 and 2'
+has err 'row 3: the label 3 is a third one beside 1 and 2; logistic regression tells two apart .--target says where labels are'
 printf 'y,x,s\n1,1,0\n2,2,1\n2,3,1\n' >weightless.csv
 code 3 "$hawser" train logistic weightless.csv --weights s
-has err 'no example with label 1 has any weight'
+has err '^hawser: no example with label 1 has any weight'
 printf 'y,x,s\n1,1,0\n2,2,0\n' >nothing.csv
 code 3 "$hawser" train logistic nothing.csv --weights s
-has err 'all example weights are zero'
+has err '^hawser: all example weights are zero'
 printf '1,1\n2,2\n2,3\n2,4\n2,5\n2,6\n' >rare.csv
 code 3 "$hawser" train logistic rare.csv --header no --cv 3
-has err 'no example with label 1 has any weight in a fold of --cv'
+has err '^hawser: no example with label 1 has any weight in a fold of --cv'
 
 # Classes that a column separates: without a penalty the objective has no minimum, only a bound of 0.
 printf '0,-2,1\n0,-1,4\n1,1,2\n1,2,3\n' >apart.csv

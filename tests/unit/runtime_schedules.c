@@ -114,7 +114,7 @@ static hawser_status misbehave(hawser_context *context)
 {
     trial *t = hawser_user(context);
     if (t->c->fails && hawser_block(context) == 1 && hawser_clock(context) == 1)
-        return hawser_unit_fail(context, HAWSER_BAD_INPUT, "it was to fail");
+        return hawser_unit_fail(context, HAWSER_DIVERGED, "it was to fail");
     if (t->c->interrupts && hawser_block(context) == 0 && hawser_clock(context) == 1)
         hawser_interrupt(t->job);
     return HAWSER_OK;
@@ -304,7 +304,7 @@ static void run_one(walk *w, trial *t)
 static const char *fault_of(const trial *t, const trial *first)
 {
     const job_case *c = t->c;
-    hawser_status expected = c->fails ? HAWSER_BAD_INPUT : c->interrupts ? HAWSER_STOP : HAWSER_OK;
+    hawser_status expected = c->fails ? HAWSER_DIVERGED : c->interrupts ? HAWSER_STOP : HAWSER_OK;
     if (t->verdict.broken)
         return hw_rule_name(t->verdict.rule);
     if (t->wrong != NULL)

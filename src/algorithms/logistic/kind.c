@@ -21,13 +21,15 @@ static hawser_status take_labels(hw_linear *linear, const double *target, hawser
     while (other < n && target[other] == target[0])
         other++;
     if (other == n)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "all %zu examples have the label %g: a classifier needs two", n,
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "all %zu examples have the label %g: a classifier needs two (--target says where labels are)", n,
                            target[0]);
     labels[target[other] > target[0]] = target[other];
     for (size_t i = 0; i < n; i++) {
         if (target[i] != labels[0] && target[i] != labels[1])
             return hawser_fail(error, HAWSER_BAD_INPUT,
-                               "row %zu: the label %g is a third one beside %g and %g; logistic regression tells two apart",
+                               "row %zu: the label %g is a third one beside %g and %g; logistic regression tells two apart "
+                               "(--target says where labels are)",
                                i + 1, target[i], labels[0], labels[1]);
         linear->target[i] = target[i] == labels[1] ? 1.0 : -1.0;
     }

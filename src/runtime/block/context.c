@@ -348,8 +348,10 @@ hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, co
     if (context->failed != HAWSER_OK)
         return context->failed;
     hawser_status failure = status < 0 ? status : HAWSER_BAD_PROGRAM;
-    context->failed = hawser_fail(&context->worker->error, failure, "unit '%s', block %u: %s", running(context),
-                                  context->worker->block, text);
+    /* What is wrong with the input is so wherever it is noticed. */
+    context->failed = failure == HAWSER_BAD_INPUT ? hawser_fail(&context->worker->error, failure, "%s", text)
+                                                  : hawser_fail(&context->worker->error, failure, "unit '%s', block %u: %s",
+                                                                running(context), context->worker->block, text);
     return failure;
 }
 
