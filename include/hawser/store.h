@@ -189,7 +189,8 @@ HAWSER_API hawser_status hawser_store_flush(hawser_store *store, uint32_t table,
 HAWSER_API hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock,
                                             uint64_t first, uint64_t last, hawser_error *error) HAWSER_MUST_USE;
 
-/** Waits until a task has ended; its status, which is told once. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
+/** Waits until a task has ended; its status, which is told once. HAWSER_TIMEOUT, HAWSER_PEER_LOST; HAWSER_BAD_ARGUMENT: none has begun that has this
+ *  number. */
 HAWSER_API hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error) HAWSER_MUST_USE;
 /** Waits until one of `count` tasks has ended, gives its place in *which, and sets it to 0: chunks are taken as they come. Places with 0 are
  *  passed over; HAWSER_BAD_ARGUMENT when there are only such. */

@@ -167,6 +167,17 @@ bool hw_client_ended(const hw_client *client, uint64_t number)
     return find(client, number) == NULL;
 }
 
+uint64_t hw_client_newest(const hw_client *client)
+{
+    return client->next - 1;
+}
+
+hawser_status hw_client_no_task(const hw_client *client, uint64_t task, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no task %llu yet to wait for: the newest is %llu",
+                       (unsigned long long)task, (unsigned long long)hw_client_newest(client));
+}
+
 size_t hw_client_open(const hw_client *client)
 {
     return client->open;
@@ -496,9 +507,8 @@ void hw_client_fail(hw_client *client, hawser_status status, const hawser_error 
 static hawser_status check_after(const hw_client *client, const hw_order *order, hawser_error *error)
 {
     for (size_t i = 0; i < order->after_count; i++)
-        if (order->after[i] == 0 || order->after[i] >= client->next)
-            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no task %llu yet to wait for: the newest is %llu",
-                               (unsigned long long)order->after[i], (unsigned long long)client->next - 1);
+        if (order->after[i] == 0 || order->after[i] > hw_client_newest(client))
+            return hw_client_no_task(client, order->after[i], error);
     return HAWSER_OK;
 }
 
@@ -532,6 +542,8 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
         return hw_task_unordered(spec, error);
     uint64_t first = order->keys != NULL ? order->keys[0] : order->first;
     uint64_t last = order->keys != NULL ? order->keys[order->count - 1] : order->last;
+    if (order->keys != NULL && first > last)
+        return hw_task_unordered(spec, error);
     if (first > last || first < spec->first || last > spec->last)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': keys %llu to %llu are not within %llu to %llu",
                            spec->name, (unsigned long long)first, (unsigned long long)last, (unsigned long long)spec->first,

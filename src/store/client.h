@@ -85,6 +85,9 @@ void *hw_client_place(const hw_client *client, uint32_t server, const hw_message
 hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
 bool hw_client_ended(const hw_client *client, uint64_t task);
+uint64_t hw_client_newest(const hw_client *client); /* number of a task; 0: there was none yet */
+/* HAWSER_BAD_ARGUMENT: no task has this number yet. */
+hawser_status hw_client_no_task(const hw_client *client, uint64_t task, hawser_error *error) HAWSER_MUST_USE;
 size_t hw_client_open(const hw_client *client); /* tasks that have not ended */
 /* Ends all tasks with this status: a server is lost. */
 void hw_client_fail(hw_client *client, hawser_status status, const hawser_error *error);

@@ -451,6 +451,10 @@ static hawser_status take_any(hawser_store *store, uint32_t table, hawser_error 
     }
     if (hawser_store_wait_any(store, tasks, 4, &which, error) != HAWSER_BAD_ARGUMENT)
         return hawser_fail(error, HAWSER_INTERNAL, "tasks that there are not were waited for");
+    tasks[3] = 1000000;
+    if (hawser_store_wait_any(store, tasks, 4, &which, error) != HAWSER_BAD_ARGUMENT || tasks[3] == 0 ||
+        strstr(error->text, "there is no task 1000000 yet to wait for: the newest is ") == NULL)
+        return hawser_fail(error, HAWSER_INTERNAL, "a task that nobody has begun was waited for");
     while (!atomic_load(&more.asked)) /* who is told may be so after who waits */
         sched_yield();
     HAWSER_TRY(hawser_store_wait_all(store, error));

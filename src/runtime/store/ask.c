@@ -197,6 +197,15 @@ static hawser_status failure_of(hawser_store *store, uint64_t task, hawser_error
     return HAWSER_OK;
 }
 
+/* Who waits for what nobody has begun has lost the number of what he means. */
+static hawser_status check_begun(const hawser_store *store, const uint64_t *tasks, size_t count, hawser_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tasks[i] > hw_client_newest(store->client))
+            return hw_client_no_task(store->client, tasks[i], error);
+    return HAWSER_OK;
+}
+
 hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t count, size_t *which, hawser_error *error)
 {
     size_t open = 0;
@@ -206,7 +215,9 @@ hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no task to wait for");
     hw_waiter w = {.tasks = tasks, .count = count};
     pthread_mutex_lock(&store->mutex);
-    hawser_status status = wait_for(store, &w, error);
+    hawser_status status = check_begun(store, tasks, count, error);
+    if (status == HAWSER_OK)
+        status = wait_for(store, &w, error);
     if (status == HAWSER_OK) {
         status = failure_of(store, tasks[w.which], error);
         *which = w.which;
