@@ -128,6 +128,14 @@ static void find_servers(const restoring *r, uint32_t table, size_t count)
         r->servers[k] = hw_client_server(r->store->client, table, keys[k]);
 }
 
+/* Of a sparse table, by server: those of a dense one are there. */
+static void count_rows(const restoring *r, size_t i, size_t count)
+{
+    find_servers(r, r->stored[i].table, count);
+    for (size_t k = 0; k < count; k++)
+        r->coming[r->servers[k]][i].rows++;
+}
+
 /* Nothing is changed by a file that is not all numbers, nor by one for which a server lacks room: rows are counted, too. */
 static hawser_status look_through(restoring *r, hawser_error *error)
 {
@@ -142,9 +150,8 @@ static hawser_status look_through(restoring *r, hawser_error *error)
                 hw_values_not_finite(HW_VALUE_F64, r->part[HW_PART_MEMORY], memory) < memory)
                 return hawser_fail(error, HAWSER_NOT_FINITE, "%s: table '%s' has a number that is not finite", r->path,
                                    spec->name);
-            find_servers(r, r->stored[i].table, count);
-            for (size_t k = 0; k < count; k++)
-                r->coming[r->servers[k]][i].rows++;
+            if (spec->sparse)
+                count_rows(r, i, count);
         }
     }
     return HAWSER_OK;
