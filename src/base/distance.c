@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST = 63 };
 
@@ -32,7 +33,7 @@ size_t hw_distance(const char *a, const char *b)
 
 size_t hw_distance_typed(const char *typed, const char *known)
 {
-    if (typed[0] != '\0' && strncmp(known, typed, strlen(typed)) == 0)
+    if (typed[0] != '\0' && (strncmp(known, typed, strlen(typed)) == 0 || strcasecmp(known, typed) == 0))
         return 0;
     return hw_distance(typed, known);
 }

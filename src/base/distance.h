@@ -9,7 +9,7 @@
  * 63 bytes of each count. */
 size_t hw_distance(const char *a, const char *b);
 
-/* The same, but a `typed` that is the beginning of `known` is 0 away: people leave words unfinished. */
+/* The same, but a `typed` that is the beginning of `known`, or differs in capitals alone, is 0 away: people leave words unfinished. */
 size_t hw_distance_typed(const char *typed, const char *known);
 
 /* The nearest of many words, if one is near enough to be what was meant: about one error in three letters. */

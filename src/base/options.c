@@ -61,6 +61,18 @@ static void variable_name(const char *key, char name[LONGEST_KEY + 8])
     name[n] = '\0';
 }
 
+/* By the name that its key has there: keys may have capitals, as C. */
+static hw_slot *find_variable(const hawser_options *options, const char *variable, size_t length)
+{
+    char name[LONGEST_KEY + 8];
+    for (size_t i = 0; i < options->count; i++) {
+        variable_name(options->slots[i].row->key, name);
+        if (strlen(name) == length && strncmp(name, variable, length) == 0)
+            return &options->slots[i];
+    }
+    return NULL;
+}
+
 static hawser_status unknown_flag(const hawser_options *options, const char *key, const char *where, hawser_error *error)
 {
     const char *known = nearest(options, key, false);
@@ -284,12 +296,10 @@ static hawser_status read_variable(hawser_options *options, const char *variable
         key[n] = *at == '_' ? '-' : (char)tolower((unsigned char)*at);
     key[n] = '\0';
     snprintf(name, sizeof name, "%.*s", (int)length, variable);
-    hw_slot *slot = find(options, key);
+    hw_slot *slot = find_variable(options, variable, length);
     if (slot == NULL && strcmp(key, "store") == 0) /* of `hawser store`, beside which programs of one's own may run */
         return HAWSER_OK;
-    char expected[LONGEST_KEY + 8];
-    variable_name(key, expected);
-    if (slot == NULL || strlen(expected) != length || strncmp(expected, variable, length) != 0)
+    if (slot == NULL)
         return unknown_key(options, key, HAWSER_FROM_ENVIRONMENT, name, error);
     return slot_set(slot, variable + length + 1, HAWSER_FROM_ENVIRONMENT, name, error);
 }

@@ -15,6 +15,7 @@
 
 static const hawser_option rows[] = {{"tol", HAWSER_NUMBER, "1e-6", "(0,1]", "TOL", "tolerance", "0.1.0", 0},
                                      {"workers", HAWSER_INTEGER, NULL, "[1,4096]", "K", "workers", "0.1.0", 'k'},
+                                     {"C", HAWSER_NUMBER, NULL, "(0,inf)", "C", "capital", "0.1.0", 0},
                                      {"seed", HAWSER_INTEGER, "0", NULL, "N", "seed", "0.1.0", 0},
                                      {"quota", HAWSER_BYTES, "0", "[0,8E)", "BYTES", "quota", "0.1.0", 0},
                                      {"time-limit", HAWSER_SECONDS, NULL, "(0,inf)", "TIME", "limit", "0.1.0", 0},
@@ -117,7 +118,7 @@ static void defaults_are_read(void **state)
     while (hawser_options_row(f->options, count) != NULL)
         count++;
     assert_int_equal(count, sizeof rows / sizeof *rows + sizeof more / sizeof *more - 2);
-    assert_ptr_equal(hawser_options_row(f->options, 9), &more[0]);
+    assert_ptr_equal(hawser_options_row(f->options, sizeof rows / sizeof *rows - 1), &more[0]);
 }
 
 static void every_kind_is_read(void **state)
@@ -296,10 +297,11 @@ static void environment_is_read(void **state)
 {
     fixture *f = *state;
     char a[] = "HAWSER_TIME_LIMIT=2m", b[] = "HAWSER_QUIET=yes", c[] = "HOME=/", d[] = "HAWSER_BINARY=x",
-         e[] = "HAWSER_TEST_DATA=y", launch[] = "HAWSER_LAUNCH=fd:3", nodes[] = "HAWSER_NODES=4";
-    char *good[] = {a, b, c, d, e, launch, nodes, NULL};
+         e[] = "HAWSER_TEST_DATA=y", launch[] = "HAWSER_LAUNCH=fd:3", nodes[] = "HAWSER_NODES=4", capital[] = "HAWSER_C=0.5";
+    char *good[] = {a, b, c, d, e, launch, nodes, capital, NULL};
     assert_int_equal(hawser_options_environment(f->options, good, &f->error), HAWSER_OK);
     assert_true(hawser_options_number(f->options, "time-limit") == 120);
+    assert_true(hawser_options_number(f->options, "C") == 0.5);
     assert_true(hawser_options_flag(f->options, "quiet"));
     const char *bad[] = {"HAWSER_TOL=x",        "HAWSER_NONE=1", "HAWSER_tol=0.1",
                          "HAWSER_TIME-LIMIT=3", "HAWSER_=3",     "HAWSER_BINARYX=3"};
@@ -457,6 +459,7 @@ static void distance_equals_its_definition(void **state)
             assert_int_equal(hw_distance(words[i], words[j]), slow(words[i], strlen(words[i]), words[j], strlen(words[j])));
     assert_int_equal(hw_distance_typed("exch", "exchange-every"), 0);
     assert_int_equal(hw_distance_typed("sync", "sync"), 0);
+    assert_int_equal(hw_distance_typed("c", "C"), 0);
 }
 
 int main(void)
