@@ -44,6 +44,12 @@ hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_datase
 {
     hawser_load how;
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
+    for (size_t i = 0; i < call->count && hawser_job_nodes(job) > 1; i++)
+        if (strcmp(call->words[i], "-") == 0)
+            return hawser_fail(
+                error, HAWSER_BAD_OPTION,
+                "- is the standard input of one process, and each of %u nodes reads its share of DATA: name a file",
+                hawser_job_nodes(job));
     uint32_t share = hawser_job_workers(job) / hawser_job_nodes(job);
     if (how.threads == 0)
         how.threads = share > 1 || hawser_job_nodes(job) > 1 ? share : 0;
