@@ -80,7 +80,7 @@ typedef struct bench {
     hw_random random;
     uint64_t **lists;
     float *values, *out;
-    double own_cpu; /* of making keys */
+    double own_cpu; /* of drawing keys */
 } bench;
 
 static void must(hawser_status status, const hawser_error *error)
@@ -109,7 +109,7 @@ static void meet(bench *b)
 }
 
 /* Numbers that nodes tell each other stand in rows of a table. */
-enum { PROCESS, NUMBERS, ROWS = NUMBERS + 4 };
+enum { PROCESS, NUMBERS, DRAWING = NUMBERS + 4, ROWS };
 
 static void tell(bench *b, int row, double own)
 {
@@ -290,7 +290,7 @@ static void run_case(bench *b)
     enum { WARM = 3 };
     double *samples = calloc(b->rounds + WARM, sizeof *samples), *all = calloc(b->nodes, sizeof *all), numbers[4] = {0},
            cpu = 0;
-    double *processes = calloc(b->nodes, sizeof *processes);
+    double *processes = calloc(b->nodes, sizeof *processes), drawing = 0;
     size_t rounds = b->rounds, warm = WARM < rounds ? WARM : rounds;
     if (samples == NULL || all == NULL || processes == NULL)
         die("no memory");
@@ -303,7 +303,7 @@ static void run_case(bench *b)
         double before = cpu_of_all(processes, b->nodes);
         b->own_cpu = 0;
         size_t kept = measure(b, push, samples);
-        cpu -= b->own_cpu;
+        drawing += b->own_cpu;
         meet(b);
         cpu += cpu_of_all(processes, b->nodes) - before;
         qsort(samples, kept, sizeof *samples, by_size);
@@ -313,7 +313,11 @@ static void run_case(bench *b)
     expect_all(b, (double)((rounds + warm) * b->workers));
     for (int i = 0; i < 4; i++)
         tell(b, NUMBERS + i, numbers[i]);
+    tell(b, DRAWING, drawing);
     meet(b);
+    hear(b, DRAWING, all);
+    for (uint32_t n = 0; n < b->nodes; n++)
+        cpu -= all[n];
     for (int i = 0; i < 4; i++) { /* the mean of the workers */
         hear(b, NUMBERS + i, all);
         numbers[i] = 0;
