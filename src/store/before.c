@@ -129,6 +129,30 @@ static void keep_rows(const hw_stripe *stripe, hw_before *before, size_t row, si
     mark(before->kept, row, rows, true);
 }
 
+/* The rows of ascending keys, each by itself. */
+static void keep_list(const hw_stripe *stripe, hw_before *before, const uint64_t *keys, size_t count)
+{
+    size_t bytes = row_bytes(stripe), first = 0;
+    const hw_arc *arc = NULL;
+    const unsigned char *now = newest(stripe);
+    for (size_t i = 0; i < count; i++) {
+        if (arc == NULL || keys[i] > arc->last) {
+            size_t at = arc_of(stripe, keys[i]);
+            arc = &stripe->arcs[at];
+            first = row_at(stripe, at, arc->first);
+        }
+        size_t row = first + (size_t)(keys[i] - arc->first);
+        uint64_t bit = UINT64_C(1) << row % 64;
+        if (before->kept[row / 64] & bit)
+            continue;
+        before->kept[row / 64] |= bit;
+        if (bytes == sizeof(uint64_t)) /* the usual size goes without a call */
+            memcpy(before->rows + row * sizeof(uint64_t), now + row * sizeof(uint64_t), sizeof(uint64_t));
+        else
+            memcpy(before->rows + row * bytes, now + row * bytes, bytes);
+    }
+}
+
 /* A list says that all keys between its ends are of its iteration, and changes its own: the others' rows are kept if somebody else changes them. */
 void hw_before_keep(hw_stripe *stripe, const hw_piece *piece, uint64_t least)
 {
@@ -155,8 +179,8 @@ void hw_before_keep(hw_stripe *stripe, const hw_piece *piece, uint64_t least)
             keep_rows(stripe, before, r.row, rows);
         some = true;
     }
-    for (size_t i = piece->begin; some && keys != NULL && i < piece->end; i++)
-        keep_rows(stripe, before, row_at(stripe, arc_of(stripe, keys[i]), keys[i]), 1);
+    if (some && keys != NULL)
+        keep_list(stripe, before, keys + piece->begin, piece->end - piece->begin);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- giving ---- */

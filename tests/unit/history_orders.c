@@ -182,6 +182,12 @@ static void centric_step(market *m, asker *a, uint64_t step)
         return;
     order_keys(m, a, HW_PUSH, 2 * a->number, 2 * a->number + 1, step / 2, 0);
     a->open = 0;
+    if (!m->over || a->number > 0 || step > 1)
+        return;
+    hw_order again = {.operation = HW_PULL, .first = 0, .last = m->spec.last, .clock = 0, .again = true};
+    again.out = a->out[OPEN_MOST - 1];
+    ask(m, a,
+        again); /* its first iteration, over: both chunks, of which others and it itself may have written the next version */
 }
 
 /* Stale: a read that asks for clocks; then, in every other clock, a push, and the clock's end, which are not waited for. */
@@ -263,6 +269,11 @@ static void chunks_in_every_order(void **state)
     for (uint64_t delay = 0; delay <= 1; delay++)
         every_order(market_of(2, true, delay, 0), longer() ? 3 : 2, 500, true);
     every_order(market_of(2, true, UINT64_MAX, 0), 2, 900, false);
+    for (uint64_t delay = 0; delay <= 1; delay++) {
+        market m = market_of(2, true, delay, 0);
+        m.over = true;
+        every_order(m, 2, 500, true);
+    }
     if (longer())
         every_order(market_of(3, true, 0, 0), 1, 1000, true);
 }

@@ -236,6 +236,7 @@ typedef struct market {
     world *w;
     uint32_t workers, table;
     uint64_t iterations, cuts[WORKERS_MOST + 1], delay, staleness;
+    bool over;       /* a worker does its iteration over, where all orders are gone through */
     uint32_t policy; /* of a program's loops over the table */
     uint64_t loop;   /* its first iteration */
     hw_log *blocks[WORKERS_MOST];

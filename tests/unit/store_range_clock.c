@@ -43,8 +43,13 @@ static void like_a_number_a_key(void **state)
                 if (plain[k] < time)
                     plain[k] = time;
             check_shape(&clock);
-            for (uint64_t k = 0; k < KEYS; k++)
+            for (uint64_t k = 0, behind = 0, until = 0; k < KEYS; k++) {
                 assert_true(hw_range_clock_at(&clock, key_at(k)) == plain[k]);
+                assert_true(hw_range_clock_from(&clock, key_at(k), &until) == plain[k]);
+                for (behind = k; behind + 1 < KEYS && plain[behind + 1] == plain[k];)
+                    behind++;
+                assert_true(until == key_at(behind));
+            }
             first = hw_random_below(&random, KEYS), last = first + hw_random_below(&random, KEYS - first);
             uint64_t least = UINT64_MAX;
             for (uint64_t k = first; k <= last; k++)
