@@ -31,9 +31,9 @@ typedef struct hawser_training {
     hawser_model *model;
     hawser_run *run;
     hawser_fact facts[32]; /**< objective, gap, lambda, nonzeros, ... ended by a NULL name */
-    char stop_reason[64];  /**< "gap", "clocks", "seconds", "signal", "progress" (no further progress is possible), ... */
-    bool interrupted;      /**< a signal ended it: the model is what was reached */
-    char notes[4][300];    /**< lines that a user must see (safeguard acted, sync changed); "" past the last */
+    char stop_reason[64]; /**< "gap", "epochs", "clocks", "seconds", "signal", "progress" (no more of it is possible), ... */
+    bool interrupted;     /**< a signal ended it: the model is what was reached */
+    char notes[4][300];   /**< lines that a user must see (safeguard acted, sync changed); "" past the last */
 } hawser_training;
 
 typedef struct hawser_algorithm {

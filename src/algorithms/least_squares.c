@@ -21,6 +21,8 @@
 
 enum { PATIENCE = 2000 };
 
+static const double FAR = 0.1; /* a slope at which nobody would end */
+
 /* ------------------------------------------------------------------------------------------------------------- units ---- */
 
 static hawser_status prepare(hawser_context *context)
@@ -166,6 +168,23 @@ static hawser_status plan(hawser_job *job, const hawser_training_input *input, b
 
 /* ------------------------------------------------------------------------------------------------------------- train ---- */
 
+/* Batches whose epochs were over while a column still went along with the residual: what to do about it. */
+static void say_how_far(const hw_descent *descent, const hawser_options *options, double slope, hawser_training *training)
+{
+    char cause[100] = "where rows differ much, steps are short";
+    if (!(slope > FAR))
+        return;
+    if (hw_descent_lag(descent->sync) > 0.0)
+        snprintf(cause, sizeof cause, "under --sync %.20s steps are short", hawser_options_text(options, "sync"));
+    if (descent->rate > 0.0)
+        snprintf(cause, sizeof cause, "--step %g may be too short", descent->rate);
+    snprintf(training->notes[0], sizeof training->notes[0],
+             "after %g epochs a column still correlates with the residual by %.2g of the target's deviation: %s; --epochs "
+             "%g goes "
+             "on for longer, --solver gd until they do not",
+             descent->epochs, slope, cause, 10.0 * descent->epochs);
+}
+
 static hawser_status tell(const hw_descent *descent, const hawser_training_input *input, const hawser_run *measured,
                           const double *theta, bool early, hawser_training *training, hawser_error *error)
 {
@@ -192,6 +211,8 @@ static hawser_status tell(const hw_descent *descent, const hawser_training_input
              epochs                            ? "epochs"
              : strcmp(reason, "patience") == 0 ? "progress"
                                                : reason);
+    if (epochs)
+        say_how_far(descent, input->options, slope, training);
     HAWSER_TRY(hw_linear_refuse_diverged(objective, zero, input, error));
     return hw_linear_model_make(&linear, input, 0, theta, NULL, &training->model, error);
 }

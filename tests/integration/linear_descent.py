@@ -116,6 +116,10 @@ def batches(folder):
             if sync in ("bsp", "dc:0"):
                 seen.add(repr(model))
         assert len(seen) == 1, solver
+    for more, says in ((["--epochs", "400"], None), (["--sync", "tap"], "under --sync tap steps are short; --epochs 200 "),
+                       (["--step", "0.001"], "--step 0.001 may be too short; --epochs 200 ")):
+        notes = train(folder, data, ["--workers", "3", "--solver", "minibatch"] + more)[0]["notes"]
+        assert (notes == []) if says is None else len(notes) == 1 and says in notes[0] and "after 20 epochs a column still " in notes[0], notes
 
 
 def the_same_bits(folder):

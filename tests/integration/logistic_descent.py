@@ -234,6 +234,8 @@ def far_from_the_optimum(folder):
         assert "where columns have a few entries far larger than the rest, steps are short" in note, note
         least = float(note.split("at least ")[1].split(":")[0])
         assert least <= best["objective"] and printed["stop_reason"] == "epochs", (note, best["objective"])
+        note, = train(data, model, options + ["--solver", solver, "--epochs", "2", "--sync", "ssp:3"])["notes"]
+        assert "under --sync ssp:3 steps are short" in note, note
         note, = train(data, model, options + ["--solver", solver, "--epochs", "2", "--step", "0.01"])["notes"]
         assert "--step 0.01 may be too short" in note, note
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/descent/problem.h"
 #include "algorithms/linear/model.h"
 
 static const double FAR = 0.1; /* of the objective at zero */
@@ -101,7 +102,7 @@ static void tell(const hw_linear *linear, const hw_linear_row *row, hawser_train
 }
 
 /* Batches whose epochs were over long before the optimum was near: what to do about it. */
-static void say_how_far(const hw_linear *linear, hawser_training *training)
+static void say_how_far(const hw_linear *linear, const hawser_options *options, hawser_training *training)
 {
     const hw_linear_row *worst = NULL;
     size_t at = 0, most = sizeof training->notes / sizeof *training->notes;
@@ -115,6 +116,8 @@ static void say_how_far(const hw_linear *linear, hawser_training *training)
     if (worst == NULL || at == most || !(worst->gap > FAR * linear->whole_zero_objective))
         return;
     char cause[100] = "where columns have a few entries far larger than the rest, steps are short";
+    if (hw_descent_lag(linear->sync) > 0.0)
+        snprintf(cause, sizeof cause, "under --sync %.20s steps are short", hawser_options_text(options, "sync"));
     if (linear->settings.rate > 0.0)
         snprintf(cause, sizeof cause, "--step %g may be too short", linear->settings.rate);
     snprintf(training->notes[at], sizeof training->notes[at],
@@ -124,14 +127,14 @@ static void say_how_far(const hw_linear *linear, hawser_training *training)
              cause, 10.0 * linear->settings.epochs);
 }
 
-static void say_why(const hw_linear *linear, bool early, hawser_training *training)
+static void say_why(const hw_linear *linear, const hawser_options *options, bool early, hawser_training *training)
 {
     const hawser_figures *figures = hawser_run_figures(training->run);
     const char *reason = "gap";
     for (size_t l = 0; l < linear->lambda_count; l++)
         if (linear->rows[l].done && (linear->rows[l].precision || linear->rows[l].spent))
             reason = linear->rows[l].spent ? "epochs" : "precision";
-    say_how_far(linear, training);
+    say_how_far(linear, options, training);
     if (early)
         reason = figures != NULL && figures->stop_reason != NULL ? figures->stop_reason : "limit";
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s", reason);
@@ -161,6 +164,6 @@ hawser_status hw_linear_finish(hw_linear *linear, const hawser_training_input *i
     size_t chosen = path != NULL ? hw_linear_select(linear) : 0;
     HAWSER_TRY(hw_linear_model_make(linear, input, chosen, alpha, path, &training->model, error));
     tell(linear, &linear->rows[chosen], training);
-    say_why(linear, early, training);
+    say_why(linear, input->options, early, training);
     return HAWSER_OK;
 }
