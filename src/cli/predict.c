@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "cli/input.h"
 #include "data/format/npy.h"
+#include "data/format/number_text.h"
 
 const hawser_option *hw_predict_rows(void)
 {
@@ -26,8 +27,12 @@ static hawser_status write_npy(hw_file *file, const double *values, size_t count
 
 static hawser_status write_text(hw_file *file, const double *values, size_t count, hawser_error *error)
 {
-    for (size_t i = 0; i < count; i++)
-        HAWSER_TRY(hw_file_print(file, error, "%.17g\n", values[i]));
+    char text[HW_NUMBER_TEXT + 1];
+    for (size_t i = 0; i < count; i++) {
+        size_t length = hw_number_text(text, values[i], HAWSER_F64);
+        text[length++] = '\n';
+        HAWSER_TRY(hw_file_write(file, text, length, error));
+    }
     return HAWSER_OK;
 }
 

@@ -13,6 +13,10 @@ code 0 "$hawser" info odds --coefficients
 has out '\-1\.0986'
 code 0 "$hawser" predict odds odds.csv --header no --labels
 [[ $(sort -u out) == 3 ]] || complain "the more frequent label should be predicted"
+printf '0.1,1\n0.1,1\n0.7,3\n' >tenths.csv
+code 0 "$hawser" train logistic tenths.csv --header no -o tenths
+code 0 "$hawser" predict tenths tenths.csv --header no --labels
+equal "$(cat out)" $'0.1\n0.1\n0.7'
 code 0 "$hawser" train logistic odds.csv --header no --lambda 0.1 --json
 json out 'o["nonzeros"] == 0 and abs(o["intercept"] + 1.0986122886681098) < 1e-6 and o["stop_reason"] == "gap"'
 

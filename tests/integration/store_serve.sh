@@ -43,12 +43,15 @@ code 0 "${store[@]}" make w --keys 0..9 --width 2
 code 0 "${store[@]}" make w --keys 0..9 --width 2
 code 0 "${store[@]}" make numbers --type i64
 code 0 "${store[@]}" make ada --type f32 --function adagrad --parameters 0.1,1e-8 --keys 5..8
-code 0 "${store[@]}" put w 3=0.1,1e-300 4=1,-2 3=0.5,1e-300
+code 0 "${store[@]}" put w 3=0.1,1e-300 4=1,-2.7 3=0.1,1e-300
 code 0 "${store[@]}" put numbers 18446744073709551615=-9223372036854775808 7=9
 seq 1000 | sed 's/$/ 5/' >lines
 code 0 "${store[@]}" put numbers - <lines
 code 0 "${store[@]}" get w 2..4
-equal "$(cat out)" $'2 0 0\n3 0.5 1e-300\n4 1 -2'
+equal "$(cat out)" $'2 0 0\n3 0.1 1e-300\n4 1 -2.7'
+code 0 "${store[@]}" put ada 6=0.1
+code 0 "${store[@]}" get ada 6
+equal "$(cat out)" "6 0.1"
 code 0 "${store[@]}" get numbers
 (($(wc -l <out) == 1001)) || complain "get numbers: $(wc -l <out) lines"
 equal "$(tail -1 out)" "18446744073709551615 -9223372036854775808"

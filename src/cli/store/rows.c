@@ -10,6 +10,7 @@
 #include "base/order.h"
 #include "base/type.h"
 #include "cli/store/store.h"
+#include "data/format/number_text.h"
 #include "runtime/store/serve.h"
 
 enum { NUMBERS = 1 << 16, KEYS_MOST = 1 << 16 };
@@ -49,12 +50,18 @@ static void end(rows *r)
 
 /* ----------------------------------------------------------------------------------------------------------- reading ---- */
 
+static void print_shortest(FILE *out, double value, hawser_type type)
+{
+    char text[HW_NUMBER_TEXT];
+    fprintf(out, "%.*s", (int)hw_number_text(text, value, type), text);
+}
+
 static void print_number(FILE *out, const rows *r, size_t row, uint32_t i)
 {
     const unsigned char *at = r->values + row * row_bytes(r);
     switch (r->table.type) {
-    case HAWSER_F32: fprintf(out, "%.9g", (double)((const float *)(const void *)at)[i]); return;
-    case HAWSER_F64: fprintf(out, "%.17g", ((const double *)(const void *)at)[i]); return;
+    case HAWSER_F32: print_shortest(out, (double)((const float *)(const void *)at)[i], HAWSER_F32); return;
+    case HAWSER_F64: print_shortest(out, ((const double *)(const void *)at)[i], HAWSER_F64); return;
     case HAWSER_I64: fprintf(out, "%" PRId64, ((const int64_t *)(const void *)at)[i]); return;
     }
 }
