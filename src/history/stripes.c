@@ -410,10 +410,10 @@ static bool check_write(walk *w, span s)
     for (size_t p = s.begin; p < s.end; p++) {
         hw_applied(w->judge, HW_RULE_TIMESTAMPS);
         size_t before = w->changed[p];
-        if (before > 0 && record(w, before - 1)->who == r->who && w->written[p] > r->clock + 1)
+        if (before > 0 && record(w, before - 1)->who == r->who && record(w, before - 1)->clock > r->clock)
             return hw_breach(w->judge, HW_RULE_TIMESTAMPS, (hw_at[]){{w->stream, before - 1}, {w->stream, w->at}}, 2,
                              "worker %" PRIu32 " writes iteration %" PRIu64 " after %" PRIu64, r->who, r->clock,
-                             w->written[p] - 1);
+                             record(w, before - 1)->clock);
     }
     return true;
 }

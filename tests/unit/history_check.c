@@ -79,6 +79,16 @@ static void histories_of_the_paper(void **state)
     must_break("r111 r121 r211 w111 r112 r122 r212 w112 r113 r123", 1, HW_RULE_READ, 1); /* w2[2][1] never comes */
 }
 
+/* A chunk has two writers, of whom one is late; what it has written it may write again, but nothing before that. */
+static void late_writers(void **state)
+{
+    (void)state;
+    hw_history history = paper("r111 r211 w112 w211 w211", 1);
+    must_hold(&history, 0);
+    hw_history_free(&history);
+    must_break("r111 r211 w111 w112 w111", 1, HW_RULE_TIMESTAMPS, 2);
+}
+
 /* ----------------------------------------------------------------------------------------------------- random programs ---- */
 
 /* Reads of an iteration before some write of the one before, in one stripe of a table whose delay is 0: a barrier would stand between them. */
@@ -125,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(histories_of_the_paper),
+        cmocka_unit_test(late_writers),
         cmocka_unit_test(random_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
