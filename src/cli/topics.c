@@ -90,7 +90,8 @@ static const hw_topic topics[] = {
      "tables, and write files in the servers' --dir. What tables may take at a server is\n"
      "--memory-limit: a table, or rows, that would need more are refused with one line, and the\n"
      "rest goes on. 'hawser store stat' says how much is counted: of a sparse table twice the\n"
-     "numbers of a row and what its function keeps, and 64 bytes for its key.\n"},
+     "numbers of a row and what its function keeps, and 64 bytes for its key; of a data-centric\n"
+     "one, for each group that writes to it, its rows once more.\n"},
     {"formats", "Formats of inputs",
      "  svmlight       TARGET INDEX:VALUE ... [# comment]; qid:N is passed over\n"
      "  csv            with or without a line of names; fields may be quoted; commas, semicolons,\n"
