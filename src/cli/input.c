@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "cli/json.h"
 
@@ -50,9 +51,10 @@ hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_datase
                 error, HAWSER_BAD_OPTION,
                 "- is the standard input of one process, and each of %u nodes reads its share of DATA: name a file",
                 hawser_job_nodes(job));
-    uint32_t share = hawser_job_workers(job) / hawser_job_nodes(job);
-    if (how.threads == 0)
-        how.threads = share > 1 || hawser_job_nodes(job) > 1 ? share : 0;
+    /* Nodes of one host share its processors; workers may be many more than these, and each reader has buffers. */
+    uint32_t share = hawser_job_workers(job) / hawser_job_nodes(job), processors = hw_machine_processors();
+    if (how.threads == 0 && (share > 1 || hawser_job_nodes(job) > 1))
+        how.threads = share < processors ? share : processors;
     HAWSER_TRY(hawser_job_load(job, (const char *const *)call->words, call->count, &how, data, error));
     if (hawser_job_leads(job))
         say_load(call, hawser_dataset_figures(*data));

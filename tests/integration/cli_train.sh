@@ -167,4 +167,8 @@ kill -TERM $pid 2>/dev/null
 wait $pid
 equal $? 130
 [[ -s signals.st ]] || complain "SIGTERM twice: no model"
+
+# Workers read the input on as many threads as there are processors, not on one each with its buffers.
+printf '1,2\n2,3\n3,5\n' >three.csv
+code 0 taskset -c "$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')" "$hawser" plan lasso three.csv --header no --workers 300 --memory-limit 400M
 finish
