@@ -36,6 +36,16 @@ printf '1,1\n2,2\n2,3\n2,4\n2,5\n2,6\n' >rare.csv
 code 3 "$hawser" train logistic rare.csv --header no --cv 3
 has err '^hawser: no example with label 1 has any weight in a fold of --cv'
 
+# Folds that a limit cut short have chosen nothing, and that is said; those that were done have.
+for i in {1..40}; do echo "$((i % 3 == 0)),$((i % 7)),$((i * i % 11))"; done >folds.csv
+for algorithm in logistic lasso; do
+    folds=("$hawser" train $algorithm folds.csv --header no --cv 4 --path 5 --json)
+    code 0 "${folds[@]}"
+    json out 'o["notes"] == [] and o["cv_standard_error"] is not None'
+    code 0 "${folds[@]}" --max-clocks "$(python3 -c 'import json; print(json.loads(open("out").readlines()[-1])["clocks"] // 2)')"
+    json out 'o["stop_reason"] == "clocks" and o["notes"][0].startswith("--cv 4 was not over: lambda %.6g is the last" % o["lambda"])'
+done
+
 # Classes that a column separates: without a penalty the objective has no minimum, only a bound of 0.
 printf '0,-2,1\n0,-1,4\n1,1,2\n1,2,3\n' >apart.csv
 for workers in 1 2; do

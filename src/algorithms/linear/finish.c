@@ -101,6 +101,18 @@ static void tell(const hw_linear *linear, const hw_linear_row *row, hawser_train
         training->facts[at++] = (hawser_fact){"cv_standard_error", row->standard_error};
 }
 
+/* An end before all folds were done: the lambda is no choice of theirs. */
+static void say_unchosen(const hw_linear *linear, double lambda, hawser_training *training)
+{
+    for (size_t k = 0; k < sizeof training->notes / sizeof *training->notes; k++)
+        if (training->notes[k][0] == '\0') {
+            snprintf(training->notes[k], sizeof training->notes[k],
+                     "--cv %u was not over: lambda %.6g is the last of the path that was done, and nothing has chosen it",
+                     (unsigned)linear->settings.folds, lambda);
+            return;
+        }
+}
+
 /* Batches whose epochs were over long before the optimum was near: what to do about it. */
 static void say_how_far(const hw_linear *linear, const hawser_options *options, hawser_training *training)
 {
@@ -163,6 +175,8 @@ hawser_status hw_linear_finish(hw_linear *linear, const hawser_training_input *i
                                                      input, error));
     size_t chosen = path != NULL ? hw_linear_select(linear) : 0;
     HAWSER_TRY(hw_linear_model_make(linear, input, chosen, alpha, path, &training->model, error));
+    if (linear->settings.folds > 0 && !hw_linear_folds_done(linear))
+        say_unchosen(linear, linear->rows[chosen].lambda, training);
     tell(linear, &linear->rows[chosen], training);
     say_why(linear, input->options, early, training);
     return HAWSER_OK;

@@ -69,6 +69,11 @@ static void fold_errors(hw_linear *linear)
     }
 }
 
+bool hw_linear_folds_done(const hw_linear *linear)
+{
+    return linear->fold_at == linear->settings.folds && linear->at == linear->lambda_count;
+}
+
 size_t hw_linear_select(hw_linear *linear)
 {
     size_t done = 0, best = 0;
@@ -76,8 +81,7 @@ size_t hw_linear_select(hw_linear *linear)
         done++;
     if (done == 0)
         return 0;
-    bool folds =
-        linear->settings.folds > 0 && linear->fold_at == linear->settings.folds && linear->at == linear->lambda_count;
+    bool folds = linear->settings.folds > 0 && hw_linear_folds_done(linear);
     if (folds)
         fold_errors(linear);
     else if (linear->settings.folds > 0 || isnan(linear->rows[0].error))

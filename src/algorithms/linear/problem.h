@@ -151,5 +151,6 @@ size_t hw_linear_grid_size(const hw_linear_settings *settings);
 size_t hw_linear_room(size_t columns, uint32_t blocks);
 /* Fills error and standard error of the rows from the folds and says which lambda to take. */
 size_t hw_linear_select(hw_linear *linear);
+bool hw_linear_folds_done(const hw_linear *linear);
 
 #endif
