@@ -85,10 +85,14 @@ static size_t alike(const uint64_t *bits, size_t from, size_t end)
 
 /* ------------------------------------------------------------------------------------------------------------ keeping ---- */
 
+static size_t rows_in(const hw_stripe *stripe)
+{
+    return row_at(stripe, stripe->shard_count - 1, stripe->arcs[stripe->shard_count - 1].last) + 1;
+}
+
 static hawser_status open_rows(hw_stripe *stripe, hw_before *before)
 {
-    const hw_arc *last = &stripe->arcs[stripe->shard_count - 1];
-    size_t rows = row_at(stripe, stripe->shard_count - 1, last->last) + 1, words = (rows - 1) / 64 + 1;
+    size_t rows = rows_in(stripe), words = (rows - 1) / 64 + 1;
     uint64_t bytes = (uint64_t)rows * row_bytes(stripe) + words * sizeof *before->kept;
     if (!hw_server_take_room(stripe->server, bytes))
         return HAWSER_NO_MEMORY;
@@ -115,6 +119,12 @@ void hw_before_free(hw_stripe *stripe, hw_before *before)
     free(before->rows);
     free(before->kept);
     *before = (hw_before){0};
+}
+
+void hw_before_forget(const hw_stripe *stripe, hw_before *before)
+{
+    if (before->rows != NULL)
+        mark(before->kept, 0, rows_in(stripe), false);
 }
 
 /* What has been kept of a row stays. */

@@ -3,8 +3,8 @@
  *
  * Between its reads of iterations i and i + 1 a worker holds up the write of iteration i + delay + 1, so that a key is one version at most past
  * what a read in i may see (Goel et al. 2015, section 7.1). One older version of each key is therefore enough, and it is kept where a reader is
- * that far behind when the key is written. Each group has its own: order is a group's. What is set past all order (a file that is loaded, a put)
- * is no version: it changes the newest values and not those.
+ * that far behind when the key is written. Each group has its own: order is a group's. What is set past all order is no version: a put changes the
+ * newest values and not those, and what a file brings is in place of both.
  *
  * Belongs to whoever works on the stripe; functions are about dense tables alone.
  */
@@ -25,6 +25,8 @@ typedef struct hw_before {
 } hw_before;
 
 void hw_before_free(struct hw_stripe *stripe, hw_before *before);
+/* A file is loaded: until a key's next iteration its newest values are those of the version before, too. */
+void hw_before_forget(const struct hw_stripe *stripe, hw_before *before);
 /* Before values of a piece are applied: keeps what is there, where somebody may need it. least: iterations that all workers have read of its keys.
  * Where there is no memory for it the piece is done as ever, and who needs the version is refused. */
 void hw_before_keep(struct hw_stripe *stripe, const struct hw_piece *piece, uint64_t least);

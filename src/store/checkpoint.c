@@ -124,12 +124,22 @@ hawser_status hw_server_promise(hw_server *server, const hw_coming *coming, size
     return status;
 }
 
+/* Who reads again reads what is loaded. */
+static void forget_before(const hw_server *server, uint32_t table)
+{
+    const hw_served *served = server->tables[table];
+    for (const hw_group *group = server->groups; group != NULL; group = group->next)
+        for (uint32_t s = 0; group->progress[table] != NULL && s < served->stripe_count; s++)
+            hw_before_forget(&served->stripes[s], &group->progress[table][s].before);
+}
+
 void hw_server_forget(hw_server *server, const hw_coming *coming, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const hw_served *served = server->tables[coming[i].table];
         for (uint32_t s = 0; served->spec.sparse && s < served->stripe_count; s++)
             hw_table_shard_empty(served->stripes[s].shards[0]);
+        forget_before(server, (uint32_t)coming[i].table);
     }
 }
 

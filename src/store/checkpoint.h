@@ -41,7 +41,8 @@ typedef struct hw_coming {
  * *promised is for hw_server_loaded. */
 hawser_status hw_server_promise(hw_server *server, const hw_coming *coming, size_t count, uint64_t *promised,
                                 hawser_error *error) HAWSER_MUST_USE;
-/* Forgets the sparse ones' rows, whose memory goes back; they count until hw_server_loaded. */
+/* Forgets the sparse ones' rows, whose memory goes back; they count until hw_server_loaded. Of data-centric ones what was kept to be read again.
+ * While no group comes or goes. */
 void hw_server_forget(hw_server *server, const hw_coming *coming, size_t count);
 /* Puts rows in; memory NULL where the function keeps none. HAWSER_BAD_INPUT: a key is not this server's. */
 hawser_status hw_server_put_rows(hw_server *server, uint32_t table, const uint64_t *keys, size_t count,

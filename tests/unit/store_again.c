@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "directory.h"
 #include "hawser/store.h"
 #include "job.h"
 #include "store_world.h"
@@ -651,6 +652,55 @@ static void through_the_door(void **state)
     free(out);
 }
 
+/* A file is in place of everything, whatever its keys' writers had done when it came. */
+static void what_is_loaded_is_read_again(void **state)
+{
+    (void)state;
+    enum { HALF = 500 };
+    test_job test = OPEN_JOB("seed", "1");
+    hawser_store *store = NULL;
+    hawser_error error = {0};
+    uint32_t table = 0;
+    uint64_t task = 0;
+    static double values[2 * HALF], out[2 * HALF];
+    assert_int_equal(hawser_store_open(test.job, &(hawser_store_options){.workers = 2}, &store, &error), HAWSER_OK);
+    const hawser_table theta = {.name = "theta", .last = 2 * HALF - 1, .function = "assign", .data_centric = true};
+    assert_int_equal(hawser_store_table(store, &theta, &table, &error), HAWSER_OK);
+    assert_int_equal(hawser_store_save(store, "zeros", &error), HAWSER_OK);
+    hawser_request request = {.table = table, .last = 2 * HALF - 1, .values = values, .out = out};
+    for (request.iteration = 0; request.iteration < 2; request.iteration++) {
+        for (request.worker = 0; request.worker < 2; request.worker++) {
+            assert_int_equal(hawser_pull(store, &request, &task, &error), HAWSER_OK);
+            assert_int_equal(hawser_store_wait(store, task, &error), HAWSER_OK);
+        }
+        for (int i = 0; i < 2 * HALF; i++)
+            values[i] = 1 + (double)request.iteration;
+        request.worker = 0;
+        request.last = request.iteration == 0 ? 2 * HALF - 1 : HALF - 1;
+        assert_int_equal(hawser_push(store, &request, &task, &error), HAWSER_OK);
+        assert_int_equal(hawser_store_wait(store, task, &error), HAWSER_OK);
+    }
+    request = (hawser_request){
+        .table = table, .last = 2 * HALF - 1, .values = values, .out = out, .worker = 1, .iteration = 1, .again = true};
+    assert_int_equal(hawser_pull(store, &request, &task, &error), HAWSER_OK);
+    assert_int_equal(hawser_store_wait(store, task, &error), HAWSER_OK);
+    for (int i = 0; i < 2 * HALF; i++)
+        assert_true(out[i] == 1);
+    assert_int_equal(hawser_store_load(store, "zeros", &error), HAWSER_OK);
+    for (int writes = 0; writes < 2; writes++) { /* in that iteration, in which others may still write */
+        assert_int_equal(hawser_pull(store, &request, &task, &error), HAWSER_OK);
+        assert_int_equal(hawser_store_wait(store, task, &error), HAWSER_OK);
+        for (int i = 0; i < 2 * HALF; i++)
+            assert_true(out[i] == 0);
+        request.again = false;
+        assert_int_equal(hawser_push(store, &request, &task, &error), HAWSER_OK);
+        assert_int_equal(hawser_store_wait(store, task, &error), HAWSER_OK);
+        request.again = true;
+    }
+    hawser_store_close(store);
+    close_job(test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -661,6 +711,7 @@ int main(void)
         cmocka_unit_test(without_room),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(through_the_door),
+        cmocka_unit_test(what_is_loaded_is_read_again),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -319,8 +319,10 @@ static hawser_status replace(restoring *r, hawser_error *error)
     status = hw_cluster_agree(store->job->cluster, status, error);
     for (size_t i = 0; status == HAWSER_OK && i < count; i++)
         hw_near_forget(store, (uint32_t)coming[i].table);
+    pthread_mutex_lock(&store->making);
     if (status == HAWSER_OK && server != NULL)
         hw_server_forget(server, coming, count);
+    pthread_mutex_unlock(&store->making);
     if (status == HAWSER_OK && (status = run_rounds(r, error)) != HAWSER_OK)
         status = tell_half(status, error);
     if (server != NULL)
