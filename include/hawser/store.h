@@ -231,7 +231,7 @@ HAWSER_API hawser_status hawser_store_save(hawser_store *store, const char *path
 /** Puts in what such a file, read by node 0, has, in place of what is there; the store may have other servers than the one that wrote it. The
  *  tables of the file have been made before, of the same type, width, keys and function; parameters may differ. Every node calls it
  *  alike, when no worker is under way; who reads `again` from then on gets what was loaded. HAWSER_IO, HAWSER_BAD_INPUT, HAWSER_NOT_FINITE,
- *  HAWSER_NO_MEMORY where it is for --memory-limit of servers: nothing has changed, unless the text says that tables are there in part. */
+ *  HAWSER_BAD_ARGUMENT with --record-history, HAWSER_NO_MEMORY where it is for --memory-limit of servers: nothing has changed, unless the text says that tables are there in part. */
 HAWSER_API hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_error *error) HAWSER_MUST_USE;
 
 /** How servers serve on their own; zero fields mean the default. */

@@ -239,11 +239,29 @@ static void what_is_wrong_is_one_line(void **state)
     assert_int_not_equal(access("no", F_OK), 0);
 }
 
+/* The checker would take what a file brought for what nobody wrote. */
+static void no_file_within_a_history(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("seed", "1", "record-history", "history");
+    hawser_store *store = NULL;
+    hawser_error error = {0};
+    uint32_t table;
+    assert_int_equal(hawser_store_open(test.job, NULL, &store, &error), HAWSER_OK);
+    assert_int_equal(hawser_store_table(store, &(hawser_table){.name = "w", .last = 9}, &table, &error), HAWSER_OK);
+    assert_int_equal(hawser_store_save(store, "kept", &error), HAWSER_OK);
+    assert_int_equal(hawser_store_load(store, "kept", &error), HAWSER_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "kept: a history (--record-history) has no record of what a file brings"));
+    hawser_store_close(store);
+    close_job(test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_servers),
         cmocka_unit_test(what_is_wrong_is_one_line),
+        cmocka_unit_test(no_file_within_a_history),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

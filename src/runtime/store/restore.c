@@ -373,6 +373,10 @@ hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_er
             hw_near_forget(store, t);
         return HAWSER_OK;
     }
+    if (store->job->recorder != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "%s: a history (--record-history) has no record of what a file brings: load it without one",
+                           path);
     restoring r = {.store = store, .path = path, .fd = -1};
     hawser_status status = load(&r, error);
     if (r.fd >= 0)
