@@ -15,6 +15,7 @@ enum {
 };
 
 static const double EXACT = 0.1;        /* of the largest pull on the face may be left: signs will change yet */
+static const double CLOSE = 0.002;      /* of the gap: where less may be left, one search does not get there */
 static const double FEW = 0.02;         /* of the members: so many signs change while they are settled */
 static const double STRAY = 0.1;        /* of the violations: more of them off the face, and signs are not settled */
 static const double SMOOTH_EXACT = 0.3; /* the same where there are none: at most, less near the optimum */
@@ -67,7 +68,6 @@ static hawser_status begin(run *r, const hw_logistic_crew *crew, double *residua
                                .direction = members->scratch + 2 * row,
                                .bend = members->scratch + 3 * row,
                                .curve = members->scratch + 4 * row,
-                               .exact = EXACT,
                                .move.values = r->memory + n};
     r->order = r->lists + 3 * m;
     for (size_t k = 0; k < m; k++)
@@ -247,6 +247,15 @@ static void begin_smooth(run *r)
     face->patience = inexact->hasty ? HASTY_ITERATIONS : SMOOTH_ITERATIONS;
 }
 
+/* What a search may leave of the largest pull. The gap falls about as pulls do: where one search can bring it to its tolerance, the
+ * next certificate may be the last. */
+static double exactness(const run *r)
+{
+    const hw_logistic_inexact *inexact = r->inexact;
+    bool first = r->q->learned.settled && inexact->passes == 0 && r->looks == 1;
+    return first && inexact->missing >= CLOSE ? fmin(inexact->missing, EXACT) : EXACT;
+}
+
 /* The pulls are there. */
 static hawser_status begin_search(run *r, hawser_error *error)
 {
@@ -254,6 +263,7 @@ static hawser_status begin_search(run *r, hawser_error *error)
         return HAWSER_OK;
     if (!r->inexact->hasty || r->space.part != NULL) /* a part of sparse rows has no other view */
         HAWSER_TRY(pack(r, error));
+    r->face.exact = exactness(r);
     hw_linear_face_begin(&r->face, &r->space, &r->image, r->members->gradient, 0.0);
     r->face.patience = r->q->learned.settled ? SETTLED_ITERATIONS : ITERATIONS;
     if (r->smooth)

@@ -14,6 +14,7 @@ typedef struct hw_logistic_inexact {
     double target;    /* enough: a pass along which the members' violations add up to no more, in the objective's scale */
     double reference; /* what `first` was when the problem was begun; 0: that is now */
     double idle;      /* begun with no more violations than that, while signs are settled, it is left alone */
+    double missing;   /* share of the objective's gap that would be little enough; 0: not known */
     bool hasty;       /* leaves off where it would take long */
     hw_linear_stop stop;
     double first; /* out: violations of the first pass or look, or a smooth model's largest pull, in the objective's scale */

@@ -113,6 +113,7 @@ static hawser_status begin_model(hw_logistic_newton_state *s, hawser_error *erro
     s->inexact = (hw_logistic_inexact){.target = e->begun > 0.0 ? e->share * e->begun : INFINITY,
                                        .reference = e->begun,
                                        .idle = ENOUGH * e->begun,
+                                       .missing = s->newton.gap > 0.0 ? s->newton.tolerance / s->newton.gap : 0.0,
                                        .hasty = q->use_gram,
                                        .stop = s->newton.stop};
     return hw_logistic_inexact_new(&s->inexact, q, q->residual, &s->newton.crew, &s->solver, error);
