@@ -246,7 +246,10 @@ typedef struct hawser_serving {
     void (*ready)(void *argument, const char *address);
     /** One line about a guest that was turned away, sent away or lost; any thread; may be NULL */
     void (*warn)(void *argument, const char *text);
-    void *argument; /**< of both */
+    /** On node 0, with one line that says why, when the tables could not be written in the end (a full disk): whether to try again a moment
+     *  later. NULL: no, what failed is returned, and the tables are in the store yet */
+    bool (*unsaved)(void *argument, const char *text);
+    void *argument; /**< of all three */
 } hawser_serving;
 
 /** Serves the store's tables to whoever comes with the key (`at` of hawser_store_open, `hawser store`), as `hawser serve` does, with the

@@ -208,6 +208,30 @@ has out "^13000 7$"
 code 0 "${store[@]}" stat --json
 json out 'o["servers"][0]["counted"] == 13090 * 80 + 800'
 ends 0
+# Tables that cannot be written in the end stay where they are until they can; who does not want to wait says so by a second signal.
+for nodes in 1 2; do
+    mkdir place
+    serve "$nodes" -o place/kept.safetensors
+    code 0 "${store[@]}" make s
+    code 0 "${store[@]}" put s 3=7
+    mv place away
+    kill -TERM "$server"
+    await grep -q 'place/kept.safetensors.*the servers keep the tables and try until' serve.err
+    equal "$(grep -c 'keep the tables' serve.err)" 1
+    mv away place
+    wait "$server" || complain "exit status $? of servers that could write in the end"
+    serve 1 --load place/kept.safetensors
+    code 0 "${store[@]}" get s
+    equal "$(cat out)" "3 7"
+    ends 0
+    rm -r place
+done
+mkdir place
+serve 1 -o place/kept.safetensors
+rm -r place
+kill -INT "$server"
+await grep -q 'the servers keep the tables and try until' serve.err
+ends 143
 # One of two servers lacks room for its share, the other has it: both keep their rows. A file that fits in place of what is there is loaded.
 serve 1 -o large.safetensors
 code 0 "${store[@]}" make s

@@ -20,7 +20,10 @@ const hawser_option *hw_serve_rows(void)
          "network interface or address that guests reach this server by; default: that of the default route", "0.1", 0},
         {"address-file", HAWSER_PATH, NULL, NULL, "FILE", "write HOST:PORT to this file once guests may come", "0.1", 0},
         {"load", HAWSER_PATH, NULL, NULL, "FILE", "begin with the tables of this file, which a store has saved", "0.1", 0},
-        {"output", HAWSER_PATH, NULL, NULL, "FILE", "save all tables to this file in the end", "0.1", 'o'},
+        {"output", HAWSER_PATH, NULL, NULL, "FILE",
+         "save all tables to this file in the end; where that fails (a full disk), servers keep them and try again until it "
+         "works",
+         "0.1", 'o'},
         {"dir", HAWSER_PATH, ".", NULL, "DIR", "where files lie that 'hawser store save' and 'load' name", "0.1", 0},
         {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N", "that serve; 0: one for each processor, 4 at most", "0.1", 0},
         {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
@@ -44,6 +47,7 @@ const hawser_option *hw_serve_rows(void)
 typedef struct serving {
     hw_call *call;
     hawser_job *job;
+    bool unsaved;         /* it has been said that tables could not be written */
     hawser_status status; /* of telling where we are */
     hawser_error error;
 } serving;
@@ -60,6 +64,19 @@ static void tell(void *argument, const char *address)
         fprintf(s->call->err, "hawser: %u %s at %s; Ctrl-C or SIGTERM ends\n", hawser_job_nodes(s->job),
                 hawser_job_nodes(s->job) == 1 ? "server" : "servers", address);
     }
+}
+
+/* Said once, quiet or not: the tables are in memory alone. */
+static bool unsaved(void *argument, const char *text)
+{
+    serving *s = argument;
+    if (!s->unsaved)
+        fprintf(s->call->err,
+                "hawser: %s; the servers keep the tables and try until they can be written, once more (Ctrl-C or SIGTERM) "
+                "ends without them\n",
+                text);
+    s->unsaved = true;
+    return true;
 }
 
 static void warn(void *argument, const char *text)
@@ -135,6 +152,7 @@ static hawser_status serve(serving *s, hawser_error *error)
                                 .load = hw_path_of(call, "load"),
                                 .save = hw_path_of(call, "output"),
                                 .ready = tell,
+                                .unsaved = unsaved,
                                 .argument = s,
                                 .warn = hawser_options_flag(call->options, "quiet") ? NULL : warn};
     hawser_status status = hawser_store_open(s->job, &options, &store, error);

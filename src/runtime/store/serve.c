@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "runtime/store/checkpoint.h"
 #include "runtime/store/door.h"
 
-#define BEAT 0.25 /* seconds of a round in which nobody asks for anything */
+#define BEAT  0.25 /* seconds of a round in which nobody asks for anything */
+#define RETRY 1.0  /* seconds until tables that could not be written are written again */
 
 /* What a node says in a round: node 0's word with what belongs to it; from all, whether to end. */
 typedef struct said {
@@ -194,6 +197,45 @@ static hawser_status serve(hawser_store *store, const hw_serving *how, hawser_er
     return status;
 }
 
+/* What node 0 decides is heard by all. */
+static hawser_status ask_again(hawser_store *store, const hw_serving *how, const hawser_error *why, hw_bytes *in,
+                               bool *again, hawser_error *error)
+{
+    struct timespec pause = hw_timespec(RETRY);
+    unsigned char own = store->self == 0 && how->unsaved != NULL && how->unsaved(how->argument, why->text);
+    hawser_status status = broadcast(store, (hw_bytes){&own, sizeof own}, in, error);
+    *again = status == HAWSER_OK && *(const unsigned char *)in[0].data != 0;
+    for (uint32_t n = 0; n < store->nodes; n++) {
+        free(in[n].data);
+        in[n] = (hw_bytes){0};
+    }
+    if (*again)
+        (void)nanosleep(&pause, NULL);
+    return status;
+}
+
+/* The tables are nowhere else: a full disk does not end who may wait until there is room. */
+static hawser_status save_in_the_end(hawser_store *store, const hw_serving *how, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    bool again = true;
+    HAWSER_TRY(HW_NEW(&in, store->nodes, "what servers say", error));
+    hawser_status status = HAWSER_OK;
+    while (again) {
+        hawser_error why = {0};
+        status = hawser_store_save(store, how->save, &why);
+        again = false;
+        if (status == HAWSER_IO) {
+            hawser_status asked = ask_again(store, how, &why, in, &again, &why);
+            status = asked == HAWSER_OK ? status : asked;
+        }
+        if (status != HAWSER_OK && error != NULL)
+            *error = why;
+    }
+    free(in);
+    return status;
+}
+
 hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
@@ -206,6 +248,6 @@ hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_
     if (store->door != NULL)
         hw_door_end(store->door, status == HAWSER_OK ? "the servers were told to end" : error->text);
     if (status == HAWSER_OK && how->save != NULL)
-        status = hawser_store_save(store, how->save, error);
+        status = save_in_the_end(store, how, error);
     return status;
 }

@@ -34,6 +34,12 @@ static void tell(void *argument, const char *address)
         t->given->ready(t->given->argument, address);
 }
 
+static bool unsaved(void *argument, const char *text)
+{
+    const telling *t = argument;
+    return t->given->unsaved(t->given->argument, text);
+}
+
 static hawser_status check(const hawser_store *store, hawser_error *error)
 {
     if (store->visit != NULL)
@@ -103,6 +109,7 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
                       .load = t.given->load,
                       .save = t.given->save,
                       .ready = tell,
+                      .unsaved = t.given->unsaved != NULL ? unsaved : NULL,
                       .argument = &t};
     hawser_status status = check(store, error);
     if (status == HAWSER_OK)
