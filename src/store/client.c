@@ -290,6 +290,7 @@ static void choose_keys(hw_client *client, const hw_task *t, hw_leg *part, const
     head->last = part->last;
     head->count = part->count;
     head->keys = HW_KEYS_RANGE;
+    part->known = false;
     if (t->order.keys == NULL)
         return;
     if (keys != NULL) {
@@ -311,6 +312,7 @@ static void choose_keys(hw_client *client, const hw_task *t, hw_leg *part, const
     else if (!hw_lists_has(lists, part->list, &of, bits ? part->bits : keys))
         part->list = 0; /* the number has been given to another list, which the server knows by it */
     head->list = part->list;
+    part->known = known;
     head->keys = known ? HW_KEYS_KNOWN : bits ? HW_KEYS_BITS : HW_KEYS_GAPS;
     client->figures.lists_known += known;
     client->figures.lists_resent += again;
@@ -684,7 +686,7 @@ static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_r
         return HAWSER_OK; /* the task has failed meanwhile */
     if (*t != NULL && client->there[(*t)->order.table] == head->table && (*t)->waits == 0 && head->leg < (*t)->legs_sent)
         *part = &(*t)->legs[head->leg];
-    bool asks = *part != NULL && (*t)->order.operation != HW_CLOCK;
+    bool asks = *part != NULL && (*t)->order.operation != HW_CLOCK && (head->outcome != HW_FORGOTTEN || (*part)->known);
     if (asks && (*part)->server == server && (head->parts > 0 || !(*part)->done))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers to what it was not asked", server);

@@ -21,6 +21,7 @@ typedef struct hw_leg {
     const uint32_t *rows; /* or these, of a sparse one; begin: of the task's grouped keys */
     const uint64_t *bits; /* of the keys first .. last, where they go so */
     uint32_t list;        /* number under which the keys were sent, 0: none */
+    bool known;           /* only that number was sent */
 } hw_leg;
 
 /* The leg of a server that is being filled. */

@@ -709,15 +709,62 @@ static void a_list_sent_again_takes_no_number_of_another(void **state)
     close_world(w);
 }
 
+/* Keys that go as a number may have been forgotten, once; keys that go as such, and ranges in parts, cannot be. */
+static void only_what_goes_by_number_is_forgotten(void **state)
+{
+    (void)state;
+    enum { COUNT = 32, ALL = 1000 };
+    static uint64_t keys[COUNT];
+    static double out[ALL];
+    for (uint64_t i = 0; i < COUNT; i++)
+        keys[i] = i * i;
+    world *w =
+        open_world_of((world_shape){.seed = 5, .servers = 1, .clients = 1, .part = ALL / 4, .client_list_bytes = 4096});
+    uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, ALL - 1));
+    const hw_order by_range = {.operation = HW_PULL, .table = table, .last = ALL - 1, .out = out},
+                   by_keys = {.operation = HW_PULL, .table = table, .keys = keys, .count = COUNT, .out = out};
+    const hw_order *order[] = {&by_range, &by_keys, &by_keys, &by_keys};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        hawser_error error = {0};
+        uint64_t sent = hw_client_figures_of(w->client[0])->lists_known;
+        submit(w, 0, *order[i]);
+        while (hw_client_more(w->client[0]))
+            ;
+        bool known = hw_client_figures_of(w->client[0])->lists_known > sent;
+        assert_int_equal(known, i >= 3); /* a list has a number when it comes for the second time */
+        for (int times = 0; times < 2; times++) {
+            hw_message *lie = NULL;
+            const hw_reply_head head = {
+                .outcome = HW_FORGOTTEN, .table = table, .task = hw_client_newest(w->client[0]), .clock = UINT64_MAX};
+            assert_int_equal(hw_message_new(sizeof head, &lie, NULL), HAWSER_OK);
+            memcpy(lie->payload, &head, sizeof head);
+            bool taken = hw_client_hear(w->client[0], 0, lie, &error) == HAWSER_OK;
+            assert_int_equal(taken, known && times == 0);
+            assert_true(taken || strstr(error.text, "answers to what it was not asked") != NULL);
+        }
+        if (known)
+            break; /* the request was there twice */
+        settle(w);
+    }
+    close_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_of_dense_tables),           cmocka_unit_test(sums_of_sparse_tables),
-        cmocka_unit_test(tasks_wait_for_those_they_name), cmocka_unit_test(failures_pass_on),
-        cmocka_unit_test(clocks_are_waited_for),          cmocka_unit_test(chunks_wait_for_each_other),
-        cmocka_unit_test(long_lists_lie_over_many_arcs),  cmocka_unit_test(a_list_sent_again_takes_no_number_of_another),
-        cmocka_unit_test(what_is_wrong_is_refused),       cmocka_unit_test(parts_of_a_push_are_answered_together),
-        cmocka_unit_test(bits_that_lie_are_refused),      cmocka_unit_test(lists_that_do_not_ascend_are_refused),
+        cmocka_unit_test(sums_of_dense_tables),
+        cmocka_unit_test(sums_of_sparse_tables),
+        cmocka_unit_test(tasks_wait_for_those_they_name),
+        cmocka_unit_test(failures_pass_on),
+        cmocka_unit_test(clocks_are_waited_for),
+        cmocka_unit_test(chunks_wait_for_each_other),
+        cmocka_unit_test(long_lists_lie_over_many_arcs),
+        cmocka_unit_test(a_list_sent_again_takes_no_number_of_another),
+        cmocka_unit_test(only_what_goes_by_number_is_forgotten),
+        cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(parts_of_a_push_are_answered_together),
+        cmocka_unit_test(bits_that_lie_are_refused),
+        cmocka_unit_test(lists_that_do_not_ascend_are_refused),
         cmocka_unit_test(what_waits_is_done_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
