@@ -74,6 +74,29 @@ INLINE size_t put_of(const void *in, size_t size, const uint64_t *words, size_t 
                                     : move(rows, sizeof(uint64_t), words, n, from, false);
 }
 
+/* Without a branch on each, which no processor foresees. */
+#define MARK(T)                                                                                                             \
+    for (size_t i = 0; i < count; i += 64) {                                                                                \
+        uint64_t word = 0;                                                                                                  \
+        for (size_t k = 0; k < 64 && i + k < count; k++) {                                                                  \
+            T row;                                                                                                          \
+            memcpy(&row, from + (i + k) * sizeof row, sizeof row);                                                          \
+            word |= (uint64_t)(row != 0) << k;                                                                              \
+        }                                                                                                                   \
+        words[i / 64] = word;                                                                                               \
+    }
+
+INLINE size_t mark_of(const void *rows, size_t size, size_t count, uint64_t *words)
+{
+    const unsigned char *from = rows;
+    if (size == sizeof(uint32_t)) {
+        MARK(uint32_t)
+    } else {
+        MARK(uint64_t)
+    }
+    return count_of(words, (count + 63) / 64);
+}
+
 /* Adds the next number to each row that has a bit. */
 #define ADDED(T, sum)                                                                                                       \
     for (size_t w = 0; w < n; w++, row += 64 * sizeof(T))                                                                   \
@@ -103,6 +126,10 @@ INLINE size_t add_of(const void *in, hw_bits_number number, const uint64_t *word
     {                                                                                                                       \
         return set_from(numbers, 0, count, first, span, words);                                                             \
     }                                                                                                                       \
+    attribute static size_t mark_##name(const void *rows, size_t size, size_t count, uint64_t *words)                       \
+    {                                                                                                                       \
+        return mark_of(rows, size, count, words);                                                                           \
+    }                                                                                                                       \
     attribute static size_t take_##name(const void *rows, size_t size, const uint64_t *words, size_t n, void *out)          \
     {                                                                                                                       \
         return take_of(rows, size, words, n, out);                                                                          \
@@ -124,7 +151,8 @@ INLINE size_t add_of(const void *in, hw_bits_number number, const uint64_t *word
     {                                                                                                                       \
         return list_of(words, n, first, numbers);                                                                           \
     }                                                                                                                       \
-    static const hw_bits bits_##name = {set_##name, count_##name, list_##name, take_##name, put_##name, add_##name};
+    static const hw_bits bits_##name = {set_##name,  count_##name, list_##name, mark_##name,                                \
+                                        take_##name, put_##name,   add_##name};
 
 COMPILED(portable, )
 VARIANT(portable, )
@@ -167,9 +195,25 @@ AVX512 static bool set_avx512(const uint64_t *numbers, size_t count, uint64_t fi
     return set_from(numbers, i, count, first, span, words);
 }
 
+#define REST(lanes, left) ((__mmask##lanes)_bzhi_u32((1U << (lanes)) - 1, (unsigned)(left)))
+#define MARKED(bits, lanes)                                                                                                 \
+    AVX512 static void mark_##bits(const unsigned char *from, size_t count, uint64_t *words)                                \
+    {                                                                                                                       \
+        for (size_t i = 0; i < count; i += 64) {                                                                            \
+            uint64_t word = 0;                                                                                              \
+            for (unsigned at = 0; at < 64 && i + at < count; at += (lanes), from += (lanes) * sizeof(uint##bits##_t)) {     \
+                __mmask##lanes own = count - i - at >= (lanes) ? (__mmask##lanes) - 1 : REST(lanes, count - i - at);        \
+                __m512i those = _mm512_maskz_loadu_epi##bits(own, from);                                                    \
+                word |= (uint64_t)_mm512_test_epi##bits##_mask(those, those) << at;                                         \
+            }                                                                                                               \
+            words[i / 64] = word;                                                                                           \
+        }                                                                                                                   \
+    }
+MARKED(32, 16)
+MARKED(64, 8)
+
 /* Rows before the last word that has a bit are there to be read and written as wholes, and updates where as much is still to come: what is
  * masked is slow to come from memory and to go there. */
-#define REST(lanes, left) ((__mmask##lanes)_bzhi_u32((1U << (lanes)) - 1, (unsigned)(left)))
 #define TAKE(bits, lanes)                                                                                                   \
     AVX512 static void take_##bits(const unsigned char *from, const uint64_t *words, size_t n, unsigned char *to,           \
                                    size_t left)                                                                             \
@@ -230,6 +274,12 @@ static size_t without_end(const uint64_t *words, size_t n)
     while (n > 0 && words[n - 1] == 0)
         n--;
     return n;
+}
+
+AVX512 static size_t mark_avx512(const void *rows, size_t size, size_t count, uint64_t *words)
+{
+    (size == sizeof(uint32_t) ? mark_32 : mark_64)(rows, count, words);
+    return count_of(words, (count + 63) / 64);
 }
 
 AVX512 static size_t take_avx512(const void *rows, size_t size, const uint64_t *words, size_t n, void *out)

@@ -19,6 +19,8 @@ typedef struct hw_bits {
     size_t (*count)(const uint64_t *words, size_t n);
     /* Writes `first` plus the number of each; how many. */
     size_t (*list)(const uint64_t *words, size_t n, uint64_t first, uint64_t *numbers);
+    /* Writes the words of `count` rows: a bit for each that is not zero in all its bits. How many are. */
+    size_t (*mark)(const void *rows, size_t size, size_t count, uint64_t *words);
     /* Copies those of the 64 n rows that have a bit to `out`, one behind the other; how many. */
     size_t (*take)(const void *rows, size_t size, const uint64_t *words, size_t n, void *out);
     /* And back: the next of `in` to each row that has one. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/finite.h"
 
@@ -76,16 +77,20 @@ hw_values_form hw_values_choose(hw_value_type type, const void *values, size_t c
     return without < dense ? HW_VALUES_NONZERO : HW_VALUES_DENSE;
 }
 
-/* Bits of the numbers, 64 at most, that are not zero; without a branch on each, which no processor foresees. */
-static uint64_t bits_of(const unsigned char *numbers, size_t count, size_t size)
+enum { WORDS = 64, SLICE = 64 * WORDS /* numbers that are packed at a time */ };
+
+/* Those that are not zero, behind bits for which they are. */
+static void encode_nonzero(const unsigned char *from, size_t count, size_t size, unsigned char *out)
 {
-    uint64_t bits = 0;
-    for (size_t k = 0; k < count; k++) {
-        uint64_t number = 0;
-        copy_number(&number, numbers + k * size, size);
-        bits |= (uint64_t)(number != 0) << k;
+    const hw_bits *form = hw_bits_best();
+    unsigned char *next = out + bitmap_bytes(count);
+    uint64_t words[WORDS];
+    for (size_t i = 0, n; i < count; i += n) {
+        n = count - i < SLICE ? count - i : SLICE;
+        (void)form->mark(from + i * size, size, n, words);
+        memcpy(out + i / 8, words, bitmap_bytes(n));
+        next += form->take(from + i * size, size, words, bitmap_bytes(n) / sizeof *words, next) * size;
     }
-    return bits;
 }
 
 void hw_values_encode(hw_values_form form, hw_value_type type, const void *values, size_t count, unsigned char *out)
@@ -95,37 +100,54 @@ void hw_values_encode(hw_values_form form, hw_value_type type, const void *value
         memcpy(out, values, count * size);
     else if (form > HW_VALUES_NONZERO)
         hw_values_encode_rounded(form, type, values, count, out);
-    if (form != HW_VALUES_NONZERO)
-        return;
-    const unsigned char *from = values;
-    unsigned char *next = out + bitmap_bytes(count);
-    for (size_t i = 0; i < count; i += 64) {
-        uint64_t bits = bits_of(from + i * size, count - i < 64 ? count - i : 64, size);
-        memcpy(out + i / 8, &bits, sizeof bits);
-        for (; bits != 0; bits &= bits - 1, next += size)
-            copy_number(next, from + (i + hw_lowest_bit(bits)) * size, size);
-    }
+    else if (form == HW_VALUES_NONZERO)
+        encode_nonzero(values, count, size, out);
+}
+
+/* The next of a bitmap's words, for n numbers. False: they speak of more. */
+static bool next_words(const unsigned char *bitmap, size_t n, uint64_t words[WORDS])
+{
+    size_t bytes = bitmap_bytes(n);
+    memcpy(words, bitmap, bytes);
+    return n % 64 == 0 || words[bytes / sizeof *words - 1] >> n % 64 == 0;
 }
 
 /* Numbers that a bitmap says are there; SIZE_MAX when it speaks of numbers behind the last. */
 static size_t told(const unsigned char *in, size_t count)
 {
+    const hw_bits *form = hw_bits_best();
+    uint64_t words[WORDS];
     size_t all = 0;
-    for (size_t i = 0; i < count; i += 64) {
-        uint64_t bits;
-        memcpy(&bits, in + i / 8, sizeof bits);
-        if (count - i < 64 && bits >> (count - i) != 0)
+    for (size_t i = 0, n; i < count; i += n) {
+        n = count - i < SLICE ? count - i : SLICE;
+        if (!next_words(in + i / 8, n, words))
             return SIZE_MAX;
-        for (; bits != 0; bits &= bits - 1)
-            all++;
+        all += form->count(words, bitmap_bytes(n) / sizeof *words);
     }
     return all;
+}
+
+static bool decode_nonzero(const unsigned char *in, size_t bytes, size_t count, size_t size, unsigned char *to)
+{
+    const hw_bits *form = hw_bits_best();
+    size_t bitmap = bitmap_bytes(count), there = bytes < bitmap ? SIZE_MAX : told(in, count);
+    if (there == SIZE_MAX || bytes - bitmap != there * size)
+        return false;
+    const unsigned char *next = in + bitmap;
+    uint64_t words[WORDS];
+    for (size_t i = 0, n; i < count; i += n) {
+        n = count - i < SLICE ? count - i : SLICE;
+        (void)next_words(in + i / 8, n, words);
+        memset(to + i * size, 0, n * size);
+        next += form->put(next, size, words, bitmap_bytes(n) / sizeof *words, to + i * size) * size;
+    }
+    return true;
 }
 
 bool hw_values_decode(hw_values_form form, hw_value_type type, const unsigned char *in, size_t bytes, size_t count,
                       void *values)
 {
-    size_t size = hw_value_size(type), bitmap = bitmap_bytes(count);
+    size_t size = hw_value_size(type);
     if (form == HW_VALUES_DENSE) {
         if (bytes != count * size)
             return false;
@@ -134,21 +156,7 @@ bool hw_values_decode(hw_values_form form, hw_value_type type, const unsigned ch
     }
     if (form > HW_VALUES_NONZERO)
         return hw_values_decode_rounded(form, type, in, bytes, count, values);
-    if (form != HW_VALUES_NONZERO || bytes < bitmap)
-        return false;
-    size_t there = told(in, count);
-    if (there == SIZE_MAX || bytes - bitmap != there * size)
-        return false;
-    unsigned char *to = values;
-    const unsigned char *next = in + bitmap;
-    memset(to, 0, count * size);
-    for (size_t i = 0; i < count; i += 64) {
-        uint64_t bits;
-        memcpy(&bits, in + i / 8, sizeof bits);
-        for (; bits != 0; bits &= bits - 1, next += size)
-            copy_number(to + (i + hw_lowest_bit(bits)) * size, next, size);
-    }
-    return true;
+    return form == HW_VALUES_NONZERO && decode_nonzero(in, bytes, count, size, values);
 }
 
 size_t hw_values_not_finite(hw_value_type type, const void *values, size_t count)

@@ -140,6 +140,34 @@ static void rows_are_taken_and_put_back(void **state)
     }
 }
 
+/* Any number of rows, at any address: what lies behind the last is not looked at. */
+static void rows_that_are_not_zero_are_marked(void **state)
+{
+    (void)state;
+    hw_random random = hw_random_at(4, 0, 0, 0);
+    uint64_t words[WORDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t rows = (size_t)hw_random_below(&random, BITS + 1), size = hw_random_below(&random, 2) ? 4 : 8, count = 0;
+        size_t off = (size_t)hw_random_below(&random, 2), n = (rows + 63) / 64;
+        unsigned char *memory = malloc(rows * size + off + 1), *at = memory + off;
+        assert_non_null(memory);
+        memset(memory, 0, rows * size + off + 1);
+        for (size_t i = 0; i < rows; i++)
+            if (hw_random_below(&random, 3) == 0) {
+                at[i * size + hw_random_below(&random, size)] = (unsigned char)(1U << hw_random_below(&random, 8));
+                count++;
+            }
+        for (size_t form = 0; hw_bits_variant(form) != NULL; form++) {
+            memset(words, 0xa5, sizeof words);
+            assert_int_equal(hw_bits_variant(form)->mark(at, size, rows, words), count);
+            for (size_t i = 0; i < 64 * n; i++)
+                assert_int_equal(has(words, i), i < rows && memcmp(at + i * size, "\0\0\0\0\0\0\0", size) != 0);
+            assert_true(n == WORDS || words[n] == UINT64_C(0xa5a5a5a5a5a5a5a5));
+        }
+        free(memory);
+    }
+}
+
 /* What a loop over the bits would make of the rows, whose bytes may be any number's. */
 static void add_one_by_one(unsigned char *rows, hw_bits_number number, const uint64_t *words, size_t end,
                            const unsigned char *in)
@@ -246,9 +274,9 @@ static void parts_are_those_of_the_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_set_are_the_numbers),  cmocka_unit_test(what_is_no_such_list_is_seen),
-        cmocka_unit_test(rows_are_taken_and_put_back),  cmocka_unit_test(rows_are_added_to),
-        cmocka_unit_test(parts_are_those_of_the_whole),
+        cmocka_unit_test(what_is_set_are_the_numbers), cmocka_unit_test(what_is_no_such_list_is_seen),
+        cmocka_unit_test(rows_are_taken_and_put_back), cmocka_unit_test(rows_that_are_not_zero_are_marked),
+        cmocka_unit_test(rows_are_added_to),           cmocka_unit_test(parts_are_those_of_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
