@@ -184,9 +184,12 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
 /* Nobody else would say it while the job runs, and who waits for that node has to know. */
 static void refused(void *argument, const char *from, const char *why, uint64_t more)
 {
-    const hw_cluster *cluster = argument;
+    hw_cluster *cluster = argument;
     char text[700], others[80] = "";
-    if (cluster->self != 0 || cluster->warn == NULL)
+    pthread_mutex_lock(&cluster->mutex);
+    bool leads = cluster->self == 0;
+    pthread_mutex_unlock(&cluster->mutex);
+    if (!leads || cluster->warn == NULL)
         return;
     if (more != 0)
         snprintf(others, sizeof others, " (and %" PRIu64 " more since this was last said)", more);
@@ -427,9 +430,11 @@ static hawser_status watch_launcher(hw_cluster *cluster, hawser_error *error)
 static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options, double deadline, hawser_error *error)
 {
     card own = own_card(cluster, options);
+    pthread_mutex_lock(&cluster->mutex);
     cluster->members[0].member = own.member;
     memcpy(cluster->members[0].host_id, own.host_id, sizeof own.host_id);
     cluster->members[0].taken = true;
+    pthread_mutex_unlock(&cluster->mutex);
     HAWSER_TRY(cluster->place->ops->publish(cluster->place, hw_net_address(cluster->net), error));
     HAWSER_TRY(watch_launcher(cluster, error));
     HAWSER_TRY(wait_for(cluster, all_told, deadline, "not all nodes have joined", error));
@@ -469,7 +474,9 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     HAWSER_TRY(hw_net_dial(cluster->net, address, 0, deadline - hw_seconds(), &number, error));
     if (number == 0 || number >= cluster->nodes_most)
         return hawser_fail(error, HAWSER_PEER_LOST, "the manager at %s calls this node number %u", address, number);
+    pthread_mutex_lock(&cluster->mutex); /* the net's thread reads it */
     cluster->self = number;
+    pthread_mutex_unlock(&cluster->mutex);
     card own = own_card(cluster, options);
     HAWSER_TRY(tell(cluster, 0, WORD_CARD, &own, sizeof own, error));
     HAWSER_TRY(wait_for(cluster, has_book, deadline, "the manager has not heard of all nodes", error));
