@@ -45,7 +45,8 @@ typedef struct asker {
     node own;
     bool stuffed; /* changed with the mutex held */
     unsigned rest;
-    uint64_t heard, wrong;
+    uint32_t heard;
+    uint64_t wrong;
 } asker;
 
 static void hear(void *argument, uint32_t number, hw_message *message)
@@ -151,6 +152,13 @@ static uint64_t await_queued(scene *s)
     return path.queued;
 }
 
+static void await_answers(scene *s, uint32_t least)
+{
+    if (!node_await32(&s->asker.own, &s->asker.heard, least))
+        fail_msg("%u of %u answers; the asker: %s; the keeper: %s", node_count(&s->asker.own, &s->asker.heard), least,
+                 s->asker.own.why, s->keeper.own.why);
+}
+
 static void who_is_slow(hw_net_way way)
 {
     scene *s = begin(way, true, 0, ASKED);
@@ -160,10 +168,7 @@ static void who_is_slow(hw_net_way way)
         slow_down(&s->asker, false, 2000);
         node_rest(0.1);
     }
-    pthread_mutex_lock(&s->asker.own.mutex);
-    while (s->asker.heard < ASKED)
-        pthread_cond_wait(&s->asker.own.changed, &s->asker.own.mutex);
-    pthread_mutex_unlock(&s->asker.own.mutex);
+    await_answers(s, ASKED);
     assert_int_equal(node_count(&s->keeper.own, &s->keeper.own.losses), 0);
     end(s);
 }
@@ -172,10 +177,7 @@ static void who_is_slow(hw_net_way way)
 static void who_goes(hw_net_way way)
 {
     scene *s = begin(way, false, 20000, way == HW_NET_UCX ? ASKED : ASKED / 6);
-    pthread_mutex_lock(&s->asker.own.mutex);
-    while (s->asker.heard < 2)
-        pthread_cond_wait(&s->asker.own.changed, &s->asker.own.mutex);
-    pthread_mutex_unlock(&s->asker.own.mutex);
+    await_answers(s, 2);
     hw_net_stop(s->asker.own.net, 5);
     if (!node_await32(&s->keeper.own, &s->keeper.left, 1))
         fail_msg("%s", s->keeper.own.why);
