@@ -58,6 +58,14 @@ static void stranger_over(stranger *one)
     pthread_mutex_unlock(&one->mutex);
 }
 
+static bool stranger_is_over(stranger *one)
+{
+    pthread_mutex_lock(&one->mutex);
+    bool over = one->over;
+    pthread_mutex_unlock(&one->mutex);
+    return over;
+}
+
 static void stranger_lost(void *argument, uint32_t node, const char *why, double silent)
 {
     (void)node, (void)why, (void)silent;

@@ -3,6 +3,7 @@
 #include "net_nodes.h"
 
 enum { ANSWER = 64 << 10, UNREAD = 4 * ANSWER, ASKED = 1200 /* more than sockets, rings and UCX hold between two */ };
+enum { PATIENCE = 2 /* seconds; a busy machine is silent for one */ };
 
 /* Who answers each question with much. */
 typedef struct keeper {
@@ -107,7 +108,7 @@ static scene *begin(hw_net_way way, bool stuffed, unsigned rest, uint64_t asked)
     hw_net_options options = node_options(0, "@");
     options.way = way;
     options.direct = true;
-    options.failure_timeout = 1;
+    options.failure_timeout = PATIENCE;
     options.unread_most = UNREAD;
     open_node(&s->keeper.own, &options, (hw_net_events){.arrived = answer, .left = note_left});
     options.node = 1;
