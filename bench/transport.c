@@ -4,7 +4,7 @@
  *   bench_transport [--quick] [--busy] [--only WHAT] [--ring BYTES] [--peer PROGRAM] [WAY]
  *
  * One line of JSON a measurement. Two processes, as in a job: the parent measures, the child answers. "ours" and "bare" take
- * turns, the best of a few rounds counts. --busy: a thread for each processor computes meanwhile. --only: WHAT is latency,
+ * turns, the best of three rounds counts; with --quick there is one, of less. --busy: a thread for each processor computes meanwhile. --only: WHAT is latency,
  * idle, or the bytes of a stream. --peer: other software takes its turn on the way tcp, by a program of the contract in
  * bench/README.md. bench/transport/run prints tables. */
 #include <pthread.h>
@@ -21,7 +21,6 @@
 #include "transport_bare.h"
 #include "transport_ring.h"
 
-enum { ROUNDS = 3 };
 typedef enum way { SHARED, UNIX, UCX, TCP, TLS, KINDS } way; /* up to UCX: within a host, beside a Unix socket */
 static const char *const kinds[KINDS] = {"shm", "unix", "ucx", "tcp", "tcp+tls"};
 
@@ -221,6 +220,7 @@ typedef struct bench {
     char directory[64];
     end self;
     double scale;
+    int rounds;
     size_t ring; /* of shared memory, bytes each way; 0: the default */
     bare_ring *bare;
     bool busy;
@@ -429,7 +429,7 @@ static void latency(bench *b)
 {
     uint64_t count = (uint64_t)(5000 * b->scale);
     result ours = {.p50 = 1e9, .p99 = 1e9}, plain = ours, peer = ours;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < b->rounds; i++) {
         result one = ping_bare(b, 64, count), two = ping_ours(b, 64, count);
         result three = has_peer(b) ? ping_peer(b, 64, count) : peer;
         plain = one.p50 < plain.p50 ? one : plain;
@@ -453,7 +453,7 @@ static void throughput(bench *b, size_t size, uint64_t bytes)
     count = count == 0 ? 1 : count;
     result ours = {.seconds = 1e9}, plain = ours, peer = ours;
     double copy = 1e9, ring = 1e9;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < b->rounds; i++) {
         result one = stream_bare(b, size, count), two = stream_ours(b, size, count);
         result three = has_peer(b) ? stream_peer(b, size, count) : peer;
         double four = copy_seconds(size, count);
@@ -546,12 +546,12 @@ static bool is_way(const char *name)
 
 int main(int argc, char **argv)
 {
-    bench b = {.scale = 1};
+    bench b = {.scale = 1, .rounds = 3};
     int orders[2], reports[2];
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)
-            b.scale = 0.02;
+            b.scale = 0.02, b.rounds = 1;
         else if (strcmp(argv[i], "--busy") == 0)
             b.busy = true;
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)

@@ -7,6 +7,14 @@ CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("
 DATA = os.environ.get("HAWSER_TEST_DATA", os.path.join(os.environ["HAWSER_SOURCE"], "..", "shared", "data"))
 
 
+SANITIZED = bool(os.environ.get("HAWSER_SANITIZE"))
+
+
+def some(cases, of=3):
+    """All of them; every third where sanitizers look at paths, since numbers are checked without these."""
+    return list(cases)[::of if SANITIZED else 1]
+
+
 def run(*words):
     """What it prints; it has to succeed."""
     out = subprocess.run((HAWSER,) + words, capture_output=True, text=True, env=CLEAN, timeout=300)

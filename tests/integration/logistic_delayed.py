@@ -10,7 +10,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from logistic_certificate import CLEAN, HAWSER, check, generated, read_model, real, train  # noqa: E402
+from logistic_certificate import CLEAN, HAWSER, check, generated, read_model, real, some, train  # noqa: E402
 
 
 def call(words, code):
@@ -23,7 +23,7 @@ def every_policy(folder):
     for penalty in (["--C", "0.5", "--l1-ratio", "1"], ["--lambda-ratio", "0.1", "--no-intercept"],
                     ["--lambda", "0.02", "--l1-ratio", "0.5"]):
         best, zero = check(folder, "default", generated(), penalty)
-        for sync in ("bsp", "ssp:2", "delay:1", "delay:3", "tap", "dc:0", "dc:2"):
+        for sync in some(("bsp", "ssp:2", "delay:1", "delay:3", "tap", "dc:0", "dc:2")):
             for options in (["--workers", "3"], ["--workers", "2", "--groups", "3", "--no-kkt-filter"])[:1 + (sync == "delay:3")]:
                 own, _ = check(folder, "dbpg", generated(), penalty + ["--solver", "dbpg", "--sync", sync] + options, 1e-6)
                 assert abs(own - best) <= 1e-6 * zero, (penalty, sync, options, own, best)

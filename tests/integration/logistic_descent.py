@@ -2,6 +2,7 @@
 """`hawser train logistic --solver gd|sgd|minibatch`: steps on batches are those of Algorithm 1 run on one thread by a program that shares nothing
 with it; the same bits in both forms, on any number of threads and nodes, under bsp and dc:0; on all rows the certified optimum under every sync,
 with batches near it; and one line for what cannot be."""
+import itertools
 import json
 import math
 import os
@@ -12,7 +13,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from logistic_certificate import CLEAN, HAWSER, check, generated, read_model, read_svmlight, train  # noqa: E402
+from logistic_certificate import CLEAN, HAWSER, check, generated, read_model, read_svmlight, some, train  # noqa: E402
 
 SYNCS = ("bsp", "ssp:2", "tap", "delay:1", "delay:3", "dc:0", "dc:1", "dc:3")
 MASK = (1 << 64) - 1
@@ -86,16 +87,15 @@ def steps_of_algorithm_1(folder):
         for ratio, balanced, intercept in ((1.0, False, True), (0.0, False, False), (0.4, True, True)):
             lam, seed = 0.03, 5
             expected = algorithm_1(text, seed, batch, epochs, step, lam * ratio, lam * (1 - ratio), balanced, intercept)
-            for sync in ("bsp", "dc:0"):
-                for form in ("products", "weights"):
-                    options = ["--solver", solver, "--epochs", str(epochs), "--certify-every", "100000", "--seed", str(seed), "--step", str(step),
-                               "--lambda", str(lam), "--l1-ratio", str(ratio), "--sync", sync, "--exchange", form, "--workers", "3"]
-                    options += (["--batch", str(batch)] if solver == "minibatch" else []) + (["--class-weight", "balanced"] if balanced else [])
-                    printed = train(data, model, options + ([] if intercept else ["--no-intercept"]))
-                    w, _ = read_model(model)
-                    worst = max(abs(w.get(j, 0.0) - v) for j, v in enumerate(expected))
-                    assert worst <= 1e-11 and max(map(abs, expected)) > 0.1, (options, worst)
-                    assert printed["stop_reason"] == "epochs" and printed["repeatable"], printed
+            for sync, form in some(itertools.product(("bsp", "dc:0"), ("products", "weights"))):
+                options = ["--solver", solver, "--epochs", str(epochs), "--certify-every", "100000", "--seed", str(seed), "--step", str(step),
+                           "--lambda", str(lam), "--l1-ratio", str(ratio), "--sync", sync, "--exchange", form, "--workers", "3"]
+                options += (["--batch", str(batch)] if solver == "minibatch" else []) + (["--class-weight", "balanced"] if balanced else [])
+                printed = train(data, model, options + ([] if intercept else ["--no-intercept"]))
+                w, _ = read_model(model)
+                worst = max(abs(w.get(j, 0.0) - v) for j, v in enumerate(expected))
+                assert worst <= 1e-11 and max(map(abs, expected)) > 0.1, (options, worst)
+                assert printed["stop_reason"] == "epochs" and printed["repeatable"], printed
 
 
 def ended_between_certificates(folder):
@@ -123,14 +123,13 @@ def every_policy(folder):
     """On all rows the gap is certified; batches come near."""
     for penalty in (["--C", "0.5", "--l1-ratio", "1"], ["--lambda", "0.02", "--l1-ratio", "0.5", "--no-intercept"]):
         best, zero = check(folder, "default", generated(), penalty)
-        for sync in SYNCS:
-            for form in ("products", "weights"):
-                own, _ = check(folder, "gd", generated(), penalty + ["--solver", "gd", "--sync", sync, "--workers", "3", "--exchange", form], 1e-6)
-                assert abs(own - best) <= 1e-6 * zero, (penalty, sync, form, own, best)
+        for sync, form in some(itertools.product(SYNCS, ("products", "weights"))):
+            own, _ = check(folder, "gd", generated(), penalty + ["--solver", "gd", "--sync", sync, "--workers", "3", "--exchange", form], 1e-6)
+            assert abs(own - best) <= 1e-6 * zero, (penalty, sync, form, own, best)
     data, model = write(folder, small()), os.path.join(folder, "model")
     options = ["--lambda", "0.02", "--workers", "3"]
     best = train(data, model, options)["objective"]
-    for sync in SYNCS:
+    for sync in some(SYNCS):
         for solver in (["sgd", "--epochs", "60"], ["minibatch", "--batch", "10", "--epochs", "200"]):
             printed = train(data, model, options + ["--sync", sync, "--solver"] + solver)
             assert best <= printed["objective"] + 1e-12 and printed["objective"] <= best + printed["gap"], (sync, solver, printed)
@@ -244,16 +243,15 @@ def the_same_bits(folder):
     data, model = write(folder, small()), os.path.join(folder, "model")
     for solver in (["gd"], ["sgd", "--epochs", "2"], ["minibatch", "--batch", "9"]):
         seen = {}
-        for form in ("products", "weights"):
-            for sync in ("bsp", "dc:0"):
-                for threads, nodes in (("1", 0), ("3", 0), (None, 2), (None, 3)):
-                    words = [HAWSER] + (["run", "-n", str(nodes), "--"] if nodes else []) + [
-                        "train", "logistic", data, "--index-base", "1", "--quiet", "--json", "-o", model, "--workers", "4", "--sync", sync,
-                        "--exchange", form, "--lambda", "0.01", "--solver"] + solver + (["--threads", threads] if threads else [])
-                    out = subprocess.run(words, capture_output=True, text=True, env=CLEAN, timeout=120)
-                    assert out.returncode == 0, (words, out.stderr)
-                    printed = json.loads(out.stdout.splitlines()[-1])
-                    seen.setdefault(repr((read_model(model), printed["objective"])), []).append((form, sync, threads, nodes))
+        for form, sync, (threads, nodes) in some(itertools.product(("products", "weights"), ("bsp", "dc:0"),
+                                                                   (("1", 0), ("3", 0), (None, 2), (None, 3)))):
+            words = [HAWSER] + (["run", "-n", str(nodes), "--"] if nodes else []) + [
+                "train", "logistic", data, "--index-base", "1", "--quiet", "--json", "-o", model, "--workers", "4", "--sync", sync,
+                "--exchange", form, "--lambda", "0.01", "--solver"] + solver + (["--threads", threads] if threads else [])
+            out = subprocess.run(words, capture_output=True, text=True, env=CLEAN, timeout=120)
+            assert out.returncode == 0, (words, out.stderr)
+            printed = json.loads(out.stdout.splitlines()[-1])
+            seen.setdefault(repr((read_model(model), printed["objective"])), []).append((form, sync, threads, nodes))
         assert len(seen) == 1, seen
 
 

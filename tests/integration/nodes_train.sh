@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Training over several processes of this machine: the bits of one process, an input of which each reads its share, ends of all kinds.
+counts=(2 3 4)
+[[ -z ${HAWSER_SANITIZE:-} ]] || counts=(3) # whose paths are those of 2 and 4
 . "$(dirname "$0")/cli.bash"
 hawser() { "$hawser" "$@"; }
 export hawser
@@ -15,7 +17,7 @@ same() {
     shift
     hawser train lasso "$@" --workers 4 --quiet -o one.st || fail "$name: one process"
     hawser info --coefficients one.st >one.txt
-    for nodes in 2 3 4; do
+    for nodes in "${counts[@]}"; do
         hawser run -n $nodes -- train lasso "$@" --workers 4 --transport ${ways[nodes]} --quiet -o many.st >out 2>err || fail "$name: $nodes processes: $(cat err)"
         hawser info --coefficients many.st | cmp -s - one.txt || fail "$name: $nodes processes have other coefficients"
         rm -f many.st

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "comma_locale.h"
 #include "hawser/options.h"
+#include "sanitized.h"
 
 /* The readers must stop where strtod does and give the same bits; the one that is told the end may leave the word to the other. */
 static void same_as_strtod(const char *text)
@@ -230,7 +231,7 @@ static void random_decimals_round_as_strtod(void **state)
 {
     (void)state;
     hw_random random = hw_random_at(11, 0, 0, 0);
-    for (int i = 0; i < 2000000; i++) {
+    for (int i = 0; i < (int)tried_of(2000000); i++) {
         char text[80];
         uint64_t digits = hw_random_next(&random) >> hw_random_below(&random, 64);
         int exponent = (int)hw_random_below(&random, 140) - 70;
@@ -254,7 +255,7 @@ static void any_double_comes_back(void **state)
 {
     (void)state;
     hw_random random = hw_random_at(12, 0, 0, 0);
-    for (int i = 0; i < 500000; i++) {
+    for (int i = 0; i < (int)tried_of(500000); i++) {
         uint64_t bits = hw_random_next(&random);
         double value, back;
         memcpy(&value, &bits, sizeof value);
@@ -272,7 +273,7 @@ static void halfway_cases_round_as_strtod(void **state)
 {
     (void)state;
     hw_random random = hw_random_at(13, 0, 0, 0);
-    for (int i = 0; i < 200000; i++) {
+    for (int i = 0; i < (int)tried_of(200000); i++) {
         uint64_t mantissa = UINT64_C(1) << 53 | hw_random_next(&random) >> 11;
         long double middle = ldexpl((long double)mantissa * 2 + 1, (int)hw_random_below(&random, 110) - 80);
         char text[300];
@@ -283,7 +284,7 @@ static void halfway_cases_round_as_strtod(void **state)
         snprintf(text, sizeof text, "%.18Le", middle); /* cut to 19 digits: the scaling path must tell sides apart */
         same_as_strtod(text);
     }
-    for (int i = 0; i < 200000; i++) { /* ties that fit into 64 bits */
+    for (int i = 0; i < (int)tried_of(200000); i++) { /* ties that fit into 64 bits */
         char text[60];
         uint64_t tie = (UINT64_C(1) << 53 | hw_random_next(&random) >> 11) * 2 + 1;
         int five = (int)hw_random_below(&random, 5);

@@ -11,14 +11,7 @@
 
 #include "base/machine.h"
 #include "directory.h"
-
-#if defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
+#include "sanitized.h"
 
 static void put(const char *path, const void *data, size_t bytes)
 {

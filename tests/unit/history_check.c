@@ -8,13 +8,14 @@
 
 #include "history_worlds.h"
 
-static void must_hold(const hw_history *history, uint64_t seed)
+static hw_verdict must_hold(const hw_history *history, uint64_t seed)
 {
     hw_verdict verdict = judge(history);
     if (verdict.broken) {
         hw_verdict_tell(&verdict, history, stderr);
         fail_msg("seed %llu", (unsigned long long)seed);
     }
+    return verdict;
 }
 
 /* ------------------------------------------------------------------------------------------------- the paper's histories ---- */
@@ -66,14 +67,13 @@ static void histories_of_the_paper(void **state)
     const char *third = "r111 r121 w111 r211 r221 w221 r112 r122 w112 r212 r222 w222"; /* H3 */
     for (int i = 0; i < 2; i++) {
         hw_history history = paper(good[i], 0);
-        must_hold(&history, (uint64_t)i);
-        hw_verdict verdict = judge(&history);
+        hw_verdict verdict = must_hold(&history, (uint64_t)i);
         assert_true(verdict.checked[HW_RULE_READ] == 8 && verdict.checked[HW_RULE_WRITE] == 4);
         hw_history_free(&history);
     }
     must_break(third, 0, HW_RULE_WRITE, 2); /* w1[1][0] before r2[1][0] */
     hw_history history = paper(third, 1);
-    must_hold(&history, 3); /* the delayed constraints admit it */
+    (void)must_hold(&history, 3); /* the delayed constraints admit it */
     hw_history_free(&history);
     must_break("r111 r121 r211 r221 w111 r112 r122 w221", 0, HW_RULE_READ, 2);           /* r1[2][1] before w2[2][0] */
     must_break("r111 r121 r211 w111 r112 r122 r212 w112 r113 r123", 1, HW_RULE_READ, 1); /* w2[2][1] never comes */
@@ -84,7 +84,7 @@ static void late_writers(void **state)
 {
     (void)state;
     hw_history history = paper("r111 r211 w112 w211 w211", 1);
-    must_hold(&history, 0);
+    (void)must_hold(&history, 0);
     hw_history_free(&history);
     must_break("r111 r211 w111 w112 w111", 1, HW_RULE_TIMESTAMPS, 2);
 }
@@ -116,11 +116,10 @@ static void random_programs(void **state)
     (void)state;
     uint64_t applied[HW_RULES] = {0};
     size_t beyond = 0;
-    uint64_t count = longer() ? 100000 : 6000;
+    uint64_t count = seeds_of(6000, 100000);
     for (uint64_t seed = 0; seed < count; seed++) {
         hw_history history = draw_history(seed);
-        must_hold(&history, seed);
-        hw_verdict verdict = judge(&history);
+        hw_verdict verdict = must_hold(&history, seed);
         beyond += count_beyond_barrier(&history);
         for (int rule = 0; rule < HW_RULES; rule++)
             applied[rule] += verdict.checked[rule];

@@ -530,8 +530,8 @@ enum { OF_BLOCKS = 7, MUTANTS = sizeof mutants / sizeof *mutants };
 static void random_losses(void **state)
 {
     (void)state;
-    uint64_t applied[HW_RULES] = {0}, unrecorded = 0, lost = 0;
-    for (uint64_t seed = 0; seed < (longer() ? 100000 : 6000); seed++) {
+    uint64_t applied[HW_RULES] = {0}, unrecorded = 0, lost = 0, seeds = seeds_of(6000, 100000);
+    for (uint64_t seed = 0; seed < seeds; seed++) {
         hw_history history = draw_doomed(seed);
         hw_verdict verdict = judge(&history);
         if (verdict.broken) {
@@ -554,7 +554,7 @@ static void random_losses(void **state)
 static void every_mutant_is_refused(void **state)
 {
     (void)state;
-    must_refuse_all(mutants, MUTANTS, OF_BLOCKS, draw_doomed, longer() ? 40000 : 3000, 2, 86);
+    must_refuse_all(mutants, MUTANTS, OF_BLOCKS, draw_doomed, seeds_of(3000, 40000), 2, 86);
 }
 
 /* -------------------------------------------------------------------------------------------------------- made by hand ---- */

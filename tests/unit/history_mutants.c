@@ -946,7 +946,7 @@ enum { OF_BLOCKS = 20, MUTANTS = sizeof mutants / sizeof *mutants };
 static void every_mutant_is_refused(void **state)
 {
     (void)state;
-    must_refuse_all(mutants, MUTANTS, OF_BLOCKS, draw_history, longer() ? 20000 : 3000, 3, 81);
+    must_refuse_all(mutants, MUTANTS, OF_BLOCKS, draw_history, seeds_of(3000, 20000), 3, 81);
 }
 
 int main(void)

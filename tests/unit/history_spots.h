@@ -149,10 +149,10 @@ static inline void must_refuse_all(const mutant *mutants, size_t count, size_t o
             hw_history_free(&history);
         }
     for (size_t m = 0; m < count; m++)
-        if (made[m] < 5)
+        if (made[m] < tried_of(5))
             fail_msg("only %zu of '%s' were made", made[m], mutants[m].name);
     free(made);
-    assert_true(all >= 1000);
+    assert_true(all >= tried_of(1000));
     print_message("%zu mutants, all refused\n", all);
 }
 

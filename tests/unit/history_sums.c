@@ -302,7 +302,8 @@ static void honest_sums_are_taken(void **state)
 {
     (void)state;
     size_t sums = 0, ranges = 0;
-    for (uint64_t seed = 0; seed < (longer() ? 10000 : 1000); seed++) {
+    uint64_t seeds = seeds_of(1000, 10000);
+    for (uint64_t seed = 0; seed < seeds; seed++) {
         hw_history history = history_of_sums(seed);
         hw_verdict verdict = judge(&history);
         if (verdict.broken) {
@@ -323,7 +324,8 @@ static void every_mutant_is_refused(void **state)
 {
     (void)state;
     size_t made[MUTANTS] = {0};
-    for (uint64_t seed = 0; seed < (longer() ? 10000 : 1000); seed++)
+    uint64_t seeds = seeds_of(1000, 10000);
+    for (uint64_t seed = 0; seed < seeds; seed++)
         for (size_t m = 0; m < MUTANTS; m++) {
             hw_random random = hw_random_at(seed, 85, m, 0);
             hw_history history = history_of_sums(seed);

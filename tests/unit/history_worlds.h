@@ -8,6 +8,7 @@
 #include "exchange_cluster.h"
 #include "history/check.h"
 #include "history_put.h"
+#include "sanitized.h"
 #include "store/note.h"
 #include "store_world.h"
 
@@ -58,6 +59,12 @@ static bool one_in(hw_random *random, uint64_t of)
 static inline bool longer(void)
 {
     return getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
+}
+
+/* How many seeds are drawn. */
+static inline uint64_t seeds_of(uint64_t usual, uint64_t many)
+{
+    return longer() ? many : tried_of(usual);
 }
 
 static inline hw_verdict judge(const hw_history *history)

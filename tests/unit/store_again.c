@@ -12,6 +12,7 @@
 #include "directory.h"
 #include "hawser/store.h"
 #include "job.h"
+#include "sanitized.h"
 #include "store_world.h"
 
 static void run_dry(world *w)
@@ -260,10 +261,10 @@ static void an_iteration_is_done_over(void **state)
     (void)state;
     for (uint64_t delay = 0; delay <= 3; delay++) {
         size_t replaced = 0;
-        for (uint64_t seed = 0; seed < 60; seed++)
+        for (uint64_t seed = 0; seed < tried_of(60); seed++)
             replaced += run_program(seed, delay);
         print_message("delay %llu: %zu chunks of a newer version\n", (unsigned long long)delay, replaced);
-        assert_true(replaced > 100);
+        assert_true(replaced > tried_of(100));
     }
 }
 
@@ -391,7 +392,7 @@ static void every_key_by_itself(void **state)
 {
     (void)state;
     size_t refused = 0, older = 0;
-    for (uint64_t seed = 0; seed < 400; seed++) {
+    for (uint64_t seed = 0; seed < tried_of(400); seed++) {
         model m = {.delay = seed % 4,
                    .w = open_world_of((world_shape){
                        .seed = seed, .servers = 1, .clients = 1, .workers = WORKERS, .part = 1 << 17, .list_bytes = 2000})};

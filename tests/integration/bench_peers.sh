@@ -1,0 +1,55 @@
+#!/bin/sh
+# The benchmarks beside other libraries in their smallest form, where a Python (PEERS_PYTHON, or python3) has some. No times are checked.
+set -eu
+top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+[ -z "${HAWSER_SANITIZE:-}" ] || { echo "skipped: benchmarks are for optimised builds"; exit 77; }
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+python=${PEERS_PYTHON:-python3}
+"$python" -c 'import numpy, scipy' 2>/dev/null || { echo "skipped: $python has no numpy and scipy"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$top/bench/lasso/run" --quick --tiny --repeat 1 --problems dense,url-0.02 --solvers hawser-1,hawser-2,scikit-learn \
+    --python "$python" --work "$work" --json >"$work/lasso"
+cat >"$work/check_kernels.py" <<'END'
+def check_kernels(problem):
+    ratios, name = problem["ratios"], problem["dominating_kernel"]
+    kernels = [key for key in ratios if key.startswith("two threads / one, ")]
+    assert len(kernels) == 4, ratios
+    for target in ("0.001", "1e-06"):
+        two = ratios[f"hawser-1/hawser-2 wall {target}"]
+        share = ratios[f"hawser-1/hawser-2 wall {target}, of what two threads give {name}, which dominates"]
+        assert abs(share * ratios[f"two threads / one, {name} (this machine)"] - two) <= 1e-9 * two, ratios
+END
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$work" python3 - "$work/lasso" <<'END'
+import json, sys
+from check_kernels import check_kernels
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "lasso" and [p["problem"] for p in said["problems"]] == ["dense", "url-0.02"]
+for problem in said["problems"]:
+    assert problem["optimum"] < problem["zero_objective"]
+    ratios = problem["ratios"]
+    check_kernels(problem)
+    for name in ("hawser-1", "hawser-2"):
+        solver = problem["solvers"][name]
+        assert solver["peak_rss"] > 0 and solver["wall"]["0.001"] is not None and solver["cpu"]["1e-06"] is not None, solver
+        assert solver["curve"][-1]["suboptimality"] <= 1e-6, solver
+        for point in solver["curve"]:  # what the command printed is what another program computes from the saved model
+            assert abs(point["claimed"] - point["objective"]) <= 1e-9 * problem["zero_objective"], point
+END
+"$top/bench/logistic/run" --quick --tiny --repeat 1 --problems url-l1-1,url-l2-1 --solvers hawser-1,hawser-2,liblinear-s6,liblinear-s0,scikit-liblinear \
+    --python "$python" --work "$work" --json >"$work/logistic"
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$work" python3 - "$work/logistic" <<'END'
+import json, sys
+from check_kernels import check_kernels
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "logistic" and [p["problem"] for p in said["problems"]] == ["url-l1-1", "url-l2-1"]
+for problem in said["problems"]:
+    assert 0 < problem["optimum"] < 0.6931471805599453
+    check_kernels(problem)
+    for name in ("hawser-1", "hawser-2"):
+        solver = problem["solvers"][name]
+        assert solver["curve"][-1]["suboptimality"] <= 1e-6, solver
+        for point in solver["curve"]:
+            assert abs(point["claimed"] - point["objective"]) <= 1e-9, point
+END

@@ -1,0 +1,22 @@
+/* sanitized.h - whether a sanitizer looks at memory or threads. It judges paths, each of which it has seen after a part of what the other builds
+ * try of numbers and orders, and it takes several times as long. */
+#ifndef HW_TESTS_SANITIZED_H
+#define HW_TESTS_SANITIZED_H
+
+#include <stdint.h>
+
+#if defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+/* How many of `count` random cases are tried. */
+static inline uint64_t tried_of(uint64_t count)
+{
+    return SANITIZED ? count / 3 : count;
+}
+
+#endif
