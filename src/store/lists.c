@@ -80,6 +80,7 @@ static hw_list *put(hw_lists *lists, uint32_t number, const hw_list_of *of, cons
     lists->bytes += bytes_of(of->size);
     lists->list[number - 1] = list;
     lists->hashes[number - 1] = hash;
+    lists->end = number > lists->end ? number : lists->end;
     return list;
 }
 
@@ -135,7 +136,7 @@ uint32_t hw_lists_number(hw_lists *lists, const hw_list_of *of, const uint64_t *
     if (of->count < COUNT_LEAST || lists->most == 0)
         return 0;
     uint64_t hash = hash_of(of, words);
-    for (uint32_t i = 0; i < HW_LISTS_MOST; i++)
+    for (uint32_t i = 0; i < lists->end; i++)
         if (lists->hashes[i] == hash && is_it(lists->list[i], of, hash, words)) {
             lists->list[i]->used = ++lists->looks;
             *known = true;

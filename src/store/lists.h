@@ -38,6 +38,7 @@ typedef struct hw_list {
 typedef struct hw_lists {
     hw_list *list[HW_LISTS_MOST]; /* by number - 1 */
     size_t bytes, most;
+    uint32_t end; /* the highest number that was ever given */
     uint64_t looks;
     uint64_t hashes[HW_LISTS_MOST]; /* client: of the lists, beside each other to be looked through */
     uint64_t seen[HW_LISTS_MOST];   /* client: hashes of lists that were used once; by hash */

@@ -114,7 +114,7 @@ hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head
     return HAWSER_OK;
 }
 
-void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_message **message)
+void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_pool *pool, hw_message **message)
 {
     hw_reply_head head;
     unsigned char *payload = (*message)->payload;
@@ -123,7 +123,7 @@ void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_message **me
     size_t bytes = 0;
     hw_values_form form = hw_values_choose(table->type, values, (size_t)head.count, &bytes);
     hw_message *shorter = NULL;
-    if (form == HW_VALUES_DENSE || hw_message_new(sizeof head + bytes, &shorter, NULL) != HAWSER_OK) {
+    if (form == HW_VALUES_DENSE || hw_pool_message(pool, sizeof head + bytes, &shorter, NULL) != HAWSER_OK) {
         (*message)->tail = lent;
         (*message)->tail_length = lent != NULL ? (size_t)head.value_bytes : 0;
         (*message)->envelope.length = sizeof head + head.value_bytes;

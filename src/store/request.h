@@ -103,7 +103,7 @@ hawser_status hw_request_list(hw_request *request, hw_scratch *scratch, hawser_e
  * the message may go. */
 hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_pool *pool, hw_message **message,
                            void **values, hawser_error *error) HAWSER_MUST_USE;
-void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_message **message);
+void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_pool *pool, hw_message **message);
 hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
                                hawser_error *error) HAWSER_MUST_USE;
 /* A refusal that is made beforehand, for words of HW_REGRET_WORDS bytes at most; and what it says in the end. */

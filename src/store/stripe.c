@@ -421,7 +421,7 @@ static void finish(hw_piece *piece)
         head.clock = atomic_load_explicit(&errand->least, memory_order_relaxed);
         memcpy(reply->payload, &head, sizeof head);
         if (errand->out != NULL)
-            hw_reply_pack(errand->spec, errand->lends ? errand->out : NULL, &reply);
+            hw_reply_pack(errand->spec, errand->lends ? errand->out : NULL, server->pool, &reply);
         atomic_fetch_add_explicit(&server->bytes_out, reply->envelope.length, memory_order_relaxed);
     }
     errand->reply = NULL;

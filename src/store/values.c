@@ -11,26 +11,6 @@ static size_t bitmap_bytes(size_t count)
     return (count + 63) / 64 * 8;
 }
 
-/* Counted in the numbers' own width, as vectors like it, a block at a time. */
-#define COUNT_NONZERO(type)                                                                                                 \
-    static size_t nonzero_##type(const unsigned char *numbers, size_t count)                                                \
-    {                                                                                                                       \
-        size_t all = 0;                                                                                                     \
-        for (size_t at = 0, n; at < count; at += n) {                                                                       \
-            type own = 0;                                                                                                   \
-            n = count - at < 1 << 16 ? count - at : 1 << 16;                                                                \
-            for (size_t i = 0; i < n; i++) {                                                                                \
-                type bits;                                                                                                  \
-                memcpy(&bits, numbers + (at + i) * sizeof bits, sizeof bits);                                               \
-                own += bits != 0;                                                                                           \
-            }                                                                                                               \
-            all += own;                                                                                                     \
-        }                                                                                                                   \
-        return all;                                                                                                         \
-    }
-COUNT_NONZERO(uint32_t)
-COUNT_NONZERO(uint64_t)
-
 static void copy_number(void *to, const void *from, size_t size)
 {
     if (size == sizeof(uint32_t))
@@ -64,6 +44,21 @@ static bool hardly_zero(const unsigned char *numbers, size_t count, size_t size)
     return zeros <= SAMPLED / 64;
 }
 
+enum { WORDS = 64, SLICE = 64 * WORDS /* numbers that are looked at together */ };
+
+static size_t nonzero(const unsigned char *numbers, size_t count, size_t size)
+{
+    const hw_bits *form = hw_bits_best();
+    uint64_t words[WORDS];
+    size_t all = 0;
+    for (size_t i = 0, n; i < count; i += n) {
+        n = count - i < SLICE ? count - i : SLICE;
+        all += form->mark(numbers + i * size, size, n, words);
+    }
+    return all;
+}
+
+/* An eighth less is what packing and unpacking cost on a quick network. */
 hw_values_form hw_values_choose(hw_value_type type, const void *values, size_t count, size_t *bytes)
 {
     size_t size = hw_value_size(type);
@@ -71,13 +66,11 @@ hw_values_form hw_values_choose(hw_value_type type, const void *values, size_t c
         *bytes = count * size;
         return HW_VALUES_DENSE;
     }
-    size_t nonzero = size == 4 ? nonzero_uint32_t(values, count) : nonzero_uint64_t(values, count);
-    size_t dense = count * size, without = bitmap_bytes(count) + nonzero * size;
-    *bytes = without < dense ? without : dense;
-    return without < dense ? HW_VALUES_NONZERO : HW_VALUES_DENSE;
+    size_t dense = count * size, without = bitmap_bytes(count) + nonzero(values, count, size) * size;
+    bool pays = without < dense - dense / 8;
+    *bytes = pays ? without : dense;
+    return pays ? HW_VALUES_NONZERO : HW_VALUES_DENSE;
 }
-
-enum { WORDS = 64, SLICE = 64 * WORDS /* numbers that are packed at a time */ };
 
 /* Those that are not zero, behind bits for which they are. */
 static void encode_nonzero(const unsigned char *from, size_t count, size_t size, unsigned char *out)

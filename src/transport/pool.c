@@ -6,14 +6,22 @@
 
 #include "base/memory.h"
 
-enum { LARGE = 128 << 10, BLOCKS = 64 };
+/* Bytes of a payload from which on it is kept; from which on it lies on the other shelf, so that small ones do not take the place of large
+ * ones; and blocks of a shelf. */
+enum { LEAST = 8 << 10, LARGE = 128 << 10, BLOCKS = 64 };
 #define KEPT_MOST ((size_t)160 << 20) /* bytes in all that wait to be used again */
+
+/* Latest first. */
+typedef struct shelf {
+    hw_block *first;
+    size_t count;
+} shelf;
 
 struct hw_pool {
     atomic_uint holders; /* the owner and every block in use */
     pthread_mutex_t mutex;
-    hw_block *kept; /* latest first */
-    size_t bytes, count;
+    shelf kept[2]; /* by size: small and large */
+    size_t bytes;
     bool closed;
 };
 
@@ -31,6 +39,20 @@ hawser_status hw_pool_new(hw_pool **out, hawser_error *error)
     return HAWSER_OK;
 }
 
+static shelf *shelf_of(hw_pool *pool, size_t length)
+{
+    return &pool->kept[length >= LARGE];
+}
+
+static void free_all(hw_block *block)
+{
+    while (block != NULL) {
+        hw_block *next = block->next;
+        free(block);
+        block = next;
+    }
+}
+
 static void let_go(hw_pool *pool)
 {
     if (atomic_fetch_sub_explicit(&pool->holders, 1, memory_order_acq_rel) > 1)
@@ -45,35 +67,33 @@ void hw_pool_free(hw_pool *pool)
         return;
     pthread_mutex_lock(&pool->mutex);
     pool->closed = true;
-    hw_block *kept = pool->kept;
-    pool->kept = NULL;
+    shelf small = pool->kept[0], large = pool->kept[1];
+    pool->kept[0] = pool->kept[1] = (shelf){NULL, 0};
     pthread_mutex_unlock(&pool->mutex);
-    while (kept != NULL) {
-        hw_block *next = kept->next;
-        free(kept);
-        kept = next;
-    }
+    free_all(small.first);
+    free_all(large.first);
     let_go(pool);
 }
 
 /* One that is large enough and not far too large. */
 static hw_block *find(hw_pool *pool, size_t length)
 {
-    hw_block **place = &pool->kept;
+    shelf *own = shelf_of(pool, length);
+    hw_block **place = &own->first;
     while (*place != NULL && ((*place)->capacity < length || (*place)->capacity / 2 > length))
         place = &(*place)->next;
     hw_block *found = *place;
     if (found != NULL) {
         *place = found->next;
         pool->bytes -= found->capacity;
-        pool->count--;
+        own->count--;
     }
     return found;
 }
 
 hawser_status hw_pool_message(hw_pool *pool, size_t length, hw_message **message, hawser_error *error)
 {
-    if (length < LARGE)
+    if (length < LEAST)
         return hw_message_new(length, message, error);
     pthread_mutex_lock(&pool->mutex);
     hw_block *block = find(pool, length);
@@ -100,11 +120,12 @@ void hw_pool_give(hw_block *block)
     hw_pool *pool = block->pool;
     hw_block *dropped = block;
     pthread_mutex_lock(&pool->mutex);
-    if (!pool->closed && pool->count < BLOCKS && pool->bytes + block->capacity <= KEPT_MOST) {
-        block->next = pool->kept;
-        pool->kept = block;
+    shelf *own = shelf_of(pool, block->capacity);
+    if (!pool->closed && own->count < BLOCKS && pool->bytes + block->capacity <= KEPT_MOST) {
+        block->next = own->first;
+        own->first = block;
         pool->bytes += block->capacity;
-        pool->count++;
+        own->count++;
         dropped = NULL;
     }
     pthread_mutex_unlock(&pool->mutex);

@@ -1,4 +1,5 @@
-/* pool.h - large payloads used again: fresh memory costs a page fault for every 4 KiB, more than the copy from the socket. */
+/* pool.h - payloads of more than a few pages used again: fresh memory costs a page fault for every 4 KiB, more than the copy from the socket,
+ * and what is freed at the end of a heap goes back to the system each time. */
 #ifndef HW_TRANSPORT_POOL_H
 #define HW_TRANSPORT_POOL_H
 
