@@ -85,7 +85,7 @@ def start(scratch, box, where, phase, sync, victim, way="auto"):
 
 def long_one(scratch, box, where, *options):
     """A job that goes on for a few seconds and then ends well."""
-    case = Case(scratch, box, where, "--tol", "1e-9", "--slow", "1:300", *options)
+    case = Case(scratch, box, where, "--tol", "1e-9", "--slow", "1:150", *options)
     case.reach("early")
     return case
 
