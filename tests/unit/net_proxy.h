@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -36,6 +37,12 @@ static inline int listen_anywhere(uint16_t *port)
     return fd;
 }
 
+/* A piece of a message is not kept until what went before it has been acknowledged, which takes 40 ms. */
+static inline void send_at_once(int fd)
+{
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+}
+
 static inline int connect_to(uint16_t port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -44,6 +51,7 @@ static inline int connect_to(uint16_t port)
         close(fd);
         return -1;
     }
+    send_at_once(fd);
     return fd;
 }
 
@@ -112,6 +120,7 @@ static inline void *proxy_main(void *argument)
             continue;
         if (polls[0].revents != 0 && ends[0] < 0) {
             ends[0] = accept(self->listener, NULL, NULL);
+            send_at_once(ends[0]);
             ends[1] = connect_to(self->target);
             open[0] = open[1] = ends[0] >= 0 && ends[1] >= 0;
         }
