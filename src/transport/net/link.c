@@ -222,6 +222,10 @@ static void write_out(hw_link *link, uint64_t most)
     for (uint64_t done = 0;;) {
         if (link->piece == link->piece_count && !gather(link, &shut))
             break;
+        if (done >= most) { /* whoever has nothing left wakes nobody */
+            leave(link, HW_WRITER_NONE, false, true);
+            return;
+        }
         ssize_t moved = hw_channel_write(&link->channel, &link->pieces[link->piece], link->piece_count - link->piece);
         if (moved == HW_CHANNEL_AGAIN && link->lent != NULL && by_memory(link) &&
             hw_shared_look_for_room(link->channel.shared))
@@ -233,10 +237,6 @@ static void write_out(hw_link *link, uint64_t most)
         advance(link, (size_t)moved);
         atomic_store_explicit(&link->spoke, hw_seconds_lately(), memory_order_relaxed);
         done += (uint64_t)moved;
-        if (done >= most) {
-            leave(link, HW_WRITER_NONE, false, true);
-            return;
-        }
     }
     if (shut)
         hw_reactor_post(link);

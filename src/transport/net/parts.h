@@ -106,6 +106,7 @@ typedef struct hw_link {
     hw_message *incoming; /* of the present frame, `partial` or a whole one: `filled` bytes are there, `chunk` more follow */
     uint64_t filled, chunk;
     hw_landing landing; /* of `incoming` */
+    bool bulky;         /* the latest frame was large: so will the next be */
 } hw_link;
 
 /* Where what began at a node goes on to. */

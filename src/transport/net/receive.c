@@ -8,8 +8,8 @@
 enum {
     READS = 8,      /* in a row from one link, before the others have their turn */
     READS_TLS = 64, /* of a record each */
-    SHORT_SCRATCH =
-        2 << 10, /* where what follows can go straight to its place at little cost: from memory, or behind something large */
+    /* Where what follows can go straight to its place at little cost: from memory, or behind something large, and where that is likely to follow. */
+    SHORT_SCRATCH = 2 << 10,
     LARGE = 16 << 10
 };
 
@@ -130,6 +130,7 @@ static const char *begin_frame(hw_link *link, const unsigned char *head)
         return NULL;
     case HW_FRAME_BEGIN: break;
     }
+    link->bulky = frame->chunk >= LARGE;
     bool whole = frame->chunk == frame->envelope.length;
     if (!whole && link->partial != NULL)
         return "it began a message in parts within another";
@@ -213,7 +214,7 @@ static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
     size_t direct = 0, kept = link->head_have, room = HW_SCRATCH - kept;
     if (link->chunk > 0 && link->landing != HW_LANDING_ASKS)
         place = place_of(link, &direct);
-    if (link->channel.shared != NULL || (place != NULL && direct >= LARGE))
+    if (link->channel.shared != NULL || (place != NULL ? direct >= LARGE : link->bulky))
         room = SHORT_SCRATCH - kept;
     if (place != NULL)
         pieces[count++] = (struct iovec){place, direct};
