@@ -136,6 +136,29 @@ static void what_is_not_finite_is_found(void **state)
         }
 }
 
+/* Of several, wherever they lie among more numbers than are looked at together. */
+static void the_first_not_finite_of_many_is_found(void **state)
+{
+    (void)state;
+    enum { MANY = 300000 };
+    static double wide[MANY];
+    static float narrow[MANY];
+    hw_random random = hw_random_at(8, 0, 0, 0);
+    assert_int_equal(hw_values_not_finite(HW_VALUE_F64, wide, MANY), MANY);
+    assert_int_equal(hw_values_not_finite(HW_VALUE_F32, narrow, MANY), MANY);
+    for (int round = 0; round < 100; round++) {
+        size_t one = (size_t)hw_random_below(&random, MANY), other = (size_t)hw_random_below(&random, MANY);
+        size_t first = one < other ? one : other;
+        wide[one] = wide[other] = (double)NAN;
+        narrow[one] = narrow[other] = INFINITY;
+        assert_int_equal(hw_values_not_finite(HW_VALUE_F64, wide, MANY), first);
+        assert_int_equal(hw_values_not_finite(HW_VALUE_F32, narrow, MANY), first);
+        assert_int_equal(hw_values_not_finite(HW_VALUE_F32, narrow, first), first);
+        wide[one] = wide[other] = 0;
+        narrow[one] = narrow[other] = 0;
+    }
+}
+
 /* Both sides of a link with little memory: whatever is forgotten by whom, a number never means other keys than the client's. */
 static void numbers_mean_the_same_on_both_sides(void **state)
 {
@@ -220,6 +243,7 @@ int main(void)
         cmocka_unit_test(following_keys_take_no_room),
         cmocka_unit_test(values_go_there_and_back),
         cmocka_unit_test(what_is_not_finite_is_found),
+        cmocka_unit_test(the_first_not_finite_of_many_is_found),
         cmocka_unit_test(numbers_mean_the_same_on_both_sides),
         cmocka_unit_test(lists_of_one_signature_are_told_apart),
     };
