@@ -9,7 +9,7 @@
 #include "store/keys.h"
 #include "store/note.h"
 
-enum { LIST_BYTES = 16 << 20, PART = 1 << 17 };
+enum { LIST_BYTES = 16 << 20 };
 
 hawser_status hw_client_new(const hw_client_options *options, hw_client **out, hawser_error *error)
 {
@@ -20,7 +20,7 @@ hawser_status hw_client_new(const hw_client_options *options, hw_client **out, h
     client->ready_end = &client->ready;
     client->sending_end = &client->sending;
     if (client->options.part == 0)
-        client->options.part = PART;
+        client->options.part = HW_PART;
     hawser_status status = hw_ring_new(options->names, options->servers, HW_RING_POINTS, &client->ring, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&client->lists, options->servers, "lists of keys", error);

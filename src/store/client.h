@@ -21,7 +21,7 @@ typedef struct hw_client_options {
     const uint64_t *names; /* of the servers, for the ring; copied */
     uint64_t seed;         /* for filters that draw; of every client another */
     size_t list_bytes;     /* that lists of keys may take, a server; 0: 16 MiB */
-    size_t part;           /* numbers that go in one message, at least a key's; 0: 131072 */
+    size_t part;           /* numbers that go in one message, at least a key's; 0: HW_PART */
     void *argument;
     /* Takes a message to a server; called by hw_client_more. What fails is the task's failure. */
     hawser_status (*send)(void *argument, uint32_t server, hw_message *message, hawser_error *error);

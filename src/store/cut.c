@@ -22,25 +22,25 @@ static hw_leg *add_leg(hw_task *t, uint32_t server)
 /* Keys that go in one message. */
 static size_t part_keys(const hw_client *client, const hw_task *t)
 {
-    size_t keys = client->options.part / client->tables[t->order.table].width;
-    return keys > 0 ? keys : 1;
+    return hw_table_keys_of(&client->tables[t->order.table], client->options.part);
 }
 
-/* Arc by arc, in parts. */
+/* Arc by arc, in parts that begin where those of the whole arc would. */
 static hawser_status cut_range(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
     const hw_arcs *arcs = &client->arcs[order->table];
     size_t from = hw_arcs_find(arcs, order->first), to = hw_arcs_find(arcs, order->last), most = part_keys(client, t);
-    HAWSER_TRY(new_legs(t, to - from + 1 + (size_t)((order->last - order->first) / most), error));
+    HAWSER_TRY(new_legs(t, to - from + 2 + (size_t)((order->last - order->first) / most), error));
     for (size_t i = from; i <= to; i++) {
         uint64_t first = i == from ? order->first : arcs->arcs[i].first;
         uint64_t last = i == to ? order->last : arcs->arcs[i].last;
-        for (bool ends = false; !ends; first += most) {
-            ends = last - first < most;
+        uint64_t own = most - (first - arcs->arcs[i].first) % most;
+        for (bool ends = false; !ends; first += own, own = most) {
+            ends = last - first < own;
             hw_leg *part = add_leg(t, arcs->arcs[i].server);
             part->first = first;
-            part->last = ends ? last : first + (most - 1);
+            part->last = ends ? last : first + (own - 1);
             part->begin = (size_t)(first - order->first);
             part->count = (size_t)(part->last - first) + 1;
         }

@@ -106,21 +106,24 @@ static hawser_status own_arcs(const hw_server *server, const hw_table_spec *spec
     return HAWSER_OK;
 }
 
-/* Cuts arcs that are longer than a stripe's share, so that a server with one long arc has as many stripes as one with many. */
-static hawser_status cut_long(const hw_server *server, hw_arcs *arcs, hawser_error *error)
+/* Cuts arcs that are longer than a stripe's share, so that a server with one long arc has as many stripes as one with many: evenly, or, where a
+ * share is about a part of a request or more, after whole parts, so that each part is one stripe's, which can lend it. */
+static hawser_status cut_long(const hw_server *server, const hw_table_spec *spec, hw_arcs *arcs, hawser_error *error)
 {
     enum { KEYS_LEAST = 64 };
-    double share = KEYS_LEAST, keys = 0;
+    double keys = 0, part = (double)hw_table_keys_of(spec, HW_PART);
     for (size_t i = 0; i < arcs->count; i++)
         keys += (double)(arcs->arcs[i].last - arcs->arcs[i].first) + 1;
-    if (keys / server->options.stripes > share)
-        share = keys / server->options.stripes;
+    double share = fmax(KEYS_LEAST, keys / server->options.stripes);
+    bool whole = share > 0.75 * part;
+    if (whole)
+        share = fmax(1, round(share / part)) * part;
     hw_arcs cut = {0};
-    HAWSER_TRY(HW_NEW(&cut.arcs, 2 * arcs->count + server->options.stripes, "the ranges of a table", error));
+    HAWSER_TRY(HW_NEW(&cut.arcs, 2 * (arcs->count + server->options.stripes), "the ranges of a table", error));
     for (size_t i = 0; i < arcs->count; i++) {
         const hw_arc *arc = &arcs->arcs[i];
         uint64_t span = arc->last - arc->first, parts = (uint64_t)ceil(((double)span + 1) / share);
-        uint64_t step = span / (parts > 0 ? parts : 1); /* less one */
+        uint64_t step = whole ? (uint64_t)share - 1 : span / (parts > 0 ? parts : 1); /* less one */
         for (uint64_t first = arc->first;; first += step + 1) {
             bool ends = arc->last - first <= step;
             cut.arcs[cut.count++] = (hw_arc){first, ends ? arc->last : first + step, arc->server};
@@ -228,7 +231,7 @@ hawser_status hw_server_make(hw_server *server, const hw_table_spec *spec, uint3
     if (status == HAWSER_OK && !spec->sparse)
         status = own_arcs(server, spec, &arcs, error);
     if (status == HAWSER_OK && !spec->sparse)
-        status = cut_long(server, &arcs, error);
+        status = cut_long(server, spec, &arcs, error);
     if (status == HAWSER_OK)
         status = spec->sparse ? open_sparse(server, served, error) : open_dense(server, served, &arcs, error);
     hw_arcs_free(&arcs);

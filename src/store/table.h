@@ -87,6 +87,14 @@ typedef struct hw_table_spec {
     uint64_t staleness; /* of reads that are served near the worker: see cache.h */
 } hw_table_spec;
 
+/* Numbers that go in one message. Servers cut long ranges by it, too, so that a message is for one stripe. */
+enum { HW_PART = 1 << 17 };
+/* The keys that have `numbers` numbers: one at least. */
+static inline size_t hw_table_keys_of(const hw_table_spec *spec, size_t numbers)
+{
+    return numbers > spec->width ? numbers / spec->width : 1;
+}
+
 /* HAWSER_BAD_ARGUMENT says what is wrong with it. */
 hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
 

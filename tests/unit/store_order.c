@@ -156,6 +156,31 @@ static void long_lists_lie_over_many_arcs(void **state)
     }
 }
 
+/* A long range, and what begins anywhere in it, goes in parts of which each is one stripe's, so that all of them are lent. */
+static void parts_of_ranges_are_lent(void **state)
+{
+    (void)state;
+    enum { PARTS = 6, ALL = PARTS * HW_PART, TINY = 4096 /* numbers that are not lent */ };
+    static const uint64_t lengths[] = {HW_PART * 5 / 2, HW_PART * 3 + 2 * TINY, HW_PART * 9 / 2, ALL};
+    static float values[ALL], out[ALL];
+    for (size_t i = 0; i < ALL; i++)
+        values[i] = (float)(1 + i % 1000);
+    for (uint64_t seed = 0; seed < 16; seed++) {
+        uint32_t width = seed % 2 == 0 ? 1 : 4;
+        uint64_t keys = lengths[seed / 2 % 4] / width, first = seed < 8 ? 0 : 1 + TINY + seed * 1000;
+        world *w = open_world_of((world_shape){.seed = seed, .servers = 1, .clients = 1, .part = HW_PART, .lends = true});
+        uint32_t table = create(w, spec_of("t", HW_VALUE_F32, width, false, 7, 7 + keys - 1));
+        submit(w, 0, (hw_order){.operation = HW_PUSH, .table = table, .first = 7, .last = 7 + keys - 1, .values = values});
+        settle(w);
+        submit(w, 0, (hw_order){.operation = HW_PULL, .table = table, .first = 7 + first, .last = 7 + keys - 1, .out = out});
+        settle(w);
+        assert_memory_equal(out, values + first * width, (keys - first) * width * sizeof *out);
+        uint64_t part = HW_PART / width;
+        assert_int_equal(w->lent, (keys + part - 1) / part - first / part);
+        close_world(w);
+    }
+}
+
 /* Keys that lie close and far, one of them moved to anywhere: what does not ascend is refused before anything has begun, whether the task could
  * begin at once or not. */
 static void lists_that_do_not_ascend_are_refused(void **state)
@@ -767,6 +792,7 @@ int main(void)
         cmocka_unit_test(bits_that_lie_are_refused),
         cmocka_unit_test(lists_that_do_not_ascend_are_refused),
         cmocka_unit_test(what_waits_is_done_in_order),
+        cmocka_unit_test(parts_of_ranges_are_lent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

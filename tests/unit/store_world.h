@@ -43,6 +43,8 @@ struct world {
     uint64_t moment;
     hw_log *(*note)(void *notes, hw_stream_name name); /* where a history is recorded: gives a log; else NULL */
     void *notes;
+    hw_pool *pool; /* of replies that were lent: */
+    size_t lent;   /* so many */
 };
 
 static void put(line *to, hw_message *message)
@@ -92,6 +94,9 @@ static void ready(void *argument, hw_stripe *stripe)
 static void reply(void *argument, uint32_t client, hw_message *message)
 {
     peer *p = argument;
+    p->world->lent += message->tail != NULL;
+    if (message->tail != NULL) /* the server's again when this returns */
+        assert_int_equal(hw_message_join(p->world->pool, message, NULL), HAWSER_OK);
     put(&p->world->back[client][p->number], message);
 }
 
@@ -116,6 +121,7 @@ typedef struct world_shape {
     void *notes;
     size_t part; /* 0: as the seed says */
     size_t client_list_bytes;
+    bool lends; /* servers */
 } world_shape;
 
 static world *open_world_of(world_shape shape)
@@ -128,6 +134,7 @@ static world *open_world_of(world_shape shape)
     w->clients = clients;
     w->note = shape.note;
     w->notes = shape.notes;
+    assert_int_equal(hw_pool_new(&w->pool, NULL), HAWSER_OK);
     for (uint32_t s = 0; s < servers; s++) {
         w->server_peer[s] = (peer){w, s};
         hw_server_options options = {.self = s,
@@ -141,6 +148,7 @@ static world *open_world_of(world_shape shape)
                                      .ready = ready,
                                      .log = shape.note != NULL ? give_log : NULL,
                                      .drop = keep_log,
+                                     .lends = shape.lends,
                                      .reply = reply};
         assert_int_equal(hw_server_new(&options, &w->server[s], NULL), HAWSER_OK);
     }
@@ -162,7 +170,7 @@ static world *open_world_of(world_shape shape)
 
 static inline world *open_world(uint64_t seed, uint32_t servers, uint32_t clients, uint32_t workers, size_t list_bytes)
 {
-    return open_world_of((world_shape){seed, servers, clients, workers, list_bytes, NULL, NULL, 0, 0});
+    return open_world_of((world_shape){seed, servers, clients, workers, list_bytes, NULL, NULL, 0, 0, false});
 }
 
 static void close_world(world *w)
@@ -178,6 +186,7 @@ static void close_world(world *w)
         hw_client_free(w->client[c]);
     for (uint32_t s = 0; s < w->servers; s++)
         hw_server_free(w->server[s]);
+    hw_pool_free(w->pool);
     free(w);
 }
 
