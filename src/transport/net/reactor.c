@@ -22,9 +22,10 @@ enum {
     SUSPENDED = 2, /* heartbeats without one of our own */
     PAUSES = 16    /* of the processor, between two looks into memory */
 };
-/* Seconds. A peer that answers at once does so within PATIENCE; waiting that long costs less than a sleep and a wake, which takes the one who
+/* Seconds. A peer that answers at once, or has just been answered and asks for ten thousand keys more, does so within PATIENCE; waiting that
+ * long, where it is not in vain, costs less than a sleep and a wake, which takes the one who
  * wakes WAKE, where a processor that sleeps is the host's to wake. */
-#define PATIENCE     60e-6
+#define PATIENCE     110e-6
 #define WAKE         60e-6
 #define PARTING_MOST 1.0
 #define LOOK         200e-6 /* how long memory may keep us from looking at the sockets */
