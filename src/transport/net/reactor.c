@@ -23,8 +23,8 @@ enum {
     PAUSES = 16    /* of the processor, between two looks into memory */
 };
 /* Seconds. A peer that answers at once, or has just been answered and asks for ten thousand keys more, does so within PATIENCE; waiting that
- * long, where it is not in vain, costs less than a sleep and a wake, which takes the one who
- * wakes WAKE, where a processor that sleeps is the host's to wake. */
+ * long, where it is not in vain, costs less than a sleep and a wake, which takes the one who wakes WAKE, where a processor that sleeps is the
+ * host's to wake. */
 #define PATIENCE     110e-6
 #define WAKE         60e-6
 #define PARTING_MOST 1.0
