@@ -21,8 +21,8 @@ code() {
 says() {
     grep -qE -- "^hawser: .*$1" err || complain "no '$1' in: $(head -c 400 err)"
 }
-has() { grep -qE -- "$2" "$1" || complain "no '$2' in $1: $(head -c 300 "$1")"; }
-lacks() { ! grep -qE -- "$2" "$1" || complain "'$2' in $1: $(head -c 300 "$1")"; }
+has() { grep -qE -- "$2" "$1" || complain "no '$2' in $1: $(head -c 1500 "$1")"; }
+lacks() { ! grep -qE -- "$2" "$1" || complain "'$2' in $1: $(head -c 1500 "$1")"; }
 equal() { [[ $1 == "$2" ]] || complain "'$1' is not '$2'"; }
 # json FILE EXPRESSION: the last line is an object, of which a Python expression over o holds.
 json() {

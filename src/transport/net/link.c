@@ -340,7 +340,7 @@ hawser_status hw_link_gone(hw_link *link, hawser_error *error)
     if (left || (ending && !broken))
         return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has %s", link->node, name,
                            left ? "left" : "been told that this node ends");
-    return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) is lost: %s", link->node, name, why);
+    return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) was lost: %s", link->node, name, why);
 }
 
 void hw_link_drain(hw_link *link)
