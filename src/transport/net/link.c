@@ -237,6 +237,8 @@ static void write_out(hw_link *link, uint64_t most)
         advance(link, (size_t)moved);
         atomic_store_explicit(&link->spoke, hw_seconds_lately(), memory_order_relaxed);
         done += (uint64_t)moved;
+        if (moved >= HW_NET_BULK)
+            atomic_store_explicit(&link->net->bulk, true, memory_order_relaxed);
     }
     if (shut)
         hw_reactor_post(link);

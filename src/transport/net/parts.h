@@ -109,6 +109,9 @@ typedef struct hw_link {
     bool bulky;         /* the latest frame was large: so will the next be */
 } hw_link;
 
+/* Bytes that keep who makes them, or who does what they ask for, at work for some time. */
+enum { HW_NET_BULK = 8 << 10 };
+
 /* Where what began at a node goes on to. */
 typedef struct hw_route {
     uint32_t count;
@@ -133,6 +136,8 @@ struct hw_net {
     bool beat;            /* the reactor's: it is time for a sign of life */
     bool behind;          /* the reactor's: it has read more than it has delivered yet */
     bool warm, stirred;   /* the reactor's: something has gone by memory, or come by a socket, since it slept */
+    atomic_bool bulk;     /* something of HW_NET_BULK bytes has gone or come since then */
+    bool was_bulk;        /* the reactor's: or had when it went to sleep */
     atomic_uint pacing;   /* links where something waits for the limit */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
     _Atomic(hw_link *) links; /* all there ever were, but those forgotten */

@@ -22,13 +22,14 @@ enum {
     SUSPENDED = 2, /* heartbeats without one of our own */
     PAUSES = 16    /* of the processor, between two looks into memory */
 };
-/* Seconds. A peer that answers at once, or has just been answered and asks for ten thousand keys more, does so within PATIENCE; waiting that
- * long, where it is not in vain, costs less than a sleep and a wake, which takes the one who wakes WAKE, where a processor that sleeps is the
- * host's to wake. */
-#define PATIENCE     110e-6
-#define WAKE         60e-6
-#define PARTING_MOST 1.0
-#define LOOK         200e-6 /* how long memory may keep us from looking at the sockets */
+/* Seconds. A peer that answers at once does so within PATIENCE, or that and BULK_PATIENCE where it has as much to do as ten thousand keys are,
+ * or its program has; waiting that long costs less than a sleep and a wake, which takes the one who wakes WAKE, where a processor that sleeps
+ * is the host's to wake. */
+#define PATIENCE      60e-6
+#define BULK_PATIENCE 50e-6
+#define WAKE          60e-6
+#define PARTING_MOST  1.0
+#define LOOK          200e-6 /* how long memory may keep us from looking at the sockets */
 enum { DUE_MOST = 1024 };
 
 void hw_bell_ring(int fd)
@@ -187,6 +188,12 @@ static bool peek(hw_net *net, struct epoll_event *events, int *count)
     return *count > 0;
 }
 
+static double patience_of(const hw_net *net)
+{
+    bool bulk = net->patience > 0 && atomic_load_explicit(&net->bulk, memory_order_relaxed);
+    return bulk ? net->patience + BULK_PATIENCE : net->patience;
+}
+
 /* Serves what goes by memory for as long as it goes, and looks on for a little, there and at the sockets: who answers at once, or sends one
  * piece after the other, is heard without a sleep, and need not wake anybody. True: something may still be there; *count events are. */
 static bool linger(hw_net *net, struct epoll_event *events, int *count)
@@ -199,7 +206,7 @@ static bool linger(hw_net *net, struct epoll_event *events, int *count)
                 net->due = 1;
             waited = false;
             quiet = hw_seconds();
-        } else if (!(net->warm || net->stirred) || now - quiet >= net->patience) {
+        } else if (!(net->warm || net->stirred) || now - quiet >= patience_of(net)) {
             if (waited)
                 lose_patience(net);
             return false;
@@ -220,6 +227,7 @@ static bool doze(hw_net *net)
 {
     bool quiet = true;
     net->warm = net->stirred = false;
+    net->was_bulk = atomic_exchange_explicit(&net->bulk, false, memory_order_relaxed);
     for (hw_link *link = net->shared; link != NULL; link = link->shared_next)
         if (is_attended(link))
             hw_shared_doze(link->channel.shared);
@@ -511,7 +519,7 @@ static void *reactor_main(void *argument)
         if (count == 0)
             count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : sleep_of(net, left));
         atomic_store(&net->asleep, false);
-        if (!pressing && count > 0 && hw_seconds() - now < PATIENCE + WAKE)
+        if (!pressing && count > 0 && hw_seconds() - now < WAKE + PATIENCE + (net->was_bulk ? BULK_PATIENCE : 0))
             miss(net);
         for (int i = 0; i < count; i++)
             serve(net, &events[i]);

@@ -131,6 +131,8 @@ static const char *begin_frame(hw_link *link, const unsigned char *head)
     case HW_FRAME_BEGIN: break;
     }
     link->bulky = frame->chunk >= LARGE;
+    if (frame->chunk >= HW_NET_BULK)
+        atomic_store_explicit(&link->net->bulk, true, memory_order_relaxed);
     bool whole = frame->chunk == frame->envelope.length;
     if (!whole && link->partial != NULL)
         return "it began a message in parts within another";
