@@ -4,8 +4,8 @@
  *   bench_transport [--quick] [--busy] [--only WHAT] [--ring BYTES] [--peer PROGRAM] [WAY]
  *
  * One line of JSON a measurement. Two processes, as in a job: the parent measures, the child answers. "ours" and "bare" take
- * turns, the best of three rounds counts; with --quick there is one, of less. --busy: a thread for each processor computes meanwhile. --only: WHAT is latency,
- * idle, or the bytes of a stream. --peer: other software takes its turn on the way tcp, by a program of the contract in
+ * turns, the best of three rounds counts; with --quick there is one, of less. --busy: a thread for each processor computes
+ * meanwhile. --only: WHAT is latency, idle, or the bytes of a stream. --peer: other software takes its turn on the way tcp, by a program of the contract in
  * bench/README.md. bench/transport/run prints tables. */
 #include <pthread.h>
 #include <signal.h>

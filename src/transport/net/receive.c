@@ -8,7 +8,7 @@
 enum {
     READS = 8,      /* in a row from one link, before the others have their turn */
     READS_TLS = 64, /* of a record each */
-    /* Where what follows can go straight to its place at little cost: from memory, or behind something large, and where that is likely to follow. */
+    /* Where what follows can go straight to its place at little cost: from memory, or behind something large; and where that is likely. */
     SHORT_SCRATCH = 2 << 10,
     LARGE = 16 << 10
 };
