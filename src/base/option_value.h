@@ -29,4 +29,8 @@ hawser_status hw_option_bounds_check(const hawser_option *row, hawser_error *err
  * not inherit. */
 bool hw_place_variable(const char *variable);
 
+/* Returns whether a variable has a name that Kubernetes gives to every container of a namespace with a Service "hawser" or
+ * "hawser-X": HAWSER_[X_]SERVICE_HOST, ..SERVICE_PORT[_NAME], ..PORT=tcp://..., ..PORT_N_TCP[_PROTO|_PORT|_ADDR]. No option. */
+bool hw_kubernetes_variable(const char *variable);
+
 #endif

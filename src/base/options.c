@@ -278,12 +278,50 @@ bool hw_place_variable(const char *variable)
     return is_one_of(variable, names, sizeof names / sizeof *names);
 }
 
-/* What `hawser run` and the test suite set for the processes that they start: no options. */
+/* Whether the text begins with the name of a transport that Kubernetes' Services have; *length is its length. */
+static bool begins_with_transport(const char *text, const char *const transports[3], size_t *length)
+{
+    for (size_t i = 0; i < 3; i++) {
+        *length = strlen(transports[i]);
+        if (strncmp(text, transports[i], *length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether "PORT=..." is "PORT=tcp://..." or "PORT_N_TCP", with or without _PROTO, _PORT or _ADDR. */
+static bool is_service_port(const char *text)
+{
+    static const char *const urls[] = {"tcp://", "udp://", "sctp://"}, *const transports[] = {"TCP", "UDP", "SCTP"};
+    static const char *const ends[] = {"=", "_PROTO=", "_PORT=", "_ADDR="};
+    size_t length;
+    if (strncmp(text, "PORT=", 5) == 0)
+        return begins_with_transport(text + 5, urls, &length);
+    size_t digits = strncmp(text, "PORT_", 5) == 0 ? strspn(text + 5, "0123456789") : 0;
+    if (digits == 0 || text[5 + digits] != '_' || !begins_with_transport(text + 6 + digits, transports, &length))
+        return false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strncmp(text + 6 + digits + length, ends[i], strlen(ends[i])) == 0)
+            return true;
+    return false;
+}
+
+bool hw_kubernetes_variable(const char *variable)
+{
+    size_t length = strcspn(variable, "=");
+    for (const char *at = variable + 7; strncmp(variable, "HAWSER_", 7) == 0 && at < variable + length; at++)
+        if (at[-1] == '_' && (strncmp(at, "SERVICE_HOST=", 13) == 0 || strncmp(at, "SERVICE_PORT=", 13) == 0 ||
+                              strncmp(at, "SERVICE_PORT_", 13) == 0 || is_service_port(at)))
+            return true;
+    return false;
+}
+
+/* What `hawser run`, Kubernetes and the test suite set for the processes that they start: no options. */
 static bool reserved(const char *variable)
 {
     static const char *const names[] = {"BINARY=", "SOURCE="};
-    return hw_place_variable(variable) || is_one_of(variable, names, sizeof names / sizeof *names) ||
-           strncmp(variable, "HAWSER_TEST_", 12) == 0;
+    return hw_place_variable(variable) || hw_kubernetes_variable(variable) ||
+           is_one_of(variable, names, sizeof names / sizeof *names) || strncmp(variable, "HAWSER_TEST_", 12) == 0;
 }
 
 static hawser_status read_variable(hawser_options *options, const char *variable, hawser_error *error)

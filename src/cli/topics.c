@@ -40,7 +40,8 @@ static const hw_topic topics[] = {
      "  environment    HAWSER_TOL=1e-4, HAWSER_INTERCEPT=no\n"
      "  file           tol = 1e-4          # one key = value a line\n\n"
      "A key that the command does not know is an error, and the nearest known one is suggested;\n"
-     "in the environment it may be another command's.\n"
+     "in the environment it may be another command's. The variables that Kubernetes sets for a\n"
+     "Service named hawser (HAWSER_PORT_7000_TCP and the like) are passed over.\n"
      "Sizes: 4096, 64k, 1.5M, 2GiB (powers of 1024). Durations: 90, 90s, 5m, 2h. Flags:\n"
      "yes or no.\n"},
     {"cluster", "One training on several processes or machines",

@@ -20,6 +20,15 @@ json out 'o["options"]["intercept"]["value"] == "no"'
 HAWSER_PARTS=3 HAWSER_LAMBDA=0.3 code 0 "$hawser" version
 HAWSER_LAMDA=1 code 2 "$hawser" version
 says "HAWSER_LAMDA; did you mean HAWSER_LAMBDA\?"
+# Kubernetes sets such variables in every container of a namespace with a Service "hawser"; programs and nodes read the same.
+export HAWSER_SERVICE_HOST=10.0.0.11 HAWSER_SERVICE_PORT=7000 HAWSER_PORT=tcp://10.0.0.11:7000
+export HAWSER_PORT_7000_TCP=tcp://10.0.0.11:7000 HAWSER_STORE_PORT_7001_TCP_ADDR=10.0.0.12
+run --lambda 0.1 || complain "$(cat err)"
+code 0 "$hawser" run -n 2 -- train lasso small.svm --lambda 0.1 --quiet
+HAWSER_LAMDA=1 code 2 "$hawser" version
+HAWSER_PORT=7000 code 2 "$hawser" version
+says "unknown environment variable HAWSER_PORT"
+unset "${!HAWSER_@}"
 HAWSER_TOL=no code 2 "$hawser" train lasso small.svm
 says "HAWSER_TOL: 'no' is not a finite number"
 

@@ -317,6 +317,36 @@ static void environment_is_read(void **state)
     }
 }
 
+/* https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables */
+static void variables_of_kubernetes_are_passed_over(void **state)
+{
+    fixture *f = *state;
+    char *const passed[] = {"HAWSER_SERVICE_HOST=10.0.0.11",
+                            "HAWSER_SERVICE_PORT=7000",
+                            "HAWSER_SERVICE_PORT_HTTP_2=7000",
+                            "HAWSER_PORT=tcp://10.0.0.11:7000",
+                            "HAWSER_PORT_7000_TCP=tcp://10.0.0.11:7000",
+                            "HAWSER_PORT_7000_TCP_PROTO=tcp",
+                            "HAWSER_PORT_7000_TCP_PORT=7000",
+                            "HAWSER_PORT_7000_TCP_ADDR=10.0.0.11",
+                            "HAWSER_PORT_53_UDP_ADDR=10.0.0.11",
+                            "HAWSER_TOL_STORE_SERVICE_HOST=10.0.0.12",
+                            "HAWSER_STORE_2_SERVICE_PORT=7001",
+                            "HAWSER_STORE_PORT=sctp://10.0.0.12:7001",
+                            "HAWSER_STORE_PORT_7001_SCTP=sctp://10.0.0.12:7001",
+                            "HAWSER_PORT_PORT=udp://[fd00::1]:7",
+                            NULL};
+    assert_int_equal(hawser_options_environment(f->options, passed, &f->error), HAWSER_OK);
+    char *const refused[] = {"HAWSER_PORT=7000",           "HAWSER_PORT=http://x",       "HAWSER_STORE_PORT=7000",
+                             "HAWSER_SERVICE_HOSTS=x",     "HAWSER_SERVICE=tcp://x",     "HAWSER_SERVICE_PORTS=7000",
+                             "HAWSER_PORT_TCP=tcp://x",    "HAWSER_PORT_7000=tcp://x",   "HAWSER_PORT_7000_TCPS=tcp://x",
+                             "HAWSER_PORT_7000_TCP_X=tcp", "HAWSER_XSERVICE_HOST=x",     "HAWSER_PORT_7O_TCP_PORT=7",
+                             "HAWSER_TOLL=tcp://x",        "HAWSER_MYPORT=tcp://x:7000", "HAWSER_service_host=x"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (hawser_options_environment(f->options, (char *[]){refused[i], NULL}, &f->error) != HAWSER_BAD_OPTION)
+            fail_msg("%s was accepted", refused[i]);
+}
+
 static void arguments_leave_positional_words(void **state)
 {
     fixture *f = *state;
@@ -472,6 +502,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(real_sources_win_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(unknown_keys_name_the_nearest, setup, teardown),
         cmocka_unit_test_setup_teardown(environment_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(variables_of_kubernetes_are_passed_over, setup, teardown),
         cmocka_unit_test_setup_teardown(arguments_leave_positional_words, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_arguments_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(files_are_read_line_by_line, setup, teardown),

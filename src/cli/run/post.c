@@ -126,7 +126,7 @@ static hawser_status send_surroundings(hw_post *post, hawser_error *error)
         return hawser_fail(error, HAWSER_IO, "cannot tell in which directory the nodes should work: %s", strerror(errno));
     HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_DIRECTORY, 0, directory, error));
     for (char **variable = environ; *variable != NULL; variable++)
-        if (strncmp(*variable, "HAWSER_", 7) == 0 && !hw_place_variable(*variable))
+        if (strncmp(*variable, "HAWSER_", 7) == 0 && !hw_place_variable(*variable) && !hw_kubernetes_variable(*variable))
             HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_VARIABLE, 0, *variable, error));
     return HAWSER_OK;
 }
