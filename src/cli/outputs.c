@@ -42,10 +42,10 @@ static hawser_status spares_word(const char *key, const char *path, const char *
     return status;
 }
 
-/* Servers may save their tables where they had them from: the whole file has been read by then. */
+/* Servers may save their tables where they had them from, and a training its model: the whole file has been read by then. */
 static bool continues(const char *output, const char *input)
 {
-    return strcmp(output, "output") == 0 && strcmp(input, "load") == 0;
+    return strcmp(output, "output") == 0 && (strcmp(input, "load") == 0 || strcmp(input, "init") == 0);
 }
 
 hawser_status hw_check_spares(const hw_call *call, const char *key, const char *path, hawser_error *error)

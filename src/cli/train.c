@@ -7,12 +7,16 @@
 #include "cli/interrupt.h"
 #include "cli/plot.h"
 #include "cli/summary.h"
+#include "runtime/job/enter.h"
 
 const hawser_option *hw_train_rows(void)
 {
     static const hawser_option rows[] = {
         {"output", HAWSER_PATH, NULL, NULL, "MODEL", "where the model goes; it is not kept if unset", "0.1", 'o'},
-        {"init", HAWSER_PATH, NULL, NULL, "MODEL", "start from this model instead of from zero", "0.1", 0},
+        {"init", HAWSER_PATH, NULL, NULL, "MODEL",
+         "start from this model, read by node 0; columns match by name; -o may name the same file", "0.1", 0},
+        {"init-if-exists", HAWSER_FLAG, "no", NULL, NULL,
+         "start from zero if the file of --init does not exist yet, so that a job that is started again goes on", "0.1", 0},
         {"validation", HAWSER_PATH, NULL, NULL, "FILE", "data to measure the error on while training", "0.1", 0},
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object on the last line", "0.1", 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "no progress and no closing lines", "0.1", 'q'},
@@ -43,13 +47,28 @@ static hawser_status begin_outputs(void *argument, hawser_error *error)
     return hw_monitor_begin(b->monitor, b->call, error);
 }
 
-/* Validation data and the model to start from must fit the training data. */
-static hawser_status load_sides(const hw_call *call, bool leads, const hawser_dataset *data, hawser_dataset **validation,
-                                hawser_model **init, hawser_error *error)
+/* Before the input is read, which may take long: a damaged model is refused at once. */
+static hawser_status load_init(const hw_call *call, hawser_job *job, hawser_model **init, hawser_error *error)
 {
-    const char *path = hw_path_of(call, "validation"), *model = hw_path_of(call, "init");
-    if (model != NULL)
-        HAWSER_TRY(hawser_model_load(model, init, error));
+    const char *path = hw_path_of(call, "init");
+    HAWSER_TRY(hw_refuse_idle(call, "init-if-exists", path == NULL, "there is no --init MODEL", error));
+    HAWSER_TRY(hw_job_model(job, path, hawser_options_flag(call->options, "init-if-exists"), init, error));
+    if (path == NULL || !hawser_job_leads(job) || hawser_options_flag(call->options, "quiet"))
+        return HAWSER_OK;
+    bool folds = hawser_options_integer(call->options, "cv") > 0;
+    if (*init == NULL)
+        fprintf(call->err, "hawser: --init: '%s' does not exist yet; the training starts from zero\n", path);
+    else if (folds || hawser_options_has(call->options, "path"))
+        fprintf(call->err, "hawser: --init: '%s' is where the first lambda starts; the path%s anew\n", path,
+                folds ? " and the folds of --cv begin" : " begins");
+    return HAWSER_OK;
+}
+
+/* Validation data must fit the training data. */
+static hawser_status load_validation(const hw_call *call, bool leads, const hawser_dataset *data,
+                                     hawser_dataset **validation, hawser_error *error)
+{
+    const char *path = hw_path_of(call, "validation");
     if (path == NULL || !leads) /* the error on it is measured where the result is */
         return HAWSER_OK;
     hawser_load how;
@@ -157,8 +176,9 @@ static hawser_status run(hw_call *call, hw_outcome *outcome, hawser_error *error
     double started = hw_seconds();
     if (leads)
         hw_say_idle_job(call, hawser_job_workers(outcome->job));
+    HAWSER_TRY(load_init(call, outcome->job, &outcome->init, error));
     HAWSER_TRY(hw_load_shares(call, outcome->job, &outcome->data, error));
-    HAWSER_TRY(load_sides(call, leads, outcome->data, &outcome->validation, &outcome->init, error));
+    HAWSER_TRY(load_validation(call, leads, outcome->data, &outcome->validation, error));
     outcome->seconds_load = hw_seconds() - started;
     if (leads && hawser_dataset_column(outcome->data, 0) != NULL && !hawser_model_holds_names(outcome->data) &&
         !hawser_options_flag(call->options, "quiet"))

@@ -19,6 +19,7 @@ all=(train lasso small.svm --index-base 1 --validation validation.svm --weights 
 code 0 "$hawser" "${all[@]}" -o fine.st --trace fine.csv
 for key in output trace log-json; do
     for file in validation.svm weights offset factors upper names run.conf m.st ./weights sub/../m.st "$PWD/names"; do
+        [[ $key == output && $file == *m.st ]] && continue # a training goes on from its model
         code 2 "$hawser" "${all[@]}" "--$key" "$file"
         says "--$key: '$file' would overwrite the file of --(validation|weights|offset|penalty-factors|upper|names|config|init)"
     done

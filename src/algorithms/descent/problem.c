@@ -103,7 +103,6 @@ static hawser_status take_target(hw_descent *descent, const hawser_dataset *data
 
 hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
-    double intercept = 0.0;
     *descent = (hw_descent){.X = hawser_dataset_matrix(input->data), .weights = hawser_dataset_weights(input->data)};
     if (descent->X->rows == 0 || descent->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", descent->X->rows,
@@ -113,7 +112,7 @@ hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_
     HAWSER_TRY(take_target(descent, input->data, error));
     HAWSER_TRY(hw_linear_new_doubles(&descent->start, descent->X->cols, error));
     if (input->init != NULL)
-        HAWSER_TRY(hw_linear_model_coefficients(input->init, descent->X->cols, descent->start, &intercept, error));
+        HAWSER_TRY(hw_linear_model_start(input->init, input->data, descent->start, error));
     hawser_job_fit(job, descent->X->stored, WORTH_A_WORKER);
     descent->blocks = hawser_job_workers(job);
     descent->seed = hawser_job_seed(job);

@@ -231,15 +231,14 @@ static hawser_status fetch_start(const hw_linear *linear, hawser_job *job, hawse
     return status;
 }
 
-static hawser_status take_start(hw_linear *linear, hawser_job *job, const hawser_model *init, hawser_error *error)
+static hawser_status take_start(hw_linear *linear, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
     size_t n = linear->X->rows, p = linear->X->cols;
-    if (init == NULL) /* states begin at zero, and cost nothing before they are used */
+    if (input->init == NULL) /* states begin at zero, and cost nothing before they are used */
         return HAWSER_OK;
     HAWSER_TRY(hw_linear_new_doubles(&linear->alpha, p, error));
     HAWSER_TRY(hw_linear_new_doubles(&linear->image, n, error));
-    double intercept = 0.0;
-    HAWSER_TRY(hw_linear_model_coefficients(init, p, linear->alpha, &intercept, error));
+    HAWSER_TRY(hw_linear_model_start(input->init, input->data, linear->alpha, error));
     for (size_t j = 0; j < p; j++) { /* the start has to be feasible */
         if (linear->lower != NULL && linear->alpha[j] < linear->lower[j])
             linear->alpha[j] = linear->lower[j];
@@ -323,7 +322,7 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     HAWSER_TRY(free_columns(linear, job, error));
     HAWSER_TRY(deal_folds(linear, hawser_job_seed(job), error));
     linear->total = hw_linear_weigh(linear, 0, NULL);
-    HAWSER_TRY(take_start(linear, job, input->init, error));
+    HAWSER_TRY(take_start(linear, job, input, error));
     hawser_job_fit(job, linear->X->stored, WORTH_A_WORKER);
     take_rule(linear, job);
     HAWSER_TRY(new_record(linear, error));

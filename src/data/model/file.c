@@ -324,18 +324,26 @@ static hawser_status read_whole(int fd, const char *path, unsigned char **bytes,
     return HAWSER_OK;
 }
 
+hawser_status hw_model_read(const char *path, unsigned char **bytes, size_t *size, hawser_error *error)
+{
+    *bytes = NULL;
+    *size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", path, strerror(errno));
+    hawser_status status = read_whole(fd, path, bytes, size, error);
+    (void)close(fd);
+    return status;
+}
+
 hawser_status hawser_model_load(const char *path, hawser_model **model, hawser_error *error)
 {
     unsigned char *bytes = NULL;
     size_t size = 0;
     *model = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", path, strerror(errno));
-    hawser_status status = read_whole(fd, path, &bytes, &size, error);
+    hawser_status status = hw_model_read(path, &bytes, &size, error);
     if (status == HAWSER_OK)
         status = hw_model_parse(bytes, size, path, model, error);
     free(bytes);
-    (void)close(fd);
     return status;
 }

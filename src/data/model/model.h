@@ -20,6 +20,9 @@ enum { HW_MODEL_LENGTH_BYTES = 8, HW_MODEL_MOST_HEADER = 100000000, HW_MODEL_MOS
 hawser_status hw_model_parse(const unsigned char *bytes, size_t size, const char *name, hawser_model **model,
                              hawser_error *error) HAWSER_MUST_USE;
 
+/* Reads the bytes of a model file, for hw_model_parse; the caller frees *bytes, also after a failure. */
+hawser_status hw_model_read(const char *path, unsigned char **bytes, size_t *size, hawser_error *error) HAWSER_MUST_USE;
+
 /* A digest of all tensors and facts that does not depend on their order, so software that rewrites a file keeps it true. */
 uint64_t hw_model_digest(const hawser_model *model);
 

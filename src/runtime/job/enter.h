@@ -37,6 +37,11 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
 /* Before a plan is made: as if this process were one of so many nodes (1: it is alone), each on a machine like this one. */
 hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
 
+/* Reads a model on node 0 and sends it to all nodes; `path` and `if_exists` count there alone. *model is NULL if there is no path, or if
+ * the file does not exist and `if_exists` allows that. Collective; a failure is the same on all nodes. The caller frees *model. */
+hawser_status hw_job_model(hawser_job *job, const char *path, bool if_exists, hawser_model **model,
+                           hawser_error *error) HAWSER_MUST_USE;
+
 /* Seconds that a run may take: `limit` (0: none), or less where Slurm ends the job before. now: seconds since 1970. */
 double hw_time_left(double limit, char *const *environment, double now);
 
