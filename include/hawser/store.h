@@ -249,7 +249,9 @@ typedef struct hawser_serving {
     /** On node 0, with one line that says why, when the tables could not be written in the end (a full disk): whether to try again a moment
      *  later. NULL: no, what failed is returned, and the tables are in the store yet */
     bool (*unsaved)(void *argument, const char *text);
-    void *argument; /**< of all three */
+    /** On every node, with the TCP addresses on which it listens for guests ("192.0.2.7:7000, 127.0.0.1:7000"), before `ready`; may be NULL */
+    void (*listening)(void *argument, const char *addresses);
+    void *argument; /**< of all four */
 } hawser_serving;
 
 /** Serves the store's tables to whoever comes with the key (`at` of hawser_store_open, `hawser store`), as `hawser serve` does, with the

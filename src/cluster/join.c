@@ -435,6 +435,7 @@ static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options
     memcpy(cluster->members[0].host_id, own.host_id, sizeof own.host_id);
     cluster->members[0].taken = true;
     pthread_mutex_unlock(&cluster->mutex);
+    cluster->place->listening = hw_net_listening(cluster->net);
     HAWSER_TRY(cluster->place->ops->publish(cluster->place, hw_net_address(cluster->net), error));
     HAWSER_TRY(watch_launcher(cluster, error));
     HAWSER_TRY(wait_for(cluster, all_told, deadline, "not all nodes have joined", error));
@@ -501,6 +502,7 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
                           .name = place->name,
                           .build = options->build,
                           .interface = options->interface,
+                          .known_as = fixed ? place->manager : NULL,
                           .port_low = fixed ? place->port : options->port_low,
                           .port_high = fixed ? place->port : options->port_high,
                           .directory = place->directory[0] != '\0' ? place->directory

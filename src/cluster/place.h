@@ -49,6 +49,7 @@ struct hw_place {
     bool local;                         /* all nodes are on one host */
     bool by_hand;                       /* only the manager may know what the job is */
     uint16_t port;                      /* where node 0 has to listen, since the others know it beforehand; 0: anywhere */
+    const char *listening;              /* addresses on which node 0 listens, while it publishes its card */
     char manager[160];                  /* host of node 0, where the launcher says it beforehand */
 };
 

@@ -9,8 +9,10 @@ static hawser_status publish(hw_place *place, const char *card, hawser_error *er
 {
     (void)error;
     /* The library speaks here because somebody has to start the others by it, and nothing returns before they are there. */
-    fprintf(stderr, "hawser: waiting for %u more at %s (hawser node --join HOST:PORT --key-file FILE)\n", place->nodes - 1,
-            card);
+    fprintf(stderr,
+            "hawser: waiting for %u more at %s (hawser node --join HOST:PORT --key-file FILE)\n"
+            "hawser: listening on %s (--interface chooses)\n",
+            place->nodes - 1, card, place->listening);
     return HAWSER_OK;
 }
 

@@ -18,9 +18,10 @@
 #include "transport/transport.h"
 
 enum {
-    HW_NET_NAME = 64,      /* bytes of a node's or job's name, the zero included */
-    HW_NET_ADDRESS = 256,  /* bytes of an address card */
-    HW_NET_KEY_LEAST = 16, /* bytes of a job key */
+    HW_NET_NAME = 64,       /* bytes of a node's or job's name, the zero included */
+    HW_NET_ADDRESS = 256,   /* bytes of an address card */
+    HW_NET_LISTENING = 480, /* bytes of the addresses on which a net listens, as people read them */
+    HW_NET_KEY_LEAST = 16,  /* bytes of a job key */
     HW_NET_KEY_MOST = 64,
     HW_NET_REFUSED_SECONDS = 10,
     HW_NET_HALF_OPEN_MOST = 1024 /* strangers at the gate at a time; for one more the oldest must go */
@@ -79,14 +80,16 @@ typedef struct hw_net_options {
     const char *job;          /* a peer of another job is refused by name */
     const unsigned char *key; /* HW_NET_KEY_LEAST..MOST bytes */
     size_t key_length;
-    uint32_t node;                /* own number, or HW_NET_ANY until a peer says it (hw_net_dial) */
-    const char *name;             /* own name */
-    const char *build;            /* version and build id: a peer of another one is refused, both named */
-    const char *interface;        /* name or address to listen on; NULL: every interface, and the card names the one that the
-                                         default route or, without one, the first interface that is up has */
+    uint32_t node;     /* own number, or HW_NET_ANY until a peer says it (hw_net_dial) */
+    const char *name;  /* own name */
+    const char *build; /* version and build id: a peer of another one is refused, both named */
+    /* Name or address to listen on; "all": every address of the host. NULL: the addresses that the default route or, without one, the first
+     * interface that is up has, the one of `known_as`, and loopback. The card names the first. */
+    const char *interface;
+    const char *known_as;         /* host name by which others find this node without its card; NULL: none */
     uint16_t port_low, port_high; /* 0, 0: the system's choice */
-    /* Also listens on a Unix socket in this directory (mode 0700) for peers of the same host; "@": on one that is in no directory,
-     * for those of the same network namespace */
+    /* Also listens on a Unix socket in this directory (mode 0700) for this user's processes of the same host; "@": on one that is in no
+     * directory, for those of the same network namespace */
     const char *directory;
     hw_net_way way;
     size_t ring;            /* bytes of memory that a link within the host shares, each way: a power of two; default 1 MiB */
@@ -125,6 +128,8 @@ hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *eve
                          hawser_error *error) HAWSER_MUST_USE;
 /* Own card: "unix:PATH@HOSTID,tcp:ADDRESS:PORT", IPv6 in brackets. HOSTID (boot id) tells peers whether the path is theirs too. */
 const char *hw_net_address(const hw_net *net);
+/* The TCP addresses on which it listens, for people: "192.0.2.7:7000, 127.0.0.1:7000". */
+const char *hw_net_listening(const hw_net *net);
 
 /* One of two nodes dials, not both. Connects to a card or plain HOST:PORT, the Unix path first where it is ours, trying
  * again until `seconds` have passed: a peer may not be listening yet. `node`: whom to expect, or HW_NET_ANY. *number: own

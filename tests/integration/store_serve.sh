@@ -39,6 +39,7 @@ store=("$hawser" store)
 # ---- by hand
 serve 2 -o end.safetensors
 equal "$(head -1 serve.out)" "$(cat at)"
+[[ $(grep -c 'listening on .*127\.0\.0\.1:' serve.err) == 2 ]] || complain "not two servers say where they listen: $(cat serve.err)"
 code 0 "${store[@]}" make w --keys 0..9 --width 2
 code 0 "${store[@]}" make w --keys 0..9 --width 2
 code 0 "${store[@]}" make numbers --type i64

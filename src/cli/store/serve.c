@@ -17,7 +17,7 @@ const hawser_option *hw_serve_rows(void)
          "0.1", 0},
         {"port-range", HAWSER_TEXT, NULL, NULL, "LOW-HIGH", "ports to listen on; default: the system's choice", "0.1", 0},
         {"interface", HAWSER_TEXT, NULL, NULL, "NAME",
-         "network interface or address that guests reach this server by; default: that of the default route", "0.1", 0},
+         "network interface or address to listen on, or all; default: the default route's address and loopback", "0.1", 0},
         {"address-file", HAWSER_PATH, NULL, NULL, "FILE", "write HOST:PORT to this file once guests may come", "0.1", 0},
         {"load", HAWSER_PATH, NULL, NULL, "FILE", "begin with the tables of this file, which a store has saved", "0.1", 0},
         {"output", HAWSER_PATH, NULL, NULL, "FILE",
@@ -64,6 +64,12 @@ static void tell(void *argument, const char *address)
         fprintf(s->call->err, "hawser: %u %s at %s; Ctrl-C or SIGTERM ends\n", hawser_job_nodes(s->job),
                 hawser_job_nodes(s->job) == 1 ? "server" : "servers", address);
     }
+}
+
+static void listening(void *argument, const char *addresses)
+{
+    const serving *s = argument;
+    fprintf(s->call->err, "hawser: listening on %s (--interface chooses)\n", addresses);
 }
 
 /* Said once, quiet or not: the tables are in memory alone. */
@@ -152,6 +158,7 @@ static hawser_status serve(serving *s, hawser_error *error)
                                 .load = hw_path_of(call, "load"),
                                 .save = hw_path_of(call, "output"),
                                 .ready = tell,
+                                .listening = hawser_options_flag(call->options, "quiet") ? NULL : listening,
                                 .unsaved = unsaved,
                                 .argument = s,
                                 .warn = hawser_options_flag(call->options, "quiet") ? NULL : warn};

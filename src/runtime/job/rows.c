@@ -51,7 +51,7 @@ const hawser_option *hawser_job_rows(void)
         {"node-name", HAWSER_TEXT, NULL, NULL, "NAME", "what the others call this node; default: its host's name", "0.1", 0},
         {"alone", HAWSER_FLAG, "no", NULL, NULL, "be one process, whatever a launcher's environment says", "0.1", 0},
         {"interface", HAWSER_TEXT, NULL, NULL, "NAME",
-         "network interface or address that other nodes reach this one by; default: that of the default route", "0.1", 0},
+         "network interface or address to listen on, or all; default: the default route's address and loopback", "0.1", 0},
         {"port-range", HAWSER_TEXT, NULL, NULL, "LOW-HIGH", "ports to listen on; default: the system's choice", "0.1", 0},
         {"transport", HAWSER_WORD, "auto", "auto|shm|unix|tcp|ucx", "WAY",
          "how nodes of one host reach each other: by shared memory (shm), Unix sockets, TCP or the library UCX; auto: the "

@@ -442,6 +442,11 @@ const char *hw_door_card(const hw_door *door)
     return hw_net_address(door->net);
 }
 
+const char *hw_door_listening(const hw_door *door)
+{
+    return hw_net_listening(door->net);
+}
+
 hawser_status hw_door_begin(hw_door *door, const char (*cards)[HW_NET_ADDRESS], hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(&door->cards, door->store->servers, "the servers' addresses", error));

@@ -19,6 +19,7 @@ typedef struct hw_door hw_door;
 hawser_status hw_door_open(hawser_store *store, const hw_door_options *options, hw_door **door,
                            hawser_error *error) HAWSER_MUST_USE;
 const char *hw_door_card(const hw_door *door);
+const char *hw_door_listening(const hw_door *door); /* hw_net_listening */
 /* Where all servers are (a card each, copied): from now on guests are let in. */
 hawser_status hw_door_begin(hw_door *door, const char (*cards)[HW_NET_ADDRESS], hawser_error *error) HAWSER_MUST_USE;
 /* Tells all guests `words` and ends the links. Nothing is heard any more. */

@@ -188,6 +188,8 @@ static hawser_status serve(hawser_store *store, const hw_serving *how, hawser_er
     bool ends = false;
     HAWSER_TRY(HW_NEW(&in, store->nodes, "what servers say", error));
     const char *card = hw_door_card(store->door), *address = strstr(card, "tcp:");
+    if (how->listening != NULL)
+        how->listening(how->argument, hw_door_listening(store->door));
     if (store->self == 0 && how->ready != NULL)
         how->ready(how->argument, address != NULL ? address + strlen("tcp:") : card);
     hawser_status status = HAWSER_OK;

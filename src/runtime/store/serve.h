@@ -27,6 +27,8 @@ typedef struct hw_serving {
     const char *save;      /* where the tables go in the end, written by node 0; NULL: nowhere */
     /* On node 0, when guests may come: HOST:PORT. */
     void (*ready)(void *argument, const char *address);
+    /* On every node, before: the TCP addresses on which it listens. May be NULL. */
+    void (*listening)(void *argument, const char *addresses);
     /* On node 0: whether to try again, when the tables could not be written in the end; NULL: no. */
     bool (*unsaved)(void *argument, const char *text);
     void *argument;

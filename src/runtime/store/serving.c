@@ -34,6 +34,12 @@ static void tell(void *argument, const char *address)
         t->given->ready(t->given->argument, address);
 }
 
+static void listening(void *argument, const char *addresses)
+{
+    const telling *t = argument;
+    t->given->listening(t->given->argument, addresses);
+}
+
 static bool unsaved(void *argument, const char *text)
 {
     const telling *t = argument;
@@ -109,6 +115,7 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
                       .load = t.given->load,
                       .save = t.given->save,
                       .ready = tell,
+                      .listening = t.given->listening != NULL ? listening : NULL,
                       .unsaved = t.given->unsaved != NULL ? unsaved : NULL,
                       .argument = &t};
     hawser_status status = check(store, error);

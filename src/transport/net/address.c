@@ -217,6 +217,13 @@ bool hw_unix_socket(int fd)
     return getsockname(fd, (struct sockaddr *)&own, &length) == 0 && own.ss_family == AF_UNIX;
 }
 
+bool hw_same_user(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
 bool hw_same_host(int fd)
 {
     struct sockaddr_storage own, peer;

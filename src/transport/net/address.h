@@ -9,13 +9,15 @@
 
 struct sockaddr_un;
 
-enum { HW_HOST_ID = 40, HW_UNIX_PATH = 108 /* of sockaddr_un */, HW_CANDIDATES = 16 };
+enum { HW_HOST_ID = 40, HW_UNIX_PATH = 108 /* of sockaddr_un */, HW_CANDIDATES = 16, HW_EARS_MOST = 10 };
 
 /* A net's ears. */
 typedef struct hw_ears {
-    int tcp, local;          /* listening sockets; -1: none */
-    char path[HW_UNIX_PATH]; /* of `local`; removed by hw_ears_close; "@NAME": in no file system */
+    int fds[HW_EARS_MOST]; /* listening sockets */
+    int count;
+    char path[HW_UNIX_PATH]; /* of the Unix socket; removed by hw_ears_close; "@NAME": in no file system */
     char card[HW_NET_ADDRESS];
+    char listening[HW_NET_LISTENING];
 } hw_ears;
 
 /* Something to connect to. */
@@ -58,5 +60,7 @@ void hw_peer_text(int fd, char text[HW_NET_ADDRESS]);
 /* Both ends are on one host: a Unix socket, loopback, or one address that talks to itself. */
 bool hw_same_host(int fd);
 bool hw_unix_socket(int fd);
+/* The process at the other end of a Unix socket runs as this one's user. */
+bool hw_same_user(int fd);
 
 #endif

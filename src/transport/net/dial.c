@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -72,6 +73,11 @@ static hawser_status try_all(hw_net *net, const hw_target *targets, int count, h
         int fd = hw_connect_begin(&targets[i]);
         if (fd < 0) {
             (void)hawser_fail(error, HAWSER_PEER_LOST, "%s", strerror(errno));
+            continue;
+        }
+        if (hw_unix_socket(fd) && !hw_same_user(fd)) {
+            (void)hawser_fail(error, HAWSER_PEER_LOST, "its Unix socket belongs to another user");
+            close(fd);
             continue;
         }
         uint32_t expected = shake->expected;

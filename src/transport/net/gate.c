@@ -196,7 +196,10 @@ static void welcome(net_gate *self, int listener)
     for (;;) {
         int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            receive_stranger(self, fd);
+            if (hw_unix_socket(fd) && !hw_same_user(fd))
+                close(fd); /* not counted: a dialler of another user sees whose socket this is, too, and goes on by TCP */
+            else
+                receive_stranger(self, fd);
             continue;
         }
         if ((errno == EMFILE || errno == ENFILE) && make_room(self))
@@ -217,6 +220,12 @@ static void expire(net_gate *self, double now)
     }
 }
 
+static bool is_listener(const hw_net *net, const void *what)
+{
+    return (const char *)what >= (const char *)net->ears.fds &&
+           (const char *)what < (const char *)(net->ears.fds + HW_EARS_MOST);
+}
+
 static void *gate_main(void *argument)
 {
     hw_net *net = argument;
@@ -230,11 +239,11 @@ static void *gate_main(void *argument)
             void *what = events[i].data.ptr;
             if (what == &net->gate_bell)
                 hw_bell_still(net->gate_bell);
-            else if (what != &net->ears.tcp && what != &net->ears.local)
+            else if (!is_listener(net, what))
                 advance(&self, what);
         }
         for (int i = 0; i < count; i++) /* last: it may send strangers away that have events above */
-            if (events[i].data.ptr == &net->ears.tcp || events[i].data.ptr == &net->ears.local)
+            if (is_listener(net, events[i].data.ptr))
                 welcome(&self, *(int *)events[i].data.ptr);
         expire(&self, hw_seconds());
     }
@@ -246,7 +255,7 @@ static void *gate_main(void *argument)
 static bool listen_to(hw_net *net, int *fd)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = fd};
-    return *fd < 0 || epoll_ctl(net->gate_poll, EPOLL_CTL_ADD, *fd, &event) == 0;
+    return epoll_ctl(net->gate_poll, EPOLL_CTL_ADD, *fd, &event) == 0;
 }
 
 hawser_status hw_gate_start(hw_net *net, hawser_error *error)
@@ -254,8 +263,10 @@ hawser_status hw_gate_start(hw_net *net, hawser_error *error)
     net->gate_poll = epoll_create1(EPOLL_CLOEXEC);
     net->gate_bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     net->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (net->gate_poll < 0 || net->gate_bell < 0 || !listen_to(net, &net->gate_bell) || !listen_to(net, &net->ears.tcp) ||
-        !listen_to(net, &net->ears.local))
+    bool ready = net->gate_poll >= 0 && net->gate_bell >= 0 && listen_to(net, &net->gate_bell);
+    for (int i = 0; i < net->ears.count && ready; i++)
+        ready = listen_to(net, &net->ears.fds[i]);
+    if (!ready)
         return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s; see `ulimit -n`", strerror(errno));
     int failure = hw_thread_start(&net->gate, gate_main, net);
     if (failure != 0)

@@ -53,7 +53,7 @@ static hawser_status open_local(const hw_net_options *options, uint64_t incarnat
         return hawser_fail(error, HAWSER_IO, "cannot listen on the socket %s: %s", path, strerror(failure));
     }
     memcpy(ears->path, path, sizeof ears->path);
-    ears->local = fd;
+    ears->fds[ears->count++] = fd;
     return HAWSER_OK;
 }
 
@@ -102,75 +102,154 @@ static bool interface_address(const char *interface, struct sockaddr_storage *ad
     return best > 0;
 }
 
-/* The address from which the default route would leave. Nothing is sent: a datagram socket only looks up its route. */
-static bool route_address(struct sockaddr_storage *address)
+/* The address of one family from which the default route would leave. Nothing is sent: a datagram socket only looks up its route. */
+static bool route_address(int family, struct sockaddr_storage *address)
 {
     struct sockaddr_in far = {.sin_family = AF_INET, .sin_port = htons(9)};
     struct sockaddr_in6 far6 = {.sin6_family = AF_INET6, .sin6_port = htons(9)};
     inet_pton(AF_INET, "192.0.2.1", &far.sin_addr); /* addresses for documentation */
     inet_pton(AF_INET6, "2001:db8::1", &far6.sin6_addr);
-    const struct sockaddr *targets[] = {(const struct sockaddr *)&far, (const struct sockaddr *)&far6};
-    const socklen_t lengths[] = {sizeof far, sizeof far6};
-    bool found = false;
-    for (int i = 0; i < 2 && !found; i++) {
-        int fd = socket(targets[i]->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        socklen_t length = sizeof *address;
-        found =
-            fd >= 0 && connect(fd, targets[i], lengths[i]) == 0 && getsockname(fd, (struct sockaddr *)address, &length) == 0;
-        if (fd >= 0)
-            close(fd);
-    }
+    bool six = family == AF_INET6;
+    const struct sockaddr *target = six ? (const struct sockaddr *)&far6 : (const struct sockaddr *)&far;
+    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t length = sizeof *address;
+    bool found = fd >= 0 && connect(fd, target, six ? sizeof far6 : sizeof far) == 0 &&
+                 getsockname(fd, (struct sockaddr *)address, &length) == 0;
+    if (fd >= 0)
+        close(fd);
     return found;
 }
 
-static void loopback(struct sockaddr_storage *address)
+static void parse(const char *text, struct sockaddr_storage *address)
 {
-    *address = (struct sockaddr_storage){.ss_family = AF_INET};
-    ((struct sockaddr_in *)(void *)address)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    *address = (struct sockaddr_storage){.ss_family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET};
+    if (address->ss_family == AF_INET6)
+        inet_pton(AF_INET6, text, &((struct sockaddr_in6 *)(void *)address)->sin6_addr);
+    else
+        inet_pton(AF_INET, text, &((struct sockaddr_in *)(void *)address)->sin_addr);
 }
 
-/* What to bind, and what to tell others. */
-static hawser_status choose(const hw_net_options *options, struct sockaddr_storage *bound, struct sockaddr_storage *told,
-                            hawser_error *error)
+/* The addresses to listen on, and the one that the card names. */
+typedef struct choice {
+    struct sockaddr_storage at[HW_EARS_MOST - 1], told; /* one of the ears is a Unix socket */
+    int count;                                          /* the first is necessary; a host may lack the others */
+    bool all;                                           /* at[0] stands for every address */
+} choice;
+
+static void add(choice *chosen, const struct sockaddr_storage *given)
 {
-    if (options->local_only) {
-        loopback(bound);
-        *told = *bound;
-        return HAWSER_OK;
+    struct sockaddr_storage address = *given;
+    set_port(&address, 0);
+    for (int i = 0; i < chosen->count; i++)
+        if (memcmp(&chosen->at[i], &address, sizeof address) == 0)
+            return;
+    if (chosen->count < HW_EARS_MOST - 1)
+        chosen->at[chosen->count++] = address;
+}
+
+static void add_text(choice *chosen, const char *text)
+{
+    struct sockaddr_storage address;
+    parse(text, &address);
+    add(chosen, &address);
+}
+
+/* The addresses of a name. */
+static void add_name(choice *chosen, const char *name)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
+    if (name == NULL || getaddrinfo(name, NULL, &hints, &found) != 0)
+        return;
+    for (const struct addrinfo *i = found; i != NULL; i = i->ai_next) {
+        struct sockaddr_storage address = {0};
+        memcpy(&address, i->ai_addr, i->ai_addrlen);
+        add(chosen, &address);
     }
-    if (options->interface == NULL) {
-        *bound = (struct sockaddr_storage){.ss_family = AF_INET6}; /* every address, IPv4 too */
-        if (!route_address(told) && !interface_address(NULL, told))
-            loopback(told);
-        return HAWSER_OK;
-    }
-    if (!interface_address(options->interface, bound)) {
-        struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
-        if (getaddrinfo(options->interface, NULL, &hints, &found) != 0)
-            return hawser_fail(error, HAWSER_IO,
-                               "\"%s\" is neither an interface that is up nor an address of this host: see `ip address`",
-                               options->interface);
-        memset(bound, 0, sizeof *bound);
-        memcpy(bound, found->ai_addr, found->ai_addrlen);
-        freeaddrinfo(found);
-    }
-    *told = *bound;
+    freeaddrinfo(found);
+}
+
+/* What others are told where every address is bound, or none was asked for. */
+static void find_told(struct sockaddr_storage *told)
+{
+    *told = (struct sockaddr_storage){0};
+    if (route_address(AF_INET, told) || route_address(AF_INET6, told) || interface_address(NULL, told))
+        return;
+    parse("127.0.0.1", told);
+}
+
+/* The default route's addresses of both families, and those that processes of this host use for it: "localhost" is 127.0.0.1 or ::1, and where
+ * Debian knows no better a host's own name is 127.0.1.1. */
+static void choose_default(const hw_net_options *options, choice *chosen)
+{
+    struct sockaddr_storage six = {0};
+    find_told(&chosen->told);
+    add(chosen, &chosen->told);
+    if (route_address(AF_INET6, &six))
+        add(chosen, &six);
+    add_text(chosen, "127.0.0.1");
+    add_text(chosen, "127.0.1.1");
+    add_text(chosen, "::1");
+    add_name(chosen, options->known_as);
+}
+
+static bool is_any(const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET6)
+        return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+    return ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+/* "::" has the addresses of IPv4, too; a kernel without IPv6 has those alone. */
+static void choose_all(choice *chosen)
+{
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    add_text(chosen, fd >= 0 ? "::" : "0.0.0.0");
+    if (fd >= 0)
+        close(fd);
+}
+
+static hawser_status choose(const hw_net_options *options, choice *chosen, hawser_error *error)
+{
+    *chosen = (choice){0};
+    if (options->local_only)
+        add_text(chosen, "127.0.0.1");
+    else if (options->interface == NULL)
+        choose_default(options, chosen);
+    else if (strcmp(options->interface, "all") == 0)
+        choose_all(chosen);
+    else if (interface_address(options->interface, &chosen->told))
+        add(chosen, &chosen->told);
+    else
+        add_name(chosen, options->interface);
+    if (chosen->count == 0)
+        return hawser_fail(error, HAWSER_IO,
+                           "\"%s\" is neither an interface that is up nor an address of this host: see `ip address` "
+                           "(\"all\" stands for all addresses)",
+                           options->interface);
+    if (options->interface != NULL)
+        chosen->count = 1;
+    chosen->all = is_any(&chosen->at[0]);
+    if (chosen->all)
+        find_told(&chosen->told);
+    else
+        chosen->told = chosen->at[0];
     return HAWSER_OK;
 }
 
 /* A socket bound to one port; -1: errno. */
-static int listen_at(struct sockaddr_storage *address, uint16_t port)
+static int listen_at(const struct sockaddr_storage *where, uint16_t port)
 {
-    set_port(address, port);
+    struct sockaddr_storage address = *where;
+    set_port(&address, port);
     int on = 1, off = 0;
-    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     hw_socket_begin(fd);
-    if (address->ss_family == AF_INET6)
+    if (address.ss_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(fd, (struct sockaddr *)address, length_of(address)) == 0 && listen(fd, SOMAXCONN) == 0)
+    if (bind(fd, (struct sockaddr *)&address, length_of(&address)) == 0 && listen(fd, SOMAXCONN) == 0)
         return fd;
     int failure = errno;
     close(fd);
@@ -178,42 +257,104 @@ static int listen_at(struct sockaddr_storage *address, uint16_t port)
     return -1;
 }
 
+static uint16_t port_of(int fd)
+{
+    struct sockaddr_storage bound;
+    socklen_t length = sizeof bound;
+    return getsockname(fd, (struct sockaddr *)&bound, &length) == 0 ? get_port(&bound) : 0;
+}
+
+static void close_from(hw_ears *ears, int first)
+{
+    while (ears->count > first)
+        close(ears->fds[--ears->count]);
+}
+
+/* One port on all of them; 0: that which the system gives the first. The port, or 0: errno, and the address that could not be had. Those that this
+ * host lacks are left out. */
+static uint16_t listen_at_all(const choice *chosen, uint16_t port, hw_ears *ears, const struct sockaddr_storage **failed)
+{
+    int first = ears->count;
+    for (int i = 0; i < chosen->count; i++) {
+        int fd = listen_at(&chosen->at[i], port);
+        if (fd < 0 && i > 0 && errno != EADDRINUSE && errno != EMFILE && errno != ENFILE)
+            continue;
+        if (fd < 0) {
+            int failure = errno;
+            *failed = &chosen->at[i];
+            close_from(ears, first);
+            errno = failure;
+            return 0;
+        }
+        ears->fds[ears->count++] = fd;
+        if (i == 0)
+            port = port_of(fd);
+    }
+    return port;
+}
+
+/* "ADDRESS:PORT, ..." of the sockets from `first` on. */
+static void list(hw_ears *ears, int first, const choice *chosen, uint16_t port)
+{
+    size_t used = 0;
+    if (chosen->all) {
+        (void)!snprintf(ears->listening, sizeof ears->listening, "all addresses%s, port %u",
+                        chosen->at[0].ss_family == AF_INET6 ? "" : " of IPv4", port);
+        return;
+    }
+    for (int i = first; i < ears->count; i++) {
+        struct sockaddr_storage bound;
+        socklen_t length = sizeof bound;
+        char text[HW_NET_ADDRESS];
+        if (getsockname(ears->fds[i], (struct sockaddr *)&bound, &length) != 0)
+            continue;
+        hw_address_text(&bound, length, text);
+        int more = snprintf(ears->listening + used, sizeof ears->listening - used, "%s%s", i > first ? ", " : "",
+                            text + strlen("tcp:"));
+        used += more > 0 && (size_t)more < sizeof ears->listening - used ? (size_t)more : 0;
+    }
+}
+
+static hawser_status refuse_ports(const hw_net_options *options, const struct sockaddr_storage *failed, int failure,
+                                  hawser_error *error)
+{
+    char where[HW_NET_ADDRESS];
+    hw_address_text(failed, length_of(failed), where);
+    where[strlen(where) - strlen(":0")] = '\0'; /* its port is none yet */
+    if (options->port_low == options->port_high)
+        return hawser_fail(error, HAWSER_IO, "cannot listen on %s, port %u: %s", where + strlen("tcp:"), options->port_low,
+                           strerror(failure));
+    return hawser_fail(error, HAWSER_IO, "cannot listen on %s, on none of the ports %u to %u: %s", where + strlen("tcp:"),
+                       options->port_low, options->port_high, strerror(failure));
+}
+
 static hawser_status open_tcp(const hw_net_options *options, hw_ears *ears, struct sockaddr_storage *told,
                               hawser_error *error)
 {
-    struct sockaddr_storage bound;
-    HAWSER_TRY(choose(options, &bound, told, error));
-    int fd = -1, failure = 0;
-    for (uint32_t port = options->port_low; port <= options->port_high && fd < 0; port++) {
-        fd = listen_at(&bound, (uint16_t)port);
-        if (fd < 0 && errno == EAFNOSUPPORT && options->interface == NULL) {
-            bound = (struct sockaddr_storage){.ss_family = AF_INET}; /* a host without IPv6 */
-            fd = listen_at(&bound, (uint16_t)port);
-        }
-        failure = errno;
-        if (fd < 0 && failure != EADDRINUSE && failure != EACCES)
+    enum { TRIES = 100 }; /* of ports that the system chooses for the first address, and another address may not have */
+    choice chosen;
+    HAWSER_TRY(choose(options, &chosen, error));
+    bool any = options->port_low == 0;
+    uint32_t port = options->port_low, last = any ? TRIES : options->port_high;
+    uint16_t found = 0;
+    const struct sockaddr_storage *failed = NULL;
+    int first = ears->count;
+    for (uint32_t i = port; i <= last && found == 0; i++) {
+        found = listen_at_all(&chosen, any ? 0 : (uint16_t)i, ears, &failed);
+        if (found == 0 && errno != EADDRINUSE && errno != EACCES)
             break;
     }
-    const char *where = options->interface == NULL ? "any interface" : options->interface;
-    if (fd < 0 && options->port_low == options->port_high)
-        return hawser_fail(error, HAWSER_IO, "cannot listen on %s, port %u: %s", where, options->port_low,
-                           strerror(failure));
-    if (fd < 0)
-        return hawser_fail(error, HAWSER_IO, "cannot listen on %s, on none of the ports %u to %u: %s", where,
-                           options->port_low, options->port_high, strerror(failure));
-    socklen_t length = sizeof bound;
-    if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) {
-        close(fd);
-        return hawser_fail(error, HAWSER_IO, "cannot ask for the port of a socket: %s", strerror(errno));
-    }
-    set_port(told, get_port(&bound));
-    ears->tcp = fd;
+    if (found == 0)
+        return refuse_ports(options, failed, errno, error);
+    list(ears, first, &chosen, found);
+    *told = chosen.told;
+    set_port(told, found);
     return HAWSER_OK;
 }
 
 hawser_status hw_ears_open(const hw_net_options *options, uint64_t incarnation, hw_ears *ears, hawser_error *error)
 {
-    *ears = (hw_ears){.tcp = -1, .local = -1};
+    *ears = (hw_ears){0};
     hawser_status status = HAWSER_OK;
     if (options->deaf)
         return HAWSER_OK;
@@ -233,20 +374,16 @@ hawser_status hw_ears_open(const hw_net_options *options, uint64_t incarnation, 
         hw_ears_close(ears);
         return status;
     }
-    bool both = ears->local >= 0 && ears->tcp >= 0;
-    (void)!snprintf(ears->card, sizeof ears->card, "%s%s%s%s%s%.100s", ears->local >= 0 ? "unix:" : "", ears->path,
-                    ears->local >= 0 ? "@" : "", ears->local >= 0 ? host : "", both ? "," : "", text);
+    bool both = local && text[0] != '\0';
+    (void)!snprintf(ears->card, sizeof ears->card, "%s%s%s%s%s%.100s", local ? "unix:" : "", ears->path, local ? "@" : "",
+                    local ? host : "", both ? "," : "", text);
     return HAWSER_OK;
 }
 
 void hw_ears_close(hw_ears *ears)
 {
-    if (ears->tcp >= 0)
-        close(ears->tcp);
-    if (ears->local >= 0) {
-        close(ears->local);
-        if (ears->path[0] != '@')
-            (void)unlink(ears->path);
-    }
-    ears->tcp = ears->local = -1;
+    close_from(ears, 0);
+    if (ears->path[0] != '\0' && ears->path[0] != '@')
+        (void)unlink(ears->path);
+    ears->path[0] = '\0';
 }

@@ -186,7 +186,6 @@ hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *eve
     HAWSER_TRY(check(options, error));
     hw_net *net = NULL;
     HAWSER_TRY(HW_NEW(&net, 1, "a net", error));
-    net->ears.tcp = net->ears.local = -1;
     net->reactor_poll = net->reactor_bell = net->reactor_timer = net->gate_poll = net->gate_bell = net->spare = -1;
     if (!make_locks(net)) {
         free(net);
@@ -204,6 +203,11 @@ hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *eve
 const char *hw_net_address(const hw_net *net)
 {
     return net->ears.card;
+}
+
+const char *hw_net_listening(const hw_net *net)
+{
+    return net->ears.listening;
 }
 
 uint32_t hw_net_number(const hw_net *net)
