@@ -79,6 +79,9 @@ HAWSER_API const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *data
 HAWSER_API const double *hawser_dataset_target(const hawser_dataset *dataset);  /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_weights(const hawser_dataset *dataset); /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_offset(const hawser_dataset *dataset);  /**< rows values or NULL */
+/** Returns HAWSER_OK if all entries of a matrix are on this node, else HAWSER_BAD_ARGUMENT with a column that is on another one (hawser_job_load):
+ *  outside of a run its entries are to be fetched first (hawser_job_fetch), since kernels and pointers read zeros. */
+HAWSER_API hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser_error *error) HAWSER_MUST_USE;
 /** What missing values were read as under missing "mean", one a column, or NULL: whoever reads other data for the same model reads
  *  theirs alike. */
 HAWSER_API const double *hawser_dataset_means(const hawser_dataset *dataset);

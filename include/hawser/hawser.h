@@ -74,7 +74,8 @@ static inline hawser_sync hawser_centric(uint32_t delta)
 
 /* ------------------------------------------------------------------------------------------------------ states ---- */
 
-/** How a data state is split over the blocks: into ranges of columns (CSC, dense) or rows (CSR, dense), cut by hawser_balance. */
+/** How a data state is split over the blocks: into ranges of columns (CSC, dense) or rows (CSR, dense), cut by hawser_balance. An input that
+ *  hawser_job_load has shared out to nodes by columns is refused with HAWSER_BY_ROW; a cache file, which every node maps, may be split so. */
 typedef enum hawser_split { HAWSER_BY_COLUMN, HAWSER_BY_ROW, HAWSER_WHOLE } hawser_split;
 
 /** What a user's merge is given. It may be called for a range of the state, and per update where updates apply at once. */
@@ -208,7 +209,11 @@ HAWSER_API void hawser_scratch_size(hawser_program *program, size_t bytes, void 
 HAWSER_API const hawser_matrix *hawser_data_view(hawser_context *context, const char *state); /**< this block's part */
 /** Makes sure that the entries of some columns (numbers in the whole) of a data state that this unit reads are on this node, fetching
  *  them from the nodes that have them; they stay. Needed before columns of other blocks are touched where the data was read by
- *  hawser_job_load; costs nothing where everything is here. Returns HAWSER_OK, or what the unit must return at once. */
+ *  hawser_job_load; costs nothing where everything is here. Returns HAWSER_OK, or what the unit must return at once.
+ *
+ *  Entries that are elsewhere read as zeros. A unit fails by name if a kernel of matrix.h touches such a column, and if the unit takes the
+ *  view of a whole matrix of which entries are elsewhere before this block has called hawser_data_want for it. A unit that uses no others'
+ *  columns says so with `count` 0. A unit that walks a column by pointers must name it here. */
 HAWSER_API hawser_status hawser_data_want(hawser_context *context, const char *state, const uint32_t *columns,
                                           size_t count) HAWSER_MUST_USE;
 /** Dense access to a replicated state that the unit updates: change it in place; the difference is the delta. */

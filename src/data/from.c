@@ -119,6 +119,7 @@ hawser_status hawser_dataset_from(const hawser_matrix *matrix, const double *tar
                                   hawser_error *error)
 {
     *dataset = NULL;
+    HAWSER_TRY(hawser_matrix_whole(matrix, error));
     HAWSER_TRY(check_shape(matrix, error));
     hawser_dataset *made = NULL;
     HAWSER_TRY(hw_dataset_new(&made, error));

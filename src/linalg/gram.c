@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/type.h"
 #include "linalg/kernels.h"
+#include "linalg/presence.h"
 
 enum {
     FEW_TILES = 32,    /* fresh columns up to which others are read too seldom for packing them to pay */
@@ -354,6 +355,8 @@ hawser_status hawser_gram_rows(const hawser_matrix *A, size_t begin, size_t end,
     gram g = {A, kernels, &kernels->typed[A->type], begin, end, columns, fresh, count, weights, G, ld, NULL};
     if (fresh == count)
         return HAWSER_OK;
+    for (size_t k = 0; A->residence != NULL && k < count; k++)
+        hw_presence_touch(A, columns[k]);
     hawser_status status = A->layout == HAWSER_CSC ? find_entries(&g, error) : HAWSER_OK;
     if (status != HAWSER_OK)
         return status;

@@ -5,6 +5,7 @@
 
 #include "base/type.h"
 #include "linalg/kernels.h"
+#include "linalg/presence.h"
 
 /* Rows of one pass of a dense combination: the part of `out` stays in the first-level cache while the columns go by. */
 enum { COMBINE_ROWS = 2048 };
@@ -23,6 +24,26 @@ static const void *at(const hawser_matrix *A, uint64_t entry)
 static const void *dense_column(const hawser_matrix *A, size_t j)
 {
     return at(A, (uint64_t)j * A->stride);
+}
+
+size_t hw_presence_column(const hawser_matrix *A, size_t j)
+{
+    const hw_presence *presence = (const hw_presence *)A->residence;
+    if (A->layout != HAWSER_DENSE)
+        return A->first + j;
+    /* `first` may be that of rows. */
+    size_t distance = (size_t)((const char *)A->values - (const char *)presence->values);
+    return distance / hw_type_size(A->type) / A->stride + j;
+}
+
+void hw_presence_touch(const hawser_matrix *A, size_t j)
+{
+    hw_presence *presence = (hw_presence *)A->residence;
+    size_t column = hw_presence_column(A, j);
+    if (A->layout != HAWSER_DENSE && A->offsets[j] == A->offsets[j + 1])
+        return; /* it has no entries anywhere */
+    if (atomic_load_explicit(&presence->state[column], memory_order_relaxed) != HW_HERE)
+        atomic_store_explicit(&presence->absent, column + 1, memory_order_relaxed);
 }
 
 hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t end)
@@ -63,6 +84,7 @@ double hawser_column_dot(const hawser_matrix *A, size_t j, const double *x)
 {
     assert(A->layout != HAWSER_CSR && j < A->cols);
     const hw_typed_kernels *kernels = kernels_of(A);
+    hw_touch_column(A, j);
     if (A->layout == HAWSER_DENSE)
         return kernels->dense_dot(A->rows, dense_column(A, j), x);
     uint64_t begin = A->offsets[j];
@@ -73,6 +95,8 @@ void hawser_column_axpy(const hawser_matrix *A, size_t j, double step, double *x
 {
     assert(A->layout != HAWSER_CSR && j < A->cols);
     const hw_typed_kernels *kernels = kernels_of(A);
+    if (step != 0)
+        hw_touch_column(A, j);
     if (A->layout == HAWSER_DENSE) {
         kernels->dense_axpy(A->rows, dense_column(A, j), step, x);
         return;
@@ -86,6 +110,7 @@ void hawser_column_moments(const hawser_matrix *A, size_t j, const double *weigh
 {
     assert(A->layout != HAWSER_CSR && j < A->cols);
     const hw_typed_kernels *kernels = kernels_of(A);
+    hw_touch_column(A, j);
     hw_moments moments;
     if (A->layout == HAWSER_DENSE) {
         kernels->dense_moments(A->rows, dense_column(A, j), weights, centre, &moments);
@@ -105,6 +130,7 @@ void hawser_scan(const hawser_matrix *A, const double *x, double *out)
 {
     assert(A->layout != HAWSER_CSR);
     const hw_typed_kernels *kernels = kernels_of(A);
+    hw_touch_columns(A);
     if (A->layout == HAWSER_DENSE)
         kernels->dense_scan(A->rows, A->cols, A->values, A->stride, x, out);
     else
@@ -115,6 +141,8 @@ void hawser_scan_some(const hawser_matrix *A, const uint32_t *columns, size_t co
 {
     assert(A->layout != HAWSER_CSR);
     const hw_typed_kernels *kernels = kernels_of(A);
+    for (size_t k = 0; A->residence != NULL && k < count; k++)
+        hw_presence_touch(A, columns[k]);
     if (A->layout != HAWSER_DENSE)
         kernels->sparse_scan_some(columns, count, A->offsets, A->indices, A->values, x, out);
     else
@@ -128,6 +156,9 @@ static void combine_dense(const hawser_matrix *A, const uint32_t *columns, const
                           double *out)
 {
     const hw_typed_kernels *kernels = kernels_of(A);
+    for (size_t k = 0; A->residence != NULL && k < count; k++)
+        if (coefficients[k] != 0)
+            hw_presence_touch(A, columns != NULL ? columns[k] : k);
     for (size_t begin = 0; begin < A->rows; begin += COMBINE_ROWS) {
         size_t n = A->rows - begin < COMBINE_ROWS ? A->rows - begin : COMBINE_ROWS;
         const void *four[4];

@@ -80,6 +80,12 @@ static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error 
 {
     const hawser_state *state = own->state, *first = leader(state);
     uint32_t blocks = plan->settings.blocks;
+    if (state->split == HAWSER_BY_ROW && state->matrix->residence != NULL)
+        return hawser_fail(error, HAWSER_BAD_PROGRAM,
+                           "data state '%s' is split by row, but hawser_job_load has given each of the %u nodes the columns "
+                           "of its own blocks, so no row is whole anywhere; split it by column, or read a cache file "
+                           "('hawser data convert'), which every node has whole",
+                           state->name, plan->settings.nodes);
     HAWSER_TRY(HW_NEW(&own->stored, blocks, "a plan's shares", error));
     if (is_split(state)) {
         HAWSER_TRY(HW_NEW(&own->bounds, blocks + 1, "a plan's bounds", error));

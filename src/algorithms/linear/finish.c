@@ -51,6 +51,7 @@ static hawser_status validate(hw_linear *linear, const hawser_dataset *data, con
     if (y == NULL || X->cols > linear->X->cols)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu columns%s, the training data %zu", X->cols,
                            y == NULL ? " and no target" : "", linear->X->cols);
+    HAWSER_TRY(hawser_matrix_whole(X, error));
     double *w = calloc(linear->X->cols + 1, sizeof *w), *predictions = calloc(X->rows + 1, sizeof *predictions);
     hawser_status status = HAWSER_OK;
     if (w == NULL || predictions == NULL)

@@ -229,6 +229,7 @@ hawser_status hw_linear_margins(const hawser_model *model, const hawser_dataset 
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
     double columns = hw_linear_fact(model, "columns", 0.0), intercept = 0.0;
+    HAWSER_TRY(hawser_matrix_whole(X, error));
     if (!(columns >= 1.0 && columns < 9e15))
         return hawser_fail(error, HAWSER_BAD_INPUT, "the model does not say how many columns it has");
     if ((double)X->cols > columns)

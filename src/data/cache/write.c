@@ -141,6 +141,7 @@ hawser_status hawser_dataset_save(const hawser_dataset *dataset, const char *pat
 {
     hw_file file;
     unsigned char *piece = NULL;
+    HAWSER_TRY(hawser_matrix_whole(&dataset->matrix, error));
     HAWSER_TRY(hw_file_begin(&file, path, error));
     hawser_status status = HW_NEW(&piece, HW_CACHE_PIECE, "a write buffer", error);
     if (status == HAWSER_OK)

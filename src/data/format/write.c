@@ -368,6 +368,7 @@ hawser_status hawser_dataset_write(const hawser_dataset *dataset, size_t begin, 
                            dataset->weights != NULL ? "example weights" : "an offset");
     hawser_dataset slice;
     hw_flipped flipped;
+    HAWSER_TRY(hawser_matrix_whole(A, error));
     HAWSER_TRY(slice_rows(dataset, begin, end, &slice, &flipped, error));
     hawser_status status =
         format == HAWSER_CACHE ? save_rows(dataset, &slice, path, error) : write_rows(&slice, format, path, error);

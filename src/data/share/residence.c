@@ -26,6 +26,9 @@ hawser_status hw_residence_new(const hawser_matrix *whole, uint32_t *owner, uint
     made->self = self;
     for (size_t j = 0; j < whole->cols; j++)
         atomic_init(&made->state[j], owner[j] == self ? HW_HERE : HW_ELSEWHERE);
+    made->presence.state = made->state;
+    made->presence.values = whole->values;
+    atomic_init(&made->presence.absent, 0);
     *out = made;
     return HAWSER_OK;
 }
@@ -37,6 +40,33 @@ void hw_residence_free(struct hawser_residence *residence)
     free(residence->owner);
     free(residence->state);
     free(residence);
+}
+
+void hw_residence_view(const struct hawser_residence *of, struct hawser_residence *view)
+{
+    view->presence.state = of->state;
+    view->presence.values = of->whole.values;
+    atomic_init(&view->presence.absent, 0);
+    view->whole = of->whole;
+    view->self = of->self;
+    view->owner = of->owner;
+    view->state = of->state;
+}
+
+hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser_error *error)
+{
+    if (matrix == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no matrix (NULL)");
+    const struct hawser_residence *residence = matrix->residence;
+    for (size_t j = 0; residence != NULL && j < matrix->cols; j++) {
+        size_t column = hw_presence_column(matrix, j);
+        if (!hw_is_here(residence, (uint32_t)column))
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                               "column %zu of the matrix is on node %u, not on this one; load the input by "
+                               "hawser_dataset_load, or fetch its columns by hawser_job_fetch",
+                               column, residence->owner[column]);
+    }
+    return HAWSER_OK;
 }
 
 typedef struct entry {

@@ -2,13 +2,11 @@
 #ifndef HW_DATA_RESIDENCE_H
 #define HW_DATA_RESIDENCE_H
 
-#include <stdatomic.h>
-
 #include "data/dataset.h"
-
-typedef enum hw_column_state { HW_ELSEWHERE = 0, HW_ASKED, HW_HERE } hw_column_state;
+#include "linalg/presence.h"
 
 struct hawser_residence {
+    hw_presence presence;
     hawser_matrix whole; /* the matrix itself, without residence */
     uint32_t self;
     uint32_t *owner;              /* node of each column */
@@ -19,6 +17,8 @@ struct hawser_residence {
 hawser_status hw_residence_new(const hawser_matrix *whole, uint32_t *owner, uint32_t self,
                                struct hawser_residence **residence, hawser_error *error) HAWSER_MUST_USE;
 void hw_residence_free(struct hawser_residence *residence);
+/* Another one of the same columns, with a record of its own of what kernels touch: the arrays stay `of`'s. */
+void hw_residence_view(const struct hawser_residence *of, struct hawser_residence *view);
 
 static inline bool hw_is_here(const struct hawser_residence *residence, uint32_t column)
 {

@@ -58,6 +58,43 @@ static hw_part *find(hawser_context *context, const char *name, const char *call
     return NULL;
 }
 
+/* Over nodes a block's own columns are here once a unit that declares them begins. */
+static hawser_status fetch_parts(hawser_context *context)
+{
+    hw_worker *worker = context->worker;
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_part *part = &worker->parts[i];
+        part->viewed = false;
+        if (part->data.residence != NULL && part->state->split == HAWSER_BY_COLUMN && declared(context, part->state))
+            HAWSER_TRY(hw_fetch_part(worker, part));
+    }
+    return HAWSER_OK;
+}
+
+/* Columns of other nodes that were not fetched read as zeros: a unit that may have taken them for numbers fails. */
+static void check_entries(hawser_context *context)
+{
+    const hw_worker *worker = context->worker;
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_part *part = &worker->parts[i];
+        uint64_t absent = atomic_load_explicit(&part->residence.presence.absent, memory_order_relaxed);
+        if (absent != 0)
+            refuse(context,
+                   "column %llu of data state '%s' is on another node; fetch it by hawser_data_want before it is used",
+                   (unsigned long long)absent - 1, part->state->name);
+        if (part->data.residence == NULL || !part->viewed || part->wanted)
+            continue;
+        if (hawser_matrix_whole(&part->data, NULL) == HAWSER_OK)
+            part->data.residence = NULL; /* they stay */
+        else
+            refuse(
+                context,
+                "hawser_data_view gave all of data state '%s', but columns of other nodes are not on this one; name those "
+                "that the unit uses to hawser_data_want first, or split the state by columns",
+                part->state->name);
+    }
+}
+
 hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds)
 {
     uint64_t seed = worker->session->job->settings.seed;
@@ -70,9 +107,12 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
                               .random = hw_random_at(seed, stream, worker->block, (worker->entry << 40) + clock)};
     worker->error = (hawser_error){0};
     hw_stored_begin_unit(worker);
+    HAWSER_TRY(fetch_parts(&context));
     hawser_status status = (unit != NULL ? unit->function : rebuilds->rebuild)(&context);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].page_filled = false;
+    if (status == HAWSER_OK)
+        check_entries(&context);
     if (context.failed != HAWSER_OK)
         return context.failed;
     if (status == HAWSER_OK)
@@ -123,13 +163,19 @@ void *hawser_scratch(const hawser_context *context)
 const hawser_matrix *hawser_data_view(hawser_context *context, const char *state)
 {
     hw_part *part = find(context, state, "hawser_data_view", HW_DATA, HW_DATA, false);
-    return part != NULL ? &part->data : NULL;
+    if (part == NULL)
+        return NULL;
+    part->viewed = true;
+    return &part->data;
 }
 
 hawser_status hawser_data_want(hawser_context *context, const char *state, const uint32_t *columns, size_t count)
 {
     hw_part *part = find(context, state, "hawser_data_want", HW_DATA, HW_DATA, false);
-    return part != NULL ? hw_fetch_want(context->worker, part->state, columns, count) : context->failed;
+    if (part == NULL)
+        return context->failed;
+    part->wanted = true;
+    return hw_fetch_want(context->worker, part->state, columns, count);
 }
 
 double *hawser_cache(hawser_context *context, const char *state)

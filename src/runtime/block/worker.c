@@ -175,12 +175,21 @@ static hawser_status open_replica(hw_worker *worker, hw_part *part, hawser_error
     return hw_part_map_page(part, error);
 }
 
+static void open_data(hw_worker *worker, hw_part *part)
+{
+    part->data = hw_plan_part(worker->session->plan, part->state, worker->block);
+    if (part->data.residence == NULL)
+        return;
+    hw_residence_view(part->data.residence, &part->residence);
+    part->data.residence = &part->residence;
+}
+
 static hawser_status open_part(hw_worker *worker, const hawser_state *state, hawser_error *error)
 {
     hw_part *part = &worker->parts[state->number];
     part->state = state;
     switch (state->kind) {
-    case HW_DATA: part->data = hw_plan_part(worker->session->plan, state, worker->block); return HAWSER_OK;
+    case HW_DATA: open_data(worker, part); return HAWSER_OK;
     case HW_LOCAL: return open_local(worker, part, error);
     case HW_STORED: return hw_stored_open(worker, part, error);
     case HW_REPLICATED:

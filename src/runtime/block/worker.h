@@ -3,6 +3,7 @@
 #define HW_RUNTIME_WORKER_H
 
 #include "base/random.h"
+#include "data/share/residence.h"
 #include "exchange/exchange.h"
 #include "runtime/drive/session.h"
 
@@ -14,12 +15,14 @@ typedef struct hw_part {
     hw_replica *replica; /* replicated, partitioned */
     hw_adding *adding;   /* who adds up its updates on their way; NULL: nobody */
     hawser_matrix data;
-    struct hw_stored *stored; /* stored; NULL otherwise */
-    double *work, *copy;      /* local, and a stored share with one writer; copy: what is committed of a tied one */
-    size_t begin, count;      /* numbers of a local, partitioned or stored state that are this block's */
-    bool live;                /* exchanged in this phase */
-    bool fresh;               /* derived: rebuilt since what it follows from was last changed */
-    double *page;             /* debug builds: what a unit that only reads sees, mapped read-only */
+    struct hawser_residence residence; /* data over nodes: records what this block's kernels touch */
+    bool viewed, wanted;               /* data over nodes: by the unit that runs; by any unit before */
+    struct hw_stored *stored;          /* stored; NULL otherwise */
+    double *work, *copy;               /* local, and a stored share with one writer; copy: what is committed of a tied one */
+    size_t begin, count;               /* numbers of a local, partitioned or stored state that are this block's */
+    bool live;                         /* exchanged in this phase */
+    bool fresh;                        /* derived: rebuilt since what it follows from was last changed */
+    double *page;                      /* debug builds: what a unit that only reads sees, mapped read-only */
     size_t page_bytes;
     bool page_filled;
     hw_flow flow; /* its updates */

@@ -131,6 +131,21 @@ hawser_status hw_fetch_want(hw_worker *worker, const hawser_state *state, const 
     return status == HAWSER_OK ? hw_wait(&worker->station, all_here, &wanted) : status;
 }
 
+hawser_status hw_fetch_part(hw_worker *worker, hw_part *part)
+{
+    uint32_t *list = NULL;
+    size_t count = 0;
+    HAWSER_TRY(HW_NEW(&list, part->data.cols, "columns of a block", &worker->error));
+    for (size_t j = part->data.first; j < part->data.first + part->data.cols; j++)
+        if (!hw_is_here(part->data.residence, (uint32_t)j))
+            list[count++] = (uint32_t)j;
+    hawser_status status = hw_fetch_want(worker, part->state, list, count);
+    free(list);
+    if (status == HAWSER_OK)
+        part->data.residence = NULL; /* they stay */
+    return status;
+}
+
 /* ------------------------------------------------------------------------------------------------ outside a run ---- */
 
 hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns, size_t count,

@@ -11,5 +11,7 @@ hawser_status hw_fetch_take(hw_worker *worker, hw_message *message) HAWSER_MUST_
 /* Makes sure that columns of a data state are here, waiting if they are not. */
 hawser_status hw_fetch_want(hw_worker *worker, const hawser_state *state, const uint32_t *columns,
                             size_t count) HAWSER_MUST_USE;
+/* Makes sure that all columns of a block's part are here: those of another data state decided on the cut, so a few may be elsewhere. */
+hawser_status hw_fetch_part(hw_worker *worker, hw_part *part) HAWSER_MUST_USE;
 
 #endif

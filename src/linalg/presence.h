@@ -1,0 +1,40 @@
+/*
+ * presence.h - which columns of a matrix have their entries on this node, as the kernels see it: one that touches a column whose entries
+ * are elsewhere reads zeros, and records the column, so that its caller can fail.
+ */
+#ifndef HW_LINALG_PRESENCE_H
+#define HW_LINALG_PRESENCE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "hawser/matrix.h"
+
+typedef enum hw_column_state { HW_ELSEWHERE = 0, HW_ASKED, HW_HERE } hw_column_state;
+
+/* The first member of a hawser_residence. */
+typedef struct hw_presence {
+    const _Atomic unsigned char *state; /* hw_column_state of each column of the whole */
+    const void *values;                 /* of the whole */
+    _Atomic uint64_t absent; /* 1 + the number of a column that a kernel touched while its entries were elsewhere; 0: none */
+} hw_presence;
+
+/* The number, in the whole, of column j of a view that has a residence. */
+size_t hw_presence_column(const hawser_matrix *A, size_t j);
+/* Records column j of the view A if its entries are elsewhere. */
+void hw_presence_touch(const hawser_matrix *A, size_t j);
+
+static inline void hw_touch_column(const hawser_matrix *A, size_t j)
+{
+    if (A->residence != NULL)
+        hw_presence_touch(A, j);
+}
+
+/* All columns of the view. */
+static inline void hw_touch_columns(const hawser_matrix *A)
+{
+    for (size_t j = 0; A->residence != NULL && j < A->cols; j++)
+        hw_presence_touch(A, j);
+}
+
+#endif

@@ -1,0 +1,442 @@
+/*
+ * Entries on other nodes are never taken for zeros: a split by rows of an input that the nodes share is refused in the plan, a unit that
+ * looks at a whole input without fetching fails by name, and so does one whose kernel touches a column of another node.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directory.h"
+#include "nodes.h"
+
+enum { ROWS = 60, COLS = 12, FILES = 2 };
+
+/* The n-th reading of a matrix in a unit. */
+typedef hawser_status read_function(hawser_context *context, const hawser_matrix *A, double *sum);
+
+typedef struct probe {
+    const char *paths[FILES]; /* the second may be NULL */
+    hawser_split split;
+    read_function *read, *kernel;
+    bool fetch;           /* all columns first */
+    double expected;      /* what the reading of all blocks comes to; NAN: it is refused */
+    const char *words[3]; /* of the refusal */
+    bool in_plan;         /* it is refused there, too */
+} probe;
+
+static void write_dense(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "y,a,b,c,d,e,f,g,h,i,j,k,l\n");
+    for (int i = 0; i < ROWS; i++) {
+        fprintf(file, "%d", i);
+        for (int j = 0; j < COLS; j++)
+            fprintf(file, ",%d", 1 + (i + 3 * j) % 7);
+        fputc('\n', file);
+    }
+    fclose(file);
+}
+
+/* The first `heavy` columns have an entry in every row, the others in every second one. */
+static void write_sparse(const char *path, int heavy)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < ROWS; i++) {
+        fprintf(file, "%d", i);
+        for (int j = 0; j < COLS; j++)
+            if (j < heavy || (i + j) % 2 == 0)
+                fprintf(file, " %d:%d", j + 1, 1 + (i + 3 * j) % 7);
+        fputc('\n', file);
+    }
+    fclose(file);
+}
+
+static double value(const hawser_matrix *A, uint64_t entry)
+{
+    return A->type == HAWSER_F32 ? (double)((const float *)A->values)[entry] : ((const double *)A->values)[entry];
+}
+
+/* Without a kernel, as a unit's inner loop may do it. */
+static hawser_status walk(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    (void)context;
+    for (size_t j = 0; j < A->cols; j++)
+        if (A->layout == HAWSER_DENSE)
+            for (size_t i = 0; i < A->rows; i++)
+                *sum += value(A, j * A->stride + i);
+        else
+            for (uint64_t e = A->offsets[j]; e < A->offsets[j + 1]; e++)
+                *sum += value(A, e);
+    return HAWSER_OK;
+}
+
+static hawser_status own_columns(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    const hawser_matrix *own = hawser_data_view(context, "own");
+    double ones[ROWS];
+    for (size_t i = 0; i < ROWS; i++)
+        ones[i] = 1;
+    HAWSER_TRY(hawser_data_want(context, "data", NULL, 0)); /* says that no others are looked at */
+    for (size_t j = own->first; j < own->first + own->cols; j++)
+        *sum += hawser_column_dot(A, j, ones);
+    return HAWSER_OK;
+}
+
+/* One kernel each: the sum of a matrix, by kernels alone. */
+static const double *ones(void)
+{
+    static const double one[ROWS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                     1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                     1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    return one;
+}
+
+static const uint32_t numbers[COLS] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+
+static void add_up(const double *values, size_t count, double *sum)
+{
+    for (size_t i = 0; i < count; i++)
+        *sum += values[i];
+}
+
+static hawser_status by_dot(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    (void)context;
+    for (size_t j = 0; j < A->cols; j++)
+        *sum += hawser_column_dot(A, j, ones());
+    return HAWSER_OK;
+}
+
+static hawser_status by_axpy(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    double out[ROWS] = {0};
+    (void)context;
+    for (size_t j = 0; j < A->cols; j++)
+        hawser_column_axpy(A, j, 1, out);
+    add_up(out, A->rows, sum);
+    return HAWSER_OK;
+}
+
+static hawser_status by_moments(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    (void)context;
+    for (size_t j = 0; j < A->cols; j++) {
+        double one, squares;
+        hawser_column_moments(A, j, NULL, ROWS, 0, &one, &squares);
+        *sum += one;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status by_scan(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    double out[COLS];
+    (void)context;
+    hawser_scan(A, ones(), out);
+    add_up(out, A->cols, sum);
+    return HAWSER_OK;
+}
+
+static hawser_status by_scan_some(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    double out[COLS];
+    (void)context;
+    hawser_scan_some(A, numbers, A->cols, ones(), out);
+    add_up(out, A->cols, sum);
+    return HAWSER_OK;
+}
+
+static hawser_status by_combine(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    double out[ROWS] = {0};
+    (void)context;
+    hawser_combine(A, numbers, ones(), A->cols, out);
+    add_up(out, A->rows, sum);
+    return HAWSER_OK;
+}
+
+static hawser_status by_multiply(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    double out[ROWS];
+    (void)context;
+    hawser_multiply(A, ones(), 0, out);
+    add_up(out, A->rows, sum);
+    return HAWSER_OK;
+}
+
+/* By a view of all columns and one of all rows, which are the matrix itself. */
+static hawser_status by_views(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    hawser_matrix columns = hawser_matrix_columns(A, 1, A->cols), rows;
+    *sum += hawser_column_dot(A, 0, ones());
+    if (A->layout != HAWSER_DENSE)
+        return by_scan(context, &columns, sum);
+    rows = hawser_matrix_rows(&columns, 0, 7);
+    HAWSER_TRY(by_scan(context, &rows, sum));
+    rows = hawser_matrix_rows(&columns, 7, A->rows);
+    return by_scan(context, &rows, sum);
+}
+
+/* The sum of the Gram matrix's entries is the square of the rows' sums: what it says is compared with those of all kernels. */
+static hawser_status by_gram(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    double G[COLS * COLS], products = 0, squares = 0, out[ROWS] = {0};
+    hawser_error error;
+    if (hawser_gram(A, numbers, 0, A->cols, NULL, G, COLS, &error) != HAWSER_OK)
+        return hawser_unit_fail(context, error.status, "%s", error.text);
+    add_up(G, COLS * COLS, &products);
+    HAWSER_TRY(walk(context, A, sum));
+    for (size_t j = 0; j < A->cols; j++)
+        for (uint64_t e = 0; e < (A->layout == HAWSER_DENSE ? A->rows : A->offsets[j + 1] - A->offsets[j]); e++)
+            if (A->layout == HAWSER_DENSE)
+                out[e] += value(A, j * A->stride + e);
+            else
+                out[A->indices[A->offsets[j] + e]] += value(A, A->offsets[j] + e);
+    for (size_t i = 0; i < A->rows; i++)
+        squares += out[i] * out[i];
+    return fabs(products - squares) <= 1e-9 * squares ? HAWSER_OK
+                                                      : hawser_unit_fail(context, HAWSER_INTERNAL, "another Gram matrix");
+}
+
+static hawser_status look(hawser_context *context)
+{
+    const probe *what = hawser_user(context);
+    double sum = 0;
+    const hawser_matrix *A = hawser_data_view(context, "data");
+    if (what->fetch)
+        HAWSER_TRY(hawser_data_want(context, "data", numbers, A->cols));
+    HAWSER_TRY(what->read(context, A, &sum));
+    return hawser_report(context, "sum", sum);
+}
+
+static hawser_program *make(const probe *what, const hawser_dataset *const *data)
+{
+    hawser_program *program = hawser_program_new("probe", (void *)(uintptr_t)what);
+    hawser_state *state = hawser_data_state(program, "data", hawser_dataset_matrix(data[0]), what->split);
+    hawser_state *own = hawser_data_state(program, "own", hawser_dataset_matrix(data[data[1] != NULL]), HAWSER_BY_COLUMN);
+    hawser_metric_declare(program, "sum", HAWSER_SUM);
+    hawser_unit(hawser_root(program), "look", look, HAWSER_READS(state, own), NULL);
+    return program;
+}
+
+static hawser_status check_plan(test_node *node, hawser_program *program, const probe *what)
+{
+    FILE *out = fopen("/dev/null", "w");
+    hawser_error error = {0};
+    if (out == NULL)
+        return hawser_fail(&node->error, HAWSER_IO, "/dev/null cannot be opened");
+    hawser_status status = hawser_plan_print(node->job, program, true, false, out, &error);
+    fclose(out);
+    if (status == (what->in_plan ? HAWSER_BAD_PROGRAM : HAWSER_OK) &&
+        (!what->in_plan || strstr(error.text, what->words[0]) != NULL))
+        return HAWSER_OK;
+    return hawser_fail(&node->error, HAWSER_INTERNAL, "the plan: %d %s", status, error.text);
+}
+
+static void run_probe(test_node *node)
+{
+    const probe *what = node->user;
+    hawser_dataset *data[FILES] = {NULL, NULL};
+    const hawser_load load = {0};
+    for (int i = 0; i < FILES && node->status == HAWSER_OK && what->paths[i] != NULL; i++)
+        node->status = hawser_job_load(node->job, &what->paths[i], 1, &load, &data[i], &node->error);
+    if (node->status == HAWSER_OK) {
+        hawser_program *program = make(what, (const hawser_dataset *const *)data);
+        hawser_run *run = NULL;
+        if (node->nodes > 1)
+            node->status = check_plan(node, program, what);
+        if (node->status == HAWSER_OK)
+            node->status = hawser_run_program(node->job, program, &run, &node->error);
+        if (node->status == HAWSER_OK && node->node == 0 && !(hawser_result_metric(run, "sum") == what->expected))
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the sum is %g instead of %g",
+                                       hawser_result_metric(run, "sum"), what->expected);
+        hawser_run_free(run);
+        hawser_program_free(program);
+    }
+    for (int i = 0; i < FILES; i++)
+        hawser_dataset_free(data[i]);
+}
+
+/* Over so many nodes it is right, or refused everywhere in the words that are asked for. */
+static void over_nodes(uint32_t count, probe what)
+{
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, count, (const char *const[]){"workers", "4", "timeout", "60", NULL}, run_probe, &what);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!isnan(what.expected) && nodes[i].status != HAWSER_OK)
+            fail_msg("node %u of %u: %s", i, count, nodes[i].error.text);
+        if (isnan(what.expected) && nodes[i].status != HAWSER_BAD_PROGRAM)
+            fail_msg("node %u of %u: %d %s", i, count, nodes[i].status, nodes[i].error.text);
+        for (int w = 0; isnan(what.expected) && w < 3 && what.words[w] != NULL; w++)
+            if (strstr(nodes[i].error.text, what.words[w]) == NULL)
+                fail_msg("node %u of %u does not say '%s': %s", i, count, what.words[w], nodes[i].error.text);
+    }
+}
+
+static double sum_of(const char *path)
+{
+    const hawser_load load = {0};
+    hawser_dataset *data = NULL;
+    double sum = 0;
+    assert_int_equal(hawser_dataset_load(&path, 1, &load, &data, NULL), HAWSER_OK);
+    assert_int_equal(walk(NULL, hawser_dataset_matrix(data), &sum), HAWSER_OK);
+    hawser_dataset_free(data);
+    return sum;
+}
+
+static void split_by_rows_is_refused_over_nodes(void **state)
+{
+    (void)state;
+    write_dense("a.csv");
+    probe what = {.paths = {"a.csv"},
+                  .split = HAWSER_BY_ROW,
+                  .read = walk,
+                  .expected = sum_of("a.csv"),
+                  .words = {"data state 'data' is split by row", "columns"}};
+    over_nodes(1, what);
+    what.expected = (double)NAN;
+    what.in_plan = true;
+    over_nodes(2, what);
+    over_nodes(3, what);
+}
+
+static read_function *const kernels[] = {by_dot,     by_axpy,     by_moments, by_scan, by_scan_some,
+                                         by_combine, by_multiply, by_gram,    by_views};
+
+static void whole_matrices_are_right_or_refused(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"a.csv", "a.svm"};
+    write_dense(paths[0]);
+    write_sparse(paths[1], 0);
+    for (int p = 0; p < 2; p++) {
+        probe what = {.paths = {paths[p]}, .split = HAWSER_WHOLE, .read = walk, .expected = 4 * sum_of(paths[p])};
+        over_nodes(1, what);
+        what.fetch = true;
+        over_nodes(2, what);
+        what.fetch = false;
+        what.expected = (double)NAN;
+        what.words[0] = "unit 'look', block ";
+        what.words[1] = "data state 'data'";
+        what.words[2] = "hawser_data_want";
+        over_nodes(2, what);
+        over_nodes(3, what);
+    }
+}
+
+/* It fetches a column, so it knows that it has to; a kernel still sees the others. */
+static hawser_status after_one_column(hawser_context *context, const hawser_matrix *A, double *sum)
+{
+    HAWSER_TRY(hawser_data_want(context, "data", numbers, 1));
+    return ((const probe *)hawser_user(context))->kernel(context, A, sum);
+}
+
+static void kernels_record_columns_of_other_nodes(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"a.csv", "a.svm"};
+    write_dense(paths[0]);
+    write_sparse(paths[1], 0);
+    for (int p = 0; p < 2; p++)
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+            probe what = {.paths = {paths[p]},
+                          .split = HAWSER_WHOLE,
+                          .read = after_one_column,
+                          .kernel = kernels[k],
+                          .fetch = true,
+                          .expected = 4 * sum_of(paths[p])};
+            over_nodes(2, what);
+            what.fetch = false;
+            what.expected = (double)NAN;
+            what.words[0] = "unit 'look', block ";
+            what.words[1] = "of data state 'data'";
+            what.words[2] = "hawser_data_want";
+            over_nodes(2, what);
+        }
+}
+
+static void own_columns_of_a_whole_matrix_are_right(void **state)
+{
+    (void)state;
+    write_sparse("a.svm", 0);
+    probe what = {.paths = {"a.svm"}, .split = HAWSER_WHOLE, .read = own_columns, .expected = sum_of("a.svm")};
+    for (uint32_t count = 1; count <= 4; count++)
+        over_nodes(count, what);
+}
+
+/* Both are cut as the larger one is, whose front columns are heavier, so a block's columns of the other one are partly elsewhere. */
+static void two_inputs_of_the_same_columns_are_cut_alike(void **state)
+{
+    (void)state;
+    write_sparse("front.svm", 9);
+    write_sparse("even.svm", 0);
+    for (uint32_t count = 1; count <= 4; count++)
+        over_nodes(count, (probe){.paths = {"even.svm", "front.svm"},
+                                  .split = HAWSER_BY_COLUMN,
+                                  .read = walk,
+                                  .expected = sum_of("even.svm")});
+}
+
+/* Outside of a run: nothing is written, copied or predicted from entries that are elsewhere. */
+static void use_outside(test_node *node)
+{
+    const char *path = "a.svm";
+    const hawser_load load = {0};
+    hawser_dataset *data = NULL, *copy = NULL;
+    node->status = hawser_job_load(node->job, &path, 1, &load, &data, &node->error);
+    if (node->status != HAWSER_OK)
+        return;
+    const hawser_matrix *A = hawser_dataset_matrix(data);
+    char name[40];
+    snprintf(name, sizeof name, "out-%u-%u.csv", node->nodes, node->node);
+    hawser_status wanted = node->nodes > 1 ? HAWSER_BAD_ARGUMENT : HAWSER_OK;
+    for (int fetched = 0; fetched < 2; fetched++) {
+        const hawser_status got[] = {hawser_matrix_whole(A, &node->error), hawser_dataset_save(data, name, &node->error),
+                                     hawser_dataset_write(data, 0, ROWS, HAWSER_CSV, name, &node->error),
+                                     hawser_dataset_from(A, NULL, &copy, &node->error)};
+        for (int i = 0; i < 4 && node->status == HAWSER_OK; i++)
+            if (got[i] != wanted)
+                node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "call %d, fetched %d: %d", i, fetched, got[i]);
+        if (fetched == 0 && node->status == HAWSER_OK && wanted != HAWSER_OK && access(name, F_OK) == 0)
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%s was written", name);
+        hawser_dataset_free(copy);
+        copy = NULL;
+        hawser_status status = hawser_job_fetch(node->job, A, numbers, A->cols, &node->error);
+        node->status = status != HAWSER_OK ? status : node->status;
+        wanted = HAWSER_OK;
+    }
+    hawser_dataset_free(data);
+}
+
+static void nothing_is_written_from_entries_that_are_elsewhere(void **state)
+{
+    (void)state;
+    write_sparse("a.svm", 0);
+    for (uint32_t count = 1; count <= 3; count++) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, count, (const char *const[]){"workers", "3", "timeout", "60", NULL}, use_outside, NULL);
+        check_all(nodes, count, "outside of a run");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(split_by_rows_is_refused_over_nodes, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(whole_matrices_are_right_or_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(kernels_record_columns_of_other_nodes, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(own_columns_of_a_whole_matrix_are_right, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(two_inputs_of_the_same_columns_are_cut_alike, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(nothing_is_written_from_entries_that_are_elsewhere, make_directory,
+                                        remove_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
