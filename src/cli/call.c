@@ -177,25 +177,25 @@ static hawser_status run(hw_call *call, int argc, char **argv, hawser_error *err
 
 int hw_cli_main(int argc, char **argv, char *const *environment, FILE *out, FILE *err)
 {
-    return hw_cli_joined(argc, argv, environment, out, err, NULL);
+    hw_call call = {.environment = environment, .out = out, .err = err};
+    return hw_cli_call(&call, argc, argv);
 }
 
-int hw_cli_joined(int argc, char **argv, char *const *environment, FILE *out, FILE *err, struct hw_cluster **joined)
+int hw_cli_call(hw_call *call, int argc, char **argv)
 {
-    hw_call call = {.environment = environment, .out = out, .err = err, .joined = joined};
     hawser_error error = {0};
     hawser_status status;
     if (argc < 2) {
-        status = hw_help_topic(err, "", &error);
+        status = hw_help_topic(call->err, "", &error);
         return status == HAWSER_OK ? HW_EXIT_USAGE : exit_code(status);
     }
-    status = run(&call, argc, argv, &error);
-    hawser_options_free(call.options);
-    if ((fflush(out) != 0 || ferror(out)) && status == HAWSER_OK)
+    status = run(call, argc, argv, &error);
+    hawser_options_free(call->options);
+    if ((fflush(call->out) != 0 || ferror(call->out)) && status == HAWSER_OK)
         status = hawser_fail(&error, HAWSER_IO, "cannot write to standard output: disk full or pipe closed");
     if (status < HAWSER_OK)
-        fprintf(err, "hawser: %s\n", error.text);
-    if (call.code != 0 && status == HAWSER_OK)
-        return call.code;
-    return call.interrupted && status == HAWSER_OK ? HW_EXIT_SIGNAL : exit_code(status);
+        fprintf(call->err, "hawser: %s\n", error.text);
+    if (call->code != 0 && status == HAWSER_OK)
+        return call->code;
+    return call->interrupted && status == HAWSER_OK ? HW_EXIT_SIGNAL : exit_code(status);
 }

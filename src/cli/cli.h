@@ -50,6 +50,7 @@ struct hw_call {
     struct hw_cluster *
         *joined; /* hawser node: the job's nodes, which it has joined before it knew the job; NULL inside: taken */
     int code;    /* set by a command that hands on the exit code of another; counts when nothing failed */
+    struct hw_interrupt *interrupt; /* what takes this process's signals; NULL: nothing does */
 };
 
 enum { HW_TABLES = 6 };
@@ -111,8 +112,8 @@ hawser_status hw_man(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_completion(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_version(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 
-/* Parses and runs; returns the exit code. */
-int hw_cli_joined(int argc, char **argv, char *const *environment, FILE *out, FILE *err, struct hw_cluster **joined);
+/* Parses and runs; returns the exit code. The call has its environment, out and err, and what is not NULL of joined and interrupt. */
+int hw_cli_call(hw_call *call, int argc, char **argv);
 int hw_cli_main(int argc, char **argv, char *const *environment, FILE *out, FILE *err);
 
 #endif

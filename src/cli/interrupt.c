@@ -1,77 +1,156 @@
 #include "cli/interrupt.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
+#include "cli/cli.h"
 
-enum { ECHO_SECONDS = 3 };
+static const double echo_seconds = 3, press_seconds = 0.1; /* nobody presses Ctrl-C twice within the latter */
 
 static void endings(sigset_t *set)
 {
     sigemptyset(set);
     sigaddset(set, SIGINT);
     sigaddset(set, SIGTERM);
-    struct sigaction now; /* a lost terminal ends a training as Ctrl-C does, unless nohup said that it should not */
+    struct sigaction now; /* nohup says that a lost terminal should end nothing */
     if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
         sigaddset(set, SIGHUP);
 }
 
-/* Slurm ends a job by SIGTERM from two sides, and means one end by it: what follows at once is the same request. */
-static void pass_over_echoes(void)
+bool hw_interrupt_echoes(int first, int number, double after)
 {
-    struct timespec wait = {.tv_sec = ECHO_SECONDS};
-    double until = hw_seconds() + ECHO_SECONDS, left;
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    while (sigtimedwait(&set, NULL, &wait) == SIGTERM && (left = until - hw_seconds()) > 0)
-        wait = hw_timespec(left);
+    if (number == SIGHUP) /* a terminal can be closed long after Ctrl-C, and that asks for nothing new */
+        return true;
+    if (number == SIGTERM && first != SIGINT)
+        return after < echo_seconds;
+    return first == SIGINT && after < press_seconds;
 }
 
-/* Waiting for signals in a thread needs no handler and so no global. After the first one they are let through: the next ends the
- * process as it would any other. */
+bool hw_interrupt_has_terminal(void)
+{
+    int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    if (terminal >= 0)
+        (void)close(terminal);
+    return terminal >= 0;
+}
+
+/* Prints a line, unless nobody takes it: a full pipe must not keep the process from ending. */
+static void say(const char *before, const char *text, const char *after)
+{
+    char line[300];
+    struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&err, 1, 0) != 1 || (err.revents & POLLOUT) == 0)
+        return;
+    const char *begin = isatty(STDERR_FILENO) == 1 ? "\n" : ""; /* a bar stands on the line */
+    int length = snprintf(line, sizeof line, "%shawser: %s%s%s\n", begin, before, text, after);
+    ssize_t ignored = write(STDERR_FILENO, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
+    (void)ignored;
+}
+
+static void take(hw_interrupt *interrupt, int number)
+{
+    char by[40];
+    snprintf(by, sizeof by, "ended by SIG%s ", sigabbrev_np(number));
+    if (number == SIGHUP && interrupt->goes_on) {
+        say("SIGHUP is passed over, since there is no terminal to be lost; SIGTERM ends", "", "");
+        return;
+    }
+    if (interrupt->first != 0 && hw_interrupt_echoes(interrupt->first, number, hw_seconds() - interrupt->first_at))
+        return;
+    bool again = interrupt->first != 0;
+    if (!again && interrupt->job != NULL) {
+        interrupt->first = number;
+        interrupt->first_at = hw_seconds();
+        hawser_interrupt(interrupt->job);
+        say(interrupt->words, "; once more ends at once", "");
+        return;
+    }
+    if (again)
+        say(by, "at once; what was not saved by then is lost", "");
+    else if (!interrupt->silent)
+        say(by, interrupt->words, "");
+    _exit(HW_EXIT_SIGNAL);
+}
+
+/* Waiting for signals in a thread needs no handler and so no global. */
 static void *wait_for_signals(void *user)
 {
     hw_interrupt *interrupt = user;
-    sigset_t set;
-    int number;
-    endings(&set);
-    if (sigwait(&set, &number) != 0)
-        return NULL;
-    hawser_interrupt(interrupt->job);
-    const char *begin = isatty(fileno(interrupt->err)) == 1 ? "\n" : ""; /* a bar stands on the line */
-    fprintf(interrupt->err, "%shawser: %s; once more ends at once\n", begin, interrupt->words);
-    if (number == SIGTERM) {
-        sigdelset(&set, SIGTERM);
-        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-        pass_over_echoes();
-        sigaddset(&set, SIGTERM);
+    int number, old;
+    while (sigwait(&interrupt->set, &number) == 0) {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old); /* whoever closes it waits until the mutex is free again */
+        pthread_mutex_lock(&interrupt->mutex);
+        take(interrupt, number);
+        pthread_mutex_unlock(&interrupt->mutex);
+        pthread_setcancelstate(old, NULL);
     }
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    for (;;)
-        pause();
+    return NULL;
 }
 
-hawser_status hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, FILE *err, const char *words, hawser_error *error)
+hawser_status hw_interrupt_open(hw_interrupt *interrupt, bool silent, hawser_error *error)
 {
-    sigset_t set;
-    interrupt->job = job;
-    interrupt->err = err;
-    interrupt->words = words;
-    endings(&set);
-    pthread_sigmask(SIG_BLOCK, &set, &interrupt->before);
-    int failed = pthread_create(&interrupt->thread, NULL, wait_for_signals, interrupt);
+    *interrupt = (hw_interrupt){.silent = silent, .words = "before it was done"};
+    endings(&interrupt->set);
+    pthread_sigmask(SIG_BLOCK, &interrupt->set, &interrupt->before);
+    pthread_mutex_init(&interrupt->mutex, NULL);
+    int failed = hw_thread_start(&interrupt->thread, wait_for_signals, interrupt);
+    interrupt->watching = failed == 0;
     if (failed == 0)
         return HAWSER_OK;
     pthread_sigmask(SIG_SETMASK, &interrupt->before, NULL);
     return hawser_fail(error, HAWSER_NO_MEMORY, "cannot start a thread: %s", strerror(failed));
 }
 
+void hw_interrupt_close(hw_interrupt *interrupt)
+{
+    if (!interrupt->watching)
+        return;
+    pthread_cancel(interrupt->thread); /* sigwait is a cancellation point */
+    pthread_join(interrupt->thread, NULL);
+    pthread_mutex_destroy(&interrupt->mutex);
+    interrupt->watching = false;
+}
+
+static void set(hw_interrupt *interrupt, hawser_job *job, const char *words)
+{
+    if (interrupt == NULL)
+        return;
+    pthread_mutex_lock(&interrupt->mutex);
+    interrupt->job = job;
+    interrupt->words = words;
+    pthread_mutex_unlock(&interrupt->mutex);
+}
+
+void hw_interrupt_pass_over_hangups(hw_interrupt *interrupt)
+{
+    if (interrupt == NULL)
+        return;
+    pthread_mutex_lock(&interrupt->mutex);
+    interrupt->goes_on = true;
+    pthread_mutex_unlock(&interrupt->mutex);
+}
+
+void hw_interrupt_words(hw_interrupt *interrupt, const char *words)
+{
+    set(interrupt, NULL, words);
+}
+
+void hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, const char *words)
+{
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    if (interrupt != NULL)
+        pthread_sigmask(SIG_BLOCK, &pipe, NULL);
+    set(interrupt, job, words);
+}
+
 void hw_interrupt_end(hw_interrupt *interrupt)
 {
-    pthread_cancel(interrupt->thread); /* sigwait and pause are cancellation points */
-    pthread_join(interrupt->thread, NULL);
-    pthread_sigmask(SIG_SETMASK, &interrupt->before, NULL);
+    set(interrupt, NULL, "while it was closing; what it had saved is kept");
 }

@@ -1,25 +1,47 @@
-/* interrupt.h - Ctrl-C ends a training at an agreed clock; a second one ends the process. */
+/* interrupt.h - SIGINT, SIGTERM and SIGHUP: they end a run at an agreed clock, and end the process where no run is in progress. */
 #ifndef HW_CLI_INTERRUPT_H
 #define HW_CLI_INTERRUPT_H
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdbool.h>
 
 #include "hawser/hawser.h"
 
+/* One per process, made by main. From then on the three signals are blocked, and a thread takes them. */
 typedef struct hw_interrupt {
+    sigset_t before, set; /* the mask that main found; what the thread waits for */
     pthread_t thread;
-    sigset_t before;
-    hawser_job *job;
-    FILE *err;
-    const char *words;
+    bool watching, silent;
+    pthread_mutex_t mutex; /* guards what follows */
+    hawser_job *job;       /* the run in progress; NULL: a signal ends the process */
+    const char *words;     /* what a signal does, behind "ended by SIGTERM " without a run */
+    bool goes_on;          /* SIGHUP is logged and passed over */
+    int first;             /* the signal that asked for the end; 0: none yet */
+    double first_at;
 } hw_interrupt;
 
-/* Call before the job's threads start: they inherit the blocked signals, so that one thread alone receives them. `words` are said when one has come:
- * what ends. */
-hawser_status hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, FILE *err, const char *words,
-                                 hawser_error *error) HAWSER_MUST_USE;
+/* Blocks the signals and starts the thread. silent: nothing is said when a signal ends the process before a run begins. HAWSER_NO_MEMORY: the thread cannot be started; the mask is as it was. */
+hawser_status hw_interrupt_open(hw_interrupt *interrupt, bool silent, hawser_error *error) HAWSER_MUST_USE;
+/* Ends the thread. The signals stay blocked: the process reads them another way (hawser run), or is about to end. */
+void hw_interrupt_close(hw_interrupt *interrupt);
+
+/* All of the following take NULL: the process has no such thread, and nothing happens. */
+/* Sets what is said when a signal ends the process before a run begins; a literal: "before the training began". */
+void hw_interrupt_words(hw_interrupt *interrupt, const char *words);
+/* From now on SIGHUP is logged and passed over: the process has no terminal that it could lose. */
+void hw_interrupt_pass_over_hangups(hw_interrupt *interrupt);
+/* From now on a signal ends the job's run, and a second one the process. `words` are said with the first: "ending at the next agreed
+ * clock". Also blocks SIGPIPE in this thread and those that it starts: a pipe whose reader Ctrl-C has ended, too, must not end the
+ * process before it has saved. */
+void hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, const char *words);
 void hw_interrupt_end(hw_interrupt *interrupt);
+
+/* Whether `number`, which came `after` seconds after `first`, is another sign of the same request, and not a second one. A terminal that is
+ * closed sends SIGHUP from the shell and from the kernel; Slurm and systemd send SIGTERM from two sides, or with SIGHUP; timeout sends
+ * its signal twice. */
+bool hw_interrupt_echoes(int first, int number, double after);
+/* Whether the process has a terminal that it could lose. */
+bool hw_interrupt_has_terminal(void);
 
 #endif

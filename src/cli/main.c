@@ -1,8 +1,11 @@
 #include "cli/cli.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "cli/interrupt.h"
 
 /* A mapped input that another program cuts short has no more bytes to give; the kernel says so with this signal alone. */
 static void lost_page(int number)
@@ -15,11 +18,28 @@ static void lost_page(int number)
     _exit(3);
 }
 
+/* hawser run speaks for its agents, and node 0 for the others where the job has not begun. */
+static bool is_silent(int argc, char **argv)
+{
+    const char *node = getenv("HAWSER_NODE");
+    return (argc > 1 && strcmp(argv[1], "agent") == 0) ||
+           (getenv("HAWSER_LAUNCH") != NULL && node != NULL && strcmp(node, "0") != 0);
+}
+
 int main(int argc, char **argv)
 {
+    hw_interrupt interrupt;
+    hawser_error error = {0};
     struct sigaction lost;
+    if (hw_interrupt_open(&interrupt, is_silent(argc, argv), &error) != HAWSER_OK) {
+        fprintf(stderr, "hawser: %s\n", error.text);
+        return HW_EXIT_MEMORY;
+    }
     memset(&lost, 0, sizeof lost);
     lost.sa_handler = lost_page;
     (void)sigaction(SIGBUS, &lost, NULL);
-    return hw_cli_main(argc, argv, environ, stdout, stderr);
+    hw_call call = {.environment = environ, .out = stdout, .err = stderr, .interrupt = &interrupt};
+    int code = hw_cli_call(&call, argc, argv);
+    hw_interrupt_close(&interrupt);
+    return code;
 }

@@ -98,8 +98,11 @@ static hawser_status work(hw_call *call, hw_place *place, hawser_error *error)
     hawser_status status = hw_enter(call->options, place, &cluster, &(hw_entry){.heard = &heard}, error);
     if (status == HAWSER_OK)
         status = split(&heard, &argv, &argc, error);
-    if (status == HAWSER_OK)
-        call->code = hw_cli_joined(argc, argv, nothing, call->out, call->err, &cluster);
+    if (status == HAWSER_OK) {
+        hw_call job = {
+            .environment = nothing, .out = call->out, .err = call->err, .joined = &cluster, .interrupt = call->interrupt};
+        call->code = hw_cli_call(&job, argc, argv);
+    }
     hw_cluster_leave(cluster);
     free(argv);
     free(heard.data);

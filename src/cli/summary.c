@@ -203,11 +203,19 @@ static void print_lines(const hw_call *call, const hw_outcome *outcome)
         fprintf(out, "%-16s not kept (-o MODEL keeps it)\n", "model");
 }
 
+bool hw_outcome_reached(const hw_outcome *outcome)
+{
+    return !outcome->training.interrupted || hawser_run_figures(outcome->training.run)->clocks > 0;
+}
+
 hawser_status hw_outcome_print(const hw_call *call, const hw_outcome *outcome, hawser_error *error)
 {
     for (size_t i = 0; i < 4 && outcome->training.notes[i][0] != '\0'; i++)
         fprintf(call->err, "hawser: %s\n", outcome->training.notes[i]);
-    if (outcome->training.interrupted)
+    if (!hw_outcome_reached(outcome))
+        fprintf(call->err,
+                "hawser: interrupted before the first clock was over; nothing was reached, and no model is written\n");
+    else if (outcome->training.interrupted)
         fprintf(call->err, "hawser: interrupted; what was reached %s %s\n",
                 outcome->saved != NULL ? "is saved in" : "is not saved:",
                 outcome->saved != NULL ? outcome->saved : "no -o MODEL");

@@ -14,6 +14,8 @@ typedef struct hw_outcome {
     const char *saved; /* path of the model, NULL when none was asked for */
 } hw_outcome;
 
+/* False where a signal ended the training before its first clock was over: there is nothing to be saved. */
+bool hw_outcome_reached(const hw_outcome *outcome);
 /* Closing lines on standard output (unless quiet), --log-view's table, and --json's line last of all. */
 hawser_status hw_outcome_print(const hw_call *call, const hw_outcome *outcome, hawser_error *error) HAWSER_MUST_USE;
 

@@ -151,7 +151,8 @@ static hawser_status save(hw_call *call, hw_outcome *outcome, hawser_error *erro
 static hawser_status conclude(hw_call *call, hw_outcome *outcome, hawser_error *error)
 {
     call->interrupted = outcome->training.interrupted;
-    HAWSER_TRY(save(call, outcome, error));
+    if (hw_outcome_reached(outcome))
+        HAWSER_TRY(save(call, outcome, error));
     HAWSER_TRY(hw_monitor_end(&outcome->monitor, error));
     return hw_outcome_print(call, outcome, error);
 }
@@ -159,12 +160,12 @@ static hawser_status conclude(hw_call *call, hw_outcome *outcome, hawser_error *
 /* A signal ends the training, not what saves its result. */
 static hawser_status train_and_conclude(hw_call *call, hw_outcome *outcome, hawser_error *error)
 {
-    hw_interrupt interrupt;
-    HAWSER_TRY(hw_interrupt_begin(&interrupt, outcome->job, call->err, "ending at the next agreed clock", error));
+    hw_interrupt_begin(call->interrupt, outcome->job, "ending at the next agreed clock");
     hawser_status status = train(call, outcome, error);
     if (status == HAWSER_OK && hawser_job_leads(outcome->job))
         status = conclude(call, outcome, error);
-    hw_interrupt_end(&interrupt);
+    (void)fflush(call->out); /* a failure shows at the end */
+    hw_interrupt_end(call->interrupt);
     return status;
 }
 
@@ -194,6 +195,7 @@ static hawser_status run(hw_call *call, hw_outcome *outcome, hawser_error *error
 hawser_status hw_train(hw_call *call, hawser_error *error)
 {
     hw_outcome outcome = {0};
+    hw_interrupt_words(call->interrupt, "before the training began; no model is written");
     hawser_status status = run(call, &outcome, error);
     hawser_model_free(outcome.training.model);
     hawser_run_free(outcome.training.run);

@@ -14,7 +14,7 @@ hawser_status hw_agent_serve(int in, int out, int node_in, int node_out, const s
                              hawser_error *error) HAWSER_MUST_USE;
 
 /* Blocks the signals that the launcher and its agents read from a descriptor (and SIGPIPE, which none of them wants), and makes that
- * descriptor. before: the mask as it was. */
+ * descriptor. before: the mask as it was, for hw_signals_close. */
 hawser_status hw_signals_open(sigset_t *before, int *fd, hawser_error *error) HAWSER_MUST_USE;
 /* Forgets what has come since and goes back to the mask. */
 void hw_signals_close(const sigset_t *before, int fd);

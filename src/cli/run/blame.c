@@ -53,6 +53,7 @@ hawser_status hw_launch_ended(hw_launch *launch, uint32_t number, int code, int 
     node->ended = true;
     node->code = code;
     node->signal = signal_number;
+    node->interrupted = launch->interrupts > 0;
     node->ours = ends_for_us(launch, signal_number);
     HAWSER_TRY(hw_lines_take(&node->out, label, launch->stream_out, "", 0, true, error));
     HAWSER_TRY(hw_lines_take(&node->err, label, launch->stream_err, "", 0, true, error));
@@ -124,11 +125,25 @@ void hw_launch_judge(hw_launch *launch)
     }
 }
 
+/* The signal that we were told to end by ended it, too, before it could make anything of it; or it never ran. */
+static bool ended_by_request(const hw_run_node *node)
+{
+    return node->interrupted && (node->pid == 0 || node->code == HW_EXIT_SIGNAL || node->signal == SIGINT ||
+                                 node->signal == SIGTERM || node->signal == SIGHUP);
+}
+
 int hw_launch_code(const hw_launch *launch)
 {
     if (launch->first_failed == launch->node_count)
         return 0;
     const hw_run_node *node = &launch->nodes[launch->first_failed];
+    if (ended_by_request(node)) {
+        const hw_run_node *leader = &launch->nodes[0]; /* which says what was reached, unless it could not begin */
+        if ((launch->own || node->pid == 0) && leader->code != HW_EXIT_SIGNAL && (leader->code != 0 || leader->signal != 0))
+            fprintf(launch->stream_err, "hawser run: ended by SIG%s before its nodes had begun; nothing was reached\n",
+                    sigabbrev_np(launch->first_signal));
+        return HW_EXIT_SIGNAL;
+    }
     if (node->ours || !node->ended || (node->code == 0 && node->signal == 0)) /* it was lost, whatever it came to later */
         return HW_EXIT_PEER;
     return node->signal != 0 ? 128 + node->signal : node->code;

@@ -27,8 +27,9 @@ typedef struct hw_run_node {
     long pid;       /* 0: not started */
     bool ended;
     int code, signal;
-    bool ours;       /* it ended when we had sent signals that end */
-    uint32_t blamed; /* whom it has lost, as its channel says; the number of nodes: nobody */
+    bool interrupted; /* it ended when hawser run itself had been told to end */
+    bool ours;        /* it ended when we had sent signals that end */
+    uint32_t blamed;  /* whom it has lost, as its channel says; the number of nodes: nobody */
     double blamed_at;
     char why[200];
     hw_lines out, err;
@@ -51,7 +52,9 @@ typedef struct hw_launch {
     /* What was asked for: */
     char *const *words;
     size_t word_count;
-    bool own; /* the words are a subcommand of this command */
+    bool own;      /* the words are a subcommand of this command */
+    bool serves;   /* it is serve */
+    bool terminal; /* we have one that we could lose */
     const char *ssh, *remote;
     bool prefix;
     double grace;
@@ -63,11 +66,13 @@ typedef struct hw_launch {
     size_t post_count;
     hw_run_node *nodes;
     uint32_t node_count;
-    sigset_t mask;
+    sigset_t mask; /* for children */
     int signals;
     int stdin_fd;     /* to be passed on to node 0 on another host; -1: not, or no more */
     size_t input_out; /* bytes of it that node 0 has not taken yet */
     unsigned interrupts;
+    int first_signal;      /* of them, */
+    double first_at;       /* and when it came */
     uint32_t first_failed; /* the one that is named; node_count: none yet */
     uint32_t follower;     /* the first that has ended for another's failure; node_count: none */
     double name_at;        /* when it is time to name whom the followers blame; 0: nobody is to be named */
@@ -106,7 +111,7 @@ hawser_status hw_launch_ended(hw_launch *launch, uint32_t node, int code, int nu
 void hw_launch_blames(hw_launch *launch, uint32_t teller, uint32_t node, const char *why);
 /* All have ended, or it is time: if all who failed have failed for others, the one that most of them blame is named. */
 void hw_launch_judge(hw_launch *launch);
-/* What hawser run returns. */
+/* What hawser run returns. Says so where a signal has ended all before they had begun. */
 int hw_launch_code(const hw_launch *launch);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/interrupt.h"
 #include "cli/run/agent.h"
 #include "cli/run/launch.h"
 
@@ -45,10 +46,24 @@ static hawser_status end_at_once(hw_launch *launch, hawser_error *error)
     return hw_post_signal(launch, SIGKILL, error);
 }
 
+/* All are passed on, since a program of somebody's may mean something else by each; what belongs to one request is counted once. */
 static hawser_status interrupt(hw_launch *launch, int number, hawser_error *error)
 {
-    launch->interrupts++;
-    if (launch->interrupts == PATIENCE) {
+    double now = hw_seconds();
+    if (number == SIGHUP && launch->serves && !launch->terminal) /* servers log it and go on */
+        return hw_post_signal(launch, number, error);
+    bool again = launch->interrupts > 0;
+    if (number == SIGHUP && launch->serves) { /* our terminal is lost; servers on other hosts have none, and would go on */
+        if (again)
+            return HAWSER_OK;
+        number = SIGTERM;
+    }
+    if (!again) {
+        launch->first_signal = number;
+        launch->first_at = now;
+    }
+    if (!(again && hw_interrupt_echoes(launch->first_signal, number, now - launch->first_at)) &&
+        ++launch->interrupts == PATIENCE) {
         fprintf(launch->stream_err, "hawser run: ending all nodes at once\n");
         return end_at_once(launch, error);
     }

@@ -294,7 +294,8 @@ hawser_status hw_post_signal(hw_launch *launch, int number, hawser_error *error)
 {
     for (size_t i = 0; i < launch->post_count; i++) {
         hw_post *post = &launch->posts[i];
-        bool ending = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGKILL;
+        bool ending =
+            number == SIGINT || number == SIGTERM || number == SIGKILL || (number == SIGHUP && launch->interrupts > 0);
         if (!post->closed && post->greeted)
             HAWSER_TRY(hw_wire_put(&post->wire, HW_FRAME_SIGNAL, (uint32_t)number, NULL, 0, error));
         else if (!post->closed && ending)

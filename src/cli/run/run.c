@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/cli.h"
+#include "cli/interrupt.h"
 #include "cli/run/agent.h"
 #include "cli/run/launch.h"
 #include "cluster/place.h"
@@ -61,6 +62,7 @@ static hawser_status judge_words(hw_call *call, hw_launch *launch, hawser_error 
     launch->words = call->words;
     launch->word_count = call->count;
     launch->own = command != NULL;
+    launch->serves = command != NULL && command->run == hw_serve;
     if (command == NULL || command->run == hw_train || command->run == hw_serve || command->run == hw_plan)
         return HAWSER_OK;
     return hawser_fail(
@@ -202,16 +204,29 @@ static void free_launch(hw_launch *launch)
     explicit_bzero(launch->key, sizeof launch->key);
 }
 
+/* The mask that this process was started with: its signals come another way from here on, its children's as ever. */
+static sigset_t take_signals(const hw_call *call)
+{
+    sigset_t mask;
+    if (call->interrupt != NULL) {
+        hw_interrupt_close(call->interrupt);
+        return call->interrupt->before;
+    }
+    (void)sigprocmask(SIG_SETMASK, NULL, &mask);
+    return mask;
+}
+
 static hawser_status launch_all(hw_launch *launch, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
-    HAWSER_TRY(hw_signals_open(&launch->mask, &launch->signals, error));
+    sigset_t before;
+    HAWSER_TRY(hw_signals_open(&before, &launch->signals, error));
     for (size_t i = 0; i < launch->post_count && status == HAWSER_OK; i++)
         status = hw_post_start(launch, &launch->posts[i], error);
     if (status == HAWSER_OK)
         status = hw_launch_loop(launch, error);
     end_posts(launch);
-    hw_signals_close(&launch->mask, launch->signals);
+    hw_signals_close(&before, launch->signals);
     return status;
 }
 
@@ -226,6 +241,7 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
                         .stream_err = call->err,
                         .stdin_fd = -1};
     hw_hosts hosts = {0};
+    hw_interrupt_words(call->interrupt, "before a node was started");
     hawser_status status = judge_words(call, &launch, error);
     if (status == HAWSER_OK)
         status = assign(call, &launch, &hosts, error);
@@ -237,8 +253,11 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
         status = name_job(&launch, error);
     if (status == HAWSER_OK && hosts.count > 0 && isatty(STDIN_FILENO) != 1)
         launch.stdin_fd = STDIN_FILENO;
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK) {
+        launch.terminal = hw_interrupt_has_terminal();
+        launch.mask = take_signals(call);
         status = launch_all(&launch, error);
+    }
     if (status == HAWSER_OK)
         call->code = hw_launch_code(&launch);
     free_launch(&launch);
@@ -248,8 +267,7 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
 
 hawser_status hw_agent(hw_call *call, hawser_error *error)
 {
-    sigset_t mask;
-    (void)sigprocmask(SIG_SETMASK, NULL, &mask);
+    const sigset_t mask = take_signals(call);
     if (!hawser_options_has(call->options, "wire"))
         return hw_agent_serve(STDIN_FILENO, STDOUT_FILENO, -1, -1, &mask, error);
     int wire = (int)hawser_options_integer(call->options, "wire");

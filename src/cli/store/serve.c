@@ -149,8 +149,7 @@ static hawser_status serve(serving *s, hawser_error *error)
 {
     const hw_call *call = s->call;
     hawser_store *store = NULL;
-    hw_interrupt interrupt;
-    HAWSER_TRY(hw_interrupt_begin(&interrupt, s->job, call->err, "the servers end", error));
+    hw_interrupt_begin(call->interrupt, s->job, "the servers end");
     const hawser_store_options options = {.threads = (uint32_t)hawser_options_integer(call->options, "threads")};
     const hawser_serving how = {.key_file = hawser_options_text(call->options, "key-file"),
                                 .address_file = hw_path_of(call, "address-file"),
@@ -166,7 +165,7 @@ static hawser_status serve(serving *s, hawser_error *error)
     if (status == HAWSER_OK)
         status = hawser_store_serve(store, &how, error);
     hawser_store_close(store);
-    hw_interrupt_end(&interrupt);
+    hw_interrupt_end(call->interrupt);
     return status == HAWSER_OK && s->status != HAWSER_OK ? hawser_fail(error, s->status, "%s", s->error.text) : status;
 }
 
@@ -176,6 +175,9 @@ hawser_status hw_serve(hw_call *call, hawser_error *error)
     size_t length = 0;
     hawser_options *options = NULL;
     serving s = {.call = call};
+    if (!hw_interrupt_has_terminal())
+        hw_interrupt_pass_over_hangups(call->interrupt);
+    hw_interrupt_words(call->interrupt, "before the servers began; no file is written");
     if (!hawser_options_has(call->options, "key-file"))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "guests prove themselves by a key: give --key-file FILE ('hawser key FILE' makes one)");
