@@ -114,6 +114,10 @@ HAWSER_API hawser_state *hawser_data_state(hawser_program *program, const char *
  *  over several nodes: their columns were dealt out when they were read. */
 HAWSER_API void hawser_data_costs(hawser_state *data, const double *costs);
 
+/* States hold finite numbers. A run whose state becomes NaN or infinite, by an update, by a sum of updates or by a merge function, fails with
+ * HAWSER_NOT_FINITE by the state's name, on one thread as over nodes; so does one whose `initial` is not finite. Replicated, partitioned and
+ * stored states are checked in each clock, local ones with the state that they are tied to, else when the run ends. */
+
 /** A replicated state: every block has a full copy of rows x cols doubles (column-major), deltas are exchanged. `initial`
  *  (rows * cols values, copied at run time) may be NULL for zeros. */
 HAWSER_API hawser_state *hawser_replicated_state(hawser_program *program, const char *name, size_t rows, size_t cols,

@@ -1,6 +1,19 @@
 #include <string.h>
 
+#include "base/finite.h"
 #include "exchange/replica.h"
+
+/* Sums of finite updates may overflow, and a merge function may compute anything: every way to new values of a state passes here. */
+static hawser_status check_finite(const hw_replica *replica, const double *values, size_t begin, size_t n,
+                                  hawser_error *error)
+{
+    size_t bad = hw_first_not_finite_f64(values, n);
+    if (bad == n)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_NOT_FINITE,
+                       "state '%s' became %g at entry %zu when updates were merged at block %u; take smaller steps",
+                       replica->spec.name, values[bad], begin + bad, replica->spec.block);
+}
 
 /* A sum of zero leaves an entry as it is, its sign too: the bits do not depend on whether somebody said zero or nothing. */
 static void add_sum(double *restrict to, const double *restrict sum, double scale, size_t n)
@@ -58,16 +71,17 @@ void hw_apply(hw_replica *replica, const hw_message *message)
 }
 
 /* Brings a tile of the cache to base + gain * held + own unsent changes. */
-static void fold_tile(hw_replica *replica, size_t tile)
+static hawser_status fold_tile(hw_replica *replica, size_t tile, hawser_error *error)
 {
     size_t begin = tile * HW_TILE, n = hw_tile_end(replica, tile) - begin;
     const double *base = replica->base + begin, *held = hw_holds(replica) ? replica->held + begin : NULL;
     double *cache = replica->cache + begin, *origin = replica->origin + begin;
     double gain = hw_gain_now(replica);
     const double *was = hw_origin(replica) + begin;
+    HAWSER_TRY(check_finite(replica, base, begin, n, error));
     if (held == NULL && replica->ended) {
         memcpy(cache, base, n * sizeof *cache);
-        return;
+        return HAWSER_OK;
     }
     for (size_t i = 0; i < n; i++) {
         double target = held != NULL && held[i] != 0 ? base[i] + gain * held[i] : base[i];
@@ -75,21 +89,23 @@ static void fold_tile(hw_replica *replica, size_t tile)
         if (held != NULL)
             origin[i] = target;
     }
+    return check_finite(replica, cache, begin, n, error);
 }
 
-static void fold(hw_replica *replica)
+static hawser_status fold(hw_replica *replica, hawser_error *error)
 {
     for (size_t word = 0; word < hw_words(replica->tiles); word++) {
         uint64_t bits = replica->stale[word];
         replica->stale[word] = 0;
         for (size_t tile = word * 64; bits != 0; tile++, bits >>= 1)
             if (bits & 1) {
-                fold_tile(replica, tile);
+                HAWSER_TRY(fold_tile(replica, tile, error));
                 if (hw_records(replica))
                     hw_note_tile(replica, tile);
             }
     }
     replica->apart = hw_holds(replica);
+    return HAWSER_OK;
 }
 
 /* One writer: its values replace what was there. */
@@ -118,7 +134,7 @@ static void mark_clock(hw_replica *replica, const hw_lane *lane, uint64_t clock)
     }
 }
 
-static void merge_deltas(hw_replica *replica, uint64_t clock)
+static hawser_status merge_deltas(hw_replica *replica, uint64_t clock, hawser_error *error)
 {
     bool user = hw_user_merges(replica);
     double *to = user ? replica->sum : replica->base, damping = user ? 1 : hw_damping_now(replica);
@@ -132,12 +148,16 @@ static void merge_deltas(hw_replica *replica, uint64_t clock)
                 continue;
             hw_piece where = {tile * HW_TILE, hw_tile_end(replica, tile) - tile * HW_TILE, clock};
             const double *sum = hw_lane_sum(lane, where, 0, replica->spec.blocks, replica->scratch);
-            if (sum != NULL)
-                add_sum(to + where.begin, sum, damping, where.count);
+            if (sum == NULL)
+                continue;
+            if (user) /* a merge function that bounds its result would hide it */
+                HAWSER_TRY(check_finite(replica, sum, where.begin, where.count, error));
+            add_sum(to + where.begin, sum, damping, where.count);
         }
     }
     if (user)
         merge_by_user(replica, clock);
+    return HAWSER_OK;
 }
 
 static void drop_clock(hw_replica *replica, uint64_t clock)
@@ -159,7 +179,7 @@ static hawser_status merge_parked(hw_replica *replica, uint64_t clock, hawser_er
                            (unsigned long long)replica->merged);
     for (; hw_admit_write(replica->policy, replica->merged, clock); replica->merged++) {
         if (!take_values(replica, replica->merged))
-            merge_deltas(replica, replica->merged);
+            HAWSER_TRY(merge_deltas(replica, replica->merged, error));
         drop_clock(replica, replica->merged);
     }
     return HAWSER_OK;
@@ -186,7 +206,7 @@ static hawser_status merge(hw_replica *replica, uint64_t clock, hawser_error *er
     }
     /* Inside a BSP clock nothing changes: own parts are parked with the rest of the clock, and the cache keeps them. */
     if (replica->ended || !hw_parks(replica))
-        fold(replica);
+        HAWSER_TRY(fold(replica, error));
     replica->ended = replica->fresh = false;
     return HAWSER_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/finite.h"
 #include "base/memory.h"
 #include "program/plan.h"
 
@@ -163,6 +164,16 @@ static hawser_status check_data(const hw_plan *plan, const hawser_state *state, 
     return HAWSER_OK;
 }
 
+static hawser_status check_initial(const hawser_state *state, hawser_error *error)
+{
+    size_t count = state->initial != NULL ? hw_state_count(state) : 0;
+    size_t bad = hw_first_not_finite_f64(state->initial, count);
+    if (bad < count)
+        return hawser_fail(error, HAWSER_NOT_FINITE, "%s state '%s' begins with %g at number %zu; all must be finite",
+                           hw_state_kind_name(state->kind), state->name, state->initial[bad], bad);
+    return HAWSER_OK;
+}
+
 static hawser_status check_operator(const hawser_operator *operator, hawser_error * error)
 {
     switch (operator->kind) {
@@ -226,9 +237,10 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_er
     for (const hawser_state *state = program->states; state != NULL && status == HAWSER_OK; state = state->next) {
         plan->states[state->number].state = state;
         find_life(plan, state);
-        if (state->kind == HW_DATA)
+        status = check_initial(state, error);
+        if (status == HAWSER_OK && state->kind == HW_DATA)
             status = check_data(plan, state, error);
-        if (state->kind == HW_STORED)
+        if (status == HAWSER_OK && state->kind == HW_STORED)
             status = check_stored(state, error);
     }
     if (status != HAWSER_OK) {

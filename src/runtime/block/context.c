@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/finite.h"
+#include "base/type.h"
 #include "runtime/block/stored.h"
 #include "runtime/nodes/fetch.h"
 
@@ -366,6 +368,21 @@ double hawser_random_uniform(hawser_context *context)
     return hw_random_uniform(&context->random);
 }
 
+/* Number of the line (column, or row of CSR) that has a number which is not finite; SIZE_MAX: none. */
+static size_t line_not_finite(const hawser_matrix *A)
+{
+    size_t (*first)(const void *values, size_t count) =
+        A->type == HAWSER_F32 ? hw_first_not_finite_f32 : hw_first_not_finite_f64;
+    size_t size = hw_type_size(A->type), lines = A->layout == HAWSER_CSR ? A->rows : A->cols;
+    for (size_t j = 0; j < lines; j++) {
+        uint64_t begin = A->layout == HAWSER_DENSE ? (uint64_t)j * A->stride : A->offsets[j];
+        size_t count = A->layout == HAWSER_DENSE ? A->rows : (size_t)(A->offsets[j + 1] - begin);
+        if (first((const char *)A->values + begin * size, count) < count)
+            return j;
+    }
+    return SIZE_MAX;
+}
+
 hawser_status hawser_data_replace(hawser_context *context, const char *state, const hawser_matrix *matrix)
 {
     hw_part *part = find(context, state, "hawser_data_replace", HW_DATA, HW_DATA, true);
@@ -378,6 +395,11 @@ hawser_status hawser_data_replace(hawser_context *context, const char *state, co
     if (has != had)
         return refuse(context, "hawser_data_replace: a part of '%s' with %zu %s in place of one with %zu", state, has,
                       rows ? "rows" : "columns", had);
+    size_t line = line_not_finite(matrix);
+    if (line != SIZE_MAX)
+        return hawser_unit_fail(context, HAWSER_NOT_FINITE,
+                                "hawser_data_replace: %s %zu of the part of '%s' has a number that is not finite",
+                                matrix->layout == HAWSER_CSR ? "row" : "column", line, state);
     size_t first = part->data.first;
     part->data = *matrix;
     part->data.first = first;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/finite.h"
 
 #define EACH_LIVE(worker, part)                                                                                             \
     for (hw_part *part = (worker)->parts; part < (worker)->parts + (worker)->session->program->state_count; part++)         \
@@ -82,8 +83,15 @@ static hawser_status send_cut(hw_worker *worker, hw_part *part, hw_message *mess
     HAWSER_TRY(send_updates(worker, part, message != NULL ? message : hw_replica_next(part->replica)));
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_part *local = &worker->parts[i];
-        if (local->copy != NULL && local->state->tied_to == part->state)
-            hw_tied_commit(local->copy, local->work, local->count, part->state->rule.damping);
+        if (local->copy == NULL || local->state->tied_to != part->state)
+            continue;
+        size_t bad = hw_first_not_finite_f64(local->work, local->count);
+        if (bad < local->count)
+            return hawser_fail(&worker->error, HAWSER_NOT_FINITE,
+                               "local state '%s', block %u: number %zu became %g in clock %llu; take smaller steps",
+                               local->state->name, worker->block, local->begin + bad, local->work[bad],
+                               (unsigned long long)(worker->first_clock + worker->clock));
+        hw_tied_commit(local->copy, local->work, local->count, part->state->rule.damping);
     }
     return HAWSER_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/finite.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "runtime/drive/keep.h"
@@ -311,6 +312,20 @@ static void drop_empty_flows(hawser_run *run)
     run->figures.flow_count = kept;
 }
 
+/* Local states are looked at here, once, on whichever node they were: nobody else has seen them. Replicas and the store have checked what
+ * they keep. */
+static hawser_status check_local(hawser_run *run, const hw_session *session, hawser_error *error)
+{
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {
+        const hw_result *result = state->kind == HW_LOCAL ? result_of(run, state) : NULL;
+        size_t bad = result != NULL ? hw_first_not_finite_f64(result->values, result->count) : 0;
+        if (result != NULL && bad < result->count)
+            return hawser_fail(error, HAWSER_NOT_FINITE, "local state '%s': number %zu of the whole became %g", state->name,
+                               bad, result->values[bad]);
+    }
+    return HAWSER_OK;
+}
+
 hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **out, hawser_error *error)
 {
     *out = NULL;
@@ -331,6 +346,8 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     hw_run_add_kinds(run, session->driver->station.kinds);
     if (status == HAWSER_OK)
         status = collect_others(run, session, error);
+    if (status == HAWSER_OK)
+        status = check_local(run, session, error);
     drop_empty_lines(run);
     drop_empty_flows(run);
     if (status != HAWSER_OK) {
