@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "cli/cli.h"
 
+enum { CLOSING = SIGURG };                                 /* ends the thread: a signal that otherwise nobody sends */
 static const double echo_seconds = 3, press_seconds = 0.1; /* nobody presses Ctrl-C twice within the latter */
 
 static void endings(sigset_t *set)
@@ -81,13 +82,13 @@ static void take(hw_interrupt *interrupt, int number)
 static void *wait_for_signals(void *user)
 {
     hw_interrupt *interrupt = user;
-    int number, old;
-    while (sigwait(&interrupt->set, &number) == 0) {
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old); /* whoever closes it waits until the mutex is free again */
+    int number;
+    for (bool closed = false; !closed && sigwait(&interrupt->set, &number) == 0;) {
         pthread_mutex_lock(&interrupt->mutex);
-        take(interrupt, number);
+        if (number != CLOSING)
+            take(interrupt, number);
+        closed = number == CLOSING && interrupt->closing;
         pthread_mutex_unlock(&interrupt->mutex);
-        pthread_setcancelstate(old, NULL);
     }
     return NULL;
 }
@@ -97,6 +98,7 @@ hawser_status hw_interrupt_open(hw_interrupt *interrupt, bool silent, hawser_err
     *interrupt = (hw_interrupt){.silent = silent, .words = "before it was done"};
     endings(&interrupt->set);
     pthread_sigmask(SIG_BLOCK, &interrupt->set, &interrupt->before);
+    sigaddset(&interrupt->set, CLOSING);
     pthread_mutex_init(&interrupt->mutex, NULL);
     int failed = hw_thread_start(&interrupt->thread, wait_for_signals, interrupt);
     interrupt->watching = failed == 0;
@@ -110,7 +112,10 @@ void hw_interrupt_close(hw_interrupt *interrupt)
 {
     if (!interrupt->watching)
         return;
-    pthread_cancel(interrupt->thread); /* sigwait is a cancellation point */
+    pthread_mutex_lock(&interrupt->mutex);
+    interrupt->closing = true;
+    pthread_mutex_unlock(&interrupt->mutex);
+    pthread_kill(interrupt->thread, CLOSING);
     pthread_join(interrupt->thread, NULL);
     pthread_mutex_destroy(&interrupt->mutex);
     interrupt->watching = false;

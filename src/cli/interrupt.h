@@ -14,10 +14,11 @@ typedef struct hw_interrupt {
     pthread_t thread;
     bool watching, silent;
     pthread_mutex_t mutex; /* guards what follows */
-    hawser_job *job;       /* the run in progress; NULL: a signal ends the process */
-    const char *words;     /* what a signal does, behind "ended by SIGTERM " without a run */
-    bool goes_on;          /* SIGHUP is logged and passed over */
-    int first;             /* the signal that asked for the end; 0: none yet */
+    bool closing;
+    hawser_job *job;   /* the run in progress; NULL: a signal ends the process */
+    const char *words; /* what a signal does, behind "ended by SIGTERM " without a run */
+    bool goes_on;      /* SIGHUP is logged and passed over */
+    int first;         /* the signal that asked for the end; 0: none yet */
     double first_at;
 } hw_interrupt;
 
