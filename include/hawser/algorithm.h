@@ -31,9 +31,13 @@ typedef struct hawser_training {
     hawser_model *model;
     hawser_run *run;
     hawser_fact facts[32]; /**< objective, gap, lambda, nonzeros, ... ended by a NULL name */
-    char stop_reason[64]; /**< "gap", "epochs", "clocks", "seconds", "signal", "progress" (no more of it is possible), ... */
-    bool interrupted;     /**< a signal ended it: the model is what was reached */
-    char notes[4][300];   /**< lines that a user must see (safeguard acted, sync changed); "" past the last */
+    char stop_reason
+        [64]; /**< "gap", "epochs", "clocks", "seconds", "signal", "progress" (no more of it is possible), "diverged", ... */
+    bool interrupted; /**< a signal ended it: the model is what was reached */
+    /** Of a training that diverged or stalled: its model is the best certified one, and the caller reports this after saving it.
+     *  Else its status is HAWSER_OK. Set on all nodes. */
+    hawser_error failure;
+    char notes[4][300]; /**< lines that a user must see (safeguard acted, sync changed); "" past the last */
 } hawser_training;
 
 typedef struct hawser_algorithm {
@@ -41,7 +45,8 @@ typedef struct hawser_algorithm {
     const char *summary;   /**< one line */
     const char *citations; /**< papers of the methods used, one a line */
     const hawser_option *rows;
-    /** Trains. HAWSER_OK also when a limit or signal ended it early (see stop_reason). Takes no lock, one call a job at a time. */
+    /** Trains. HAWSER_OK also when a limit or signal ended it early (see stop_reason), and when it diverged but a certified
+     *  model is left (see failure). Takes no lock, one call a job at a time. */
     hawser_status (*train)(hawser_job *job, const hawser_training_input *input, hawser_training *training,
                            hawser_error *error);
     /** Prints the plan that train would run. */

@@ -15,6 +15,7 @@
 #include "algorithms/lasso/evaluate.h"
 #include "algorithms/lasso/kind.h"
 #include "algorithms/lasso/options.h"
+#include "algorithms/linear/best.h"
 #include "algorithms/linear/model.h"
 #include "algorithms/linear/train.h"
 #include "algorithms/list.h"
@@ -53,13 +54,13 @@ static hawser_status measure(hawser_context *context)
     hw_lasso_block_scan(block, alpha, lambda);
     size_t nonzeros = hw_lasso_block_sums(block, alpha, lambda, &sums);
     block->fresh = block->lasso->free_count == 0; /* else the gradient is that of a projected residual */
-    HAWSER_TRY(hawser_report(context, "loss", sums.loss));
-    HAWSER_TRY(hawser_report(context, "square", sums.square));
-    HAWSER_TRY(hawser_report(context, "target", sums.target));
-    HAWSER_TRY(hawser_report(context, "penalty", sums.penalty));
-    HAWSER_TRY(hawser_report(context, "curved", sums.curved));
-    HAWSER_TRY(hawser_report(context, "ratio", sums.ratio));
-    HAWSER_TRY(hawser_report(context, "intercept", block->intercept));
+    HAWSER_TRY(hw_linear_report(context, "loss", sums.loss));
+    HAWSER_TRY(hw_linear_report(context, "square", sums.square));
+    HAWSER_TRY(hw_linear_report(context, "target", sums.target));
+    HAWSER_TRY(hw_linear_report(context, "penalty", sums.penalty));
+    HAWSER_TRY(hw_linear_report(context, "curved", sums.curved));
+    HAWSER_TRY(hw_linear_report(context, "ratio", sums.ratio));
+    HAWSER_TRY(hw_linear_report(context, "intercept", block->intercept));
     return hawser_report(context, "nonzeros", (double)nonzeros);
 }
 
@@ -79,8 +80,8 @@ static hawser_status bound(hawser_context *context)
     hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), combined_scale(context),
                              &scaled, &plain);
     HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
-    HAWSER_TRY(hawser_report(context, "conjugate", scaled));
-    return hawser_report(context, "plain_conjugate", plain);
+    HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
+    return hw_linear_report(context, "plain_conjugate", plain);
 }
 
 /* What the next rounds work on: columns that the published certificate does not prove to be zero, most promising first. */
@@ -98,6 +99,7 @@ static hawser_status choose(hawser_context *context)
     double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, scale,
                           sqrt(2.0 * fmax(gap, hawser_metric(context, "gap"))));
+    hw_linear_keep(context);
     size_t room = hw_linear_entering_room(context, &block->scan, &block->columns, 0.0);
     if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
                        &error) != HAWSER_OK)

@@ -14,14 +14,14 @@
 #include "algorithms/descent/exchange.h"
 #include "algorithms/descent/options.h"
 #include "algorithms/lasso/evaluate.h"
-#include "algorithms/linear/finish.h"
 #include "algorithms/linear/model.h"
 #include "algorithms/linear/program.h"
 #include "algorithms/list.h"
 
 enum { PATIENCE = 2000 };
 
-static const double FAR = 0.1; /* a slope at which nobody would end */
+static const double FAR = 0.1;        /* a slope at which nobody would end */
+static const double FAR_ABOVE = 10.0; /* times the objective of weights of zero */
 
 /* ------------------------------------------------------------------------------------------------------------- units ---- */
 
@@ -34,7 +34,8 @@ static hawser_status prepare(hawser_context *context)
         HAWSER_TRY(hw_descent_want_all(context, whole->cols));
     if (hw_descent_block_new(hawser_scratch(context), descent, hawser_data_view(context, "X"), whole, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    hw_descent_block_weigh(hawser_scratch(context));
+    if (hw_descent_block_weigh(hawser_scratch(context), &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
     hw_descent_squares(hawser_scratch(context), hawser_local(context, "board"));
     return HAWSER_OK;
 }
@@ -70,6 +71,7 @@ static hawser_status descend(hawser_context *context)
     if (!isfinite(loss))
         return hawser_unit_fail(context, HAWSER_DIVERGED, "the objective is no number any more in clock %llu; lower --step",
                                 (unsigned long long)clock);
+    hw_descent_keep(block, loss / ((double)batch.count * weight), theta);
     double rate =
         hw_descent_rate(descent, hawser_metric(context, "curvature"), hawser_metric(context, "row_square"), 1.0, clock);
     rate /= (double)batch.count * weight;
@@ -185,6 +187,7 @@ static void say_how_far(const hw_descent *descent, const hawser_options *options
              descent->epochs, slope, cause, 10.0 * descent->epochs);
 }
 
+/* `measured`: the run that measured theta last. */
 static hawser_status tell(const hw_descent *descent, const hawser_training_input *input, const hawser_run *measured,
                           const double *theta, bool early, hawser_training *training, hawser_error *error)
 {
@@ -198,58 +201,99 @@ static hawser_status tell(const hw_descent *descent, const hawser_training_input
                          .error = NAN,
                          .done = true};
     hw_linear linear = {.kind = &kind, .X = descent->X, .rows = &row, .lambda_count = 1};
+    double curvature = hawser_result_metric(training->run, "curvature"); /* NAN in a run that only measures */
     hawser_fact facts[] = {{"objective", objective},
                            {"nonzeros", row.nonzeros},
                            {"intercept", row.intercept},
                            {"slope", slope},
                            {"r2", zero > 0.0 ? 1.0 - objective / zero : 0.0},
-                           {"curvature", hawser_result_metric(training->run, "curvature")}};
+                           {isnan(curvature) ? NULL : "curvature", curvature}};
     memcpy(training->facts, facts, sizeof facts);
     const char *reason = hawser_run_figures(training->run)->stop_reason;
     bool epochs = !early && !descent->all_rows; /* what the loop of their clocks ended by */
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
-             epochs                            ? "epochs"
-             : strcmp(reason, "patience") == 0 ? "progress"
-                                               : reason);
-    if (epochs)
+             training->failure.status != HAWSER_OK ? "diverged"
+             : epochs                              ? "epochs"
+             : strcmp(reason, "patience") == 0     ? "progress"
+                                                   : reason);
+    if (epochs && training->failure.status == HAWSER_OK)
         say_how_far(descent, input->options, slope, training);
-    HAWSER_TRY(hw_linear_refuse_diverged(objective, zero, input, error));
     return hw_linear_model_make(&linear, input, 0, theta, NULL, &training->model, error);
 }
 
+/* Measures theta in a program of its own, which becomes *run. Collective. */
 static hawser_status measure(hw_descent *descent, hawser_job *job, const double *theta, hawser_run **run,
                              hawser_error *error)
 {
     bool travels = descent->weights_travel;
-    memcpy(descent->start, theta, descent->X->cols * sizeof *theta);
+    hawser_run *made = NULL;
+    memmove(descent->start, theta, descent->X->cols * sizeof *theta);
     descent->weights_travel = false;
     hawser_program *program = build(descent, false);
     hawser_observe(job, NULL, NULL);
-    hawser_status status = hawser_run_program(job, program, run, error);
+    hawser_status status = hawser_run_program(job, program, &made, error);
     hawser_program_free(program);
     descent->weights_travel = travels;
-    return status;
+    if (status != HAWSER_OK)
+        return status;
+    hawser_run_free(*run);
+    *run = made;
+    return HAWSER_OK;
+}
+
+/* Steps that led far above what weights of zero have are no training, unless they began there: the best theta so far is the result. All
+ * nodes decide alike. */
+static hawser_status take_best(hw_descent *descent, hawser_job *job, hawser_status ended, double objective,
+                               hawser_run **after, hawser_training *training, hawser_error *error)
+{
+    double zero = 0.5 * descent->deviation * descent->deviation;
+    if (ended == HAWSER_OK && (objective <= FAR_ABOVE * zero || !(zero > 0.0)))
+        return HAWSER_OK;
+    HAWSER_TRY(measure(descent, job, descent->best, after, error));
+    if (hawser_result_metric(*after, "objective") < objective && training->failure.status == HAWSER_OK)
+        (void)hawser_fail(
+            &training->failure, HAWSER_DIVERGED,
+            "the training diverged: it ends at the objective %.4g, where weights of zero have %.4g; lower --step", objective,
+            zero);
+    return HAWSER_OK;
+}
+
+static bool overflowed(hawser_status status)
+{
+    return status == HAWSER_NOT_FINITE || status == HAWSER_DIVERGED;
 }
 
 static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                         hawser_error *error)
+                         hawser_run **after, hawser_error *error)
 {
     hawser_program *program = build(descent, true);
-    hawser_run *after = NULL;
+    hawser_error own = {0};
     hawser_observe(job, input->observer, input->observer_user);
-    hawser_status status = hawser_run_program(job, program, &training->run, error);
+    hawser_status status = hawser_run_program(job, program, &training->run, &own);
     hawser_program_free(program);
-    if (status != HAWSER_OK && status != HAWSER_STOP)
-        return status;
-    const double *theta = hawser_result(training->run, "theta", NULL);
     bool early = status == HAWSER_STOP; /* a run that was ended has not measured what it left behind */
-    if (early)
-        HAWSER_TRY(measure(descent, job, theta, &after, error));
+    double objective = INFINITY;
+    if (status != HAWSER_OK && !early && !overflowed(status))
+        return hawser_fail(error, status, "%s", own.text);
+    if (early) {
+        status = measure(descent, job, hawser_result(training->run, "theta", NULL), after, &own);
+        if (status != HAWSER_OK && !overflowed(status))
+            return hawser_fail(error, status, "%s", own.text);
+    }
+    if (status == HAWSER_OK)
+        objective = hawser_result_metric(*after != NULL ? *after : training->run, "objective");
+    else
+        training->failure = own;
+    HAWSER_TRY(take_best(descent, job, status, objective, after, training, error));
+    if (training->run == NULL) {
+        training->run = *after;
+        *after = NULL;
+    }
     training->interrupted = early && strcmp(hawser_run_figures(training->run)->stop_reason, "signal") == 0;
-    status = hawser_job_leads(job) ? tell(descent, input, early ? after : training->run, theta, early, training, error)
-                                   : HAWSER_OK;
-    hawser_run_free(after);
-    return status;
+    const hawser_run *measured = *after != NULL ? *after : training->run;
+    return hawser_job_leads(job)
+               ? tell(descent, input, measured, hawser_result(measured, "theta", NULL), early, training, error)
+               : HAWSER_OK;
 }
 
 static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
@@ -257,9 +301,11 @@ static hawser_status train(hawser_job *job, const hawser_training_input *input, 
 {
     hw_descent descent;
     memset(training, 0, sizeof *training);
+    hawser_run *after = NULL;
     hawser_status status = hw_descent_new(&descent, job, input, error);
     if (status == HAWSER_OK)
-        status = run(&descent, job, input, training, error);
+        status = run(&descent, job, input, training, &after, error);
+    hawser_run_free(after);
     hw_descent_free(&descent);
     return status;
 }

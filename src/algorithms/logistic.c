@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algorithms/linear/best.h"
 #include "algorithms/linear/train.h"
 #include "algorithms/list.h"
 #include "algorithms/logistic/board.h"
@@ -55,10 +56,10 @@ static hawser_status measure(hawser_context *context)
     hw_logistic_sums sums;
     hw_logistic_block_measure(block, hawser_view(context, "v"), hawser_local(context, "alpha"),
                               hawser_metric(context, "lambda"), &sums);
-    HAWSER_TRY(hawser_report(context, "loss", block->point.loss));
-    HAWSER_TRY(hawser_report(context, "intercept", block->point.intercept));
-    HAWSER_TRY(hawser_report(context, "penalty", sums.penalty));
-    HAWSER_TRY(hawser_report(context, "ratio", sums.ratio));
+    HAWSER_TRY(hw_linear_report(context, "loss", block->point.loss));
+    HAWSER_TRY(hw_linear_report(context, "intercept", block->point.intercept));
+    HAWSER_TRY(hw_linear_report(context, "penalty", sums.penalty));
+    HAWSER_TRY(hw_linear_report(context, "ratio", sums.ratio));
     return hawser_report(context, "nonzeros", (double)sums.nonzeros);
 }
 
@@ -70,15 +71,15 @@ static hawser_status bound(hawser_context *context)
     bool both = scale < 1.0 && block->linear->settings.l1_ratio < 1.0;
     hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), scale, &scaled, &plain);
     HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
-    HAWSER_TRY(hawser_report(context, "conjugate", scaled));
-    HAWSER_TRY(hawser_report(context, "plain_conjugate", both ? plain : 0.0));
+    HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
+    HAWSER_TRY(hw_linear_report(context, "plain_conjugate", both ? plain : 0.0));
     size_t first, last;
     hw_logistic_block_rows(block, hawser_block(context), &first, &last);
     HAWSER_TRY(
-        hawser_report(context, "dual_loss", hw_logistic_entropy(&block->rows, block->dual.theta, scale, first, last)));
-    return hawser_report(context, "plain_dual_loss",
-                         both ? hw_logistic_entropy(&block->rows, block->dual.theta, 1.0, first, last)
-                              : -NEVER / block->linear->blocks);
+        hw_linear_report(context, "dual_loss", hw_logistic_entropy(&block->rows, block->dual.theta, scale, first, last)));
+    return hw_linear_report(context, "plain_dual_loss",
+                            both ? hw_logistic_entropy(&block->rows, block->dual.theta, 1.0, first, last)
+                                 : -NEVER / block->linear->blocks);
 }
 
 /* What to work on next: columns that the certificate does not prove to be zero, most promising first. The entropy bends at least
@@ -96,6 +97,7 @@ static hawser_status choose(hawser_context *context)
         block->search.reference = 0.0; /* another problem begins */
     hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, hw_logistic_scale(hawser_metric(context, "ratio")),
                           sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))));
+    hw_linear_keep(context);
     size_t room =
         hw_linear_entering_room(context, &block->scan, &block->columns, (double)(block->linear->X->cols / FULL_SHARE));
     if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,

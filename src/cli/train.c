@@ -157,6 +157,18 @@ static hawser_status conclude(hw_call *call, hw_outcome *outcome, hawser_error *
     return hw_outcome_print(call, outcome, error);
 }
 
+/* A training that diverged fails after its best certified model is saved. Only node 0 fails: launchers end a job when any node does, and
+ * node 0 may still be writing. */
+static hawser_status report_failure(const hw_outcome *outcome, hawser_error *error)
+{
+    const hawser_error *failure = &outcome->training.failure;
+    if (failure->status == HAWSER_OK)
+        return HAWSER_OK;
+    return hawser_fail(error, failure->status, "%s; the best certified model %s%s", failure->text,
+                       outcome->saved != NULL ? "is in " : "was not kept (-o MODEL keeps it)",
+                       outcome->saved != NULL ? outcome->saved : "");
+}
+
 /* A signal ends the training, not what saves its result. */
 static hawser_status train_and_conclude(hw_call *call, hw_outcome *outcome, hawser_error *error)
 {
@@ -164,6 +176,8 @@ static hawser_status train_and_conclude(hw_call *call, hw_outcome *outcome, haws
     hawser_status status = train(call, outcome, error);
     if (status == HAWSER_OK && hawser_job_leads(outcome->job))
         status = conclude(call, outcome, error);
+    if (status == HAWSER_OK && hawser_job_leads(outcome->job))
+        status = report_failure(outcome, error);
     (void)fflush(call->out); /* a failure shows at the end */
     hw_interrupt_end(call->interrupt);
     return status;

@@ -48,10 +48,14 @@ def certify(target, columns, w, b, lam, ratio, intercept):
                 (math.fsum(x for _, x in column) * total / n if intercept else 0.0)) / n for j, column in columns.items()}
     centred = [y - mean for y in target]
     square, cross = math.fsum(v * v for v in r) / n, math.fsum(u * v for u, v in zip(r, centred)) / n
-    if ratio < 1:
-        dual = cross - square / 2 - math.fsum(max(0.0, abs(g) - lam * ratio) ** 2 for g in dots.values()) / (2 * lam * (1 - ratio))
+    curved = lam * (1 - ratio) * math.fsum(v * v for v in w.values())
+    best = cross / (square + curved) if square + curved > 0 else 1.0
+    if ratio < 1:  # every multiple of the residual is feasible
+        slopes = [abs(g - lam * (1 - ratio) * w.get(j, 0.0)) / (lam * ratio) for j, g in dots.items()] if ratio > 0 else [1.0]
+        dual = max(s * cross - s * s * square / 2 - math.fsum(max(0.0, abs(s * g) - lam * ratio) ** 2 for g in dots.values()) /
+                   (2 * lam * (1 - ratio)) for s in (1.0, best, min(best, 1 / max(max(slopes), 1e-300))))
     else:
-        scale = min(1.0, lam / max(abs(g) for g in dots.values()))
+        scale = min(best, lam / max(abs(g) for g in dots.values()))
         dual = scale * cross - scale * scale * square / 2
     return primal, primal - dual, math.fsum(v * v for v in centred) / (2 * n)
 
@@ -93,12 +97,15 @@ def certify_logistic(target, columns, w, b, lam, ratio, intercept):
         side = {s: math.fsum(t for t, other in zip(theta, sign) if other == s) for s in (1.0, -1.0)}
         assert abs(side[1.0] - side[-1.0]) <= 1e-7 * n, "the intercept is not the best one"
         theta = [t * min(side.values()) / side[s] for t, s in zip(theta, sign)]
-    most = {j: abs(math.fsum(theta[i] * sign[i] * x for i, x in column)) / n for j, column in columns.items()}
-    if ratio < 1:
-        conjugate = math.fsum(max(0.0, g - lam * ratio) ** 2 for g in most.values()) / (2 * lam * (1 - ratio))
-    else:
-        scale, conjugate = min(1.0, lam / max(most.values())), 0.0
-        theta = [scale * t for t in theta]
-    dual = math.fsum(surprise(t) + surprise(1 - t) for t in theta) / n - conjugate
+    pull = {j: math.fsum(theta[i] * sign[i] * x for i, x in column) / n for j, column in columns.items()}
+
+    def dual(scale):
+        excess = [max(0.0, abs(scale * g) - lam * ratio) for g in pull.values()] if ratio < 1 else []
+        conjugate = math.fsum(e * e for e in excess) / (2 * lam * (1 - ratio)) if ratio < 1 else 0.0
+        return math.fsum(surprise(scale * t) + surprise(1 - scale * t) for t in theta) / n - conjugate
+
+    slopes = [abs(g - lam * (1 - ratio) * w.get(j, 0.0)) for j, g in pull.items()]
+    feasible = min(1.0, lam * ratio / max(max(slopes), 1e-300))
+    best = max(dual(feasible), dual(1.0)) if ratio < 1 else dual(feasible)
     share = sum(s > 0 for s in sign) / n
-    return primal, primal - dual, surprise(share) + surprise(1 - share) if intercept else math.log(2)
+    return primal, primal - best, surprise(share) + surprise(1 - share) if intercept else math.log(2)

@@ -151,12 +151,19 @@ def odd_data(folder):
             assert math.isfinite(printed["objective"]) and math.isfinite(b), (name, printed)
             if name == "column":
                 assert 0 not in w and abs(w[1] - 1.5) < 1e-5, w
-    out = call(["train", "linear", os.path.join(folder, "data.csv"), "--step", "5", "-o", os.path.join(folder, "never")], 7)
-    assert "is no number any more in clock" in out.stderr and not os.path.exists(os.path.join(folder, "never")), out.stderr
-    data = os.path.join(folder, "data.csv")
-    out = call(["train", "linear", data, "--step", "10", "--solver", "minibatch", "--epochs", "10", "-o", os.path.join(folder, "never")], 7)
-    assert "the training diverged: it ends at the objective " in out.stderr and "; lower --step" in out.stderr, out.stderr
-    assert not os.path.exists(os.path.join(folder, "never"))
+    data, kept = os.path.join(folder, "data.csv"), os.path.join(folder, "kept")
+    for options, words in ((["--step", "5"], "is no number any more in clock"),
+                           (["--step", "10", "--solver", "minibatch", "--epochs", "10"],
+                            "the training diverged: it ends at the objective ")):
+        for workers in ("1", "3"):
+            out = call(["train", "linear", data, "--workers", workers, "--json", "-o", kept] + options, 7)
+            assert words in out.stderr and "; lower --step" in out.stderr, out.stderr
+            assert "; the best certified model is in " + kept in out.stderr, out.stderr
+            printed = json.loads(out.stdout.splitlines()[-1])
+            again = json.loads(call(["evaluate", kept, data, "--json"]).stdout.splitlines()[-1])
+            assert printed["stop_reason"] == "diverged" and printed["r2"] > -1e-12, printed
+            assert abs(again["objective"] - printed["objective"]) <= 1e-9 * printed["objective"], (again, printed)
+            os.remove(kept)
     far, near, start = (os.path.join(folder, name) for name in ("far.csv", "near.csv", "start"))
     for path, slope in ((far, 1000), (near, 1)):
         with open(path, "w") as file:

@@ -205,13 +205,16 @@ def until_the_epochs_end(folder):
 
 
 def too_long_steps(folder):
-    """What ends far above weights of zero is refused, and nothing is saved."""
+    """What ends far above weights of zero fails, and the best certified model is kept."""
     data, model = write(folder, small()), os.path.join(folder, "diverged")
     for solver in (["sgd"], ["minibatch", "--batch", "10"]):
-        out = subprocess.run([HAWSER, "train", "logistic", data, "--index-base", "1", "--workers", "2", "-o", model, "--step", "1e30", "--solver"] +
-                             solver, capture_output=True, text=True, env=CLEAN, timeout=60)
+        out = subprocess.run([HAWSER, "train", "logistic", data, "--index-base", "1", "--workers", "2", "-o", model, "--step", "1e30", "--json",
+                              "--solver"] + solver, capture_output=True, text=True, env=CLEAN, timeout=60)
         assert out.returncode == 7 and "the training diverged: it ends at the objective " in out.stderr, out.stderr
-        assert not os.path.exists(model), solver
+        assert "; the best certified model is in " + model in out.stderr, out.stderr
+        printed = json.loads(out.stdout.splitlines()[-1])
+        assert printed["stop_reason"] == "diverged" and 0 < printed["objective"] < 0.7 and printed["gap"] < 0.7, printed
+        assert os.path.exists(model), solver
 
 
 def far_from_the_optimum(folder):

@@ -90,8 +90,10 @@ static hawser_status take_target(hw_descent *descent, const hawser_dataset *data
         descent->total += w;
         sum += w * descent->target[i];
     }
+    HAWSER_TRY(hw_linear_check_target(descent->target, n, error));
     if (!(descent->total > 0.0))
         return hawser_fail(error, HAWSER_BAD_INPUT, "all %zu rows have weight 0", n);
+    HAWSER_TRY(hw_linear_check_weights(descent->total, error));
     descent->mean = descent->intercept ? sum / descent->total : 0.0;
     for (size_t i = 0; i < n; i++) {
         descent->target[i] -= descent->mean;
@@ -111,8 +113,10 @@ hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_
     HAWSER_TRY(read_settings(descent, input->options, error));
     HAWSER_TRY(take_target(descent, input->data, error));
     HAWSER_TRY(hw_linear_new_doubles(&descent->start, descent->X->cols, error));
+    HAWSER_TRY(hw_linear_new_doubles(&descent->best, descent->X->cols, error));
     if (input->init != NULL)
         HAWSER_TRY(hw_linear_model_start(input->init, input->data, descent->start, error));
+    memcpy(descent->best, descent->start, descent->X->cols * sizeof *descent->best);
     hawser_job_fit(job, descent->X->stored, WORTH_A_WORKER);
     descent->blocks = hawser_job_workers(job);
     descent->seed = hawser_job_seed(job);
@@ -123,18 +127,21 @@ void hw_descent_free(hw_descent *descent)
 {
     free(descent->target);
     free(descent->start);
+    free(descent->best);
     *descent = (hw_descent){0};
 }
 
 /* ------------------------------------------------------------------------------------------------------------- block ---- */
 
 /* Means, and where asked for one over the variance. */
-static void moments(const hw_descent *descent, const hawser_matrix *X, double *mean, double *inverse)
+static hawser_status moments(const hw_descent *descent, const hawser_matrix *X, double *mean, double *inverse,
+                             hawser_error *error)
 {
     for (size_t j = 0; j < X->cols; j++) {
         double sum = 0.0, squares = 0.0;
         hawser_column_moments(X, j, descent->weights, descent->total, 0.0, &sum, &squares);
         double scale = squares / descent->total;
+        HAWSER_TRY(hw_linear_check_square(scale, X->first + j, error));
         mean[j] = descent->intercept ? sum / descent->total : 0.0;
         if (inverse == NULL)
             continue;
@@ -143,6 +150,7 @@ static void moments(const hw_descent *descent, const hawser_matrix *X, double *m
         double variance = squares / descent->total;
         inverse[j] = variance > 1e-24 * scale && variance > 0.0 ? 1.0 / variance : 0.0;
     }
+    return HAWSER_OK;
 }
 
 hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *descent, const hawser_matrix *own,
@@ -150,6 +158,7 @@ hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *de
 {
     size_t n = descent->X->rows, most = n > descent->batch ? n : descent->batch; /* a batch draws rows with repeats */
     block->descent = descent;
+    block->least = descent->all_rows ? INFINITY : 0.5 * descent->deviation * descent->deviation;
     HAWSER_TRY(hw_rows_new(&block->own, own, !descent->all_rows, error));
     HAWSER_TRY(hw_linear_new_doubles(&block->mean, own->cols, error));
     HAWSER_TRY(hw_linear_new_doubles(&block->inverse, own->cols, error));
@@ -167,11 +176,10 @@ hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *de
     return hw_linear_new_doubles(&block->parts, descent->batch * descent->blocks, error);
 }
 
-void hw_descent_block_weigh(hw_descent_block *block)
+hawser_status hw_descent_block_weigh(hw_descent_block *block, hawser_error *error)
 {
-    moments(block->descent, &block->own.X, block->mean, block->inverse);
-    if (block->whole_mean != NULL)
-        moments(block->descent, &block->whole.X, block->whole_mean, NULL);
+    HAWSER_TRY(moments(block->descent, &block->own.X, block->mean, block->inverse, error));
+    return block->whole_mean != NULL ? moments(block->descent, &block->whole.X, block->whole_mean, NULL, error) : HAWSER_OK;
 }
 
 void hw_descent_block_release(void *scratch)
@@ -224,6 +232,23 @@ double hw_descent_residual(hw_descent_block *block, hw_batch batch)
         block->margins[k] = w * r;
     }
     return loss;
+}
+
+void hw_descent_keep(hw_descent_block *block, double loss, const double *theta)
+{
+    const hw_descent *descent = block->descent;
+    if (!descent->all_rows) {
+        block->epoch += loss;
+        if (++block->batches * descent->batch < descent->X->rows)
+            return;
+        loss = block->epoch / (double)block->batches;
+        block->epoch = 0.0;
+        block->batches = 0;
+    }
+    if (!(loss < block->least))
+        return;
+    block->least = loss;
+    memcpy(descent->best + block->own.X.first, theta, block->own.X.cols * sizeof *theta);
 }
 
 double hw_descent_gradient(hw_descent_block *block, hw_batch batch)

@@ -18,6 +18,7 @@ typedef struct hw_descent {
     const double *weights;         /* or NULL */
     double total, mean, deviation; /* W; of z */
     double *start;                 /* theta */
+    double *best;                  /* the theta of the least loss so far: blocks write it, each its own columns */
     bool intercept;
     bool all_rows;       /* gd */
     bool weights_travel; /* each block computes all products */
@@ -50,13 +51,15 @@ typedef struct hw_descent_block {
     const double **part;    /* by chunk: this iteration's products */
     double *margins;        /* their sum; then the residual */
     uint32_t *list;         /* rows of the batch */
+    double least, epoch;    /* loss: the least so far; of this epoch's batches, summed */
+    uint64_t batches;       /* of this epoch */
 } hw_descent_block;
 
 /* Own columns, and all of them (NULL: not needed). Their moments are still to be taken. */
 hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *descent, const hawser_matrix *own,
                                    const hawser_matrix *whole, hawser_error *error) HAWSER_MUST_USE;
 /* Moments by the weights of `descent`, whenever these are new. */
-void hw_descent_block_weigh(hw_descent_block *block);
+hawser_status hw_descent_block_weigh(hw_descent_block *block, hawser_error *error) HAWSER_MUST_USE;
 void hw_descent_block_release(void *block);
 
 /* The rows of an iteration; of all: every row. */
@@ -68,6 +71,9 @@ void hw_descent_product(const hw_descent_block *block, hw_batch batch, const dou
 void hw_descent_add_up(hw_descent_block *block, size_t count);
 /* Makes residuals of margins: w_i (z_i - margin_i); returns sum_i w_i (z_i - margin_i)^2 / 2. */
 double hw_descent_residual(hw_descent_block *block, hw_batch batch);
+/* Keeps theta in descent->best if `loss`, which it has on this batch, is the least so far: of all rows, or averaged over an epoch. With
+ * batches weights of zero are the first to beat. */
+void hw_descent_keep(hw_descent_block *block, double loss, const double *theta);
 /* gradient[j] = sum over the batch of (x_ij - m_j) r_i; returns the largest |gradient_j| / s_j. */
 double hw_descent_gradient(hw_descent_block *block, hw_batch batch);
 /* Sum over own columns of ((x_ij - m_j) / s_j)^2, by row. */

@@ -62,7 +62,7 @@ hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *las
     block->columns.total = hw_linear_weigh(lasso, fold, block->row_weights);
     if (!(block->columns.total > 0.0))
         return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero%s", fold > 0 ? " in a fold of --cv" : "");
-    hw_linear_measure(lasso, &block->columns);
+    HAWSER_TRY(hw_linear_measure(lasso, &block->columns, error));
     hw_lasso_span_reset(&block->span);
     lasso->settings.solver->reset(block->solver);
     hw_linear_scan_reset(&block->scan);

@@ -6,10 +6,9 @@
 static hawser_status take_target(hw_linear *lasso, const hawser_training_input *input, hawser_error *error)
 {
     const double *target = hawser_dataset_target(input->data), *offset = hawser_dataset_offset(input->data);
-    (void)error;
     for (size_t i = 0; i < lasso->X->rows; i++)
         lasso->target[i] = target[i] - (offset != NULL ? offset[i] : 0.0);
-    return HAWSER_OK;
+    return hw_linear_check_target(lasso->target, lasso->X->rows, error);
 }
 
 static double row_error(double target, double margin)
@@ -26,7 +25,9 @@ static void certificate(hw_linear_metric *metric, const void *source, double zer
                            .curved = metric(source, "curved"),
                            .ratio = metric(source, "ratio")};
     *objective = hw_linear_primal(&sums);
-    *gap = hw_linear_gap(&sums, metric(source, "conjugate"), metric(source, "plain_conjugate"), zero_objective);
+    *gap = hw_linear_gap(&sums, metric(source, "conjugate"), metric(source, "plain_conjugate"),
+                         fmax(zero_objective, *objective));
+    hw_linear_refuse_infinite(objective, gap);
 }
 
 const hw_linear_kind *hw_lasso_kind(void)

@@ -1,6 +1,7 @@
 #include "algorithms/linear/certificate.h"
 
 #include <float.h>
+#include <math.h>
 
 double hw_linear_scale(const hw_linear_sums *sums)
 {
@@ -22,6 +23,16 @@ double hw_linear_gap(const hw_linear_sums *sums, double conjugate, double plain,
         double other = hw_linear_dual(sums, 1.0, plain);
         dual = other > dual ? other : dual;
     }
-    double gap = hw_linear_primal(sums) - dual;
-    return (gap > 0.0 ? gap : 0.0) + 16.0 * DBL_EPSILON * magnitude;
+    return hw_linear_gap_of(hw_linear_primal(sums) - dual, magnitude);
+}
+
+double hw_linear_gap_of(double difference, double magnitude)
+{
+    return (difference <= 0.0 ? 0.0 : difference) + 16.0 * DBL_EPSILON * magnitude; /* NaN stays NaN */
+}
+
+void hw_linear_refuse_infinite(double *objective, double *gap)
+{
+    if (!isfinite(*objective) || !isfinite(*gap))
+        *objective = *gap = INFINITY;
 }

@@ -29,6 +29,12 @@ double hw_linear_dual(const hw_linear_sums *sums, double scale, double conjugate
  * sums of the size of `magnitude`. */
 double hw_linear_gap(const hw_linear_sums *sums, double conjugate, double plain, double magnitude);
 
+/* A difference of objective and dual as a gap, with that allowance. */
+double hw_linear_gap_of(double difference, double magnitude);
+
+/* A certificate with a number that overflowed certifies nothing: both become infinite. */
+void hw_linear_refuse_infinite(double *objective, double *gap);
+
 static inline double hw_linear_primal(const hw_linear_sums *sums)
 {
     return sums->loss + sums->penalty;

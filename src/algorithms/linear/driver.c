@@ -18,6 +18,11 @@ enum {
 };
 
 static const double NOISE = 0.05;
+static const double STALLED = 1e-3;   /* of the objective at zero: a gap above this is not one that rounding leaves */
+static const double FAR_ABOVE = 10.0; /* times the objective of the start or of zero, whichever is larger */
+static const double COIN =
+    0.69314718055994531;     /* log loss of weights of zero; where classes differ in size it may be less */
+enum { MOST_RESTORES = 40 }; /* in a row: averaging goes back by digits */
 
 static void note(hw_linear *linear, const char *text)
 {
@@ -33,14 +38,21 @@ static size_t lambda_index(const hw_linear *linear) /* every second fold goes up
     return linear->fold_at % 2 == 0 ? linear->at : linear->lambda_count - 1 - linear->at;
 }
 
+double hw_linear_current_lambda(const hw_linear *linear)
+{
+    return linear->lambdas[lambda_index(linear)];
+}
+
 static void begin_lambda(hw_linear *linear, hawser_progress *progress)
 {
-    hawser_progress_set(progress, "lambda", linear->lambdas[lambda_index(linear)]);
+    hawser_progress_set(progress, "lambda", hw_linear_current_lambda(linear));
     hawser_progress_set(progress, "lambda_number", (double)lambda_index(linear));
     linear->gap = linear->best_gap = linear->objective = linear->best_objective = INFINITY;
     linear->stale_certificates = 0;
-    linear->certified = linear->at_precision = linear->at_limit = false;
+    linear->certified = linear->at_precision = linear->at_limit = linear->restoring = false;
+    linear->start_objective = INFINITY;
     linear->work_done = 0;
+    hawser_progress_set(progress, "best", INFINITY);
 }
 
 bool hw_linear_begin_path(hawser_progress *progress, void *user)
@@ -68,27 +80,49 @@ static void certify(hw_linear *linear, hawser_progress *progress)
     double objective = 0.0, gap = 0.0;
     linear->kind->certificate(metric, progress, linear->zero_objective, &objective, &gap);
     bool better = gap < 0.99 * linear->best_gap || objective < linear->best_objective - 1e-14 * linear->zero_objective;
+    bool keep = isfinite(objective) && objective <= linear->best_objective;
     linear->stale_certificates = better ? 0 : linear->stale_certificates + 1;
     linear->best_gap = gap < linear->best_gap ? gap : linear->best_gap;
     linear->objective = objective;
-    linear->best_objective = linear->objective < linear->best_objective ? linear->objective : linear->best_objective;
+    linear->best_objective = keep ? objective : linear->best_objective;
+    linear->start_objective = isinf(linear->start_objective) ? objective : linear->start_objective;
     linear->last_gap = linear->gap;
     linear->gap = gap;
     linear->certified = gap <= linear->settings.tolerance * linear->zero_objective;
-    unsigned patience = linear->blocks == 1 ? PATIENCE : BLOCKS_PATIENCE;
-    /* Batches come nearer by chance, now and then: they end with their epochs. */
-    linear->at_precision = !linear->certified && linear->work_most == 0 && linear->stale_certificates >= patience;
     hawser_progress_set(progress, "objective", linear->objective);
     hawser_progress_set(progress, "gap", gap);
+    hawser_progress_set(progress, "keep", keep ? 1.0 : 0.0);
+    hawser_progress_set(progress, "best", linear->best_objective);
+}
+
+static double noise_of(const hw_linear *linear, double least) /* batches make the objective rise now and then */
+{
+    return linear->settings.batch > 0 ? NOISE : least;
+}
+
+static double safe_gain(const hw_linear *linear) /* in step, this much always converges: less can only be asked for */
+{
+    return linear->damping * linear->blocks;
+}
+
+bool hw_linear_is_worse(const hw_linear *linear, double objective, double best, double zero_objective)
+{
+    return !isfinite(objective) || objective > best * (1.0 + 1e-6) + noise_of(linear, 1e-9) * zero_objective;
+}
+
+bool hw_linear_is_far(const hw_linear *linear, double objective, double start, double zero_objective)
+{
+    double least = linear->settings.stored ? fmax(COIN, zero_objective) : zero_objective;
+    return !(objective <= FAR_ABOVE * (isfinite(start) ? fmax(start, least) : least));
 }
 
 /* Staleness beyond what sigma' covers shows as a rising objective: be more careful, and in the end wait for each other. */
 static void safeguard(hw_linear *linear, hawser_progress *progress, double before)
 {
-    double safe = linear->damping * linear->blocks; /* in step, this much always converges: less can only be asked for */
-    double noise = linear->settings.batch > 0 ? NOISE : 1e-12; /* batches make it rise now and then */
-    if ((!linear->settings.stored && linear->blocks < 2 && linear->gain >= safe) ||
-        linear->objective <= before * (1.0 + 1e-9) + noise * linear->zero_objective)
+    double safe = safe_gain(linear);
+    bool rose = !isfinite(linear->objective) ||
+                linear->objective > before * (1.0 + 1e-9) + noise_of(linear, 1e-12) * linear->zero_objective;
+    if (!rose || (!linear->settings.stored && linear->blocks < 2 && linear->gain >= safe))
         return;
     char text[300];
     if (linear->settings.stored) {
@@ -112,14 +146,77 @@ static void safeguard(hw_linear *linear, hawser_progress *progress, double befor
     note(linear, text);
 }
 
+/* Rounds that bring nothing more while the gap is large are tried once more in step, with a sigma' that always converges. */
+static bool tries_safest(hw_linear *linear, hawser_progress *progress)
+{
+    double safe = safe_gain(linear);
+    if (linear->settings.stored || linear->blocks < 2 || (linear->sync.tightness == HAWSER_BSP && linear->gain >= safe))
+        return false;
+    char text[300];
+    linear->gain = fmax(linear->gain, safe);
+    linear->sync = hawser_bsp();
+    hawser_progress_gain(progress, "v", linear->gain);
+    hawser_progress_sync(progress, "rounds", linear->sync);
+    snprintf(text, sizeof text, "no progress at a gap of %.3g: the rounds go on under bsp, with sigma' %g", linear->gap,
+             linear->gain);
+    linear->stale_certificates = 0;
+    note(linear, text);
+    return true;
+}
+
+static void fail(hw_linear *linear, hawser_progress *progress, hw_linear_failure failure)
+{
+    if (linear->failure != HW_LINEAR_SOUND)
+        return;
+    linear->failure = failure;
+    linear->failed_lambda = hw_linear_current_lambda(linear);
+    linear->failed_objective = linear->objective;
+    linear->failed_gap = linear->gap;
+    hawser_progress_set(progress, "failure", (double)failure);
+}
+
+/* Whether this lambda ends here though the gap is above the tolerance. Batches come nearer by chance, now and then: they end with their
+ * epochs. */
+static void judge(hw_linear *linear, hawser_progress *progress)
+{
+    unsigned patience = linear->blocks == 1 ? PATIENCE : BLOCKS_PATIENCE;
+    linear->at_precision = linear->work_most == 0 && linear->stale_certificates >= patience;
+    linear->at_limit = linear->work_most > 0 && linear->work_done++ >= linear->work_most;
+    if (linear->at_precision && linear->gap > STALLED * linear->zero_objective) {
+        linear->at_precision = !tries_safest(linear, progress);
+        if (linear->at_precision)
+            fail(linear, progress, HW_LINEAR_STALLED);
+    }
+}
+
+/* A point that is worse than the best one is left for that one: the work goes on, or ends, from there. */
 bool hw_linear_open(hawser_progress *progress, void *user)
 {
     hw_linear *linear = user;
     double before = linear->objective;
+    bool over = linear->at_precision || linear->at_limit;
     certify(linear, progress);
-    safeguard(linear, progress, before);
-    linear->at_limit = !linear->certified && linear->work_most > 0 && linear->work_done++ >= linear->work_most;
-    return !linear->certified && !linear->at_precision && !linear->at_limit;
+    bool worse =
+        !linear->certified && hw_linear_is_worse(linear, linear->objective, linear->best_objective, linear->zero_objective);
+    if (!linear->restoring) {
+        if (!linear->certified)
+            safeguard(linear, progress, before);
+        linear->at_precision = linear->at_limit = over = false;
+        if (!linear->certified)
+            judge(linear, progress);
+        over = linear->at_precision || linear->at_limit;
+        if (over && worse && hw_linear_is_far(linear, linear->objective, linear->start_objective, linear->zero_objective))
+            fail(linear, progress, HW_LINEAR_DIVERGED);
+    }
+    linear->restores = worse ? linear->restores + 1 : 0;
+    linear->restoring = worse && linear->restores <= MOST_RESTORES;
+    return !linear->certified && (!over || linear->restoring);
+}
+
+bool hw_linear_restoring(hawser_progress *progress, void *user)
+{
+    (void)progress;
+    return ((const hw_linear *)user)->restoring;
 }
 
 bool hw_linear_uncurved(hawser_progress *progress, void *user)
@@ -143,7 +240,7 @@ bool hw_linear_certified(hawser_progress *progress, void *user)
 {
     const hw_linear *linear = user;
     (void)progress;
-    return linear->certified || linear->at_precision || linear->at_limit;
+    return linear->certified || (!linear->restoring && (linear->at_precision || linear->at_limit));
 }
 
 /* How little the members of the working sets may be from their optimum before the other columns matter more. */

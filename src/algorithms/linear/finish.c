@@ -9,23 +9,39 @@
 #include "algorithms/linear/model.h"
 
 static const double FAR = 0.1; /* of the objective at zero */
-static const double FAR_ABOVE = 10.0;
-static const double COIN =
-    0.69314718055994531; /* log loss of weights of zero, where classes are not of one size it may be much less */
 
 static double metric(const void *run, const char *name)
 {
     return hawser_result_metric(run, name);
 }
 
-hawser_status hw_linear_refuse_diverged(double objective, double zero, const hawser_training_input *input,
-                                        hawser_error *error)
+/* What a user can change: steps, or how careful blocks are. */
+static const char *advice(const hw_linear *linear, const hawser_options *options)
 {
-    if (input->init != NULL || !(zero > 0.0) || objective <= FAR_ABOVE * zero)
-        return HAWSER_OK;
-    return hawser_fail(error, HAWSER_DIVERGED,
-                       "the training diverged: it ends at the objective %.4g, where weights of zero have %.4g; lower --step",
-                       objective, zero);
+    if (linear->settings.steps)
+        return linear->settings.rate > 0.0 ? "; lower --step" : "; set a shorter --step, or --sync bsp";
+    if (linear->settings.sigma > 0.0)
+        return "; leave --sigma out, or raise it";
+    if (linear->settings.filtered)
+        return "; use --filter none, no --quota and --encoding exact";
+    return strcmp(hawser_options_text(options, "sync"), "bsp") != 0 ? "; use --sync bsp" : "";
+}
+
+void hw_linear_say_failure(const hw_linear *linear, const hawser_training_input *input, hawser_error *failure)
+{
+    const char *hint = advice(linear, input->options);
+    if (linear->failure == HW_LINEAR_DIVERGED)
+        (void)hawser_fail(failure, HAWSER_DIVERGED,
+                          "the training diverged: it ends at the objective %.4g, where weights of zero have %.4g%s",
+                          linear->failed_objective, linear->whole_zero_objective, hint);
+    else if (linear->failure == HW_LINEAR_STALLED)
+        (void)hawser_fail(failure, HAWSER_DIVERGED,
+                          "the training stopped making progress at lambda %.6g with a gap of %.3g, %.2g of the objective at "
+                          "zero%s",
+                          linear->failed_lambda, linear->failed_gap, linear->failed_gap / linear->whole_zero_objective,
+                          hint);
+    else /* only node 0 knows more */
+        (void)hawser_fail(failure, HAWSER_DIVERGED, "the training diverged or stopped making progress; see node 0");
 }
 
 void hw_linear_take_rest(hw_linear *linear, const hawser_run *run)
@@ -148,32 +164,30 @@ static void say_why(const hw_linear *linear, const hawser_options *options, bool
         if (linear->rows[l].done && (linear->rows[l].precision || linear->rows[l].spent))
             reason = linear->rows[l].spent ? "epochs" : "precision";
     say_how_far(linear, options, training);
+    if (linear->failure == HW_LINEAR_STALLED)
+        reason = "progress";
     if (early)
         reason = figures != NULL && figures->stop_reason != NULL ? figures->stop_reason : "limit";
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s", reason);
     training->interrupted = early && strcmp(reason, "signal") == 0;
+    if (training->failure.status != HAWSER_OK && linear->failure != HW_LINEAR_STALLED)
+        snprintf(training->stop_reason, sizeof training->stop_reason, "diverged");
 }
 
 hawser_status hw_linear_finish(hw_linear *linear, const hawser_training_input *input, bool early, hawser_training *training,
                                hawser_error *error)
 {
     size_t count = 0;
-    const double *alpha = hawser_result(training->run, "alpha", &count);
-    const double *path = linear->lambda_count > 1 ? hawser_result(training->run, "path", &count) : NULL;
+    const double *alpha = early ? linear->rest_alpha : hawser_result(training->run, "alpha", &count);
+    const double *path =
+        linear->lambda_count > 1 && linear->rows[0].done ? hawser_result(training->run, "path", &count) : NULL;
     for (size_t l = 0; l < linear->lambda_count; l++)
         if (!linear->rows[l].done)
             linear->rows[l].error = NAN;
-    if (early && !linear->rows[0].done) {
-        path = NULL; /* not even the first lambda is complete: the model is what there is */
+    if (early && path == NULL) /* not even the first lambda is complete: the model is what there is */
         linear->rows[0] = linear->rest;
-    }
     if (input->validation != NULL)
         HAWSER_TRY(validate(linear, input->validation, alpha, path, error));
-    if (linear->settings.stored)
-        for (size_t l = 0; l < linear->lambda_count; l++)
-            if (linear->rows[l].done)
-                HAWSER_TRY(hw_linear_refuse_diverged(linear->rows[l].objective, fmax(COIN, linear->whole_zero_objective),
-                                                     input, error));
     size_t chosen = path != NULL ? hw_linear_select(linear) : 0;
     HAWSER_TRY(hw_linear_model_make(linear, input, chosen, alpha, path, &training->model, error));
     if (linear->settings.folds > 0 && !hw_linear_folds_done(linear))

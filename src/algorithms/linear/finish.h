@@ -4,16 +4,14 @@
 
 #include "algorithms/linear/problem.h"
 
-/* `early`: a limit or signal ended the run before its tests did. */
+/* `early`: a limit, a signal or a failure ended the run before its tests did. */
 hawser_status hw_linear_finish(hw_linear *linear, const hawser_training_input *input, bool early, hawser_training *training,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* Steps that led far above what weights of zero have, the objective `zero`, are no training: HAWSER_DIVERGED. A start of the user's may
- * lie there. */
-hawser_status hw_linear_refuse_diverged(double objective, double zero, const hawser_training_input *input,
-                                        hawser_error *error) HAWSER_MUST_USE;
+/* What a training that diverged or stalled fails with, once its best certified model is saved. */
+void hw_linear_say_failure(const hw_linear *linear, const hawser_training_input *input, hawser_error *failure);
 
-/* Keeps the certificate that a program has made of what an early end left behind, for hw_linear_finish. */
+/* Keeps the certificate that a program has made of coefficients that a run left behind, for hw_linear_finish. */
 void hw_linear_take_rest(hw_linear *linear, const hawser_run *run);
 
 #endif

@@ -24,7 +24,7 @@ double hw_linear_weigh(const hw_linear *linear, uint32_t fold, double *weights)
     return total;
 }
 
-void hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns)
+hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns, hawser_error *error)
 {
     const hw_linear_settings *settings = &linear->settings;
     for (size_t j = 0; j < columns->X.cols; j++) {
@@ -32,6 +32,7 @@ void hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns)
         double sum = 0.0, squares = 0.0, mean = 0.0;
         hawser_column_moments(&columns->X, j, columns->weights, columns->total, 0.0, &sum, &squares);
         double raw = squares / columns->total;
+        HAWSER_TRY(hw_linear_check_square(raw, whole, error));
         if (settings->intercept || settings->standardize) {
             mean = sum / columns->total;
             if (mean != 0.0)
@@ -48,6 +49,7 @@ void hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns)
         columns->lower[j] = linear->lower != NULL ? linear->lower[whole] : -INFINITY;
         columns->upper[j] = linear->upper != NULL ? linear->upper[whole] : INFINITY;
     }
+    return HAWSER_OK;
 }
 
 void hw_linear_held_out(const hw_linear *linear, const double *image, double intercept, uint32_t fold, double *weight,

@@ -11,7 +11,7 @@ bool hw_linear_weighted(const hw_linear *linear);
 /* Fills one weight a row (NULL where rows all weigh alike), and says what they come to. */
 double hw_linear_weigh(const hw_linear *linear, uint32_t fold, double *weights);
 /* Fills means, norms and penalties of a block's columns, whose weights and total are set. */
-void hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns);
+hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns, hawser_error *error) HAWSER_MUST_USE;
 /* Sum of weights and of weighted errors of the rows that a fold holds out, given X w and the intercept. */
 void hw_linear_held_out(const hw_linear *linear, const double *image, double intercept, uint32_t fold, double *weight,
                         double *errors);

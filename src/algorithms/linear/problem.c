@@ -2,10 +2,12 @@
 #include "algorithms/linear/problem.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/linear/best.h"
 #include "algorithms/linear/fold.h"
 #include "algorithms/linear/model.h"
 
@@ -18,6 +20,39 @@ hawser_status hw_linear_new_doubles(double **out, size_t count, hawser_error *er
 {
     *out = calloc(count + 1, sizeof **out);
     return *out != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu numbers", count);
+}
+
+static const double LARGEST = 1e100, SMALLEST = 1e-100;
+
+hawser_status hw_linear_check_target(const double *target, size_t count, hawser_error *error)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, fabs(target[i]));
+    if (most == 0.0 || (most >= SMALLEST && most <= LARGEST))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_NOT_FINITE,
+                       "the target's largest value is %g, and squares of it leave the range of numbers: scale the target so "
+                       "that it lies between %g and %g",
+                       most, SMALLEST, LARGEST);
+}
+
+hawser_status hw_linear_check_weights(double total, hawser_error *error)
+{
+    if (total == 0.0 || (total >= SMALLEST && total <= LARGEST))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_NOT_FINITE, "the example weights sum to %g; scale them so that they sum to %g to %g",
+                       total, SMALLEST, LARGEST);
+}
+
+hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_error *error)
+{
+    if (mean_square <= LARGEST * LARGEST)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_NOT_FINITE,
+                       "squares of the values of column %zu (counted from 0) leave the range of numbers: their mean is %g; "
+                       "scale the column so that its values lie below %g",
+                       column, mean_square, LARGEST);
 }
 
 /* Exactly `count` numbers, one a line. */
@@ -322,16 +357,19 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     HAWSER_TRY(free_columns(linear, job, error));
     HAWSER_TRY(deal_folds(linear, hawser_job_seed(job), error));
     linear->total = hw_linear_weigh(linear, 0, NULL);
+    HAWSER_TRY(hw_linear_check_weights(linear->total, error));
     HAWSER_TRY(take_start(linear, job, input, error));
     hawser_job_fit(job, linear->X->stored, WORTH_A_WORKER);
     take_rule(linear, job);
     HAWSER_TRY(new_record(linear, error));
+    HAWSER_TRY(hw_linear_best_new(linear, error));
     bool own = linear->strided && hawser_job_nodes(job) == 1 && kind->costs != NULL; /* each block its own subproblems */
     return own ? kind->costs(linear, &linear->costs, error) : HAWSER_OK;
 }
 
 void hw_linear_free(hw_linear *linear)
 {
+    hw_linear_best_free(linear);
     void *all[] = {linear->settings.path_list,
                    linear->own_weights,
                    linear->target,

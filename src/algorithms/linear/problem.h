@@ -46,6 +46,13 @@ typedef struct hw_linear_row {
     bool precision, spent, done;
 } hw_linear_row;
 
+/* What the driver found that more work does not mend; published as metric "failure". */
+typedef enum hw_linear_failure {
+    HW_LINEAR_SOUND,
+    HW_LINEAR_DIVERGED, /* ended far above the start */
+    HW_LINEAR_STALLED   /* a gap that rounding does not explain, and no progress */
+} hw_linear_failure;
+
 struct hw_linear;
 typedef double hw_linear_metric(const void *source, const char *name);
 
@@ -112,10 +119,19 @@ typedef struct hw_linear {
     uint64_t work_most,
         work_done;      /* how often there may be work between two certificates of a lambda, and was; 0: no limit */
     uint32_t curved;    /* the last fold whose curvature was measured, from 1 on */
-    hw_linear_row rest; /* certificate of what an early end left behind on several nodes */
+    hw_linear_row rest; /* certificate of what a run left behind that did not end by its tests */
     double rest_lambda;
+    const double *rest_alpha; /* its coefficients */
     bool begun, certified, at_precision, at_limit;
+    double start_objective; /* at the first certificate of a lambda */
+    bool restoring;         /* the next work is to go back to the best certified point */
+    unsigned restores;      /* in a row */
+    hw_linear_failure failure;
+    double failed_lambda, failed_objective, failed_gap;
     hawser_training *training; /* for notes */
+
+    double *best;   /* the best certified coefficients (best.h): blocks write them, each its own columns */
+    bool *has_best; /* by block */
 } hw_linear;
 
 /* Reads the options that rows.h has, and what an algorithm may have besides. */
@@ -125,12 +141,17 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
 hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawser_job *job,
                             const hawser_training_input *input, hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_free(hw_linear *linear);
+/* HAWSER_NOT_FINITE for values of which squares, or sums of squares over all rows, would leave the range of numbers. */
+hawser_status hw_linear_check_target(const double *target, size_t count, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_linear_check_weights(double total, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_linear_check_square(double mean_square, size_t column, hawser_error *error) HAWSER_MUST_USE;
 /* Zeros, released by free(); one more than asked for, so that none is no failure. */
 hawser_status hw_linear_new_doubles(double **out, size_t count, hawser_error *error) HAWSER_MUST_USE;
 
 /* The driver's tests (driver.c). `user` is the hw_linear. */
 bool hw_linear_begin_path(hawser_progress *progress, void *user);   /* branch: chooses the lambdas */
 bool hw_linear_open(hawser_progress *progress, void *user);         /* branch: is the gap still above the tolerance? */
+bool hw_linear_restoring(hawser_progress *progress, void *user);    /* branch: back to the best certified point? */
 bool hw_linear_uncurved(hawser_progress *progress, void *user);     /* branch: is the curvature of this fold unknown? */
 bool hw_linear_small(hawser_progress *progress, void *user);        /* branch: do the working sets fit on the board? */
 bool hw_linear_shared(hawser_progress *progress, void *user);       /* branch: is a joint descent worth sharing? */
@@ -142,6 +163,12 @@ bool hw_linear_rounds_done(hawser_progress *progress, void *user); /* ends the l
 bool hw_linear_next_lambda(hawser_progress *progress, void *user); /* ends the path */
 bool hw_linear_next_fold(hawser_progress *progress, void *user);   /* ends the folds */
 bool hw_linear_set_rest(hawser_progress *progress, void *user);    /* branch: publishes rest_lambda */
+
+double hw_linear_current_lambda(const hw_linear *linear); /* node 0 only */
+/* Whether an objective is so much above that of the best point that it must not be what a training ends with. */
+bool hw_linear_is_worse(const hw_linear *linear, double objective, double best, double zero_objective);
+/* Whether steps led far above `start`, the objective where they began, and above weights of zero. */
+bool hw_linear_is_far(const hw_linear *linear, double objective, double start, double zero_objective);
 
 /* Lambdas from high to low (path.c). */
 void hw_linear_grid(hw_linear *linear, double lambda_max);

@@ -1,5 +1,6 @@
 #include "algorithms/linear/program.h"
 
+#include "algorithms/linear/best.h"
 #include "algorithms/linear/fold.h"
 #include "algorithms/linear/grades.h"
 
@@ -21,6 +22,9 @@ static void declare_metrics(hawser_program *program)
                    {"lambda_number", HAWSER_LAST},
                    {"objective", HAWSER_LAST},
                    {"gap", HAWSER_LAST},
+                   {"keep", HAWSER_LAST},
+                   {"best", HAWSER_LAST},
+                   {"failure", HAWSER_LAST},
                    {"zero_objective", HAWSER_LAST},
                    {"lambda_max", HAWSER_MAX},
                    {"loss", HAWSER_LAST},
@@ -76,7 +80,11 @@ void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear *linear, const hw_l
     hawser_operator *certify = hawser_loop(frame->lambdas, "certify", certified, hawser_bsp());
     hawser_unit(certify, "measure", units->measure, HAWSER_READS(X, v, alpha), NULL);
     hawser_unit(certify, "bound", units->bound, HAWSER_READS(X, alpha), NULL);
-    frame->work = hawser_sequence(hawser_branch(certify, "open", hw_linear_open, linear));
+    hawser_operator *worse =
+        hawser_branch(hawser_branch(certify, "open", hw_linear_open, linear), "worse", hw_linear_restoring, linear);
+    hawser_operator *back = hawser_loop(worse, "back", (hawser_until){.clocks = 1}, hawser_bsp());
+    hawser_unit(back, "restore", hw_linear_restore, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+    frame->work = hawser_sequence(worse);
     hawser_unit(frame->work, "choose", units->choose, HAWSER_READS(X, alpha), NULL);
 }
 
@@ -212,6 +220,11 @@ hawser_status hw_linear_record(hawser_context *context, double intercept)
     hw_linear_held_out(linear, hawser_view(context, "v"), intercept, fold, &weight, &errors);
     HAWSER_TRY(hawser_report(context, "held_weight", weight));
     return hawser_report(context, "held_errors", errors);
+}
+
+hawser_status hw_linear_report(hawser_context *context, const char *metric, double value)
+{
+    return hawser_report(context, metric, isnan(value) ? INFINITY : value);
 }
 
 uint32_t hw_linear_fold_of(const hawser_context *context)

@@ -70,6 +70,8 @@ hawser_status hw_linear_rebuild(hawser_context *context) HAWSER_MUST_USE;
 /* Keeps the coefficients of a lambda; measures them on the rows that this fold holds out. */
 hawser_status hw_linear_record(hawser_context *context, double intercept) HAWSER_MUST_USE;
 
+/* hawser_report of a number that may have overflowed: infinity stands for NaN, which would fail the run before the driver can go back. */
+hawser_status hw_linear_report(hawser_context *context, const char *metric, double value) HAWSER_MUST_USE;
 uint32_t hw_linear_fold_of(const hawser_context *context); /* 0: all rows that train */
 hawser_status hw_linear_fail(hawser_context *context, const hawser_error *error) HAWSER_MUST_USE;
 bool hw_linear_must_stop(void *context); /* of a hw_linear_stop */

@@ -126,7 +126,7 @@ hawser_status hw_logistic_block_prepare(hw_logistic_block *block, const hw_linea
                                      .total = block->columns.total,
                                      .intercept = linear->settings.intercept};
     HAWSER_TRY(check_classes(block, fold, error));
-    hw_linear_measure(linear, &block->columns);
+    HAWSER_TRY(hw_linear_measure(linear, &block->columns, error));
     linear->settings.solver->reset(block->solver);
     hw_linear_scan_reset(&block->scan);
     double *v = calloc(X->rows + 1, sizeof *v);

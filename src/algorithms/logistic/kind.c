@@ -1,10 +1,11 @@
 #include "algorithms/logistic/kind.h"
 
-#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/linear/certificate.h"
 #include "algorithms/logistic/loss.h"
 
 static bool given(const hawser_options *options, const char *key)
@@ -98,7 +99,8 @@ static void certificate(hw_linear_metric *metric, const void *source, double zer
     double plain = metric(source, "plain_dual_loss") - metric(source, "plain_conjugate");
     *objective = metric(source, "loss") + metric(source, "penalty");
     double difference = *objective - (scaled > plain ? scaled : plain);
-    *gap = (difference > 0.0 ? difference : 0.0) + 16.0 * DBL_EPSILON * zero_objective;
+    *gap = hw_linear_gap_of(difference, fmax(zero_objective, *objective));
+    hw_linear_refuse_infinite(objective, gap);
 }
 
 /* Two numbers with a blank between them. */

@@ -72,16 +72,17 @@ static hawser_status new_steps(hawser_context *context, hw_logistic_block *block
 }
 
 /* Another fold: other weights, other means. */
-static void weigh(hw_logistic_block *block, uint32_t fold)
+static hawser_status weigh(hw_logistic_block *block, uint32_t fold, hawser_error *error)
 {
     hw_logistic_steps *steps = block->steps;
     const hw_linear_columns *columns = &block->columns;
     steps->fold = fold;
     steps->descent.weights = block->row_weights;
     steps->descent.total = columns->total;
-    hw_descent_block_weigh(&steps->block);
+    HAWSER_TRY(hw_descent_block_weigh(&steps->block, error));
     for (size_t j = 0; j < columns->X.cols; j++)
         steps->block.inverse[j] = inverse_square(&columns->X, j, steps->block.mean[j], columns->norm[j]);
+    return HAWSER_OK;
 }
 
 /* From where the last certificate was. */
@@ -97,8 +98,8 @@ static hawser_status ready(hawser_context *context)
     hw_logistic_steps *steps = block->steps;
     if (steps->fold != fold || steps->lambda != lambda)
         steps->iteration = 0;
-    if (steps->fold != fold)
-        weigh(block, fold);
+    if (steps->fold != fold && weigh(block, fold, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
     steps->lambda = lambda;
     memcpy(w, alpha, block->columns.X.cols * sizeof *w);
     return hawser_report(context, "centre", hawser_dot(block->columns.X.cols, steps->block.mean, alpha, NULL));
