@@ -343,6 +343,9 @@ HAWSER_API hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *
                                           size_t count, hawser_error *error) HAWSER_MUST_USE;
 /** Asks a running job to end at an agreed clock; async-signal-safe, any thread. */
 HAWSER_API void hawser_interrupt(hawser_job *job);
+/** Seconds that are left of --grace, if a signal or --time-limit has asked the job's last run to end; else INFINITY. Node 0 knows of all
+ *  requests, another node of its own signals alone. */
+HAWSER_API double hawser_job_grace_left(const hawser_job *job);
 
 /** Called on the driver after each combined clock and operator; must not block long. */
 typedef void hawser_observer(const hawser_progress *progress, void *user);

@@ -38,6 +38,7 @@ int main(int argc, char **argv)
     memset(&lost, 0, sizeof lost);
     lost.sa_handler = lost_page;
     (void)sigaction(SIGBUS, &lost, NULL);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows beyond its limit fails like one on a full disk, and ends nothing */
     hw_call call = {.environment = environ, .out = stdout, .err = stderr, .interrupt = &interrupt};
     int code = hw_cli_call(&call, argc, argv);
     hw_interrupt_close(&interrupt);

@@ -200,7 +200,10 @@ static void print_lines(const hw_call *call, const hw_outcome *outcome)
     if (outcome->saved != NULL)
         fprintf(out, "%-16s %s\n", "model", outcome->saved);
     else
-        fprintf(out, "%-16s not kept (-o MODEL keeps it)\n", "model");
+        fprintf(out, "%-16s %s\n", "model",
+                !hw_outcome_reached(outcome)         ? "none"
+                : hw_path_of(call, "output") != NULL ? "lost"
+                                                     : "not kept (-o MODEL keeps it)");
 }
 
 bool hw_outcome_reached(const hw_outcome *outcome)
@@ -218,7 +221,9 @@ hawser_status hw_outcome_print(const hw_call *call, const hw_outcome *outcome, h
     else if (outcome->training.interrupted)
         fprintf(call->err, "hawser: interrupted; what was reached %s %s\n",
                 outcome->saved != NULL ? "is saved in" : "is not saved:",
-                outcome->saved != NULL ? outcome->saved : "no -o MODEL");
+                outcome->saved != NULL               ? outcome->saved
+                : hw_path_of(call, "output") != NULL ? "no file could be written"
+                                                     : "no -o MODEL");
     if (!hawser_options_flag(call->options, "quiet"))
         print_lines(call, outcome);
     if (hawser_options_flag(call->options, "log-view"))

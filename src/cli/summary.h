@@ -11,7 +11,8 @@ typedef struct hw_outcome {
     hawser_training training;
     hw_monitor monitor;
     double seconds_load, seconds_train;
-    const char *saved; /* path of the model, NULL when none was asked for */
+    const char *saved; /* path of the model, NULL when none was asked for or none could be written */
+    char *rescued;     /* that path, if the model's own file could not be written */
 } hw_outcome;
 
 /* False where a signal ended the training before its first clock was over: there is nothing to be saved. */

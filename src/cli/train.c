@@ -1,11 +1,13 @@
 /* train.c - hawser train: load, train under observation, save, say what came out. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/plot.h"
+#include "cli/rescue.h"
 #include "cli/summary.h"
 #include "runtime/job/enter.h"
 
@@ -130,7 +132,8 @@ static hawser_status train(hw_call *call, hw_outcome *outcome, hawser_error *err
     return status;
 }
 
-static hawser_status save(hw_call *call, hw_outcome *outcome, hawser_error *error)
+/* *unsaved: the model's file could not be written; what else there is to write is written all the same. */
+static hawser_status save(hw_call *call, hw_outcome *outcome, hawser_error *unsaved, hawser_error *error)
 {
     const char *path = hw_path_of(call, "output"), *plot = hw_path_of(call, "plot");
     const double *means = hawser_dataset_means(outcome->data);
@@ -138,9 +141,10 @@ static hawser_status save(hw_call *call, hw_outcome *outcome, hawser_error *erro
     if (means != NULL)
         HAWSER_TRY(hawser_model_tensor(outcome->training.model, HW_MEANS, HAWSER_F64,
                                        (const size_t[2]){hawser_dataset_matrix(outcome->data)->cols, 0}, means, error));
-    if (path != NULL)
-        HAWSER_TRY(hawser_model_save(outcome->training.model, path, error));
     outcome->saved = path;
+    if (path != NULL &&
+        hw_rescue_model(call, outcome->job, outcome->training.model, path, &outcome->rescued, unsaved) != HAWSER_OK)
+        outcome->saved = outcome->rescued;
     if (plot == NULL)
         return HAWSER_OK;
     hw_outcome_titles(call, outcome, title, sizeof title, subtitle, sizeof subtitle);
@@ -151,10 +155,13 @@ static hawser_status save(hw_call *call, hw_outcome *outcome, hawser_error *erro
 static hawser_status conclude(hw_call *call, hw_outcome *outcome, hawser_error *error)
 {
     call->interrupted = outcome->training.interrupted;
-    if (hw_outcome_reached(outcome))
-        HAWSER_TRY(save(call, outcome, error));
-    HAWSER_TRY(hw_monitor_end(&outcome->monitor, error));
-    return hw_outcome_print(call, outcome, error);
+    hawser_error unsaved = {0};
+    hawser_status status = hw_outcome_reached(outcome) ? save(call, outcome, &unsaved, error) : HAWSER_OK;
+    if (status == HAWSER_OK)
+        status = hw_monitor_end(&outcome->monitor, error);
+    if (status == HAWSER_OK)
+        status = hw_outcome_print(call, outcome, error);
+    return unsaved.status == HAWSER_OK ? status : hawser_fail(error, unsaved.status, "%s", unsaved.text);
 }
 
 /* A training that diverged fails after its best certified model is saved. Only node 0 fails: launchers end a job when any node does, and
@@ -218,5 +225,6 @@ hawser_status hw_train(hw_call *call, hawser_error *error)
     hawser_dataset_free(outcome.data);
     hawser_close(outcome.job);
     hw_monitor_free(&outcome.monitor);
+    free(outcome.rescued);
     return status;
 }

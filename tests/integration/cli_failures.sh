@@ -37,7 +37,7 @@ if ((EUID != 0)); then
 fi
 code 0 "$hawser" train lasso small.svm --lambda 0.05 -o m.st --quiet
 if [[ -e /dev/full ]]; then
-    code 4 "$hawser" train lasso small.svm -o /dev/full --quiet
+    TMPDIR=$scratch code 4 "$hawser" train lasso small.svm -o /dev/full --quiet
     says "No space left"
     code 4 "$hawser" train lasso small.svm --trace /dev/full --quiet
     says "/dev/full"

@@ -134,6 +134,7 @@ void hw_driver_check(hw_driver *driver)
         driver->repeatable = "a signal ended the run";
     } else if (limit > 0 && session->crew->ops->now(session->crew) - session->began >= limit) {
         driver->stopping = "time-limit";
+        hw_job_stop(session->job);
         driver->repeatable = "a time limit ended the run";
     } else if (session->job->max_clocks != 0 && driver->clocks >= session->job->max_clocks)
         driver->stopping = "clocks";

@@ -198,6 +198,8 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
 {
     *run = NULL;
     hw_plan *plan = NULL;
+    if (!atomic_load(&job->interrupted))
+        atomic_store(&job->stopped_at, 0.0);
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
     hw_session session = {.job = job,
                           .program = program,

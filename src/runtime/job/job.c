@@ -2,6 +2,7 @@
 #include "runtime/job/job.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,7 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
     job->sync = read_sync(hawser_options_text(options, "sync"));
     job->max_clocks = (uint64_t)hawser_options_integer(options, "max-clocks");
     job->time_limit = hw_time_left(hawser_options_number(options, "time-limit"), environ, hw_wall_seconds());
+    job->grace = hawser_options_number(options, "grace");
     job->timeout = hawser_options_number(options, "timeout");
     job->check = hawser_options_flag(options, "check");
     return read_slow(job, hawser_options_text(options, "slow"), error);
@@ -127,6 +129,7 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     if (entry->place != NULL)
         job->place = *entry->place;
     atomic_init(&job->interrupted, false);
+    atomic_init(&job->stopped_at, 0.0);
     job->options = options;
     hawser_status status = HAWSER_OK;
     if (entry->joined != NULL) {
@@ -262,9 +265,22 @@ uint64_t hawser_job_seed(const hawser_job *job)
     return job->settings.seed;
 }
 
+void hw_job_stop(hawser_job *job)
+{
+    double none = 0.0;
+    (void)atomic_compare_exchange_strong(&job->stopped_at, &none, hw_seconds());
+}
+
 void hawser_interrupt(hawser_job *job)
 {
+    hw_job_stop(job);
     atomic_store(&job->interrupted, true);
+}
+
+double hawser_job_grace_left(const hawser_job *job)
+{
+    double stopped = job != NULL ? atomic_load(&job->stopped_at) : 0.0;
+    return stopped > 0.0 ? fmax(0.0, stopped + job->grace - hw_seconds()) : (double)INFINITY;
 }
 
 void hawser_observe(hawser_job *job, hawser_observer *observer, void *user)

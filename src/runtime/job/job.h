@@ -24,6 +24,7 @@ struct hawser_job {
     uint64_t backlog;    /* bytes that may wait to be sent before updates are coalesced; 0: any */
     uint64_t max_clocks; /* 0: none */
     double time_limit;   /* seconds, 0: none */
+    double grace;        /* seconds from a request to end until the result is saved */
     double timeout;
     uint32_t slow_block; /* UINT32_MAX: none */
     double slow_factor;
@@ -34,6 +35,8 @@ struct hawser_job {
     uint64_t fiber_seed;
     hw_chooser chooser;
     atomic_bool interrupted;
+    _Atomic double
+        stopped_at;        /* hw_seconds() when the last run was asked to end by a signal or limit of time; 0: it was not */
     hw_recorder *recorder; /* NULL: no history is recorded */
     hawser_observer *observer;
     void *observer_user;
@@ -48,6 +51,8 @@ hawser_status hw_job_open_at(const hawser_options *options, const hw_place *plac
 void hw_job_use_fibers(hawser_job *job, uint64_t seed);
 /* The same, in the order that the chooser makes: it is asked at each point at which somebody else could go on. */
 void hw_job_use_choices(hawser_job *job, hw_chooser chooser);
+/* Notes that the run is asked to end, if it is not known yet. Async-signal-safe, any thread. */
+void hw_job_stop(hawser_job *job);
 /* Lays the routes that --topology asks for; all nodes call it. */
 hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 /* Checks, splits: the physical plan of a program under this job's settings. */

@@ -18,8 +18,7 @@ const hawser_option *hawser_job_rows(void)
          "0.1", 's'},
         {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "start of all random numbers", "0.1", 0},
         {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H",
-         "work between two exchanges, as a fraction of a worker's own coordinates; where it is not given, an algorithm may "
-         "choose "
+         "work between two exchanges, as a fraction of a worker's own coordinates; if not given, an algorithm may choose "
          "otherwise (the lasso under bsp solves its working sets)",
          "0.1", 0},
         {"filter", HAWSER_WORD, "none", "none|random|round-robin|absolute|relative|fifo", "NAME",
@@ -29,12 +28,15 @@ const hawser_option *hawser_job_rows(void)
         {"max-held-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N",
          "clocks for which a filter may hold an entry back; 0: the loop's staleness + 1", "0.1", 0},
         {"encoding", HAWSER_WORD, "exact", "exact|bf16|f16|int8", "FORM",
-         "form in which workers' updates travel: exact, or rounded with what rounding leaves carried over to the next "
-         "update",
-         "0.1", 0},
+         "form in which workers' updates travel: exact, or rounded, with the rest carried over to the next update", "0.1",
+         0},
         {"merge", HAWSER_WORD, "add", "add|average", "RULE", "how workers' updates are merged", "0.1", 0},
         {"max-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N", "end after so many clocks in all; 0: no limit", "0.1", 0},
         {"time-limit", HAWSER_SECONDS, "0", "[0,1e9]", "TIME", "end after so much time; 0: no limit", "0.1", 0},
+        {"grace", HAWSER_SECONDS, "20", "[0,1e9]", "TIME",
+         "end and save within so much time after a signal or --time-limit, also where the model's file cannot be written: "
+         "then it goes to TMPDIR",
+         "0.1", 0},
         {"timeout", HAWSER_SECONDS, "600", "(0,1e9]", "TIME",
          "give up when every worker, on every node, has waited in silence for so long, or one node has kept another waiting "
          "so "
@@ -44,8 +46,7 @@ const hawser_option *hawser_job_rows(void)
          "file with the job's key, readable by its owner alone, where the launcher does not hand one out", "0.1", 0},
         {"listen", HAWSER_INTEGER, "0", "[0,4096]", "N",
          "be the first of N nodes; the others are started by hand or by a supervisor (hawser node --join); needs "
-         "--key-file; "
-         "0: no",
+         "--key-file; 0: no",
          "0.1", 0},
         {"join", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "be one of the others: where the first one listens", "0.1", 0},
         {"node-name", HAWSER_TEXT, NULL, NULL, "NAME", "what the others call this node; default: its host's name", "0.1", 0},
