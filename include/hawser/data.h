@@ -54,7 +54,9 @@ typedef struct hawser_load {
     hawser_type type;    /**< HAWSER_F64 or HAWSER_F32 storage */
     int rows_layout;     /**< 1: keep CSR (prediction); 0: CSC (training); dense files are dense column-major either way */
     uint32_t threads;    /**< 0: the job's processors */
-    uint64_t memory_limit; /**< bytes; 0: from the cgroup and the machine */
+    uint64_t
+        memory_limit; /**< bytes; 0: what cgroup and machine have free, divided among a job's nodes on the host, and then an
+                                input may claim 2^24 rows or columns and 16 for each byte of its text, not more */
     /** Of svmlight and CSV read only the lines that begin in this share of the bytes, sparse rows kept as rows, and of .npy this share of
      *  the rows; of Matrix Market the entries in these lines: coordinates in rows of the whole matrix, an array as one column of its
      *  values. Without files of names, weights, offsets or targets; there may be no rows. parts 0: everything */

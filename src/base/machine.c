@@ -82,16 +82,34 @@ static void visit_quota_v1(const char *path, double *least)
         *least = quota / period;
 }
 
+/* Bytes of files that a cgroup's use counts and that the kernel takes back when memory runs short; 0 when that cannot be told. */
+static double cached_files(const char *directory, int length)
+{
+    char path[2300], line[256];
+    snprintf(path, sizeof path, "%.*s/memory.stat", length, directory);
+    FILE *file = fopen(path, "re");
+    double own = 0, all = 0, bytes;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "inactive_file %lf", &bytes) == 1 || sscanf(line, "active_file %lf", &bytes) == 1)
+            own += bytes;
+        else if (sscanf(line, "total_inactive_file %lf", &bytes) == 1 || sscanf(line, "total_active_file %lf", &bytes) == 1)
+            all += bytes;
+    if (file != NULL)
+        fclose(file);
+    return all > own ? all : own; /* v1 has sums over the groups below beside the group's own */
+}
+
 static void visit_memory(const char *path, double *least)
 {
     double limit = read_number(path);
     if (isnan(limit))
         return;
     char use_path[2300];
+    int length = (int)(strrchr(path, '/') - path);
     const char *name = strstr(path, "memory.max") ? "memory.current" : "memory.usage_in_bytes";
-    snprintf(use_path, sizeof use_path, "%.*s/%s", (int)(strrchr(path, '/') - path), path, name);
-    double used = read_number(use_path);
-    double left = limit - (isnan(used) ? 0 : used);
+    snprintf(use_path, sizeof use_path, "%.*s/%s", length, path, name);
+    double used = read_number(use_path) - cached_files(path, length);
+    double left = limit - (used > 0 ? used : 0);
     if (left < *least)
         *least = left > 0 ? left : 0;
 }
@@ -121,12 +139,13 @@ static double available_memory(void)
     return bytes;
 }
 
-uint64_t hw_machine_memory(void)
+uint64_t hw_machine_memory(uint32_t sharers)
 {
     double least = available_memory();
     each_level("/sys/fs/cgroup", "", "memory.max", visit_memory, &least);
     each_level("/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes", visit_memory, &least);
-    struct rlimit limit;
+    least /= sharers > 1 ? sharers : 1;
+    struct rlimit limit; /* each process has its own */
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (double)limit.rlim_cur < least)
         least = (double)limit.rlim_cur;
     return least < 0x1p62 ? (uint64_t)least : UINT64_C(1) << 62;

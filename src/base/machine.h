@@ -7,8 +7,9 @@
 
 /* Processors: min(affinity mask, cgroup v1/v2 CPU quota rounded up), at least 1. */
 uint32_t hw_machine_processors(void);
-/* Bytes that may still be taken: min(MemAvailable, cgroup v1/v2 limit less use, RLIMIT_AS). */
-uint64_t hw_machine_memory(void);
+/* Returns the bytes that this process may still take: min(MemAvailable, cgroup v1/v2 limit less use) divided by `sharers`, the
+ * number of processes that are to share them, and at most RLIMIT_AS. */
+uint64_t hw_machine_memory(uint32_t sharers);
 /* Peak resident set of this process in bytes. */
 uint64_t hw_machine_peak_rss(void);
 

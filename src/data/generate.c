@@ -310,7 +310,7 @@ static hawser_status read_recipe(const hawser_generate *what, bool *url, recipe 
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "noise %g must be a positive fraction", r->noise);
     double need = *url ? (double)r->rows * (r->per_row + 1) * 12 + (double)r->cols * 40
                        : (double)r->rows * ((double)r->cols + FACTORS + 2) * 8; /* factors, lengths, target */
-    uint64_t have = hw_machine_memory();
+    uint64_t have = hw_machine_memory(1);
     if (need > (double)have)
         return hawser_fail(error, HAWSER_NO_MEMORY,
                            "generating %zu x %zu needs about %.0f MiB, %.0f MiB are free; ask for less", r->rows, r->cols,

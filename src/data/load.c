@@ -25,7 +25,7 @@ static hawser_status estimate_rows(hw_job *job, bool by_row, hawser_error *error
         const char *head;
         if (i > 0 && job->input.files[number].map == NULL)
             continue;
-        HAWSER_TRY(hw_input_head(&job->input, number, SAMPLE_BYTES, &head, &room, error));
+        HAWSER_TRY(hw_input_first(&job->input, number, SAMPLE_BYTES, &head, &room, error));
         size_t begin = room > SAMPLE_BYTES ? (room - SAMPLE_BYTES) / SAMPLES * i : 0;
         const char *end = head + (room - begin > SAMPLE_BYTES ? begin + SAMPLE_BYTES : room);
         entries += (double)hw_count(head + begin, end, ':');
@@ -73,7 +73,7 @@ static hawser_status refuse_foreign(hw_job *job, hawser_error *error)
         size_t bytes;
         if (i > 0 && job->input.files[i].map == NULL)
             continue;
-        HAWSER_TRY(hw_input_head(&job->input, i, SAMPLE_BYTES, &head, &bytes, error));
+        HAWSER_TRY(hw_input_first(&job->input, i, SAMPLE_BYTES, &head, &bytes, error));
         if (hw_is_foreign(head, bytes, &what, &advice))
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is %s, which is not read here; %s", job->input.files[i].name,
                                what, advice);
@@ -85,7 +85,7 @@ static hawser_status find_format(hw_job *job, hawser_format *format, hawser_erro
 {
     const char *head;
     size_t bytes;
-    HAWSER_TRY(hw_input_head(&job->input, 0, SAMPLE_BYTES, &head, &bytes, error));
+    HAWSER_TRY(hw_input_first(&job->input, 0, SAMPLE_BYTES, &head, &bytes, error));
     hawser_format found = hw_guess_format(head, bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES);
     *format = job->load->format == HAWSER_GUESS ? found : job->load->format;
     HAWSER_TRY(refuse_foreign(job, error));
@@ -135,12 +135,12 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
     return HAWSER_OK;
 }
 
-static void begin(hw_job *job, const hawser_load *load)
+static void begin(hw_job *job, const hawser_load *load, uint64_t memory)
 {
     memset(job, 0, sizeof *job);
     job->load = load;
     job->threads = load->threads != 0 ? load->threads : hw_machine_processors();
-    hw_budget_init(&job->budget, load->memory_limit);
+    hw_budget_init(&job->budget, memory);
 }
 
 /* Ends the job whatever happened. */
@@ -172,10 +172,18 @@ static bool is_cache(const hw_job *job, const hawser_load *load)
 hawser_status hawser_dataset_load(const char *const *paths, size_t count, const hawser_load *load, hawser_dataset **dataset,
                                   hawser_error *error)
 {
+    return hw_load_within(paths, count, load, load->memory_limit, dataset, error);
+}
+
+hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
+                             hawser_dataset **dataset, hawser_error *error)
+{
+    hawser_load within = *load;
     hw_job job;
     double began = hw_seconds();
     *dataset = NULL;
-    begin(&job, load);
+    within.memory_limit = memory;
+    begin(&job, load, memory);
     hawser_status status = hw_input_open(&job.input, paths, count, &job.budget, error);
     if (status != HAWSER_OK || !is_cache(&job, load))
         return finish(&job, status, began, dataset, error);
@@ -183,15 +191,15 @@ hawser_status hawser_dataset_load(const char *const *paths, size_t count, const 
         status =
             hawser_fail(error, HAWSER_BAD_INPUT, "%s: a cache is one file, and %zu were given", paths[0], job.input.count);
     else
-        status = hw_cache_open(job.input.files[0].name, load, dataset, error);
+        status = hw_cache_open(job.input.files[0].name, &within, dataset, error);
     hw_job_free(&job);
     return status;
 }
 
-hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, hawser_error *error)
+hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, uint64_t memory, hawser_error *error)
 {
     hw_job job;
-    begin(&job, load);
+    begin(&job, load, memory);
     hawser_status status = hw_load_side_files(&job, dataset, error);
     hw_job_free(&job);
     return status;
@@ -203,7 +211,7 @@ hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, s
     hw_job job;
     double began = hw_seconds();
     *dataset = NULL;
-    begin(&job, load);
+    begin(&job, load, load->memory_limit);
     job.chunk_bytes = chunk_bytes;
     hawser_status status = hw_input_memory(&job.input, name, text, bytes, &job.budget, error);
     return finish(&job, status, began, dataset, error);

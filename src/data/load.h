@@ -8,6 +8,10 @@
 hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, size_t chunk_bytes, const hawser_load *load,
                              hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 
+/* hawser_dataset_load of what is one of a job's loads: `memory`, not 0, is the limit where the caller gives none. */
+hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
+                             hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
+
 /* What the first bytes of an input look like; never HAWSER_GUESS. */
 hawser_format hw_guess_format(const char *text, size_t bytes);
 /* Whether an input, by its first bytes, is something known that is not read; what it is and what can be done. */
@@ -16,6 +20,7 @@ bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char
 /* Target, weights, offset and names that lie in files of their own. */
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 /* The same for a dataset that was put together otherwise. */
-hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, uint64_t memory,
+                            hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -26,7 +26,9 @@ static const hawser_option rows[] = {
      "number of the first column in svmlight input; guess: 0 if index 0 occurs anywhere, else 1", "0.1", 0},
     {"type", HAWSER_WORD, "f64", "f64|f32", "TYPE", "storage of the values; arithmetic is in double either way", "0.1", 0},
     {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
-     "memory that a load or a run may take; what the machine and its cgroup leave if unset", "0.1", 0},
+     "memory that a load or a run may take; if unset, what the machine and its cgroup have free, divided among the nodes of "
+     "the host",
+     "0.1", 0},
     {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N",
      "threads that parse the input, and workers that compute at the same time; 0: what the job has", "0.1", 0},
     {0},

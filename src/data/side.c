@@ -10,7 +10,7 @@ static hawser_status read_vector(hw_job *job, const char *path, const char *what
                                  hawser_dataset *dataset, hawser_error *error)
 {
     hawser_dataset *side;
-    hawser_load load = {.target = "none", .threads = job->threads, .memory_limit = job->load->memory_limit};
+    hawser_load load = {.target = "none", .threads = job->threads, .memory_limit = job->budget.limit};
     HAWSER_TRY(hawser_dataset_load(&path, 1, &load, &side, error));
     const hawser_matrix *v = &side->matrix;
     hawser_status status = HAWSER_OK;
@@ -74,11 +74,16 @@ static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *d
 {
     hw_input input;
     const char *text;
+    enum { FREE = 64 << 20, EACH = 4096 }; /* bytes that names may be unpacked to */
+    uint64_t most = FREE + (uint64_t)dataset->matrix.cols * EACH;
     void *buffer = NULL;
     size_t bytes, room = 0;
     hawser_status status = hw_input_open(&input, &path, 1, &job->budget, error);
     if (status == HAWSER_OK)
-        status = hw_input_whole(&input, 0, &text, &bytes, &buffer, &room, error);
+        status = hw_input_whole(&input, 0, most, &text, &bytes, &buffer, &room, error);
+    if (status == HAWSER_OK && buffer != NULL && bytes > most)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has more than %llu bytes of names for %zu columns", path,
+                             (unsigned long long)most, dataset->matrix.cols);
     if (status == HAWSER_OK)
         status = split_names(job, path, text, bytes, dataset, error);
     hw_pages_free(&job->budget, buffer, room);

@@ -203,9 +203,9 @@ WRAPPED(uint32_t, hw_machine_processors, void)
     return walking != NULL ? 1 : __real_hw_machine_processors();
 }
 
-WRAPPED(uint64_t, hw_machine_memory, void)
+WRAPPED(uint64_t, hw_machine_memory, uint32_t sharers)
 {
-    return walking != NULL ? UINT64_C(1) << 30 : __real_hw_machine_memory();
+    return walking != NULL ? UINT64_C(1) << 30 : __real_hw_machine_memory(sharers);
 }
 
 WRAPPED(uint64_t, hw_machine_peak_rss, void)

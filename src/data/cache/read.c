@@ -244,7 +244,7 @@ static hawser_status check_wishes(const hawser_dataset *d, const char *path, con
 static hawser_status flip_dataset(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
     uint64_t need = d->matrix.stored * (d->matrix.type == HAWSER_F32 ? 8 : 12) + (d->matrix.rows + d->matrix.cols) * 8;
-    uint64_t have = load->memory_limit != 0 ? load->memory_limit : hw_machine_memory();
+    uint64_t have = load->memory_limit != 0 ? load->memory_limit : hw_machine_memory(1);
     d->figures.memory_estimate = need;
     if (need > have)
         return hawser_fail(error, HAWSER_NO_MEMORY, "%s: turning it from %s needs %llu MiB, %llu MiB are allowed", path,

@@ -152,7 +152,9 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
 {
     const hw_csv *csv = context;
     const char *at = chunk->begin;
-    hw_part_sizes sizes = {.value_bytes = hw_count(chunk->begin, chunk->end, '\n') * csv->width * sizeof(double)};
+    uint64_t lines = hw_count(chunk->begin, chunk->end, '\n'), most = (uint64_t)(chunk->end - at) / csv->width + 1;
+    lines = lines < most ? lines : most; /* a field takes a byte at least, with what ends it: the others are empty */
+    hw_part_sizes sizes = {.value_bytes = lines * csv->width * sizeof(double)};
     HAWSER_TRY(hw_part_room(job, part, &sizes, error));
     bool first_file = chunk->file == &job->input.files[0];
     uint64_t bytes = (uint64_t)(chunk->end - at);
@@ -228,7 +230,8 @@ static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset
     HAWSER_TRY(hw_input_head(&job->input, 0, 1 << 16, &head, &bytes, error));
     bytes = bytes > 1 << 20 ? 1 << 20 : bytes;
     double rows = (double)hw_count(head, head + bytes, '\n') + 1, text = (double)hw_input_text_bytes(&job->input);
-    double each = (double)csv->width * sizeof(double);
+    double each = (double)csv->width * sizeof(double), most = (double)bytes / (double)csv->width + 1;
+    rows = rows < most ? rows : most; /* empty lines are none */
     HAWSER_TRY(hw_budget_estimate(
         &job->budget, (uint64_t)(text / (double)bytes * rows * each * 1.1) + (uint64_t)(4 << 20) * job->threads, error));
     bool done,

@@ -235,10 +235,16 @@ static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser
             text += 3;
         for (; text < end && (*text == '\n' || *text == '\r'); text++)
             line->line += *text == '\n';
-        stop = memchr(text, '\n', (size_t)(end - text));
-    } while (stop == NULL && bytes == least);
+        const char *near =
+            end - text > 1 << 15 ? text + (1 << 15) : end; /* of a large binary file nothing more is looked at */
+        stop = memchr(text, '\n', (size_t)(near - text));
+        if (stop == NULL)
+            HAWSER_TRY(hw_check_text(line->file, line->line, text, near, error));
+        stop = stop != NULL ? stop : memchr(near, '\n', (size_t)(end - near));
+    } while (stop == NULL && bytes >= least && line->file->map == NULL);
     if (text == end)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input", line->file->name);
+    HAWSER_TRY(hw_check_text(line->file, line->line, text, stop != NULL ? stop : end, error));
     csv->skip = (uint64_t)((stop != NULL ? stop + 1 : end) - start);
     csv->line_bytes = (size_t)((stop != NULL ? stop : end) - text);
     HAWSER_TRY(HW_NEW(&csv->line, csv->line_bytes + 1 + HW_CHUNK_SLACK, "the first line", error));

@@ -14,7 +14,8 @@
 typedef struct market {
     bool array, symmetric, pattern;
     uint64_t rows, cols, entries;
-    uint64_t skip; /* text bytes up to the first entry */
+    uint64_t lines[2]; /* numbers of those that say rows and columns */
+    uint64_t skip;     /* text bytes up to the first entry */
 } market;
 
 /* A whole number and its end, which must be a blank or a line end; NULL when it is none or too large for 32 bits less one. */
@@ -95,10 +96,11 @@ static hawser_status read_head(hw_job *job, market *m, hawser_error *error)
     HAWSER_TRY(hw_input_head(&job->input, 0, least, &text, &bytes, error));
     for (uint64_t number = 1;; number++) {
         const char *end = at < bytes ? memchr(text + at, '\n', bytes - at) : NULL;
-        while (end == NULL && bytes == least) {
+        while (end == NULL && bytes >= least) {
             least *= 2;
             HAWSER_TRY(hw_input_head(&job->input, 0, least, &text, &bytes, error));
-            end = memchr(text + at, '\n', bytes - at);
+            end = at < bytes ? memchr(text + at, '\n', bytes - at) : NULL;
+            least = job->input.files[0].map != NULL ? SIZE_MAX : least; /* that is all of it */
         }
         if (at >= bytes)
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: ends before the line of sizes", job->input.files[0].name);
@@ -112,12 +114,15 @@ static hawser_status read_head(hw_job *job, market *m, hawser_error *error)
         if (text[0] != '%') {
             m->skip = at;
             HAWSER_TRY(read_words_size(&line, number, m, error));
+            if (number < 3)
+                m->lines[number - 1] = number;
             if (number == 3)
                 return HAWSER_OK;
         } else if (number == 1) {
             HAWSER_TRY(read_banner(&line, m, error));
         } else if (*copy != '%' && *hw_skip_blanks(copy) != '\n') {
             m->skip = at;
+            m->lines[0] = m->lines[1] = number;
             return read_sizes(&line, m, error);
         }
     }
@@ -284,6 +289,20 @@ hawser_status hw_market_sizes(const char *name, uint64_t promised, uint64_t foun
                        (unsigned long long)promised, (unsigned long long)found);
 }
 
+/* Rows and columns take memory whatever is in them; an array's are as many numbers as were read. */
+static hawser_status check_claims(const hw_job *job, const market *m, uint64_t text, uint64_t slack, hawser_error *error)
+{
+    const uint64_t sizes[2] = {m->rows, m->cols};
+    for (int i = 0; i < 2 && !m->array; i++) {
+        if (sizes[i] <= hw_claims_most(slack * text))
+            continue;
+        char where[4096 + 32];
+        hw_spot_print(&(hw_spot){&job->input.files[0], m->lines[i], 0}, where, sizeof where);
+        HAWSER_TRY(hw_check_claim(where, sizes[i], i == 0 ? "rows" : "columns", text, job->load->memory_limit != 0, error));
+    }
+    return HAWSER_OK;
+}
+
 hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     market m = {0};
@@ -297,6 +316,8 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
                            (unsigned long long)m.entries);
     uint64_t text = hw_input_text_bytes(&job->input), sides = m.symmetric ? 2 : 1, size = hw_type_size(job->load->type);
     bool part = job->load->parts > 1;
+    if (text != 0) /* of an archive it is an estimate, and the last word is after reading */
+        HAWSER_TRY(check_claims(job, &m, text, job->input.all_mapped ? 1 : 8, error));
     if (part)
         hw_input_part(&job->input, job->load->part, job->load->parts);
     uint64_t least = m.array ? 2 : m.pattern ? 4 : 6; /* bytes of the shortest entry: more entries cannot be there */
@@ -313,6 +334,8 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
         found += hw_job_part(job, p)->entries;
     if (found != m.entries && !part)
         return hw_market_sizes(name, m.entries, found, error);
+    if (!job->input.all_mapped)
+        HAWSER_TRY(check_claims(job, &m, text > job->input.text ? text : job->input.text, 1, error));
     dataset->figures.index_base = 1;
     dataset->figures.parted = dataset->scattered = part;
     dataset->promised = m.entries;

@@ -18,6 +18,7 @@ typedef struct npy {
     const char *name;
     const hw_input_file *input;
     const unsigned char *values; /* not aligned */
+    size_t start;                /* of the values in the file */
     uint64_t rows, width;
     bool single, fortran;
     int dimensions;
@@ -80,28 +81,51 @@ static hawser_status read_facts(npy *f, const char *header, hawser_error *error)
     return read_shape(f, shape, error);
 }
 
-/* The header's claims are checked against the bytes that are there, so nothing is allocated by them. */
-static hawser_status read_header(npy *f, const char *text, size_t bytes, hawser_error *error)
+/* Where the header's text begins, and how long it is. */
+static hawser_status measure_header(const npy *f, const char *text, size_t bytes, size_t *start, size_t *length,
+                                    hawser_error *error)
 {
     const unsigned char *u = (const unsigned char *)text;
-    size_t start = bytes > 8 && u[6] == 1 ? 10 : 12;
-    if (bytes < start || memcmp(text, HW_NPY_MAGIC, 6) != 0)
+    *start = bytes > 8 && u[6] == 1 ? 10 : 12;
+    if (bytes < *start || memcmp(text, HW_NPY_MAGIC, 6) != 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is no .npy file, or is cut off in its header", f->name);
     if (u[6] < 1 || u[6] > 3)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: .npy version %d is not supported", f->name, u[6]);
-    size_t length = (size_t)u[8] | (size_t)u[9] << 8;
+    *length = (size_t)u[8] | (size_t)u[9] << 8;
     if (u[6] > 1)
-        length |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
-    if (length > bytes - start || length > 1 << 20)
+        *length |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
+    return HAWSER_OK;
+}
+
+/* Reads the header alone: how many bytes the file should have. */
+static hawser_status read_header(hw_job *job, size_t number, npy *f, uint64_t *promised, hawser_error *error)
+{
+    enum { MOST = 1 << 20 };
+    const char *text;
+    size_t bytes, start = 0, length = 0;
+    HAWSER_TRY(hw_input_first(&job->input, number, 12, &text, &bytes, error));
+    HAWSER_TRY(measure_header(f, text, bytes, &start, &length, error));
+    if (length <= MOST)
+        HAWSER_TRY(hw_input_first(&job->input, number, start + length, &text, &bytes, error));
+    if (length > MOST || length > bytes - start)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is cut off in its header", f->name);
     char *header;
     HAWSER_TRY(HW_NEW(&header, length + 1, "an .npy header", error));
     memcpy(header, text + start, length);
     hawser_status status = read_facts(f, header, error);
     free(header);
-    HAWSER_TRY(status);
-    f->values = u + start + length;
-    uint64_t there = bytes - start - length, size = f->single ? 4 : 8;
+    f->start = start + length;
+    uint64_t size = f->single ? 4 : 8;
+    bool fits = f->width == 0 || f->rows < (uint64_t)INT64_MAX / size / f->width;
+    *promised = fits ? f->start + f->rows * f->width * size : INT64_MAX;
+    return status;
+}
+
+/* The header's claims are checked against the bytes that are there, so nothing is allocated by them. */
+static hawser_status check_size(npy *f, const char *text, size_t bytes, hawser_error *error)
+{
+    f->values = (const unsigned char *)text + f->start;
+    uint64_t there = bytes - f->start, size = f->single ? 4 : 8;
     if (f->width != 0 && there / size / f->width < f->rows)
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "%s: the header promises %llu x %llu numbers, and the file has %llu bytes of them", f->name,
@@ -249,8 +273,12 @@ static hawser_status read_files(hw_job *job, npy *files, uint64_t *rows, hawser_
         npy *f = &files[i];
         f->input = &job->input.files[i];
         f->name = f->input->name;
-        HAWSER_TRY(hw_input_whole(&job->input, i, &text, &bytes, &f->buffer, &f->room, error));
-        HAWSER_TRY(read_header(f, text, bytes, error));
+        uint64_t promised = 0;
+        HAWSER_TRY(read_header(job, i, f, &promised, error));
+        if (f->input->map == NULL)
+            HAWSER_TRY(hw_budget_estimate(&job->budget, promised, error));
+        HAWSER_TRY(hw_input_whole(&job->input, i, promised, &text, &bytes, &f->buffer, &f->room, error));
+        HAWSER_TRY(check_size(f, text, bytes, error));
         *rows += f->rows;
         if (f->width != files[0].width)
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, and %s %llu", f->name,

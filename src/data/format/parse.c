@@ -168,6 +168,14 @@ uint64_t hw_job_parts(const hw_job *job)
     return job->input.sequence;
 }
 
+void hw_part_widen(hw_part *part, const hw_part *other)
+{
+    if (other->most <= part->most)
+        return;
+    part->most = other->most;
+    part->widest = other->widest;
+}
+
 void hw_part_free(hw_job *job, hw_part *part)
 {
     hw_pages_free(&job->budget, part->pages, part->bytes);
@@ -211,6 +219,24 @@ hawser_status hw_part_room(hw_job *job, hw_part *part, const hw_part_sizes *size
     part->rows_of = (void *)at;
     at += sizes->rows_of * sizeof *part->rows_of;
     part->indices = (void *)at;
+    return HAWSER_OK;
+}
+
+hawser_status hw_check_columns(const hw_job *job, const hw_part *widest, uint32_t base, hawser_dataset *dataset,
+                               hawser_error *error)
+{
+    const hawser_load *load = job->load;
+    char where[4096 + 32];
+    if (load->columns != 0 || widest->most < HW_CLAIMS_FREE)
+        return HAWSER_OK;
+    hw_spot_print(&widest->widest, where, sizeof where);
+    if (load->parts <= 1)
+        return hw_check_claim(where, (uint64_t)widest->most + 1 - base, "columns", job->input.text, load->memory_limit != 0,
+                              error);
+    char *kept;
+    HAWSER_TRY(hw_copy_text(&kept, where, error));
+    hw_dataset_own(dataset, kept);
+    dataset->widest = kept;
     return HAWSER_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/dataset.h"
+#include "data/source/claims.h"
 #include "data/source/input.h"
 
 /* How many items each array of a part has room for. */
@@ -24,6 +25,7 @@ typedef struct hw_part {
     double *target;       /* svmlight: one a row */
     void *values;         /* sparse: one an entry, float or double; dense text: rows x width, double */
     uint32_t least, most; /* of indices; least > most when there is none */
+    hw_spot widest;       /* svmlight: the line that `most` is from, once that is HW_CLAIMS_FREE or more */
     uint64_t dropped;     /* rows left out because a value is missing */
     void *pages;
     size_t bytes;
@@ -69,6 +71,8 @@ hawser_status hw_chunks(hw_job *job, hw_chunk_work work, void *context, hawser_e
  * is told, whatever the threads' timing. */
 hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_error *error) HAWSER_MUST_USE;
 
+/* Takes over the other's largest index and where it is, if it is larger, or as large and before. */
+void hw_part_widen(hw_part *part, const hw_part *other);
 /* The part of chunk `sequence`, NULL past the last. */
 hw_part *hw_job_part(const hw_job *job, uint64_t sequence);
 /* Number of parts. */
@@ -84,6 +88,11 @@ hawser_status hw_check_name(const char *path, const char *name, size_t column, h
 
 /* Fails with what is wrong with the word at `at`, which is no finite number: "the WHAT is NaN ...". */
 hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *what, hawser_error *error);
+
+/* Refuses more columns than the input's text may claim; `base` is taken off `part`'s most. Of a part of an input it is kept where that was
+ * met, for the nodes to judge together. */
+hawser_status hw_check_columns(const hw_job *job, const hw_part *widest, uint32_t base, hawser_dataset *dataset,
+                               hawser_error *error) HAWSER_MUST_USE;
 
 /* Calls work(context, k) for k = 0 .. count - 1, each on an own thread (the last on this one); returns the failure of the lowest
  * k. Fails where one cannot be started; then none has begun. */

@@ -166,9 +166,25 @@ static const char *read_target(const char *at, bool none, double *target, const 
     return hw_skip_blanks(at);
 }
 
+/* The row that has the largest index is looked for once more, since few chunks have a larger one than all before. */
+static void note_widest(const hw_chunk *chunk, hw_part *part)
+{
+    uint64_t row = 0;
+    while (row < part->rows && (part->ends[row] == 0 || part->indices[part->ends[row] - 1] != part->most))
+        row++;
+    const char *at = hw_chunk_text(chunk);
+    for (uint64_t r = 0; at < chunk->end; at = hw_next_line(at, chunk->end)) {
+        const char *word = hw_skip_blanks(at);
+        if (*word != '\n' && *word != '#' && r++ == row)
+            break;
+    }
+    part->widest = hw_spot_of(chunk, at);
+}
+
 static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, hw_part *part, bool single,
                                       hawser_error *error)
 {
+    uint32_t before = part->most;
     bool none = hw_svmlight_no_target(job->load);
     uint64_t first = job->load->index_base == 2;
     const char *at = hw_chunk_text(chunk);
@@ -188,6 +204,8 @@ static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, 
         }
         at = hw_next_line(at, chunk->end);
     }
+    if (part->most > before && part->most >= HW_CLAIMS_FREE)
+        note_widest(chunk, part);
     return HAWSER_OK;
 }
 

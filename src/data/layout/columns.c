@@ -19,7 +19,8 @@ typedef struct gather_work {
     _Atomic size_t next; /* bucket that nobody works at */
     size_t stretches, buckets;
     uint64_t rows, cols, stored;
-    uint32_t least, most; /* index */
+    uint32_t least; /* index */
+    hw_part widest; /* its most is the largest index, and where that is; nothing else */
     uint32_t base;
     uint64_t *offsets;
     uint32_t *indices;
@@ -82,7 +83,7 @@ static hawser_status read_all(gather_work *w, hawser_error *error)
     HAWSER_TRY(w->in_runs ? hw_runs(w->job, deal_chunk, w, error) : hw_chunks(w->job, deal_chunk, w, error));
     for (uint32_t k = 0; k < most; k++) {
         w->least = w->parts[k].least < w->least ? w->parts[k].least : w->least;
-        w->most = w->parts[k].most > w->most ? w->parts[k].most : w->most;
+        hw_part_widen(&w->widest, &w->parts[k]);
         hw_part_free(w->job, &w->parts[k]);
     }
     return order_stretches(w, error);
@@ -295,7 +296,8 @@ static hawser_status gather(gather_work *w, hawser_dataset *dataset, hawser_erro
     const hawser_load *load = w->job->load;
     HAWSER_TRY(read_all(w, error));
     w->base = load->index_base != 0 ? (uint32_t)load->index_base - 1 : w->least != 0;
-    w->cols = load->columns != 0 ? load->columns : w->buckets > 0 ? (uint64_t)w->most + 1 - w->base : 0;
+    w->cols = load->columns != 0 ? load->columns : w->buckets > 0 ? (uint64_t)w->widest.most + 1 - w->base : 0;
+    HAWSER_TRY(hw_check_columns(w->job, &w->widest, w->base, dataset, error));
     HAWSER_TRY(place_buckets(w, error));
     HAWSER_TRY(make_arrays(w, dataset, error));
     HAWSER_TRY(hw_in_parallel(w->job->input.readers, gather_some, w, error));

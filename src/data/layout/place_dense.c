@@ -18,6 +18,7 @@ typedef struct place_work {
     void *context;
     line_run *runs;
     hw_dense dense;
+    size_t width;
     uint64_t skip; /* bytes in front of the first file's rows */
 } place_work;
 
@@ -29,7 +30,9 @@ static hawser_status count_chunk(void *context, uint32_t reader, const hw_chunk 
     (void)error;
     if (chunk->file == &w->job->input.files[0] && chunk->offset < w->skip)
         at += w->skip - chunk->offset < bytes ? w->skip - chunk->offset : bytes;
-    w->runs[reader].lines += hw_count(at, chunk->end, '\n');
+    uint64_t lines = hw_count(at, chunk->end, '\n'), most = (uint64_t)(chunk->end - at) / w->width + 1;
+    w->runs[reader].lines +=
+        lines < most ? lines : most; /* a number takes two bytes with what ends it: the others are empty */
     return HAWSER_OK;
 }
 
@@ -94,7 +97,7 @@ hawser_status hw_place_dense(hw_job *job, hw_parser parser, void *context, uint6
     HAWSER_TRY(hw_runs_begin(job, done, error));
     if (!*done)
         return HAWSER_OK;
-    place_work w = {.job = job, .parser = parser, .context = context, .skip = skip};
+    place_work w = {.job = job, .parser = parser, .context = context, .width = width, .skip = skip};
     HAWSER_TRY(HW_NEW(&w.runs, job->input.readers, "runs", error));
     hawser_status status = place(&w, width, roles, dataset, error);
     if (status == HAWSER_OK && means)

@@ -119,19 +119,21 @@ static hawser_status count_and_place(place_work *w, hawser_dataset *dataset, haw
     HAWSER_TRY(make_arrays(w, dataset, error));
     HAWSER_TRY(hw_runs(w->job, place_chunk, w, error));
     HAWSER_TRY(check_places(w, error));
-    uint32_t least = UINT32_MAX, most = 0;
+    uint32_t least = UINT32_MAX;
+    hw_part widest = {0};
     for (uint32_t k = 0; k < w->readers; k++) {
         least = w->runs[k].part.least < least ? w->runs[k].part.least : least;
-        most = w->runs[k].part.most > most ? w->runs[k].part.most : most;
+        hw_part_widen(&widest, &w->runs[k].part);
     }
     if (load->index_base == 0)
         correct_base(w, least != 0);
+    HAWSER_TRY(hw_check_columns(w->job, &widest, w->base, dataset, error));
     w->offsets[0] = 0;
     dataset->figures.index_base = (int)w->base;
     dataset->figures.base_guessed = load->index_base == 0 && least != 0;
     dataset->target = w->target;
     dataset->matrix = (hawser_matrix){.rows = w->rows,
-                                      .cols = w->stored > 0 ? (uint64_t)most + 1 - w->base : 0,
+                                      .cols = w->stored > 0 ? (uint64_t)widest.most + 1 - w->base : 0,
                                       .stored = w->stored,
                                       .layout = HAWSER_CSR,
                                       .type = w->single ? HAWSER_F32 : HAWSER_F64,

@@ -265,24 +265,27 @@ hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_erro
 {
     const hawser_load *load = job->load;
     scatter_work w = {.job = job, .parts = hw_job_parts(job), .single = load->type == HAWSER_F32, .by_row = true};
-    uint64_t rows, entries = 0, least = UINT32_MAX, most = 0;
+    uint64_t rows, entries = 0, least = UINT32_MAX;
+    hw_part widest = {0};
     hawser_status status = hw_job_rows(job, &rows, &w.first_rows, error);
     for (uint64_t p = 0; p < w.parts; p++) {
         const hw_part *part = hw_job_part(job, p);
         entries += part->entries;
         least = part->least < least ? part->least : least;
-        most = part->most > most ? part->most : most;
+        hw_part_widen(&widest, part);
     }
     hawser_load_figures *figures = &dataset->figures;
     figures->index_base = load->index_base != 0 ? load->index_base - 1 : least != 0;
     figures->base_guessed = load->index_base == 0 && least != 0;
     w.base = (uint32_t)figures->index_base;
-    uint64_t cols = load->columns != 0 ? load->columns : entries > 0 ? most + 1 - w.base : 0;
+    uint64_t cols = load->columns != 0 ? load->columns : entries > 0 ? (uint64_t)widest.most + 1 - w.base : 0;
     w.majors = rows;
     w.minors = cols;
     bool targets = load->target == NULL || strcmp(load->target, "none") != 0;
+    if (status == HAWSER_OK)
+        status = hw_check_columns(job, &widest, w.base, dataset, error);
     if (status == HAWSER_OK && entries > 0)
-        status = count_unseen(job, w.base, most, false, figures, error);
+        status = count_unseen(job, w.base, widest.most, false, figures, error);
     if (status == HAWSER_OK)
         status = assemble(&w, entries, targets ? rows : 0, dataset, error);
     free(w.first_rows);

@@ -308,7 +308,7 @@ static hawser_status read_whole(int fd, const char *path, unsigned char **bytes,
     if (!S_ISREG(facts.st_mode))
         return hawser_fail(error, HAWSER_IO, "%s: a model must be a plain file", path);
     *size = (size_t)facts.st_size;
-    if (*size > hw_machine_memory())
+    if (*size > hw_machine_memory(1))
         return hawser_fail(error, HAWSER_NO_MEMORY, "%s: %zu bytes do not fit into memory", path, *size);
     HAWSER_TRY(HW_NEW(bytes, *size, "the content of a model file", error));
     for (size_t done = 0; done < *size;) {

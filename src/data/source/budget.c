@@ -10,7 +10,7 @@ enum { HUGE_PAGE = 2 << 20 };
 
 void hw_budget_init(hw_budget *budget, uint64_t limit)
 {
-    budget->limit = limit != 0 ? limit : hw_machine_memory();
+    budget->limit = limit != 0 ? limit : hw_machine_memory(1);
     budget->estimate = 0;
     atomic_init(&budget->used, 0);
     atomic_init(&budget->peak, 0);
@@ -63,6 +63,26 @@ hawser_status hw_pages_new(hw_budget *budget, void **pages, size_t bytes, hawser
     if (bytes >= HUGE_PAGE)
         madvise(memory, bytes, MADV_HUGEPAGE); /* otherwise a third of a load goes into taking pages one by one */
     *pages = memory;
+    return HAWSER_OK;
+}
+
+hawser_status hw_pages_grow(hw_budget *budget, void **pages, size_t *bytes, size_t wanted, hawser_error *error)
+{
+    if (wanted <= *bytes)
+        return HAWSER_OK;
+    if (*pages == NULL) {
+        HAWSER_TRY(hw_pages_new(budget, pages, wanted, error));
+        *bytes = wanted;
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(hw_budget_take(budget, wanted - *bytes, error));
+    void *memory = mremap(*pages, *bytes, wanted, MREMAP_MAYMOVE);
+    if (memory == MAP_FAILED) {
+        hw_budget_give(budget, wanted - *bytes);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %zu bytes for parsed input; free memory", wanted);
+    }
+    *pages = memory;
+    *bytes = wanted;
     return HAWSER_OK;
 }
 

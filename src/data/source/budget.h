@@ -26,6 +26,9 @@ void hw_budget_give(hw_budget *budget, uint64_t bytes);
 
 /* Zeroed pages that go back to the system at once when freed. Zero bytes give NULL. */
 hawser_status hw_pages_new(hw_budget *budget, void **pages, size_t bytes, hawser_error *error) HAWSER_MUST_USE;
+/* Makes pages that may be NULL larger and keeps what they hold; unchanged on failure. The old and the new are never there at once. */
+hawser_status hw_pages_grow(hw_budget *budget, void **pages, size_t *bytes, size_t wanted,
+                            hawser_error *error) HAWSER_MUST_USE;
 void hw_pages_free(hw_budget *budget, void *pages, size_t bytes);
 
 /* Asks for large pages where they fit into an array that will be written all over; they are taken as a whole when touched. */

@@ -213,60 +213,107 @@ void hw_input_share(hw_input *input, uint32_t readers, size_t chunk_bytes)
         input->readers = (uint32_t)(total / input->chunk_bytes + 1);
 }
 
-/* Room for `needed` bytes and the slack in a budgeted buffer; its first `used` bytes are kept. */
-static hawser_status make_room(hw_input *input, char **buffer, size_t *room, size_t used, size_t needed, hawser_error *error)
+/* Room for `needed` bytes and the slack in a budgeted buffer, whose bytes are kept. */
+static hawser_status make_room(hw_input *input, char **buffer, size_t *room, size_t needed, hawser_error *error)
 {
-    if (needed + HW_CHUNK_SLACK <= *room)
+    size_t wanted = needed + HW_CHUNK_SLACK;
+    if (wanted <= *room)
         return HAWSER_OK;
-    size_t wanted = needed + HW_CHUNK_SLACK > 2 * *room ? needed + HW_CHUNK_SLACK : 2 * *room;
-    void *bigger;
-    HAWSER_TRY(hw_pages_new(input->budget, &bigger, wanted, error));
-    if (used > 0)
-        memcpy(bigger, *buffer, used);
-    hw_pages_free(input->budget, *buffer, *room);
-    *buffer = bigger;
-    *room = wanted;
+    void *pages = *buffer;
+    hawser_status status = hw_pages_grow(input->budget, &pages, room, wanted > 2 * *room ? wanted : 2 * *room, error);
+    *buffer = pages;
+    return status;
+}
+
+hawser_status hw_check_text(const hw_input_file *file, uint64_t line, const char *begin, const char *end,
+                            hawser_error *error)
+{
+    const char *found = end > begin ? memchr(begin, '\0', (size_t)(end - begin)) : NULL;
+    if (found == NULL)
+        return HAWSER_OK;
+    const char *row = found;
+    while (row > begin && row[-1] != '\n')
+        row--;
+    line += hw_count(begin, row, '\n');
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "%s:%llu:%llu: is a zero byte, which text does not have; is this a binary file?", file->name,
+                       (unsigned long long)line, (unsigned long long)(found - row) + 1);
+}
+
+/* Refuses to gather more text for one row than the input's size can explain: few bytes of an archive come to any number of gigabytes. */
+static hawser_status check_length(const hw_input_file *file, uint64_t line, uint64_t bytes, hawser_error *error)
+{
+    uint64_t packed = hw_stream_consumed(file->stream);
+    if (bytes <= HW_LINE_FREE + HW_LINE_SHARE * packed)
+        return HAWSER_OK;
+    return hawser_fail(
+        error, HAWSER_BAD_INPUT,
+        "%s:%llu: no row ends within %llu MiB of text, which were unpacked from %llu bytes; is the archive one "
+        "of text?",
+        file->name, (unsigned long long)line, (unsigned long long)bytes >> 20, (unsigned long long)packed);
+}
+
+static hawser_status extend_head(hw_input *input, hw_input_file *file, size_t wanted, size_t *got, hawser_error *error)
+{
+    *got = 0;
+    if (wanted <= file->head_used)
+        return HAWSER_OK;
+    HAWSER_TRY(need_stream(input, file, error));
+    HAWSER_TRY(make_room(input, &file->head, &file->head_room, wanted, error));
+    HAWSER_TRY(hw_stream_read(file->stream, file->head + file->head_used, wanted - file->head_used, got, error));
+    file->head_used += *got;
     return HAWSER_OK;
+}
+
+hawser_status hw_input_first(hw_input *input, size_t number, size_t least, const char **text, size_t *bytes,
+                             hawser_error *error)
+{
+    hw_input_file *file = &input->files[number];
+    size_t got;
+    if (file->map == NULL)
+        HAWSER_TRY(extend_head(input, file, least, &got, error));
+    *text = file->map != NULL ? file->map : file->head;
+    *bytes = file->map != NULL ? file->bytes : file->head_used;
+    return *bytes > 0 ? HAWSER_OK : hawser_fail(error, HAWSER_BAD_INPUT, "%s: is empty", file->name);
 }
 
 hawser_status hw_input_head(hw_input *input, size_t number, size_t least, const char **text, size_t *bytes,
                             hawser_error *error)
 {
     hw_input_file *file = &input->files[number];
-    if (file->map != NULL) {
-        *text = file->map;
-        *bytes = file->bytes;
-        return HAWSER_OK;
-    }
-    HAWSER_TRY(need_stream(input, file, error));
-    while (file->head_used < least || memchr(file->head, '\n', file->head_used) == NULL) {
-        size_t wanted = file->head_used < least ? least : 2 * file->head_used, got = 0;
-        HAWSER_TRY(make_room(input, &file->head, &file->head_room, file->head_used, wanted, error));
-        HAWSER_TRY(hw_stream_read(file->stream, file->head + file->head_used, wanted - file->head_used, &got, error));
-        file->head_used += got;
-        if (got == 0)
+    HAWSER_TRY(hw_input_first(input, number, least, text, bytes, error));
+    for (size_t got = 1, seen = 0; file->map == NULL && got > 0; seen = file->head_used - got) {
+        const char *head = file->head, *end = head + file->head_used;
+        if (seen > 0 || least > HW_LINE_FREE)
+            HAWSER_TRY(check_length(file, 1 + hw_count(head, end, '\n'), file->head_used, error));
+        if (memchr(head + seen, '\n', file->head_used - seen) != NULL)
             break;
+        HAWSER_TRY(hw_check_text(file, 1, head + seen, end, error));
+        HAWSER_TRY(extend_head(input, file, 2 * file->head_used, &got, error));
     }
-    *text = file->head;
-    *bytes = file->head_used;
-    return file->head_used > 0 ? HAWSER_OK : hawser_fail(error, HAWSER_BAD_INPUT, "%s: is empty", file->name);
+    *text = file->map != NULL ? file->map : file->head;
+    *bytes = file->map != NULL ? file->bytes : file->head_used;
+    return HAWSER_OK;
 }
 
-hawser_status hw_input_whole(hw_input *input, size_t number, const char **text, size_t *bytes, void **buffer, size_t *room,
-                             hawser_error *error)
+hawser_status hw_input_whole(hw_input *input, size_t number, uint64_t most, const char **text, size_t *bytes, void **buffer,
+                             size_t *room, hawser_error *error)
 {
     hw_input_file *file = &input->files[number];
     *buffer = NULL;
     *room = 0;
     if (file->map == NULL) { /* the head becomes the whole */
-        const char *head;
-        size_t least = file->head_used > 0 ? file->head_used : 1 << 20;
-        do { /* a head whose first line is long may be more than was asked for, and not all */
-            least *= 2;
-            HAWSER_TRY(hw_input_head(input, number, least, &head, bytes, error));
-        } while (file->head_used >= least);
-        *buffer = file->head;
-        *room = file->head_room;
+        most = most < SIZE_MAX / 4 ? most : SIZE_MAX / 4;
+        size_t least = file->head_used > 0 ? file->head_used : 1 << 20, got = 1;
+        while (got > 0 && file->head_used <= most) {
+            least = 2 * least <= most ? 2 * least : (size_t)most + 1;
+            HAWSER_TRY(extend_head(input, file, least, &got, error));
+        }
+        *bytes = file->head_used;
+        *buffer = *bytes > 0 ? file->head : NULL;
+        *room = *bytes > 0 ? file->head_room : 0;
+        if (*bytes == 0)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is empty", file->name);
         file->head = NULL;
         file->head_room = 0;
         *text = *buffer;
@@ -304,9 +351,11 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
     chunk->next = (uint64_t)(end - file->map);
     chunk->begin = begin;
     chunk->end = end;
+    if ((size_t)(end - begin) / 2 > input->chunk_bytes) /* a line that is longer than usual text's */
+        HAWSER_TRY(hw_check_text(file, hw_chunk_line(chunk, begin), begin, end, error));
     if (whole - end <= HW_CHUNK_SLACK) {
         size_t bytes = (size_t)(end - begin);
-        HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, 0, bytes + 1, error));
+        HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, bytes + 1, error));
         memcpy(chunk->buffer, begin, bytes);
         close_line(chunk->buffer, &bytes);
         chunk->begin = chunk->buffer;
@@ -320,13 +369,13 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
 {
     HAWSER_TRY(need_stream(input, file, error));
     size_t used = file->head_used, end = 0, wanted = input->chunk_bytes;
-    HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, 0, used > wanted ? used : wanted, error));
+    HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, used > wanted ? used : wanted, error));
     if (used > 0)
         memcpy(chunk->buffer, file->head, used);
     for (bool ended = false; end == 0 && !ended;) {
         size_t got = 0;
         if (used < wanted) {
-            HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, used, wanted, error));
+            HAWSER_TRY(make_room(input, &chunk->buffer, &chunk->room, wanted, error));
             HAWSER_TRY(hw_stream_read(file->stream, chunk->buffer + used, wanted - used, &got, error));
             used += got;
             ended = used < wanted;
@@ -335,9 +384,13 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
             end--;
         if (ended)
             end = used;
+        if (end == 0 && !ended) {
+            HAWSER_TRY(hw_check_text(file, input->line, chunk->buffer, chunk->buffer + used, error));
+            HAWSER_TRY(check_length(file, input->line, used, error));
+        }
         wanted = 2 * (used > wanted ? used : wanted);
     }
-    HAWSER_TRY(make_room(input, &file->head, &file->head_room, 0, used - end, error));
+    HAWSER_TRY(make_room(input, &file->head, &file->head_room, used - end, error));
     if (used > end)
         memcpy(file->head, chunk->buffer + end, used - end);
     file->head_used = used - end;

@@ -13,6 +13,9 @@
 #include "data/source/budget.h"
 #include "data/source/stream.h"
 
+/* A line may have this many bytes, and this many more for each byte that the archive it comes from has been read of. */
+enum { HW_LINE_FREE = 64 << 20, HW_LINE_SHARE = 16 };
+
 /* Bytes behind a chunk's end that may be read; the first of them is no part of a number. */
 enum { HW_CHUNK_SLACK = 64 };
 
@@ -78,13 +81,22 @@ void hw_input_part(hw_input *input, uint32_t part, uint32_t parts);
 /* Sets readers and chunk size; 0 chunk bytes: chosen so that the readers share evenly. */
 void hw_input_share(hw_input *input, uint32_t readers, size_t chunk_bytes);
 
-/* The first text of a file, at least one whole line or `least` bytes if there are so many; nothing is used up. */
+/* The first `least` bytes of a file, or more that are at hand, or all if it has fewer; nothing is used up. An empty file is refused. */
+hawser_status hw_input_first(hw_input *input, size_t file, size_t least, const char **text, size_t *bytes,
+                             hawser_error *error) HAWSER_MUST_USE;
+/* The same of text: at least one whole line too. An archive whose first bytes come to far more text than they are is refused: more than
+ * HW_LINE_FREE and HW_LINE_SHARE for each byte of the archive. */
 hawser_status hw_input_head(hw_input *input, size_t file, size_t least, const char **text, size_t *bytes,
                             hawser_error *error) HAWSER_MUST_USE;
 
-/* The rest of a file as one piece: the mapping, or *buffer (released with hw_pages_free of *room). */
-hawser_status hw_input_whole(hw_input *input, size_t file, const char **text, size_t *bytes, void **buffer, size_t *room,
-                             hawser_error *error) HAWSER_MUST_USE;
+/* The rest of a file as one piece: the mapping, or *buffer (released with hw_pages_free of *room). Of an archive that unpacks to more than
+ * `most` bytes it is the first most + 1. */
+hawser_status hw_input_whole(hw_input *input, size_t file, uint64_t most, const char **text, size_t *bytes, void **buffer,
+                             size_t *room, hawser_error *error) HAWSER_MUST_USE;
+
+/* Refuses a zero byte in text: it is a binary file. `line`: the number of the first line in it. */
+hawser_status hw_check_text(const hw_input_file *file, uint64_t line, const char *begin, const char *end,
+                            hawser_error *error) HAWSER_MUST_USE;
 
 /* The reader's next chunk; false in *more at the end or after a stop. `chunk` is zeroed before the first call and given back to
  * hw_chunk_release after the last. */
@@ -106,6 +118,9 @@ void hw_chunk_release(hw_input *input, hw_chunk *chunk);
 uint64_t hw_input_text_bytes(const hw_input *input);
 /* Bytes on disk of what has been read. */
 uint64_t hw_input_consumed(const hw_input *input);
+
+/* Number of the line that holds `at`, a place in the chunk. */
+uint64_t hw_chunk_line(const hw_chunk *chunk, const char *at);
 
 /* Fails with "FILE:LINE:COLUMN: MESSAGE: "TEXT"", TEXT being the word at `at`. */
 hawser_status hw_chunk_fail(const hw_chunk *chunk, const char *at, hawser_error *error, const char *format, ...)

@@ -38,6 +38,13 @@ static void offending(const char *at, const char *end, char *out, size_t size)
         memcpy(out + count, "...", 4);
 }
 
+uint64_t hw_chunk_line(const hw_chunk *chunk, const char *at)
+{
+    const char *map = chunk->file->map;
+    return (chunk->line != 0 ? chunk->line : 1 + hw_count(map, map + chunk->offset, '\n')) +
+           hw_count(chunk->begin, at, '\n');
+}
+
 hawser_status hw_chunk_fail(const hw_chunk *chunk, const char *at, hawser_error *error, const char *format, ...)
 {
     if (error == NULL)
@@ -50,9 +57,7 @@ hawser_status hw_chunk_fail(const hw_chunk *chunk, const char *at, hawser_error 
     const char *line = at;
     while (line > chunk->begin && line[-1] != '\n')
         line--;
-    const char *map = chunk->file->map;
-    uint64_t number = chunk->line != 0 ? chunk->line : 1 + hw_count(map, map + chunk->offset, '\n');
-    number += hw_count(chunk->begin, line, '\n');
+    uint64_t number = hw_chunk_line(chunk, line);
     offending(at, chunk->end, word, sizeof word - 3);
     if (*word == '\0')
         snprintf(word, sizeof word, "end of line");

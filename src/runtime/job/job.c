@@ -72,7 +72,11 @@ static hawser_status find_memory(hawser_job *job, hawser_error *error)
 {
     hw_plan_settings *settings = &job->settings;
     bool given = hawser_options_has(job->options, "memory-limit");
-    uint64_t limit = given ? hawser_options_bytes(job->options, "memory-limit") : hw_machine_memory();
+    uint32_t sharers =
+        job->cluster == NULL
+            ? 1
+            : hw_cluster_host_members(job->cluster, hw_cluster_member(job->cluster, hw_cluster_self(job->cluster))->host);
+    uint64_t limit = given ? hawser_options_bytes(job->options, "memory-limit") : hw_machine_memory(sharers);
     settings->shared = job->cluster != NULL ? hw_cluster_shared_bytes(job->cluster) : 0;
     if (settings->shared >= limit)
         return hawser_fail(

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/machine.h"
 #include "base/memory.h"
 #include "base/type.h"
 #include "data/format/market.h"
@@ -14,6 +13,7 @@
 #include "data/share/residence.h"
 #include "data/share/shard.h"
 #include "data/source/budget.h"
+#include "data/source/claims.h"
 #include "runtime/drive/session.h"
 
 typedef struct loading {
@@ -39,11 +39,11 @@ static hawser_status gather(const loading *l, const void *data, size_t length, h
 static hawser_status read_part(loading *l, const char *const *paths, size_t count, hawser_error *error)
 {
     hawser_load part = *l->load;
-    uint64_t limit = part.memory_limit != 0 ? part.memory_limit : hw_machine_memory(), shared = l->job->settings.shared;
+    uint64_t limit = part.memory_limit, shared = l->job->settings.shared;
+    l->limit = limit == 0 ? l->job->settings.memory : limit > shared ? limit - shared : 1;
     part.part = l->self;
-    part.memory_limit = l->limit = limit > shared ? limit - shared : 1;
     part.parts = l->nodes;
-    hawser_status status = hawser_dataset_load(paths, count, &part, &l->rows, error);
+    hawser_status status = hw_load_within(paths, count, &part, l->limit, &l->rows, error);
     return hw_cluster_agree(l->cluster, status, error);
 }
 
@@ -76,8 +76,14 @@ static hawser_status afford_columns(loading *l, hawser_error *error)
     const uint64_t each = 4 * sizeof *l->offsets + sizeof *l->owner;
     const hawser_matrix *rows = &l->rows->matrix;
     hw_budget budget;
+    hawser_status status = HAWSER_OK;
     if (l->whole.layout == HAWSER_DENSE)
         return HAWSER_OK;
+    if (l->rows->widest != NULL)
+        status = hw_check_claim(l->rows->widest, l->whole.cols, "columns", l->whole.bytes_text, l->load->memory_limit != 0,
+                                error);
+    if (l->whole.cols > HW_CLAIMS_FREE) /* where the largest index is, its line is known */
+        HAWSER_TRY(hw_cluster_agree(l->cluster, status, error));
     hw_budget_init(&budget, l->limit);
     l->estimate = l->whole.cols * each + rows->rows * sizeof *l->offsets +
                   rows->stored * (sizeof *rows->indices + hw_type_size(rows->type));
@@ -284,7 +290,7 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
     uint64_t read = l->rows->figures.memory_estimate;
     l->dataset->figures.memory_estimate = read > l->estimate ? read : l->estimate;
     hw_dataset_take_names(l->dataset, l->rows);
-    return hw_load_sides(l->dataset, l->load, error);
+    return hw_load_sides(l->dataset, l->load, l->limit, error);
 }
 
 static void free_loading(loading *l)
@@ -299,7 +305,8 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
 {
     *dataset = NULL;
     if (job->cluster == NULL || load->rows_layout != 0)
-        return hawser_dataset_load(paths, count, load, dataset, error);
+        return hw_load_within(paths, count, load, load->memory_limit != 0 ? load->memory_limit : job->settings.memory,
+                              dataset, error);
     loading l = {.cluster = job->cluster,
                  .job = job,
                  .load = load,

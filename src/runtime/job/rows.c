@@ -102,7 +102,10 @@ const hawser_option *hw_machine_rows(void)
     static const hawser_option rows[] = {
         {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N", "workers that compute at the same time; 0: all", "0.1", 0},
         {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
-         "refuse a run whose states need more; what the machine and its cgroup leave if unset", "0.1", 0},
+         "refuse a run whose states need more; if unset, what the machine and its cgroup have free, divided among the nodes "
+         "of "
+         "the host",
+         "0.1", 0},
         {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0},
     };
     return rows;

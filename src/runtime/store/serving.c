@@ -93,16 +93,6 @@ static hawser_status open_key(const hawser_store *store, const hawser_serving *g
     return hw_key_read(path, key, length, error);
 }
 
-/* What the job may take; unless that was said, servers of one host share what it leaves. */
-static uint64_t memory_of(const hawser_job *job)
-{
-    uint64_t memory = job->settings.memory;
-    if (job->cluster != NULL && !hawser_options_has(job->options, "memory-limit"))
-        memory /=
-            hw_cluster_host_members(job->cluster, hw_cluster_member(job->cluster, hw_cluster_self(job->cluster))->host);
-    return memory;
-}
-
 hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serving, hawser_error *error)
 {
     static const hawser_serving plain = {0};
@@ -110,7 +100,7 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     hawser_error telling_error = {0};
     const hawser_options *options = store->job->options;
     telling t = {.store = store, .given = serving != NULL ? serving : &plain, .error = &telling_error};
-    hw_serving how = {.memory = memory_of(store->job),
+    hw_serving how = {.memory = store->job->settings.memory,
                       .directory = t.given->directory,
                       .load = t.given->load,
                       .save = t.given->save,
