@@ -327,21 +327,18 @@ static hawser_operator *joint_work(const hw_linear_frame *frame, hw_linear *lass
 {
     hawser_program *p = frame->program;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
-    size_t columns = lasso->X->cols;
     hawser_state *whole = hawser_data_state(p, "whole", lasso->X, HAWSER_WHOLE);
-    hawser_state *board =
-        hawser_partitioned_state(p, "board", lasso->blocks * hw_lasso_joint_share(columns, lasso->blocks), NULL, NULL);
+    hawser_state *board = hawser_partitioned_state(p, "board", lasso->blocks * hw_lasso_joint_share(lasso), NULL, NULL);
     hawser_state *triangle =
         hawser_replicated_state(p, "products", hw_lasso_joint_triangle(lasso->X), 1, NULL, (hawser_rule){0});
-    hawser_state *solution = hawser_replicated_state(p, "solution", lasso->blocks * hw_linear_room(columns, lasso->blocks),
-                                                     1, NULL, (hawser_rule){0});
+    hawser_state *solution =
+        hawser_replicated_state(p, "solution", hw_linear_most_members(lasso), 1, NULL, (hawser_rule){0});
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, lasso);
     hawser_operator *joint = hawser_sequence(small);
     hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board, triangle));
     hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), HAWSER_UPDATES(triangle));
     hawser_operator *large = hawser_branch(joint, "large", hw_linear_shared, NULL);
-    hawser_state *sums =
-        hawser_replicated_state(p, "sums", hw_lasso_joint_sums(columns, lasso->blocks), 1, NULL, (hawser_rule){0});
+    hawser_state *sums = hawser_replicated_state(p, "sums", hw_lasso_joint_sums(lasso), 1, NULL, (hawser_rule){0});
     hawser_operator *descents = hawser_loop(large, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());
     hawser_operator *steps = hawser_loop(descents, "descent", (hawser_until){.clocks = HW_LASSO_JOINT_CLOCKS}, hawser_bsp());
     hawser_unit(steps, "descend", descend, HAWSER_READS(v, triangle), HAWSER_UPDATES(sums));

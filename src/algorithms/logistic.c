@@ -151,7 +151,7 @@ static hawser_status weigh(hawser_context *context)
 static hawser_status fetch(hawser_context *context, hw_logistic_block *block, const double *board)
 {
     const hw_linear *linear = block->linear;
-    size_t room = linear->blocks * hw_linear_room(linear->X->cols, linear->blocks);
+    size_t room = hw_linear_most_members(linear);
     hawser_error error = {0};
     if (hw_logistic_block_for_all(block, hawser_data_view(context, "whole"), room, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
@@ -408,17 +408,14 @@ static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_o
 {
     hawser_program *p = frame->program;
     hawser_state *v = frame->v, *alpha = frame->alpha;
-    size_t columns = linear->X->cols;
     hawser_state *whole = hawser_data_state(p, "whole", linear->X, HAWSER_WHOLE);
-    hawser_state *board =
-        hawser_partitioned_state(p, "board", linear->blocks * hw_logistic_board_share(columns, linear->blocks), NULL, NULL);
-    size_t room = linear->blocks * hw_linear_room(columns, linear->blocks);
+    hawser_state *board = hawser_partitioned_state(p, "board", linear->blocks * hw_logistic_board_share(linear), NULL, NULL);
+    size_t room = hw_linear_most_members(linear);
     hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + room, 1, NULL, (hawser_rule){0});
     hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(board));
     hawser_operator *single = work;
     if (linear->blocks > 1) {
-        hawser_state *sums =
-            hawser_replicated_state(p, "sums", hw_logistic_share_sums(linear->X, linear->blocks), 1, NULL, (hawser_rule){0});
+        hawser_state *sums = hawser_replicated_state(p, "sums", hw_logistic_share_sums(linear), 1, NULL, (hawser_rule){0});
         hawser_unit(work, "weigh", weigh, HAWSER_READS(board), NULL);
         single = hawser_branch(work, "large", hw_linear_shared, NULL);
         hawser_operator *descents = hawser_loop(single, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());

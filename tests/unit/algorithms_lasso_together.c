@@ -112,7 +112,7 @@ static void search_over_blocks(void **unused)
 static void enter_joint(problem *q, hw_lasso_block *blocks, double *triangle)
 {
     uint32_t count = q->lasso.blocks;
-    size_t share = hw_lasso_joint_share(q->p, count), first, made;
+    size_t share = hw_lasso_joint_share(&q->lasso), first, made;
     double *board = calloc(count * share, sizeof *board), *v = calloc(q->n, sizeof *v);
     image_of(q, v);
     for (uint32_t b = 0; b < count; b++) {
@@ -144,7 +144,7 @@ static uint32_t descend_once(const problem *q, hw_lasso_block *blocks, const dou
                              hw_linear_stop stop)
 {
     uint32_t count = q->lasso.blocks, done = 0;
-    size_t length = hw_lasso_joint_sums(q->p, count), changed;
+    size_t length = hw_lasso_joint_sums(&q->lasso), changed;
     double *own = malloc(length * sizeof *own), *now = malloc(length * sizeof *now);
     memcpy(now, sums, length * sizeof *now);
     for (uint32_t b = 0; b < count; b++) {
@@ -175,7 +175,7 @@ static size_t descend_together(problem *q, hw_lasso_block *blocks, bool gram, hw
 {
     uint32_t count = q->lasso.blocks;
     double *triangle = calloc(hw_lasso_joint_triangle(&q->matrix), sizeof *triangle),
-           *sums = calloc(hw_lasso_joint_sums(q->p, count), sizeof *sums);
+           *sums = calloc(hw_lasso_joint_sums(&q->lasso), sizeof *sums);
     size_t clocks = 0;
     enter_joint(q, blocks, triangle);
     for (uint32_t b = 0; b < count; b++) {
@@ -188,7 +188,7 @@ static size_t descend_together(problem *q, hw_lasso_block *blocks, bool gram, hw
         done = descend_once(q, blocks, triangle, sums, stop);
         assert_true(done == 0 || done == count);
     }
-    for (size_t i = 0; i < hw_lasso_joint_sums(q->p, count); i++)
+    for (size_t i = 0; i < hw_lasso_joint_sums(&q->lasso); i++)
         assert_true(sums[i] == 0.0); /* exactly: whatever is added up next shall be nothing else */
     for (uint32_t b = 0; b < count; b++) {
         const hw_linear_members *members = &blocks[b].joint.members;

@@ -9,9 +9,9 @@
 /* In touched numbers of a product: below, an exchange takes longer than it saves. */
 static const double WORTH_SHARING = 40e3;
 
-size_t hw_lasso_joint_share(size_t columns, uint32_t blocks)
+size_t hw_lasso_joint_share(const hw_linear *lasso)
 {
-    return hw_linear_board_share(columns, blocks, HW_LASSO_JOINT_FIELDS);
+    return hw_linear_board_share(lasso, HW_LASSO_JOINT_FIELDS);
 }
 
 /* Every block holds the matrix: from three blocks on they get no more memory together. */
@@ -29,9 +29,9 @@ size_t hw_lasso_joint_triangle(const hawser_matrix *whole)
     return all < limit ? all : limit;
 }
 
-size_t hw_lasso_joint_sums(size_t columns, uint32_t blocks)
+size_t hw_lasso_joint_sums(const hw_linear *lasso)
 {
-    return hw_linear_reduction_size(blocks * hw_linear_room(columns, blocks));
+    return hw_linear_reduction_size(hw_linear_most_members(lasso));
 }
 
 void hw_lasso_joint_free(hw_lasso_joint *joint)
@@ -52,13 +52,13 @@ static hawser_status allocate(hw_lasso_joint *joint, const hw_linear *lasso, con
     if (joint->whole.mean == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the columns of a joint working set");
     joint->whole.norm = joint->whole.mean + whole->cols;
-    return hw_linear_reduction_new(&joint->reduction, lasso->blocks * hw_linear_room(whole->cols, lasso->blocks), error);
+    return hw_linear_reduction_new(&joint->reduction, hw_linear_most_members(lasso), error);
 }
 
 size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share)
 {
     const hw_linear_columns *columns = &block->columns;
-    size_t count = 0, room = hw_linear_room(block->lasso->X->cols, block->lasso->blocks);
+    size_t count = 0, room = hw_linear_room(block->lasso);
     const uint32_t *members = block->lasso->settings.solver->members(block->solver, &count);
     share[0] = (double)count;
     for (size_t k = 0; k < count && k < room; k++) {

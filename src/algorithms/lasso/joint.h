@@ -41,10 +41,10 @@ typedef struct hw_lasso_joint {
 
 void hw_lasso_joint_free(hw_lasso_joint *joint);
 /* Doubles of a block's share of the board, for a problem of so many columns, and those of the triangle of products. */
-size_t hw_lasso_joint_share(size_t columns, uint32_t blocks);
+size_t hw_lasso_joint_share(const hw_linear *lasso);
 size_t hw_lasso_joint_triangle(const hawser_matrix *whole);
 /* Of the state through which a descent is shared. */
-size_t hw_lasso_joint_sums(size_t columns, uint32_t blocks);
+size_t hw_lasso_joint_sums(const hw_linear *lasso);
 
 /* Writes this block's members, as chosen last, to its share of the board; returns how many numbers that took, from the first on. */
 size_t hw_lasso_joint_post(const struct hw_lasso_block *block, const double *alpha, double *share);

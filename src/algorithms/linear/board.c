@@ -1,16 +1,14 @@
 #include "algorithms/linear/board.h"
 
-size_t hw_linear_board_share(size_t columns, uint32_t blocks, size_t fields)
+size_t hw_linear_board_share(const hw_linear *linear, size_t fields)
 {
-    return 1 + hw_linear_room(columns, blocks) * fields;
+    return 1 + hw_linear_room(linear) * fields;
 }
 
 hw_linear_board hw_linear_board_look(const hw_linear *linear, size_t fields, const double *values)
 {
-    return (hw_linear_board){.values = values,
-                             .share = hw_linear_board_share(linear->X->cols, linear->blocks, fields),
-                             .fields = fields,
-                             .blocks = linear->blocks};
+    return (hw_linear_board){
+        .values = values, .share = hw_linear_board_share(linear, fields), .fields = fields, .blocks = linear->blocks};
 }
 
 const double *hw_linear_board_next(hw_linear_board *board)

@@ -7,8 +7,8 @@
 
 #include "algorithms/linear/problem.h"
 
-/* Doubles of a share, for a problem of so many columns. */
-size_t hw_linear_board_share(size_t columns, uint32_t blocks, size_t fields);
+/* Doubles of a share. */
+size_t hw_linear_board_share(const hw_linear *linear, size_t fields);
 
 /* A look through all shares. */
 typedef struct hw_linear_board {

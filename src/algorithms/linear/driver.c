@@ -253,7 +253,7 @@ static double enough(const hw_linear *linear)
 bool hw_linear_small(hawser_progress *progress, void *user)
 {
     const hw_linear *linear = user;
-    return hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_room(linear->X->cols, linear->blocks);
+    return hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_room(linear);
 }
 
 bool hw_linear_shared(hawser_progress *progress, void *user)

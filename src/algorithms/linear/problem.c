@@ -307,10 +307,32 @@ static void take_rule(hw_linear *linear, hawser_job *job)
         linear->accelerated && !linear->settings.average && linear->settings.sigma <= 0.0 && !linear->settings.filtered;
 }
 
-size_t hw_linear_room(size_t columns, uint32_t blocks)
+size_t hw_linear_room(const hw_linear *linear)
 {
-    size_t room = HW_LINEAR_JOINT_MOST / (blocks < 4 ? blocks : 4);
-    return columns < room || blocks == 1 ? columns : room;
+    size_t room = HW_LINEAR_JOINT_MOST / (linear->blocks < 4 ? linear->blocks : 4), columns = linear->X->cols;
+    if (linear->widest != 0 && linear->widest < columns)
+        columns = linear->widest;
+    return columns < room || linear->blocks == 1 ? columns : room;
+}
+
+size_t hw_linear_most_members(const hw_linear *linear)
+{
+    size_t room = linear->blocks * hw_linear_room(linear);
+    return linear->X->cols < room ? linear->X->cols : room;
+}
+
+/* As the plan will split them: joint working sets are never split by costs. */
+static hawser_status measure_blocks(hw_linear *linear, hawser_error *error)
+{
+    size_t *bounds = malloc((linear->blocks + (size_t)1) * sizeof *bounds);
+    if (bounds == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the bounds of %u blocks", linear->blocks);
+    hawser_balance(linear->X, linear->blocks, bounds);
+    for (uint32_t b = 0; b < linear->blocks; b++)
+        if (bounds[b + 1] - bounds[b] > linear->widest)
+            linear->widest = bounds[b + 1] - bounds[b];
+    free(bounds);
+    return HAWSER_OK;
 }
 
 static hawser_status new_record(hw_linear *linear, hawser_error *error)
@@ -361,6 +383,7 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     HAWSER_TRY(take_start(linear, job, input, error));
     hawser_job_fit(job, linear->X->stored, WORTH_A_WORKER);
     take_rule(linear, job);
+    HAWSER_TRY(measure_blocks(linear, error));
     HAWSER_TRY(new_record(linear, error));
     HAWSER_TRY(hw_linear_best_new(linear, error));
     bool own = linear->strided && hawser_job_nodes(job) == 1 && kind->costs != NULL; /* each block its own subproblems */

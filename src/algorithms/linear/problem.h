@@ -103,7 +103,8 @@ typedef struct hw_linear {
     double *costs;    /* by column: what the kind has said of it; or NULL */
     bool joint;       /* working sets are solved as one: in step, nothing held back or averaged */
     bool accelerated; /* rounds are extrapolated over: possible where all blocks see the same residuals */
-    bool strided; /* whole sprints are extrapolated over: under SSP and TAP residuals agree only where a loop has ended */
+    bool strided;  /* whole sprints are extrapolated over: under SSP and TAP residuals agree only where a loop has ended */
+    size_t widest; /* columns of the block that has most of them; 0: not known */
     /* Where rounds make little progress, conjugate gradients over all blocks help: nothing may be held back */
     bool searched;
 
@@ -174,8 +175,9 @@ bool hw_linear_is_far(const hw_linear *linear, double objective, double start, d
 void hw_linear_grid(hw_linear *linear, double lambda_max);
 double hw_linear_one_lambda(const hw_linear *linear, double lambda_max);
 size_t hw_linear_grid_size(const hw_linear_settings *settings);
-/* Members that a block's share of the board has room for, where working sets are solved as one. */
-size_t hw_linear_room(size_t columns, uint32_t blocks);
+/* Members that a block's share of the board has room for, where working sets are solved as one; and that all shares have together. */
+size_t hw_linear_room(const hw_linear *linear);
+size_t hw_linear_most_members(const hw_linear *linear);
 /* Fills error and standard error of the rows from the folds and says which lambda to take. */
 size_t hw_linear_select(hw_linear *linear);
 bool hw_linear_folds_done(const hw_linear *linear);

@@ -195,7 +195,7 @@ size_t hw_linear_entering_room(hawser_context *context, const hw_linear_scan *sc
     const double *alpha = hawser_local(context, "alpha");
     for (size_t j = 0; j < columns->X.cols; j++)
         in += alpha[j] != 0.0 || columns->l1[j] == 0.0;
-    return hw_linear_on_board(entering, in, hw_linear_room(linear->X->cols, linear->blocks));
+    return hw_linear_on_board(entering, in, hw_linear_room(linear));
 }
 
 hawser_status hw_linear_rebuild(hawser_context *context)

@@ -6,15 +6,15 @@
 
 enum { COLUMN, COEFFICIENT, L1, L2, FIELDS };
 
-size_t hw_logistic_board_share(size_t columns, uint32_t blocks)
+size_t hw_logistic_board_share(const hw_linear *linear)
 {
-    return hw_linear_board_share(columns, blocks, FIELDS);
+    return hw_linear_board_share(linear, FIELDS);
 }
 
 size_t hw_logistic_board_post(const hw_logistic_block *block, const double *alpha, double *share)
 {
     const hw_linear *linear = block->linear;
-    size_t count = 0, room = hw_linear_room(linear->X->cols, linear->blocks);
+    size_t count = 0, room = hw_linear_room(linear);
     const uint32_t *members = linear->settings.solver->members(block->solver, &count);
     share[0] = (double)count;
     for (size_t k = 0; k < count && k < room; k++) {

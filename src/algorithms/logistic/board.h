@@ -5,7 +5,7 @@
 #include "algorithms/logistic/block.h"
 
 /* Doubles of a block's share of the board, for a problem of so many columns. */
-size_t hw_logistic_board_share(size_t columns, uint32_t blocks);
+size_t hw_logistic_board_share(const hw_linear *linear);
 /* Writes this block's working set to its share; returns how many numbers that took, from the first on. */
 size_t hw_logistic_board_post(const hw_logistic_block *block, const double *alpha, double *share);
 /* Takes all of them: block->whole_list names the columns. Returns their number. */

@@ -7,15 +7,9 @@ enum {
     WORTH_SHARING = 1 << 18
 }; /* stored entries of the members, from which on half a product costs more than an exchange */
 
-static size_t most_members(size_t columns, uint32_t blocks)
+size_t hw_logistic_share_sums(const hw_linear *linear)
 {
-    size_t room = blocks * hw_linear_room(columns, blocks);
-    return columns < room ? columns : room;
-}
-
-size_t hw_logistic_share_sums(const hawser_matrix *X, uint32_t blocks)
-{
-    return hw_linear_reduction_size(hw_logistic_newton_sums(most_members(X->cols, blocks), X->rows));
+    return hw_linear_reduction_size(hw_logistic_newton_sums(hw_linear_most_members(linear), linear->X->rows));
 }
 
 void hw_logistic_share_free(hw_logistic_share *share)
@@ -30,7 +24,7 @@ void hw_logistic_share_free(hw_logistic_share *share)
 
 static hawser_status make(hw_logistic_block *block, hawser_error *error)
 {
-    size_t most = most_members(block->linear->X->cols, block->linear->blocks);
+    size_t most = hw_linear_most_members(block->linear);
     hw_logistic_share *share = block->share = calloc(1, sizeof *share);
     if (share != NULL)
         share->solution = calloc(most + 1, sizeof *share->solution);
