@@ -50,7 +50,7 @@ typedef struct hawser_error {
 HAWSER_API const char *hawser_status_name(hawser_status status);
 
 /** Fills `error` (may be NULL) with a formatted text and returns `status`, so that a failing function can say
- *  `return hawser_fail(error, HAWSER_BAD_INPUT, "...")`. The text is cut, never overrun. Thread-safe per error. */
+ *  `return hawser_fail(error, HAWSER_BAD_INPUT, "...")`. Of a text that is too long the middle is left out. Thread-safe per error. */
 HAWSER_API hawser_status hawser_fail(hawser_error *error, hawser_status status, const char *format, ...) HAWSER_PRINTF(3, 4);
 
 /** Returns from the enclosing function with the status of `call` unless it is HAWSER_OK. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/machine.h"
 #include "base/memory.h"
 
 enum { BUFFER = 1 << 18, ATTEMPTS = 100, NAME_MORE = 80 /* bytes that a temporary name is longer by */ };
@@ -33,7 +34,7 @@ static hawser_status failed(const hw_file *file, const char *what, int code, haw
 {
     const char *help = code == ENOSPC || code == EDQUOT                   ? "; free space or write elsewhere"
                        : code == EACCES || code == EPERM || code == EROFS ? "; the directory must be writable"
-                                                                          : "";
+                                                                          : hw_machine_advice(code);
     const char *path = strcmp(file->path, "-") == 0 ? "standard output" : file->path;
     if (code == ENOMEM)
         return hawser_fail(error, HAWSER_NO_MEMORY, "%s: cannot %s: %s", path, what, strerror(code));

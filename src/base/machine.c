@@ -1,5 +1,7 @@
 #include "base/machine.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -167,15 +169,33 @@ uint64_t hw_machine_peak_rss(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-bool hw_machine_descriptors(uint64_t wanted, uint64_t *allowed)
+hawser_status hw_machine_descriptors(uint64_t wanted, const char *what, const char *where, hawser_error *error)
 {
     struct rlimit limit;
-    *allowed = UINT64_MAX;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted)
-        return true;
-    *allowed = limit.rlim_max;
-    if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < wanted)
-        return false;
+        return HAWSER_OK;
+    bool allowed = limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted;
     limit.rlim_cur = wanted;
-    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+    if (allowed && setrlimit(RLIMIT_NOFILE, &limit) == 0)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_IO,
+                       "%s %" PRIu64 " descriptors in %s, and `ulimit -Hn` allows %" PRIu64
+                       "; raise that limit (nofile of limits.conf, LimitNOFILE= of a unit)",
+                       what, wanted, where, (uint64_t)limit.rlim_max);
+}
+
+void hw_machine_most_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+const char *hw_machine_advice(int error_number)
+{
+    return error_number == EMFILE   ? "; see `ulimit -n`, and raise it"
+           : error_number == ENFILE ? "; the system's limit is /proc/sys/fs/file-max"
+                                    : "";
 }

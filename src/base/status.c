@@ -1,7 +1,10 @@
 #include "hawser/status.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 const char *hawser_status_name(hawser_status status)
 {
@@ -24,13 +27,50 @@ const char *hawser_status_name(hawser_status status)
     return "unknown status";
 }
 
+static bool is_inside_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80; /* of UTF-8 */
+}
+
+/* Leaves out the middle of a long text: what is wrong is said at its beginning, and what to do at its end. */
+static void shorten(char *to, size_t size, const char *full, size_t length)
+{
+    char gap[64];
+    size_t head = size / 2, tail = size / 2 - sizeof gap;
+    while (head > 0 && is_inside_character(full[head]))
+        head--;
+    while (tail > 0 && is_inside_character(full[length - tail]))
+        tail--;
+    int written = snprintf(gap, sizeof gap, "[... %zu bytes ...]", length - head - tail);
+    memcpy(to, full, head);
+    memcpy(to + head, gap, (size_t)written);
+    memcpy(to + head + (size_t)written, full + length - tail, tail + 1);
+}
+
+/* An argument of 100,000 characters, such as a name in a file, does not push out the rest. */
+static void format_text(char *to, size_t size, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *full = length >= (int)size ? malloc((size_t)length + 1) : NULL;
+    if (full == NULL) {
+        (void)vsnprintf(to, size, format, arguments);
+        return;
+    }
+    (void)vsnprintf(full, (size_t)length + 1, format, arguments);
+    shorten(to, size, full, (size_t)length);
+    free(full);
+}
+
 hawser_status hawser_fail(hawser_error *error, hawser_status status, const char *format, ...)
 {
     if (error != NULL) {
         va_list arguments;
         va_start(arguments, format);
         error->status = status;
-        vsnprintf(error->text, sizeof error->text, format, arguments);
+        format_text(error->text, sizeof error->text, format, arguments);
         va_end(arguments);
     }
     return status;

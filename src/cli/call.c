@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "cli/help.h"
 
-static int exit_code(hawser_status status)
+int hw_exit_code(hawser_status status)
 {
     switch (status) {
     case HAWSER_OK: return HW_EXIT_OK;
@@ -187,7 +187,7 @@ int hw_cli_call(hw_call *call, int argc, char **argv)
     hawser_status status;
     if (argc < 2) {
         status = hw_help_topic(call->err, "", &error);
-        return status == HAWSER_OK ? HW_EXIT_USAGE : exit_code(status);
+        return status == HAWSER_OK ? HW_EXIT_USAGE : hw_exit_code(status);
     }
     status = run(call, argc, argv, &error);
     hawser_options_free(call->options);
@@ -197,5 +197,5 @@ int hw_cli_call(hw_call *call, int argc, char **argv)
         fprintf(call->err, "hawser: %s\n", error.text);
     if (call->code != 0 && status == HAWSER_OK)
         return call->code;
-    return call->interrupted && status == HAWSER_OK ? HW_EXIT_SIGNAL : exit_code(status);
+    return call->interrupted && status == HAWSER_OK ? HW_EXIT_SIGNAL : hw_exit_code(status);
 }

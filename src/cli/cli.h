@@ -22,6 +22,7 @@ enum {
     HW_EXIT_CUT = 10,
     HW_EXIT_SIGNAL = 130
 };
+int hw_exit_code(hawser_status status);
 
 typedef struct hw_call hw_call;
 

@@ -7,7 +7,7 @@ static const hw_topic topics[] = {
      "  1    a bug in Hawser; please report it\n"
      "  2    a wrong command, option or value\n"
      "  3    bad input: the content of a data or model file\n"
-     "  4    the system refused to open, read or write a file\n"
+     "  4    the system refused to open, read or write a file, or allows too few descriptors\n"
      "  5    not enough memory, or more than --memory-limit would be needed\n"
      "  6    a program that breaks the model (undeclared access to a state, ...)\n"
      "  7    numbers that are not finite, or a training that diverged or stalled;\n"

@@ -124,7 +124,7 @@ few=(train lasso few.svm --index-base 1 --workers 3 --quiet -o few.st)
 code 0 bash -c 'ulimit -n 32 && exec "$@"' few "$hawser" run -n 3 -- "${few[@]}"
 code 0 bash -c 'ulimit -Sn 16 && exec "$@"' few "$hawser" run -n 3 -- "${few[@]}"
 code 0 bash -c 'ulimit -Sn 32 && exec "$@"' few "$hawser" run -n 24 -- "${few[@]:0:6}" 24 --quiet
-code 8 bash -c 'ulimit -n 40 && exec "$@"' few "$hawser" run -n 24 -- "${few[@]:0:6}" 24 --quiet
+code 4 bash -c 'ulimit -n 40 && exec "$@"' few "$hawser" run -n 24 -- "${few[@]:0:6}" 24 --quiet
 has err '24 nodes on one host need [0-9]+ descriptors in their agent, and .ulimit -Hn. allows 40'
 code 4 "$hawser" run -n 24 -- bash -c 'ulimit -n 40 && exec "$@"' few "$hawser" "${few[@]:0:6}" 24 --quiet
 has err 'a job of 24 nodes needs 48 descriptors in each, and .ulimit -Hn. allows 40'

@@ -36,6 +36,16 @@ code 0 "$hawser" key other
 export HAWSER_KEY_FILE=key
 store=("$hawser" store)
 
+# ---- too few descriptors
+code 4 bash -c 'ulimit -n 12 && exec "$@"' few "$hawser" serve --key-file key
+has err 'a server of tables needs 32 descriptors in all, and .ulimit -Hn. allows 12; raise'
+serve 1
+for few in 5 8 9; do
+    code 4 bash -c 'ulimit -n '$few' && exec "$@"' few "${store[@]}" stat
+    has err 'Too many open files; see .ulimit -n., and raise it'
+done
+ends 0
+
 # ---- by hand
 serve 2 -o end.safetensors
 equal "$(head -1 serve.out)" "$(cat at)"

@@ -13,6 +13,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/option_value.h"
+#include "cli/cli.h"
 #include "cli/run/child.h"
 
 enum { LAST_SECONDS = 3, DRAIN_SECONDS = 5, WATCHED = 4, LONGEST_LINE = 1024, PIECE = 1 << 16, OTHER_DESCRIPTORS = 16 };
@@ -106,6 +107,15 @@ static hawser_status environment_of(const agent *it, const hw_child *child, char
     return HAWSER_OK;
 }
 
+/* A node that was not started ends with this exit code. */
+static hawser_status give_up(agent *it, hw_child *child, int code, const char *why, hawser_error *error)
+{
+    char failure[1100];
+    child->ended = true;
+    snprintf(failure, sizeof failure, "%d %s", code, why);
+    return hw_wire_put_text(&it->wire, HW_FRAME_FAILED, child->node, failure, error);
+}
+
 static hawser_status start_child(agent *it, hw_child *child, hawser_error *error)
 {
     char own[7][160], text[40];
@@ -124,10 +134,21 @@ static hawser_status start_child(agent *it, hw_child *child, hawser_error *error
         snprintf(text, sizeof text, "%ld", (long)child->pid);
         return hw_wire_put_text(&it->wire, HW_FRAME_STARTED, child->node, text, error);
     }
-    child->ended = true;
-    char failure[1100];
-    snprintf(failure, sizeof failure, "%d %s", code, why.text);
-    return hw_wire_put_text(&it->wire, HW_FRAME_FAILED, child->node, failure, error);
+    return give_up(it, child, code, why.text, error);
+}
+
+/* Starts all, or none: a node that waits for those that cannot be started would not know why. */
+static hawser_status start_all(agent *it, hawser_error *error)
+{
+    char what[64];
+    hawser_error why = {0};
+    snprintf(what, sizeof what, "%zu nodes on one host need", it->count);
+    hawser_status enough = hw_machine_descriptors(WATCHED * it->count + OTHER_DESCRIPTORS, what, "their agent", &why);
+    hawser_status status = HAWSER_OK;
+    for (size_t i = 0; i < it->count && status == HAWSER_OK; i++)
+        status = enough == HAWSER_OK ? start_child(it, &it->children[i], error)
+                                     : give_up(it, &it->children[i], hw_exit_code(enough), why.text, error);
+    return status;
 }
 
 static void make_sockets(agent *it)
@@ -155,17 +176,10 @@ static hawser_status go(agent *it, hawser_error *error)
 {
     if (it->words == NULL || it->count == 0 || it->key == NULL || it->job == NULL || it->going)
         return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run sent an errand without words, nodes, key or job");
-    uint64_t wanted = WATCHED * it->count + OTHER_DESCRIPTORS, allowed;
-    if (!hw_machine_descriptors(wanted, &allowed))
-        return hawser_fail(error, HAWSER_IO,
-                           "%zu nodes on one host need %llu descriptors in their agent, and `ulimit -Hn` allows %llu",
-                           it->count, (unsigned long long)wanted, (unsigned long long)allowed);
     it->going = true;
     make_sockets(it);
     HAWSER_TRY(HW_NEW(&it->set, 3 + WATCHED * it->count, "a list of descriptors", error));
-    for (size_t i = 0; i < it->count; i++)
-        HAWSER_TRY(start_child(it, &it->children[i], error));
-    return HAWSER_OK;
+    return start_all(it, error);
 }
 
 /* ------------------------------------------------------------------------------------------------- the nodes ---- */

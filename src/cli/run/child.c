@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "base/memory.h"
 
 enum { CHANNEL = 3 }; /* the descriptor that the node finds its channel at */
@@ -117,7 +118,7 @@ hawser_status hw_child_start(hw_child *child, const hw_errand *errand, int *code
     if (pid < 0) {
         int reason = errno;
         close_ends(&all);
-        return hawser_fail(error, HAWSER_IO, "cannot start a process: %s", strerror(reason));
+        return hawser_fail(error, HAWSER_IO, "cannot start a process: %s%s", strerror(reason), hw_machine_advice(reason));
     }
     (void)setpgid(pid, pid); /* whoever comes first, parent or child */
     hw_close_fd(&all.news[1]);

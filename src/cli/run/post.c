@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "base/memory.h"
 #include "base/option_value.h"
 #include "cli/cli.h"
@@ -68,7 +69,7 @@ failed:;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] >= 0)
             (void)close(all[i]);
-    return hawser_fail(error, HAWSER_IO, "cannot start a process: %s", strerror(reason));
+    return hawser_fail(error, HAWSER_IO, "cannot start a process: %s%s", strerror(reason), hw_machine_advice(reason));
 }
 
 /* 'PATH' for the shell there. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -101,6 +102,16 @@ static hawser_status assign(hw_call *call, hw_launch *launch, hw_hosts *hosts, h
         }
     }
     return HAWSER_OK;
+}
+
+/* Each agent has a socket or two pipes and what it complains on, each file of a node one. */
+static hawser_status see_to_descriptors(const hw_launch *launch, bool files, hawser_error *error)
+{
+    enum { EACH = 3, OTHERS = 16 };
+    char what[64];
+    snprintf(what, sizeof what, "a run of %u nodes needs", launch->node_count);
+    return hw_machine_descriptors(EACH * launch->post_count + (files ? launch->node_count : 0) + OTHERS, what, "hawser run",
+                                  error);
 }
 
 static int by_name(const void *a, const void *b)
@@ -247,6 +258,8 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
         status = assign(call, &launch, &hosts, error);
     if (status == HAWSER_OK)
         name_nodes(&launch, &hosts);
+    if (status == HAWSER_OK)
+        status = see_to_descriptors(&launch, hawser_options_has(options, "output-dir"), error);
     if (status == HAWSER_OK && hawser_options_has(options, "output-dir"))
         status = open_files(&launch, hawser_options_text(options, "output-dir"), error);
     if (status == HAWSER_OK)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "base/memory.h"
 #include "base/wide.h"
 
@@ -81,7 +82,7 @@ static hawser_status need_stream(const hw_input *input, hw_input_file *file, haw
         return HAWSER_OK;
     int fd = open(file->name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", file->name, strerror(errno));
+        return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s%s", file->name, strerror(errno), hw_machine_advice(errno));
     return hw_stream_open(fd, file->name, input->budget, &file->stream, error);
 }
 
@@ -105,7 +106,7 @@ static hawser_status open_one(hw_input *input, const char *path, hawser_error *e
     HAWSER_TRY(add_file(input, standard ? "standard input" : path, &file, error));
     int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", file->name, strerror(errno));
+        return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s%s", file->name, strerror(errno), hw_machine_advice(errno));
     return attach(input, file, path, fd, error);
 }
 

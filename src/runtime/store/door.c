@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "runtime/store/visit.h"
@@ -418,7 +419,10 @@ static hawser_status open_net(hw_door *door, const hw_door_options *options, haw
 
 hawser_status hw_door_open(hawser_store *store, const hw_door_options *options, hw_door **out, hawser_error *error)
 {
+    enum { LEAST_DESCRIPTORS = 32 };
     hw_door *door = NULL;
+    HAWSER_TRY(hw_machine_descriptors(LEAST_DESCRIPTORS, "a server of tables needs", "all", error));
+    hw_machine_most_descriptors(); /* how many guests will come is not known */
     HAWSER_TRY(HW_NEW(&door, 1, "a door for guests", error));
     door->store = store;
     door->warn = options->warn;

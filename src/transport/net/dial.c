@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "transport/net/parts.h"
 
@@ -72,7 +73,10 @@ static hawser_status try_all(hw_net *net, const hw_target *targets, int count, h
     for (int i = 0; i < count; i++) {
         int fd = hw_connect_begin(&targets[i]);
         if (fd < 0) {
-            (void)hawser_fail(error, HAWSER_PEER_LOST, "%s", strerror(errno));
+            bool few = errno == EMFILE || errno == ENFILE; /* that is no fault of the other side's */
+            (void)hawser_fail(error, HAWSER_PEER_LOST, "%s%s", strerror(errno), hw_machine_advice(errno));
+            if (few)
+                return HAWSER_IO;
             continue;
         }
         if (hw_unix_socket(fd) && !hw_same_user(fd)) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "transport/net/parts.h"
 
 enum { EVENTS = 64 };
@@ -267,7 +268,8 @@ hawser_status hw_gate_start(hw_net *net, hawser_error *error)
     for (int i = 0; i < net->ears.count && ready; i++)
         ready = listen_to(net, &net->ears.fds[i]);
     if (!ready)
-        return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s; see `ulimit -n`", strerror(errno));
+        return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s%s", strerror(errno),
+                           hw_machine_advice(errno));
     int failure = hw_thread_start(&net->gate, gate_main, net);
     if (failure != 0)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot start the thread that accepts connections: %s",

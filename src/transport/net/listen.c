@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "transport/net/address.h"
 
 /* "@": a name that is in no file system, which nobody has to remove; it is seen in this network namespace alone. */
@@ -50,7 +51,8 @@ static hawser_status open_local(const hw_net_options *options, uint64_t incarnat
         int failure = errno;
         if (fd >= 0)
             close(fd);
-        return hawser_fail(error, HAWSER_IO, "cannot listen on the socket %s: %s", path, strerror(failure));
+        return hawser_fail(error, HAWSER_IO, "cannot listen on the socket %s: %s%s", path, strerror(failure),
+                           hw_machine_advice(failure));
     }
     memcpy(ears->path, path, sizeof ears->path);
     ears->fds[ears->count++] = fd;
@@ -322,8 +324,8 @@ static hawser_status refuse_ports(const hw_net_options *options, const struct so
     hw_address_text(failed, length_of(failed), where);
     where[strlen(where) - strlen(":0")] = '\0'; /* its port is none yet */
     if (options->port_low == options->port_high)
-        return hawser_fail(error, HAWSER_IO, "cannot listen on %s, port %u: %s", where + strlen("tcp:"), options->port_low,
-                           strerror(failure));
+        return hawser_fail(error, HAWSER_IO, "cannot listen on %s, port %u: %s%s", where + strlen("tcp:"), options->port_low,
+                           strerror(failure), hw_machine_advice(failure));
     return hawser_fail(error, HAWSER_IO, "cannot listen on %s, on none of the ports %u to %u: %s", where + strlen("tcp:"),
                        options->port_low, options->port_high, strerror(failure));
 }

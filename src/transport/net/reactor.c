@@ -550,7 +550,8 @@ hawser_status hw_reactor_start(hw_net *net, hawser_error *error)
     struct epoll_event bell = {.events = EPOLLIN, .data.ptr = NULL};
     if (net->reactor_poll < 0 || net->reactor_bell < 0 ||
         epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, net->reactor_bell, &bell) != 0 || !start_timer(net))
-        return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s; see `ulimit -n`", strerror(errno));
+        return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s%s", strerror(errno),
+                           hw_machine_advice(errno));
     struct epoll_event fabric = {.events = EPOLLIN, .data.ptr = net->self.fabric};
     if (net->self.fabric != NULL &&
         epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, hw_fabric_fd(net->self.fabric), &fabric) != 0)

@@ -413,9 +413,12 @@ static hw_shake_progress on_proof(hw_shake *shake)
     hw_shake_progress progress = read_letter(shake, &head);
     if (progress != HW_SHAKE_DONE)
         return progress;
-    if (head.type != HW_LETTER_PROOF || !hw_proof_unpack(shake->in + HW_LETTER_HEAD, head.length, said) ||
-        !proof_of(shake, due))
+    if (head.type != HW_LETTER_PROOF || !hw_proof_unpack(shake->in + HW_LETTER_HEAD, head.length, said))
         return fail(shake, HW_FAULT_HELLO, "it sent a proof that is none");
+    if (!proof_of(shake, due)) {
+        hw_shake_refuse(shake, HW_FAULT_MEMORY, "not enough memory is left here to check a proof of the key");
+        return HW_SHAKE_DONE;
+    }
     if (!hw_secret_equal(said, due, sizeof due)) {
         (void)!snprintf(shake->why, sizeof shake->why, "%s does not know the key of job \"%s\"", shake->peer.peer.name,
                         shake->self->job);
@@ -437,8 +440,9 @@ static hw_shake_progress on_verdict(hw_shake *shake)
         return fail(shake, HW_FAULT_HELLO, "it sent a verdict that is none");
     if (!verdict.welcome)
         return said_no(shake, &verdict);
-    if (!shake->encrypted && (!verdict_proof(shake, shake->in, HW_LETTER_HEAD + (size_t)head.length, due) ||
-                              !hw_secret_equal(verdict.mac, due, sizeof due)))
+    if (!shake->encrypted && !verdict_proof(shake, shake->in, HW_LETTER_HEAD + (size_t)head.length, due))
+        return fail(shake, HW_FAULT_MEMORY, "not enough memory is left here to check a proof of the key");
+    if (!shake->encrypted && !hw_secret_equal(verdict.mac, due, sizeof due))
         return fail(shake, HW_FAULT_KEY, "%s does not know the key of job \"%s\"", shake->peer.peer.name, shake->self->job);
     if (verdict.shares ? shake->shared == NULL : shake->insists)
         return fail(shake, HW_FAULT_HELLO, "%s does not share memory as was agreed", shake->peer.peer.name);
