@@ -48,12 +48,12 @@ def state(pid):
 
 
 class Run:
-    def __init__(self, stubborn=False, nodes=3):
+    def __init__(self, *options, stubborn=False, nodes=3):
         self.folder = tempfile.TemporaryDirectory()
         environment = {k: v for k, v in os.environ.items() if not k.startswith("HAWSER_")}
         environment["TMPDIR"] = self.folder.name
         self.process = subprocess.Popen(
-            [HAWSER, "run", "-n", str(nodes), "--", sys.executable, "-c", NODE.replace("STUBBORN", str(stubborn))],
+            [HAWSER, "run", "-n", str(nodes), *options, "--", sys.executable, "-c", NODE.replace("STUBBORN", str(stubborn))],
             cwd=self.folder.name, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
         paths = [os.path.join(self.folder.name, f"pid.{i}") for i in range(nodes)]
         until(lambda: all(os.path.exists(p) for p in paths), "nodes")
@@ -123,10 +123,49 @@ def third_time_to_an_agent_that_is_stopped():
         complain(f"not told who did not answer: {err}")
 
 
+def agent_that_is_stopped():
+    """It is lost with its nodes after --failure-timeout, whether or not somebody asks for the end meanwhile."""
+    for ends in (False, True):
+        run = Run("--failure-timeout", "0.5", "--grace", "0", stubborn=ends)
+        os.kill(run.agent, signal.SIGSTOP)
+        if ends:
+            run.process.send_signal(signal.SIGTERM)
+        err = run.end(8)
+        if not ends and not ("node 0 (node-0, pid" in err and "the agent of this host has been silent for " in err):
+            complain(f"not told who was silent: {err}")
+
+
+def agent_that_is_stopped_for_a_moment():
+    run = Run("--failure-timeout", "20")
+    os.kill(run.agent, signal.SIGSTOP)
+    time.sleep(0.5)
+    os.kill(run.agent, signal.SIGCONT)
+    run.process.send_signal(signal.SIGINT)
+    run.end(130)
+
+
+def agent_that_does_not_start():
+    """Stopped before it says anything: --join-timeout."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "mute"), "w") as mute:
+            mute.write("#!/bin/sh\nexec sleep 1000\n")
+        os.chmod(mute.name, 0o755)
+        with open(os.path.join(folder, "hosts"), "w") as hosts:
+            hosts.write("ash slots=2\n")
+        for words in (["--join-timeout", "0.5", "--", "true"], ["--", "train", "lasso", "d.svm", "--join-timeout", "0.5"]):
+            got = subprocess.run([HAWSER, "run", "--hosts", hosts.name, "--grace", "0", "--ssh", mute.name, *words],
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+                                 env={k: v for k, v in os.environ.items() if not k.startswith("HAWSER_")})
+            if got.returncode != 8 or "has logged in nowhere within 0.5" not in got.stderr:
+                complain(f"a silent ssh: exit {got.returncode}, {got.stderr}")
+
+
 def suspended():
-    run = Run()
+    """For longer than the failure timeout."""
+    run = Run("--failure-timeout", "0.5")
     run.process.send_signal(signal.SIGTSTP)
     until(lambda: run.all_in("T") and state(run.process.pid) == "T", "stop of all")
+    time.sleep(2)
     run.process.send_signal(signal.SIGCONT)
     until(lambda: run.all_in("S", "R") and state(run.process.pid) in "SR", "going on of all")
     run.process.send_signal(signal.SIGINT)
@@ -155,10 +194,12 @@ def agent_killed():
         complain(f"agent killed: exit {run.process.returncode}, {err}")
     for pid in run.pids:  # a program that never looks at its channel cannot know
         os.kill(pid, signal.SIGKILL)
+    until(lambda: not [name for name in os.listdir(run.folder.name) if name.startswith("hawser-")], "end of the folder of sockets")
     run.folder.cleanup()
 
 
-for test in (passed_on, terminated, third_time, third_time_to_an_agent_that_is_stopped, suspended, launcher_killed, launcher_killed_while_suspended, agent_killed):
+for test in (passed_on, terminated, third_time, third_time_to_an_agent_that_is_stopped, agent_that_is_stopped, agent_that_is_stopped_for_a_moment,
+             agent_that_does_not_start, suspended, launcher_killed, launcher_killed_while_suspended, agent_killed):
     before = failures
     test()
     print(test.__name__, "ok" if failures == before else "FAILED")

@@ -2,10 +2,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +18,15 @@
 #include "cli/cli.h"
 #include "cli/run/child.h"
 
-enum { LAST_SECONDS = 3, DRAIN_SECONDS = 5, WATCHED = 4, LONGEST_LINE = 1024, PIECE = 1 << 16, OTHER_DESCRIPTORS = 16 };
+enum {
+    LAST_SECONDS = 3,
+    DRAIN_SECONDS = 5,
+    WATCHED = 4,
+    LONGEST_LINE = 1024,
+    PIECE = 1 << 16,
+    OTHER_DESCRIPTORS = 16,
+    SWEEPS = 50
+};
 
 typedef struct agent {
     hw_wire wire;
@@ -30,7 +40,9 @@ typedef struct agent {
     size_t word_count, word_capacity, variable_count, variable_capacity;
     hw_child *children;
     size_t count, capacity;
-    char sockets[64]; /* directory for the nodes' sockets, or "" */
+    char sockets[64];     /* directory for the nodes' sockets, or "" */
+    int sweeper;          /* a socket to the process that removes it; -1: none */
+    double beat, beat_at; /* seconds from one sign of life to the next, 0: none is asked for; when the next one is due */
     bool going;
     double last; /* when the nodes are killed; 0: not yet */
     struct pollfd *set;
@@ -151,24 +163,74 @@ static hawser_status start_all(agent *it, hawser_error *error)
     return status;
 }
 
+static void remove_sockets(const char *directory)
+{
+    DIR *folder = opendir(directory);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+        (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder != NULL)
+        (void)closedir(folder);
+}
+
+/* In a process of its own, which holds nothing of the agent's: the socket is at its end when the agent has ended. A node that has not
+ * noticed yet may still be making a socket. */
+static void sweep(agent *it, int other_end)
+{
+    char nothing;
+    (void)setpgid(0, 0); /* SIGKILL for the agent's group is not for us */
+    hw_close_fd(&it->sweeper);
+    for (int fd = 0; fd < 3; fd++)
+        (void)close(fd);
+    hw_wire_close(&it->wire);
+    hw_close_fd(&it->signals);
+    while (read(other_end, &nothing, 1) < 0 && errno == EINTR)
+        continue;
+    for (int i = 0; i < SWEEPS; i++) {
+        remove_sockets(it->sockets);
+        if (rmdir(it->sockets) == 0 || errno == ENOENT)
+            break;
+        (void)poll(NULL, 0, 100);
+    }
+    _exit(0);
+}
+
+/* The directory, and the process that removes it however this one ends: a grandchild, since children are nodes. */
 static void make_sockets(agent *it)
 {
+    int ends[2] = {-1, -1};
     const char *base = getenv("TMPDIR");
     if (base == NULL || strlen(base) > 40)
         base = "/tmp";
     snprintf(it->sockets, sizeof it->sockets, "%s/hawser-XXXXXX", base);
-    if (it->count < 2 || mkdtemp(it->sockets) == NULL)
+    if (it->count < 2 || mkdtemp(it->sockets) == NULL) {
         it->sockets[0] = '\0';
+        return;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return;
+    it->sweeper = ends[0];
+    pid_t between = fork();
+    if (between == 0) {
+        if (fork() == 0)
+            sweep(it, ends[1]);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    if (between > 0)
+        (void)waitpid(between, NULL, 0);
 }
 
-static void remove_sockets(agent *it)
+static void end_sockets(agent *it)
 {
-    DIR *folder = it->sockets[0] != '\0' ? opendir(it->sockets) : NULL;
-    if (folder == NULL)
+    char nothing;
+    if (it->sockets[0] == '\0')
         return;
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
-        (void)unlinkat(dirfd(folder), entry->d_name, 0);
-    (void)closedir(folder);
+    if (it->sweeper >= 0) {
+        (void)shutdown(it->sweeper, SHUT_WR);
+        (void)!read(it->sweeper, &nothing, 1); /* until it has ended */
+    }
+    hw_close_fd(&it->sweeper);
+    remove_sockets(it->sockets); /* where it could not be started */
     (void)rmdir(it->sockets);
 }
 
@@ -226,6 +288,7 @@ static hawser_status take_frame(agent *it, const hw_frame *frame, hawser_error *
         return add_text(&it->variables, &it->variable_count, &it->variable_capacity, frame->payload, error);
     case HW_FRAME_WORD: return take_word(it, frame->payload, error);
     case HW_FRAME_NODE: return add_child(it, frame, error);
+    case HW_FRAME_BEAT: it->beat = frame->number / 1e3; return HAWSER_OK;
     case HW_FRAME_GO: return go(it, error);
     case HW_FRAME_SIGNAL:
         for (size_t i = 0; i < it->count; i++)
@@ -399,11 +462,23 @@ static hawser_status serve_wire(agent *it, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* What waits to be sent says it as well, once it is. */
+static hawser_status say_alive(agent *it, hawser_error *error)
+{
+    double now = hw_seconds();
+    if (it->beat <= 0 || now < it->beat_at)
+        return HAWSER_OK;
+    it->beat_at = now + it->beat;
+    return hw_buffer_left(&it->wire.waiting) > 0 ? HAWSER_OK : hw_wire_put(&it->wire, HW_FRAME_ALIVE, 0, NULL, 0, error);
+}
+
 static hawser_status turn(agent *it, hawser_error *error)
 {
     struct pollfd before[3], *set = it->set != NULL ? it->set : before;
     size_t count = watch_all(it, set);
-    if (poll(set, count, it->last != 0 ? 100 : -1) < 0 && errno != EINTR)
+    HAWSER_TRY(say_alive(it, error));
+    double wait = it->beat > 0 ? it->beat_at - hw_seconds() : INFINITY;
+    if (poll(set, count, hw_poll_milliseconds(it->last != 0 ? fmin(wait, 0.1) : wait)) < 0 && errno != EINTR)
         return hawser_fail(error, HAWSER_IO, "cannot wait: %s", strerror(errno));
     if (set[2].revents != 0)
         hw_wire_flush(&it->wire);
@@ -445,7 +520,7 @@ static void finish(agent *it)
         }
         hw_child_close(&it->children[i]);
     }
-    remove_sockets(it);
+    end_sockets(it);
     hw_wire_close(&it->wire);
     if (it->key != NULL)
         explicit_bzero(it->key, strlen(it->key));
@@ -460,7 +535,7 @@ static void finish(agent *it)
 
 hawser_status hw_agent_serve(int in, int out, int node_in, int node_out, const sigset_t *mask, hawser_error *error)
 {
-    agent it = {.node_in = node_in, .node_out = node_out, .mask = mask};
+    agent it = {.node_in = node_in, .node_out = node_out, .mask = mask, .sweeper = -1};
     sigset_t before;
     HAWSER_TRY(hw_signals_open(&before, &it.signals, error));
     hw_wire_open(&it.wire, in, out);

@@ -46,6 +46,8 @@ typedef struct hw_post {
     hw_lines words;
     char last[200]; /* the last of them */
     bool greeted, closed;
+    double silent; /* seconds of ours since its last word, or, before its greeting, since it was started */
+    double most;   /* 0, or how long it was silent when it was given up */
 } hw_post;
 
 typedef struct hw_launch {
@@ -57,7 +59,7 @@ typedef struct hw_launch {
     bool terminal; /* we have one that we could lose */
     const char *ssh, *remote;
     bool prefix;
-    double grace;
+    double grace, join_timeout, failure_timeout;
     char job[64], key[65];
     FILE *stream_out, *stream_err;
     /* What has become of it: */
@@ -79,6 +81,7 @@ typedef struct hw_launch {
     bool hearsay;          /* so it was; who turns out to have failed of himself is named after all */
     int stage;             /* of ending what is left after a failure: 0 not, 1 waiting, 2 SIGTERM sent, 3 SIGKILL sent */
     double next_stage;
+    double looked_at;  /* when it was last looked how long hosts have been silent */
     double abandon_at; /* when hosts that have not answered SIGKILL are given up; 0: it was not sent */
     struct pollfd *set;
 } hw_launch;
@@ -92,6 +95,8 @@ hawser_status hw_post_hear(hw_launch *launch, hw_post *post, hawser_error *error
 hawser_status hw_post_signal(hw_launch *launch, int number, hawser_error *error) HAWSER_MUST_USE;
 /* The agent's process has ended, or its wire has: what it did not account for is lost. */
 hawser_status hw_post_settle(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
+/* Counts the time that it has been silent; past its deadline it is lost. */
+hawser_status hw_post_wait(hw_launch *launch, hw_post *post, double seconds, hawser_error *error) HAWSER_MUST_USE;
 /* It has not even answered SIGKILL: says so and goes on without it. */
 hawser_status hw_post_abandon(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
 void hw_post_free(hw_post *post);
@@ -100,7 +105,9 @@ void hw_post_free(hw_post *post);
 hawser_status hw_lines_take(hw_lines *lines, const char *label, FILE *out, const char *data, size_t length, bool last,
                             hawser_error *error) HAWSER_MUST_USE;
 
-/* loop.c: until all have ended. */
+/* loop.c: seconds within which an agent gives signs of life. */
+double hw_launch_beat(const hw_launch *launch);
+/* Until all have ended. */
 hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
 
 /* blame.c: which node failed first, in cause and not in time of hearing. */

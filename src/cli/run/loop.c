@@ -114,8 +114,28 @@ static hawser_status abandon_all(hw_launch *launch, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Signs of life come from there within this time. */
+double hw_launch_beat(const hw_launch *launch)
+{
+    return fmin(fmax(fmin(launch->failure_timeout, launch->join_timeout) / 4, 0.02), 1);
+}
+
+/* Time in which we were stopped ourselves, or kept by who reads our output, tells nothing about the others. */
+static hawser_status serve_silence(hw_launch *launch, hawser_error *error)
+{
+    double now = hw_seconds(), passed = fmin(now - launch->looked_at, 2 * hw_launch_beat(launch));
+    launch->looked_at = now;
+    for (size_t i = 0; i < launch->post_count; i++) {
+        hw_post *post = &launch->posts[i];
+        if (!post->closed && !have_ended(launch, post->first, post->count))
+            HAWSER_TRY(hw_post_wait(launch, post, passed, error));
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status serve_time(hw_launch *launch, hawser_error *error)
 {
+    HAWSER_TRY(serve_silence(launch, error));
     if (launch->abandon_at != 0 && hw_seconds() >= launch->abandon_at)
         HAWSER_TRY(abandon_all(launch, error));
     if (launch->name_at != 0 && hw_seconds() >= launch->name_at)
@@ -161,7 +181,8 @@ static void watch_all(hw_launch *launch)
 
 static int patience(const hw_launch *launch)
 {
-    double until = launch->stage == 0 || launch->stage == 3 ? INFINITY : launch->next_stage;
+    double until = hw_seconds() + hw_launch_beat(launch);
+    until = launch->stage != 0 && launch->stage != 3 && launch->next_stage < until ? launch->next_stage : until;
     until = launch->name_at != 0 && launch->name_at < until ? launch->name_at : until;
     until = launch->abandon_at != 0 && launch->abandon_at < until ? launch->abandon_at : until;
     return hw_poll_milliseconds(until - hw_seconds());
@@ -192,6 +213,7 @@ static hawser_status turn(hw_launch *launch, hawser_error *error)
 
 hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error)
 {
+    launch->looked_at = hw_seconds();
     while (!have_ended(launch, 0, launch->node_count))
         HAWSER_TRY(turn(launch, error));
     hw_launch_judge(launch);

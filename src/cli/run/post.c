@@ -14,7 +14,9 @@
 #include "cli/run/agent.h"
 #include "cli/run/launch.h"
 
-enum { WIRE = 3, GREETING_MOST = 1 << 16, SSH_WORDS = 64 };
+#define OTHER_GREETING "hawser-agent "
+
+enum { WIRE = 3, GREETING_MOST = 1 << 16, SSH_WORDS = 64, NODES_FIRST = 1 /* seconds */ };
 
 /* ------------------------------------------------------------------------------------------------- starting ---- */
 
@@ -144,6 +146,7 @@ static hawser_status send_errand(hw_launch *launch, hw_post *post, hawser_error 
         HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_WORD, 0, launch->words[i], error));
     for (uint32_t i = post->first; i < post->first + post->count; i++)
         HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_NODE, i, launch->nodes[i].name, error));
+    HAWSER_TRY(hw_wire_put(&post->wire, HW_FRAME_BEAT, (uint32_t)(hw_launch_beat(launch) * 1e3), NULL, 0, error));
     HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_GO, 0, "", error));
     if (post->first == 0 && post->host != NULL && launch->stdin_fd < 0)
         HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_INPUT, 0, "", error));
@@ -166,8 +169,11 @@ static hawser_status greet(hw_launch *launch, hw_post *post, hawser_error *error
     size_t length = strlen(HW_AGENT_GREETING);
     char *text = bytes->data + bytes->from;
     char *found = hw_buffer_left(bytes) >= length ? memmem(text, hw_buffer_left(bytes), HW_AGENT_GREETING, length) : NULL;
-    if (found == NULL && hw_buffer_left(bytes) > GREETING_MOST) {
-        snprintf(post->last, sizeof post->last, "it says much, but not what an agent of hawser says");
+    bool other = found == NULL && memmem(text, hw_buffer_left(bytes), OTHER_GREETING, strlen(OTHER_GREETING)) != NULL &&
+                 bytes->data[bytes->to - 1] == '\n';
+    if (other || (found == NULL && hw_buffer_left(bytes) > GREETING_MOST)) {
+        snprintf(post->last, sizeof post->last, "%s",
+                 other ? "the hawser there is of another release" : "it says much, but not what an agent of hawser says");
         post->wire.ended = true;
         end_process(post, SIGKILL); /* no agent, so nothing is there to be tidied up */
     }
@@ -175,6 +181,7 @@ static hawser_status greet(hw_launch *launch, hw_post *post, hawser_error *error
         return HAWSER_OK;
     hw_buffer_drop(bytes, (size_t)(found - text) + length);
     post->greeted = true;
+    post->silent = 0;
     return send_errand(launch, post, error);
 }
 
@@ -230,7 +237,7 @@ static hawser_status take_failure(hw_launch *launch, const hw_frame *frame, haws
 
 static hawser_status take_frame(hw_launch *launch, const hw_post *post, const hw_frame *frame, hawser_error *error)
 {
-    bool of_node = frame->kind != HW_FRAME_TAKEN;
+    bool of_node = frame->kind != HW_FRAME_TAKEN && frame->kind != HW_FRAME_ALIVE;
     if (of_node && (frame->number < post->first || frame->number >= post->first + post->count))
         return hawser_fail(error, HAWSER_BAD_INPUT, "an agent spoke of node %u, which is not its own", frame->number);
     switch (frame->kind) {
@@ -244,6 +251,7 @@ static hawser_status take_frame(hw_launch *launch, const hw_post *post, const hw
         return HAWSER_OK;
     case HW_FRAME_ENDED: return take_end(launch, frame, error);
     case HW_FRAME_LOST: take_blame(launch, frame); return HAWSER_OK;
+    case HW_FRAME_ALIVE: return HAWSER_OK;
     default: return hawser_fail(error, HAWSER_BAD_INPUT, "an agent sent a frame that only hawser run sends");
     }
 }
@@ -257,8 +265,10 @@ hawser_status hw_post_serve(hw_launch *launch, hw_post *post, hawser_error *erro
         HAWSER_TRY(greet(launch, post, error));
     while (post->greeted && there) {
         HAWSER_TRY(hw_wire_next(&post->wire, &frame, &there, error));
-        if (there)
+        if (there) {
+            post->silent = 0;
             HAWSER_TRY(take_frame(launch, post, &frame, error));
+        }
     }
     return HAWSER_OK;
 }
@@ -305,11 +315,27 @@ hawser_status hw_post_signal(hw_launch *launch, int number, hawser_error *error)
     return HAWSER_OK;
 }
 
+static bool all_started(const hw_launch *launch, const hw_post *post)
+{
+    for (uint32_t i = post->first; i < post->first + post->count; i++)
+        if (launch->nodes[i].pid == 0 && !launch->nodes[i].ended)
+            return false;
+    return true;
+}
+
 static void why_lost(const hw_launch *launch, const hw_post *post, char *text, size_t size)
 {
     const char *host = post->host != NULL ? post->host->name : "this host";
     int code = WIFEXITED(post->result) ? WEXITSTATUS(post->result) : -1;
-    if (post->greeted)
+    if (post->most > 0 && post->greeted)
+        snprintf(text, size, "%s has been silent for %.3g s (--%s)", post->host != NULL ? host : "the agent of this host",
+                 post->most, all_started(launch, post) ? "failure-timeout" : "join-timeout");
+    else if (post->most > 0 && post->host == NULL)
+        snprintf(text, size, "the agent of this host did not start within %.3g s (--join-timeout)", post->most);
+    else if (post->most > 0)
+        snprintf(text, size, "%s: '%.100s' has logged in nowhere within %.3g s (--join-timeout)%s%s", host, launch->ssh,
+                 post->most, post->last[0] != '\0' ? ": " : "", post->last);
+    else if (post->greeted)
         snprintf(text, size, "the connection to %s is gone%s%s", host, post->last[0] != '\0' ? ": " : "", post->last);
     else if (post->host == NULL)
         snprintf(text, size, "the agent of this host did not start");
@@ -336,17 +362,29 @@ hawser_status hw_post_settle(hw_launch *launch, hw_post *post, hawser_error *err
     return HAWSER_OK;
 }
 
-/* An agent of this host that was stopped goes on, finds its wire at the end and ends its nodes; of one elsewhere only ssh is ours. */
 hawser_status hw_post_abandon(hw_launch *launch, hw_post *post, hawser_error *error)
 {
-    if (post->host != NULL)
+    if (post->host != NULL && post->greeted)
         fprintf(launch->stream_err, "hawser run: %s does not answer; its nodes may still run there\n", post->host->name);
-    else
+    else if (post->host == NULL)
         fprintf(launch->stream_err, "hawser run: the agent of this host does not answer\n");
     (void)fflush(launch->stream_err);
-    snprintf(post->last, sizeof post->last, "it did not answer");
+    if (post->last[0] == '\0')
+        snprintf(post->last, sizeof post->last, "it did not answer");
+    /* An agent of this host that was stopped goes on, finds its wire at the end and ends its nodes; of one elsewhere only ssh is ours. */
     end_process(post, post->host != NULL ? SIGKILL : SIGCONT);
     return hw_post_settle(launch, post, error);
+}
+
+/* What the nodes say of a host comes first: they know what the job was at. */
+hawser_status hw_post_wait(hw_launch *launch, hw_post *post, double seconds, hawser_error *error)
+{
+    double limit = post->greeted && all_started(launch, post) ? launch->failure_timeout + NODES_FIRST : launch->join_timeout;
+    post->silent += seconds;
+    if (post->silent < limit)
+        return HAWSER_OK;
+    post->most = post->silent;
+    return hw_post_abandon(launch, post, error);
 }
 
 void hw_post_free(hw_post *post)

@@ -37,6 +37,12 @@ const hawser_option *hw_run_rows(void)
          "after one node failed the others may end by themselves for so long; then SIGTERM, 5 s later SIGKILL, and 5 s "
          "later hosts that do not answer are given up",
          "0.1", 0},
+        {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME",
+         "how long to wait until a host has been logged in to and its nodes are started; of 'train' and 'serve' theirs "
+         "counts",
+         "0.1", 0},
+        {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME",
+         "silence after which a host counts as lost with its nodes; of 'train' and 'serve' theirs counts", "0.1", 0},
         {0},
     };
     return rows;
@@ -70,6 +76,35 @@ static hawser_status judge_words(hw_call *call, hw_launch *launch, hawser_error 
         error, HAWSER_BAD_OPTION,
         "hawser %s works alone; hawser run is for 'train', 'serve', 'plan' and programs of your own (./%s, if it is one)",
         command->name, command->name);
+}
+
+/* The deadlines of a subcommand's nodes hold for their hosts, too. What is wrong with its words the nodes say. */
+static hawser_status read_deadlines(const hw_call *call, hw_launch *launch, hawser_error *error)
+{
+    static const char *const keys[] = {"join-timeout", "failure-timeout"};
+    double *const deadlines[] = {&launch->join_timeout, &launch->failure_timeout};
+    const hawser_option *tables[HW_TABLES];
+    hawser_options *options = NULL;
+    hawser_error ignored = {0};
+    char **words = NULL;
+    size_t used = 0;
+    int count = (int)call->count;
+    for (size_t i = 0; i < 2; i++)
+        *deadlines[i] = hawser_options_number(call->options, keys[i]);
+    if (!launch->own)
+        return HAWSER_OK;
+    const hw_command *command = hw_command_find(call->words, call->count, &used);
+    HAWSER_TRY(HW_NEW(&words, call->count + 1, "a list of words", error));
+    memcpy(words, call->words, call->count * sizeof *words);
+    hw_command_tables(command, command->algorithm && count > 1 ? hawser_algorithm_find(words[1]) : NULL, tables);
+    hawser_status status = hawser_options_new(tables, &options, error);
+    if (status == HAWSER_OK && hawser_options_arguments(options, &count, words, &ignored) == HAWSER_OK)
+        for (size_t i = 0; i < 2; i++)
+            if (hawser_options_source(options, keys[i], NULL) == HAWSER_FROM_COMMAND_LINE)
+                *deadlines[i] = hawser_options_number(options, keys[i]);
+    hawser_options_free(options);
+    free(words);
+    return status;
 }
 
 static hawser_status assign(hw_call *call, hw_launch *launch, hw_hosts *hosts, hawser_error *error)
@@ -254,6 +289,8 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
     hw_hosts hosts = {0};
     hw_interrupt_words(call->interrupt, "before a node was started");
     hawser_status status = judge_words(call, &launch, error);
+    if (status == HAWSER_OK)
+        status = read_deadlines(call, &launch, error);
     if (status == HAWSER_OK)
         status = assign(call, &launch, &hosts, error);
     if (status == HAWSER_OK)

@@ -167,7 +167,7 @@ hawser_status hw_wire_next(hw_wire *wire, hw_frame *frame, bool *there, hawser_e
     if (left < HEADER)
         return HAWSER_OK;
     size_t length = get_number(header + 5);
-    if (header[0] < HW_FRAME_KEY || header[0] > HW_FRAME_LOST || length > HW_FRAME_MOST)
+    if (header[0] < HW_FRAME_KEY || header[0] > HW_FRAME_ALIVE || length > HW_FRAME_MOST)
         return hawser_fail(error, HAWSER_BAD_INPUT, "garbage between hawser run and its agent (kind %u, %zu bytes)",
                            header[0], length);
     if (left < HEADER + length)

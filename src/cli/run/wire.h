@@ -14,7 +14,7 @@
 
 #include "hawser/status.h"
 
-#define HW_AGENT_GREETING "hawser-agent 1\n"
+#define HW_AGENT_GREETING "hawser-agent 2\n" /* the number is that of this protocol */
 
 typedef enum hw_frame_kind {
     /* To the agent, before it starts anything: */
@@ -24,6 +24,7 @@ typedef enum hw_frame_kind {
     HW_FRAME_VARIABLE,  /* NAME=VALUE */
     HW_FRAME_WORD,      /* of the command, in order */
     HW_FRAME_NODE,      /* number: one that the agent has to start; payload: its name */
+    HW_FRAME_BEAT,      /* number: milliseconds after which the agent says that it lives, and so on */
     HW_FRAME_GO,
     /* Later: */
     HW_FRAME_SIGNAL,  /* number: for every node here */
@@ -37,7 +38,8 @@ typedef enum hw_frame_kind {
     HW_FRAME_ERR,
     HW_FRAME_TAKEN, /* number: bytes of input that node 0 has taken */
     HW_FRAME_ENDED, /* payload: "code N" or "signal N" */
-    HW_FRAME_LOST   /* payload: "N why": it will end because node N has failed */
+    HW_FRAME_LOST,  /* payload: "N why": it will end because node N has failed */
+    HW_FRAME_ALIVE  /* nothing else; the number is 0 */
 } hw_frame_kind;
 
 enum { HW_FRAME_MOST = 1 << 20, HW_WIRE_FULL = 1 << 20 };
