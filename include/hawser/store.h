@@ -47,7 +47,8 @@ typedef struct hawser_applying {
 } hawser_applying;
 
 /** A function of your own, for hawser_table's `function` by its name. Servers call `apply` from several threads, for different keys; every
- *  number must be changed by its own update alone, since keys come in any grouping. Stays yours, unchanged, until the store is closed. */
+ *  number must be changed by its own update alone, since keys come in any grouping. A number that becomes NaN or infinite, or whose memory does, is
+ *  set back with its memory, and the push fails. Stays yours, unchanged, until the store is closed. */
 typedef struct hawser_function {
     const char *name;    /**< 1 to 63 bytes, and none of Hawser's */
     uint32_t memory;     /**< doubles kept beside each number */
@@ -189,7 +190,9 @@ HAWSER_API hawser_status hawser_store_flush(hawser_store *store, uint32_t table,
 HAWSER_API hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock,
                                             uint64_t first, uint64_t last, hawser_error *error) HAWSER_MUST_USE;
 
-/** Waits until a task has ended; its status, which is told once. HAWSER_TIMEOUT, HAWSER_PEER_LOST; HAWSER_BAD_ARGUMENT: none has begun that has this
+/** Waits until a task has ended; its status, which is told once. HAWSER_NOT_FINITE: a push would have made numbers NaN or infinite; these keep their
+ *  last values, and the text names the table and a key; the rest of the push is applied. In a summed table this is about the sum of a clock: every
+ *  node of the group is told, and its store ends as if a server were lost. HAWSER_TIMEOUT, HAWSER_PEER_LOST; HAWSER_BAD_ARGUMENT: none has begun that has this
  *  number. */
 HAWSER_API hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error) HAWSER_MUST_USE;
 /** Waits until one of `count` tasks has ended, gives its place in *which, and sets it to 0: chunks are taken as they come. Places with 0 are
@@ -207,14 +210,14 @@ HAWSER_API hawser_status hawser_store_wait_all(hawser_store *store, hawser_error
  */
 
 /** Adds `values` (width numbers a key) to the updates of a worker's clock. They are sent, summed, when the clock ends (or earlier, when
- *  there are too many for cache_bytes). */
+ *  there are too many for cache_bytes). HAWSER_NOT_FINITE: a sum of increments would be infinite, and stays without this one; the rest is added. */
 HAWSER_API hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys,
                                           size_t count, const void *values, hawser_error *error) HAWSER_MUST_USE;
 /** Reads rows to `out` (width numbers a key). In clock t all updates of all workers' clocks <= t - staleness - 1 are in; a
  *  slower worker is waited for where that takes it, so that one who reads in each clock leads by `staleness` clocks at most.
  *  With function "add" all own increments are in; with another one, those of clocks that the worker has ended; in a summed
  *  table those of clocks that all have; of what a filter or rounding holds back a row that is read anew knows nothing.
- *  HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
+ *  HAWSER_NOT_FINITE: a row would be infinite with the own increments, and is without them. HAWSER_TIMEOUT, HAWSER_PEER_LOST. */
 HAWSER_API hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys,
                                           size_t count, void *out, hawser_error *error) HAWSER_MUST_USE;
 /** Ends the worker's clock on a table, the first being 0: its increments are on their way. Does not wait for others; a push that fails is told by
@@ -226,12 +229,13 @@ HAWSER_API hawser_status hawser_table_clock(hawser_store *store, uint32_t table,
  *  with .keys beside it where it is sparse and .memory where its function keeps something; the last tensor is a checksum.
  *  Every node calls it alike, when no worker is under way: what was asked for is waited for; what is held back
  *  (hawser_store_flush) or incremented and not clocked is not in. With servers that run on their own, `path` is the name of
- *  a file in the directory of the first one, and other groups wait meanwhile. */
+ *  a file in the directory of the first one, and other groups wait meanwhile. HAWSER_NOT_FINITE: the tables are saved, but an earlier push has
+ *  failed for that reason, and its status had not been returned. */
 HAWSER_API hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /** Puts in what such a file, read by node 0, has, in place of what is there; the store may have other servers than the one that wrote it. The
  *  tables of the file have been made before, of the same type, width, keys and function; parameters may differ. Every node calls it
- *  alike, when no worker is under way; who reads `again` from then on gets what was loaded. HAWSER_IO, HAWSER_BAD_INPUT, HAWSER_NOT_FINITE,
- *  HAWSER_BAD_ARGUMENT with --record-history, HAWSER_NO_MEMORY where it is for --memory-limit of servers: nothing has changed, unless the text says that tables are there in part. */
+ *  alike, when no worker is under way; who reads `again` from then on gets what was loaded. HAWSER_NOT_FINITE: all is loaded but rows with numbers that
+ *  are NaN or infinite, which are as new; the text names their tables. HAWSER_IO, HAWSER_BAD_INPUT, HAWSER_BAD_ARGUMENT with --record-history, HAWSER_NO_MEMORY where it is for --memory-limit of servers: nothing has changed, unless the text says that tables are there in part. */
 HAWSER_API hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_error *error) HAWSER_MUST_USE;
 
 /** How servers serve on their own; zero fields mean the default. */
@@ -251,6 +255,9 @@ typedef struct hawser_serving {
     bool (*unsaved)(void *argument, const char *text);
     /** On every node, with the TCP addresses on which it listens for guests ("192.0.2.7:7000, 127.0.0.1:7000"), before `ready`; may be NULL */
     void (*listening)(void *argument, const char *addresses);
+    /** On node 0, with one line, when rows of `load` have numbers that are not finite: these rows begin as new, everything else of the file is
+     *  loaded. NULL: HAWSER_NOT_FINITE is returned instead, before any guest is served */
+    void (*damaged)(void *argument, const char *text);
     void *argument; /**< of all four */
 } hawser_serving;
 

@@ -1,5 +1,6 @@
 #include "base/bits.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -97,26 +98,30 @@ INLINE size_t mark_of(const void *rows, size_t size, size_t count, uint64_t *wor
     return count_of(words, (count + 63) / 64);
 }
 
-/* Adds the next number to each row that has a bit. */
-#define ADDED(T, sum)                                                                                                       \
+/* Adds the next number to each row that has a bit, if that makes a good one. */
+#define ADDED(T, is_good)                                                                                                   \
     for (size_t w = 0; w < n; w++, row += 64 * sizeof(T))                                                                   \
         for (uint64_t bits = words[w]; bits != 0; bits &= bits - 1, next += sizeof(T)) {                                    \
             T x, u;                                                                                                         \
-            unsigned char *at = row + hw_lowest_bit(bits) * sizeof(T);                                                      \
-            memcpy(&x, at, sizeof x);                                                                                       \
+            unsigned bit = hw_lowest_bit(bits);                                                                             \
+            memcpy(&x, row + bit * sizeof(T), sizeof x);                                                                    \
             memcpy(&u, next, sizeof u);                                                                                     \
-            x = (sum);                                                                                                      \
-            memcpy(at, &x, sizeof x);                                                                                       \
+            x += u;                                                                                                         \
+            if (is_good)                                                                                                    \
+                memcpy(row + bit * sizeof(T), &x, sizeof x);                                                                \
+            else if (*kept == SIZE_MAX)                                                                                     \
+                *kept = 64 * w + bit;                                                                                       \
         }
 
-INLINE size_t add_of(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows)
+INLINE size_t add_of(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows, size_t *kept)
 {
     const unsigned char *next = in;
     unsigned char *row = rows;
+    *kept = SIZE_MAX;
     switch (number) {
-    case HW_BITS_F32: ADDED(float, x + u) break;
-    case HW_BITS_F64: ADDED(double, x + u) break;
-    case HW_BITS_I64: ADDED(uint64_t, x + u) break;
+    case HW_BITS_F32: ADDED(float, isfinite(x)) break;
+    case HW_BITS_F64: ADDED(double, isfinite(x)) break;
+    case HW_BITS_I64: ADDED(uint64_t, true) break;
     }
     return (size_t)(next - (const unsigned char *)in) / (number == HW_BITS_F32 ? sizeof(float) : sizeof(double));
 }
@@ -138,9 +143,10 @@ INLINE size_t add_of(const void *in, hw_bits_number number, const uint64_t *word
     {                                                                                                                       \
         return put_of(in, size, words, n, rows);                                                                            \
     }                                                                                                                       \
-    attribute static size_t add_##name(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows)  \
+    attribute static size_t add_##name(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows,  \
+                                       size_t *kept)                                                                        \
     {                                                                                                                       \
-        return add_of(in, number, words, n, rows);                                                                          \
+        return add_of(in, number, words, n, rows, kept);                                                                    \
     }
 #define VARIANT(name, attribute)                                                                                            \
     attribute static size_t count_##name(const uint64_t *words, size_t n)                                                   \
@@ -235,10 +241,12 @@ MARKED(64, 8)
 TAKE(32, 16)
 TAKE(64, 8)
 
-/* NAME(from, words, n, to, left): what the rows `old` at the bits `own` become, given the next updates, `those`. */
-#define CHANGE(name, bits, lanes, changed)                                                                                  \
-    AVX512 static void name(const unsigned char *from, const uint64_t *words, size_t n, unsigned char *to, size_t left)     \
+/* NAME(from, words, n, to, left): what the rows `old` at the bits `own` become, given the next updates, `those`; but at the bits `stays`, given
+ * what they would become, `those` again. Returns the first of these, or SIZE_MAX. */
+#define CHANGE(name, bits, lanes, changed, stays)                                                                           \
+    AVX512 static size_t name(const unsigned char *from, const uint64_t *words, size_t n, unsigned char *to, size_t left)   \
     {                                                                                                                       \
+        size_t first = SIZE_MAX;                                                                                            \
         for (size_t w = 0; left > 0; w++)                                                                                   \
             for (unsigned at = 0; at < 64; at += (lanes), to += (lanes) * sizeof(uint##bits##_t)) {                         \
                 __mmask##lanes own = (__mmask##lanes)(words[w] >> at);                                                      \
@@ -248,13 +256,21 @@ TAKE(64, 8)
                     left >= (lanes) ? _mm512_loadu_si512(from) : _mm512_maskz_loadu_epi##bits(REST(lanes, left), from);     \
                 __m512i old = whole ? _mm512_loadu_si512(to) : _mm512_maskz_loadu_epi##bits(own, to);                       \
                 those = _mm512_maskz_expand_epi##bits(own, those);                                                          \
+                those = (changed);                                                                                          \
+                __mmask##lanes kept = (stays);                                                                              \
+                if (kept != 0) {                                                                                            \
+                    size_t bit = 64 * w + at + (size_t)__builtin_ctz(kept);                                                 \
+                    first = bit < first ? bit : first;                                                                      \
+                    those = _mm512_mask_mov_epi##bits(those, kept, old);                                                    \
+                }                                                                                                           \
                 if (whole)                                                                                                  \
-                    _mm512_storeu_si512(to, (changed));                                                                     \
+                    _mm512_storeu_si512(to, those);                                                                         \
                 else                                                                                                        \
-                    _mm512_mask_storeu_epi##bits(to, own, (changed));                                                       \
+                    _mm512_mask_storeu_epi##bits(to, own, those);                                                           \
                 from += there * sizeof(uint##bits##_t);                                                                     \
                 left -= there;                                                                                              \
             }                                                                                                               \
+        return first;                                                                                                       \
     }
 #define PLUS_F32                                                                                                            \
     _mm512_castps_si512(                                                                                                    \
@@ -262,11 +278,15 @@ TAKE(64, 8)
 #define PLUS_F64                                                                                                            \
     _mm512_castpd_si512(                                                                                                    \
         _mm512_mask_add_pd(_mm512_castsi512_pd(old), own, _mm512_castsi512_pd(old), _mm512_castsi512_pd(those)))
-CHANGE(put_32, 32, 16, _mm512_mask_mov_epi32(old, own, those))
-CHANGE(put_64, 64, 8, _mm512_mask_mov_epi64(old, own, those))
-CHANGE(add_f32, 32, 16, PLUS_F32)
-CHANGE(add_f64, 64, 8, PLUS_F64)
-CHANGE(add_i64, 64, 8, _mm512_mask_add_epi64(old, own, old, those))
+/* All bits of the exponent are set. */
+#define NOT_FINITE(bits, exponent)                                                                                          \
+    _mm512_mask_cmpeq_epi##bits##_mask(own, _mm512_and_si512(those, _mm512_set1_epi##bits(exponent)),                       \
+                                       _mm512_set1_epi##bits(exponent))
+CHANGE(put_32, 32, 16, _mm512_mask_mov_epi32(old, own, those), 0)
+CHANGE(put_64, 64, 8, _mm512_mask_mov_epi64(old, own, those), 0)
+CHANGE(add_f32, 32, 16, PLUS_F32, NOT_FINITE(32, 0x7f800000))
+CHANGE(add_f64, 64, 8, PLUS_F64, NOT_FINITE(64, 0x7ff0000000000000))
+CHANGE(add_i64, 64, 8, _mm512_mask_add_epi64(old, own, old, those), 0)
 
 /* Words up to the last that has a bit. */
 static size_t without_end(const uint64_t *words, size_t n)
@@ -296,12 +316,13 @@ AVX512 static size_t put_avx512(const void *in, size_t size, const uint64_t *wor
     return count;
 }
 
-AVX512 static size_t add_avx512(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows)
+AVX512 static size_t add_avx512(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows,
+                                size_t *kept)
 {
     size_t count = count_of(words, n);
-    (number == HW_BITS_F32   ? add_f32
-     : number == HW_BITS_F64 ? add_f64
-                             : add_i64)(in, words, without_end(words, n), rows, count);
+    *kept = (number == HW_BITS_F32   ? add_f32
+             : number == HW_BITS_F64 ? add_f64
+                                     : add_i64)(in, words, without_end(words, n), rows, count);
     return count;
 }
 

@@ -25,8 +25,9 @@ typedef struct hw_bits {
     size_t (*take)(const void *rows, size_t size, const uint64_t *words, size_t n, void *out);
     /* And back: the next of `in` to each row that has one. */
     size_t (*put)(const void *in, size_t size, const uint64_t *words, size_t n, void *rows);
-    /* Or the next is added to what is there, in the order that a loop would have; integers wrap. */
-    size_t (*add)(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows);
+    /* Or the next is added to what is there, in the order that a loop would have; integers wrap. A row whose sum would be NaN or infinite stays as
+     * it was: *kept is the number of the first such bit, or SIZE_MAX. */
+    size_t (*add)(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows, size_t *kept);
 } hw_bits;
 
 /* The quickest form that this machine has. */

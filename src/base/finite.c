@@ -1,5 +1,6 @@
 #include "base/finite.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -85,3 +86,69 @@ VARIANT(f64)
     }
 FIRST(f32, float)
 FIRST(f64, double)
+
+/* ------------------------------------------------------------------------------------------------------------- sums ---- */
+
+/* A block's values are copied before they change, so that one look at all sums decides whether any value must be put back: as quick as adding
+ * alone. */
+#define ADD_FINITE(name, target, number, type, rest, lowest)                                                                \
+    target static size_t name(number *values, const number *updates, size_t count)                                          \
+    {                                                                                                                       \
+        enum { NUMBERS = 512 };                                                                                             \
+        number before[NUMBERS];                                                                                             \
+        size_t first = count;                                                                                               \
+        for (size_t i = 0, n; i < count; i += n) {                                                                          \
+            type over = 0, bits;                                                                                            \
+            n = count - i < NUMBERS ? count - i : NUMBERS;                                                                  \
+            for (size_t k = 0; k < n; k++) {                                                                                \
+                before[k] = values[i + k];                                                                                  \
+                number sum = before[k] + updates[i + k];                                                                    \
+                memcpy(&bits, &sum, sizeof bits);                                                                           \
+                over |= (type)((bits & (rest)) + (lowest));                                                                 \
+                values[i + k] = sum;                                                                                        \
+            }                                                                                                               \
+            for (size_t k = 0; over > (rest) && k < n; k++) {                                                               \
+                if (isfinite(values[i + k]))                                                                                \
+                    continue;                                                                                               \
+                values[i + k] = before[k];                                                                                  \
+                first = i + k < first ? i + k : first;                                                                      \
+            }                                                                                                               \
+        }                                                                                                                   \
+        return first;                                                                                                       \
+    }
+#define ADD_F32(name, target) ADD_FINITE(name, target, float, uint32_t, UINT32_C(0x7fffffff), UINT32_C(0x00800000))
+#define ADD_F64(name, target)                                                                                               \
+    ADD_FINITE(name, target, double, uint64_t, UINT64_C(0x7fffffffffffffff), UINT64_C(0x0010000000000000))
+
+ADD_F32(add_f32_portable, )
+ADD_F64(add_f64_portable, )
+#ifdef __x86_64__
+ADD_F32(add_f32_avx2, __attribute__((target("avx2"))))
+ADD_F64(add_f64_avx2, __attribute__((target("avx2"))))
+#define ADD_VARIANT(bits)                                                                                                   \
+    hw_add_form_##bits hw_add_finite_##bits##_variant(size_t index)                                                         \
+    {                                                                                                                       \
+        bool wide = __builtin_cpu_supports("avx2");                                                                         \
+        return index == 0 ? add_##bits##_portable : index == 1 && wide ? add_##bits##_avx2 : NULL;                          \
+    }
+#else
+#define ADD_VARIANT(bits)                                                                                                   \
+    hw_add_form_##bits hw_add_finite_##bits##_variant(size_t index)                                                         \
+    {                                                                                                                       \
+        return index == 0 ? add_##bits##_portable : NULL;                                                                   \
+    }
+#endif
+ADD_VARIANT(f32)
+ADD_VARIANT(f64)
+
+size_t hw_add_finite_f32(float *values, const float *updates, size_t count)
+{
+    hw_add_form_f32 wide = hw_add_finite_f32_variant(1);
+    return (wide != NULL ? wide : add_f32_portable)(values, updates, count);
+}
+
+size_t hw_add_finite_f64(double *values, const double *updates, size_t count)
+{
+    hw_add_form_f64 wide = hw_add_finite_f64_variant(1);
+    return (wide != NULL ? wide : add_f64_portable)(values, updates, count);
+}

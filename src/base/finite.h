@@ -9,9 +9,17 @@
 size_t hw_first_not_finite_f32(const void *values, size_t count);
 size_t hw_first_not_finite_f64(const void *values, size_t count);
 
+/* Adds updates to values. A value whose sum would be NaN or infinite stays as it was; returns the number of the first one, or `count`. */
+size_t hw_add_finite_f32(float *values, const float *updates, size_t count);
+size_t hw_add_finite_f64(double *values, const double *updates, size_t count);
+
 /* Whether all are finite: the forms that this machine has, the quickest last; NULL past them. For tests. */
 typedef bool (*hw_finite_form)(const void *values, size_t count);
 hw_finite_form hw_finite_f32_variant(size_t index);
 hw_finite_form hw_finite_f64_variant(size_t index);
+typedef size_t (*hw_add_form_f32)(float *values, const float *updates, size_t count);
+typedef size_t (*hw_add_form_f64)(double *values, const double *updates, size_t count);
+hw_add_form_f32 hw_add_finite_f32_variant(size_t index);
+hw_add_form_f64 hw_add_finite_f64_variant(size_t index);
 
 #endif

@@ -224,10 +224,12 @@ void hw_cache_forget(hw_cache *cache)
         drop_row(cache, (uint32_t)cache->rows - 1);
 }
 
-static void add_row(const hw_cache *cache, void *values, const void *updates)
+/* False: not all sums are finite. */
+static bool add_row(const hw_cache *cache, void *values, const void *updates)
 {
-    cache->sums.function->apply(&(hw_applying){
-        .type = cache->spec->type, .width = cache->spec->width, .rows = 1, .values = values, .updates = updates});
+    return cache->sums.function->apply(&(hw_applying){
+               .type = cache->spec->type, .width = cache->spec->width, .rows = 1, .values = values, .updates = updates}) ==
+           1;
 }
 
 /* ------------------------------------------------------------------------------------------------------- increments ---- */
@@ -236,8 +238,15 @@ hawser_status hw_cache_inc(hw_cache *cache, uint32_t worker, const uint64_t *key
                            bool *early, hawser_error *error)
 {
     hw_table_shard *own = cache->increments[worker];
-    HAWSER_TRY(hw_table_shard_apply(own, keys, count, values, error));
+    hw_overflow overflow = {0};
+    HAWSER_TRY(hw_table_shard_apply(own, keys, count, values, &overflow, error));
     *early = hw_table_shard_keys(own) > cache->bytes / cache->workers / (cache->row_bytes + sizeof(uint64_t));
+    if (overflow.any)
+        return hawser_fail(
+            error, HAWSER_NOT_FINITE,
+            "table '%s': key %llu overflows: the sum of this clock's increments would be infinite, so it stays "
+            "without this one",
+            cache->spec->name, (unsigned long long)overflow.key);
     return HAWSER_OK;
 }
 
@@ -281,10 +290,10 @@ hawser_status hw_cache_flush(hw_cache *cache, uint32_t worker, hw_flushed *flush
     disturb(cache, flushed->keys, flushed->count);
     for (size_t i = 0; i < flushed->count; i++) {
         uint32_t row = find(cache, flushed->keys[i]);
-        if (row != NONE && cache->adds)
-            add_row(cache, values_of(cache, row), (unsigned char *)flushed->values + i * cache->row_bytes);
-        else if (row != NONE) /* what the function makes of it only the server knows */
-            drop_row(cache, row);
+        if (row == NONE ||
+            (cache->adds && add_row(cache, values_of(cache, row), (unsigned char *)flushed->values + i * cache->row_bytes)))
+            continue;
+        drop_row(cache, row); /* what the function makes of it only the server knows */
     }
     return HAWSER_OK;
 }
@@ -296,17 +305,17 @@ static unsigned char *out_of(const hw_cache *cache, const hw_reading *reading, s
     return (unsigned char *)reading->out + i * cache->row_bytes;
 }
 
-static void serve(const hw_cache *cache, const hw_reading *reading, size_t i, const void *values)
+static void serve(const hw_cache *cache, hw_reading *reading, size_t i, const void *values)
 {
     unsigned char *out = out_of(cache, reading, i);
     memcpy(out, values, cache->row_bytes);
     const void *own = cache->adds ? hw_table_shard_row(cache->increments[reading->worker], reading->keys[i]) : NULL;
-    if (own != NULL)
-        add_row(cache, out, own);
+    if (own != NULL && !add_row(cache, out, own))
+        hw_overflow_at(&reading->overflow, reading->keys[i]);
 }
 
 /* Serves a row that is here and fresh enough. */
-static bool serve_near(hw_cache *cache, const hw_reading *reading, size_t i)
+static bool serve_near(hw_cache *cache, hw_reading *reading, size_t i)
 {
     uint32_t row = find(cache, reading->keys[i]);
     if (row == NONE || cache->entries[row].clock < reading->least)

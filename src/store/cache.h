@@ -32,7 +32,8 @@ uint64_t hw_cache_clock(const hw_cache *cache, uint32_t worker); /* in which the
 /* Forgets all rows: what the servers have is another thing now. Nothing may be pulled meanwhile. */
 void hw_cache_forget(hw_cache *cache);
 
-/* Adds to keys[0..count), ascending; all or, without memory, nothing. *early: the worker should be flushed before its clock ends. */
+/* Adds to keys[0..count), ascending; all or, without memory, nothing. HAWSER_NOT_FINITE: a number that would have become infinite stays as it was,
+ * the rest is added. *early: the worker should be flushed before its clock ends. */
 hawser_status hw_cache_inc(hw_cache *cache, uint32_t worker, const uint64_t *keys, size_t count, const void *values,
                            bool *early, hawser_error *error) HAWSER_MUST_USE;
 
@@ -69,6 +70,7 @@ typedef struct hw_reading {
     void *pulled;
     uint64_t *oldest; /* lies in the memory of `wanted` */
     bool begun, pulling, disturbed, again;
+    hw_overflow overflow;    /* a row that is infinite with the worker's own increments; it is read without them */
     struct hw_reading *next; /* of those that pull */
 } hw_reading;
 

@@ -669,7 +669,9 @@ static void refused(hw_task *t, const hw_reply_head *head, const hw_message *mes
     hw_refusal_read(head, message, words, sizeof words);
     if (t->failed != HAWSER_OK)
         return;
-    t->failed = head->outcome == HW_NO_ROOM || words[0] == '\0' ? HAWSER_NO_MEMORY : HAWSER_BAD_INPUT;
+    t->failed = head->outcome == HW_NO_ROOM || words[0] == '\0' ? HAWSER_NO_MEMORY
+                : head->outcome == HW_NOT_FINITE                ? HAWSER_NOT_FINITE
+                                                                : HAWSER_BAD_INPUT;
     if (words[0] != '\0')
         (void)hawser_fail(&t->error, t->failed, "server %u: %.400s", server, words);
     else
@@ -740,7 +742,7 @@ static void send_again(hw_client *client, hw_task *t, hw_leg *part)
 static void take_reply(hw_client *client, hw_task *t, hw_leg *part, const hw_reply_head *head, const hw_message *message)
 {
     hawser_status status = HAWSER_OK;
-    if (head->outcome == HW_REFUSED || head->outcome == HW_NO_ROOM)
+    if (head->outcome == HW_REFUSED || head->outcome == HW_NO_ROOM || head->outcome == HW_NOT_FINITE)
         refused(t, head, message, part->server);
     else if (!take_values(client, t, part, head, message))
         status = hawser_fail(&t->error, HAWSER_BAD_INPUT, "server %u answers with what are not the values of table '%s'",
@@ -762,7 +764,8 @@ static hawser_status hear_regret(hw_client *client, uint32_t server, const hw_re
         return HAWSER_OK;
     client->regrets = true;
     hw_refusal_read(head, message, words, sizeof words);
-    hawser_status status = hawser_fail(error, HAWSER_BAD_INPUT, "server %u: %s", server, words);
+    hawser_status why = head->outcome == HW_CLOCK_OVERFLOWED ? HAWSER_NOT_FINITE : HAWSER_BAD_INPUT;
+    hawser_status status = hawser_fail(error, why, "server %u: %s", server, words);
     if (error != NULL && head->task != 0 && head->task < client->next && find(client, head->task) == NULL)
         client->options.finished(client->options.argument, NULL, head->task, status, error);
     return status;
@@ -774,7 +777,8 @@ hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *mes
     hw_task *t = NULL;
     hw_leg *part = NULL;
     client->figures.bytes_received += message->envelope.length;
-    bool is_reply = hw_reply_head_of(message, &head), regret = is_reply && head.outcome == HW_CLOCK_REFUSED;
+    bool is_reply = hw_reply_head_of(message, &head);
+    bool regret = is_reply && (head.outcome == HW_CLOCK_REFUSED || head.outcome == HW_CLOCK_OVERFLOWED);
     hawser_status status = regret     ? hear_regret(client, server, &head, message, error)
                            : is_reply ? leg_of(client, server, &head, &t, &part, error)
                                       : hawser_fail(error, HAWSER_BAD_INPUT, "server %u sent what is no reply", server);

@@ -3,15 +3,16 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/finite.h"
 #include "store/table.h"
 
 enum {
     AHEAD = 96 /* scattered rows that are fetched before the one that is changed: as many as memory can have on their way */
 };
 
-/* Defines NAME_TYPE and NAME_at_TYPE, and apply_NAME over the three types, from an expression in x (the value) and u (the update). */
-#define ROWS_OF(T, name, expression)                                                                                        \
-    static void name##_##T(const hw_applying *a)                                                                            \
+/* Defines NAME_TYPE and NAME_at_TYPE from an expression in x (the value) and u (the update); y, the result, is kept where `is_good`. */
+#define ROWS_OF(T, name, expression, is_good)                                                                               \
+    static size_t name##_##T(const hw_applying *a)                                                                          \
     {                                                                                                                       \
         T *values = a->values;                                                                                              \
         const T *updates = a->updates;                                                                                      \
@@ -20,19 +21,25 @@ enum {
             (void)x;                                                                                                        \
             values[i] = (expression);                                                                                       \
         }                                                                                                                   \
+        return a->rows;                                                                                                     \
     }                                                                                                                       \
-    static void name##_at_##T(const hw_applying *a)                                                                         \
+    SCATTERED_ROWS_OF(T, name, expression, is_good)
+#define SCATTERED_ROWS_OF(T, name, expression, is_good)                                                                     \
+    static size_t name##_at_##T(const hw_applying *a)                                                                       \
     {                                                                                                                       \
         const T *updates = a->updates;                                                                                      \
-        size_t rows = a->rows, width = a->width;                                                                            \
+        size_t rows = a->rows, width = a->width, kept = rows;                                                               \
         const uint64_t *at = a->at, base = a->base;                                                                         \
         T *values = a->values;                                                                                              \
         for (size_t r = 0; width == 1 && r < rows; r++) {                                                                   \
             if (r + AHEAD < rows)                                                                                           \
                 hw_prefetch_store(values + (at[r + AHEAD] - base));                                                         \
-            T x = values[at[r] - base], u = updates[r];                                                                     \
+            T x = values[at[r] - base], u = updates[r], y = (expression);                                                   \
             (void)x;                                                                                                        \
-            values[at[r] - base] = (expression);                                                                            \
+            if (is_good)                                                                                                    \
+                values[at[r] - base] = y;                                                                                   \
+            else                                                                                                            \
+                kept = r < kept ? r : kept;                                                                                 \
         }                                                                                                                   \
         for (size_t r = 0; width > 1 && r < rows; r++) {                                                                    \
             T *row = values + (at[r] - base) * width;                                                                       \
@@ -40,29 +47,50 @@ enum {
             if (r + AHEAD < rows)                                                                                           \
                 hw_prefetch_store(values + (at[r + AHEAD] - base) * width);                                                 \
             do {                                                                                                            \
-                T x = row[w], u = *updates++;                                                                               \
+                T x = row[w], u = *updates++, y = (expression);                                                             \
                 (void)x;                                                                                                    \
-                row[w] = (expression);                                                                                      \
+                if (is_good)                                                                                                \
+                    row[w] = y;                                                                                             \
+                else                                                                                                        \
+                    kept = r < kept ? r : kept;                                                                             \
             } while (++w < width);                                                                                          \
         }                                                                                                                   \
+        return kept;                                                                                                        \
     }
-#define EACH_TYPE(name, expression, integers)                                                                               \
-    ROWS_OF(float, name, expression)                                                                                        \
-    ROWS_OF(double, name, expression)                                                                                       \
-    ROWS_OF(int64_t, name, integers)                                                                                        \
-    static void apply_##name(const hw_applying *a)                                                                          \
+/* apply_NAME over the three types. */
+#define EACH_TYPE(name)                                                                                                     \
+    static size_t apply_##name(const hw_applying *a)                                                                        \
     {                                                                                                                       \
         switch (a->type) {                                                                                                  \
-        case HW_VALUE_F32: (a->at != NULL ? name##_at_float : name##_float)(a); return;                                     \
-        case HW_VALUE_F64: (a->at != NULL ? name##_at_double : name##_double)(a); return;                                   \
-        case HW_VALUE_I64: (a->at != NULL ? name##_at_int64_t : name##_int64_t)(a); return;                                 \
+        case HW_VALUE_F32: return (a->at != NULL ? name##_at_float : name##_float)(a);                                      \
+        case HW_VALUE_F64: return (a->at != NULL ? name##_at_double : name##_double)(a);                                    \
+        case HW_VALUE_I64: return (a->at != NULL ? name##_at_int64_t : name##_int64_t)(a);                                  \
         }                                                                                                                   \
+        return 0;                                                                                                           \
     }
+#define OF_EACH_TYPE(name, expression)                                                                                      \
+    ROWS_OF(float, name, expression, true)                                                                                  \
+    ROWS_OF(double, name, expression, true)                                                                                 \
+    ROWS_OF(int64_t, name, expression, true)                                                                                \
+    EACH_TYPE(name)
+
+static size_t add_float(const hw_applying *a)
+{
+    return hw_add_finite_f32(a->values, a->updates, a->rows * a->width) / a->width;
+}
+
+static size_t add_double(const hw_applying *a)
+{
+    return hw_add_finite_f64(a->values, a->updates, a->rows * a->width) / a->width;
+}
 
 /* Integers wrap, as counters do. */
-EACH_TYPE(add, x + u, (int64_t)((uint64_t)x + (uint64_t)u))
-EACH_TYPE(max, u > x ? u : x, u > x ? u : x)
-EACH_TYPE(assign, u, u)
+SCATTERED_ROWS_OF(float, add, x + u, isfinite(y))
+SCATTERED_ROWS_OF(double, add, x + u, isfinite(y))
+ROWS_OF(int64_t, add, (int64_t)((uint64_t)x + (uint64_t)u), true)
+EACH_TYPE(add)
+OF_EACH_TYPE(max, u > x ? u : x)
+OF_EACH_TYPE(assign, u)
 
 /* The rest is for floats: computed in double, rounded once. */
 static double value_at(const hw_applying *a, const void *numbers, size_t i)
@@ -70,59 +98,82 @@ static double value_at(const hw_applying *a, const void *numbers, size_t i)
     return a->type == HW_VALUE_F32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
 }
 
-static void set_value(const hw_applying *a, size_t i, double value)
+/* False: it would not be finite, and nothing has changed. */
+static bool set_value(const hw_applying *a, size_t i, double value)
 {
-    if (a->type == HW_VALUE_F32)
+    bool narrow = a->type == HW_VALUE_F32;
+    if (!(narrow ? isfinite((float)value) : isfinite(value)))
+        return false;
+    if (narrow)
         ((float *)a->values)[i] = (float)value;
     else
         ((double *)a->values)[i] = value;
+    return true;
 }
 
-/* The mean of all that was pushed; memory: how many that was. */
-static void apply_average(const hw_applying *a)
+/* The mean of all that was pushed, which is no larger than these; memory: how many that was. */
+static size_t apply_average(const hw_applying *a)
 {
     for (size_t i = 0, n = a->rows * a->width; i < n; i++) {
-        double x = value_at(a, a->values, i), times = ++a->memory[i];
-        set_value(a, i, x + (value_at(a, a->updates, i) - x) / times);
+        double x = value_at(a, a->values, i), u = value_at(a, a->updates, i), times = ++a->memory[i];
+        double mean = x + (u - x) / times;
+        (void)set_value(a, i, isfinite(mean) ? mean : x - x / times + u / times);
     }
+    return a->rows;
 }
 
 /* Duchi, Hazan, Singer 2011: a rate for each number, by the gradients that it has seen. */
-static void apply_adagrad(const hw_applying *a)
+static size_t apply_adagrad(const hw_applying *a)
 {
     double rate = a->parameters[0], epsilon = a->parameters[1];
-    for (size_t i = 0, n = a->rows * a->width; i < n; i++) {
-        double gradient = value_at(a, a->updates, i);
-        a->memory[i] += gradient * gradient;
-        set_value(a, i, value_at(a, a->values, i) - rate * gradient / (sqrt(a->memory[i]) + epsilon));
+    size_t n = a->rows * a->width, kept = n;
+    for (size_t i = 0; i < n; i++) {
+        double gradient = value_at(a, a->updates, i), squares = a->memory[i] + gradient * gradient;
+        double value = value_at(a, a->values, i) - rate * gradient / (sqrt(squares) + epsilon);
+        if (isfinite(squares) && set_value(a, i, value))
+            a->memory[i] = squares;
+        else if (kept == n)
+            kept = i;
     }
+    return kept / a->width;
 }
 
 /* Kingma, Ba 2015, algorithm 1; memory: first moment, second moment, steps. */
-static void apply_adam(const hw_applying *a)
+static size_t apply_adam(const hw_applying *a)
 {
     double rate = a->parameters[0], first = a->parameters[1], second = a->parameters[2], epsilon = a->parameters[3];
-    for (size_t i = 0, n = a->rows * a->width; i < n; i++) {
-        double gradient = value_at(a, a->updates, i), *memory = a->memory + 3 * i;
-        memory[0] += (1 - first) * (gradient - memory[0]);
-        memory[1] += (1 - second) * (gradient * gradient - memory[1]);
-        double steps = ++memory[2];
-        double mean = memory[0] / (1 - pow(first, steps)), square = memory[1] / (1 - pow(second, steps));
-        set_value(a, i, value_at(a, a->values, i) - rate * mean / (sqrt(square) + epsilon));
+    size_t n = a->rows * a->width, kept = n;
+    for (size_t i = 0; i < n; i++) {
+        double gradient = value_at(a, a->updates, i), *memory = a->memory + 3 * i, steps = memory[2] + 1;
+        double one = memory[0] + (1 - first) * (gradient - memory[0]);
+        double two = memory[1] + (1 - second) * (gradient * gradient - memory[1]);
+        double mean = one / (1 - pow(first, steps)), square = two / (1 - pow(second, steps));
+        bool good = isfinite(one) && isfinite(two);
+        if (good && set_value(a, i, value_at(a, a->values, i) - rate * mean / (sqrt(square) + epsilon))) {
+            memory[0] = one;
+            memory[1] = two;
+            memory[2] = steps;
+        } else if (kept == n) {
+            kept = i;
+        }
     }
+    return kept / a->width;
 }
 
 /* One proximal gradient step (Parikh, Boyd 2014, section 4.2) for l1 |x| + l2/2 x^2 + the indicator of [low, high]. */
-static void apply_proximal(const hw_applying *a)
+static size_t apply_proximal(const hw_applying *a)
 {
     double rate = a->parameters[0], l1 = a->parameters[1], l2 = a->parameters[2], low = a->parameters[3],
            high = a->parameters[4];
-    for (size_t i = 0, n = a->rows * a->width; i < n; i++) {
+    size_t n = a->rows * a->width, kept = n;
+    for (size_t i = 0; i < n; i++) {
         double x = value_at(a, a->values, i) - rate * value_at(a, a->updates, i);
         double shrunk = fabs(x) - rate * l1;
         x = shrunk > 0 ? copysign(shrunk, x) / (1 + rate * l2) : 0;
-        set_value(a, i, x < low ? low : x > high ? high : x);
+        if (!set_value(a, i, x < low ? low : x > high ? high : x) && kept == n)
+            kept = i;
     }
+    return kept / a->width;
 }
 
 static const char *check_rate(const double *p)

@@ -119,13 +119,13 @@ hawser_status hw_seat_new(hw_group *group, uint32_t client, hw_seat **out, hawse
     return HAWSER_OK;
 }
 
-void hw_group_regret(hw_group *group, const hw_seat *of, const hw_request_head *head, const char *words)
+void hw_group_regret(hw_group *group, const hw_seat *of, const hw_request_head *head, hw_outcome outcome, const char *words)
 {
     hw_server *server = group->server;
     char text[HW_REGRET_WORDS];
     atomic_fetch_add_explicit(&server->refused, 1, memory_order_relaxed);
-    snprintf(text, sizeof text, "clock %llu of worker %u is refused, and who waits for it would wait in vain: %s",
-             (unsigned long long)head->clock, head->worker, words);
+    snprintf(text, sizeof text, "clock %llu of worker %u %s: %s", (unsigned long long)head->clock, head->worker,
+             outcome == HW_CLOCK_OVERFLOWED ? "has failed" : "is refused, and who waits for it would wait in vain", words);
     for (hw_seat *seat = atomic_load(&group->seats); seat != NULL; seat = seat->next) {
         hw_message *message = atomic_exchange(&seat->regret, NULL);
         hw_request_head own = *head;
@@ -133,7 +133,7 @@ void hw_group_regret(hw_group *group, const hw_seat *of, const hw_request_head *
             own.task = own.leg = 0;
         if (message == NULL)
             continue;
-        hw_regret_write(message, &own, text);
+        hw_regret_write(message, &own, outcome, text);
         server->options.reply(server->options.argument, seat->client, message);
     }
 }

@@ -42,7 +42,7 @@ static hawser_status refuse(const hw_seat *seat, const hw_request_head *head, hw
     hw_server *server = seat->group->server;
     hw_message *reply = NULL;
     if (head->operation == HW_CLOCK && outcome != HW_FORGOTTEN) { /* nobody waits for an answer to it */
-        hw_group_regret(seat->group, seat, head, words);
+        hw_group_regret(seat->group, seat, head, HW_CLOCK_REFUSED, words);
         return HAWSER_OK;
     }
     atomic_fetch_add_explicit(outcome == HW_FORGOTTEN ? &server->forgotten : &server->refused, 1, memory_order_relaxed);
@@ -452,7 +452,10 @@ static hawser_status turn_down(hw_seat *seat, hw_errand *errand, bool forgotten,
 {
     hw_server *server = errand->server;
     hw_batch *batch = errand->batch;
-    hw_outcome outcome = forgotten ? HW_FORGOTTEN : why->status == HAWSER_NO_MEMORY ? HW_NO_ROOM : HW_REFUSED;
+    hw_outcome outcome = forgotten                          ? HW_FORGOTTEN
+                         : why->status == HAWSER_NO_MEMORY  ? HW_NO_ROOM
+                         : why->status == HAWSER_NOT_FINITE ? HW_NOT_FINITE
+                                                            : HW_REFUSED;
     hawser_status status = refuse(seat, &errand->request.head, outcome, forgotten ? "" : why->text, error);
     if (!forgotten) {
         hw_batch_heard(seat, batch);
@@ -510,6 +513,7 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
     errand->request.head = head;
     errand->scratch.pool = server->pool;
     atomic_init(&errand->least, UINT64_MAX);
+    atomic_init(&errand->overflowed, UINT64_MAX);
     hawser_error wrong = {0};
     bool forgotten = false;
     status = prepare(errand, served, &seat->lists, &forgotten, &wrong);

@@ -59,6 +59,11 @@ static double number_at(const hw_holding *holding, const void *row, size_t i)
     return holding->spec->type == HW_VALUE_F32 ? (double)((const float *)row)[i] : ((const double *)row)[i];
 }
 
+static bool is_number(const hw_holding *holding, double value)
+{
+    return holding->spec->type == HW_VALUE_F32 ? isfinite((float)value) : isfinite(value);
+}
+
 static void set_number(const hw_holding *holding, void *row, size_t i, double value)
 {
     if (holding->spec->type == HW_VALUE_F32)
@@ -86,13 +91,20 @@ static uint64_t digest_row(const hw_holding *holding, uint64_t key, const void *
     return hw_digest_64(row, width, key * width);
 }
 
+/* The nearest of -127 .. 127 powers of two that the table's type has. */
+static double round_to_int8(const hw_holding *holding, double value, int exponent)
+{
+    double unit = hw_power_of_two(exponent), units = fmin(fmax(rint(hw_scaled(value, exponent)), -127), 127);
+    return is_number(holding, units * unit) ? units * unit : (units - copysign(1, units)) * unit;
+}
+
 /* Rounds numbers that go, and leaves in `left` what that takes away. One scale for all of them with 8 bits. */
 static void round_off(const hw_holding *holding, void *values, void *left, size_t count, int exponent)
 {
     for (size_t i = 0; i < count; i++) {
         double value = number_at(holding, values, i), rounded = hw_narrowed(value, holding->spec->rounding);
         if (holding->spec->rounding == HW_INT8)
-            rounded = rint(hw_scaled(value, exponent)) * hw_power_of_two(exponent);
+            rounded = round_to_int8(holding, value, exponent);
         if (rounded == 0)
             rounded = 0; /* not -0.0 */
         set_number(holding, values, i, rounded);
@@ -125,14 +137,22 @@ static bool goes(const hw_holding *holding, uint64_t key, const void *row, hw_ra
 }
 
 /* The update with what was held of its rows. */
-static void add_held(const hw_holding *holding, const hw_passed *all)
+static hawser_status add_held(const hw_holding *holding, const hw_passed *all, hawser_error *error)
 {
     for (size_t i = 0; i < all->count; i++) {
         const void *held = hw_table_shard_row(holding->held, all->keys[i]);
         unsigned char *row = (unsigned char *)all->values + i * holding->row_bytes;
-        for (size_t k = 0; held != NULL && k < holding->spec->width; k++)
-            set_number(holding, row, k, number_at(holding, row, k) + number_at(holding, held, k));
+        for (size_t k = 0; held != NULL && k < holding->spec->width; k++) {
+            double sum = number_at(holding, row, k) + number_at(holding, held, k);
+            if (!is_number(holding, sum))
+                return hawser_fail(error, HAWSER_NOT_FINITE,
+                                   "table '%s': key %llu overflows: this push and what its rounding or filter holds back "
+                                   "would be infinite, so nothing of the push is sent",
+                                   holding->spec->name, (unsigned long long)all->keys[i]);
+            set_number(holding, row, k, sum);
+        }
     }
+    return HAWSER_OK;
 }
 
 /* What the digest of all that is held becomes with these rows in place of the present ones. */
@@ -197,11 +217,13 @@ hawser_status hw_holding_pass(hw_holding *holding, const uint64_t *keys, uint64_
         for (size_t i = 0; i < count; i++)
             passed->keys[i] = keys != NULL ? keys[i] : first + i;
         memcpy(passed->values, values, count * holding->row_bytes);
-        add_held(holding, passed);
+        status = add_held(holding, passed, error);
+    }
+    if (status == HAWSER_OK) {
         divide(holding, passed, left, go);
         passed->before = holding->digest;
         passed->after = digest_with(holding, passed, left);
-        status = hw_table_shard_apply(holding->held, passed->keys, count, left, error);
+        status = hw_table_shard_apply(holding->held, passed->keys, count, left, NULL, error);
     }
     if (status == HAWSER_OK) {
         holding->pushes++;
@@ -252,7 +274,7 @@ void hw_holding_saw(hw_holding *holding, const uint64_t *keys, uint64_t first, s
     for (size_t i = 0; i < count; i++) {
         uint64_t key = keys != NULL ? keys[i] : first + i;
         const unsigned char *row = (const unsigned char *)values + i * holding->row_bytes;
-        if (hw_table_shard_apply(holding->seen, &key, 1, row, NULL) != HAWSER_OK)
+        if (hw_table_shard_apply(holding->seen, &key, 1, row, NULL, NULL) != HAWSER_OK)
             hw_table_shard_clear(holding->seen); /* nothing is known any more */
     }
 }

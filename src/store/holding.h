@@ -25,7 +25,8 @@ typedef struct hw_passed {
     uint64_t before, after; /* digests of all that is held */
 } hw_passed;
 
-/* Of an update of keys[0..count), ascending (NULL: first, first + 1 ...), what goes now. Without memory nothing has changed. */
+/* Of an update of keys[0..count), ascending (NULL: first, first + 1 ...), what goes now. HAWSER_NO_MEMORY, or HAWSER_NOT_FINITE if it is too much
+ * with what is held: nothing has changed. */
 hawser_status hw_holding_pass(hw_holding *holding, const uint64_t *keys, uint64_t first, size_t count, const void *values,
                               hw_passed *passed, hawser_error *error) HAWSER_MUST_USE;
 /* All that is held, as it is. */

@@ -156,11 +156,11 @@ hawser_status hw_regret_new(hw_message **message, hawser_error *error)
     return hw_message_new(sizeof(hw_reply_head) + HW_REGRET_WORDS, message, error);
 }
 
-void hw_regret_write(hw_message *message, const hw_request_head *head, const char *words)
+void hw_regret_write(hw_message *message, const hw_request_head *head, hw_outcome outcome, const char *words)
 {
     size_t length = strlen(words) < HW_REGRET_WORDS ? strlen(words) : HW_REGRET_WORDS;
     const hw_reply_head reply = {
-        .outcome = HW_CLOCK_REFUSED, .table = head->table, .leg = head->leg, .task = head->task, .value_bytes = length};
+        .outcome = (uint8_t)outcome, .table = head->table, .leg = head->leg, .task = head->task, .value_bytes = length};
     memcpy(message->payload, &reply, sizeof reply);
     memcpy((unsigned char *)message->payload + sizeof reply, words, length);
     message->envelope.length = sizeof reply + length;

@@ -62,8 +62,10 @@ typedef enum hw_outcome {
     HW_APPLIED = 1,
     HW_FORGOTTEN, /* the list of keys: send them again */
     HW_REFUSED,
-    HW_NO_ROOM,      /* the same, for want of memory */
-    HW_CLOCK_REFUSED /* told once to every client of the group: who waits for that clock would wait for ever */
+    HW_NO_ROOM,         /* the same, for want of memory */
+    HW_CLOCK_REFUSED,   /* sent once to every client of the group: a worker that waits for that clock would wait for ever */
+    HW_NOT_FINITE,      /* the push has numbers that are not finite, or would make values so */
+    HW_CLOCK_OVERFLOWED /* sent once to every client of the group: what was summed in that clock would make values so */
 } hw_outcome;
 
 typedef struct hw_reply_head {
@@ -109,7 +111,7 @@ hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, 
 /* A refusal that is made beforehand, for words of HW_REGRET_WORDS bytes at most; and what it says in the end. */
 enum { HW_REGRET_WORDS = 500 };
 hawser_status hw_regret_new(hw_message **message, hawser_error *error) HAWSER_MUST_USE;
-void hw_regret_write(hw_message *message, const hw_request_head *head, const char *words);
+void hw_regret_write(hw_message *message, const hw_request_head *head, hw_outcome outcome, const char *words);
 /* Makes a reply a refusal without words, where there is no memory for one with words. */
 void hw_reply_to_refusal(hw_message *reply);
 bool hw_reply_head_of(const hw_message *message, hw_reply_head *head);

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/random.h"
+#include "store/guard.h"
 
 /* Rows of values lie in one growing array, in the order in which keys came into being; a dense shard's all at once. The index of a sparse
  * one is a table of slots, open addressing, at most half full: a probe seldom leaves its cache line. */
@@ -31,6 +32,7 @@ struct hw_table_shard {
     pthread_mutex_t making; /* sparse: held while slots change, never for long */
     uint64_t *found;        /* rows of the keys that are being written */
     size_t found_room;
+    hw_guard guard; /* for a function of the user's */
 };
 
 enum { FIRST_SLOTS = 64, AHEAD = 96 /* keys whose slots or rows are fetched before the one that is looked up */ };
@@ -122,6 +124,7 @@ void hw_table_shard_free(hw_table_shard *shard)
     }
     free(shard->slots);
     free(shard->found);
+    hw_guard_free(&shard->guard);
     pthread_mutex_destroy(&shard->making);
     free(shard);
 }
@@ -318,44 +321,65 @@ static hw_applying applying_to(const hw_table_shard *shard, size_t row, size_t r
     };
 }
 
-static void apply_rows(hw_table_shard *shard, size_t row, size_t rows, const void *updates)
+/* Applies the function to rows that lie one after the other; *kept: see hw_function. */
+static hawser_status apply_close(hw_table_shard *shard, const hw_applying *applying, size_t *kept, hawser_error *error)
 {
-    hw_applying applying = applying_to(shard, row, rows, updates);
-    shard->spec->function->apply(&applying);
+    if (applying->function->user != NULL)
+        return hw_guard_apply(&shard->guard, applying, kept, error);
+    *kept = applying->function->apply(applying);
+    return HAWSER_OK;
 }
 
-/* Rows at[i] - base. Functions that want theirs one after the other are given as many as do follow. */
-static void apply_at(hw_table_shard *shard, const uint64_t *at, uint64_t base, size_t count, const unsigned char *updates)
+static hawser_status apply_rows(hw_table_shard *shard, size_t row, size_t rows, const void *updates, size_t *kept,
+                                hawser_error *error)
+{
+    hw_applying applying = applying_to(shard, row, rows, updates);
+    return apply_close(shard, &applying, kept, error);
+}
+
+/* Rows at[i] - base; *kept: the first i of which a number stayed as it was, or `count`. Functions that want theirs one after the other are given
+ * as many as do follow. */
+static hawser_status apply_at(hw_table_shard *shard, const uint64_t *at, uint64_t base, size_t count,
+                              const unsigned char *updates, size_t *kept, hawser_error *error)
 {
     hw_applying applying = applying_to(shard, 0, count, updates);
     applying.at = at;
     applying.base = base;
+    *kept = count;
     if (shard->spec->function->scattered) {
-        shard->spec->function->apply(&applying);
-        return;
-    }
-    for (size_t i = 0, n; i < count; i += n, updates += n * shard->row_bytes) {
-        for (n = 1; i + n < count && at[i + n] == at[i] + n;)
-            n++;
-        apply_rows(shard, (size_t)(at[i] - base), n, updates);
-    }
-}
-
-hawser_status hw_table_shard_apply(hw_table_shard *shard, const uint64_t *keys, size_t count, const void *updates,
-                                   hawser_error *error)
-{
-    if (shard->slots == NULL) {
-        apply_at(shard, keys, shard->first, count, updates);
+        *kept = shard->spec->function->apply(&applying);
         return HAWSER_OK;
     }
-    HAWSER_TRY(make_keys(shard, keys, count, error));
-    apply_at(shard, shard->found, 0, count, updates);
+    for (size_t i = 0, n, own; i < count; i += n, updates += n * shard->row_bytes) {
+        for (n = 1; i + n < count && at[i + n] == at[i] + n;)
+            n++;
+        HAWSER_TRY(apply_rows(shard, (size_t)(at[i] - base), n, updates, &own, error));
+        *kept = own < n && *kept == count ? i + own : *kept;
+    }
     return HAWSER_OK;
 }
 
-void hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t last, const void *updates)
+hawser_status hw_table_shard_apply(hw_table_shard *shard, const uint64_t *keys, size_t count, const void *updates,
+                                   hw_overflow *overflow, hawser_error *error)
 {
-    apply_rows(shard, (size_t)(first - shard->first), (size_t)(last - first) + 1, updates);
+    bool sparse = shard->slots != NULL;
+    size_t kept = count;
+    if (sparse)
+        HAWSER_TRY(make_keys(shard, keys, count, error));
+    HAWSER_TRY(apply_at(shard, sparse ? shard->found : keys, sparse ? 0 : shard->first, count, updates, &kept, error));
+    if (kept < count)
+        hw_overflow_at(overflow, keys[kept]);
+    return HAWSER_OK;
+}
+
+hawser_status hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t last, const void *updates,
+                                         hw_overflow *overflow, hawser_error *error)
+{
+    size_t rows = (size_t)(last - first) + 1, kept = rows;
+    HAWSER_TRY(apply_rows(shard, (size_t)(first - shard->first), rows, updates, &kept, error));
+    if (kept < rows)
+        hw_overflow_at(overflow, first + kept);
+    return HAWSER_OK;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- by bits ---- */
@@ -403,42 +427,74 @@ static hw_bits_number number_of(const hw_table_shard *shard)
     return shard->spec->type == HW_VALUE_F32 ? HW_BITS_F32 : shard->spec->type == HW_VALUE_F64 ? HW_BITS_F64 : HW_BITS_I64;
 }
 
+/* The number of the bit that is set after `before` others. */
+static size_t bit_at(const uint64_t *words, size_t before)
+{
+    size_t w = 0;
+    for (size_t there; (there = hw_bits_best()->count(words + w, 1)) <= before; w++)
+        before -= there;
+    uint64_t bits = words[w];
+    while (before-- > 0)
+        bits &= bits - 1;
+    return 64 * w + hw_lowest_bit(bits);
+}
+
 /* Rows are brought together, changed as if they lay so, and brought back: any function is quick that way which keeps nothing beside them. Sums
- * are made where they are. */
-static size_t apply_near(hw_table_shard *shard, size_t row, const uint64_t *words, size_t used, const void *updates)
+ * are made where they are. *kept: the number of the first bit whose row stayed as it was, or SIZE_MAX. */
+static hawser_status apply_near(hw_table_shard *shard, size_t row, const uint64_t *words, size_t used, const void *updates,
+                                size_t *count, size_t *kept, hawser_error *error)
 {
     const hw_bits *form = hw_bits_best();
     uint64_t near[SLICE_ROWS];
     unsigned char *values = shard->values + row * shard->row_bytes;
-    if (shard->spec->function->adds && shard->spec->width == 1)
-        return form->add(updates, number_of(shard), words, used, values);
-    size_t count = form->take(values, shard->row_bytes, words, used, near);
-    hw_applying applying = applying_to(shard, 0, count, updates);
+    *kept = SIZE_MAX;
+    if (shard->spec->function->adds && shard->spec->width == 1) {
+        *count = form->add(updates, number_of(shard), words, used, values, kept);
+        return HAWSER_OK;
+    }
+    *count = form->take(values, shard->row_bytes, words, used, near);
+    hw_applying applying = applying_to(shard, 0, *count, updates);
     applying.values = near;
-    if (count > 0)
-        shard->spec->function->apply(&applying);
-    return form->put(near, shard->row_bytes, words, used, values);
+    if (*count == 0)
+        return HAWSER_OK;
+    size_t first = *count;
+    HAWSER_TRY(apply_close(shard, &applying, &first, error));
+    if (first < *count)
+        *kept = bit_at(words, first);
+    (void)form->put(near, shard->row_bytes, words, used, values);
+    return HAWSER_OK;
 }
 
-size_t hw_table_shard_apply_bits(hw_table_shard *shard, uint64_t first, uint64_t last, const uint64_t *bits, uint64_t from,
-                                 const void *updates)
+/* Rows that are too wide to be brought together, or have memory. */
+static hawser_status apply_listed(hw_table_shard *shard, size_t row, const uint64_t *words, size_t used, const void *updates,
+                                  size_t *count, size_t *kept, hawser_error *error)
 {
-    uint64_t words[SLICE], rows[SLICE_ROWS];
+    uint64_t rows[SLICE_ROWS];
+    size_t first = *count = hw_bits_best()->list(words, used, row, rows);
+    HAWSER_TRY(apply_at(shard, rows, 0, *count, updates, &first, error));
+    *kept = first < *count ? (size_t)rows[first] - row : SIZE_MAX;
+    return HAWSER_OK;
+}
+
+hawser_status hw_table_shard_apply_bits(hw_table_shard *shard, uint64_t first, uint64_t last, const uint64_t *bits,
+                                        uint64_t from, const void *updates, size_t *count, hw_overflow *overflow,
+                                        hawser_error *error)
+{
+    bool near = is_narrow(shard) && shard->memory == NULL;
+    uint64_t words[SLICE];
     const unsigned char *given = updates;
-    size_t all = 0, count;
-    for (size_t n; first <= last; first += n, all += count, given += count * shard->row_bytes) {
+    *count = 0;
+    for (size_t n, some, kept;; first += n) {
         n = next_slice(first, last, bits, from, words);
-        size_t row = (size_t)(first - shard->first), used = (n + 63) / 64;
-        if (is_narrow(shard) && shard->memory == NULL) {
-            count = apply_near(shard, row, words, used, given);
-        } else {
-            count = hw_bits_best()->list(words, used, row, rows);
-            apply_at(shard, rows, 0, count, given);
-        }
+        HAWSER_TRY((near ? apply_near : apply_listed)(shard, (size_t)(first - shard->first), words, (n + 63) / 64, given,
+                                                      &some, &kept, error));
+        if (kept != SIZE_MAX)
+            hw_overflow_at(overflow, first + kept);
+        *count += some;
+        given += some * shard->row_bytes;
         if (last - first < n)
-            return all + count;
+            return HAWSER_OK;
     }
-    return all;
 }
 
 /* ------------------------------------------------------------------------------------------------------ as a whole ---- */

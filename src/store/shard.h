@@ -39,17 +39,20 @@ const void *hw_table_shard_from(const hw_table_shard *shard, uint64_t first);
 void hw_table_shard_get_range(const hw_table_shard *shard, uint64_t first, uint64_t last, void *out);
 
 /* Applies the table's function: updates are count * width of the type. Keys that do not exist come into being as zeros first; when there is no
- * memory for all of those, HAWSER_NO_MEMORY and nothing has changed. NaN and infinity are the caller's to refuse. */
+ * memory for all of those, HAWSER_NO_MEMORY and nothing has changed. NaN and infinity among the updates are the caller's to refuse; a number that they
+ * would make NaN or infinite stays as it was, and its key is noted in *overflow. */
 hawser_status hw_table_shard_apply(hw_table_shard *shard, const uint64_t *keys, size_t count, const void *updates,
-                                   hawser_error *error) HAWSER_MUST_USE;
-void hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t last, const void *updates);
+                                   hw_overflow *overflow, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, uint64_t last, const void *updates,
+                                         hw_overflow *overflow, hawser_error *error) HAWSER_MUST_USE;
 
 /* The same for those keys from first to last of a dense shard that have a bit, `bits` beginning with that of the key `from`; how many they
  * are. */
 size_t hw_table_shard_get_bits(const hw_table_shard *shard, uint64_t first, uint64_t last, const uint64_t *bits,
                                uint64_t from, void *out);
-size_t hw_table_shard_apply_bits(hw_table_shard *shard, uint64_t first, uint64_t last, const uint64_t *bits, uint64_t from,
-                                 const void *updates);
+hawser_status hw_table_shard_apply_bits(hw_table_shard *shard, uint64_t first, uint64_t last, const uint64_t *bits,
+                                        uint64_t from, const void *updates, size_t *count, hw_overflow *overflow,
+                                        hawser_error *error) HAWSER_MUST_USE;
 
 /* Where a key's values lie until the next change; NULL: it does not exist. */
 const void *hw_table_shard_row(const hw_table_shard *shard, uint64_t key);

@@ -164,6 +164,24 @@ static void fail(hw_errand *errand, int why)
     atomic_store_explicit(&errand->failed, why, memory_order_relaxed);
 }
 
+static void lower(_Atomic uint64_t *least, uint64_t to)
+{
+    uint64_t now = atomic_load_explicit(least, memory_order_relaxed);
+    while (to < now && !atomic_compare_exchange_weak_explicit(least, &now, to, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+/* Fails if a piece could not be done, or not all of it. */
+static void fail_after(hw_errand *errand, hawser_status status, const hw_overflow *overflow)
+{
+    if (overflow->any) {
+        lower(&errand->overflowed, overflow->key);
+        fail(errand, HAWSER_NOT_FINITE);
+    }
+    if (status != HAWSER_OK)
+        fail(errand, status);
+}
+
 static void words_of(const hw_errand *errand, int failed, char *words, size_t size)
 {
     const char *table = errand->spec->name;
@@ -190,6 +208,10 @@ static void words_of(const hw_errand *errand, int failed, char *words, size_t si
                  "table '%s': what worker %u would read again in iteration %llu was not kept, for want of memory "
                  "(--memory-limit of the servers)",
                  table, errand->request.head.worker, (unsigned long long)errand->request.head.clock);
+    else if (failed == HAWSER_NOT_FINITE)
+        snprintf(words, size, "table '%s': key %llu overflows: %s would make it infinite or NaN, so it keeps its last value",
+                 table, (unsigned long long)atomic_load_explicit(&errand->overflowed, memory_order_relaxed),
+                 errand->request.head.operation == HW_CLOCK ? "the sum of all workers' pushes in a clock" : "this push");
     else
         snprintf(words, size, "table '%s': %s", table,
                  failed == HAWSER_BAD_INPUT   ? "a push in a clock that its worker has ended"
@@ -208,8 +230,10 @@ static void do_range(hw_stripe *stripe, const hw_piece *piece)
         uint64_t first = arc->first > piece->first ? arc->first : piece->first;
         uint64_t last = arc->last < piece->last ? arc->last : piece->last;
         size_t offset = (piece->begin + (size_t)(first - piece->first)) * bytes;
+        hw_overflow overflow = {0};
         if (values != NULL)
-            hw_table_shard_apply_range(stripe->shards[at], first, last, values + offset);
+            fail_after(errand, hw_table_shard_apply_range(stripe->shards[at], first, last, values + offset, &overflow, NULL),
+                       &overflow);
         if (errand->out != NULL && !errand->lends)
             hw_table_shard_get_range(stripe->shards[at], first, last, errand->out + offset);
     }
@@ -227,6 +251,20 @@ static void rows_of(const hw_stripe *stripe, const uint64_t *keys, size_t count,
     }
 }
 
+/* Pushes to keys of one shard; rows: what that calls them, NULL: the same. */
+static void apply_list(hw_errand *errand, hw_table_shard *shard, const uint64_t *rows, const uint64_t *keys, size_t count,
+                       const unsigned char *values)
+{
+    hw_overflow overflow = {0};
+    hawser_status status = hw_table_shard_apply(shard, rows != NULL ? rows : keys, count, values, &overflow, NULL);
+    for (size_t i = 0; rows != NULL && overflow.any && i < count; i++)
+        if (rows[i] == overflow.key) {
+            overflow.key = keys[i];
+            break;
+        }
+    fail_after(errand, status, &overflow);
+}
+
 /* Keys of several arcs are done together, by their rows: memory is asked for long before it is needed, which ends where a list does. */
 static void do_list(hw_stripe *stripe, const hw_piece *piece)
 {
@@ -242,8 +280,8 @@ static void do_list(hw_stripe *stripe, const hw_piece *piece)
         const uint64_t *keys = errand->request.keys + i;
         if (several)
             rows_of(stripe, keys, n, rows);
-        if (values != NULL && hw_table_shard_apply(shard, several ? rows : keys, n, values + i * bytes, NULL) != HAWSER_OK)
-            fail(errand, HAWSER_NO_MEMORY);
+        if (values != NULL)
+            apply_list(errand, shard, several ? rows : NULL, keys, n, values + i * bytes);
         if (errand->out != NULL)
             hw_table_shard_get(shard, several ? rows : keys, n, errand->out + i * bytes);
     }
@@ -265,8 +303,12 @@ static void do_bits(hw_stripe *stripe, const hw_piece *piece)
         size_t count = 0;
         if (first > last)
             continue;
+        hw_overflow overflow = {0};
         if (values != NULL)
-            count = hw_table_shard_apply_bits(shard, first, last, bits, from, values + row * bytes);
+            fail_after(
+                errand,
+                hw_table_shard_apply_bits(shard, first, last, bits, from, values + row * bytes, &count, &overflow, NULL),
+                &overflow);
         if (errand->out != NULL)
             count = hw_table_shard_get_bits(shard, first, last, bits, from, errand->out + row * bytes);
         row += count;
@@ -291,8 +333,8 @@ static void do_grouped(hw_stripe *stripe, const hw_piece *piece)
         const uint32_t *rows = errand->rows + i;
         for (size_t k = 0; values != NULL && k < n; k++)
             memcpy(buffer + k * bytes, values + rows[k] * bytes, bytes);
-        if (values != NULL && hw_table_shard_apply(stripe->shards[0], keys, n, buffer, NULL) != HAWSER_OK)
-            fail(errand, HAWSER_NO_MEMORY);
+        if (values != NULL)
+            apply_list(errand, stripe->shards[0], NULL, keys, n, buffer);
         if (errand->out == NULL)
             continue;
         hw_table_shard_get(stripe->shards[0], keys, n, buffer);
@@ -336,9 +378,9 @@ static void put_by(hw_stripe *stripe, const hw_piece *piece)
         fail(piece->errand, AHEAD_TOO_MUCH);
         return;
     }
-    hawser_status status = hw_stripe_put_by(stripe, piece, NULL);
-    if (status != HAWSER_OK)
-        fail(piece->errand, status);
+    hw_overflow overflow = {0};
+    hawser_status status = hw_stripe_put_by(stripe, piece, &overflow, NULL);
+    fail_after(piece->errand, status, &overflow);
 }
 
 /* What is done moves the keys' clocks: a clock that has ended, an iteration in which they were read or written. Ending an iteration counts as
@@ -352,6 +394,7 @@ static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
     uint64_t first, last;
     span_of(piece, &first, &last);
     hawser_status status = HAWSER_OK;
+    hw_overflow overflow = {0};
     if (ends || (centric && errand->out != NULL)) {
         hw_range_clock *clock = &progress->clocks[head->worker];
         size_t before = clock->count;
@@ -363,21 +406,13 @@ static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
     }
     if (status == HAWSER_OK && ends && progress->sums.clocks != NULL)
         status = hw_stripe_settle(stripe, errand->group, progress, least_ended(stripe, errand, stripe->first, stripe->last),
-                                  NULL);
+                                  &overflow, NULL);
     if (status == HAWSER_OK && centric && errand->request.values != NULL) {
         size_t before = progress->written.count;
         status = hw_range_clock_advance(&progress->written, first, last, head->clock + 1, NULL);
         atomic_fetch_add_explicit(&progress->ranges, (uint64_t)progress->written.count - before, memory_order_relaxed);
     }
-    if (status != HAWSER_OK)
-        fail(errand, status);
-}
-
-static void lower(_Atomic uint64_t *least, uint64_t to)
-{
-    uint64_t now = atomic_load_explicit(least, memory_order_relaxed);
-    while (to < now && !atomic_compare_exchange_weak_explicit(least, &now, to, memory_order_relaxed, memory_order_relaxed))
-        ;
+    fail_after(errand, status, &overflow);
 }
 
 /* Its reply becomes a refusal, or every client of its group is told of a clock. False: there was no memory to say it. */
@@ -387,11 +422,14 @@ static bool refuse(hw_errand *errand, int failed, hw_message **reply)
     hw_message *refusal = NULL;
     words_of(errand, failed, words, sizeof words);
     if (errand->request.head.operation == HW_CLOCK) {
-        hw_group_regret(errand->group, errand->seat, &errand->request.head, words);
+        hw_group_regret(errand->group, errand->seat, &errand->request.head,
+                        failed == HAWSER_NOT_FINITE ? HW_CLOCK_OVERFLOWED : HW_CLOCK_REFUSED, words);
         return true;
     }
     atomic_fetch_add_explicit(&errand->server->refused, 1, memory_order_relaxed);
-    hw_outcome outcome = failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_NO_ROOM : HW_REFUSED;
+    hw_outcome outcome = failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_NO_ROOM
+                         : failed == HAWSER_NOT_FINITE                       ? HW_NOT_FINITE
+                                                                             : HW_REFUSED;
     bool told = hw_refusal_write(&errand->request.head, outcome, words, &refusal, NULL) == HAWSER_OK;
     if (told) {
         hw_message_free(*reply);

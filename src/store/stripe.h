@@ -83,11 +83,12 @@ struct hw_errand {
     uint32_t *rows;    /* and which row of the request each is */
     hw_batch *batch;   /* with which it is answered; NULL: alone */
     hw_message *reply;
-    unsigned char *out;     /* rows of the reply, */
-    bool lends;             /* or the table's own: one piece, that answers before the stripe does anything else */
-    atomic_uint left;       /* pieces that are not done */
-    _Atomic uint64_t least; /* clock, of what was read */
-    _Atomic int failed;     /* hawser_status of a piece that could not be done */
+    unsigned char *out;          /* rows of the reply, */
+    bool lends;                  /* or the table's own: one piece, that answers before the stripe does anything else */
+    atomic_uint left;            /* pieces that are not done */
+    _Atomic uint64_t least;      /* clock, of what was read */
+    _Atomic int failed;          /* hawser_status of a piece that could not be done */
+    _Atomic uint64_t overflowed; /* HAWSER_NOT_FINITE: the least key that kept its value */
     uint32_t count;
     hw_piece pieces[];
 };
@@ -188,15 +189,17 @@ static inline hw_progress *hw_progress_of(const hw_stripe *stripe, const hw_erra
 {
     return &errand->group->progress[errand->request.head.table][stripe->number];
 }
-/* A clock of the group's is refused: all its clients are told, once. Any thread. */
-void hw_group_regret(hw_group *group, const hw_seat *of, const hw_request_head *head, const char *words);
+/* A clock of the group's is refused, or has overflowed: all its clients are told, once. Any thread. */
+void hw_group_regret(hw_group *group, const hw_seat *of, const hw_request_head *head, hw_outcome outcome, const char *words);
 /* summed.c: may it be kept, beside what its group's guests have in clocks that are not over? In the oldest of these, always: without that none
  * would ever end. */
 bool hw_stripe_may_put_by(const hw_stripe *stripe, const hw_piece *piece);
 /* Keeps a push until its clock is over; HAWSER_BAD_INPUT: its worker has ended that. */
-hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_error *error) HAWSER_MUST_USE;
-/* Applies the sums of all clocks of the group's below `end`; what could not be stays for the next call. */
-hawser_status hw_stripe_settle(hw_stripe *stripe, hw_group *group, hw_progress *progress, uint64_t end,
+hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hw_overflow *overflow,
                                hawser_error *error) HAWSER_MUST_USE;
+/* Applies the sums of all clocks of the group's below `end`; what could not be stays for the next call. Rows whose sum is not finite stay as they
+ * are, as numbers do that their sum would make so. */
+hawser_status hw_stripe_settle(hw_stripe *stripe, hw_group *group, hw_progress *progress, uint64_t end,
+                               hw_overflow *overflow, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -46,7 +46,8 @@ static void recount(const hw_stripe *stripe, hw_group *group, const hw_sums *sum
     hw_stripe_count_sums(stripe, sums, rows);
 }
 
-static hawser_status add_up(const hw_stripe *stripe, hw_progress *progress, const hw_piece *piece, hawser_error *error)
+static hawser_status add_up(const hw_stripe *stripe, hw_progress *progress, const hw_piece *piece, hw_overflow *overflow,
+                            hawser_error *error)
 {
     const hw_errand *errand = piece->errand;
     const hw_request *request = &errand->request;
@@ -58,47 +59,48 @@ static hawser_status add_up(const hw_stripe *stripe, hw_progress *progress, cons
                            stripe->spec->name, head->worker, (unsigned long long)head->clock);
     if (errand->grouped == NULL && head->keys != HW_KEYS_RANGE)
         return hw_sums_put(&progress->sums, head->worker, head->clock, request->keys + piece->begin,
-                           piece->end - piece->begin, values, error);
+                           piece->end - piece->begin, values, overflow, error);
     hw_summed rows = {0};
     hawser_status status = gather(piece, row_bytes, &rows, error);
     if (status == HAWSER_OK)
         status = hw_sums_put(&progress->sums, head->worker, head->clock, rows.keys, rows.count,
-                             rows.values != NULL ? rows.values : values, error);
+                             rows.values != NULL ? rows.values : values, overflow, error);
     hw_summed_free(&rows);
     return status;
 }
 
-hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hawser_error *error)
+hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hw_overflow *overflow, hawser_error *error)
 {
     hw_progress *progress = hw_progress_of(stripe, piece->errand);
     size_t bytes = progress->sums.bytes;
     uint64_t rows = progress->sums.rows;
-    hawser_status status = add_up(stripe, progress, piece, error);
+    hawser_status status = add_up(stripe, progress, piece, overflow, error);
     recount(stripe, piece->errand->group, &progress->sums, bytes, rows);
     return status;
 }
 
-static hawser_status apply(hw_stripe *stripe, const hw_summed *summed, hawser_error *error)
+static hawser_status apply(hw_stripe *stripe, const hw_summed *summed, hw_overflow *overflow, hawser_error *error)
 {
     size_t row_bytes = stripe->spec->width * hw_value_size(stripe->spec->type);
     for (size_t i = 0, end; i < summed->count; i = end) {
         size_t at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, summed->keys[i]);
         end = hw_keys_up_to(summed->keys, i, summed->count, stripe->arcs[at].last);
-        HAWSER_TRY(
-            hw_table_shard_apply(stripe->shards[at], summed->keys + i, end - i, summed->values + i * row_bytes, error));
+        HAWSER_TRY(hw_table_shard_apply(stripe->shards[at], summed->keys + i, end - i, summed->values + i * row_bytes,
+                                        overflow, error));
     }
     return HAWSER_OK;
 }
 
-hawser_status hw_stripe_settle(hw_stripe *stripe, hw_group *group, hw_progress *progress, uint64_t end, hawser_error *error)
+hawser_status hw_stripe_settle(hw_stripe *stripe, hw_group *group, hw_progress *progress, uint64_t end,
+                               hw_overflow *overflow, hawser_error *error)
 {
     for (;;) {
         hw_summed summed = {0};
         bool found = false;
-        HAWSER_TRY(hw_sums_oldest(&progress->sums, end, &summed, &found, error));
+        HAWSER_TRY(hw_sums_oldest(&progress->sums, end, &summed, overflow, &found, error));
         if (!found)
             return HAWSER_OK;
-        hawser_status status = apply(stripe, &summed, error);
+        hawser_status status = apply(stripe, &summed, overflow, error);
         hw_summed_free(&summed);
         HAWSER_TRY(status);
         hw_stripe_count_rows(stripe, 0); /* before those are forgotten from whose sums they come */

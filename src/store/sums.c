@@ -1,6 +1,8 @@
 #include "store/sums.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -57,12 +59,12 @@ static hawser_status part_of(hw_sums *sums, uint32_t worker, uint64_t clock, hw_
 }
 
 hawser_status hw_sums_put(hw_sums *sums, uint32_t worker, uint64_t clock, const uint64_t *keys, size_t count,
-                          const void *values, hawser_error *error)
+                          const void *values, hw_overflow *overflow, hawser_error *error)
 {
     hw_table_shard *part = NULL;
     HAWSER_TRY(part_of(sums, worker, clock, &part, error));
     size_t bytes = hw_table_shard_bytes(part), rows = hw_table_shard_keys(part);
-    hawser_status status = hw_table_shard_apply(part, keys, count, values, error);
+    hawser_status status = hw_table_shard_apply(part, keys, count, values, overflow, error);
     sums->bytes += hw_table_shard_bytes(part) - bytes; /* what wraps around is less */
     sums->rows += hw_table_shard_keys(part) - rows;
     return status;
@@ -83,8 +85,43 @@ static hawser_status list_of(const hw_table_shard *shard, size_t row_bytes, hw_s
     return HAWSER_OK;
 }
 
-hawser_status hw_sums_oldest(hw_sums *sums, uint64_t end, hw_summed *summed, bool *found, hawser_error *error)
+/* Adds the workers' sums of a row in their order, number by number. False: not all are finite. */
+static bool is_finite(const hw_sums *sums, const hw_clock_sum *clock, uint64_t key)
 {
+    const hw_table_spec *spec = &sums->spec;
+    for (size_t i = 0; i < spec->width; i++) {
+        double wide = 0;
+        float narrow = 0;
+        for (uint32_t w = 0; w < sums->workers; w++) {
+            const void *row = clock->parts[w] != NULL ? hw_table_shard_row(clock->parts[w], key) : NULL;
+            if (row != NULL && spec->type == HW_VALUE_F32)
+                narrow += ((const float *)row)[i];
+            else if (row != NULL)
+                wide += ((const double *)row)[i];
+        }
+        if (!isfinite(wide) || !isfinite(narrow))
+            return false;
+    }
+    return true;
+}
+
+/* Leaves out rows of which some number is not finite: the part of a sum is no sum. */
+static void leave_out(const hw_sums *sums, const hw_clock_sum *clock, size_t row_bytes, hw_summed *summed)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < summed->count; i++) {
+        if (!is_finite(sums, clock, summed->keys[i]))
+            continue;
+        summed->keys[count] = summed->keys[i];
+        memmove(summed->values + count++ * row_bytes, summed->values + i * row_bytes, row_bytes);
+    }
+    summed->count = count;
+}
+
+hawser_status hw_sums_oldest(hw_sums *sums, uint64_t end, hw_summed *summed, hw_overflow *overflow, bool *found,
+                             hawser_error *error)
+{
+    hw_overflow own = {0};
     size_t row_bytes = sums->spec.width * hw_value_size(sums->spec.type);
     const hw_clock_sum *clock = sums->clocks;
     *found = clock != NULL && clock->clock < end;
@@ -98,11 +135,16 @@ hawser_status hw_sums_oldest(hw_sums *sums, uint64_t end, hw_summed *summed, boo
             continue;
         hw_summed part;
         HAWSER_TRY(list_of(clock->parts[w], row_bytes, &part, error));
-        hawser_status status = hw_table_shard_apply(sums->total, part.keys, part.count, part.values, error);
+        hawser_status status = hw_table_shard_apply(sums->total, part.keys, part.count, part.values, &own, error);
         hw_summed_free(&part);
         HAWSER_TRY(status);
     }
-    return list_of(sums->total, row_bytes, summed, error);
+    HAWSER_TRY(list_of(sums->total, row_bytes, summed, error));
+    if (own.any) {
+        leave_out(sums, clock, row_bytes, summed);
+        hw_overflow_at(overflow, own.key);
+    }
+    return HAWSER_OK;
 }
 
 void hw_sums_drop(hw_sums *sums)

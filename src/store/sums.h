@@ -35,11 +35,12 @@ typedef struct hw_summed {
 /* For a table's updates; zeroed before. */
 void hw_sums_init(hw_sums *sums, const hw_table_spec *table, uint32_t workers);
 void hw_sums_free(hw_sums *sums);
-/* Adds what a worker pushes in a clock: all, or without memory nothing. */
+/* Adds what a worker pushes in a clock: all, or without memory nothing. A number that would become infinite stays as it was. */
 hawser_status hw_sums_put(hw_sums *sums, uint32_t worker, uint64_t clock, const uint64_t *keys, size_t count,
-                          const void *values, hawser_error *error) HAWSER_MUST_USE;
-/* The sums of the oldest clock below `end`; false: there is none. Then hw_sums_drop, or it comes again. */
-hawser_status hw_sums_oldest(hw_sums *sums, uint64_t end, hw_summed *summed, bool *found,
+                          const void *values, hw_overflow *overflow, hawser_error *error) HAWSER_MUST_USE;
+/* The sums of the oldest clock below `end`, without rows of which a sum is not finite; false: there is none. Then hw_sums_drop, or it comes
+ * again. */
+hawser_status hw_sums_oldest(hw_sums *sums, uint64_t end, hw_summed *summed, hw_overflow *overflow, bool *found,
                              hawser_error *error) HAWSER_MUST_USE;
 void hw_sums_drop(hw_sums *sums);
 void hw_summed_free(hw_summed *summed);

@@ -49,7 +49,9 @@ typedef struct hw_function {
     bool adds;                   /* is a sum: value plus update */
     /* NULL: the parameters are good; else what is wrong with them. */
     const char *(*check)(const double *parameters);
-    void (*apply)(const hw_applying *applying);
+    /* Changes the values. A number that would become NaN or infinite, or what is kept beside it, stays as it was with all that is kept beside it;
+     * returns the number of the first such update among a->rows, or a->rows. A function of the user's leaves that to hw_guard (guard.h). */
+    size_t (*apply)(const hw_applying *applying);
     const void *user; /* what is behind a function of the user's */
 } hw_function;
 
@@ -86,6 +88,17 @@ typedef struct hw_table_spec {
     hw_pass pass;       /* HW_PASS_OWN */
     uint64_t staleness; /* of reads that are served near the worker: see cache.h */
 } hw_table_spec;
+
+/* The least key with a number that stayed as it was, because an update would have made it NaN or infinite. */
+typedef struct hw_overflow {
+    bool any;
+    uint64_t key;
+} hw_overflow;
+static inline void hw_overflow_at(hw_overflow *overflow, uint64_t key)
+{
+    if (!overflow->any || key < overflow->key)
+        *overflow = (hw_overflow){true, key};
+}
 
 /* Numbers that go in one message. Servers cut long ranges by it, too, so that a message is for one stripe. */
 enum { HW_PART = 1 << 17 };

@@ -168,22 +168,25 @@ static void rows_that_are_not_zero_are_marked(void **state)
     }
 }
 
-/* What a loop over the bits would make of the rows, whose bytes may be any number's. */
-static void add_one_by_one(unsigned char *rows, hw_bits_number number, const uint64_t *words, size_t end,
-                           const unsigned char *in)
+/* What a loop over the bits would make of the rows, whose bytes may be any number's. Returns the first row that stays, or SIZE_MAX. */
+static size_t add_one_by_one(unsigned char *rows, hw_bits_number number, const uint64_t *words, size_t end,
+                             const unsigned char *in)
 {
+    size_t kept = SIZE_MAX;
     for (size_t i = 0; i < end; i++) {
         if (!has(words, i))
             continue;
         if (number == HW_BITS_F32) {
             float *row = (float *)rows + i, update;
             memcpy(&update, in, sizeof update);
-            *row += update;
+            kept = !isfinite(*row + update) && kept == SIZE_MAX ? i : kept;
+            *row = isfinite(*row + update) ? *row + update : *row;
             in += sizeof update;
         } else if (number == HW_BITS_F64) {
             double *row = (double *)rows + i, update;
             memcpy(&update, in, sizeof update);
-            *row += update;
+            kept = !isfinite(*row + update) && kept == SIZE_MAX ? i : kept;
+            *row = isfinite(*row + update) ? *row + update : *row;
             in += sizeof update;
         } else {
             uint64_t *row = (uint64_t *)rows + i, update;
@@ -192,13 +195,16 @@ static void add_one_by_one(unsigned char *rows, hw_bits_number number, const uin
             in += sizeof update;
         }
     }
+    return kept;
 }
 
-/* Finite ones, so that no NaN's own bits are compared; zeros of both signs among them. */
+/* Finite ones, so that no NaN's own bits are compared; zeros of both signs among them, and some of which two are infinite. */
 static void draw_numbers(hw_random *random, hw_bits_number number, void *numbers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         double drawn = hw_random_below(random, 4) ? ldexp((double)hw_random_next(random), -60) - 8 : -0.0;
+        if (hw_random_below(random, 200) == 0)
+            drawn = (hw_random_below(random, 2) ? -0.7 : 0.7) * (number == HW_BITS_F32 ? 3.4e38 : 1.7e308);
         if (number == HW_BITS_F32)
             ((float *)numbers)[i] = (float)drawn;
         else if (number == HW_BITS_F64)
@@ -230,10 +236,11 @@ static void rows_are_added_to(void **state)
         draw_numbers(&random, number, before, end);
         draw_numbers(&random, number, in, count);
         memcpy(right, before, end * size);
-        add_one_by_one(right, number, words, end, in);
+        size_t stays = add_one_by_one(right, number, words, end, in), kept;
         for (size_t form = 0; hw_bits_variant(form) != NULL; form++) {
             memcpy(rows, before, end * size);
-            assert_int_equal(hw_bits_variant(form)->add(in, number, words, n, rows), count);
+            assert_int_equal(hw_bits_variant(form)->add(in, number, words, n, rows, &kept), count);
+            assert_int_equal(kept, stays);
             assert_memory_equal(rows, right, end * size);
         }
         free(rows);

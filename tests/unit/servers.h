@@ -14,6 +14,7 @@ typedef struct servers {
     uint32_t count;
     const char *load, *save;
     void (*warn)(void *argument, const char *text);
+    void (*damaged)(void *argument, const char *text);
     uint64_t unread_most, memory;
     double patience; /* failure timeout; 0: 5 s */
     pthread_t thread;
@@ -56,6 +57,7 @@ static void serve_body(test_node *node)
                             .load = set->load,
                             .save = set->save,
                             .ready = set_ready,
+                            .damaged = set->damaged,
                             .argument = set};
     node->status = hawser_store_open(node->job, &(hawser_store_options){.threads = 2}, &store, &node->error);
     if (node->node == 0)

@@ -210,9 +210,9 @@ static void who_asks_what_is_missing_waits_for_no_growth(void **state)
     for (uint64_t i = 0; i < MANY; i++)
         keys[i] = 7 * i;
     assert_int_equal(hw_table_shard_new(&spec, 0, UINT64_MAX, &growing, NULL), HAWSER_OK);
-    assert_int_equal(hw_table_shard_apply(growing, keys, 2, ones, NULL), HAWSER_OK);
+    assert_int_equal(hw_table_shard_apply(growing, keys, 2, ones, NULL, NULL), HAWSER_OK);
     before_array = ask_in_between;
-    assert_int_equal(hw_table_shard_apply(growing, keys, MANY, ones, NULL), HAWSER_OK);
+    assert_int_equal(hw_table_shard_apply(growing, keys, MANY, ones, NULL, NULL), HAWSER_OK);
     before_array = NULL;
     while (atomic_load(&answered) < atomic_load(&asked))
         sched_yield();

@@ -191,7 +191,8 @@ static void damaged(size_t cut, const char *find, const char *put, const char *w
     assert_int_equal(fwrite(bytes, 1, size - cut, file), size - cut);
     fclose(file);
     static unsigned char values[TABLES][KEYS * 24];
-    run(2, &(plan){.path = "bad", .values = &values}, words != NULL ? words : "a number that is not finite");
+    run(2, &(plan){.path = "bad", .values = &values},
+        words != NULL ? words : "these rows are as new, everything else is loaded");
 }
 
 /* Wherever it lies among the numbers. */

@@ -65,7 +65,7 @@ static void like_an_array(bool sparse)
             for (size_t w = 0; w < WIDTH; w++)
                 plain[at][w] += updates[i * WIDTH + w] = hw_random_uniform(&random);
         }
-        assert_int_equal(hw_table_shard_apply(shard, keys, count, updates, NULL), HAWSER_OK);
+        assert_int_equal(hw_table_shard_apply(shard, keys, count, updates, NULL, NULL), HAWSER_OK);
         hw_table_shard_get(shard, universe, UNIVERSE, got);
         for (size_t i = 0; i < UNIVERSE; i++)
             if (i == 0 || universe[i] != universe[i - 1])
@@ -81,7 +81,7 @@ static void like_an_array(bool sparse)
         static double range[UNIVERSE * WIDTH];
         hw_table_shard_get_range(shard, first + 10, UINT64_MAX, range);
         assert_memory_equal(range, got + 10 * WIDTH, (UNIVERSE - 10) * WIDTH * sizeof *range);
-        hw_table_shard_apply_range(shard, first, first + 1, updates);
+        assert_int_equal(hw_table_shard_apply_range(shard, first, first + 1, updates, NULL, NULL), HAWSER_OK);
         hw_table_shard_get_range(shard, first, first + 1, range);
         for (size_t i = 0; i < (size_t)2 * WIDTH; i++)
             assert_true(range[i] == got[i] + updates[i]);
@@ -112,8 +112,8 @@ static void reading_makes_no_keys(void **state)
     int64_t got[] = {1, 1, 1}, one[] = {INT64_MAX, 2, -5};
     hw_table_shard_get(shard, keys, 3, got);
     assert_true(got[0] == 0 && got[1] == 0 && got[2] == 0 && hw_table_shard_keys(shard) == 0);
-    assert_int_equal(hw_table_shard_apply(shard, keys, 3, one, NULL), HAWSER_OK);
-    assert_int_equal(hw_table_shard_apply(shard, keys, 1, &(int64_t){1}, NULL), HAWSER_OK);
+    assert_int_equal(hw_table_shard_apply(shard, keys, 3, one, NULL, NULL), HAWSER_OK);
+    assert_int_equal(hw_table_shard_apply(shard, keys, 1, &(int64_t){1}, NULL, NULL), HAWSER_OK);
     hw_table_shard_get(shard, keys, 3, got);
     assert_true(got[0] == INT64_MIN && got[1] == 2 && got[2] == -5); /* counters wrap */
     hw_table_shard_free(shard);
@@ -136,7 +136,9 @@ static double pushed(const char *function, hw_value_type type, const double *par
     assert_int_equal(hw_table_shard_new(&spec, 4, 4, &shard, NULL), HAWSER_OK);
     for (int i = 0; i < PUSHES; i++) {
         float single = (float)updates[i];
-        hw_table_shard_apply_range(shard, 4, 4, type == HW_VALUE_F32 ? (void *)&single : (void *)&updates[i]);
+        assert_int_equal(hw_table_shard_apply_range(
+                             shard, 4, 4, type == HW_VALUE_F32 ? (void *)&single : (void *)&updates[i], NULL, NULL),
+                         HAWSER_OK);
     }
     double value;
     float single;
@@ -222,12 +224,17 @@ static void by_bits(hw_table_shard *shard, const uint64_t *keys, size_t count, s
         bits[(keys[i] - from) / 64] |= UINT64_C(1) << (keys[i] - from) % 64;
         before += keys[i] <= middle;
     }
-    assert_int_equal(hw_table_shard_apply_bits(shard, keys[0], middle, bits, from, updates), before);
+    size_t applied = 0;
+    assert_int_equal(hw_table_shard_apply_bits(shard, keys[0], middle, bits, from, updates, &applied, NULL, NULL),
+                     HAWSER_OK);
+    assert_int_equal(applied, before);
     assert_int_equal(hw_table_shard_get_bits(shard, keys[0], middle, bits, from, out), before);
     if (middle == last)
         return;
     updates += before * bytes;
-    assert_int_equal(hw_table_shard_apply_bits(shard, middle + 1, last, bits, from, updates), count - before);
+    assert_int_equal(hw_table_shard_apply_bits(shard, middle + 1, last, bits, from, updates, &applied, NULL, NULL),
+                     HAWSER_OK);
+    assert_int_equal(applied, count - before);
     assert_int_equal(hw_table_shard_get_bits(shard, middle + 1, last, bits, from, out + before * bytes), count - before);
 }
 
@@ -273,9 +280,10 @@ static void scattered_rows_are_rows(void **state)
                     else
                         ((int64_t *)(void *)updates)[i] = (int64_t)x;
                 }
-                assert_int_equal(hw_table_shard_apply(many, keys, count, updates, NULL), HAWSER_OK);
+                assert_int_equal(hw_table_shard_apply(many, keys, count, updates, NULL, NULL), HAWSER_OK);
                 for (size_t i = 0; i < count; i++)
-                    hw_table_shard_apply_range(one, keys[i], keys[i], updates + i * bytes);
+                    assert_int_equal(hw_table_shard_apply_range(one, keys[i], keys[i], updates + i * bytes, NULL, NULL),
+                                     HAWSER_OK);
                 hw_table_shard_get(many, all, LAST + 1, got);
                 hw_table_shard_get_range(one, 7, 7 + LAST, wanted);
                 assert_memory_equal(got, wanted, (LAST + 1) * bytes);

@@ -85,6 +85,13 @@ static bool unsaved(void *argument, const char *text)
     return true;
 }
 
+/* Said once, quiet or not: the file that is written in the end has these rows no more. */
+static void damaged(void *argument, const char *text)
+{
+    const serving *s = argument;
+    fprintf(s->call->err, "hawser: %s\n", text);
+}
+
 static void warn(void *argument, const char *text)
 {
     const serving *s = argument;
@@ -159,6 +166,7 @@ static hawser_status serve(serving *s, hawser_error *error)
                                 .ready = tell,
                                 .listening = hawser_options_flag(call->options, "quiet") ? NULL : listening,
                                 .unsaved = unsaved,
+                                .damaged = damaged,
                                 .argument = s,
                                 .warn = hawser_options_flag(call->options, "quiet") ? NULL : warn};
     hawser_status status = hawser_store_open(s->job, &options, &store, error);

@@ -16,7 +16,8 @@ static uint32_t types_of(const hawser_function *own)
     return all;
 }
 
-static void apply_own(const hw_applying *applying)
+/* What is not finite then hw_guard puts back. */
+static size_t apply_own(const hw_applying *applying)
 {
     const hawser_function *own = applying->function->user;
     const hawser_applying given = {
@@ -29,6 +30,7 @@ static void apply_own(const hw_applying *applying)
         .parameters = applying->parameters,
     };
     own->apply(&given);
+    return applying->rows;
 }
 
 const hw_function *hw_hub_function(const hawser_store *store, const char *name)

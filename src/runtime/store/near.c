@@ -187,8 +187,10 @@ hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t wor
                            (unsigned long long)keys[bad / spec->width]);
     pthread_mutex_lock(&near->mutex);
     hawser_status status = hw_cache_inc(near->cache, worker, keys, count, values, &early, error);
-    if (status == HAWSER_OK && early)
-        status = flush(store, near, table, worker, error);
+    if (early && (status == HAWSER_OK || status == HAWSER_NOT_FINITE)) {
+        hawser_status flushed = flush(store, near, table, worker, status == HAWSER_OK ? error : NULL);
+        status = status == HAWSER_OK ? flushed : status;
+    }
     pthread_mutex_unlock(&near->mutex);
     if (early)
         hw_ask_go(store);
@@ -276,6 +278,10 @@ hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t wor
         if (status == HAWSER_OK)
             status = hw_cache_read(near->cache, &reading, &state, error);
     }
+    if (status == HAWSER_OK && reading.overflow.any)
+        status = hawser_fail(error, HAWSER_NOT_FINITE,
+                             "table '%s': key %llu overflows: it would be infinite with this worker's own increments",
+                             near->spec.name, (unsigned long long)reading.overflow.key);
     hw_reading_end(near->cache, &reading);
     if (status != HAWSER_OK)
         pthread_cond_broadcast(&near->changed);

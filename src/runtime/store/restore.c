@@ -2,6 +2,7 @@
  * the rows to those who serve them. All nodes go through the same rounds. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,11 @@ typedef struct deal {
     uint64_t table, count;
 } deal;
 
+/* Rows of a table in the file that have numbers which are not finite. */
+typedef struct damage {
+    uint64_t rows, first; /* first: key of one of them */
+} damage;
+
 typedef struct restoring {
     hawser_store *store;
     const char *path;
@@ -29,6 +35,7 @@ typedef struct restoring {
     unsigned char *part[3];
     uint32_t *servers;  /* of the rows of a round */
     hw_coming **coming; /* by server: stored_count of them */
+    damage *damages;    /* by stored table */
     hw_bytes *out, *in;
 } restoring;
 
@@ -105,8 +112,33 @@ static size_t rows_of_round(const hw_table_spec *spec)
     return row < ROUND_BYTES ? ROUND_BYTES / row : 1;
 }
 
+static bool row_is_finite(const restoring *r, const hw_table_spec *spec, size_t row, size_t rows)
+{
+    size_t value_bytes = hw_part_bytes(spec, HW_PART_VALUES), memory_bytes = hw_part_bytes(spec, HW_PART_MEMORY);
+    size_t values = rows * spec->width, memory = rows * memory_bytes / sizeof(double);
+    return hw_values_not_finite(spec->type, r->part[HW_PART_VALUES] + row * value_bytes, values) == values &&
+           hw_values_not_finite(HW_VALUE_F64, r->part[HW_PART_MEMORY] + row * memory_bytes, memory) == memory;
+}
+
+/* Makes rows with numbers that are not finite as new, so that all others can be used. Notes them on the first pass. */
+static void clear_damaged(restoring *r, size_t i, const hw_table_spec *spec, size_t count, bool notes)
+{
+    size_t value_bytes = hw_part_bytes(spec, HW_PART_VALUES), memory_bytes = hw_part_bytes(spec, HW_PART_MEMORY);
+    const uint64_t *keys = (const uint64_t *)(const void *)r->part[HW_PART_KEYS];
+    if (row_is_finite(r, spec, 0, count))
+        return;
+    for (size_t k = 0; k < count; k++) {
+        if (row_is_finite(r, spec, k, 1))
+            continue;
+        memset(r->part[HW_PART_VALUES] + k * value_bytes, 0, value_bytes);
+        memset(r->part[HW_PART_MEMORY] + k * memory_bytes, 0, memory_bytes);
+        if (notes && r->damages[i].rows++ == 0)
+            r->damages[i].first = keys[k];
+    }
+}
+
 /* The next `count` rows of a table into the parts' buffers; keys of a dense one are numbered. */
-static hawser_status read_rows(restoring *r, size_t i, uint64_t row, size_t count, hawser_error *error)
+static hawser_status read_rows(restoring *r, size_t i, uint64_t row, size_t count, bool notes, hawser_error *error)
 {
     const hw_table_spec *spec = spec_at(r, i);
     uint64_t *keys = (uint64_t *)(void *)r->part[HW_PART_KEYS];
@@ -117,6 +149,7 @@ static hawser_status read_rows(restoring *r, size_t i, uint64_t row, size_t coun
         if (hw_store_pass_of(spec, (hw_part)p) >= 0)
             HAWSER_TRY(read_at(r, r->stored[i].begin[p] + row * bytes, r->part[p], count * bytes, error));
     }
+    clear_damaged(r, i, spec, count, notes);
     return HAWSER_OK;
 }
 
@@ -136,7 +169,7 @@ static void count_rows(const restoring *r, size_t i, size_t count)
         r->coming[r->servers[k]][i].rows++;
 }
 
-/* Nothing is changed by a file that is not all numbers, nor by one for which a server lacks room: rows are counted, too. */
+/* Nothing is changed by a file that cannot be read to its end, nor by one for which a server lacks room: rows are counted. */
 static hawser_status look_through(restoring *r, hawser_error *error)
 {
     for (size_t i = 0; i < r->stored_count; i++) {
@@ -144,12 +177,7 @@ static hawser_status look_through(restoring *r, hawser_error *error)
         size_t most = rows_of_round(spec);
         for (uint64_t row = 0; row < r->stored[i].rows; row += most) {
             size_t count = r->stored[i].rows - row < most ? (size_t)(r->stored[i].rows - row) : most;
-            HAWSER_TRY(read_rows(r, i, row, count, error));
-            size_t values = count * spec->width, memory = values * spec->function->memory;
-            if (hw_values_not_finite(spec->type, r->part[HW_PART_VALUES], values) < values ||
-                hw_values_not_finite(HW_VALUE_F64, r->part[HW_PART_MEMORY], memory) < memory)
-                return hawser_fail(error, HAWSER_NOT_FINITE, "%s: table '%s' has a number that is not finite", r->path,
-                                   spec->name);
+            HAWSER_TRY(read_rows(r, i, row, count, true, error));
             if (spec->sparse)
                 count_rows(r, i, count);
         }
@@ -185,6 +213,7 @@ static hawser_status prepare(restoring *r, hawser_error *error)
     for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++)
         HAWSER_TRY(HW_NEW(&r->part[p], most[p], "a checkpoint", error));
     HAWSER_TRY(HW_NEW(&r->servers, rows, "a checkpoint", error));
+    HAWSER_TRY(HW_NEW(&r->damages, r->stored_count, "a checkpoint", error));
     HAWSER_TRY(begin_counts(r, error));
     return look_through(r, error);
 }
@@ -237,7 +266,7 @@ static hawser_status deal_rows(restoring *r, hawser_error *error)
     uint64_t left = r->stored[r->at].rows - r->row;
     size_t most = rows_of_round(spec), count = left < most ? (size_t)left : most;
     const deal head = {.more = 1, .table = r->stored[r->at].table};
-    HAWSER_TRY(read_rows(r, r->at, r->row, count, error));
+    HAWSER_TRY(read_rows(r, r->at, r->row, count, false, error));
     find_servers(r, (uint32_t)head.table, count);
     for (uint32_t n = 0; n < r->store->nodes; n++)
         HAWSER_TRY(deal_to(r, n, &head, count, error));
@@ -331,6 +360,25 @@ static hawser_status replace(restoring *r, hawser_error *error)
     return status;
 }
 
+/* Names the tables with such rows, which are in the store as new; everything else is loaded. */
+static hawser_status name_damaged(const restoring *r, hawser_error *error)
+{
+    char names[600] = "";
+    size_t used = 0;
+    for (size_t i = 0; r->damages != NULL && i < r->stored_count; i++) {
+        const damage *one = &r->damages[i];
+        if (one->rows > 0 && used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%llu %s of table '%s' (key %llu%s)",
+                                     used > 0 ? ", " : "", (unsigned long long)one->rows, one->rows == 1 ? "row" : "rows",
+                                     spec_at(r, i)->name, (unsigned long long)one->first, one->rows > 1 ? " the first" : "");
+    }
+    if (used == 0)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_NOT_FINITE,
+                       "%.200s has numbers that are not finite: %s; these rows are as new, everything else is loaded",
+                       r->path, names);
+}
+
 static hawser_status load(restoring *r, hawser_error *error)
 {
     hawser_store *store = r->store;
@@ -345,7 +393,7 @@ static hawser_status load(restoring *r, hawser_error *error)
     hw_store_hold_all(store, true);
     status = replace(r, error);
     hw_store_release_all(store);
-    return status;
+    return status == HAWSER_OK ? hw_cluster_agree(store->job->cluster, name_damaged(r, error), error) : status;
 }
 
 hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw_told_table **tables, size_t *count,
@@ -368,10 +416,11 @@ hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw
 hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_error *error)
 {
     if (store->visit != NULL) {
-        HAWSER_TRY(hw_store_ask_file(store, HW_WORD_LOAD, path, error));
-        for (uint32_t t = 0; t < hw_client_tables(store->client); t++)
+        hawser_status status = hw_store_ask_file(store, HW_WORD_LOAD, path, error);
+        for (uint32_t t = 0; (status == HAWSER_OK || status == HAWSER_NOT_FINITE) && t < hw_client_tables(store->client);
+             t++)
             hw_near_forget(store, t);
-        return HAWSER_OK;
+        return status;
     }
     if (store->job->recorder != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
@@ -387,6 +436,7 @@ hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_er
         free(r.coming[n]);
     free(r.coming);
     free(r.servers);
+    free(r.damages);
     free(r.stored);
     free_all(r.in, store->nodes);
     free(r.in);

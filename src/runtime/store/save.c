@@ -242,9 +242,29 @@ static hawser_status save_held(saving *s, const char *path, uint32_t tables, haw
     return hw_cluster_agree(store->job->cluster, s->status, error);
 }
 
+/* Waits for what was asked for. That a push overflowed is told after the save: what the tables have is finite, and is not lost. */
+static hawser_status wait_for_all(hawser_store *store, hawser_error *overflow, hawser_error *error)
+{
+    hawser_error why = {0};
+    hawser_status status = hawser_store_wait_all(store, &why);
+    if (status == HAWSER_NOT_FINITE)
+        *overflow = why;
+    return status == HAWSER_OK || status == HAWSER_NOT_FINITE ? HAWSER_OK : hawser_fail(error, status, "%s", why.text);
+}
+
+/* After the tables have been saved. */
+static hawser_status tell_overflow(const hawser_store *store, const hawser_error *overflow, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    if (overflow->status != HAWSER_OK)
+        status = hawser_fail(error, overflow->status, "%.900s; the tables are saved", overflow->text);
+    return hw_cluster_agree(store->job->cluster, status, error);
+}
+
 static hawser_status save(saving *s, const char *path, hawser_error *error)
 {
     hawser_store *store = s->store;
+    hawser_error overflow = {0};
     uint32_t tables = (uint32_t)hw_client_tables(store->client);
     size_t most = ROUND_BYTES;
     for (uint32_t t = 0; t < tables; t++)
@@ -258,12 +278,12 @@ static hawser_status save(saving *s, const char *path, hawser_error *error)
     if (status == HAWSER_OK)
         status = HW_NEW(&s->piece, most, "a checkpoint", error);
     if (status == HAWSER_OK)
-        status = hawser_store_wait_all(store, error);
+        status = wait_for_all(store, &overflow, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
     hw_store_hold_all(store, false);
     status = save_held(s, path, tables, error);
     hw_store_release_all(store);
-    return status;
+    return status == HAWSER_OK ? tell_overflow(store, &overflow, error) : status;
 }
 
 /* Nobody answers to a clock: what is answered behind it says that it was heard. */
@@ -281,14 +301,17 @@ hawser_status hw_store_heard(hawser_store *store, hawser_error *error)
 hawser_status hw_store_ask_file(hawser_store *store, hw_word word, const char *name, hawser_error *error)
 {
     hw_message *answer = NULL;
-    hawser_status status = hawser_store_wait_all(store, error);
+    hawser_error overflow = {0};
+    hawser_status status =
+        word == HW_WORD_SAVE ? wait_for_all(store, &overflow, error) : hawser_store_wait_all(store, error);
     if (status == HAWSER_OK)
         status = hw_store_heard(store, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
     if (store->self == 0)
         status = hw_visit_ask(store->visit, 0, word, name, strlen(name) + 1, &answer, error);
     hw_message_free(answer);
-    return hw_cluster_agree(store->job->cluster, status, error);
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
+    return tell_overflow(store, &overflow, error);
 }
 
 hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error)

@@ -238,12 +238,26 @@ static hawser_status save_in_the_end(hawser_store *store, const hw_serving *how,
     return status;
 }
 
+/* A file with rows that are not finite is used without these: its other rows may exist nowhere else. */
+static hawser_status begin_with(hawser_store *store, const hw_serving *how, hawser_error *error)
+{
+    hawser_error why = {0};
+    hawser_status status = load(store, how->load, &why);
+    if (status == HAWSER_OK)
+        return HAWSER_OK;
+    if (status != HAWSER_NOT_FINITE || how->damaged == NULL)
+        return hawser_fail(error, status, "%s", why.text);
+    if (store->self == 0)
+        how->damaged(how->argument, why.text);
+    return HAWSER_OK;
+}
+
 hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
     hw_server_limit(store->server, how->memory);
     if (how->load != NULL)
-        HAWSER_TRY(load(store, how->load, error));
+        HAWSER_TRY(begin_with(store, how, error));
     status = open_doors(store, how, error);
     if (status == HAWSER_OK)
         status = serve(store, how, error);

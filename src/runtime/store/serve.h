@@ -31,6 +31,8 @@ typedef struct hw_serving {
     void (*listening)(void *argument, const char *addresses);
     /* On node 0: whether to try again, when the tables could not be written in the end; NULL: no. */
     bool (*unsaved)(void *argument, const char *text);
+    /* On node 0: rows of `load` are not finite, and begin as new; NULL: that ends the servers. */
+    void (*damaged)(void *argument, const char *text);
     void *argument;
 } hw_serving;
 

@@ -46,6 +46,12 @@ static bool unsaved(void *argument, const char *text)
     return t->given->unsaved(t->given->argument, text);
 }
 
+static void damaged(void *argument, const char *text)
+{
+    const telling *t = argument;
+    t->given->damaged(t->given->argument, text);
+}
+
 static hawser_status check(const hawser_store *store, hawser_error *error)
 {
     if (store->visit != NULL)
@@ -107,6 +113,7 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
                       .ready = tell,
                       .listening = t.given->listening != NULL ? listening : NULL,
                       .unsaved = t.given->unsaved != NULL ? unsaved : NULL,
+                      .damaged = t.given->damaged != NULL ? damaged : NULL,
                       .argument = &t};
     hawser_status status = check(store, error);
     if (status == HAWSER_OK)
