@@ -98,7 +98,7 @@ HAWSER_API void hawser_store_close(hawser_store *store);
 /** What a table is. Dense: keys first..last, all of them zero at first. Sparse: any 64-bit keys; one that was never pushed reads as
  *  zero and takes no memory. */
 typedef struct hawser_table {
-    const char *name; /**< 1 to 63 bytes */
+    const char *name; /**< 1 to 63 bytes of UTF-8, no control characters */
     hawser_type type; /**< HAWSER_F64, HAWSER_F32 or HAWSER_I64 */
     uint32_t width;   /**< numbers a key; 0: 1 */
     bool sparse;
@@ -258,7 +258,7 @@ typedef struct hawser_serving {
     /** On node 0, with one line, when rows of `load` have numbers that are not finite: these rows begin as new, everything else of the file is
      *  loaded. NULL: HAWSER_NOT_FINITE is returned instead, before any guest is served */
     void (*damaged)(void *argument, const char *text);
-    void *argument; /**< of all four */
+    void *argument; /**< of all five */
 } hawser_serving;
 
 /** Serves the store's tables to whoever comes with the key (`at` of hawser_store_open, `hawser store`), as `hawser serve` does, with the

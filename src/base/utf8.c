@@ -21,3 +21,12 @@ bool hw_is_utf8(const char *text)
     }
     return true;
 }
+
+bool hw_has_control(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    for (; *at != '\0'; at++)
+        if (*at < 0x20 || *at == 0x7f || (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0))
+            return true;
+    return false;
+}

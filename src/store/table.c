@@ -43,12 +43,15 @@ static bool ends_in(const char *name, const char *tail)
 }
 
 /* Tables are tensors of a file, beside others by which the file says more of them. */
-static hawser_status check_name(const char *name, hawser_error *error)
+hawser_status hw_table_check_name(const char *name, hawser_error *error)
 {
     if (name[0] == '\0' || memchr(name, '\0', HW_TABLE_NAME) == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %d bytes", HW_TABLE_NAME - 1);
     if (!hw_is_utf8(name))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table's name is no UTF-8");
+    if (hw_has_control(name))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "a table's name has a newline or another control character: use letters, digits and signs");
     if (strncmp(name, "hawser.", 7) == 0 || strncmp(name, "__", 2) == 0 || ends_in(name, ".keys") ||
         ends_in(name, ".memory"))
         return hawser_fail(
@@ -73,7 +76,7 @@ static hawser_status check_type(const hw_table_spec *spec, hawser_error *error)
 hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error)
 {
     enum { WIDTH_MOST = 1 << 24 };
-    HAWSER_TRY(check_name(spec->name, error));
+    HAWSER_TRY(hw_table_check_name(spec->name, error));
     if (spec->type != HW_VALUE_F32 && spec->type != HW_VALUE_F64 && spec->type != HW_VALUE_I64)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': there is no value type %d", spec->name, (int)spec->type);
     if (spec->width == 0 || spec->width > WIDTH_MOST)

@@ -108,6 +108,8 @@ static inline size_t hw_table_keys_of(const hw_table_spec *spec, size_t numbers)
     return numbers > spec->width ? numbers / spec->width : 1;
 }
 
+/* HAWSER_BAD_ARGUMENT: it is no name for a table; the text does not have it where it would not be one line. */
+hawser_status hw_table_check_name(const char *name, hawser_error *error) HAWSER_MUST_USE;
 /* HAWSER_BAD_ARGUMENT says what is wrong with it. */
 hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
 

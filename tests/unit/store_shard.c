@@ -4,6 +4,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -310,6 +311,16 @@ static void bad_tables_are_refused(void **state)
     assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
     bad = good, memset(bad.name, 'x', sizeof bad.name);
     assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
+    const char *const unfit[] = {"a\nb", "\t", "a\x7f", "a\xc2\x85", "\x1b[31m", "a\xff"};
+    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
+        bad = good;
+        (void)snprintf(bad.name, sizeof bad.name, "%s", unfit[i]);
+        assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
+        assert_null(strstr(error.text, unfit[i]));
+    }
+    bad = good;
+    (void)snprintf(bad.name, sizeof bad.name, "caf\xc3\xa9 \xc2\xb5 1");
+    assert_int_equal(hw_table_check(&bad, &error), HAWSER_OK);
     bad = good, bad.width = 0;
     assert_int_equal(hw_table_check(&bad, &error), HAWSER_BAD_ARGUMENT);
     bad = good, bad.first = 10;

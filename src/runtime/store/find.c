@@ -82,6 +82,7 @@ hawser_status hawser_store_find(hawser_store *store, const char *name, hawser_ta
         describe(spec, name, table);
         return HAWSER_OK;
     }
+    HAWSER_TRY(hw_table_check_name(name, error)); /* before others say it */
     if (store->visit == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the store has no table '%.63s'", name);
     hw_table_spec spec;

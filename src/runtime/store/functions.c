@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "runtime/store/hub.h"
 
 static const hawser_type types[] = {[HW_VALUE_F32] = HAWSER_F32, [HW_VALUE_F64] = HAWSER_F64, [HW_VALUE_I64] = HAWSER_I64};
@@ -78,6 +79,9 @@ hawser_status hw_hub_functions(hawser_store *store, hawser_error *error)
         const hawser_function *own = &store->options.functions[i];
         if (own->name == NULL || own->name[0] == '\0' || strlen(own->name) >= HW_TABLE_NAME)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a function needs a name of 1 to %d bytes", HW_TABLE_NAME - 1);
+        if (!hw_is_utf8(own->name) || hw_has_control(own->name))
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                               "function number %zu: its name is no UTF-8, or has a control character", i);
         if (hw_hub_function(store, own->name) != NULL)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is a function '%s' already", own->name);
         if (own->apply == NULL || own->parameters > HW_FUNCTION_PARAMETERS || own->memory > MEMORY_MOST)

@@ -287,6 +287,7 @@ static hawser_status spec_of(hawser_store *store, const hawser_table *table, hw_
     if (table->name == NULL || strlen(table->name) >= sizeof spec->name)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %zu bytes", sizeof spec->name - 1);
     memcpy(spec->name, table->name, strlen(table->name) + 1);
+    HAWSER_TRY(hw_table_check_name(spec->name, error)); /* before others say it */
     HAWSER_TRY(hw_hub_function_there(store, function, &spec->function, error));
     if (spec->function == NULL)
         return hw_hub_no_function(store, table->name, function, error);

@@ -31,6 +31,7 @@ hawser_status hw_table_hear(hawser_store *store, const hw_told_table *told, hw_t
 {
     if (memchr(told->name, '\0', sizeof told->name) == NULL || memchr(told->function, '\0', sizeof told->function) == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "a table was told of without a name");
+    HAWSER_TRY(hw_table_check_name(told->name, error));
     if (told->sparse != 0 && (told->first != 0 || told->last != UINT64_MAX))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s' is sparse and has a range of keys", told->name);
     *spec = (hw_table_spec){
