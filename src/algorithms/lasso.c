@@ -232,12 +232,15 @@ static hawser_status sweep(hawser_context *context)
 static hawser_status remember(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
+    const double *alpha = hawser_local(context, "alpha");
     hawser_error error = {0};
     hw_lasso_block_residual(block, hawser_view(context, "v"), false);
     size_t at = (size_t)(hawser_clock(context) % HW_LINEAR_HISTORY);
-    if (hw_lasso_block_remember(block, hawser_local(context, "alpha"), at, &error) != HAWSER_OK)
+    if (hw_lasso_block_remember(block, alpha, at, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    return HAWSER_OK;
+    HAWSER_TRY(hw_linear_report(context, "sprint_loss", block->loss));
+    return hw_linear_report(context, "sprint_penalty",
+                            hw_lasso_block_penalty(block, alpha, hawser_metric(context, "lambda")));
 }
 
 /* Where the last rounds, or the last sprints, were heading; see accelerate.h. */
@@ -247,11 +250,16 @@ static hawser_status propose(hawser_context *context)
     const double *alpha = hawser_local(context, "alpha");
     hawser_error error = {0};
     double now = 0.0;
+    hw_lasso_block_residual(block, hawser_view(context, "v"), false);
+    if (block->lasso->strided) {
+        double penalty = hw_lasso_block_penalty(block, alpha, hawser_metric(context, "lambda"));
+        HAWSER_TRY(hw_linear_report(context, "reached_loss", block->loss));
+        HAWSER_TRY(hw_linear_report(context, "reached_penalty", penalty));
+    }
     if (block->lasso->strided && (hawser_clock(context) + 1) % HW_LINEAR_HISTORY != 0) {
         HAWSER_TRY(hawser_report(context, "present_penalty", 0.0));
         return hawser_report(context, "candidate_penalty", NEVER);
     }
-    hw_lasso_block_residual(block, hawser_view(context, "v"), false);
     if (hw_lasso_block_remember(block, alpha, HW_LINEAR_HISTORY, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     double then = hw_lasso_block_propose(block, alpha, hawser_metric(context, "lambda"), &now);
@@ -315,6 +323,10 @@ static void declare(hawser_program *program)
     hawser_metric_declare(program, "curved", HAWSER_SUM);
     hawser_metric_declare(program, "shared", HAWSER_MAX);
     hawser_metric_declare(program, "unsolved", HAWSER_MAX);
+    hawser_metric_declare(program, "sprint_loss", HAWSER_LAST);
+    hawser_metric_declare(program, "sprint_penalty", HAWSER_SUM);
+    hawser_metric_declare(program, "reached_loss", HAWSER_LAST);
+    hawser_metric_declare(program, "reached_penalty", HAWSER_SUM);
 }
 
 static void release(void *scratch)

@@ -154,6 +154,15 @@ size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, dou
     return nonzeros;
 }
 
+double hw_lasso_block_penalty(const hw_lasso_block *block, const double *alpha, double lambda)
+{
+    double penalty = 0.0;
+    for (size_t j = 0; j < block->columns.X.cols; j++)
+        if (alpha[j] != 0.0)
+            penalty += hw_linear_penalty(alpha[j], hw_linear_term_at(&block->columns, j, lambda));
+    return penalty;
+}
+
 static const uint32_t *members(const hw_lasso_block *block, size_t *count)
 {
     return block->lasso->settings.solver->members(block->solver, count);

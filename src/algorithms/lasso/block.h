@@ -45,6 +45,8 @@ hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, haw
 void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda);
 /* This block's share of the sums; returns the number of nonzeros. */
 size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_linear_sums *sums);
+/* Sum of the penalties of this block's coefficients. */
+double hw_lasso_block_penalty(const hw_lasso_block *block, const double *alpha, double lambda);
 /* Extrapolation over rounds (accelerate.h): the point before round `at`; the candidate's penalty (and that of alpha, in *now);
  * the step to it. */
 hawser_status hw_lasso_block_remember(hw_lasso_block *block, const double *alpha, size_t at,

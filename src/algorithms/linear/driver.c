@@ -130,7 +130,7 @@ static void safeguard(hw_linear *linear, hawser_progress *progress, double befor
         hawser_progress_set(progress, "caution", caution);
         snprintf(text, sizeof text, "the objective rose from %.6g to %.6g: steps are shortened %g times", before,
                  linear->objective, caution);
-    } else if (linear->doublings++ < DOUBLINGS || linear->gain < safe) {
+    } else if (linear->doublings++ < DOUBLINGS || linear->gain < safe * linear->flights) {
         linear->gain *= 2.0;
         hawser_progress_gain(progress, "v", linear->gain);
         snprintf(text, sizeof text, "the objective rose from %.6g to %.6g: sigma' doubled to %g", before, linear->objective,
@@ -268,10 +268,29 @@ bool hw_linear_solved(hawser_progress *progress, void *user)
     return hawser_progress_metric(progress, "unsolved") <= 0.0;
 }
 
+/* Rounds in flight that overshoot: between certificates extrapolation and searches may still bring the objective down, but by no help of
+ * theirs. sigma' grows towards what covers the staleness. */
+static void watch_sprint(hw_linear *linear, hawser_progress *progress)
+{
+    double before = metric(progress, "sprint_loss") + metric(progress, "sprint_penalty");
+    double after = metric(progress, "reached_loss") + metric(progress, "reached_penalty");
+    double most = safe_gain(linear) * linear->flights;
+    if (after <= before * (1.0 + 1e-9) + 1e-12 * linear->zero_objective || linear->gain >= most)
+        return;
+    char text[300];
+    linear->gain = fmin(2.0 * linear->gain, most);
+    hawser_progress_gain(progress, "v", linear->gain);
+    snprintf(text, sizeof text, "rounds overshoot (the objective rose from %.6g to %.6g): sigma' raised to %g", before,
+             after, linear->gain);
+    note(linear, text);
+}
+
 bool hw_linear_sprints_done(hawser_progress *progress, void *user)
 {
-    const hw_linear *linear = user;
+    hw_linear *linear = user;
     uint64_t sprints = hawser_progress_clock(progress) + 1;
+    if (linear->strided)
+        watch_sprint(linear, progress);
     return sprints >= (linear->strided ? MOST_STRIDES : MOST_SPRINTS) ||
            hawser_progress_metric(progress, "slack") <= enough(linear);
 }

@@ -287,7 +287,9 @@ static hawser_status take_start(hw_linear *linear, hawser_job *job, const hawser
     return HAWSER_OK;
 }
 
-/* sigma' = gamma K (s + 1) (Ma et al. 2015, with s + 1 rounds in flight); one block has nobody to be careful about. */
+/* sigma' = gamma K is safe in step, gamma K (s + 1) with s + 1 rounds in flight (Ma et al. 2015). Clocks grow with sigma', and columns of
+ * different blocks are seldom so alike that the second is needed: it begins at the first, and the safeguard raises it (driver.c). One
+ * block has nobody to be careful about. */
 static void take_rule(hw_linear *linear, hawser_job *job)
 {
     linear->blocks = hawser_job_workers(job);
@@ -295,8 +297,8 @@ static void take_rule(hw_linear *linear, hawser_job *job)
     linear->sync = hawser_job_sync(job);
     linear->form = hawser_job_encoding(job);
     linear->damping = linear->settings.average ? 1.0 / linear->blocks : 1.0;
-    double flights = linear->sync.tightness == HAWSER_TAP ? 2.0 : linear->sync.staleness + 1.0;
-    linear->gain = linear->blocks == 1 ? 1.0 : linear->damping * linear->blocks * flights;
+    linear->flights = linear->sync.tightness == HAWSER_TAP ? 2.0 : linear->sync.staleness + 1.0;
+    linear->gain = linear->blocks == 1 ? 1.0 : linear->damping * linear->blocks;
     if (linear->settings.sigma > 0.0)
         linear->gain = linear->settings.sigma;
     bool free = linear->blocks > 1 && linear->settings.exchange_every <= 0.0 && linear->settings.certify_every == 0;

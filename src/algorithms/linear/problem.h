@@ -100,6 +100,7 @@ typedef struct hw_linear {
     uint32_t blocks;
     uint64_t seed;
     double gain, damping;
+    double flights;   /* rounds under way at once, as far as the policy bounds them */
     double *costs;    /* by column: what the kind has said of it; or NULL */
     bool joint;       /* working sets are solved as one: in step, nothing held back or averaged */
     bool accelerated; /* rounds are extrapolated over: possible where all blocks see the same residuals */

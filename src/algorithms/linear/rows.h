@@ -33,8 +33,7 @@
     {"upper", HAWSER_TEXT, NULL, NULL, "X|FILE", \
      "Upper bound of the coefficients (>= 0): a number, or a file of one a column", "0.1", 0}, \
     {"sigma", HAWSER_NUMBER, NULL, "(0,inf)", "S", \
-     "sigma', how careful a block is about what the others do; default gamma K (s + 1), twice gamma K to begin with under " \
-     "tap", \
+     "sigma', how careful a block is about what the others do; default gamma K, doubled when the objective rises", \
      "0.1", 0}, \
     {"certify-every", HAWSER_INTEGER, NULL, "[1,inf)", "N", "Clocks between two certificates; default: as needed", "0.1", 0}
 /* clang-format on */
