@@ -99,8 +99,8 @@ typedef struct hawser_rule {
     void *user;
 } hawser_rule;
 
-/** Starts an empty program. Never NULL-checked by the caller: a failed allocation, like every mistake made while a program is
- *  built, is remembered and returned by hawser_compile and hawser_run. `user` is what hawser_user gives to units. */
+/** Starts an empty program; never NULL. A failed allocation, like every mistake made while a program is built, is remembered and returned by
+ *  hawser_plan_print and hawser_run_program. `user` is what hawser_user gives to units. */
 HAWSER_API hawser_program *hawser_program_new(const char *name, void *user);
 HAWSER_API void hawser_program_free(hawser_program *program);
 
@@ -145,6 +145,7 @@ HAWSER_API hawser_state *hawser_local_state(hawser_program *program, const char 
  *  own; a rollback takes both back. Keeps v = A alpha true under averaging. */
 HAWSER_API void hawser_tie(hawser_state *local, hawser_state *replicated);
 
+/** Returns HAWSER_OK, what a call told it to return, or a failure's status; any other number is HAWSER_BAD_PROGRAM. */
 typedef hawser_status hawser_unit_function(hawser_context *context);
 
 /** Declares that a replicated state is a function of others, and how to rebuild it: `rebuild` runs on each block, adds this

@@ -3,6 +3,10 @@
  *
  * One type for every outcome, marked so that the compiler complains when a caller drops it, and one text per failure:
  * what, where, which value, what to do. There is no global error state; the caller owns the hawser_error that is filled.
+ *
+ * A pointer that a call needs and that is NULL, or an enumeration out of range, is HAWSER_BAD_ARGUMENT (in a unit, and of a program that is
+ * being built, HAWSER_BAD_PROGRAM). A call that returns no status gives NULL, 0, false or NaN then. The kernels of matrix.h alone check
+ * nothing.
  */
 #ifndef HAWSER_STATUS_H
 #define HAWSER_STATUS_H

@@ -186,7 +186,7 @@ HAWSER_API hawser_status hawser_push_pull(hawser_store *store, const hawser_requ
 HAWSER_API hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *task,
                                             hawser_error *error) HAWSER_MUST_USE;
 /** Says that a worker of this node (0 .. workers - 1) has finished a clock, counted from 0, on keys first..last of a table (sparse: all). What
- *  it pushed before is in by then. */
+ *  it pushed before is in by then. HAWSER_BAD_ARGUMENT: it has finished a later clock on one of the keys; the same one may be said again. */
 HAWSER_API hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock,
                                             uint64_t first, uint64_t last, hawser_error *error) HAWSER_MUST_USE;
 

@@ -15,7 +15,7 @@ const hawser_algorithm *hawser_algorithm_at(size_t index)
 
 const hawser_algorithm *hawser_algorithm_find(const char *name)
 {
-    for (size_t k = 0; hawser_algorithm_at(k) != NULL; k++)
+    for (size_t k = 0; name != NULL && hawser_algorithm_at(k) != NULL; k++)
         if (strcmp(hawser_algorithm_at(k)->name, name) == 0)
             return hawser_algorithm_at(k);
     return NULL;

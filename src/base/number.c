@@ -148,13 +148,16 @@ static locale_t plain_locale(void)
 
 const char *hawser_read_number(const char *text, double *value)
 {
+    if (text == NULL)
+        return NULL;
     locale_t c = plain_locale();
     char *end;
     double read = strtod_l(text, &end, c);
     freelocale(c);
     if (end == text)
         return NULL;
-    *value = read;
+    if (value != NULL)
+        *value = read;
     return end;
 }
 
@@ -184,7 +187,7 @@ size_t hw_print_number(char *text, size_t size, int digits, double value)
 
 size_t hawser_print_number(char *text, size_t size, double value)
 {
-    return hw_print_number(text, size, DBL_DECIMAL_DIG, value);
+    return hw_print_number(text, text != NULL ? size : 0, DBL_DECIMAL_DIG, value);
 }
 
 static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)

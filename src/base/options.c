@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/distance.h"
 #include "base/memory.h"
 #include "base/option_value.h"
@@ -29,7 +30,7 @@ struct hawser_options {
 
 static hw_slot *find(const hawser_options *options, const char *key)
 {
-    for (size_t i = 0; i < options->count; i++)
+    for (size_t i = 0; options != NULL && key != NULL && i < options->count; i++)
         if (strcmp(options->slots[i].row->key, key) == 0)
             return &options->slots[i];
     return NULL;
@@ -138,6 +139,8 @@ static hawser_status add_row(hawser_options *options, const hawser_option *row, 
 {
     if (strlen(row->key) >= LONGEST_KEY)
         return hawser_fail(error, HAWSER_INTERNAL, "option row '%s' has too long a key", row->key);
+    if ((unsigned)row->kind > HAWSER_NUMBERS)
+        return hawser_fail(error, HAWSER_INTERNAL, "option row '%s' has kind %d, which is none", row->key, (int)row->kind);
     if (find(options, row->key) != NULL)
         return hawser_fail(error, HAWSER_INTERNAL, "two option rows have the key '%s'", row->key);
     const hw_slot *same = find_letter(options, row->letter);
@@ -158,6 +161,8 @@ static hawser_status add_row(hawser_options *options, const hawser_option *row, 
 
 hawser_status hawser_options_new(const hawser_option *const *tables, hawser_options **options, hawser_error *error)
 {
+    HW_GIVEN(tables);
+    HW_GIVEN(options);
     *options = NULL;
     size_t count = 0;
     for (const hawser_option *const *table = tables; *table != NULL; table++)
@@ -193,6 +198,12 @@ void hawser_options_free(hawser_options *options)
 hawser_status hawser_options_set(hawser_options *options, const char *key, const char *value, hawser_source source,
                                  const char *where, hawser_error *error)
 {
+    HW_GIVEN(options);
+    HW_GIVEN(key);
+    HW_GIVEN(value);
+    HW_GIVEN(where);
+    if ((unsigned)source > HAWSER_FROM_COMMAND_LINE)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_options_set: there is no source %d", (int)source);
     hw_slot *slot = find(options, key);
     if (slot == NULL)
         return unknown_key(options, key, source, where, error);
@@ -239,6 +250,8 @@ static hawser_status read_line(hawser_options *options, char *line, size_t lengt
 
 hawser_status hawser_options_file(hawser_options *options, const char *path, hawser_error *error)
 {
+    HW_GIVEN(options);
+    HW_GIVEN(path);
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return hawser_fail(error, HAWSER_IO, "cannot open the options file '%s': %s", path, strerror(errno));
@@ -344,6 +357,7 @@ static hawser_status read_variable(hawser_options *options, const char *variable
 
 hawser_status hawser_options_environment(hawser_options *options, char *const *environment, hawser_error *error)
 {
+    HW_GIVEN(options);
     for (; environment != NULL && *environment != NULL; environment++)
         if (strncmp(*environment, "HAWSER_", 7) == 0)
             HAWSER_TRY(read_variable(options, *environment, error));
@@ -419,6 +433,9 @@ static hawser_status read_letters(hw_walk *walk, const char *word)
 
 hawser_status hawser_options_arguments(hawser_options *options, int *argc, char **argv, hawser_error *error)
 {
+    HW_GIVEN(options);
+    HW_GIVEN(argc);
+    HW_GIVEN(argv);
     hw_walk walk = {options, argv, *argc, 1, 1, error};
     bool flags = true;
     while (walk.next < walk.count) {
@@ -484,7 +501,8 @@ const char *hawser_options_text(const hawser_options *options, const char *key)
 const double *hawser_options_numbers(const hawser_options *options, const char *key, size_t *count)
 {
     const hw_slot *slot = set_slot(options, key, HAWSER_NUMBERS, HAWSER_NUMBERS);
-    *count = slot != NULL ? slot->value.count : 0;
+    if (count != NULL)
+        *count = slot != NULL ? slot->value.count : 0;
     return slot != NULL ? slot->value.numbers : NULL;
 }
 
@@ -498,5 +516,5 @@ hawser_source hawser_options_source(const hawser_options *options, const char *k
 
 const hawser_option *hawser_options_row(const hawser_options *options, size_t index)
 {
-    return index < options->count ? options->slots[index].row : NULL;
+    return options != NULL && index < options->count ? options->slots[index].row : NULL;
 }

@@ -66,7 +66,10 @@ static void format_text(char *to, size_t size, const char *format, va_list argum
 
 hawser_status hawser_fail(hawser_error *error, hawser_status status, const char *format, ...)
 {
-    if (error != NULL) {
+    if (error != NULL && format == NULL) {
+        error->status = status;
+        snprintf(error->text, sizeof error->text, "%s", hawser_status_name(status));
+    } else if (error != NULL) {
         va_list arguments;
         va_start(arguments, format);
         error->status = status;

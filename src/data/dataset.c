@@ -64,40 +64,40 @@ void hw_dataset_drop_entries(hawser_dataset *dataset)
 
 const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *dataset)
 {
-    return &dataset->matrix;
+    return dataset != NULL ? &dataset->matrix : NULL;
 }
 
 const double *hawser_dataset_target(const hawser_dataset *dataset)
 {
-    return dataset->target;
+    return dataset != NULL ? dataset->target : NULL;
 }
 
 const double *hawser_dataset_weights(const hawser_dataset *dataset)
 {
-    return dataset->weights;
+    return dataset != NULL ? dataset->weights : NULL;
 }
 
 const double *hawser_dataset_offset(const hawser_dataset *dataset)
 {
-    return dataset->offset;
+    return dataset != NULL ? dataset->offset : NULL;
 }
 
 const double *hawser_dataset_means(const hawser_dataset *dataset)
 {
-    return dataset->means;
+    return dataset != NULL ? dataset->means : NULL;
 }
 
 const char *hawser_dataset_column(const hawser_dataset *dataset, size_t column)
 {
-    return dataset->columns != NULL && column < dataset->matrix.cols ? dataset->columns[column] : NULL;
+    return dataset != NULL && dataset->columns != NULL && column < dataset->matrix.cols ? dataset->columns[column] : NULL;
 }
 
 const char *hawser_dataset_target_name(const hawser_dataset *dataset)
 {
-    return dataset->target_name;
+    return dataset != NULL ? dataset->target_name : NULL;
 }
 
 const hawser_load_figures *hawser_dataset_figures(const hawser_dataset *dataset)
 {
-    return &dataset->figures;
+    return dataset != NULL ? &dataset->figures : NULL;
 }

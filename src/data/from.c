@@ -2,9 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/memory.h"
 #include "base/type.h"
 #include "data/dataset.h"
+#include "linalg/sound.h"
 
 static hawser_status check_shape(const hawser_matrix *A, hawser_error *error)
 {
@@ -12,13 +14,8 @@ static hawser_status check_shape(const hawser_matrix *A, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a dataset needs rows and columns, not %zu x %zu", A->rows, A->cols);
     if (A->rows > UINT32_MAX || A->cols > UINT32_MAX)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%zu x %zu: at most 4294967295 rows and columns", A->rows, A->cols);
-    if (A->type != HAWSER_F64 && A->type != HAWSER_F32)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "matrix type %d: numbers must be HAWSER_F64 or HAWSER_F32",
-                           (int)A->type);
-    if (A->layout != HAWSER_DENSE && A->layout != HAWSER_CSC && A->layout != HAWSER_CSR)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "matrix layout %d is none of dense, CSC, CSR", (int)A->layout);
-    if (A->layout == HAWSER_DENSE && A->stride < A->rows)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "stride %zu is below the number of rows %zu", A->stride, A->rows);
+    if (hw_matrix_wrong(A) != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the matrix %s", hw_matrix_wrong(A));
     return HAWSER_OK;
 }
 
@@ -118,6 +115,8 @@ static hawser_status fill(hawser_dataset *dataset, const hawser_matrix *A, const
 hawser_status hawser_dataset_from(const hawser_matrix *matrix, const double *target, hawser_dataset **dataset,
                                   hawser_error *error)
 {
+    HW_GIVEN(matrix);
+    HW_GIVEN(dataset);
     *dataset = NULL;
     HAWSER_TRY(hawser_matrix_whole(matrix, error));
     HAWSER_TRY(check_shape(matrix, error));

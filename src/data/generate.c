@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
@@ -322,6 +323,8 @@ static hawser_status read_recipe(const hawser_generate *what, bool *url, recipe 
 hawser_status hawser_dataset_generate(const hawser_generate *what, hawser_dataset **dataset, double **truth,
                                       hawser_error *error)
 {
+    HW_GIVEN(what);
+    HW_GIVEN(dataset);
     bool url;
     recipe r;
     uint64_t bytes = 0;

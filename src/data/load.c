@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
@@ -169,9 +170,25 @@ static bool is_cache(const hw_job *job, const hawser_load *load)
     return hw_guess_format(file->map, file->bytes < SAMPLE_BYTES ? file->bytes : SAMPLE_BYTES) == HAWSER_CACHE;
 }
 
+static hawser_status check_asked(const char *const *paths, size_t count, const hawser_load *load, hawser_error *error)
+{
+    if ((unsigned)load->format > HAWSER_CACHE)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_load: there is no format %d", (int)load->format);
+    if (load->type != HAWSER_F64 && load->type != HAWSER_F32)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_load: type %d; values are kept as HAWSER_F64 or HAWSER_F32",
+                           (int)load->type);
+    for (size_t i = 0; i < count; i++)
+        if (paths[i] == NULL)
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "path %zu of %zu is NULL", i + 1, count);
+    return HAWSER_OK;
+}
+
 hawser_status hawser_dataset_load(const char *const *paths, size_t count, const hawser_load *load, hawser_dataset **dataset,
                                   hawser_error *error)
 {
+    HW_GIVEN(paths);
+    HW_GIVEN(load);
+    HW_GIVEN(dataset);
     return hw_load_within(paths, count, load, load->memory_limit, dataset, error);
 }
 
@@ -182,6 +199,7 @@ hawser_status hw_load_within(const char *const *paths, size_t count, const hawse
     hw_job job;
     double began = hw_seconds();
     *dataset = NULL;
+    HAWSER_TRY(check_asked(paths, count, load, error));
     within.memory_limit = memory;
     begin(&job, load, memory);
     hawser_status status = hw_input_open(&job.input, paths, count, &job.budget, error);

@@ -1,6 +1,7 @@
 /* options.c - the readers' option rows and what they come to. */
 #include <string.h>
 
+#include "base/argument.h"
 #include "hawser/data.h"
 
 static const hawser_option rows[] = {
@@ -71,6 +72,8 @@ static hawser_status delimiter_of(const hawser_options *options, char *delimiter
 
 hawser_status hawser_load_from_options(const hawser_options *options, hawser_load *load, hawser_error *error)
 {
+    HW_GIVEN(options);
+    HW_GIVEN(load);
     memset(load, 0, sizeof *load);
     load->format = format_of(options);
     load->target = hawser_options_text(options, "target");

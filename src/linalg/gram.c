@@ -10,10 +10,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/memory.h"
 #include "base/type.h"
 #include "linalg/kernels.h"
 #include "linalg/presence.h"
+#include "linalg/sound.h"
 
 enum {
     FEW_TILES = 32,    /* fresh columns up to which others are read too seldom for packing them to pay */
@@ -347,14 +349,30 @@ static hawser_status sparse_gram(const gram *g, hawser_error *error)
     return status;
 }
 
+static hawser_status check(const hawser_matrix *A, size_t begin, size_t end, size_t fresh, size_t count, size_t ld,
+                           hawser_error *error)
+{
+    const char *wrong = A->layout == HAWSER_CSR ? "lies by rows (CSR)" : hw_matrix_wrong(A);
+    if (wrong != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the matrix of a Gram matrix %s", wrong);
+    if (fresh > count || count > ld || begin > end || end > A->rows)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "a Gram matrix of columns %zu to %zu in lines of %zu, of rows %zu to %zu of %zu, cannot be",
+                           fresh, count, ld, begin, end, A->rows);
+    return HAWSER_OK;
+}
+
 hawser_status hawser_gram_rows(const hawser_matrix *A, size_t begin, size_t end, const uint32_t *columns, size_t fresh,
                                size_t count, const double *weights, double *G, size_t ld, hawser_error *error)
 {
-    assert(A->layout != HAWSER_CSR && fresh <= count && count <= ld && begin <= end && end <= A->rows);
-    const hw_kernels *kernels = hw_kernels_best();
-    gram g = {A, kernels, &kernels->typed[A->type], begin, end, columns, fresh, count, weights, G, ld, NULL};
+    HW_GIVEN(A);
+    HAWSER_TRY(check(A, begin, end, fresh, count, ld, error));
     if (fresh == count)
         return HAWSER_OK;
+    HW_GIVEN(columns);
+    HW_GIVEN(G);
+    const hw_kernels *kernels = hw_kernels_best();
+    gram g = {A, kernels, &kernels->typed[A->type], begin, end, columns, fresh, count, weights, G, ld, NULL};
     for (size_t k = 0; A->residence != NULL && k < count; k++)
         hw_presence_touch(A, columns[k]);
     hawser_status status = A->layout == HAWSER_CSC ? find_entries(&g, error) : HAWSER_OK;
@@ -373,5 +391,6 @@ hawser_status hawser_gram_rows(const hawser_matrix *A, size_t begin, size_t end,
 hawser_status hawser_gram(const hawser_matrix *A, const uint32_t *columns, size_t fresh, size_t count, const double *weights,
                           double *G, size_t ld, hawser_error *error)
 {
+    HW_GIVEN(A);
     return hawser_gram_rows(A, 0, A->rows, columns, fresh, count, weights, G, ld, error);
 }

@@ -48,6 +48,8 @@ void hw_presence_touch(const hawser_matrix *A, size_t j)
 
 hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t end)
 {
+    if (A == NULL)
+        return (hawser_matrix){0};
     assert(A->layout != HAWSER_CSR && begin <= end && end <= A->cols);
     hawser_matrix view = *A;
     view.cols = end - begin;
@@ -65,6 +67,8 @@ hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t
 
 hawser_matrix hawser_matrix_rows(const hawser_matrix *A, size_t begin, size_t end)
 {
+    if (A == NULL)
+        return (hawser_matrix){0};
     assert(A->layout != HAWSER_CSC && begin <= end && end <= A->rows);
     hawser_matrix view = *A;
     view.rows = end - begin;

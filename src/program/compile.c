@@ -124,8 +124,6 @@ static hawser_status check_stored(const hawser_state *state, hawser_error *error
 
 static hawser_status check_branch(const hawser_operator *branch, hawser_error *error)
 {
-    if (branch->test == NULL)
-        REFUSE("branch '%s' has no test", branch->name);
     if (branch->first == NULL || (branch->first->next != NULL && branch->first->next->next != NULL))
         REFUSE("branch '%s' must have one or two children", branch->name);
     return HAWSER_OK;
@@ -215,7 +213,7 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_er
 {
     *out = NULL;
     if (program == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a program; free memory");
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no program (NULL); hawser_program_new makes one");
     if (program->mistake.status != HAWSER_OK)
         return hawser_fail(error, program->mistake.status, "program '%s': %s", program->name ? program->name : "?",
                            program->mistake.text);

@@ -75,11 +75,15 @@ static hawser_operator *add(hawser_operator *parent, hw_operator_kind kind, cons
     return operator;
 }
 
+/* Stands for every program that had no memory. Nothing is added to a program without a root. */
+static const hawser_program no_memory = {
+    .mistake = {HAWSER_NO_MEMORY, "cannot allocate a program; free memory or use a smaller input"}};
+
 hawser_program *hawser_program_new(const char *name, void *user)
 {
     hawser_program *program = NULL;
     if (HW_NEW(&program, 1, "a program", NULL) != HAWSER_OK)
-        return NULL;
+        return (hawser_program *)(uintptr_t)&no_memory;
     program->user = user;
     hawser_error error = {0};
     if (hw_copy_text(&program->name, name != NULL ? name : "program", &error) != HAWSER_OK)
@@ -90,7 +94,7 @@ hawser_program *hawser_program_new(const char *name, void *user)
 
 void hawser_program_free(hawser_program *program)
 {
-    if (program == NULL)
+    if (program == NULL || program == &no_memory)
         return;
     for (hawser_state *state = program->states, *next; state != NULL; state = next) {
         next = state->next;
@@ -128,6 +132,8 @@ hawser_operator *hawser_branch(hawser_operator *parent, const char *name, bool (
     if (operator== NULL)
         return NULL;
     operator->test = test;
+    if (test == NULL)
+        hw_program_mistake(operator->program, HAWSER_BAD_PROGRAM, "branch '%s' has no test", operator->name);
     operator->user = user;
     return operator;
 }
@@ -139,6 +145,11 @@ hawser_operator *hawser_loop(hawser_operator *parent, const char *name, hawser_u
         return NULL;
     operator->until = until;
     operator->sync = sync;
+    if ((unsigned)sync.tightness > HAWSER_CENTRIC) {
+        hw_program_mistake(operator->program, HAWSER_BAD_PROGRAM, "loop '%s': there is no sync %d", operator->name,
+                           (int)sync.tightness);
+        operator->sync = hawser_bsp();
+    }
     if ((sync.tightness == HAWSER_SSP || sync.tightness == HAWSER_DELAY) && sync.staleness == 0)
         operator->sync.tightness = HAWSER_BSP;
     return operator;
@@ -194,7 +205,7 @@ hawser_operator *hawser_unit_one(hawser_operator *parent, const char *name, haws
 
 void hawser_scratch_size(hawser_program *program, size_t bytes, void (*release)(void *scratch))
 {
-    if (program == NULL)
+    if (program == NULL || program->root == NULL)
         return;
     program->scratch_bytes = bytes;
     program->scratch_release = release;
@@ -210,11 +221,15 @@ uint32_t hw_program_metric(const hawser_program *program, const char *name)
 
 void hawser_metric_declare(hawser_program *program, const char *name, hawser_combine_by by)
 {
-    if (program == NULL)
+    if (program == NULL || program->root == NULL)
         return;
     if (name == NULL || *name == '\0' || hw_program_metric(program, name) != UINT32_MAX) {
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "metric '%s' is declared twice or has no name",
                            name != NULL ? name : "");
+        return;
+    }
+    if ((unsigned)by > HAWSER_LAST) {
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "metric '%s': there is no way %d to combine it", name, (int)by);
         return;
     }
     if (program->metric_count == HW_METRICS_MOST) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "linalg/sound.h"
 #include "program/program.h"
 #include "store/table.h"
 
@@ -50,7 +51,7 @@ bool hw_state_travels(const hawser_state *state)
 /* A new state at the end of the program's list, or NULL with the mistake remembered. */
 static hawser_state *add(hawser_program *program, const char *name, hw_state_kind kind)
 {
-    if (program == NULL)
+    if (program == NULL || program->root == NULL)
         return NULL;
     if (name == NULL || *name == '\0') {
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "a %s state has no name", hw_state_kind_name(kind));
@@ -91,7 +92,11 @@ hawser_state *hawser_data_state(hawser_program *program, const char *name, const
         static const hawser_matrix none;
         state->matrix = &none;
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "data state '%s' has no matrix", name);
-    } else if (split == HAWSER_BY_COLUMN && matrix->layout == HAWSER_CSR)
+    } else if (hw_matrix_wrong(matrix) != NULL)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "data state '%s': its matrix %s", name, hw_matrix_wrong(matrix));
+    else if ((unsigned)split > HAWSER_WHOLE)
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "data state '%s': there is no split %d", name, (int)split);
+    else if (split == HAWSER_BY_COLUMN && matrix->layout == HAWSER_CSR)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM,
                            "data state '%s' is split by column, but its matrix lies by rows (CSR)", name);
     else if (split == HAWSER_BY_ROW && matrix->layout == HAWSER_CSC)

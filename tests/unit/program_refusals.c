@@ -64,7 +64,7 @@ static void empty_program(void **state)
     expect(make(), BAD, "broken", "no operators");
     test_job test = OPEN_JOB("workers", "1");
     hawser_run *run = NULL;
-    assert_int_equal(hawser_run_program(test.job, NULL, &run, NULL), HAWSER_NO_MEMORY);
+    assert_int_equal(hawser_run_program(test.job, NULL, &run, NULL), HAWSER_BAD_ARGUMENT);
     close_job(test);
 }
 
@@ -120,7 +120,8 @@ static void states(void **state)
     hawser_data_costs(f.v, (const double[4]){0});
     expect(f, BAD, "'v'", "no split data");
     f = make();
-    static const hawser_matrix rows = {.rows = 3, .cols = 4, .layout = HAWSER_CSR};
+    static const uint64_t offsets[4] = {0};
+    static const hawser_matrix rows = {.rows = 3, .cols = 4, .layout = HAWSER_CSR, .offsets = offsets};
     hawser_data_state(f.program, "r", &rows, HAWSER_BY_COLUMN);
     expect(f, BAD, "'r'", "by column");
 }

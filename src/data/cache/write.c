@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -139,6 +140,8 @@ static hawser_status write_all(const hawser_dataset *dataset, unsigned char *pie
 
 hawser_status hawser_dataset_save(const hawser_dataset *dataset, const char *path, hawser_error *error)
 {
+    HW_GIVEN(dataset);
+    HW_GIVEN(path);
     hw_file file;
     unsigned char *piece = NULL;
     HAWSER_TRY(hawser_matrix_whole(&dataset->matrix, error));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/type.h"
@@ -358,6 +359,8 @@ static hawser_status save_rows(const hawser_dataset *d, hawser_dataset *slice, c
 hawser_status hawser_dataset_write(const hawser_dataset *dataset, size_t begin, size_t end, hawser_format format,
                                    const char *path, hawser_error *error)
 {
+    HW_GIVEN(dataset);
+    HW_GIVEN(path);
     const hawser_matrix *A = &dataset->matrix;
     if (begin >= end || end > A->rows)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: cannot write rows %zu to %zu of %zu", path, begin, end, A->rows);

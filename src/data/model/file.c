@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/argument.h"
 #include "base/file.h"
 #include "base/machine.h"
 #include "base/memory.h"
@@ -94,6 +95,8 @@ static hawser_status write_all(const hawser_model *model, const char *header, hw
 
 hawser_status hawser_model_save(const hawser_model *model, const char *path, hawser_error *error)
 {
+    HW_GIVEN(model);
+    HW_GIVEN(path);
     hw_file file;
     HAWSER_TRY(hw_file_begin(&file, path, error));
     char *header = describe(model);
@@ -338,6 +341,8 @@ hawser_status hw_model_read(const char *path, unsigned char **bytes, size_t *siz
 
 hawser_status hawser_model_load(const char *path, hawser_model **model, hawser_error *error)
 {
+    HW_GIVEN(path);
+    HW_GIVEN(model);
     unsigned char *bytes = NULL;
     size_t size = 0;
     *model = NULL;

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/type.h"
@@ -11,6 +12,7 @@
 
 hawser_status hawser_model_new(hawser_model **model, hawser_error *error)
 {
+    HW_GIVEN(model);
     return HW_NEW(model, 1, "a model", error);
 }
 
@@ -33,7 +35,7 @@ void hawser_model_free(hawser_model *model)
 
 static const hw_tensor *find_tensor(const hawser_model *model, const char *name)
 {
-    for (size_t i = 0; i < model->tensor_count; i++)
+    for (size_t i = 0; model != NULL && name != NULL && i < model->tensor_count; i++)
         if (strcmp(model->tensors[i].name, name) == 0)
             return &model->tensors[i];
     return NULL;
@@ -41,7 +43,7 @@ static const hw_tensor *find_tensor(const hawser_model *model, const char *name)
 
 static hw_fact *find_fact(const hawser_model *model, const char *key)
 {
-    for (size_t i = 0; i < model->fact_count; i++)
+    for (size_t i = 0; model != NULL && key != NULL && i < model->fact_count; i++)
         if (strcmp(model->facts[i].key, key) == 0)
             return &model->facts[i];
     return NULL;
@@ -68,7 +70,12 @@ static hawser_status check_tensor(const hawser_model *model, const char *name, h
 hawser_status hawser_model_tensor(hawser_model *model, const char *name, hawser_type type, const size_t dims[2],
                                   const void *values, hawser_error *error)
 {
+    HW_GIVEN(model);
+    HW_GIVEN(name);
+    HW_GIVEN(dims);
     HAWSER_TRY(check_tensor(model, name, type, dims, error));
+    if (dims[0] > 0)
+        HW_GIVEN(values);
     HAWSER_TRY(HW_GROW(&model->tensors, &model->tensor_capacity, model->tensor_count + 1, "a model", error));
     hw_tensor tensor = {.type = type, .dims = {dims[0], dims[1]}};
     size_t count = dims[0] * (dims[1] == 0 ? 1 : dims[1]), size = hw_type_size(type);
@@ -97,6 +104,9 @@ static void make_utf8(char *text)
 
 hawser_status hawser_model_fact(hawser_model *model, const char *key, const char *value, hawser_error *error)
 {
+    HW_GIVEN(model);
+    HW_GIVEN(key);
+    HW_GIVEN(value);
     if (strcmp(key, HW_MODEL_CHECKSUM) == 0 || strcmp(key, HW_MODEL_FORMAT) == 0 || !hw_is_utf8(key))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" cannot be the key of a fact", key);
     char *copy = NULL;
@@ -130,6 +140,8 @@ static size_t json_bytes(unsigned char c)
 
 bool hawser_model_holds_names(const hawser_dataset *dataset)
 {
+    if (dataset == NULL)
+        return false;
     const size_t others = 10000000; /* bytes that are left for all other facts */
     size_t columns = hawser_dataset_matrix(dataset)->cols, bytes = 0;
     if (hawser_dataset_column(dataset, 0) == NULL)
@@ -162,10 +174,12 @@ const char *hawser_model_text(const hawser_model *model, const char *key)
 
 bool hawser_model_fact_at(const hawser_model *model, size_t index, const char **key, const char **value)
 {
-    if (index >= model->fact_count)
+    if (model == NULL || index >= model->fact_count)
         return false;
-    *key = model->facts[index].key;
-    *value = model->facts[index].value;
+    if (key != NULL)
+        *key = model->facts[index].key;
+    if (value != NULL)
+        *value = model->facts[index].value;
     return true;
 }
 

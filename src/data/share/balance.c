@@ -61,6 +61,8 @@ void hw_balance_costs(const hawser_matrix *matrix, const double *costs, size_t p
 
 void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t *bounds)
 {
+    if (matrix == NULL || bounds == NULL)
+        return;
     size_t lines = lines_of(matrix);
     bool even = matrix->layout == HAWSER_DENSE || matrix->stored == 0;
     bounds[0] = 0;

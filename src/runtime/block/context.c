@@ -6,6 +6,7 @@
 
 #include "base/finite.h"
 #include "base/type.h"
+#include "linalg/sound.h"
 #include "runtime/block/stored.h"
 #include "runtime/nodes/fetch.h"
 
@@ -32,6 +33,11 @@ static hawser_status refuse(hawser_context *context, const char *format, ...)
     return context->failed;
 }
 
+static hawser_status without(hawser_context *context, const char *call, const char *argument)
+{
+    return context != NULL ? refuse(context, "%s: '%s' is NULL; the call needs it", call, argument) : HAWSER_BAD_ARGUMENT;
+}
+
 static bool updates(const hawser_context *context, const hawser_state *state)
 {
     return context->unit != NULL ? hw_unit_updates(context->unit, state) : context->rebuilds == state;
@@ -42,10 +48,18 @@ static bool declared(const hawser_context *context, const hawser_state *state)
     return context->unit == NULL || hw_unit_reads(context->unit, state) || hw_unit_updates(context->unit, state);
 }
 
+/* What a call without a part returns. */
+static hawser_status failed(const hawser_context *context)
+{
+    return context != NULL ? context->failed : HAWSER_BAD_ARGUMENT;
+}
+
 /* The block's part of a declared state of one of two kinds, or NULL, refused by name. */
 static hw_part *find(hawser_context *context, const char *name, const char *call, hw_state_kind kind, hw_state_kind other,
                      bool for_change)
 {
+    if (context == NULL)
+        return NULL;
     const hawser_state *state = name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
     if (state == NULL)
         refuse(context, "%s: the program has no state '%s'", call, name != NULL ? name : "");
@@ -97,6 +111,12 @@ static void check_entries(hawser_context *context)
     }
 }
 
+/* A unit may return any number: none but these ends a run as a failure that callers see as one. */
+static bool is_failure(hawser_status status)
+{
+    return status < HAWSER_OK && status >= HAWSER_INTERNAL;
+}
+
 hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds)
 {
     uint64_t seed = worker->session->job->settings.seed;
@@ -123,6 +143,10 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
         return hawser_fail(&worker->error, HAWSER_BAD_PROGRAM,
                            "unit '%s', block %u: returned '%s' although no call had said so; end a loop by a metric or test",
                            running(&context), worker->block, hawser_status_name(status));
+    if (!is_failure(status))
+        return hawser_fail(&worker->error, HAWSER_BAD_PROGRAM,
+                           "unit '%s', block %u: returned %d, which is no status of Hawser's; a failure is a negative one",
+                           running(&context), worker->block, (int)status);
     if (worker->error.status == HAWSER_OK)
         return hawser_fail(&worker->error, status, "unit '%s', block %u: returned '%s' in clock %llu", running(&context),
                            worker->block, hawser_status_name(status), (unsigned long long)clock);
@@ -131,16 +155,18 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
 
 uint32_t hawser_block(const hawser_context *context)
 {
-    return context->worker->block;
+    return context != NULL ? context->worker->block : 0;
 }
 
 uint32_t hawser_blocks(const hawser_context *context)
 {
-    return context->worker->session->blocks;
+    return context != NULL ? context->worker->session->blocks : 0;
 }
 
 bool hawser_stopping(const hawser_context *context)
 {
+    if (context == NULL)
+        return false;
     const hw_session *session = context->worker->session;
     double limit = session->job->time_limit;
     return atomic_load_explicit(&session->job->interrupted, memory_order_relaxed) ||
@@ -149,17 +175,17 @@ bool hawser_stopping(const hawser_context *context)
 
 uint64_t hawser_clock(const hawser_context *context)
 {
-    return context->clock;
+    return context != NULL ? context->clock : 0;
 }
 
 void *hawser_user(const hawser_context *context)
 {
-    return context->worker->session->program->user;
+    return context != NULL ? context->worker->session->program->user : NULL;
 }
 
 void *hawser_scratch(const hawser_context *context)
 {
-    return context->worker->scratch;
+    return context != NULL ? context->worker->scratch : NULL;
 }
 
 const hawser_matrix *hawser_data_view(hawser_context *context, const char *state)
@@ -175,7 +201,9 @@ hawser_status hawser_data_want(hawser_context *context, const char *state, const
 {
     hw_part *part = find(context, state, "hawser_data_want", HW_DATA, HW_DATA, false);
     if (part == NULL)
-        return context->failed;
+        return failed(context);
+    if (columns == NULL && count > 0)
+        return without(context, "hawser_data_want", "columns");
     part->wanted = true;
     return hw_fetch_want(context->worker, part->state, columns, count);
 }
@@ -199,7 +227,8 @@ const double *hawser_view(hawser_context *context, const char *state)
 /* A part of one of the kinds of which a block has a part. */
 static hw_part *find_own(hawser_context *context, const char *name, const char *call)
 {
-    const hawser_state *state = name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
+    const hawser_state *state =
+        context != NULL && name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
     bool stored = state != NULL && state->kind == HW_STORED;
     return find(context, name, call, stored ? HW_STORED : HW_LOCAL, stored ? HW_STORED : HW_PARTITIONED, false);
 }
@@ -238,16 +267,18 @@ static hawser_status of_store(hawser_context *context, hawser_status status)
 
 hawser_status hawser_next_chunk(hawser_context *context, const char *state, hawser_chunk *chunk)
 {
-    *chunk = (hawser_chunk){.block = UINT32_MAX};
     hw_part *part = find(context, state, "hawser_next_chunk", HW_STORED, HW_STORED, false);
-    return part != NULL ? of_store(context, hw_stored_next(context->worker, part, chunk)) : context->failed;
+    if (chunk == NULL)
+        return without(context, "hawser_next_chunk", "chunk");
+    *chunk = (hawser_chunk){.block = UINT32_MAX};
+    return part != NULL ? of_store(context, hw_stored_next(context->worker, part, chunk)) : failed(context);
 }
 
 hawser_status hawser_want(hawser_context *context, const char *state, const uint64_t *keys, size_t first, size_t count)
 {
     hw_part *part = find(context, state, "hawser_want", HW_STORED, HW_STORED, false);
     if (part == NULL)
-        return context->failed;
+        return failed(context);
     size_t size = hw_state_count(part->state);
     if (keys == NULL && (first > size || count > size - first))
         return refuse(context, "hawser_want: numbers %zu to %zu of state '%s', which has %zu", first, first + count, state,
@@ -257,16 +288,18 @@ hawser_status hawser_want(hawser_context *context, const char *state, const uint
 
 hawser_status hawser_wanted(hawser_context *context, const char *state, const double **values)
 {
-    *values = NULL;
     hw_part *part = find(context, state, "hawser_wanted", HW_STORED, HW_STORED, false);
-    return part != NULL ? of_store(context, hw_stored_wanted(context->worker, part, values)) : context->failed;
+    if (values == NULL)
+        return without(context, "hawser_wanted", "values");
+    *values = NULL;
+    return part != NULL ? of_store(context, hw_stored_wanted(context->worker, part, values)) : failed(context);
 }
 
 hawser_status hawser_touch(hawser_context *context, const char *state, size_t first, size_t count)
 {
     hw_part *part = find(context, state, "hawser_touch", HW_REPLICATED, HW_PARTITIONED, true);
     if (part == NULL)
-        return context->failed;
+        return failed(context);
     size_t size = hw_state_count(part->state);
     if (first > size || count > size - first)
         return refuse(context, "hawser_touch: entries %zu to %zu of state '%s', which has %zu", first, first + count, state,
@@ -284,7 +317,9 @@ hawser_status hawser_inc(hawser_context *context, const char *state, const uint6
 {
     hw_part *part = find(context, state, "hawser_inc", HW_REPLICATED, HW_STORED, true);
     if (part == NULL)
-        return context->failed;
+        return failed(context);
+    if (count > 0 && (keys == NULL || values == NULL))
+        return without(context, "hawser_inc", keys == NULL ? "keys" : "values");
     if (part->state->kind == HW_REPLICATED)
         return hw_replica_inc(part->replica, keys, values, count, &context->worker->error);
     if (part->state->function == NULL)
@@ -316,11 +351,13 @@ static hawser_status publish(hawser_context *context, hw_part *part)
 
 hawser_status hawser_publish(hawser_context *context, const char *state)
 {
+    if (context == NULL)
+        return HAWSER_BAD_ARGUMENT;
     if (context->failed != HAWSER_OK)
         return context->failed;
     hw_part *part = find(context, state, "hawser_publish", HW_REPLICATED, HW_PARTITIONED, true);
     if (part == NULL)
-        return context->failed;
+        return failed(context);
     if (context->rebuilds != NULL)
         return refuse(context, "hawser_publish: a rebuild is summed as a whole");
     return publish(context, part);
@@ -328,6 +365,8 @@ hawser_status hawser_publish(hawser_context *context, const char *state)
 
 hawser_status hawser_yield(hawser_context *context)
 {
+    if (context == NULL)
+        return HAWSER_BAD_ARGUMENT;
     hw_worker *worker = context->worker;
     if (context->failed != HAWSER_OK)
         return context->failed;
@@ -351,11 +390,15 @@ hawser_status hawser_yield(hawser_context *context)
 
 uint64_t hawser_random(hawser_context *context)
 {
+    if (context == NULL)
+        return 0;
     return hw_random_next(&context->random);
 }
 
 uint64_t hawser_random_below(hawser_context *context, uint64_t bound)
 {
+    if (context == NULL)
+        return 0;
     if (bound == 0) {
         refuse(context, "hawser_random_below: the bound is 0");
         return 0;
@@ -365,6 +408,8 @@ uint64_t hawser_random_below(hawser_context *context, uint64_t bound)
 
 double hawser_random_uniform(hawser_context *context)
 {
+    if (context == NULL)
+        return 0;
     return hw_random_uniform(&context->random);
 }
 
@@ -387,9 +432,11 @@ hawser_status hawser_data_replace(hawser_context *context, const char *state, co
 {
     hw_part *part = find(context, state, "hawser_data_replace", HW_DATA, HW_DATA, true);
     if (part == NULL)
-        return context->failed;
+        return failed(context);
     if (matrix == NULL)
         return refuse(context, "hawser_data_replace: no matrix for state '%s'", state);
+    if (hw_matrix_wrong(matrix) != NULL)
+        return refuse(context, "hawser_data_replace: the part of '%s' %s", state, hw_matrix_wrong(matrix));
     bool rows = part->state->split == HAWSER_BY_ROW;
     size_t had = rows ? part->data.rows : part->data.cols, has = rows ? matrix->rows : matrix->cols;
     if (has != had)
@@ -409,13 +456,15 @@ hawser_status hawser_data_replace(hawser_context *context, const char *state, co
 hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, const char *format, ...)
 {
     char text[700];
+    if (context == NULL)
+        return is_failure(status) ? status : HAWSER_BAD_ARGUMENT;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text, sizeof text, format != NULL ? format : "", arguments);
     va_end(arguments);
     if (context->failed != HAWSER_OK)
         return context->failed;
-    hawser_status failure = status < 0 ? status : HAWSER_BAD_PROGRAM;
+    hawser_status failure = is_failure(status) ? status : HAWSER_BAD_PROGRAM;
     /* What is wrong with the input is so wherever it is noticed. */
     context->failed = failure == HAWSER_BAD_INPUT ? hawser_fail(&context->worker->error, failure, "%s", text)
                                                   : hawser_fail(&context->worker->error, failure, "unit '%s', block %u: %s",
@@ -425,6 +474,8 @@ hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, co
 
 hawser_status hawser_report(hawser_context *context, const char *metric, double value)
 {
+    if (context == NULL)
+        return HAWSER_BAD_ARGUMENT;
     hw_worker *worker = context->worker;
     uint32_t number = hw_program_metric(worker->session->program, metric);
     if (number == UINT32_MAX)
@@ -441,6 +492,8 @@ hawser_status hawser_report(hawser_context *context, const char *metric, double 
 
 double hawser_metric(const hawser_context *context, const char *metric)
 {
+    if (context == NULL)
+        return (double)NAN;
     uint32_t number = hw_program_metric(context->worker->session->program, metric);
     return number != UINT32_MAX ? context->worker->metrics[number] : (double)NAN;
 }

@@ -384,7 +384,7 @@ const double *hawser_result(const hawser_run *run, const char *state, size_t *co
 {
     if (count != NULL)
         *count = 0;
-    for (uint32_t i = 0; state != NULL && i < run->result_count; i++)
+    for (uint32_t i = 0; run != NULL && state != NULL && i < run->result_count; i++)
         if (strcmp(run->results[i].name, state) == 0) {
             if (count != NULL)
                 *count = run->results[i].count;
@@ -395,7 +395,7 @@ const double *hawser_result(const hawser_run *run, const char *state, size_t *co
 
 double hawser_result_metric(const hawser_run *run, const char *metric)
 {
-    for (uint32_t i = 0; metric != NULL && i < run->metric_count; i++)
+    for (uint32_t i = 0; run != NULL && metric != NULL && i < run->metric_count; i++)
         if (strcmp(run->metric_names[i], metric) == 0)
             return run->metrics[i];
     return (double)NAN;
@@ -403,5 +403,5 @@ double hawser_result_metric(const hawser_run *run, const char *metric)
 
 const hawser_figures *hawser_run_figures(const hawser_run *run)
 {
-    return &run->figures;
+    return run != NULL ? &run->figures : NULL;
 }

@@ -6,6 +6,8 @@
 
 double hawser_progress_metric(const hawser_progress *progress, const char *metric)
 {
+    if (progress == NULL)
+        return (double)NAN;
     uint32_t number = hw_program_metric(progress->driver->session->program, metric);
     if (number != UINT32_MAX)
         return progress->driver->metrics[number];
@@ -16,6 +18,8 @@ double hawser_progress_metric(const hawser_progress *progress, const char *metri
 
 void hawser_progress_set(hawser_progress *progress, const char *metric, double value)
 {
+    if (progress == NULL)
+        return;
     hw_driver *driver = progress->driver;
     uint32_t number = hw_program_metric(driver->session->program, metric);
     if (number != UINT32_MAX)
@@ -27,33 +31,39 @@ void hawser_progress_set(hawser_progress *progress, const char *metric, double v
 
 uint64_t hawser_progress_clock(const hawser_progress *progress)
 {
-    return progress->clock;
+    return progress != NULL ? progress->clock : 0;
 }
 
 uint64_t hawser_progress_clocks(const hawser_progress *progress)
 {
-    return progress->driver->clocks;
+    return progress != NULL ? progress->driver->clocks : 0;
 }
 
 double hawser_progress_seconds(const hawser_progress *progress)
 {
+    if (progress == NULL)
+        return 0;
     const hw_session *session = progress->driver->session;
     return session->crew->ops->now(session->crew) - session->began;
 }
 
 const char *hawser_progress_loop(const hawser_progress *progress)
 {
-    return progress->name;
+    return progress != NULL ? progress->name : NULL;
 }
 
 bool hawser_progress_stopping(const hawser_progress *progress)
 {
+    if (progress == NULL)
+        return false;
     hw_driver_check(progress->driver);
     return progress->driver->stopping != NULL;
 }
 
 void hawser_progress_gain(hawser_progress *progress, const char *state, double gain)
 {
+    if (progress == NULL)
+        return;
     hw_driver *driver = progress->driver;
     const hawser_state *found = state != NULL ? hw_program_state(driver->session->program, state) : NULL;
     if (found != NULL && found->kind == HW_REPLICATED && gain > 0 && isfinite(gain))
@@ -66,14 +76,17 @@ void hawser_progress_gain(hawser_progress *progress, const char *state, double g
 
 void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sync sync)
 {
+    if (progress == NULL)
+        return;
     hw_driver *driver = progress->driver;
     const hawser_program *program = driver->session->program;
     for (size_t i = 0; loop != NULL && i < program->operator_count; i++) {
         const hawser_operator *operator= program->operators[i];
         if (!hw_operator_shipped(operator) || strcmp(operator->name, loop) != 0)
             continue;
-        bool stores = hw_operator_stores(operator), known = sync.tightness < HAWSER_DELAY;
-        if (stores ? hw_loop_delay(sync) != hw_loop_delay(operator->sync) : !known)
+        bool stores = hw_operator_stores(operator), known = (unsigned)sync.tightness < HAWSER_DELAY;
+        if ((unsigned)sync.tightness > HAWSER_CENTRIC ||
+            (stores ? hw_loop_delay(sync) != hw_loop_delay(operator->sync) : !known))
             break;
         driver->syncs[i] = sync;
         return;

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/argument.h"
 #include "base/memory.h"
 
 static void wake_endpoint(void *argument)
@@ -196,6 +197,8 @@ static hawser_status follow(hw_session *session, hawser_run **run, hawser_error 
 
 hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
 {
+    HW_GIVEN(job);
+    HW_GIVEN(run);
     *run = NULL;
     hw_plan *plan = NULL;
     if (!atomic_load(&job->interrupted))

@@ -63,6 +63,8 @@ static void print_staleness(const hawser_run *run, FILE *out)
 
 void hawser_run_log_view(const hawser_run *run, FILE *out)
 {
+    if (run == NULL || out == NULL)
+        return;
     fprintf(out, "%-24s %10s %12s %10s %10s %10s %14s\n", "event", "count", "seconds", "max s", "max/min", "wait s",
             "bytes");
     for (size_t i = 0; i < run->line_count; i++) {

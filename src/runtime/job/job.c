@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
@@ -117,6 +118,8 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
 
 hawser_status hawser_open_options(const hawser_options *options, hawser_job **out, hawser_error *error)
 {
+    HW_GIVEN(options);
+    HW_GIVEN(out);
     return hw_job_open_at(options, NULL, out, error);
 }
 
@@ -181,6 +184,9 @@ static hawser_status fill_options(int *argc, char **argv, hawser_options *option
 
 hawser_status hawser_open(int *argc, char **argv, hawser_job **job, hawser_error *error)
 {
+    HW_GIVEN(argc);
+    HW_GIVEN(argv);
+    HW_GIVEN(job);
     static const hawser_option own_rows[] = {
         {"config", HAWSER_PATH, NULL, NULL, "FILE", "file of key = value lines", "0.1", 0},
         {"help", HAWSER_FLAG, "no", NULL, NULL, "print these options and leave", "0.1", 'h'},
@@ -220,11 +226,13 @@ void hawser_close(hawser_job *job)
 
 uint32_t hawser_job_workers(const hawser_job *job)
 {
-    return job->settings.blocks;
+    return job != NULL ? job->settings.blocks : 0;
 }
 
 void hawser_job_fit(hawser_job *job, uint64_t entries, uint64_t each)
 {
+    if (job == NULL)
+        return;
     hw_plan_settings *settings = &job->settings;
     if (job->workers_given || job->cluster != NULL || each == 0)
         return;
@@ -241,32 +249,34 @@ void hawser_job_fit(hawser_job *job, uint64_t entries, uint64_t each)
 
 uint32_t hawser_job_nodes(const hawser_job *job)
 {
+    if (job == NULL)
+        return 0;
     return job->cluster != NULL ? hw_cluster_nodes(job->cluster) : 1;
 }
 
 uint32_t hawser_job_node(const hawser_job *job)
 {
-    return job->cluster != NULL ? hw_cluster_self(job->cluster) : 0;
+    return job != NULL && job->cluster != NULL ? hw_cluster_self(job->cluster) : 0;
 }
 
 bool hawser_job_leads(const hawser_job *job)
 {
-    return hawser_job_node(job) == 0;
+    return job != NULL && hawser_job_node(job) == 0;
 }
 
 hawser_sync hawser_job_sync(const hawser_job *job)
 {
-    return job->sync;
+    return job != NULL ? job->sync : hawser_bsp();
 }
 
 hawser_form hawser_job_encoding(const hawser_job *job)
 {
-    return job->form;
+    return job != NULL ? job->form : HAWSER_EXACT;
 }
 
 uint64_t hawser_job_seed(const hawser_job *job)
 {
-    return job->settings.seed;
+    return job != NULL ? job->settings.seed : 0;
 }
 
 void hw_job_stop(hawser_job *job)
@@ -277,6 +287,8 @@ void hw_job_stop(hawser_job *job)
 
 void hawser_interrupt(hawser_job *job)
 {
+    if (job == NULL)
+        return;
     hw_job_stop(job);
     atomic_store(&job->interrupted, true);
 }
@@ -289,6 +301,8 @@ double hawser_job_grace_left(const hawser_job *job)
 
 void hawser_observe(hawser_job *job, hawser_observer *observer, void *user)
 {
+    if (job == NULL)
+        return;
     job->observer = observer;
     job->observer_user = user;
 }
@@ -322,6 +336,8 @@ hawser_status hw_job_plan(const hawser_job *job, const hawser_program *program, 
 hawser_status hawser_plan_print(hawser_job *job, hawser_program *program, bool physical, bool dot, FILE *out,
                                 hawser_error *error)
 {
+    HW_GIVEN(job);
+    HW_GIVEN(out);
     hw_plan *plan = NULL;
     hawser_status status = HAWSER_OK;
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));

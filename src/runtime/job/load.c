@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/memory.h"
 #include "base/type.h"
 #include "data/format/market.h"
@@ -303,6 +304,10 @@ static void free_loading(loading *l)
 hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                               hawser_dataset **dataset, hawser_error *error)
 {
+    HW_GIVEN(job);
+    HW_GIVEN(paths);
+    HW_GIVEN(load);
+    HW_GIVEN(dataset);
     *dataset = NULL;
     if (job->cluster == NULL || load->rows_layout != 0)
         return hw_load_within(paths, count, load, load->memory_limit != 0 ? load->memory_limit : job->settings.memory,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/memory.h"
 #include "data/share/residence.h"
 
@@ -151,6 +152,10 @@ hawser_status hw_fetch_part(hw_worker *worker, hw_part *part)
 hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns, size_t count,
                                hawser_error *error)
 {
+    HW_GIVEN(job);
+    HW_GIVEN(matrix);
+    if (count > 0)
+        HW_GIVEN(columns);
     struct hawser_residence *residence = matrix->residence;
     hw_bytes own = {0}, *in = NULL;
     uint32_t *mine = NULL;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "runtime/store/hub.h"
@@ -35,6 +36,9 @@ static hawser_status submit(hawser_store *store, hw_order *order, const hawser_r
     if (request->worker >= store->options.workers)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no worker %u on a node: the store was opened with %u",
                            request->worker, store->options.workers);
+    if (request->after == NULL && request->after_count > 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the request waits for %zu tasks, but `after` is NULL",
+                           request->after_count);
     if (request->done != NULL) {
         hw_told *told = malloc(sizeof *told);
         if (told == NULL)
@@ -72,24 +76,35 @@ static hw_order order_of(const hawser_store *store, const hawser_request *reques
 
 hawser_status hawser_push(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
 {
+    HW_GIVEN(store);
+    HW_GIVEN(request);
+    HW_GIVEN(task);
     hw_order order = order_of(store, request, HW_PUSH);
     return submit(store, &order, request, task, error);
 }
 
 hawser_status hawser_pull(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
 {
+    HW_GIVEN(store);
+    HW_GIVEN(request);
+    HW_GIVEN(task);
     hw_order order = order_of(store, request, HW_PULL);
     return submit(store, &order, request, task, error);
 }
 
 hawser_status hawser_push_pull(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
 {
+    HW_GIVEN(store);
+    HW_GIVEN(request);
+    HW_GIVEN(task);
     hw_order order = order_of(store, request, HW_PUSH_PULL);
     return submit(store, &order, request, task, error);
 }
 
 hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *task, hawser_error *error)
 {
+    HW_GIVEN(store);
+    HW_GIVEN(task);
     hw_order order = {.operation = HW_PUSH, .table = table, .rest = true, .worker = store->first_worker};
     return submit(store, &order, &(hawser_request){0}, task, error);
 }
@@ -97,6 +112,7 @@ hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *
 hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t worker, uint64_t clock, uint64_t first,
                                  uint64_t last, hawser_error *error)
 {
+    HW_GIVEN(store);
     uint64_t task = 0;
     if (worker >= store->options.workers)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no worker %u on a node: the store was opened with %u",
@@ -108,7 +124,9 @@ hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t w
                       .clock = clock,
                       .first = first,
                       .last = last};
-    return submit(store, &order, &(hawser_request){.worker = worker}, &task, error);
+    HAWSER_TRY(hw_near_check_clock(store, worker, &order, error));
+    HAWSER_TRY(submit(store, &order, &(hawser_request){.worker = worker}, &task, error));
+    return hw_near_record_clock(store, worker, &order, error);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- waiting ---- */
@@ -208,6 +226,9 @@ static hawser_status check_begun(const hawser_store *store, const uint64_t *task
 
 hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t count, size_t *which, hawser_error *error)
 {
+    HW_GIVEN(store);
+    HW_GIVEN(tasks);
+    HW_GIVEN(which);
     size_t open = 0;
     for (size_t i = 0; i < count; i++)
         open += tasks[i] != 0;
@@ -229,12 +250,14 @@ hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t
 
 hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error)
 {
+    HW_GIVEN(store);
     size_t which;
     return hawser_store_wait_any(store, &task, 1, &which, error);
 }
 
 hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
 {
+    HW_GIVEN(store);
     hw_waiter w = {0};
     pthread_mutex_lock(&store->mutex);
     hawser_status status = wait_for(store, &w, error);
@@ -246,6 +269,11 @@ hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
 
 void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures)
 {
+    if (figures == NULL)
+        return;
+    *figures = (hawser_store_figures){0};
+    if (store == NULL)
+        return;
     pthread_mutex_lock(&store->mutex);
     const hw_client_figures *asked = hw_client_figures_of(store->client);
     *figures = (hawser_store_figures){

@@ -14,6 +14,7 @@
 #include "runtime/job/job.h"
 #include "store/cache.h"
 #include "store/client.h"
+#include "store/range_clock.h"
 #include "store/server.h"
 
 /* A task that failed, for whoever waits for it. */
@@ -50,6 +51,7 @@ typedef struct hw_near {
     hw_cache *cache;
     struct hw_orphan *orphans; /* memory of pulls that nobody waits for any more */
     _Atomic int clocks;        /* hw_clocked: who tells of the table's clocks */
+    hw_range_clock *ended;     /* by worker, of hawser_store_clock: clocks that it has ended; NULL: none yet */
 } hw_near;
 enum hw_clocked { HW_CLOCKED_NOT, HW_CLOCKED_BY_HAND, HW_CLOCKED_NEAR };
 
@@ -151,6 +153,11 @@ void hw_near_close(hawser_store *store);
 void hw_near_forget(hawser_store *store, uint32_t table);
 /* Who tells of a table's clocks does so always. */
 hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clocked how, hawser_error *error) HAWSER_MUST_USE;
+/* For hawser_store_clock, an order of HW_CLOCK of this node's worker: refuses a clock that goes back; and records one that was sent. */
+hawser_status hw_near_check_clock(hawser_store *store, uint32_t worker, const hw_order *order,
+                                  hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_near_record_clock(hawser_store *store, uint32_t worker, const hw_order *order,
+                                   hawser_error *error) HAWSER_MUST_USE;
 void hw_near_figures(hawser_store *store, hawser_store_figures *figures);
 
 /* pool.c: threads that work stripes. */

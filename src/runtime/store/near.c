@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/argument.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "runtime/store/hub.h"
@@ -47,6 +48,9 @@ void hw_near_close(hawser_store *store)
             free(orphan);
         }
         hw_cache_free(near->cache);
+        for (uint32_t w = 0; near->ended != NULL && w < store->options.workers; w++)
+            hw_range_clock_free(&near->ended[w]);
+        free(near->ended);
         pthread_mutex_destroy(&near->mutex);
         pthread_cond_destroy(&near->changed);
         free(near);
@@ -73,6 +77,70 @@ hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clock
                        was == HW_CLOCKED_NEAR ? "hawser_table_clock" : "hawser_store_clock",
                        was == HW_CLOCKED_NEAR ? "hawser_store_clock cannot tell them too"
                                               : "hawser_table_get, hawser_table_inc and hawser_table_clock cannot be used");
+}
+
+/* The mutex is held. */
+static hawser_status make_clocks(const hawser_store *store, hw_near *near, hawser_error *error)
+{
+    if (near->ended != NULL)
+        return HAWSER_OK;
+    hw_range_clock *made = NULL;
+    hawser_status status = HW_NEW(&made, store->options.workers, "the clocks of a table", error);
+    for (uint32_t w = 0; status == HAWSER_OK && w < store->options.workers; w++)
+        status = hw_range_clock_new(near->spec.first, near->spec.last, &made[w], error);
+    if (status == HAWSER_OK) {
+        near->ended = made;
+        return HAWSER_OK;
+    }
+    for (uint32_t w = 0; made != NULL && w < store->options.workers; w++)
+        hw_range_clock_free(&made[w]);
+    free(made);
+    return status;
+}
+
+/* What is wrong with the keys is said by the client. */
+static bool fits(const hw_near *near, const hw_order *order)
+{
+    return order->first <= order->last && order->first >= near->spec.first && order->last <= near->spec.last;
+}
+
+static hawser_status check_forward(const hw_near *near, const hw_range_clock *clock, const hw_order *order, uint32_t worker,
+                                   hawser_error *error)
+{
+    for (uint64_t key = order->first, last;; key = last + 1) {
+        uint64_t ended = hw_range_clock_from(clock, key, &last);
+        if (ended > order->clock + 1)
+            return hawser_fail(
+                error, HAWSER_BAD_ARGUMENT,
+                "table '%s': worker %u has ended clock %llu on key %llu, so it cannot end clock %llu there: clocks "
+                "only go on",
+                near->spec.name, worker, (unsigned long long)ended - 1, (unsigned long long)key,
+                (unsigned long long)order->clock);
+        if (last >= order->last)
+            return HAWSER_OK;
+    }
+}
+
+hawser_status hw_near_check_clock(hawser_store *store, uint32_t worker, const hw_order *order, hawser_error *error)
+{
+    hw_near *near = atomic_load(&store->near[order->table]);
+    if (!fits(near, order) || order->clock == UINT64_MAX)
+        return HAWSER_OK;
+    pthread_mutex_lock(&near->mutex);
+    hawser_status status = make_clocks(store, near, error);
+    if (status == HAWSER_OK)
+        status = check_forward(near, &near->ended[worker], order, worker, error);
+    pthread_mutex_unlock(&near->mutex);
+    return status;
+}
+
+hawser_status hw_near_record_clock(hawser_store *store, uint32_t worker, const hw_order *order, hawser_error *error)
+{
+    hw_near *near = atomic_load(&store->near[order->table]);
+    pthread_mutex_lock(&near->mutex);
+    hawser_status status = hw_range_clock_advance(&near->ended[worker], order->first, order->last, order->clock + 1, error);
+    pthread_mutex_unlock(&near->mutex);
+    return status;
 }
 
 void hw_near_figures(hawser_store *store, hawser_store_figures *figures)
@@ -176,6 +244,9 @@ static hawser_status flush(hawser_store *store, hw_near *near, uint32_t table, u
 hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys, size_t count,
                                const void *values, hawser_error *error)
 {
+    HW_GIVEN(store);
+    HW_GIVEN(keys);
+    HW_GIVEN(values);
     hw_near *near = NULL;
     bool early = false;
     HAWSER_TRY(near_of(store, table, worker, &near, error));
@@ -199,6 +270,7 @@ hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t wor
 
 hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t worker, hawser_error *error)
 {
+    HW_GIVEN(store);
     hw_near *near = NULL;
     HAWSER_TRY(near_of(store, table, worker, &near, error));
     pthread_mutex_lock(&near->mutex);
@@ -263,6 +335,9 @@ static hawser_status pull(hawser_store *store, hw_near *near, uint32_t table, hw
 hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t worker, const uint64_t *keys, size_t count,
                                void *out, hawser_error *error)
 {
+    HW_GIVEN(store);
+    HW_GIVEN(keys);
+    HW_GIVEN(out);
     hw_near *near = NULL;
     HAWSER_TRY(near_of(store, table, worker, &near, error));
     HAWSER_TRY(check_keys(&near->spec, keys, count, error));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "runtime/store/checkpoint.h"
@@ -217,6 +218,12 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
 hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *options, hawser_store **store,
                                 hawser_error *error)
 {
+    HW_GIVEN(job);
+    HW_GIVEN(store);
+    if (options != NULL && ((options->function_count > 0 && options->functions == NULL) ||
+                            (options->filter_count > 0 && options->filters == NULL)))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_store_open: %zu functions and %zu filters, but not where",
+                           options->function_count, options->filter_count);
     return hw_hub_open(job, options, NULL, store, error);
 }
 
@@ -384,6 +391,9 @@ static hawser_status create_there(hawser_store *store, const hw_table_spec *spec
 
 hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
 {
+    HW_GIVEN(store);
+    HW_GIVEN(table);
+    HW_GIVEN(number);
     hw_table_spec spec;
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, spec_of(store, table, &spec, error), error));
     HAWSER_TRY(store->visit != NULL ? create_there(store, &spec, number, error)

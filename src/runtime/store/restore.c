@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/argument.h"
 #include "base/memory.h"
 #include "runtime/store/checkpoint.h"
 
@@ -415,6 +416,8 @@ hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw
 
 hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_error *error)
 {
+    HW_GIVEN(store);
+    HW_GIVEN(path);
     if (store->visit != NULL) {
         hawser_status status = hw_store_ask_file(store, HW_WORD_LOAD, path, error);
         for (uint32_t t = 0; (status == HAWSER_OK || status == HAWSER_NOT_FINITE) && t < hw_client_tables(store->client);

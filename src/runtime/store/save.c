@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/argument.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "runtime/store/checkpoint.h"
@@ -316,6 +317,8 @@ hawser_status hw_store_ask_file(hawser_store *store, hw_word word, const char *n
 
 hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_error *error)
 {
+    HW_GIVEN(store);
+    HW_GIVEN(path);
     if (store->visit != NULL)
         return hw_store_ask_file(store, HW_WORD_SAVE, path, error);
     hawser_error own = {0};

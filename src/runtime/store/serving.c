@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/argument.h"
 #include "base/file.h"
 #include "cluster/place.h"
 #include "runtime/job/enter.h"
@@ -101,6 +102,7 @@ static hawser_status open_key(const hawser_store *store, const hawser_serving *g
 
 hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serving, hawser_error *error)
 {
+    HW_GIVEN(store);
     static const hawser_serving plain = {0};
     unsigned char key[HW_NET_KEY_MOST] = {0};
     hawser_error telling_error = {0};

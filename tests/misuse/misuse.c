@@ -1,0 +1,394 @@
+/*
+ * Every public function with something wrong in its call: pointers that are NULL, enumerations out of range. The calls are written by
+ * misuse.py from the headers; each must give a failed status, the documented empty value, or a mistake that the program or the run reports,
+ * and none may crash.
+ */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hawser/algorithm.h"
+#include "hawser/store.h"
+#include "program/program.h"
+
+enum { ROWS = 6, COLUMNS = 5, TEXT = 400 };
+
+/* What a call must come to. NOTHING: the empty value, and nobody is told. ANY: it must not crash. */
+typedef enum expectation { SOUND, REFUSED, NOTHING, ANY } expectation;
+/* Where a call is made. */
+typedef enum place { ANYWHERE, BUILDING, IN_UNIT, IN_OBSERVER } place;
+
+typedef struct fixture {
+    /* Made once: */
+    hawser_options *options, *data_options;
+    hawser_job *job, *other_job;
+    hawser_store *store;
+    hawser_run *run;
+    hawser_dataset *dataset;
+    hawser_model *model;
+    FILE *out;
+    uint64_t task;
+    uint32_t near_table, held_table;
+    hawser_matrix matrix, sparse, part;
+    double doubles[ROWS * COLUMNS], doubles_out[ROWS * COLUMNS];
+    uint64_t offsets[COLUMNS + 1];
+    uint32_t indices[COLUMNS], columns[2];
+    char path[TEXT], options_path[TEXT], model_path[TEXT], store_path[TEXT], data_path[TEXT];
+    /* Made for each case: */
+    hawser_program *program;
+    hawser_operator *parent;
+    hawser_state *state, *data, *other, *local, *stored, *states[2];
+    hawser_context *context;
+    hawser_progress *progress;
+    hawser_error error;
+    hawser_load load, load_out;
+    hawser_generate generate;
+    hawser_store_options store_options;
+    hawser_serving serving;
+    hawser_table table, table_out;
+    hawser_request request;
+    hawser_store_figures store_figures;
+    hawser_chunk chunk;
+    hawser_until until;
+    hawser_sync sync;
+    hawser_type type_out;
+    const hawser_option *tables[3];
+    const char *paths[1], *text_at, *text, *name, *metric;
+    char *argv[2], *environment[1], word[8], fresh[20], text_out[40];
+    int argc;
+    uint64_t keys[1], tasks[1], numbers_out[1];
+    size_t dims[2], sizes_out[COLUMNS + 1];
+    uint32_t number;
+    const double *doubles_at;
+    double *truth;
+    /* What calls made: */
+    hawser_job *made_job;
+    hawser_run *made_run;
+    hawser_store *made_store;
+    hawser_dataset *made_dataset;
+    hawser_model *made_model;
+    hawser_options *made_options;
+    /* Functions: */
+    hawser_unit_function *unit;
+    hawser_observer *observer;
+    bool (*test)(hawser_progress *progress, void *user);
+    void (*release)(void *scratch);
+    /* The case: */
+    const struct misuse_case *now;
+    unsigned number_of_case;
+    bool called, must_fail, failed;
+} fixture;
+
+typedef struct misuse_case {
+    place where;
+    const char *words;
+    void (*call)(fixture *f);
+} misuse_case;
+
+static const char *current = "the beginning";
+
+static void complain(fixture *f, const char *what)
+{
+    printf("%s: %s (%s)\n", current, what, f->error.text);
+    f->failed = true;
+}
+
+static void check_status(fixture *f, expectation expected, hawser_status got)
+{
+    if (expected == SOUND && got != HAWSER_OK)
+        complain(f, "the sound call failed");
+    if (expected == REFUSED && (got >= HAWSER_OK || got < HAWSER_INTERNAL))
+        complain(f, "no failure was returned");
+    if (expected == REFUSED && f->error.status != HAWSER_OK && (f->error.status != got || f->error.text[0] == '\0'))
+        complain(f, "the error does not say it");
+}
+
+/* A value that was refused is the empty one; the program or the run must have been told, but where there was none to be told. */
+static void check_empty(fixture *f, expectation expected, bool empty)
+{
+    if ((expected == REFUSED && f->now->where != BUILDING && !empty) || (expected == NOTHING && !empty))
+        complain(f, "the value is not the empty one");
+    f->must_fail = expected == REFUSED && f->now->where != ANYWHERE;
+}
+
+static void check_pointer(fixture *f, expectation expected, const void *got)
+{
+    check_empty(f, expected, got == NULL);
+}
+
+static void check_number(fixture *f, expectation expected, double got)
+{
+    check_empty(f, expected, got == 0 || !isfinite(got));
+}
+
+static void check_nothing(fixture *f, expectation expected)
+{
+    check_empty(f, expected, true);
+}
+
+#include "misuse_cases.h"
+
+/* ---------------------------------------------------------------------------------------------------- the fixture ---- */
+
+static void must(fixture *f, hawser_status status)
+{
+    if (status == HAWSER_OK)
+        return;
+    complain(f, "the fixture failed");
+    exit(1);
+}
+
+static hawser_status probe(hawser_context *context)
+{
+    fixture *f = hawser_user(context);
+    f->context = context;
+    if (!f->called && f->now != NULL && f->now->where == IN_UNIT) {
+        f->called = true;
+        f->now->call(f);
+    }
+    return HAWSER_OK;
+}
+
+static void observe(const hawser_progress *progress, void *user)
+{
+    fixture *f = user;
+    f->progress = (hawser_progress *)(uintptr_t)progress;
+    if (!f->called && f->now != NULL && f->now->where == IN_OBSERVER) {
+        f->called = true;
+        f->now->call(f);
+    }
+}
+
+static bool never(hawser_progress *progress, void *user)
+{
+    (void)progress, (void)user;
+    return false;
+}
+
+static void release(void *scratch)
+{
+    (void)scratch;
+}
+
+static hawser_status rest(hawser_context *context)
+{
+    (void)context;
+    return HAWSER_OK;
+}
+
+static void make_program(fixture *f)
+{
+    hawser_program *p = f->program = hawser_program_new("misuse", f);
+    f->data = hawser_data_state(p, "data", &f->matrix, HAWSER_BY_COLUMN);
+    f->other = hawser_data_state(p, "other", &f->matrix, HAWSER_BY_COLUMN);
+    f->state = hawser_replicated_state(p, "state", COLUMNS, 1, NULL, (hawser_rule){0});
+    f->local = hawser_local_state(p, "local", f->data, 1, NULL);
+    f->stored = hawser_stored_state(p, "stored", COLUMNS, f->data, NULL, "add", NULL);
+    f->states[0] = f->state;
+    hawser_metric_declare(p, "metric", HAWSER_SUM);
+    hawser_unit(hawser_root(p), "probe", probe, HAWSER_READS(f->data),
+                HAWSER_UPDATES(f->state, f->local, f->stored, f->other));
+    hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
+    hawser_unit(loop, "rest", rest, NULL, HAWSER_UPDATES(f->state));
+    f->parent = hawser_root(p);
+}
+
+static void open_jobs(fixture *f)
+{
+    const hawser_option *const tables[] = {hawser_job_rows(), hawser_data_rows(), NULL};
+    must(f, hawser_options_new(tables, &f->options, &f->error));
+    must(f, hawser_options_new(tables, &f->data_options, &f->error));
+    must(f, hawser_options_set(f->options, "workers", "1", HAWSER_FROM_PROGRAM, "misuse", &f->error));
+    must(f, hawser_open_options(f->options, &f->job, &f->error));
+    must(f, hawser_open_options(f->options, &f->other_job, &f->error));
+}
+
+static void make_data(fixture *f)
+{
+    const hawser_generate what = {.kind = "dense", .rows = ROWS, .cols = COLUMNS, .nonzeros = 2, .seed = 7};
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        f->doubles[i] = 1 + i;
+    for (uint64_t j = 0; j <= COLUMNS; j++)
+        f->offsets[j] = j;
+    f->matrix =
+        (hawser_matrix){.rows = ROWS, .cols = COLUMNS, .values = f->doubles, .stride = ROWS, .stored = ROWS * COLUMNS};
+    f->sparse = (hawser_matrix){.rows = ROWS,
+                                .cols = COLUMNS,
+                                .stored = COLUMNS,
+                                .layout = HAWSER_CSC,
+                                .offsets = f->offsets,
+                                .indices = f->indices,
+                                .values = f->doubles};
+    f->part = f->matrix;
+    must(f, hawser_dataset_generate(&what, &f->dataset, NULL, &f->error));
+    must(f, hawser_dataset_write(f->dataset, 0, ROWS, HAWSER_SVMLIGHT, f->data_path, &f->error));
+    must(f, hawser_model_new(&f->model, &f->error));
+    must(f, hawser_model_tensor(f->model, "tensor", HAWSER_F64, (const size_t[2]){2, 0}, f->doubles, &f->error));
+    must(f, hawser_model_fact(f->model, "fact", "true", &f->error));
+    must(f, hawser_model_save(f->model, f->model_path, &f->error));
+    FILE *file = fopen(f->options_path, "w");
+    if (file == NULL || fputs("seed = 3\n", file) < 0 || fclose(file) != 0)
+        must(f, hawser_fail(&f->error, HAWSER_IO, "%s", f->options_path));
+}
+
+static void make_store(fixture *f)
+{
+    const hawser_table table = {.name = "table", .last = 9}, near = {.name = "near", .last = 9},
+                       held = {.name = "held", .last = 9, .filter = "significant", .level = 1};
+    must(f, hawser_store_open(f->job, NULL, &f->store, &f->error));
+    must(f, hawser_store_table(f->store, &table, &f->number, &f->error));
+    must(f, hawser_store_table(f->store, &near, &f->near_table, &f->error));
+    must(f, hawser_store_table(f->store, &held, &f->held_table, &f->error));
+    const hawser_request request = {.keys = f->keys, .count = 1, .values = f->doubles};
+    must(f, hawser_push(f->store, &request, &f->task, &f->error));
+    must(f, hawser_store_save(f->store, f->store_path, &f->error));
+}
+
+static void make_run(fixture *f)
+{
+    make_program(f);
+    must(f, hawser_run_program(f->other_job, f->program, &f->run, &f->error));
+    hawser_program_free(f->program);
+}
+
+static void open_fixture(fixture *f, const char *directory)
+{
+    snprintf(f->path, TEXT, "%s/path", directory);
+    snprintf(f->options_path, TEXT, "%s/options", directory);
+    snprintf(f->model_path, TEXT, "%s/model", directory);
+    snprintf(f->store_path, TEXT, "%s/store", directory);
+    snprintf(f->data_path, TEXT, "%s/data.svm", directory);
+    f->out = fopen("/dev/null", "w");
+    open_jobs(f);
+    make_data(f);
+    make_run(f);
+    make_store(f);
+}
+
+static void close_fixture(fixture *f)
+{
+    hawser_store_close(f->store);
+    hawser_run_free(f->run);
+    hawser_dataset_free(f->dataset);
+    hawser_model_free(f->model);
+    hawser_close(f->other_job);
+    hawser_close(f->job);
+    hawser_options_free(f->data_options);
+    hawser_options_free(f->options);
+    if (f->out != NULL)
+        fclose(f->out);
+}
+
+/* What is new in each case. */
+static void prepare(fixture *f)
+{
+    f->error = (hawser_error){0};
+    f->called = f->must_fail = false;
+    f->generate = (hawser_generate){.kind = "dense", .rows = ROWS, .cols = COLUMNS, .nonzeros = 2, .seed = 1};
+    f->load = f->load_out = (hawser_load){0};
+    f->store_options = (hawser_store_options){0};
+    f->serving = (hawser_serving){0};
+    f->table = (hawser_table){.name = "table", .last = 9};
+    f->request = (hawser_request){.keys = f->keys, .count = 1, .values = f->doubles, .out = f->doubles_out};
+    f->until = (hawser_until){.clocks = 2};
+    f->sync = hawser_bsp();
+    f->tables[0] = hawser_job_rows();
+    f->paths[0] = f->data_path;
+    snprintf(f->fresh, sizeof f->fresh, "fresh-%u", f->number_of_case++);
+    f->text = "text";
+    f->name = "state";
+    f->metric = "metric";
+    snprintf(f->word, sizeof f->word, "misuse");
+    f->argv[0] = f->word;
+    f->argc = 1;
+    f->tasks[0] = f->task;
+    f->dims[0] = 2;
+    f->unit = rest;
+    f->observer = observe;
+    f->test = never;
+    f->release = release;
+    make_program(f);
+}
+
+static void clean(fixture *f)
+{
+    hawser_observe(f->job, NULL, NULL);
+    hawser_store_close(f->made_store);
+    hawser_run_free(f->made_run);
+    hawser_close(f->made_job);
+    hawser_dataset_free(f->made_dataset);
+    hawser_model_free(f->made_model);
+    hawser_options_free(f->made_options);
+    free(f->truth);
+    hawser_program_free(f->program);
+    f->made_store = NULL;
+    f->made_run = NULL;
+    f->made_job = NULL;
+    f->made_dataset = NULL;
+    f->made_model = NULL;
+    f->made_options = NULL;
+    f->truth = NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- cases ---- */
+
+/* The call is made within a run, which must fail if it was refused by anything that could say so. */
+static void run_within(fixture *f)
+{
+    hawser_error error = {0};
+    hawser_run *run = NULL;
+    hawser_observe(f->other_job, observe, f);
+    hawser_status status = hawser_run_program(f->other_job, f->program, &run, &error);
+    hawser_run_free(run);
+    hawser_observe(f->other_job, NULL, NULL);
+    if (!f->called)
+        complain(f, "the call was not made");
+    if (f->must_fail && status >= HAWSER_OK)
+        complain(f, "the run was not told");
+}
+
+static void run_case(fixture *f, const misuse_case *one)
+{
+    current = one->words;
+    f->now = one;
+    prepare(f);
+    if (one->where == IN_UNIT || one->where == IN_OBSERVER)
+        run_within(f);
+    else
+        one->call(f);
+    if (one->where == BUILDING && f->must_fail && f->program->mistake.status == HAWSER_OK)
+        complain(f, "the program does not remember the mistake");
+    f->now = NULL;
+    clean(f);
+}
+
+static void on_crash(int number)
+{
+    static const char words[] = ": the call crashed\n";
+    (void)!write(STDOUT_FILENO, current, strlen(current));
+    (void)!write(STDOUT_FILENO, words, sizeof words - 1);
+    _exit(128 + number);
+}
+
+int main(void)
+{
+    char directory[] = "/tmp/hawser-test-XXXXXX", command[100];
+    fixture f = {0};
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (mkdtemp(directory) == NULL)
+        return 1;
+    signal(SIGSEGV, on_crash);
+    signal(SIGABRT, on_crash);
+    signal(SIGFPE, on_crash);
+    open_fixture(&f, directory);
+    for (size_t i = 0; i < CASES; i++)
+        run_case(&f, &cases[i]);
+    current = "the end";
+    close_fixture(&f);
+    snprintf(command, sizeof command, "rm -rf '%s'", directory);
+    printf("%d calls of %d functions\n", CASES, FUNCTIONS);
+    return system(command) != 0 || f.failed;
+}
