@@ -14,6 +14,11 @@ double hw_seconds(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+double hw_boot_seconds(void)
+{
+    return read_clock(CLOCK_BOOTTIME);
+}
+
 double hw_seconds_lately(void)
 {
     return read_clock(CLOCK_MONOTONIC_COARSE);

@@ -8,6 +8,8 @@
 double hw_seconds(void);
 /* The same as it stood at the kernel's last tick, some milliseconds ago at most: for what is asked with every message. */
 double hw_seconds_lately(void);
+/* Seconds since the machine was started, those included for which it slept. */
+double hw_boot_seconds(void);
 /* Seconds since 1970, as the system's clock has it. */
 double hw_wall_seconds(void);
 /* CPU seconds of the calling thread. */

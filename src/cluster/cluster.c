@@ -227,7 +227,12 @@ void hw_cluster_lost(void *argument, uint32_t node, const char *why, double sile
     hw_loss loss = {.node = node, .silent = silent};
     if (node < cluster->nodes_most)
         memcpy(loss.name, cluster->members[node].member.name, sizeof loss.name);
-    snprintf(loss.why, sizeof loss.why, "%.*s", (int)sizeof loss.why - 1, why);
+    double paused = hw_net_paused(cluster->net);
+    if (paused > 0)
+        snprintf(loss.why, sizeof loss.why, "%.300s (this process had not run for %.1f s, and may be the one that was lost)",
+                 why, paused);
+    else
+        snprintf(loss.why, sizeof loss.why, "%.*s", (int)sizeof loss.why - 1, why);
     hw_cluster_note_loss(cluster, &loss);
 }
 

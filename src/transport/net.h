@@ -146,6 +146,9 @@ void hw_net_set_ring(hw_net *net, size_t bytes);
  * HAWSER_PEER_LOST: no link. */
 hawser_status hw_net_send(hw_net *net, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
+/* Returns the seconds for which this process did not run until just now, because it was stopped or its machine slept: peers may have lost it
+ * meanwhile. Returns 0 if it ran. Any thread. */
+double hw_net_paused(const hw_net *net);
 /* Is this the thread that hears and tells the events? It must not wait for what another event would say. */
 bool hw_net_is_own_thread(const hw_net *net);
 

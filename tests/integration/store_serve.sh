@@ -340,6 +340,28 @@ code 1 "$serving" push "$HAWSER_STORE" key
 has err "there is no function 'bounded'"
 ends 0
 
+# ---- a guest that was stopped for long hears that, whatever it was doing, and no word of a lost server
+lines_of() { [[ -f $1 ]] && (($(wc -l <"$1") == $2)); }
+groups_are() { "${store[@]}" stat --json 2>/dev/null | grep -q "\"groups\":$1"; }
+for kind in push waiting; do
+    serve 1 --failure-timeout 0.5
+    rm -f pids
+    "$probe" $kind "$PWD/pids" "$HAWSER_STORE" key >frozen.out 2>frozen.err </dev/null &
+    frozen=$!
+    running+=("$frozen")
+    await lines_of pids 1
+    sleep 0.3
+    kill -STOP $frozen
+    await groups_are 0
+    kill -CONT $frozen
+    got=0
+    wait $frozen || got=$?
+    ((got != 0)) || complain "a guest that was lost ended well"
+    has frozen.err "this program did not run for [0-9.]+ s \(it was stopped, .*server 0 of the store \(.*\) has ended the connection"
+    lacks frozen.err "server .* was lost"
+    ends 0
+done
+
 # ---- a node of a group is killed: its group ends, nobody else does
 serve 2
 rm -f pids others
@@ -348,10 +370,8 @@ group=$!
 "$probe" push "$PWD/others" "$HAWSER_STORE" key >other.out 2>other.err </dev/null &
 other=$!
 running+=("$other")
-lines_of() { [[ -f $1 ]] && (($(wc -l <"$1") == $2)); }
 await lines_of pids 2
 await lines_of others 1
-groups_are() { "${store[@]}" stat --json 2>/dev/null | grep -q "\"groups\":$1"; }
 groups_are 2 || complain "not two groups: $("${store[@]}" stat --json)"
 kill -9 "$(sed -n 's/^1 //p' pids)"
 got=0

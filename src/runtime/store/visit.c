@@ -56,14 +56,31 @@ static void name_of(hw_visit *visit, uint32_t server, char text[HW_NET_NAME])
     pthread_mutex_unlock(&visit->mutex);
 }
 
+/* A guest that was stopped is the one who was lost. False: this process ran. */
+static bool tell_pause(hw_visit *visit, uint32_t server, hawser_error *error)
+{
+    char name[HW_NET_NAME];
+    double paused = hw_net_paused(visit->net);
+    name_of(visit, server, name);
+    if (paused > 0)
+        (void)!hawser_fail(
+            error, HAWSER_PEER_LOST,
+            "this program did not run for %.1f s (it was stopped, or its machine slept), and server %u of the "
+            "store (%s) has ended the connection meanwhile: a guest that is silent for the --failure-timeout of "
+            "the servers counts as lost",
+            paused, server, name);
+    return paused > 0;
+}
+
 static void lost(void *argument, uint32_t node, const char *why, double silent)
 {
     hw_visit *visit = argument;
     hawser_error error = {0};
     char name[HW_NET_NAME];
     name_of(visit, node, name);
-    (void)!hawser_fail(&error, HAWSER_PEER_LOST, "server %u of the store (%s) was lost: %s; last heard %.1f s ago", node,
-                       name, why, silent);
+    if (!tell_pause(visit, node, &error))
+        (void)!hawser_fail(&error, HAWSER_PEER_LOST, "server %u of the store (%s) was lost: %s; last heard %.1f s ago", node,
+                           name, why, silent);
     note_loss(visit, &error);
 }
 
@@ -153,7 +170,10 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
 
 hawser_status hw_visit_tell(hw_visit *visit, uint32_t server, hw_message *message, hawser_error *error)
 {
-    return hw_net_send(visit->net, server, message, error);
+    hawser_status status = hw_net_send(visit->net, server, message, error);
+    if (status == HAWSER_PEER_LOST)
+        (void)tell_pause(visit, server, error);
+    return status;
 }
 
 static hawser_status await_answer(hw_visit *visit, hw_message **answer, hawser_error *error)
@@ -193,9 +213,12 @@ hawser_status hw_visit_ask(hw_visit *visit, uint32_t server, hw_word word, const
     hawser_status status = hw_net_send(visit->net, server, message, error);
     if (status != HAWSER_OK) {
         pthread_mutex_lock(&visit->mutex);
-        if (visit->lost)
+        bool known = visit->lost;
+        if (known)
             status = hawser_fail(error, visit->loss.status, "%s", visit->loss.text);
         pthread_mutex_unlock(&visit->mutex);
+        if (!known && status == HAWSER_PEER_LOST)
+            (void)tell_pause(visit, server, error);
         return status;
     }
     HAWSER_TRY(await_answer(visit, &found, error));

@@ -124,6 +124,8 @@ struct hw_net {
     hw_ears ears;
     char host[HW_HOST_ID];
     double failure_timeout, handshake_timeout, heartbeat;
+    /* The reactor's, by hw_boot_seconds: when it last looked at all links, when it was to look again; the last pause, and when that was over. */
+    _Atomic(double) looked, look_due, paused, paused_until;
     bool direct;                    /* nothing is spread here */
     uint64_t unread_most;           /* bytes that wait for a peer beyond which it is not read; 0: any */
     double rate;                    /* bytes a second in updates; 0: no limit */

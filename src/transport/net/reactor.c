@@ -478,6 +478,33 @@ static bool set_timer(const hw_net *net, double at)
     return timerfd_settime(net->reactor_timer, TFD_TIMER_ABSTIME, &once, NULL) == 0;
 }
 
+/* For how long this process has not run, by the time of the next look; 0: that is no later than a busy machine makes it. */
+static double pause_of(const hw_net *net, double now)
+{
+    double looked = atomic_load(&net->looked), due = atomic_load(&net->look_due);
+    return now - due > 0.1 + 0.5 * (due - looked) ? now - looked : 0;
+}
+
+static void note_look(hw_net *net, double next)
+{
+    double now = hw_boot_seconds(), paused = pause_of(net, now);
+    if (paused > 0) {
+        atomic_store(&net->paused, paused);
+        atomic_store(&net->paused_until, now);
+    }
+    atomic_store(&net->looked, now);
+    atomic_store(&net->look_due, now + next);
+}
+
+double hw_net_paused(const hw_net *net)
+{
+    const double just = 1; /* seconds in which a process that goes on learns who has lost it */
+    double now = hw_boot_seconds(), paused = pause_of(net, now);
+    if (paused > 0)
+        return paused;
+    return now - atomic_load(&net->paused_until) < just ? atomic_load(&net->paused) : 0;
+}
+
 /* When the timer says so, or half a heartbeat after the last time if something has woken us anyway: those who hear a sign of life give theirs
  * in the same wake, so that one node's timer is enough for all. */
 static void keep_alive(hw_net *net, double *last)
@@ -485,7 +512,9 @@ static void keep_alive(hw_net *net, double *last)
     if (!net->beat && hw_seconds_lately() - *last < 0.5 * net->heartbeat)
         return;
     double now = hw_seconds();
-    (void)set_timer(net, tick(net, *last, now)); /* a time of ours is one that it takes */
+    double next = tick(net, *last, now);
+    (void)set_timer(net, next); /* a time of ours is one that it takes */
+    note_look(net, next - now);
     *last = now;
     net->beat = false;
 }
@@ -535,6 +564,9 @@ static void *reactor_main(void *argument)
 static bool start_timer(hw_net *net)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &net->reactor_timer};
+    atomic_store(&net->paused_until, -INFINITY);
+    atomic_store(&net->looked, hw_boot_seconds());
+    atomic_store(&net->look_due, hw_boot_seconds() + net->heartbeat);
     net->reactor_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     return net->reactor_timer >= 0 && set_timer(net, hw_seconds() + net->heartbeat) &&
            epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, net->reactor_timer, &event) == 0;
