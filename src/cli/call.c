@@ -1,6 +1,8 @@
 /* call.c - from argv to a call: command, algorithm, options from every source, exit code. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/distance.h"
 #include "cli/cli.h"
@@ -181,6 +183,17 @@ int hw_cli_main(int argc, char **argv, char *const *environment, FILE *out, FILE
     return hw_cli_call(&call, argc, argv);
 }
 
+bool hw_terminal_is_lost(FILE *out)
+{
+    return isatty(fileno(out)) == 0 && errno == EIO;
+}
+
+/* The summary of what a lost terminal has ended can be shown nowhere: no failure of ours, and the exit code says what happened. */
+static bool ended_with_terminal(const hw_call *call)
+{
+    return (call->interrupted || call->code == HW_EXIT_SIGNAL) && hw_terminal_is_lost(call->out);
+}
+
 int hw_cli_call(hw_call *call, int argc, char **argv)
 {
     hawser_error error = {0};
@@ -191,7 +204,7 @@ int hw_cli_call(hw_call *call, int argc, char **argv)
     }
     status = run(call, argc, argv, &error);
     hawser_options_free(call->options);
-    if ((fflush(call->out) != 0 || ferror(call->out)) && status == HAWSER_OK)
+    if ((fflush(call->out) != 0 || ferror(call->out)) && status == HAWSER_OK && !ended_with_terminal(call))
         status = hawser_fail(&error, HAWSER_IO, "cannot write to standard output: disk full or pipe closed");
     if (status < HAWSER_OK)
         fprintf(call->err, "hawser: %s\n", error.text);

@@ -23,6 +23,8 @@ enum {
     HW_EXIT_SIGNAL = 130
 };
 int hw_exit_code(hawser_status status);
+/* It was closed: whatever is written there fails. */
+bool hw_terminal_is_lost(FILE *out);
 
 typedef struct hw_call hw_call;
 

@@ -57,7 +57,11 @@ hawser_status hw_json_line(FILE *out, json_t *object, bool ok, hawser_error *err
     if (text == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a line of JSON: not enough memory");
     bool written = fprintf(out, "%s\n", text) > 0 && fflush(out) == 0;
+    int failure = errno;
     free(text);
+    if (!written && hw_terminal_is_lost(out))
+        return HAWSER_OK; /* the stream's error stays: hw_cli_call knows whether that is what ended the command */
+    errno = failure;
     return written ? HAWSER_OK : hawser_fail(error, HAWSER_IO, "cannot write a line of JSON: %s", strerror(errno));
 }
 
