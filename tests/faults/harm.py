@@ -1,0 +1,173 @@
+"""The faults: each waits for its moment and does its harm. What may come of it is in judge.py."""
+import os
+import signal
+import subprocess
+import time
+
+from watch import read, send, state_of, until
+
+
+class Skipped(Exception):
+    pass
+
+
+def wait_until_settled(job):
+    until(lambda: job.settled() or job.front.poll() is not None)
+    time.sleep(job.trial.moment)
+
+
+def signal_victims(job, number):
+    for process in job.victims(job.trial.victim):
+        if number == signal.SIGKILL:
+            job.killed.add(process.pid)
+        send(process.pid, number)
+
+
+def kill(job):
+    wait_until_settled(job)
+    signal_victims(job, signal.SIGKILL)
+
+
+def stop(job):
+    """For good: what is stopped goes on once all others have ended."""
+    wait_until_settled(job)
+    victims = job.victims(job.trial.victim)
+    signal_victims(job, signal.SIGSTOP)
+    if job.trial.victim == "guest":
+        time.sleep(3)  # the server ends its group, and serves on
+    elif job.front.pid not in [p.pid for p in victims] and not until(lambda: job.front.poll() is not None):
+        job.complaints.append(f"what is stopped ({job.trial.victim}) is waited for without an end")
+    for process in victims:
+        send(process.pid, signal.SIGCONT)
+
+
+def pause(job):
+    wait_until_settled(job)
+    if job.trial.victim == "suspend":  # as by Ctrl-Z and fg
+        send(job.front.pid, signal.SIGTSTP)
+        until(lambda: job.front.poll() is not None or state_of(job.front.pid) == "T", 20)
+        time.sleep(job.trial.pause)
+        send(job.front.pid, signal.SIGCONT)
+        return
+    victims = job.victims(job.trial.victim)
+    signal_victims(job, signal.SIGSTOP)
+    time.sleep(job.trial.pause)
+    for process in victims:
+        send(process.pid, signal.SIGCONT)
+
+
+def send_to_front(job, number):
+    if job.trial.victim == "group":
+        os.killpg(job.front.pid, number)
+    elif job.trial.victim == "front":
+        send(job.front.pid, number)
+    else:
+        signal_victims(job, number)
+
+
+def hang_up(job):
+    """Twice, as an interactive shell and the kernel do."""
+    wait_until_settled(job)
+    for _ in range(2):
+        if job.front.poll() is None:
+            send_to_front(job, signal.SIGHUP)
+        time.sleep(job.trial.gap)
+
+
+def interrupt(job):
+    wait_until_settled(job)
+    if job.front.poll() is None:
+        send_to_front(job, getattr(signal, f"SIG{job.trial.signal}"))
+
+
+def terminal(job):
+    wait_until_settled(job)
+    job.terminal.hang_up()
+
+
+def sees_to(pid, number):
+    """The process has a handler for the signal, or holds it back: it is past the first lines of main."""
+    masks = dict(line.split(":\t", 1) for line in read(f"/proc/{pid}/status", "r").splitlines() if line.startswith(("SigBlk", "SigCgt")))
+    return any(int(mask, 16) >> (number - 1) & 1 for mask in masks.values())
+
+
+def early(job):
+    """At a moment when it may not have read its command line yet. Before main the system ends it."""
+    number, end = getattr(signal, f"SIG{job.trial.signal}"), time.monotonic() + job.trial.early
+    job.reached_main = sees_to(job.front.pid, number)
+    while time.monotonic() < end:
+        job.reached_main = job.reached_main or sees_to(job.front.pid, number)
+        time.sleep(0.002)
+    send(job.front.pid, number)
+
+
+def mount(job):
+    """A disk of 1 MiB where the output goes."""
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", job.out], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Skipped(f"no disk can be mounted here: {done.stderr.strip()}")
+
+
+def unmount(job):
+    subprocess.run(["umount", "-l", job.out], capture_output=True, check=False)
+
+
+def disk(job):
+    """Full from the middle of the job on, to its end or until it has complained."""
+    wait_until_settled(job)
+    filler = os.path.join(job.out, "filler")
+    with open(filler, "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4096)
+        except OSError:
+            pass
+    if job.serves:
+        send(job.front.pid, signal.SIGTERM)
+    if job.trial.victim == "freed":
+        until(lambda: job.front.poll() is not None or "No space left" in job.text() or "full" in job.text())
+        time.sleep(job.trial.moment)
+        os.unlink(filler)
+
+
+def nothing(job):
+    """The limits that it began with are the harm."""
+    until(lambda: job.front.poll() is not None or job.settled())
+
+
+# ------------------------------------------------------------------------------------------------------------ cgroup ----
+
+def cgroup(job, most):
+    """A group of `most` bytes; what a process calls to get into it."""
+    base, name = "/sys/fs/cgroup", f"hawser-{job.mark}"
+    one = os.path.exists(f"{base}/memory/memory.limit_in_bytes")
+    group = f"{base}/memory/{name}" if one else f"{base}/{name}"
+    try:
+        os.mkdir(group)
+        with open(f"{group}/{'memory.limit_in_bytes' if one else 'memory.max'}", "w", encoding="ascii") as file:
+            file.write(str(most))
+    except OSError as error:
+        remove(group)
+        raise Skipped(f"no cgroup can be made here: {error}") from error
+
+    def enter():
+        with open(f"{group}/cgroup.procs", "w", encoding="ascii") as file:
+            file.write(str(os.getpid()))
+    return group, enter
+
+
+def remove(group):
+    """Once nobody is in it."""
+    def gone():
+        try:
+            os.rmdir(group)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+    return until(gone, 10)
+
+
+HARMS = {"kill": kill, "stop": stop, "pause": pause, "hang-up": hang_up, "interrupt": interrupt, "terminal": terminal, "early": early,
+         "disk": disk, "memory": nothing, "cgroup": nothing, "descriptors": nothing}

@@ -1,0 +1,88 @@
+"""Processes of one trial, found by a mark in their environment, and waiting for what has a deadline."""
+import contextlib
+import os
+import signal
+import time
+
+MARK = "HAWSER_TEST_MARK"
+PATIENCE = 60 * (5 if os.environ.get("HAWSER_SANITIZE") else 1)
+
+
+def until(condition, seconds=PATIENCE):
+    """What the condition says once it is true, or at the end."""
+    end = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found or time.monotonic() > end:
+            return found
+        time.sleep(0.01)
+
+
+def read(path, mode="rb"):
+    try:
+        with open(path, mode) as file:
+            return file.read()
+    except (OSError, ValueError):
+        return b"" if "b" in mode else ""
+
+
+def state_of(pid):
+    """T stopped, S asleep ...; '' gone, as a zombie is."""
+    fields = read(f"/proc/{pid}/stat").decode(errors="replace").rsplit(")", 1)
+    found = fields[1].split()[0] if len(fields) == 2 else ""
+    return "" if found in "ZX" else found
+
+
+def parent_of(pid):
+    fields = read(f"/proc/{pid}/stat").decode(errors="replace").rsplit(")", 1)
+    return int(fields[1].split()[1]) if len(fields) == 2 else 0
+
+
+class Process:
+    def __init__(self, pid, words, variables):
+        self.pid, self.words = pid, words
+        self.role = role_of(words)
+        number = variables.get("HAWSER_NODE")
+        self.node = int(number) if number is not None and self.role == "node" else None
+
+    def __str__(self):
+        return f"{self.pid} ({self.role}{'' if self.node is None else f' {self.node}'}, {state_of(self.pid)}): {' '.join(self.words)[:120]}"
+
+
+def role_of(words):
+    """What a process is in its job, by its command line."""
+    names = [os.path.basename(word) for word in words[:3]]
+    if "store_probe" in names[:1]:
+        return "guest"
+    if names[:1] != ["hawser"]:
+        return "other"
+    return {"run": "launcher", "agent": "agent", "serve": "node", "train": "node", "node": "node"}.get(names[1] if len(names) > 1 else "", "other")
+
+
+def members(mark):
+    """What was started by a trial and runs."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        environment = read(f"/proc/{pid}/environ")
+        if f"{MARK}={mark}\0".encode() not in environment + b"\0" or not state_of(pid):
+            continue
+        variables = dict(v.split("=", 1) for v in environment.decode(errors="replace").split("\0") if "=" in v)
+        words = read(f"/proc/{pid}/cmdline").decode(errors="replace").split("\0")[:-1]
+        found.append(Process(int(pid), words, variables))
+    return found
+
+
+def send(pid, number):
+    """False: it is gone."""
+    try:
+        os.kill(pid, number)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def end_all(mark):
+    """Kills what a trial has left."""
+    for process in members(mark):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
