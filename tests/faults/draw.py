@@ -11,9 +11,9 @@ TRAININGS = [("lasso", ("--tol", "1e-9", "--exchange-every", "1"), "bsp"),
              ("linear", ("--max-clocks", "120"), "dc:0")]
 # {fault: {job: victims}}. "front": the process that was started; "group": its process group, as a terminal has it.
 FAULTS = {
-    "kill": {"one": ["front"], "nodes": ["node 0", "node 1", "launcher"], "hosts": ["node 1", "launcher"],
-             "hand": ["front", "joiner"], "serve": ["front", "guest"], "servers": ["node 0", "node 1", "guest", "launcher"]},
-    "stop": {"nodes": ["node 0", "node 1"], "hosts": ["node 0", "node 1"], "hand": ["front", "joiner"],
+    "kill": {"one": ["front"], "nodes": ["node 0", "node 1", "launcher", "agent"], "hosts": ["node 1", "launcher", "agent"],
+             "hand": ["front", "joiner"], "serve": ["front", "guest"], "servers": ["node 0", "node 1", "guest", "launcher", "agent"]},
+    "stop": {"nodes": ["node 0", "node 1", "agent"], "hosts": ["node 0", "node 1", "agent"], "hand": ["front", "joiner"],
              "serve": ["guest"], "servers": ["node 1", "guest"]},
     "pause": {"one": ["front"], "nodes": ["node 0", "node 1", "launcher", "agent", "suspend"], "hosts": ["node 1", "launcher", "agent", "suspend"],
               "hand": ["front", "joiner"], "serve": ["front", "guest"], "servers": ["node 1", "guest"]},
