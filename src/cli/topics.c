@@ -74,7 +74,7 @@ static const hw_topic topics[] = {
      "end, and leaves nothing behind, even when it is killed itself: its agents and the nodes\n"
      "notice. Ctrl-Z stops all nodes, fg continues them. Ctrl-C, SIGTERM, --time-limit and\n"
      "the end of a Slurm job (SLURM_JOB_END_TIME) save what was reached.\n\n"
-     "deploy/ in the source has a unit for systemd, manifests for Kubernetes and a Dockerfile.\n"},
+     "deploy/ in the source has units for systemd, manifests for Kubernetes and a Dockerfile.\n"},
     {"shared-store", "Tables that several programs share: hawser serve",
      "  hawser key secret\n"
      "  hawser serve --key-file secret --port-range 7000          (one server)\n"

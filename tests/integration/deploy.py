@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""deploy/: the unit passes systemd's own check, the manifests fit together, and their command lines do what they are for: run as they
+"""deploy/: the units pass systemd's own check, the manifests fit together, and their command lines do what they are for: run as they
 are, by a user without rights, each pod with a root of its own that is read-only."""
 import atexit
 import os
@@ -17,6 +17,7 @@ HAWSER, SOURCE = os.environ["HAWSER_BINARY"], os.environ["HAWSER_SOURCE"]
 USER = 10001
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}  # the command would take them for options
 SECONDS = 120
+VERSION = subprocess.run([HAWSER, "version"], capture_output=True, text=True, check=True, env=CLEAN).stdout.split()[1]
 failures = 0
 
 
@@ -58,25 +59,34 @@ def verify_unit(scratch, path):
     """What systemd thinks of it; the command is looked for where it is now."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    check("/usr/bin/hawser " in text, "the unit does not start /usr/bin/hawser")
+    name, lines = os.path.basename(path), unit_lines(path)
+    check("/usr/bin/hawser " in text, f"{name} does not start /usr/bin/hawser")
+    check("AF_NETLINK" in lines["RestrictAddressFamilies"][0].split(), f"{name}: no AF_NETLINK, by which addresses are looked up")
+    check(lines["ExecStartPre"][0].split()[-1].startswith("%t/"), f"{name}: the key's copy is not in memory (%t)")
+    check("--port-range" in lines["ExecStart"][0], f"{name}: no fixed ports")
     if not shutil.which("systemd-analyze"):
         print("no systemd-analyze here: the unit was not verified")
         return
     for change, fine in ((None, True), ("Restart=sometimes", False), ("ProtectSystems=strict", False)):
-        copy = os.path.join(scratch, "hawser-node@.service")
+        copy = os.path.join(scratch, name)
         with open(copy, "w", encoding="utf-8") as out:
-            out.write(text.replace("/usr/bin/hawser", HAWSER).replace("Restart=always", change or "Restart=always"))
+            changed = re.sub(r"^Restart=.*", change, text, flags=re.M) if change else text
+            out.write(changed.replace("/usr/bin/hawser", HAWSER))
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True, check=False)
-        objects = done.returncode != 0 or "hawser-node" in done.stderr
-        check(objects != fine, f"systemd-analyze verify, with {change}: {done.returncode}: {done.stderr}")
+        objects = done.returncode != 0 or name.split("@")[0].removesuffix(".service") in done.stderr
+        check(objects != fine, f"systemd-analyze verify {name}, with {change}: {done.returncode}: {done.stderr}")
+
+
+def as_systemd(command, stands_for):
+    """A command's words, with what systemd would put for %i, %d, %t and %H."""
+    return shlex.split(re.sub(r"%[idtH]|/usr/bin/hawser", lambda found: stands_for[found.group()], command).replace("$$", "$"))
 
 
 def run_unit(scratch, path):
-    """Its commands, with what systemd would put for %i, %d and %H, against a manager that ends with the node."""
+    """Its commands, against a manager that ends with the node."""
     lines = {key: values for key, values in unit_lines(path).items() if key.startswith("ExecStart")}
-    credentials, private = os.path.join(scratch, "credentials"), os.path.join(scratch, "private")
+    credentials, runtime = os.path.join(scratch, "credentials"), os.path.join(scratch, "runtime")
     os.mkdir(credentials)
-    os.mkdir(private)
     hawser("key", f"{credentials}/job.key")
     os.chmod(f"{credentials}/job.key", 0o440)
     hawser("data", "generate", "dense", "--rows", "100", "--cols", "20", "-o", f"{scratch}/unit.svm")
@@ -87,12 +97,51 @@ def run_unit(scratch, path):
          "--key-file", f"{credentials}/own.key", "--interface", "127.0.0.1"], stderr=subprocess.PIPE, text=True, env=CLEAN)
     atexit.register(manager.kill)
     port = re.search(r"tcp:127\.0\.0\.1:(\d+)", manager.stderr.readline()).group(1)
-    stands_for = {"%i": f"127.0.0.1:{port}", "%d": credentials, "%H": "ash", "/tmp/": private + "/", "/usr/bin/hawser": HAWSER}
+    stands_for = {"%i": f"127.0.0.1:{port}", "%d": credentials, "%H": "ash", "%t": runtime, "/usr/bin/hawser": HAWSER}
+    os.makedirs(os.path.join(runtime, unit_lines(path)["RuntimeDirectory"][0].replace("%i", stands_for["%i"])), 0o700)
     for command in lines["ExecStartPre"] + lines["ExecStart"]:
-        command = re.sub(r"%[idH]|(?<= )/tmp/|/usr/bin/hawser", lambda found: stands_for[found.group()], command)
-        done = subprocess.run(shlex.split(command), capture_output=True, text=True, timeout=SECONDS, check=False, env=CLEAN)
+        done = subprocess.run(as_systemd(command, stands_for), capture_output=True, text=True, timeout=SECONDS, check=False, env=CLEAN)
         check(done.returncode == 0, f"{command}: {done.returncode}: {done.stderr}")
     check(manager.wait(SECONDS) == 0, f"the manager of the unit's node: {manager.stderr.read()}")
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def run_serve_unit(scratch, path):
+    """Twice: the second time it begins with the tables that the first has saved."""
+    lines, port = unit_lines(path), free_port()
+    state, runtime = os.path.join(scratch, "state"), os.path.join(scratch, "serve")
+    os.mkdir(state)
+    os.makedirs(os.path.join(runtime, lines["RuntimeDirectory"][0]), 0o700)
+    hawser("key", f"{scratch}/store.key")
+    stands_for = {"%d": scratch, "%t": runtime, "/usr/bin/hawser": HAWSER}
+    subprocess.run(as_systemd(lines["ExecStartPre"][0], stands_for), check=True)
+    at = ("--store", f"127.0.0.1:{port}", "--key-file", f"{scratch}/store.key", "--join-timeout", str(SECONDS))
+    for words, said in ((("put", "w", "3=0.5"), ""), (("get", "w", "3"), "3 0.5\n")):
+        command = [word.replace("7000", str(port)) for word in as_systemd(lines["ExecStart"][0], stands_for)]
+        with open(os.path.join(scratch, "serve.out"), "w", encoding="utf-8") as out:
+            server = subprocess.Popen(command, cwd=state, env=CLEAN, stdout=out, stderr=out)
+        atexit.register(server.kill)
+        if said == "":
+            hawser("store", "make", "w", "--keys", "0..9", *at)
+        done = subprocess.run([HAWSER, "store", *words, *at], capture_output=True, text=True, check=False, env=CLEAN)
+        check(done.returncode == 0 and done.stdout == said, f"store {words}: {done.returncode}: {done.stdout}{done.stderr}")
+        server.send_signal(signal.SIGTERM)
+        with open(os.path.join(scratch, "serve.out"), encoding="utf-8") as out:
+            check(server.wait(SECONDS) == 0, f"the unit's server: {out.read()}")
+
+
+def images():
+    """An image has the version's tag, and is built from what belongs to the project."""
+    with open(os.path.join(SOURCE, "deploy", "Dockerfile"), encoding="utf-8") as file:
+        check(f"-t hawser:{VERSION} " in file.readline(), f"the Dockerfile's first line has no tag {VERSION}")
+    with open(os.path.join(SOURCE, ".dockerignore"), encoding="utf-8") as file:
+        left_out = set(file.read().split("\n"))
+    check({".git", "build"} <= left_out, ".dockerignore leaves out neither the history nor builds")
 
 
 # ------------------------------------------------------------------------------------------------------------- pods ----
@@ -120,18 +169,49 @@ def fit_together(documents):
     service = kinds["Service", host]
     check(int(port) == int(listen["port-range"]) == service["spec"]["ports"][0]["port"], "ports")
     for document in (driver, nodes):
-        pod = pod_of(document)
-        check(pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] == USER, "user")
-        volumes = {volume["name"] for volume in pod["volumes"]}
-        for container in pod["initContainers"] + pod["containers"]:
-            check({mount["name"] for mount in container["volumeMounts"]} <= volumes, f"volumes of {document['metadata']['name']}")
-            context = container["securityContext"]
-            rights = not context["readOnlyRootFilesystem"] or context["allowPrivilegeEscalation"]
-            rights = rights or context["capabilities"]["drop"] != ["ALL"]
-            check(not rights, f"rights of {document['metadata']['name']}")
+        check_pod(document, documents)
     for probe in ("readinessProbe", "livenessProbe"):
         check(any(probe in pod_of(d)["containers"][0] for d in (driver, nodes)), f"nobody has a {probe}")
     return driver, nodes
+
+
+def fits_store(documents):
+    """As fit_together; the server's set."""
+    kinds = {d["kind"]: d for d in documents}
+    store, service = kinds["StatefulSet"], kinds["Service"]
+    labels = store["spec"]["template"]["metadata"]["labels"]
+    check(service["spec"]["selector"].items() <= labels.items() and store["spec"]["serviceName"] == service["metadata"]["name"], "the store's service")
+    check(store["spec"]["selector"]["matchLabels"].items() <= labels.items(), "the store's labels")
+    container = pod_of(store)["containers"][0]
+    port = service["spec"]["ports"][0]["port"]
+    check(f"--port-range={port}" in container["command"][-1] and container["readinessProbe"]["tcpSocket"]["port"] == port, "the store's port")
+    check(f"--store=127.0.0.1:{port}" in container["livenessProbe"]["exec"]["command"], "the store's probe")
+    check_pod(store, documents)
+    return store
+
+
+def check_pod(document, documents):
+    """Its user, rights, volumes, image and port, that the key's copy is in memory, and that drains are held up."""
+    name, pod, labels = document["metadata"]["name"], pod_of(document), document["spec"]["template"]["metadata"]["labels"]
+    check(pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] == USER, "user")
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    volumes.update({claim["metadata"]["name"]: claim for claim in document["spec"].get("volumeClaimTemplates", [])})
+    for container in pod["initContainers"] + pod["containers"]:
+        check({mount["name"] for mount in container["volumeMounts"]} <= set(volumes), f"volumes of {name}")
+        check(container["image"] == f"hawser:{VERSION}", f"the image of {name} is {container['image']}, and the version {VERSION}")
+        context = container["securityContext"]
+        rights = not context["readOnlyRootFilesystem"] or context["allowPrivilegeEscalation"]
+        rights = rights or context["capabilities"]["drop"] != ["ALL"]
+        check(not rights, f"rights of {name}")
+    copy = pod["initContainers"][0]["command"][-1]
+    holders = [m["name"] for m in pod["initContainers"][0]["volumeMounts"] if copy.startswith(m["mountPath"] + "/")]
+    check([volumes[holder].get("emptyDir", {}).get("medium") for holder in holders] == ["Memory"], f"the key of {name} is not in memory")
+    ports = [port["containerPort"] for port in pod["containers"][0]["ports"]]
+    check(f"--port-range={ports[0]}" in " ".join(pod["containers"][0].get("args", []) + pod["containers"][0].get("command", [])), f"port of {name}")
+    budgets = [d for d in documents if d["kind"] == "PodDisruptionBudget" and d["spec"]["selector"]["matchLabels"].items() <= labels.items()]
+    check(len(budgets) == 1, f"{name} has {len(budgets)} disruption budgets")
+    for budget in budgets:  # of a Job's pods only a number that must be there is heeded
+        check(budget["spec"].get("minAvailable") == 1 if document["kind"] == "Job" else budget["spec"].get("maxUnavailable") == 0, f"budget of {name}")
 
 
 def by_schema(documents):
@@ -161,16 +241,17 @@ class Pod:
     def __init__(self, scratch, name, document, data, secret):
         self.base, self.name, self.pod = os.path.join(scratch, name), name, pod_of(document)
         self.root = os.path.join(self.base, "root")
-        for part in ("root", "up", "work", "tmp"):
+        for part in ("root", "up", "work", "tmp", "own"):
             os.makedirs(os.path.join(self.base, part))
-        for part in ("data", "secret", "etc", "usr/bin"):
+        for part in ("data", "secret", "etc", "usr/bin", "run/hawser"):
             os.makedirs(os.path.join(self.base, "up", part))
         shutil.copy(HAWSER, os.path.join(self.base, "up", "usr", "bin", "hawser"))
         with open(os.path.join(self.base, "up", "etc", "hosts"), "w", encoding="ascii") as hosts:
             hosts.write("10.77.0.1 hawser\n")
-        sources = {"key": secret, "tmp": os.path.join(self.base, "tmp"), "data": data}
-        os.chown(sources["tmp"], 0, USER)
-        os.chmod(sources["tmp"], 0o770)
+        sources = {"key": secret, "tmp": os.path.join(self.base, "tmp"), "own": os.path.join(self.base, "own"), "data": data}
+        for folder in ("tmp", "own"):
+            os.chown(sources[folder], 0, USER)
+            os.chmod(sources[folder], 0o770)
         self.setup = ["set -e",
                       f"mount -t overlay none -o lowerdir=/,upperdir={self.base}/up,workdir={self.base}/work {self.root}",
                       f"mount -o remount,ro {self.root}"]
@@ -182,8 +263,10 @@ class Pod:
                       "--bounding-set -all --inh-caps -all ")
 
     def words(self, container):
+        """A real pod has an address of its own; here the nodes share one, and their ports differ."""
         words = container.get("command", ["/usr/bin/hawser"]) + container.get("args", [])
-        return [word.replace("$(POD)", self.name) for word in words]
+        port = 7001 + int(self.name.rpartition("node-")[2] if "node-" in self.name else 0)
+        return [word.replace("$(POD)", self.name).replace("--port-range=7001", f"--port-range={port}") for word in words]
 
     def shell(self, how, lines, **environment):
         with open(os.path.join(self.base, "out"), "ab") as out:
@@ -240,17 +323,46 @@ def ended(pods, codes, what):
         check(code in codes, f"{what}: {pod.name} exit {code}: {pod.said()}")
 
 
-def train(scratch, driver, nodes):
-    data, secret = os.path.join(scratch, "data"), os.path.join(scratch, "secret")
+def folders(scratch, name, key):
+    """What is mounted at /data and /secret; the key as a secret is mounted under fsGroup."""
+    data, secret = os.path.join(scratch, f"{name}.data"), os.path.join(scratch, f"{name}.secret")
     os.mkdir(data)
     os.mkdir(secret)
-    hawser("data", "generate", "dense", "--rows", "500", "--cols", "200", "-o", f"{scratch}/train.svm")
-    hawser("data", "convert", f"{scratch}/train.svm", "--index-base", "1", "-o", f"{data}/train.hwc")
-    hawser("key", f"{secret}/job.key")
-    os.chmod(f"{secret}/job.key", 0o440)  # as a secret is mounted under fsGroup
-    os.chown(f"{secret}/job.key", 0, USER)
+    hawser("key", f"{secret}/{key}")
+    os.chmod(f"{secret}/{key}", 0o440)
+    os.chown(f"{secret}/{key}", 0, USER)
     os.chown(data, 0, USER)
     os.chmod(data, 0o2770)
+    return data, secret
+
+
+def serve(scratch, store):
+    """The server's pod twice: the second one has the tables of the first."""
+    data, secret = folders(scratch, "store", "store.key")
+    shutil.copy(f"{secret}/store.key", f"{scratch}/guest.key")
+    os.chmod(f"{scratch}/guest.key", 0o400)
+    at = ("--store", "127.0.0.1:7000", "--key-file", f"{scratch}/guest.key")
+    for name in ("first", "second"):
+        pod = Pod(scratch, f"store-{name}", store, data, secret)
+        pod.initialise()
+        pod.run()
+        until(lambda one=pod: listens(7000) or one.process.poll() is not None, f"readiness of the store: {pod.said()}")
+        if name == "first":
+            hawser("store", "make", "w", "--keys", "0..9", *at)
+            hawser("store", "put", "w", "3=0.5", *at)
+        live = pod.pod["containers"][0]["livenessProbe"]["exec"]["command"]
+        check(pod.probe(live) == 0, f"{pod.name}: not alive: {pod.said()}")
+        done = subprocess.run([HAWSER, "store", "get", "w", "3", *at], capture_output=True, text=True, check=False, env=CLEAN)
+        check(done.stdout == "3 0.5\n", f"{pod.name}: {done.stdout}{done.stderr}")
+        pod.process.send_signal(signal.SIGTERM)
+        ended([pod], (0,), "the store")
+        check(os.path.exists(f"{data}/tables.safetensors"), f"{pod.name}: no tables were saved")
+
+
+def train(scratch, driver, nodes):
+    data, secret = folders(scratch, "train", "job.key")
+    hawser("data", "generate", "dense", "--rows", "500", "--cols", "200", "-o", f"{scratch}/train.svm")
+    hawser("data", "convert", f"{scratch}/train.svm", "--index-base", "1", "-o", f"{data}/train.hwc")
     model = os.path.join(data, "model.safetensors")
 
     pods = deploy(scratch, data, secret, driver, nodes, "whole")
@@ -282,24 +394,31 @@ def main():
     scratch = tempfile.mkdtemp(prefix="hawser-deploy-")
     os.chmod(scratch, 0o755)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    unit = os.path.join(SOURCE, "deploy", "hawser-node@.service")
+    unit, serve_unit = (os.path.join(SOURCE, "deploy", name) for name in ("hawser-node@.service", "hawser-serve.service"))
     verify_unit(scratch, unit)
     run_unit(scratch, unit)
+    verify_unit(scratch, serve_unit)
+    run_serve_unit(scratch, serve_unit)
+    images()
     try:
         import yaml
     except ImportError:
         print("no yaml for Python here: the manifests were not looked at")
         sys.exit(1 if failures else 77)
-    with open(os.path.join(SOURCE, "deploy", "kubernetes", "hawser.yaml"), encoding="utf-8") as file:
-        documents = list(yaml.safe_load_all(file))
-    by_schema(documents)
-    driver, nodes = fit_together(documents)
+    documents = {}
+    for name in ("hawser", "serve"):
+        with open(os.path.join(SOURCE, "deploy", "kubernetes", f"{name}.yaml"), encoding="utf-8") as file:
+            documents[name] = list(yaml.safe_load_all(file))
+        by_schema(documents[name])
+    driver, nodes = fit_together(documents["hawser"])
+    store = fits_store(documents["serve"])
     if "DEPLOY_TEST_INSIDE" not in os.environ:
         print("pods need root and namespaces: their command lines were not run")
     elif os.environ.get("HAWSER_SANITIZE"):
         print("a command with sanitizers wants more rights than a pod has")
     else:
         train(scratch, driver, nodes)
+        serve(scratch, store)
     print("all as expected" if failures == 0 else f"{failures} failures")
     sys.exit(failures > 0)
 
