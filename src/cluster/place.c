@@ -54,6 +54,22 @@ static hawser_status refuse_several(char *const *environment, hawser_error *erro
     return HAWSER_OK;
 }
 
+bool hw_place_doubt(char *const *environment, char *text, size_t size)
+{
+    uint64_t tasks;
+    if (!hw_variable_number(environment, "SLURM_NTASKS", 2, UINT32_MAX, &tasks) ||
+        hw_variable(environment, "SLURM_JOB_ID") == NULL || hw_variable(environment, "SLURM_STEP_NUM_TASKS") != NULL ||
+        hw_variable(environment, "HAWSER_LAUNCH") != NULL)
+        return false;
+    snprintf(
+        text, size,
+        "Slurm has given this job %llu tasks, and this process, which the batch script itself has started, works as one "
+        "node without the others; 'srun --mpi=pmix hawser ...' in the script starts a node per task; for one node with "
+        "as many processors ask sbatch for --ntasks=1 --cpus-per-task=%llu; --alone says that this is meant",
+        (unsigned long long)tasks, (unsigned long long)tasks);
+    return true;
+}
+
 /* Nodes of one host are told apart by their number. */
 static void own_name(const hw_place_options *options, hw_place *place)
 {

@@ -68,6 +68,8 @@ typedef struct hw_place_options {
  * several" in words that no launcher here understands is an error that names the likely cause: several processes that each think
  * they are alone would all write the same model. */
 hawser_status hw_place_find(const hw_place_options *options, hw_place *place, hawser_error *error) HAWSER_MUST_USE;
+/* Whether a process that is alone was likely meant to be one of several, and a line that says so. */
+bool hw_place_doubt(char *const *environment, char *text, size_t size);
 /* Lets go of everything and forgets the key. Idempotent; harmless on a place that hw_place_find has not filled. */
 void hw_place_close(hw_place *place);
 

@@ -171,4 +171,11 @@ equal $? 130
 # Workers read the input on as many threads as there are processors, not on one each with its buffers.
 printf '1,2\n2,3\n3,5\n' >three.csv
 code 0 taskset -c "$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')" "$hawser" plan lasso three.csv --header no --workers 300 --memory-limit 400M
+# A batch script of several tasks that starts the command itself.
+SLURM_JOB_ID=7 SLURM_NTASKS=4 SLURM_PROCID=0 code 0 "$hawser" train lasso small.svm --lambda 0.05 -q
+has err "^hawser: Slurm has given this job 4 tasks, and this process.* 'srun --mpi=pmix hawser ...'"
+SLURM_JOB_ID=7 SLURM_NTASKS=4 SLURM_PROCID=0 code 0 "$hawser" train lasso small.svm --lambda 0.05 -q --alone
+lacks err Slurm
+SLURM_JOB_ID=7 SLURM_NTASKS=4 SLURM_PROCID=0 code 0 "$hawser" run -n 1 -- train lasso small.svm --lambda 0.05 -q
+lacks err Slurm
 finish

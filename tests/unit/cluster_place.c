@@ -220,6 +220,24 @@ static void one_of_several_that_cannot_find_the_others_is_refused(void **state)
     }
 }
 
+/* What sbatch sets for a script, and srun for a task. */
+static void one_process_of_a_job_with_several_tasks_is_in_doubt(void **state)
+{
+    (void)state;
+    char text[500] = "";
+    char job[] = "SLURM_JOB_ID=7", tasks[] = "SLURM_NTASKS=4", one[] = "SLURM_NTASKS=1", number[] = "SLURM_PROCID=0",
+         step[] = "SLURM_STEP_NUM_TASKS=1", launch[] = "HAWSER_LAUNCH=fd:3";
+    assert_true(hw_place_doubt((char *const[]){job, tasks, number, NULL}, text, sizeof text));
+    assert_non_null(strstr(text, "given this job 4 tasks"));
+    assert_non_null(strstr(text, "srun --mpi=pmix"));
+    assert_non_null(strstr(text, "--cpus-per-task=4"));
+    assert_non_null(strstr(text, "this is meant")); /* the end is there */
+    assert_false(hw_place_doubt((char *const[]){job, one, number, NULL}, text, sizeof text));
+    assert_false(hw_place_doubt((char *const[]){tasks, NULL}, text, sizeof text));
+    assert_false(hw_place_doubt((char *const[]){job, tasks, number, step, NULL}, text, sizeof text));
+    assert_false(hw_place_doubt((char *const[]){job, tasks, number, launch, NULL}, text, sizeof text));
+}
+
 static void keys_are_written_and_read_again(void **state)
 {
     (void)state;
@@ -405,6 +423,7 @@ int main(void)
         cmocka_unit_test(a_wrong_key_line_is_refused_and_not_repeated),
         cmocka_unit_test(a_wrong_channel_is_refused),
         cmocka_unit_test(one_of_several_that_cannot_find_the_others_is_refused),
+        cmocka_unit_test(one_process_of_a_job_with_several_tasks_is_in_doubt),
         cmocka_unit_test(the_first_host_of_slurms_list),
         cmocka_unit_test(slurm_says_number_job_and_meeting_point),
         cmocka_unit_test(nodes_started_by_hand_need_a_key_and_a_manager),

@@ -89,6 +89,9 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
                                     .port_high = how.port_high};
     if (place->ops == NULL)
         HAWSER_TRY(hw_place_find(&asked, place, error));
+    char doubt[500];
+    if (place->ops == NULL && !asked.alone && hw_place_doubt(environ, doubt, sizeof doubt))
+        warn(doubt);
     if (place->ops == NULL || place->nodes == 1)
         return HAWSER_OK;
     HAWSER_TRY(hw_cluster_join(place, &how, cluster, error));
