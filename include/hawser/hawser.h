@@ -424,6 +424,10 @@ typedef struct hawser_figures {
     const hawser_flow *flows; /**< states first, then kinds; empty on other nodes than 0 */
     size_t flow_count;
     uint64_t coalesced; /**< clocks whose updates went out with those of a later one, over all workers and states */
+    /** With stop_reason "signal": the node that was asked to end first, "node 2 (ash)", NULL with one node; and the signal that asked
+     * it, where one did, else 0. On all nodes. */
+    const char *interrupted_by;
+    int interrupted_signal;
 } hawser_figures;
 HAWSER_API const hawser_figures *hawser_run_figures(const hawser_run *run);
 /** Prints the --log-view table: per event count, time, max/min over workers, bytes; wait per clock; staleness histogram. */

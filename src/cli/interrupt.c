@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "cli/cli.h"
+#include "runtime/job/enter.h"
 
 enum { CLOSING = SIGURG };                                 /* ends the thread: a signal that otherwise nobody sends */
 static const double echo_seconds = 3, press_seconds = 0.1; /* nobody presses Ctrl-C twice within the latter */
@@ -30,6 +31,15 @@ bool hw_interrupt_echoes(int first, int number, double after)
     if (number == SIGTERM && first != SIGINT)
         return after < echo_seconds;
     return first == SIGINT && after < press_seconds;
+}
+
+const char *hw_signal_name(int number, char *text, size_t size)
+{
+    const char *name = sigabbrev_np(number);
+    if (number == 0 || name == NULL)
+        return NULL;
+    snprintf(text, size, "SIG%s", name);
+    return text;
 }
 
 bool hw_interrupt_has_terminal(void)
@@ -55,8 +65,8 @@ static void say(const char *before, const char *text, const char *after)
 
 static void take(hw_interrupt *interrupt, int number)
 {
-    char by[40];
-    snprintf(by, sizeof by, "ended by SIG%s ", sigabbrev_np(number));
+    char name[20], by[40];
+    snprintf(by, sizeof by, "ended by %s ", hw_signal_name(number, name, sizeof name));
     if (number == SIGHUP && interrupt->goes_on) {
         say("SIGHUP is passed over, since there is no terminal to be lost; SIGTERM ends", "", "");
         return;
@@ -67,7 +77,7 @@ static void take(hw_interrupt *interrupt, int number)
     if (!again && interrupt->job != NULL) {
         interrupt->first = number;
         interrupt->first_at = hw_seconds();
-        hawser_interrupt(interrupt->job);
+        hw_job_interrupt_by(interrupt->job, number);
         say(interrupt->words, "; once more ends at once", "");
         return;
     }
@@ -153,6 +163,16 @@ void hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, const char *wo
     if (interrupt != NULL)
         pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     set(interrupt, job, words);
+}
+
+bool hw_interrupt_came(hw_interrupt *interrupt)
+{
+    if (interrupt == NULL)
+        return false;
+    pthread_mutex_lock(&interrupt->mutex);
+    bool came = interrupt->first != 0;
+    pthread_mutex_unlock(&interrupt->mutex);
+    return came;
 }
 
 void hw_interrupt_end(hw_interrupt *interrupt)

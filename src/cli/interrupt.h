@@ -36,12 +36,16 @@ void hw_interrupt_pass_over_hangups(hw_interrupt *interrupt);
  * clock". Also blocks SIGPIPE in this thread and those that it starts: a pipe whose reader Ctrl-C has ended, too, must not end the
  * process before it has saved. */
 void hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, const char *words);
+/* Whether a signal has asked this process to end its run. */
+bool hw_interrupt_came(hw_interrupt *interrupt);
 void hw_interrupt_end(hw_interrupt *interrupt);
 
 /* Whether `number`, which came `after` seconds after `first`, is another sign of the same request, and not a second one. A terminal that is
  * closed sends SIGHUP from the shell and from the kernel; Slurm and systemd send SIGTERM from two sides, or with SIGHUP; timeout sends
  * its signal twice. */
 bool hw_interrupt_echoes(int first, int number, double after);
+/* "SIGTERM"; NULL for 0 or what is no signal. */
+const char *hw_signal_name(int number, char *text, size_t size);
 /* Whether the process has a terminal that it could lose. */
 bool hw_interrupt_has_terminal(void);
 

@@ -1,5 +1,6 @@
 #include "cli/summary.h"
 #include "cli/input.h"
+#include "cli/interrupt.h"
 #include "program/program.h"
 
 #include <inttypes.h>
@@ -152,7 +153,7 @@ static hawser_status print_json(const hw_call *call, const hw_outcome *outcome, 
     const hawser_training *training = &outcome->training;
     const hawser_figures *figures = hawser_run_figures(training->run);
     bool ok = true;
-    char sync[HW_SYNC_TEXT];
+    char sync[HW_SYNC_TEXT], name[20];
     hw_sync_text(hawser_job_sync(outcome->job), sync);
     json_t *object = json_object();
     hw_json_text(object, "algorithm", call->algorithm->name, &ok);
@@ -169,6 +170,8 @@ static hawser_status print_json(const hw_call *call, const hw_outcome *outcome, 
     hw_json_text(object, "sync", sync, &ok);
     hw_json_count(object, "seed", hawser_job_seed(outcome->job), &ok);
     hw_json_text(object, "stop_reason", training->stop_reason, &ok);
+    hw_json_text(object, "interrupted_by", figures->interrupted_by, &ok);
+    hw_json_text(object, "interrupted_signal", hw_signal_name(figures->interrupted_signal, name, sizeof name), &ok);
     hw_json_take(object, "repeatable", json_boolean(figures->repeatable == NULL), &ok);
     hw_json_text(object, "repeatable_reason", figures->repeatable, &ok);
     hw_json_count(object, "most_lead", figures->most_lead, &ok);

@@ -134,6 +134,7 @@ static const hw_topic topics[] = {
      "  validation_mse, cv_mse          (logistic: validation_log_loss, cv_log_loss)\n"
      "  cv_standard_error\n"
      "  clocks, seconds_load, seconds_train, bytes_exchanged, workers, nodes, sync, seed\n"
+     "  interrupted_by, interrupted_signal   which node a signal asked to end: \"node 2 (ash)\"\n"
      "  stop_reason, repeatable, repeatable_reason (null if it is), model (the file)\n"
      "  most_lead                       clocks that one worker was ahead of another, at most\n"
      "  worker      one each: node, rows_read, cpu_seconds, wait_seconds, last_clock_seconds,\n"

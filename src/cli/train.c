@@ -176,11 +176,24 @@ static hawser_status report_failure(const hw_outcome *outcome, hawser_error *err
                        outcome->saved != NULL ? outcome->saved : "");
 }
 
+/* Who got the signal himself has been told so when it came. */
+static void say_who_was_asked(const hw_call *call, const hw_outcome *outcome)
+{
+    char name[20];
+    const hawser_figures *figures = outcome->training.run != NULL ? hawser_run_figures(outcome->training.run) : NULL;
+    if (figures == NULL || figures->interrupted_by == NULL || hw_interrupt_came(call->interrupt))
+        return;
+    const char *by = hw_signal_name(figures->interrupted_signal, name, sizeof name);
+    fprintf(call->err, "hawser: %s was asked to end%s%s, and ended the training on all nodes\n", figures->interrupted_by,
+            by != NULL ? " by " : "", by != NULL ? by : "");
+}
+
 /* A signal ends the training, not what saves its result. */
 static hawser_status train_and_conclude(hw_call *call, hw_outcome *outcome, hawser_error *error)
 {
     hw_interrupt_begin(call->interrupt, outcome->job, "ending at the next agreed clock");
     hawser_status status = train(call, outcome, error);
+    say_who_was_asked(call, outcome);
     if (status == HAWSER_OK && hawser_job_leads(outcome->job))
         status = conclude(call, outcome, error);
     if (status == HAWSER_OK && hawser_job_leads(outcome->job))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """SIGHUP, SIGTERM and SIGINT: a closed terminal, two signs of one request, a signal at any moment from main's first lines on."""
+import json
 import os
 import pty
 import signal
@@ -122,6 +123,37 @@ def terminal_is_closed():
         os.unlink("t.csv")
 
 
+def nodes_of(process):
+    """Process ids by number of the node."""
+    found = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            environment = open(f"/proc/{name}/environ", "rb").read().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+        node = [item[12:] for item in environment if item.startswith(b"HAWSER_NODE=")]
+        job = [item for item in environment if item.startswith(b"HAWSER_JOB=") and item.endswith(b"-%d" % process.pid)]
+        if node and job:
+            found[int(node[0])] = int(name)
+    return found
+
+
+def node_that_was_asked_to_end_is_named_on_all_others():
+    for victim in (0, 2):
+        it = Process("run", "-n", "3", "--", *LONG, "-o", "m.st", "--trace", "t.csv", "--json")
+        until(lambda: len(text_of("t.csv").split("\n")) > 3, "clocks")
+        os.kill(nodes_of(it.process)[victim], TERM)
+        it.ends(130)
+        err, last = text_of("err"), json.loads(text_of("out").strip().split("\n")[-1])
+        for node in range(3):
+            said = f"[{node}] hawser: node {victim} (node-{victim}) was asked to end by SIGTERM" in err
+            check(said == (node != victim), f"node {node} says of node {victim}: {err}")
+        check(last["interrupted_by"] == f"node {victim} (node-{victim})" and last["interrupted_signal"] == "SIGTERM",
+              f"{last['interrupted_by']} {last['interrupted_signal']}")
+        check(is_model("m.st"), "no model")
+        os.unlink("t.csv")
+
+
 def serving(*words, terminal=False):
     for name in ("tables", "address"):
         if os.path.exists(name):
@@ -202,7 +234,7 @@ def main():
         subprocess.run([HAWSER, *"data generate dense --rows 2000 --cols 400 --seed 2 -o long.hwc".split()], **quiet)
         subprocess.run([HAWSER, *"train lasso long.hwc -q --lambda-ratio 0.5 -o small.st".split()], **quiet)
         subprocess.run([HAWSER, "key", "key"], **quiet)
-        tests = (one_request_comes_in_several_signals, terminal_is_closed, servers_with_a_terminal_save_when_it_is_lost,
+        tests = (one_request_comes_in_several_signals, node_that_was_asked_to_end_is_named_on_all_others, terminal_is_closed, servers_with_a_terminal_save_when_it_is_lost,
                  servers_without_a_terminal_log_a_hangup_and_go_on, pipe_whose_reader_is_gone_ends_no_training, signals_come_early)
         for test in tests:
             if test.__name__ in (sys.argv[1:] or [test.__name__]):

@@ -379,11 +379,12 @@ hawser_status hw_post_abandon(hw_launch *launch, hw_post *post, hawser_error *er
 /* What the nodes say of a host comes first: they know what the job was at. */
 hawser_status hw_post_wait(hw_launch *launch, hw_post *post, double seconds, hawser_error *error)
 {
-    double limit = post->greeted && all_started(launch, post) ? launch->failure_timeout + NODES_FIRST : launch->join_timeout;
+    bool started = post->greeted && all_started(launch, post);
+    double limit = started ? launch->failure_timeout + NODES_FIRST : launch->join_timeout;
     post->silent += seconds;
     if (post->silent < limit)
         return HAWSER_OK;
-    post->most = post->silent;
+    post->most = started ? post->silent : limit;
     return hw_post_abandon(launch, post, error);
 }
 

@@ -326,6 +326,19 @@ static hawser_status check_local(hawser_run *run, const hw_session *session, haw
     return HAWSER_OK;
 }
 
+void hw_run_name_asked(hawser_run *run, const hw_session *session, uint64_t asked)
+{
+    uint32_t node = (uint32_t)(asked >> 32) - 1;
+    if (strcmp(run->figures.stop_reason, "signal") != 0 || asked == 0 || node >= session->nodes)
+        return;
+    run->figures.interrupted_signal = (int)(uint32_t)asked;
+    if (session->nodes == 1)
+        return;
+    snprintf(run->interrupted_by, sizeof run->interrupted_by, "node %u (%s)", node,
+             hw_cluster_member(session->cluster, node)->name);
+    run->figures.interrupted_by = run->interrupted_by;
+}
+
 hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **out, hawser_error *error)
 {
     *out = NULL;
@@ -334,6 +347,7 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     run->figures.seconds = seconds;
     run->figures.repeatable = session->driver->repeatable;
     run->figures.stop_reason = session->driver->stop_reason;
+    hw_run_name_asked(run, session, atomic_load(&session->job->asked));
     memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
     memcpy(run->metrics, session->driver->metrics, run->metric_count * sizeof *run->metrics);
     if (session->nodes > 1)

@@ -35,6 +35,16 @@ static hawser_status hear_loss(hw_driver *driver, hw_message *message)
     return status;
 }
 
+static hawser_status hear_interrupt(hw_driver *driver, hw_message *message)
+{
+    uint64_t asked = hw_asked(0, 0);
+    if (message->envelope.length == sizeof asked)
+        memcpy(&asked, message->payload, sizeof asked);
+    hw_job_interrupt(driver->session->job, asked);
+    hw_message_free(message);
+    return HAWSER_OK;
+}
+
 static hawser_status handle(void *owner, hw_message *message)
 {
     hw_driver *driver = owner;
@@ -44,10 +54,7 @@ static hawser_status handle(void *owner, hw_message *message)
     case HW_MESSAGE_LOST: return hear_loss(driver, message);
     case HW_MESSAGE_PROGRAM:
     case HW_MESSAGE_GATHER: return keep_heard(driver, message);
-    case HW_MESSAGE_INTERRUPT:
-        hawser_interrupt(driver->session->job);
-        hw_message_free(message);
-        return HAWSER_OK;
+    case HW_MESSAGE_INTERRUPT: return hear_interrupt(driver, message);
     default: break;
     }
     if (source >= driver->session->blocks) {

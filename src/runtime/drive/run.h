@@ -31,6 +31,7 @@ typedef struct hw_block_record {
 struct hawser_run {
     hawser_figures figures;
     char repeatable[100], stop_reason[100]; /* where the driver was elsewhere */
+    char interrupted_by[100];
     hawser_link *links;
     size_t link_count, link_capacity;
     hawser_gate *gates;
@@ -49,6 +50,8 @@ struct hawser_run {
 
 /* A run with room for the results of a session, and nothing in it. */
 hawser_status hw_run_new(const hw_session *session, hawser_run **run, hawser_error *error) HAWSER_MUST_USE;
+/* Says which node was asked to end (hw_asked, or 0), where a signal has ended the run. */
+void hw_run_name_asked(hawser_run *run, const hw_session *session, uint64_t asked);
 void hw_run_add_block(hawser_run *run, const hw_block_record *record);
 /* One hw_event an operator, not aligned. */
 void hw_run_add_events(hawser_run *run, const hw_session *session, const void *events);

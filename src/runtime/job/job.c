@@ -136,6 +136,7 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     if (entry->place != NULL)
         job->place = *entry->place;
     atomic_init(&job->interrupted, false);
+    atomic_init(&job->asked, 0);
     atomic_init(&job->stopped_at, 0.0);
     job->options = options;
     hawser_status status = HAWSER_OK;
@@ -285,12 +286,23 @@ void hw_job_stop(hawser_job *job)
     (void)atomic_compare_exchange_strong(&job->stopped_at, &none, hw_seconds());
 }
 
-void hawser_interrupt(hawser_job *job)
+void hw_job_interrupt(hawser_job *job, uint64_t asked)
 {
-    if (job == NULL)
-        return;
+    uint64_t none = 0;
+    (void)atomic_compare_exchange_strong(&job->asked, &none, asked);
     hw_job_stop(job);
     atomic_store(&job->interrupted, true);
+}
+
+void hw_job_interrupt_by(hawser_job *job, int signal_number)
+{
+    hw_job_interrupt(job, hw_asked(hawser_job_node(job), signal_number));
+}
+
+void hawser_interrupt(hawser_job *job)
+{
+    if (job != NULL)
+        hw_job_interrupt_by(job, 0);
 }
 
 double hawser_job_grace_left(const hawser_job *job)

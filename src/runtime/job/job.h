@@ -35,6 +35,7 @@ struct hawser_job {
     uint64_t fiber_seed;
     hw_chooser chooser;
     atomic_bool interrupted;
+    _Atomic uint64_t asked; /* which node was asked to end first, and by what: hw_asked; 0: none */
     _Atomic double
         stopped_at;        /* hw_seconds() when the last run was asked to end by a signal or limit of time; 0: it was not */
     hw_recorder *recorder; /* NULL: no history is recorded */
@@ -51,6 +52,13 @@ hawser_status hw_job_open_at(const hawser_options *options, const hw_place *plac
 void hw_job_use_fibers(hawser_job *job, uint64_t seed);
 /* The same, in the order that the chooser makes: it is asked at each point at which somebody else could go on. */
 void hw_job_use_choices(hawser_job *job, hw_chooser chooser);
+/* A node's number and the signal that told it to end (0: another way), as one that is not 0. */
+static inline uint64_t hw_asked(uint32_t node, int number)
+{
+    return ((uint64_t)node + 1) << 32 | (uint32_t)number;
+}
+/* hawser_interrupt, for what `asked` says. Async-signal-safe, any thread. */
+void hw_job_interrupt(hawser_job *job, uint64_t asked);
 /* Notes that the run is asked to end, if it is not known yet. Async-signal-safe, any thread. */
 void hw_job_stop(hawser_job *job);
 /* Lays the routes that --topology asks for; all nodes call it. */

@@ -60,11 +60,15 @@ static hawser_status say_program(hw_agent *agent)
 
 static void pass_interrupt(hw_agent *agent)
 {
+    hawser_job *job = agent->session->job;
     hw_message *message = NULL;
-    if (agent->told || !atomic_load(&agent->session->job->interrupted))
+    if (agent->told || !atomic_load(&job->interrupted))
         return;
-    agent->told = hw_message_new(0, &message, &agent->error) == HAWSER_OK && /* else with the next look */
-                  say(agent, message, HW_MESSAGE_INTERRUPT) == HAWSER_OK;
+    uint64_t asked = atomic_load(&job->asked);
+    if (hw_message_new(sizeof asked, &message, &agent->error) != HAWSER_OK) /* with the next look */
+        return;
+    memcpy(message->payload, &asked, sizeof asked);
+    agent->told = say(agent, message, HW_MESSAGE_INTERRUPT) == HAWSER_OK;
 }
 
 static bool blocks_have_ended(void *argument)

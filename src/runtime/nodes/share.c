@@ -17,6 +17,7 @@ typedef struct figures {
     uint64_t clocks, bytes_exchanged;
     double seconds;
     uint64_t staleness_count;
+    uint64_t asked;
     uint32_t most_lead, repeatable;
     char repeatable_reason[100], stop_reason[100];
 } figures;
@@ -69,6 +70,7 @@ static void put_run(hw_cursor *cursor, const hw_session *session, const hawser_r
                    .bytes_exchanged = from->bytes_exchanged,
                    .seconds = from->seconds,
                    .staleness_count = from->staleness_count,
+                   .asked = atomic_load(&session->job->asked),
                    .most_lead = from->most_lead,
                    .repeatable = from->repeatable == NULL};
     snprintf(put.repeatable_reason, sizeof put.repeatable_reason, "%s", from->repeatable != NULL ? from->repeatable : "");
@@ -114,6 +116,7 @@ static bool take_figures(hw_cursor *cursor, const hw_session *session, hawser_ru
     to->most_lead = got.most_lead;
     to->repeatable = got.repeatable != 0 ? NULL : run->repeatable;
     to->stop_reason = run->stop_reason;
+    hw_run_name_asked(run, session, got.asked);
     return hw_get(cursor, run->workers, session->blocks * sizeof *run->workers) &&
            hw_get(cursor, run->staleness, HW_STALENESS_BUCKETS * sizeof *run->staleness) &&
            hw_get(cursor, run->metrics, sizeof run->metrics);

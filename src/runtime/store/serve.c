@@ -135,6 +135,15 @@ static hawser_status obey(hawser_store *store, const hw_serving *how, const said
     return fatal ? status : HAWSER_OK;
 }
 
+static void say_who_was_asked(const hawser_store *store, const hw_serving *how, uint32_t node)
+{
+    char text[200];
+    const hw_member *member = hw_cluster_member(store->job->cluster, node);
+    snprintf(text, sizeof text, "node %u (%s) was asked to end, and so all servers end", node, member->name);
+    if (how->door.warn != NULL)
+        how->door.warn(how->door.argument, text);
+}
+
 static hawser_status one_round(hawser_store *store, const hw_serving *how, hw_bytes *in, bool *ends, hawser_error *error)
 {
     hw_message *asked = NULL;
@@ -145,6 +154,8 @@ static hawser_status one_round(hawser_store *store, const hw_serving *how, hw_by
         if (status == HAWSER_OK) {
             memcpy(&other, in[n].data, sizeof other);
             *ends |= other.ends != 0;
+            if (other.ends != 0 && own.ends == 0)
+                say_who_was_asked(store, how, n);
         }
         if (status == HAWSER_OK && n == 0)
             order = other;
