@@ -11,8 +11,9 @@
 #include "cli/cli.h"
 #include "runtime/job/enter.h"
 
-enum { CLOSING = SIGURG };                                 /* ends the thread: a signal that otherwise nobody sends */
-static const double echo_seconds = 3, press_seconds = 0.1; /* nobody presses Ctrl-C twice within the latter */
+enum { CLOSING = SIGURG }; /* ends the thread: a signal that otherwise nobody sends */
+/* Nobody presses Ctrl-C twice within the latter, in which signals may also come in another order. */
+static const double echo_seconds = 3, press_seconds = 0.1;
 
 static void endings(sigset_t *set)
 {
@@ -28,9 +29,7 @@ bool hw_interrupt_echoes(int first, int number, double after)
 {
     if (number == SIGHUP) /* a terminal can be closed long after Ctrl-C, and that asks for nothing new */
         return true;
-    if (number == SIGTERM && first != SIGINT)
-        return after < echo_seconds;
-    return first == SIGINT && after < press_seconds;
+    return after < (number == SIGTERM && first != SIGINT ? echo_seconds : press_seconds);
 }
 
 const char *hw_signal_name(int number, char *text, size_t size)
