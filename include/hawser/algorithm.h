@@ -26,6 +26,9 @@ typedef struct hawser_fact {
     double value;
 } hawser_fact;
 
+/** Lines of notes at most. */
+#define HAWSER_NOTES 8
+
 /** What a training gives back. `model` is the caller's to free, `run` too. */
 typedef struct hawser_training {
     hawser_model *model;
@@ -37,7 +40,10 @@ typedef struct hawser_training {
     /** Of a training that diverged or stalled: its model is the best certified one, and the caller reports this after saving it.
      *  Else its status is HAWSER_OK. Set on all nodes. */
     hawser_error failure;
-    char notes[4][300]; /**< lines that a user must see (safeguard acted, sync changed); "" past the last */
+    /** What the job's policy gives up beside bsp, set before the work begins; "" if nothing. */
+    char policy[400];
+    /** Lines that a user must see (safeguard acted, sync changed), as they are made; "" past the last. */
+    char notes[HAWSER_NOTES][300];
 } hawser_training;
 
 typedef struct hawser_algorithm {

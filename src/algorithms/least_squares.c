@@ -15,6 +15,7 @@
 #include "algorithms/descent/options.h"
 #include "algorithms/lasso/evaluate.h"
 #include "algorithms/linear/model.h"
+#include "algorithms/linear/policy.h"
 #include "algorithms/linear/program.h"
 #include "algorithms/list.h"
 
@@ -162,6 +163,11 @@ static hawser_status plan(hawser_job *job, const hawser_training_input *input, b
     if (status == HAWSER_OK) {
         program = build(&descent, true);
         status = hawser_plan_print(job, program, physical, dot, out, error);
+        char text[sizeof((hawser_training *)0)->policy];
+        hw_linear_policy_of_steps(descent.sync, hawser_options_text(input->options, "sync"), descent.rate, text,
+                                  sizeof text);
+        if (status == HAWSER_OK && physical && !dot && text[0] != '\0')
+            fprintf(out, "\n%s\n", text);
     }
     hawser_program_free(program);
     hw_descent_free(&descent);
@@ -303,6 +309,8 @@ static hawser_status train(hawser_job *job, const hawser_training_input *input, 
     memset(training, 0, sizeof *training);
     hawser_run *after = NULL;
     hawser_status status = hw_descent_new(&descent, job, input, error);
+    hw_linear_policy_of_steps(descent.sync, hawser_options_text(input->options, "sync"), descent.rate, training->policy,
+                              sizeof training->policy);
     if (status == HAWSER_OK)
         status = run(&descent, job, input, training, &after, error);
     hawser_run_free(after);

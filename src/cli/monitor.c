@@ -12,7 +12,7 @@
 
 enum { MOST_SAMPLES = 20000 };
 
-static const hw_sample nothing = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+static const hw_sample nothing = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 static hawser_status open_file(const char *path, FILE **file, hawser_error *error)
 {
@@ -37,6 +37,14 @@ static double limit_of(const hawser_options *options, const char *key)
     return number > 0 ? number : (double)hawser_options_integer(options, key);
 }
 
+/* The gap of one lambda is not what ends a path or folds, and batches end with their epochs. */
+static bool ends_by_gap(const hawser_options *options)
+{
+    const char *solver = hawser_options_text(options, "solver");
+    bool batches = solver != NULL && (strcmp(solver, "sgd") == 0 || strcmp(solver, "minibatch") == 0);
+    return !batches && !(hawser_options_has(options, "path") || hawser_options_has(options, "cv"));
+}
+
 hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error)
 {
     const hawser_options *options = call->options;
@@ -45,9 +53,8 @@ hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_
     monitor->progress = (hw_progress){.err = call->err,
                                       .bar = terminal && !quiet,
                                       .lines = !terminal && !quiet,
-                                      .first_gap = NAN,
                                       .target_gap = NAN,
-                                      .tolerance = limit_of(options, "tol"),
+                                      .tolerance = ends_by_gap(options) ? limit_of(options, "tol") : NAN,
                                       .clocks = limit_of(options, "max-clocks"),
                                       .limit = limit_of(options, "time-limit")};
     monitor->trace_path = hw_path_of(call, "trace");
@@ -149,6 +156,20 @@ static void log_clock(hw_monitor *monitor, const hawser_progress *progress, cons
     hw_monitor_log(monitor, event, ok);
 }
 
+void hw_monitor_tell(hw_monitor *monitor)
+{
+    const hawser_training *training = monitor->training;
+    const hw_progress *progress = &monitor->progress;
+    const char *clear = progress->bar ? "\r\033[K" : "";
+    if (training == NULL)
+        return;
+    if (!monitor->told_policy && training->policy[0] != '\0' && (progress->bar || progress->lines))
+        fprintf(progress->err, "%shawser: %s\n", clear, training->policy);
+    monitor->told_policy = true;
+    for (; monitor->told < HAWSER_NOTES && training->notes[monitor->told][0] != '\0'; monitor->told++)
+        fprintf(progress->err, "%shawser: %s\n", clear, training->notes[monitor->told]);
+}
+
 void hw_monitor_observe(const hawser_progress *progress, void *user)
 {
     hw_monitor *monitor = user;
@@ -158,7 +179,9 @@ void hw_monitor_observe(const hawser_progress *progress, void *user)
                         .gap = hawser_progress_metric(progress, "gap"),
                         .nonzeros = hawser_progress_metric(progress, "nonzeros"),
                         .bytes = hawser_progress_metric(progress, "bytes"),
-                        .staleness = hawser_progress_metric(progress, "staleness")};
+                        .staleness = hawser_progress_metric(progress, "staleness"),
+                        .zero = hawser_progress_metric(progress, "zero_objective")};
+    hw_monitor_tell(monitor);
     hw_progress_show(&monitor->progress, &sample, false);
     bool news = differs(sample.clock, monitor->last.clock) || differs(sample.objective, monitor->last.objective) ||
                 differs(sample.gap, monitor->last.gap);

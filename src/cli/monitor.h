@@ -9,16 +9,33 @@
 typedef struct hw_sample {
     double clock, seconds, objective, gap;
     double nonzeros, bytes, staleness;
+    double zero; /* the objective at zero, which --tol is a share of */
 } hw_sample;
+
+enum { HW_FORECASTS = 4 };
+
+typedef struct hw_mark {
+    double seconds, log_gap;
+} hw_mark;
+
+/* When the gap will be at its target, as the last certificates had it. */
+typedef struct hw_forecast {
+    hw_mark mark[2]; /* certificates to draw the line from: at about a quarter and a half of the time so far */
+    size_t marks, count;
+    double gap, at;           /* of the last certificate */
+    double made;              /* when the last forecast was */
+    double end[HW_FORECASTS]; /* seconds since the beginning */
+} hw_forecast;
 
 /* Progress on standard error: a bar on a terminal, lines elsewhere, nothing when quiet. */
 typedef struct hw_progress {
     FILE *err;
     bool bar, lines;
-    double drawn;                    /* seconds of the last drawing */
-    double first_gap;                /* NaN before the first certificate */
-    double target_gap;               /* tolerance times the first objective; NaN unknown */
-    double tolerance, clocks, limit; /* --tol, --max-clocks, --time-limit; NaN when there is none */
+    double drawn;      /* seconds of the last drawing */
+    double target_gap; /* tolerance times the objective at zero; NaN unknown */
+    double tolerance, clocks,
+        limit; /* --tol, --max-clocks, --time-limit; NaN when there is none, or it is not what ends the work */
+    hw_forecast forecast;
     hw_sample last;
 } hw_progress;
 
@@ -30,7 +47,10 @@ typedef struct hw_monitor {
     hw_sample *samples;
     size_t count, capacity;
     hw_sample last;
-    double started;     /* hw_seconds() when the call began */
+    double started;                  /* hw_seconds() when the call began */
+    const hawser_training *training; /* its policy and notes are printed as they come; NULL: none yet */
+    size_t told;                     /* notes that have been printed */
+    bool told_policy;
     hawser_error error; /* the first failure; the training goes on, the call fails at its end */
 } hw_monitor;
 
@@ -38,6 +58,8 @@ typedef struct hw_monitor {
 hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 /* The hawser_observer; user is the hw_monitor. */
 void hw_monitor_observe(const hawser_progress *progress, void *user);
+/* Prints the policy's line (unless quiet) and the notes that are new: who waits must not learn at the end why it takes so long. */
+void hw_monitor_tell(hw_monitor *monitor);
 /* Last drawing. */
 void hw_monitor_rest(hw_monitor *monitor);
 /* Closes files; gives the first failure, if there was one, and releases nothing that the plot needs. */

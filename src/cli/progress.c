@@ -6,17 +6,73 @@
 
 enum { BAR = 24 };
 
-/* How far a training is, by the condition that is nearest to its end; NaN when nothing tells. Gaps fall geometrically. */
+static const double APART = 1.1; /* by how much more of the time than the last one a forecast is made of */
+static const double ALIKE = 0.3; /* by how much of what is left forecasts may differ that are believed */
+
+/* Seconds until the gap is at its target, as the last certificates foretell it; NaN where they do not agree. A gap does not fall
+ * evenly: only forecasts that have stayed alike while a third of the time went by are worth a line. */
+static double until_target(const hw_progress *progress, double now)
+{
+    const hw_forecast *forecast = &progress->forecast;
+    double least = INFINITY, most = 0.0;
+    if (forecast->count < HW_FORECASTS)
+        return NAN;
+    for (size_t k = 0; k < HW_FORECASTS; k++) {
+        least = fmin(least, forecast->end[k]);
+        most = fmax(most, forecast->end[k]);
+    }
+    double left = most - now;
+    return isfinite(most) && left > 0.0 && most - least <= ALIKE * left ? left : NAN;
+}
+
+/* Takes a certificate: where the line through it and the one half as long ago meets the target, on a logarithmic scale. */
+static void take_gap(hw_progress *progress, double seconds, double gap)
+{
+    hw_forecast *forecast = &progress->forecast;
+    if (!(progress->target_gap > 0) || !(gap > 0) || gap == forecast->gap || seconds <= forecast->at)
+        return;
+    if (forecast->marks > 0 && seconds >= 2 * forecast->mark[1].seconds) {
+        forecast->mark[0] = forecast->mark[1];
+        forecast->mark[1] = (hw_mark){seconds, log(gap)};
+    } else if (forecast->marks == 0) {
+        forecast->mark[0] = forecast->mark[1] = (hw_mark){seconds, log(gap)};
+    }
+    forecast->marks++;
+    forecast->gap = gap;
+    forecast->at = seconds;
+    if (!(seconds > forecast->mark[0].seconds) || seconds < APART * forecast->made)
+        return;
+    double slope = (log(gap) - forecast->mark[0].log_gap) / (seconds - forecast->mark[0].seconds);
+    double left = slope < 0 ? (log(progress->target_gap) - log(gap)) / slope : INFINITY;
+    forecast->end[forecast->count++ % HW_FORECASTS] = seconds + left;
+    forecast->made = seconds;
+}
+
+/* Seconds that --time-limit and --max-clocks leave at most; NaN without them. */
+static double until_limit(const hw_progress *progress, const hw_sample *sample)
+{
+    double left = NAN;
+    if (progress->limit > 0)
+        left = fmax(0.0, progress->limit - sample->seconds);
+    if (progress->clocks > 0 && sample->clock > 0)
+        left = fmin(left, fmax(0.0, (progress->clocks - sample->clock) * sample->seconds / sample->clock)); /* NaN loses */
+    return left;
+}
+
+/* What is left, and whether that is a bound only; NaN when nothing tells. */
+static double time_left(const hw_progress *progress, const hw_sample *sample, bool *bound)
+{
+    double limit = until_limit(progress, sample), target = until_target(progress, sample->seconds);
+    *bound = !(target < limit) && !isnan(limit);
+    return *bound ? limit : target;
+}
+
+/* How far a training is; NaN when nothing tells. */
 static double fraction_done(const hw_progress *progress, const hw_sample *sample)
 {
-    double best = NAN;
-    if (progress->clocks > 0)
-        best = sample->clock / progress->clocks;
-    if (progress->limit > 0)
-        best = fmax(best, sample->seconds / progress->limit);
-    if (sample->gap > 0 && progress->target_gap > 0 && progress->first_gap > progress->target_gap)
-        best = fmax(best, log(progress->first_gap / sample->gap) / log(progress->first_gap / progress->target_gap));
-    return best < 0 ? 0 : best > 1 ? 1 : best;
+    bool bound = false;
+    double left = time_left(progress, sample, &bound), whole = sample->seconds + left;
+    return whole > 0 ? sample->seconds / whole : NAN;
 }
 
 static void format_seconds(double seconds, char *text, size_t size)
@@ -34,15 +90,17 @@ static void format_seconds(double seconds, char *text, size_t size)
 static void format_line(const hw_progress *progress, const hw_sample *sample, bool last, char *text, size_t size)
 {
     char objective[40] = "", gap[40] = "", left[40] = "", elapsed[24], rest[24];
-    double done = fraction_done(progress, sample), rate = sample->clock / (sample->seconds > 0 ? sample->seconds : 1e-9);
+    bool bound = false;
+    double remaining = time_left(progress, sample, &bound),
+           rate = sample->clock / (sample->seconds > 0 ? sample->seconds : 1e-9);
     if (isfinite(sample->objective))
         snprintf(objective, sizeof objective, "  objective %.6g", sample->objective);
     if (isfinite(sample->gap))
         snprintf(gap, sizeof gap, "  gap %.2e", sample->gap);
     format_seconds(sample->seconds, elapsed, sizeof elapsed);
-    if (!last && done > 0.02) {
-        format_seconds(sample->seconds * (1 - done) / done, rest, sizeof rest);
-        snprintf(left, sizeof left, "  %s left", rest);
+    if (!last && isfinite(remaining)) {
+        format_seconds(remaining, rest, sizeof rest);
+        snprintf(left, sizeof left, bound ? "  at most %s left" : "  about %s left", rest);
     }
     snprintf(text, size, "clock %.0f%s%s  %.3g clocks/s  %s%s", sample->clock, objective, gap, rate, elapsed, left);
 }
@@ -63,10 +121,8 @@ void hw_progress_show(hw_progress *progress, const hw_sample *sample, bool last)
     char line[240];
     if (!progress->bar && !progress->lines)
         return;
-    if (isnan(progress->first_gap) && isfinite(sample->gap)) {
-        progress->first_gap = sample->gap;
-        progress->target_gap = progress->tolerance * sample->objective;
-    }
+    progress->target_gap = progress->tolerance * sample->zero;
+    take_gap(progress, sample->seconds, sample->gap);
     progress->last = *sample;
     double every = progress->bar ? 0.1 : 2;
     if (!last && sample->seconds - progress->drawn < every)

@@ -142,7 +142,7 @@ static json_t *load_json(const hawser_dataset *data, bool *ok)
 static json_t *notes_json(const hawser_training *training, bool *ok)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < 4 && training->notes[i][0] != '\0'; i++)
+    for (size_t i = 0; i < HAWSER_NOTES && training->notes[i][0] != '\0'; i++)
         hw_json_append(list, json_string(training->notes[i]), ok);
     return list;
 }
@@ -182,6 +182,7 @@ static hawser_status print_json(const hw_call *call, const hw_outcome *outcome, 
     hw_json_take(object, "flows", flows_json(figures, &ok), &ok);
     hw_json_count(object, "coalesced", figures->coalesced, &ok);
     hw_json_take(object, "load", load_json(outcome->data, &ok), &ok);
+    hw_json_text(object, "policy", training->policy[0] != '\0' ? training->policy : NULL, &ok);
     hw_json_take(object, "notes", notes_json(training, &ok), &ok);
     hw_json_take(object, "options", hw_json_options(call->options, &ok), &ok);
     return hw_json_line(call->out, object, ok, error);
@@ -216,8 +217,6 @@ bool hw_outcome_reached(const hw_outcome *outcome)
 
 hawser_status hw_outcome_print(const hw_call *call, const hw_outcome *outcome, hawser_error *error)
 {
-    for (size_t i = 0; i < 4 && outcome->training.notes[i][0] != '\0'; i++)
-        fprintf(call->err, "hawser: %s\n", outcome->training.notes[i]);
     if (!hw_outcome_reached(outcome))
         fprintf(call->err,
                 "hawser: interrupted before the first clock was over; nothing was reached, and no model is written\n");

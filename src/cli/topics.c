@@ -144,6 +144,7 @@ static const hw_topic topics[] = {
      "  flows       by state or kind of message: messages, bytes_plain, bytes_sent\n"
      "  coalesced                       clocks that were sent together with a later one\n"
      "  load        format, rows, columns, stored, index_base, bytes_read, bytes_text\n"
+     "  policy      what --sync gives up beside bsp; null: nothing\n"
      "  notes       a list of lines\n"
      "  options     each with value, source, where\n"},
     {"trace", "The file of train --trace",

@@ -96,7 +96,7 @@ static void log_load(hw_monitor *monitor, const hawser_dataset *data)
 
 static void log_end(hw_monitor *monitor, const hawser_training *training)
 {
-    for (size_t i = 0; i < 4 && training->notes[i][0] != '\0'; i++) {
+    for (size_t i = 0; i < HAWSER_NOTES && training->notes[i][0] != '\0'; i++) {
         bool ok = true;
         json_t *note = hw_monitor_event(monitor, "note", &ok);
         if (note != NULL)
@@ -122,11 +122,13 @@ static hawser_status train(hw_call *call, hw_outcome *outcome, hawser_error *err
                                    .observer = hawser_job_leads(outcome->job) ? hw_monitor_observe : NULL,
                                    .observer_user = &outcome->monitor};
     double started = hw_seconds();
+    outcome->monitor.training = &outcome->training;
     hawser_status status = call->algorithm->train(outcome->job, &input, &outcome->training, error);
     outcome->seconds_train = hw_seconds() - started;
     if (!hawser_job_leads(outcome->job))
         return status;
     hw_monitor_rest(&outcome->monitor);
+    hw_monitor_tell(&outcome->monitor);
     if (status == HAWSER_OK)
         log_end(&outcome->monitor, &outcome->training);
     return status;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "algorithms/linear/extrapolate.h"
-#include "algorithms/linear/problem.h"
+#include "algorithms/linear/policy.h"
 
 enum {
     MOST_SPRINTS = 4,                     /* of HW_LINEAR_HISTORY rounds and an extrapolation, between two certificates */
@@ -14,6 +14,7 @@ enum {
     BLIND_ROUNDS = 10,     /* the same, where the blocks cannot tell how far they are or what they compute on is stale */
     PATIENCE = 12,         /* certificates without progress: floating point has given what it can */
     BLOCKS_PATIENCE = 100, /* the same where several blocks bring the gap down slowly and not evenly */
+    WATCHED = 6,           /* certificates over which the gap of rounds that do not crawl falls by half */
     DOUBLINGS = 4          /* of sigma' before the rounds are run under BSP */
 };
 
@@ -52,7 +53,23 @@ static void begin_lambda(hw_linear *linear, hawser_progress *progress)
     linear->certified = linear->at_precision = linear->at_limit = linear->restoring = false;
     linear->start_objective = INFINITY;
     linear->work_done = 0;
+    linear->watched = 0;
     hawser_progress_set(progress, "best", INFINITY);
+}
+
+/* The allowance for rounding in certificates is 16 DBL_EPSILON of the objective: below it no gap is ever found. */
+static void note_unreachable(hw_linear *linear)
+{
+    char text[300];
+    double least = 16.0 * DBL_EPSILON;
+    if (linear->settings.tolerance > least)
+        return;
+    snprintf(
+        text, sizeof text,
+        "--tol %g cannot be reached: rounding alone leaves a gap of %.2g of the objective at zero; the training ends when "
+        "nothing more is gained",
+        linear->settings.tolerance, least);
+    note(linear, text);
 }
 
 bool hw_linear_begin_path(hawser_progress *progress, void *user)
@@ -63,6 +80,8 @@ bool hw_linear_begin_path(hawser_progress *progress, void *user)
         linear->whole_zero_objective = linear->zero_objective;
     if (linear->fold_at == 0)
         hw_linear_grid(linear, hawser_progress_metric(progress, "lambda_max"));
+    if (linear->fold_at == 0)
+        note_unreachable(linear);
     linear->at = 0;
     linear->begun = true;
     begin_lambda(linear, progress);
@@ -175,6 +194,29 @@ static void fail(hw_linear *linear, hawser_progress *progress, hw_linear_failure
     hawser_progress_set(progress, "failure", (double)failure);
 }
 
+/* Rounds of several blocks that bring the gap down by less than half over many certificates crawl: says so once, and what helps. */
+static void watch_rounds(hw_linear *linear, const hawser_progress *progress)
+{
+    if (linear->crawled || linear->settings.stored || linear->blocks < 2 || linear->joint)
+        return;
+    if (linear->watched++ == 0) {
+        linear->watched_gap = linear->gap;
+        linear->watched_clock = hawser_progress_clocks(progress);
+    }
+    if (linear->watched <= WATCHED)
+        return;
+    linear->watched = 0;
+    if (!isfinite(linear->watched_gap) || !(linear->gap > 0.5 * linear->watched_gap))
+        return;
+    char text[300], better[200];
+    hw_linear_better_policy(linear, linear->options, better, sizeof better);
+    snprintf(text, sizeof text, "the rounds crawl: in the last %llu clocks the gap went from %.3g to %.3g; %s",
+             (unsigned long long)(hawser_progress_clocks(progress) - linear->watched_clock), linear->watched_gap,
+             linear->gap, better);
+    note(linear, text);
+    linear->crawled = true;
+}
+
 /* Whether this lambda ends here though the gap is above the tolerance. Batches come nearer by chance, now and then: they end with their
  * epochs. */
 static void judge(hw_linear *linear, hawser_progress *progress)
@@ -202,8 +244,10 @@ bool hw_linear_open(hawser_progress *progress, void *user)
         if (!linear->certified)
             safeguard(linear, progress, before);
         linear->at_precision = linear->at_limit = over = false;
-        if (!linear->certified)
+        if (!linear->certified) {
             judge(linear, progress);
+            watch_rounds(linear, progress);
+        }
         over = linear->at_precision || linear->at_limit;
         if (over && worse && hw_linear_is_far(linear, linear->objective, linear->start_objective, linear->zero_objective))
             fail(linear, progress, HW_LINEAR_DIVERGED);

@@ -130,7 +130,12 @@ typedef struct hw_linear {
     unsigned restores;      /* in a row */
     hw_linear_failure failure;
     double failed_lambda, failed_objective, failed_gap;
-    hawser_training *training; /* for notes */
+    hawser_training *training;     /* for notes */
+    const hawser_options *options; /* for these */
+    double watched_gap;            /* when `watched` certificates were counted from, */
+    uint64_t watched_clock;        /* and the clock then */
+    unsigned watched;
+    bool crawled; /* said already */
 
     double *best;   /* the best certified coefficients (best.h): blocks write them, each its own columns */
     bool *has_best; /* by block */

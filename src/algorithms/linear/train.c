@@ -1,10 +1,12 @@
 #include "algorithms/linear/train.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "algorithms/linear/best.h"
 #include "algorithms/linear/finish.h"
+#include "algorithms/linear/policy.h"
 
 hawser_status hw_linear_plan(const hw_linear_kind *kind, hw_linear_build *build, hawser_job *job,
                              const hawser_training_input *input, bool physical, bool dot, FILE *out, hawser_error *error)
@@ -15,6 +17,10 @@ hawser_status hw_linear_plan(const hw_linear_kind *kind, hw_linear_build *build,
     if (status == HAWSER_OK) {
         program = build(&linear);
         status = hawser_plan_print(job, program, physical, dot, out, error);
+        char text[sizeof((hawser_training *)0)->policy];
+        hw_linear_policy(&linear, input->options, text, sizeof text);
+        if (status == HAWSER_OK && physical && !dot && text[0] != '\0')
+            fprintf(out, "\n%s\n", text);
     }
     hawser_program_free(program);
     hw_linear_free(&linear);
@@ -119,6 +125,8 @@ hawser_status hw_linear_train(const hw_linear_kind *kind, const hw_linear_units 
     hawser_run *rest = NULL;
     if (status == HAWSER_OK) {
         linear.training = training;
+        linear.options = input->options;
+        hw_linear_policy(&linear, input->options, training->policy, sizeof training->policy);
         status = run_and_finish(job, &linear, units, build, input, training, &rest, error);
     }
     hawser_run_free(rest);

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# A policy that gives something up says so before the work begins; rounds that crawl say so while they do, and what helps.
+source "$(dirname "$0")/cli.bash"
+small_problem
+
+awk '{ $1 = $1 > 0 ? 1 : -1; print }' small.svm >labels.svm
+gives_up="hawser: --sync (ssp:2|tap): .*under --sync bsp"
+for sync in ssp:2 tap; do
+    for training in "lasso" "logistic" "logistic --solver gd" "linear" "linear --solver sgd --step 0.01"; do
+        data=small.svm
+        [[ $training == logistic* ]] && data=labels.svm
+        code 0 "$hawser" train $training "$data" --index-base 1 --workers 3 --sync $sync --max-clocks 30 --json
+        head -1 err | grep -qE "$gives_up" || complain "$training under $sync begins with: $(head -1 err)"
+        json out "o['policy'].startswith('--sync $sync: ')"
+        code 0 "$hawser" plan $training "$data" --index-base 1 --workers 3 --sync $sync
+        grep -qE -e "${gives_up#hawser: }" out || complain "the plan of $training under $sync does not say what that gives up"
+        code 0 "$hawser" plan $training "$data" --index-base 1 --workers 3 --sync $sync --dot
+        lacks out "under --sync bsp"
+    done
+done
+code 0 "$hawser" train lasso small.svm --index-base 1 --workers 3 --sync tap --quiet --max-clocks 30
+lacks err "sync"
+code 0 "$hawser" train lasso small.svm --index-base 1 --workers 3 --json
+lacks err "sync"
+json out 'o["policy"] is None and o["notes"] == []'
+code 0 "$hawser" train lasso small.svm --index-base 1 --workers 1 --sync ssp:3 # one worker waits for nobody
+lacks err "under --sync bsp"
+
+# Columns that are much alike, and blocks that are far too careful.
+python3 - >alike.csv <<'P'
+import random
+chance = random.Random(7)
+for _ in range(60):
+    common = chance.gauss(0, 1)
+    row = [common + 0.1 * chance.gauss(0, 1) for _ in range(120)]
+    print(",".join("%.6g" % v for v in [sum(row[:5]) + 0.1 * chance.gauss(0, 1)] + row))
+P
+for options in "--sync ssp:2" "--sync bsp"; do
+    code 0 "$hawser" train lasso alike.csv --header no --workers 4 $options --sigma 200 --exchange-every 1 --certify-every 5 \
+        --lambda-ratio 0.001 --max-clocks 600 --json
+    words=$(grep -nE "the rounds crawl: in the last [0-9]+ clocks the gap went from .* to .*; .*without --sigma, --exchange-every, --certify-every the workers solve their columns as one" err)
+    [[ -n $words ]] || complain "nothing is said of rounds that crawl under $options: $(cat err)"
+    [[ $options == *bsp* || $words == *"under --sync bsp without"* ]] || complain "the better policy is not named: $words"
+    json out 'sum("the rounds crawl" in note for note in o["notes"]) == 1'
+done
+
+# A tolerance below what rounding leaves is noticed before the work begins.
+code 0 "$hawser" train lasso small.svm --index-base 1 --workers 2 --tol 1e-16 --json
+head -1 err | grep -q -- "--tol 1e-16 cannot be reached" || complain "an unreachable tolerance is not noticed: $(cat err)"
+json out 'o["stop_reason"] == "precision"'
+finish

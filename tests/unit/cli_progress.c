@@ -1,0 +1,131 @@
+/* The progress line says how long a training takes only where that is so: forecasts are compared with what comes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/monitor.h"
+
+typedef double gap_at(double seconds);
+
+/* Plays 99 seconds of a training, two certificates a second; the text that it prints, which the caller frees. */
+static char *play(gap_at *gap, double limit, double clocks, double tolerance)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    hw_progress progress = {
+        .err = file, .lines = true, .target_gap = NAN, .tolerance = tolerance, .clocks = clocks, .limit = limit};
+    for (int step = 1; step <= 198; step++) {
+        double seconds = 0.5 * step;
+        hw_sample sample = {.clock = step, .seconds = seconds, .objective = 1.0, .gap = gap(seconds), .zero = 1.0};
+        hw_progress_show(&progress, &sample, false);
+    }
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+/* Holds each line that has `word` to an end at `end` seconds, within a share of what is left; returns how many there are. */
+static int each(const char *text, const char *word, double end, double within)
+{
+    int count = 0;
+    for (const char *line = text; (line = strstr(line, "hawser: ")) != NULL; line++) {
+        const char *stop = strchr(line, '\n'), *at = strstr(line, word), *rate = strstr(line, "clocks/s  ");
+        if (at == NULL || at > stop)
+            continue;
+        assert_true(stop[-1] == 't');
+        double now = strtod(rate + strlen("clocks/s  "), NULL), left = strtod(at + strlen(word), NULL);
+        if (now < end && fabs(now + left - end) > within * (end - now) + 0.2)
+            fail_msg("at %g s it says %g s left of %g: %.120s", now, left, end, line);
+        count++;
+    }
+    return count;
+}
+
+static double even(double seconds) /* at 1e-6 after 90 s */
+{
+    return pow(10.0, -seconds / 15.0);
+}
+
+static double stalled(double seconds)
+{
+    return seconds < 20 ? pow(10.0, -seconds / 10.0) : 0.01 * (1.0 + 1e-3 * sin(seconds));
+}
+
+static double restless(double seconds)
+{
+    return pow(10.0, -seconds / 50.0 + 1.5 * sin(3.0 * seconds));
+}
+
+static double none(double seconds)
+{
+    (void)seconds;
+    return NAN;
+}
+
+static void even_gap_is_foretold(void **state)
+{
+    (void)state;
+    char *text = play(even, NAN, NAN, 1e-6);
+    assert_true(each(text, "  about ", 90.0, 0.1) > 30);
+    assert_null(strstr(text, "at most"));
+    free(text);
+}
+
+static void gap_that_stalls_is_not_foretold(void **state)
+{
+    (void)state;
+    char *text = play(stalled, NAN, NAN, 1e-6);
+    const char *late = strstr(text, "  40.0s");
+    assert_non_null(late);
+    assert_null(strstr(late, "left"));
+    free(text);
+    text = play(restless, NAN, NAN, 1e-6);
+    assert_null(strstr(text, "left"));
+    free(text);
+}
+
+static void gap_that_ends_nothing_is_not_foretold(void **state)
+{
+    (void)state;
+    char *text = play(even, NAN, NAN, NAN);
+    assert_null(strstr(text, "left"));
+    free(text);
+    text = play(none, NAN, NAN, 1e-6);
+    assert_null(strstr(text, "left"));
+    free(text);
+}
+
+static void limits_are_bounds(void **state)
+{
+    (void)state;
+    char *text = play(none, 99.0, NAN, 1e-6);
+    assert_true(each(text, "  at most ", 99.0, 0.0) > 40);
+    assert_null(strstr(text, "about"));
+    free(text);
+    text = play(stalled, NAN, 190.0, 1e-6); /* two clocks a second */
+    assert_true(each(text, "  at most ", 95.0, 0.0) > 20);
+    free(text);
+    text = play(even, 80.0, NAN, 1e-6); /* the limit comes before the target */
+    assert_true(each(text, "  at most ", 80.0, 0.0) > 30);
+    assert_null(strstr(text, "about"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(even_gap_is_foretold),
+        cmocka_unit_test(gap_that_stalls_is_not_foretold),
+        cmocka_unit_test(gap_that_ends_nothing_is_not_foretold),
+        cmocka_unit_test(limits_are_bounds),
+    };
+    return cmocka_run_group_tests_name("cli progress", tests, NULL, NULL);
+}
