@@ -32,7 +32,9 @@ def expected(job):
         return {0} if patient else {8, 0}
     if fault == "early" and not job.reached_main:
         return {0, 130, -getattr(signal, f"SIG{job.trial.signal}")}
-    if fault in ("hang-up", "interrupt", "terminal", "early"):
+    if fault == "terminal":
+        return {0, 130, 4}  # 4: the job had ended well, and the terminal was gone when its summary was to be shown
+    if fault in ("hang-up", "interrupt", "early"):
         return {0, 130} if victim != "joiner" else {0, 130, 8}  # 8: it had not joined yet
     if fault == "disk":
         return {0} if job.serves else {4, 0}
@@ -171,7 +173,7 @@ class Judge:
         self.check(done.returncode in codes, f"hawser check of the history: exit {done.returncode}: {done.stdout}{done.stderr}")
 
     def training(self):
-        if self.code == 0:
+        if self.code == 0 or self.code == 4 and self.job.terminal is not None:
             self.succeeded()
         elif self.code == 130:
             self.interrupted()
