@@ -388,6 +388,15 @@ void hw_cluster_end(hw_cluster *cluster)
         transport->ops->free(transport);
 }
 
+void hw_cluster_farewell(hw_cluster *cluster, const char *words, double seconds)
+{
+    hw_cluster_words(cluster, words);
+    if (cluster->net == NULL)
+        return;
+    hw_cluster_say_leave(cluster);
+    hw_net_stop(cluster->net, seconds);
+}
+
 void hw_cluster_leave(hw_cluster *cluster)
 {
     enum { FAREWELL_SECONDS = 5 };

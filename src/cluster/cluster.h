@@ -58,6 +58,9 @@ uint32_t hw_cluster_lost_node(hw_cluster *cluster);
 /* Adds to words about a loss who else is lost: "; lost too: node 3 (name)". Whoever dies with the first is known a moment after it, which is
  * waited for: not on the net's thread. */
 void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error);
+/* Tells the others why this node leaves and ends the links, within `seconds`; frees nothing: other threads may use the cluster, in vain. For a
+ * process that ends next. */
+void hw_cluster_farewell(hw_cluster *cluster, const char *words, double seconds);
 /* Says goodbye and frees. */
 void hw_cluster_leave(hw_cluster *cluster);
 

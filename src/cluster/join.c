@@ -33,16 +33,23 @@ typedef struct card {
     char host_id[64];
 } card;
 
+static hawser_status make_word(const hw_cluster *cluster, word what, const void *payload, size_t length,
+                               hw_message **message, hawser_error *error)
+{
+    HAWSER_TRY(hw_message_new(length, message, error));
+    if (length != 0)
+        memcpy((*message)->payload, payload, length);
+    (*message)->envelope.kind = HW_MESSAGE_CARD;
+    (*message)->envelope.part = what;
+    (*message)->envelope.session = cluster->session;
+    return HAWSER_OK;
+}
+
 static hawser_status tell(hw_cluster *cluster, uint32_t node, word what, const void *payload, size_t length,
                           hawser_error *error)
 {
     hw_message *message = NULL;
-    HAWSER_TRY(hw_message_new(length, &message, error));
-    if (length != 0)
-        memcpy(message->payload, payload, length);
-    message->envelope.kind = HW_MESSAGE_CARD;
-    message->envelope.part = what;
-    message->envelope.session = cluster->session;
+    HAWSER_TRY(make_word(cluster, what, payload, length, &message, error));
     return hw_net_send(cluster->net, node, message, error);
 }
 
@@ -570,11 +577,19 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     return HAWSER_OK;
 }
 
+/* A run that is under way is none that this node has ended. */
 void hw_cluster_say_leave(hw_cluster *cluster)
 {
     hawser_error ignored;
-    for (uint32_t i = 0; i < cluster->nodes; i++)
-        if (i != cluster->self && hw_net_linked(cluster->net, i) &&
-            tell(cluster, i, WORD_LEAVE, cluster->words, strlen(cluster->words), &ignored) != HAWSER_OK)
+    pthread_mutex_lock(&cluster->mutex);
+    uint32_t ended = cluster->session - (cluster->transport != NULL);
+    pthread_mutex_unlock(&cluster->mutex);
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        hw_message *message = NULL;
+        if (i == cluster->self || !hw_net_linked(cluster->net, i) ||
+            make_word(cluster, WORD_LEAVE, cluster->words, strlen(cluster->words), &message, &ignored) != HAWSER_OK)
             continue;
+        message->envelope.session = ended;
+        (void)!hw_net_send(cluster->net, i, message, &ignored);
+    }
 }

@@ -285,6 +285,8 @@ def main():
     for number, (where, words, before, function, call, expected) in enumerate(writer.cases):
         if function is None:
             body = 'complain(f, "unknown");'
+        elif function.name == "hawser_program_new":
+            body = f"hawser_program_free({call}); check_nothing(f, ANY);"
         elif function.result == "hawser_status":
             body = f"check_status(f, {expected}, {call});"
         elif function.result.endswith("*"):

@@ -130,7 +130,11 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
     worker->error = (hawser_error){0};
     hw_stored_begin_unit(worker);
     HAWSER_TRY(fetch_parts(&context));
+    hw_crew *crew = worker->session->crew;
+    atomic_store_explicit(&worker->running, unit != NULL ? unit->number + 1 : 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->station.at_work, (uint64_t)(crew->ops->now(crew) * 1e9), memory_order_relaxed);
     hawser_status status = (unit != NULL ? unit->function : rebuilds->rebuild)(&context);
+    atomic_store_explicit(&worker->station.at_work, 0, memory_order_relaxed);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].page_filled = false;
     if (status == HAWSER_OK)

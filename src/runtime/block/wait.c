@@ -3,6 +3,7 @@
 
 #include "exchange/pack.h"
 #include "runtime/nodes/board.h"
+#include "runtime/nodes/watch.h"
 
 hawser_status hw_drain(hw_station *station)
 {
@@ -44,8 +45,10 @@ hawser_status hw_wait(hw_station *station, bool (*ready)(void *argument), void *
         if (ready(argument))
             return HAWSER_OK;
         double start = crew->ops->now(crew);
-        if (speaks_for_node(station))
+        if (speaks_for_node(station)) {
             hw_board_tick(station->session->board, start);
+            hw_watch_units(station->session, start);
+        }
         if (start >= deadline) {
             bool idle = crew->ops->busy(crew) <= 1;
             double silence = quiet(station, timeout, start);
@@ -60,8 +63,12 @@ hawser_status hw_wait(hw_station *station, bool (*ready)(void *argument), void *
             deadline = start + (silence < timeout ? timeout - silence : timeout);
         }
         double until = station->poll > 0 && start + station->poll < deadline ? start + station->poll : deadline;
+        uint64_t at_work = atomic_exchange_explicit(&station->at_work, 0, memory_order_relaxed);
         crew->ops->park(crew, station->vehicle, until);
-        station->waited += crew->ops->now(crew) - start;
+        double end = crew->ops->now(crew);
+        if (at_work != 0)
+            atomic_store_explicit(&station->at_work, (uint64_t)(end * 1e9), memory_order_relaxed);
+        station->waited += end - start;
     }
 }
 

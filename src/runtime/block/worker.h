@@ -54,6 +54,9 @@ typedef struct hw_worker {
     uint64_t clock;             /* being run, or next */
     uint64_t started;           /* clocks begun */
     atomic_uint_fast64_t begun; /* the same in the loop's own count, for the board */
+    atomic_uint running;        /* 1 + the number of the unit that runs; 0: none, or a rebuild */
+    uint64_t watched;           /* for the watchdog (nodes/watch.h) alone: at_work as last seen; */
+    double warn_at;             /* seconds at work of the next warning */
     uint64_t limit, final_limit;
     struct hw_task *pushes; /* on their way to the store */
     uint32_t push_count;

@@ -28,7 +28,8 @@ typedef struct hw_session {
     atomic_uint ended;          /* local blocks that have ended */
     atomic_uint_fast64_t heard; /* messages that the stations here have taken in */
     double began;
-    uint32_t run; /* which of the job's, in its history */
+    double watch_next; /* when units are looked at again (nodes/watch.h) */
+    uint32_t run;      /* which of the job's, in its history */
 } hw_session;
 
 /* Endpoint of a node's agent. */
@@ -53,6 +54,8 @@ typedef struct hw_station {
     hawser_error *error;
     hawser_status failed; /* what ended this station; said again to whoever asks again */
     double waited;
+    atomic_uint_fast64_t
+        at_work; /* a block's: nanoseconds of the crew's time since which a unit computes; 0: none does, or it waits */
     uint64_t messages_sent, bytes_sent, bytes_received;
     hw_flow kinds[HW_KINDS]; /* by kind of message */
 } hw_station;

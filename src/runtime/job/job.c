@@ -111,6 +111,8 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
     job->max_clocks = (uint64_t)hawser_options_integer(options, "max-clocks");
     job->time_limit = hw_time_left(hawser_options_number(options, "time-limit"), environ, hw_wall_seconds());
     job->grace = hawser_options_number(options, "grace");
+    job->unit_warning = hawser_options_number(options, "unit-warning");
+    job->unit_timeout = hawser_options_number(options, "unit-timeout");
     job->timeout = hawser_options_number(options, "timeout");
     job->check = hawser_options_flag(options, "check");
     return read_slow(job, hawser_options_text(options, "slow"), error);

@@ -21,10 +21,11 @@ struct hawser_job {
     const char **names;    /* of nodes; the cluster's */
     hawser_sync sync;
     hawser_form form;
-    uint64_t backlog;    /* bytes that may wait to be sent before updates are coalesced; 0: any */
-    uint64_t max_clocks; /* 0: none */
-    double time_limit;   /* seconds, 0: none */
-    double grace;        /* seconds from a request to end until the result is saved */
+    uint64_t backlog;                  /* bytes that may wait to be sent before updates are coalesced; 0: any */
+    uint64_t max_clocks;               /* 0: none */
+    double time_limit;                 /* seconds, 0: none */
+    double unit_warning, unit_timeout; /* seconds that a unit may compute without returning; 0: any */
+    double grace;                      /* seconds from a request to end until the result is saved */
     double timeout;
     uint32_t slow_block; /* UINT32_MAX: none */
     double slow_factor;

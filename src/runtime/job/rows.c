@@ -13,8 +13,7 @@ const hawser_option *hawser_job_rows(void)
          "0.1", 'k'},
         {"sync", HAWSER_WORD, "bsp", "bsp|ssp:N|tap|delay:N|dc:N", "POLICY",
          "how tightly workers are tied: in step (bsp), at most N clocks apart (ssp:N), or not at all (tap); where weights "
-         "are "
-         "kept by a parameter server also by bounded delay (delay:N) or chunk by chunk without a barrier (dc:N)",
+         "are kept by a parameter server also by bounded delay (delay:N) or chunk by chunk without a barrier (dc:N)",
          "0.1", 's'},
         {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "start of all random numbers", "0.1", 0},
         {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H",
@@ -28,8 +27,7 @@ const hawser_option *hawser_job_rows(void)
         {"max-held-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N",
          "clocks for which a filter may hold an entry back; 0: the loop's staleness + 1", "0.1", 0},
         {"encoding", HAWSER_WORD, "exact", "exact|bf16|f16|int8", "FORM",
-         "form in which workers' updates travel: exact, or rounded, with the rest carried over to the next update", "0.1",
-         0},
+         "form in which workers' updates travel: exact, or rounded, with the rest carried over to the next one", "0.1", 0},
         {"merge", HAWSER_WORD, "add", "add|average", "RULE", "how workers' updates are merged", "0.1", 0},
         {"max-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N", "end after so many clocks in all; 0: no limit", "0.1", 0},
         {"time-limit", HAWSER_SECONDS, "0", "[0,1e9]", "TIME", "end after so much time; 0: no limit", "0.1", 0},
@@ -37,10 +35,13 @@ const hawser_option *hawser_job_rows(void)
          "end and save within so much time after a signal or --time-limit, also where the model's file cannot be written: "
          "then it goes to TMPDIR",
          "0.1", 0},
+        {"unit-warning", HAWSER_SECONDS, "120", "[0,1e9]", "TIME",
+         "name a unit that computes for so long without returning, again after twice as long; 0: never", "0.1", 0},
+        {"unit-timeout", HAWSER_SECONDS, "0", "[0,1e9]", "TIME",
+         "end the job, by exit code 8, when a unit computes for so long without returning; 0: never", "0.1", 0},
         {"timeout", HAWSER_SECONDS, "600", "(0,1e9]", "TIME",
          "give up when every worker, on every node, has waited in silence for so long, or one node has kept another waiting "
-         "so "
-         "long for its part of the input",
+         "so long for its part of the input",
          "0.1", 0},
         {"key-file", HAWSER_PATH, NULL, NULL, "FILE",
          "file with the job's key, readable by its owner alone, where the launcher does not hand one out", "0.1", 0},
@@ -64,8 +65,7 @@ const hawser_option *hawser_job_rows(void)
          "can read the data, and whoever can write there can change it; --transport ucx may then use RDMA (InfiniBand, "
          "RoCE)",
          "0.1", 0},
-        {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME", "silence after which a node counts as lost", "0.1",
-         0},
+        {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME", "silence that makes a node count as lost", "0.1", 0},
         {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all nodes are there", "0.1",
          0},
         {"rate", HAWSER_BYTES, "0", NULL, "BYTES", "bytes of updates that a node may send a second; 0: no limit", "0.1", 0},

@@ -1,0 +1,51 @@
+/* stuck_probe.c - a unit that does not return for long: stuck_probe BLOCK SECONDS [options]: in clock 2 block BLOCK computes for SECONDS (0: for
+ * ever) in unit 'spin'; SECONDS of the others' waits do not count. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "hawser/hawser.h"
+
+typedef struct stuck {
+    uint32_t block;
+    double seconds;
+} stuck;
+
+static double now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static hawser_status spin(hawser_context *context)
+{
+    const stuck *how = hawser_user(context);
+    double began = now();
+    hawser_cache(context, "v")[0] += 1;
+    if (hawser_block(context) == how->block && hawser_clock(context) == 2)
+        while (!(how->seconds > 0) || now() - began < how->seconds)
+            (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return HAWSER_OK;
+}
+
+int main(int argc, char **argv)
+{
+    hawser_job *job = NULL;
+    hawser_run *run = NULL;
+    hawser_error error = {HAWSER_OK, ""};
+    hawser_status status = hawser_open(&argc, argv, &job, &error);
+    stuck how = {argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0, argc > 2 ? strtod(argv[2], NULL) : 0};
+    hawser_program *program = hawser_program_new("stuck", &how);
+    hawser_state *v = hawser_replicated_state(program, "v", 1, 1, NULL, (hawser_rule){0});
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 4}, hawser_job_sync(job));
+    hawser_unit(loop, "spin", spin, NULL, HAWSER_UPDATES(v));
+    if (status == HAWSER_OK)
+        status = hawser_run_program(job, program, &run, &error);
+    if (status != HAWSER_OK)
+        fprintf(stderr, "probe: %s\n", error.text);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    hawser_close(job);
+    return status == HAWSER_OK ? 0 : status == HAWSER_PEER_LOST ? 8 : 3;
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# A unit that does not return is named, again and again, and ends the job where --unit-timeout asks for that.
+set -euo pipefail
+probe=$HAWSER_BUILD/tests/stuck_probe hawser=$HAWSER_BINARY
+unset HAWSER_BUILD HAWSER_SANITIZE # a job takes them for options
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT; cd "$work"
+
+fail() { echo "$1"; cat err; exit 1; }
+# expect EXIT WORDS...: the command's exit status, what stands in err.
+run() { local wanted=$1 got=0; shift; timeout 120 "$@" > out 2> err || got=$?; [[ $got == "$wanted" ]] || fail "exit $got, not $wanted: $*"; }
+says() { grep -qE "$1" err || fail "nothing says '$1'"; }
+
+# It is named, and again when that time has doubled; its job ends well.
+run 0 "$probe" 1 1.1 --workers 2 --unit-warning 0.2
+[[ $(grep -cE "hawser: unit 'spin', block 1, clock 2, on node 0.*, has computed for [0-9.]+ s without returning" err) -ge 2 ]] || fail "not named twice"
+! grep -q "block 0" err || fail "block 0 only waited"
+# So on one thread for two blocks, and under the other policies.
+run 0 "$probe" 0 0.4 --workers 2 --threads 1 --unit-warning 0.2; says "unit 'spin', block 0, clock 2"
+run 0 "$probe" 1 0.4 --workers 2 --sync ssp:2 --unit-warning 0.2; says "unit 'spin', block 1, clock 2"
+run 0 "$probe" 1 0.4 --workers 2 --sync tap --unit-warning 0.2; says "unit 'spin', block 1, clock 2"
+# Nobody is named who returns in time, or where that is not asked for.
+run 0 "$probe" 1 0.4 --workers 2; [[ ! -s err ]] || fail "somebody was named"
+run 0 "$probe" 1 0.4 --workers 2 --unit-warning 0; [[ ! -s err ]] || fail "somebody was named"
+run 0 "$probe" 1 0.3 --workers 2 --unit-timeout 60; [[ ! -s err ]] || fail "somebody was named"
+# It ends the job.
+run 8 "$probe" 1 0 --workers 2 --unit-timeout 0.5
+says "unit 'spin', block 1, clock 2, on node 0.*--unit-timeout allows 0.5 s, so the job ends"
+# Over nodes it is the node of the block that says so, and the others hear it.
+for block in 0 3; do
+    run 8 "$hawser" run -n 2 -- "$probe" $block 0 --workers 4 --unit-timeout 0.5 --unit-warning 0.2
+    says "unit 'spin', block $block, clock 2, on node $((block / 2)) .*, has computed for [0-9.]+ s without returning; it may"
+    says "probe: .*node $((block / 2)).*unit 'spin', block $block, clock 2"
+done
