@@ -19,6 +19,7 @@ typedef struct shape {
     size_t count;    /* keys of a request, one float each */
     uint64_t domain; /* of so many */
     unsigned flight; /* requests under way */
+    unsigned spread; /* keys lie so many bits apart on the average: wide ones */
     bool range, hashed;
     bool again;   /* the same keys each time, else other ones */
     bool latency; /* of single requests is what counts */
@@ -32,6 +33,8 @@ static const shape shapes[] = {
     {.name = "sparse-again", .count = 10000, .domain = 10000000, .flight = 1, .again = true},
     {.name = "sparse-8", .count = 10000, .domain = 10000000, .flight = 8},
     {.name = "hashed", .count = 10000, .domain = 10000000, .flight = 1, .hashed = true},
+    {.name = "wide", .count = 1000000, .domain = 1 << 21, .flight = 1, .spread = 11, .hashed = true},
+    {.name = "wide-again", .count = 1000000, .domain = 1 << 21, .flight = 1, .spread = 11, .hashed = true, .again = true},
     {.name = "small", .count = 100, .domain = 10000000, .flight = 1, .latency = true},
     {.name = "small-16", .count = 100, .domain = 10000000, .flight = 16},
     {.name = "idle"},
@@ -69,18 +72,21 @@ static int by_size(const void *a, const void *b)
 
 /* ---------------------------------------------------------------------------------------------------------- a worker ---- */
 
+enum { WARM = 3 /* requests first, of which nothing is kept: connections, memory, lists of keys */ };
+
 typedef struct bench {
     const shape *shape;
     uint32_t servers, workers, self, nodes;
-    size_t rounds;
+    size_t rounds, warm;
     hawser_job *job;
     hawser_store *store;
     uint32_t table, meeting, notes; /* meeting: where clocks are waited for; notes: what nodes tell each other */
     uint64_t met;
-    hw_random random;
+    size_t lists_count, places; /* keys of so many requests, and room for what so many pulls bring */
     uint64_t **lists;
     float *values, *out;
-    double own_cpu; /* of drawing keys */
+    float *expected; /* by number of a key: how often it was pushed, by all workers */
+    double own_cpu;  /* of clearing and checking what was pulled */
 } bench;
 
 static void must(hawser_status status, const hawser_error *error)
@@ -91,7 +97,7 @@ static void must(hawser_status status, const hawser_error *error)
     exit(1);
 }
 
-static void finish(bench *b, uint64_t task)
+static void finish(const bench *b, uint64_t task)
 {
     hawser_error error;
     must(hawser_store_wait(b->store, task, &error), &error);
@@ -109,7 +115,7 @@ static void meet(bench *b)
 }
 
 /* Numbers that nodes tell each other stand in rows of a table. */
-enum { PROCESS, NUMBERS, DRAWING = NUMBERS + 4, ROWS };
+enum { PROCESS, NUMBERS, CHECKING = NUMBERS + 4, ROWS };
 
 static void tell(bench *b, int row, double own)
 {
@@ -138,101 +144,184 @@ static double cpu_of_thread(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Ascending, each once, spread over the domain. */
-static void draw(bench *b, uint64_t *keys)
+/* ----------------------------------------------------------------------------------------------------------- keys ---- */
+
+static uint64_t key_of(const shape *s, uint64_t number)
 {
-    double before = cpu_of_thread();
-    uint64_t gap = b->shape->domain * 99 / 100 / b->shape->count, key = 0;
-    for (size_t i = 0; i < b->shape->count; i++) {
-        key += 1 + hw_random_below(&b->random, 2 * gap - 1);
-        keys[i] = key;
-    }
-    b->own_cpu += cpu_of_thread() - before;
-    if (keys[b->shape->count - 1] >= b->shape->domain)
-        draw(b, keys);
+    return number << s->spread | (hw_mix(number) & ((UINT64_C(1) << s->spread) - 1));
 }
 
-static uint64_t ask(bench *b, bool push, size_t place)
+static uint64_t number_of(const shape *s, uint64_t key)
+{
+    return key >> s->spread;
+}
+
+/* What a worker (of node `node`) asks for in a round: ascending, each once, spread over the domain. Anybody can draw it again. */
+static void draw(const bench *b, uint32_t node, bool push, size_t round, uint64_t *keys)
+{
+    const shape *s = b->shape;
+    hw_random random = hw_random_at(1, node, push && !s->again, s->again ? 0 : round);
+    uint64_t gap = s->domain * 99 / 100 / s->count, number;
+    do {
+        number = 0;
+        for (size_t i = 0; i < s->count; i++) {
+            number += 1 + hw_random_below(&random, 2 * gap - 1);
+            keys[i] = key_of(s, number);
+        }
+    } while (number >= s->domain);
+}
+
+/* All that is asked for in a phase, before any worker is timed. */
+static void draw_lists(bench *b, bool push)
+{
+    for (size_t i = 0; i < b->lists_count; i++)
+        draw(b, b->self, push, i, b->lists[i]);
+}
+
+/* How often each key has been pushed by then: every worker's pushes are drawn once more. */
+static void expect_pushes(bench *b)
+{
+    const shape *s = b->shape;
+    size_t all = b->warm + b->rounds, drawn = s->again ? 1 : all;
+    uint64_t *keys = malloc((s->count + 1) * sizeof *keys);
+    if (keys == NULL)
+        die("no memory");
+    for (uint64_t n = 0; s->range && n < s->domain; n++)
+        b->expected[n] = (float)(all * b->workers);
+    for (uint32_t w = 0; !s->range && w < b->workers; w++)
+        for (size_t r = 0; r < drawn; r++) {
+            draw(b, b->nodes - b->workers + w, true, r, keys);
+            for (size_t i = 0; i < s->count; i++)
+                b->expected[number_of(s, keys[i])] += s->again ? (float)all : 1;
+        }
+    free(keys);
+}
+
+/* ------------------------------------------------------------------------------------------------------- requests ---- */
+
+static uint64_t ask(bench *b, bool push, size_t round)
 {
     const shape *s = b->shape;
     hawser_request request = {.table = b->table, .last = s->domain - 1};
     hawser_error error;
     uint64_t task;
     if (!s->range) {
-        request.keys = b->lists[s->again ? 0 : place];
+        request.keys = b->lists[round % b->lists_count];
         request.count = s->count;
     }
     request.values = push ? b->values : NULL;
-    request.out = push ? NULL : b->out + place * s->count;
+    request.out = push ? NULL : b->out + round % b->places * s->count;
     must(push ? hawser_push(b->store, &request, &task, &error) : hawser_pull(b->store, &request, &task, &error), &error);
     return task;
 }
 
-/* Where it is known which keys were pushed. */
-static void expect_pushed(const bench *b)
+/* So that nothing is found there but what a pull brings. */
+static void clear(bench *b, size_t round)
 {
-    for (size_t i = 0; (b->shape->range || b->shape->again) && i < b->shape->count; i++)
-        if (b->out[i] < 1) {
-            fprintf(stderr, "bench_store: key number %zu is %g\n", i, (double)b->out[i]);
-            exit(1);
-        }
+    double before = cpu_of_thread();
+    memset(b->out + round % b->places * b->shape->count, 0xff, b->shape->count * sizeof *b->out); /* NaN */
+    b->own_cpu += cpu_of_thread() - before;
 }
 
-/* Seconds of each request, where one is under way; else of all, as one sample. */
-static size_t measure(bench *b, bool push, double *samples)
+static void expect_value(const bench *b, uint64_t number, float came)
+{
+    if (came == b->expected[number])
+        return;
+    fprintf(stderr, "bench_store: key number %llu is %g, and was pushed %g times\n", (unsigned long long)number,
+            (double)came, (double)b->expected[number]);
+    exit(1);
+}
+
+static void check(bench *b, size_t round)
+{
+    const shape *s = b->shape;
+    double before = cpu_of_thread();
+    const float *out = b->out + round % b->places * s->count;
+    for (size_t i = 0; i < s->count; i++)
+        expect_value(b, s->range ? i : number_of(s, b->lists[round % b->lists_count][i]), out[i]);
+    b->own_cpu += cpu_of_thread() - before;
+}
+
+/* One request after the other. Where all pulls go to one place, workers begin each together, so that none is timed while another one checks. */
+static void measure_each(bench *b, bool push, size_t first, size_t count, double *samples)
+{
+    bool together = !push && b->places == 1;
+    for (size_t r = first; r < first + count; r++) {
+        if (together)
+            clear(b, r);
+        if (together && b->workers > 1)
+            meet(b);
+        double start = hw_seconds();
+        finish(b, ask(b, push, r));
+        samples[r - first] = hw_seconds() - start;
+        if (together && b->workers > 1)
+            meet(b);
+        if (together)
+            check(b, r);
+    }
+}
+
+/* Several under way; one sample. */
+static void measure_all(bench *b, bool push, size_t first, size_t count, double *samples)
 {
     const shape *s = b->shape;
     uint64_t under_way[64] = {0};
-    if (s->flight == 1) {
-        for (size_t r = 0; r < b->rounds; r++) {
-            if (!s->range && !s->again)
-                draw(b, b->lists[0]);
-            double start = hw_seconds();
-            finish(b, ask(b, push, 0));
-            samples[r] = hw_seconds() - start;
-        }
-        if (!push)
-            expect_pushed(b);
-        return b->rounds;
-    }
-    for (size_t r = 0; r < b->rounds; r++)
-        draw(b, b->lists[r]);
-    meet(b);
     double start = hw_seconds();
-    for (size_t r = 0; r < b->rounds; r++) {
+    for (size_t r = 0; r < count; r++) {
         if (under_way[r % s->flight] != 0)
             finish(b, under_way[r % s->flight]);
-        under_way[r % s->flight] = ask(b, push, r);
+        under_way[r % s->flight] = ask(b, push, first + r);
     }
     for (size_t k = 0; k < s->flight; k++)
         if (under_way[k] != 0)
             finish(b, under_way[k]);
-    samples[0] = (hw_seconds() - start) / (double)b->rounds;
-    return 1;
+    samples[0] = (hw_seconds() - start) / (double)count;
 }
 
-/* Of a table whose every push was of ones: all of them have come. */
-static void expect_all(bench *b, double pushes)
+/* Seconds of each request, where one is under way; else of all, as one sample. Workers begin together and go on when all have done. */
+static size_t measure(bench *b, bool push, size_t first, size_t count, double *samples)
 {
+    bool apart = !push && b->places > 1;
+    for (size_t r = first; apart && r < first + count; r++)
+        clear(b, r);
+    meet(b);
+    if (b->shape->flight == 1)
+        measure_each(b, push, first, count, samples);
+    else
+        measure_all(b, push, first, count, samples);
+    meet(b);
+    for (size_t r = first; apart && r < first + count; r++)
+        check(b, r);
+    return b->shape->flight == 1 ? count : 1;
+}
+
+/* In the end every key has been pushed as often as it has been drawn. Of a sparse table those are asked for that were. */
+static void expect_all(const bench *b)
+{
+    enum { TOGETHER = 1 << 18 };
     const shape *s = b->shape;
     hawser_error error;
-    uint64_t task;
-    double sum = 0;
-    if (s->hashed)
-        return;
-    float *all = calloc(s->domain, sizeof *all);
-    if (all == NULL)
+    uint64_t task, *keys = malloc(TOGETHER * sizeof *keys);
+    float *all = malloc((s->hashed ? TOGETHER : s->domain) * sizeof *all);
+    if (keys == NULL || all == NULL)
         die("no memory");
-    must(hawser_pull(b->store, &(hawser_request){.table = b->table, .last = s->domain - 1, .out = all}, &task, &error),
-         &error);
-    finish(b, task);
-    for (uint64_t i = 0; i < s->domain; i++)
-        sum += (double)all[i];
-    free(all);
-    if (sum != pushes * (double)s->count) {
-        fprintf(stderr, "bench_store: %g numbers were pushed, %g came\n", pushes * (double)s->count, sum);
-        exit(1);
+    for (uint64_t n = 0; n < s->domain;) {
+        hawser_request request = {.table = b->table, .last = s->domain - 1, .out = all};
+        for (; s->hashed && n < s->domain && request.count < TOGETHER; n++)
+            if (b->expected[n] > 0)
+                keys[request.count++] = key_of(s, n);
+        if (s->hashed && request.count == 0)
+            break;
+        request.keys = s->hashed ? keys : NULL;
+        must(hawser_pull(b->store, &request, &task, &error), &error);
+        finish(b, task);
+        for (size_t i = 0; s->hashed && i < request.count; i++)
+            expect_value(b, number_of(s, keys[i]), all[i]);
+        for (; !s->hashed && n < s->domain; n++)
+            expect_value(b, n, all[n]);
     }
+    free(keys);
+    free(all);
 }
 
 static double cpu_of_all(const double *processes, uint32_t count)
@@ -243,34 +332,38 @@ static double cpu_of_all(const double *processes, uint32_t count)
     return sum;
 }
 
+/* Room for each pull's values of its own, unless that is too much. */
 static void make_buffers(bench *b)
 {
+    enum { OUT_MOST = 64 << 20 };
     const shape *s = b->shape;
-    size_t places = s->flight > 1 ? b->rounds : 1;
+    b->warm = WARM < b->rounds ? WARM : b->rounds;
+    size_t all = b->warm + b->rounds;
+    b->places = s->flight > 1 || all * s->count * sizeof *b->out <= OUT_MOST ? all : 1;
+    b->lists_count = s->range ? 0 : s->again ? 1 : all;
     b->values = malloc((s->count + 1) * sizeof *b->values);
-    b->out = calloc(places * s->count + 1, sizeof *b->out);
-    b->lists = calloc(places, sizeof *b->lists);
-    if (b->values == NULL || b->out == NULL || b->lists == NULL)
+    b->out = calloc(b->places * s->count + 1, sizeof *b->out);
+    b->lists = calloc(b->lists_count + 1, sizeof *b->lists);
+    b->expected = calloc(s->domain + 1, sizeof *b->expected);
+    if (b->values == NULL || b->out == NULL || b->lists == NULL || b->expected == NULL)
         die("no memory");
     for (size_t i = 0; i < s->count; i++)
         b->values[i] = 1;
-    for (size_t i = 0; i < places && !s->range; i++) {
+    for (size_t i = 0; i < b->lists_count; i++) {
         b->lists[i] = malloc((s->count + 1) * sizeof **b->lists);
         if (b->lists[i] == NULL)
             die("no memory");
-        if (s->count > 0)
-            draw(b, b->lists[i]);
     }
 }
 
 static void free_buffers(bench *b)
 {
-    size_t places = b->shape->flight > 1 ? b->rounds : 1;
-    for (size_t i = 0; i < places; i++)
+    for (size_t i = 0; i < b->lists_count; i++)
         free(b->lists[i]);
     free(b->lists);
     free(b->values);
     free(b->out);
+    free(b->expected);
 }
 
 static void print(const bench *b, const double *numbers, double cpu)
@@ -284,38 +377,37 @@ static void print(const bench *b, const double *numbers, double cpu)
     fflush(stdout);
 }
 
-/* A few requests first, of which nothing is kept: connections, memory, lists of keys. */
 static void run_case(bench *b)
 {
-    enum { WARM = 3 };
     double *samples = calloc(b->rounds + WARM, sizeof *samples), *all = calloc(b->nodes, sizeof *all), numbers[4] = {0},
            cpu = 0;
-    double *processes = calloc(b->nodes, sizeof *processes), drawing = 0;
-    size_t rounds = b->rounds, warm = WARM < rounds ? WARM : rounds;
+    double *processes = calloc(b->nodes, sizeof *processes), checking = 0;
     if (samples == NULL || all == NULL || processes == NULL)
         die("no memory");
     hear(b, PROCESS, processes);
     for (int push = 1; push >= 0; push--) {
-        b->rounds = warm;
-        measure(b, push, samples);
-        b->rounds = rounds;
+        draw_lists(b, push);
+        if (!push)
+            expect_pushes(b);
+        measure(b, push, 0, b->warm, samples);
         meet(b);
         double before = cpu_of_all(processes, b->nodes);
         b->own_cpu = 0;
-        size_t kept = measure(b, push, samples);
-        drawing += b->own_cpu;
+        size_t kept = measure(b, push, b->warm, b->rounds, samples);
+        checking += b->own_cpu;
         meet(b);
         cpu += cpu_of_all(processes, b->nodes) - before;
         qsort(samples, kept, sizeof *samples, by_size);
         numbers[push ? 0 : 2] = samples[kept / 2];
         numbers[push ? 1 : 3] = samples[kept * 99 / 100];
     }
-    expect_all(b, (double)((rounds + warm) * b->workers));
+    if (b->self + 1 == b->nodes)
+        expect_all(b);
     for (int i = 0; i < 4; i++)
         tell(b, NUMBERS + i, numbers[i]);
-    tell(b, DRAWING, drawing);
+    tell(b, CHECKING, checking);
     meet(b);
-    hear(b, DRAWING, all);
+    hear(b, CHECKING, all);
     for (uint32_t n = 0; n < b->nodes; n++)
         cpu -= all[n];
     for (int i = 0; i < 4; i++) { /* the mean of the workers */
@@ -324,7 +416,7 @@ static void run_case(bench *b)
         for (uint32_t w = 0; w < b->nodes; w++)
             numbers[i] += all[w] / b->workers;
     }
-    print(b, numbers, cpu / (double)(2 * rounds * b->workers));
+    print(b, numbers, cpu / (double)(2 * b->rounds * b->workers));
     free(samples);
     free(processes);
     free(all);
@@ -371,7 +463,6 @@ static void take_part(bench *b)
         return;
     }
     meet(b);
-    b->random = hw_random_at(1, b->self, 0, 0);
     make_buffers(b);
     if (s->count == 0)
         run_idle(b);

@@ -89,12 +89,24 @@ END
 cat >"$work/store_peer" <<'END'
 #!/bin/sh
 [ "$1" != shm ] || { echo none; exit; }
+[ -z "$LD_PRELOAD" ] || { echo 5 5 5 5 5; exit; }
 case $2 in small) echo 1 2 3 4 5 ;; idle) echo 0.5 ;; *) echo 1 2 3 ;; esac
 END
 chmod +x "$work/store_peer"
 build=${HAWSER_BUILD:-$top/build/release}
 "$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build/bench/bench_store" --peer "ps-lite=$work/store_peer" --json \
-    >"$work/store"
+    --preload "$build/bench/libbench_reno.so" --cases range,keys,keys-again,sparse,sparse-again,sparse-8,hashed,small,small-16,idle >"$work/store"
+"$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build/bench/bench_store" --ways tcp --sizes 1x1 --cases wide,wide-again \
+    >"$work/wide"
+if [ "$(grep -c '^    hawser .*push MB/s .*pull' "$work/wide")" != 2 ]; then
+    echo "wide keys are not measured: $(cat "$work/wide")"
+    exit 1
+fi
+control='import socket; print(socket.socket().getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode())'
+if [ "$(LD_PRELOAD=$build/bench/libbench_reno.so python3 -c "$control")" != reno ]; then
+    echo "peers do not get Hawser's congestion control"
+    exit 1
+fi
 if "$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build/bench/bench_store" --peer x=/bin/false --cases small \
     --ways tcp --sizes 1x1 >"$work/out" 2>"$work/err" || ! grep -q "/bin/false tcp small 1 1 200: exit status 1" "$work/err"; then
     echo "a peer that fails was taken: $(cat "$work/err")"
@@ -104,14 +116,20 @@ python3 - "$work/store" <<'END'
 import json, sys
 rows = json.loads(open(sys.argv[1]).readlines()[-1])["rows"]
 cases = ["range", "keys", "keys-again", "sparse", "sparse-again", "sparse-8", "hashed", "small", "small-16", "idle"]
+paced = open("/proc/sys/net/ipv4/tcp_congestion_control").read().strip() != "reno"
 found = [(row["way"], row["servers"], row["workers"], row["case"]) for row in rows]
 sizes = [("inproc", 1)] + [(way, n) for way in ("shm", "unix", "tcp") for n in (1, 2)]
 assert found == [(way, n, n, case) for way, n in sizes for case in cases], found
 for row in rows:
     assert all(number > 0 for number in row["hawser"].values()), row
     assert ("ps-lite" in row) == (row["way"] != "inproc"), row
-    has_bare = row["way"] != "inproc" and row["servers"] == 1 and row["case"] not in ("sparse-8", "small-16", "hashed", "idle")
+    has_bare = row["way"] != "inproc" and row["servers"] == 1 and row["case"] not in (
+        "sparse-8", "small-16", "hashed", "idle")
     assert ("bare" in row) == has_bare, row
+    assert ("ps-lite/reno" in row) == (paced and row["way"] == "tcp"), row
+    assert all(low <= row[name][key] <= high for name in row["spread"] for key, (low, high) in row["spread"][name].items()), row
+    if "ps-lite/reno" in row and row["case"] == "range":
+        assert abs(row["ps-lite/reno"]["push_mb_per_s"] - 0.8 * row["workers"]) < 1e-9, row
     if "ps-lite" in row and row["case"] == "range":
         assert abs(row["ps-lite"]["pull_mb_per_s"] - 2 * row["workers"]) < 1e-9, row
         assert abs(row["ratios"]["ps-lite"]["push_mb_per_s"] * 4 * row["workers"] - row["hawser"]["push_mb_per_s"]) < 1e-6, row
