@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import harm  # noqa: E402
 from draw import FAULTS, Trial  # noqa: E402
-from jobs import HAWSER, PROBE, Job, World, limit  # noqa: E402
+from jobs import HAWSER, OLD, PROBE, Job, World, limit  # noqa: E402
 from judge import Judge, exact  # noqa: E402
 from terminal import Terminal  # noqa: E402
 from watch import PATIENCE, end_all, members, send, until  # noqa: E402
@@ -130,6 +130,7 @@ def main():
     trials = [t for t in trials if (not options.fault or t.fault in options.fault) and options.job in (None, t.job)]
     before, world, failed = shared_memory(), World(), 0
     try:
+        world.reference(OLD)
         for trial in trials:  # one after the other, before trials share them
             world.reference(trial.training)
             world.reference(exact(trial.training))

@@ -16,6 +16,7 @@ PROBE = os.path.join(BUILD, "tests", "store_probe")
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
 WORKERS = 3
 KEYS = 20000  # of the probe's table
+OLD = ("linear", ("--max-clocks", "20"), "bsp")  # the training of an earlier run
 SSH = """#!/bin/sh
 # Runs the command here, as a login shell of that host would.
 shift
@@ -101,15 +102,15 @@ class Job:
     def text(self, name="front.err"):
         return read(self.log(name)).decode(errors="replace")
 
-    def start(self, name, words, limited=True, **more):
+    def start(self, name, words, limited=True):
         with open(self.log(f"{name}.out"), "wb") as out, open(self.log(f"{name}.err"), "wb") as err:
             return subprocess.Popen(words, cwd=self.path, env=self.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                    start_new_session=True, preexec_fn=self.limits if limited else None, **more)
+                                    start_new_session=True, preexec_fn=self.limits if limited else None)
 
     def begin(self):
         """Starts everything, and does not wait for more than what others have to know."""
         if self.trial.old and self.trial.fault != "disk" and not self.serves:
-            shutil.copy(self.world.reference(self.world_old())[0], self.model)
+            shutil.copy(self.world.reference(OLD)[0], self.model)
             self.old = read(self.model)
         if self.serves:
             self.begin_servers()
@@ -117,9 +118,6 @@ class Job:
             self.begin_by_hand()
         else:
             self.begin_front([HAWSER, *self.launcher(), *self.training()])
-
-    def world_old(self):
-        return ("linear", ("--max-clocks", "20"), "bsp")
 
     def training(self):
         words = self.world.train(self.trial.training)
