@@ -210,6 +210,12 @@ HAWSER_API void *hawser_scratch(const hawser_context *context);
 /** Bytes of per-block scratch, and what releases what a unit hung into it (may be NULL): it is called on the block's own thread as the
  *  block ends, possibly while other blocks still run. Before the run. */
 HAWSER_API void hawser_scratch_size(hawser_program *program, size_t bytes, void (*release)(void *scratch));
+/** Says how much memory units are expected to take besides states and data, for the plan's estimate: `block` bytes in each block (what is hung
+ *  into its scratch), and `node` bytes once in each process. A run may take more. */
+HAWSER_API void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t node);
+/** Says how many entries of a replicated or partitioned state a run is expected to use, for the plan's estimate: a state may be as large as the
+ *  worst case, since entries that are never changed take no memory. */
+HAWSER_API void hawser_state_expect(hawser_state *state, size_t entries);
 
 HAWSER_API const hawser_matrix *hawser_data_view(hawser_context *context, const char *state); /**< this block's part */
 /** Makes sure that the entries of some columns (numbers in the whole) of a data state that this unit reads are on this node, fetching

@@ -16,6 +16,8 @@
 #include "algorithms/lasso/kind.h"
 #include "algorithms/lasso/options.h"
 #include "algorithms/linear/best.h"
+#include "algorithms/linear/expect.h"
+#include "algorithms/linear/fold.h"
 #include "algorithms/linear/model.h"
 #include "algorithms/linear/train.h"
 #include "algorithms/list.h"
@@ -345,12 +347,17 @@ static hawser_operator *joint_work(const hw_linear_frame *frame, hw_linear *lass
         hawser_replicated_state(p, "products", hw_lasso_joint_triangle(lasso->X), 1, NULL, (hawser_rule){0});
     hawser_state *solution =
         hawser_replicated_state(p, "solution", hw_linear_most_members(lasso), 1, NULL, (hawser_rule){0});
+    size_t members = hw_linear_expected(lasso);
+    hawser_state_expect(board, hw_linear_expected_board(lasso, HW_LASSO_JOINT_FIELDS));
+    hawser_state_expect(triangle, members * (members + 1) / 2);
+    hawser_state_expect(solution, members);
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, lasso);
     hawser_operator *joint = hawser_sequence(small);
     hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board, triangle));
     hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), HAWSER_UPDATES(triangle));
     hawser_operator *large = hawser_branch(joint, "large", hw_linear_shared, NULL);
     hawser_state *sums = hawser_replicated_state(p, "sums", hw_lasso_joint_sums(lasso), 1, NULL, (hawser_rule){0});
+    hawser_state_expect(sums, 2 * members);
     hawser_operator *descents = hawser_loop(large, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());
     hawser_operator *steps = hawser_loop(descents, "descent", (hawser_until){.clocks = HW_LASSO_JOINT_CLOCKS}, hawser_bsp());
     hawser_unit(steps, "descend", descend, HAWSER_READS(v, triangle), HAWSER_UPDATES(sums));
@@ -371,6 +378,19 @@ static const hw_linear_units units = {.name = "lasso",
                                       .record = record};
 static const hw_linear_search_units searching = {
     .clocks = HW_LINEAR_SEARCH_CLOCKS, .slow = hw_linear_slow, .face = face, .step = search, .aim = aim, .arrive = arrive};
+
+static void expect(hawser_program *program, const hw_linear *lasso)
+{
+    bool rounds = lasso->strided || (lasso->accelerated && !lasso->joint);
+    hw_linear_needs needs = {.rows = 2.0 + hw_linear_weighted(lasso), .columns = 10.0, .gram = true};
+    if (rounds) { /* residuals and coefficients of some rounds; what a search over all blocks has */
+        needs.rows += HW_LINEAR_HISTORY + 5.5;
+        needs.columns += HW_LINEAR_HISTORY + 2.0;
+    }
+    if (lasso->joint)
+        needs.all = 2 * sizeof(double) + sizeof(uint32_t);
+    hw_linear_expect(program, lasso, &needs);
+}
 
 static hawser_program *build(hw_linear *lasso)
 {
@@ -398,6 +418,7 @@ static hawser_program *build(hw_linear *lasso)
     }
     if (lasso->searched)
         hw_linear_search_work(&frame, lasso, work, &searching);
+    expect(frame.program, lasso);
     return hw_linear_frame_end(&frame, &units);
 }
 

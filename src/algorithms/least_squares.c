@@ -112,6 +112,20 @@ static hawser_status certify(hawser_context *context)
 
 /* ----------------------------------------------------------------------------------------------------------- program ---- */
 
+/* Margins, moments and gradients; where rows are drawn, the entries by row too, of all columns if weights travel. */
+static void expect(hawser_program *program, const hw_descent *descent)
+{
+    enum { ENTRY = 12, ROWS = 7 }; /* bytes; numbers for each, those among them that travel */
+    const hawser_matrix *X = descent->X;
+    uint64_t rows = X->rows, columns = X->cols, blocks = descent->blocks, drawn = 0;
+    if (!descent->all_rows && X->layout != HAWSER_DENSE)
+        drawn = (X->stored * ENTRY + rows * sizeof(double)) / (descent->weights_travel ? 1 : blocks);
+    uint64_t block = (ROWS * rows + 4 * (columns / blocks + 1)) * sizeof(double) + drawn;
+    if (descent->weights_travel)
+        block += (columns + descent->batch * blocks) * sizeof(double);
+    hawser_scratch_expect(program, block, (4 * rows + 5 * columns) * sizeof(double));
+}
+
 /* `whole_way` false: `descent->start` is only measured. */
 static hawser_program *build(hw_descent *descent, bool whole_way)
 {
@@ -124,6 +138,7 @@ static hawser_program *build(hw_descent *descent, bool whole_way)
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k].name, metrics[k].by);
     hawser_scratch_size(p, sizeof(hw_descent_block), hw_descent_block_release);
+    expect(p, descent);
     size_t blocks = descent->blocks, rows = descent->X->rows, columns = descent->X->cols;
     bool travels = descent->weights_travel;
     hawser_state *X = hawser_data_state(p, "X", descent->X, HAWSER_BY_COLUMN);

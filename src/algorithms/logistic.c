@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "algorithms/linear/best.h"
+#include "algorithms/linear/expect.h"
+#include "algorithms/linear/fold.h"
 #include "algorithms/linear/train.h"
 #include "algorithms/list.h"
 #include "algorithms/logistic/board.h"
@@ -412,10 +414,14 @@ static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_o
     hawser_state *board = hawser_partitioned_state(p, "board", linear->blocks * hw_logistic_board_share(linear), NULL, NULL);
     size_t room = hw_linear_most_members(linear);
     hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + room, 1, NULL, (hawser_rule){0});
+    size_t members = hw_linear_expected(linear);
+    hawser_state_expect(board, hw_linear_expected_board(linear, 4));
+    hawser_state_expect(solution, SOLVED + members);
     hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(board));
     hawser_operator *single = work;
     if (linear->blocks > 1) {
         hawser_state *sums = hawser_replicated_state(p, "sums", hw_logistic_share_sums(linear), 1, NULL, (hawser_rule){0});
+        hawser_state_expect(sums, hw_logistic_share_expected_sums(linear));
         hawser_unit(work, "weigh", weigh, HAWSER_READS(board), NULL);
         single = hawser_branch(work, "large", hw_linear_shared, NULL);
         hawser_operator *descents = hawser_loop(single, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());
@@ -460,10 +466,32 @@ static void smooth_work(const hw_linear_frame *frame, hw_linear *linear, hawser_
     hawser_unit(work, "back", back, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
 }
 
+static void expect(hawser_program *program, const hw_linear *linear)
+{
+    hw_linear_needs needs = {.rows = 5.0 + hw_linear_weighted(linear), .columns = 10.0, .gram = true};
+    if (linear->settings.steps) {
+        needs.rows += 3.0;
+        needs.columns += 4.0;
+        needs.entries = linear->settings.batch > 0 && linear->X->layout != HAWSER_DENSE ? 12.0 : 0.0;
+    } else if (linear->settings.stored) {
+        needs.rows += 6.0 + (double)linear->settings.groups;
+        needs.columns += 3.0;
+    } else if (alone(linear) || linear->joint) {
+        needs.node_rows = 5.0;
+        needs.rows += linear->blocks > 1 && hw_logistic_share_expected(linear) ? 5.0 : 0.0;
+        needs.all = sizeof(uint32_t);
+    } else {
+        needs.rows += 11.0;
+        needs.columns += 5.0;
+    }
+    hw_linear_expect(program, linear, &needs);
+}
+
 static hawser_program *build(hw_linear *linear)
 {
     hw_linear_frame frame;
     hw_linear_frame_begin(&frame, linear, &units);
+    expect(frame.program, linear);
     if (linear->settings.steps) {
         hw_logistic_steps_work(&frame, linear);
     } else if (linear->settings.stored) {

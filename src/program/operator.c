@@ -211,6 +211,14 @@ void hawser_scratch_size(hawser_program *program, size_t bytes, void (*release)(
     program->scratch_release = release;
 }
 
+void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t node)
+{
+    if (program == NULL)
+        return;
+    program->expected_block = block;
+    program->expected_node = node;
+}
+
 uint32_t hw_program_metric(const hawser_program *program, const char *name)
 {
     for (uint32_t i = 0; name != NULL && i < program->metric_count; i++)

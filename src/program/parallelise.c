@@ -198,39 +198,6 @@ static void describe(const hw_plan *plan, hw_state_plan *own)
                                      : "all updates that the sync policy promises";
 }
 
-/* On the node that has most of them. */
-static uint64_t blocks_of_a_node(const hw_plan_settings *settings)
-{
-    uint64_t nodes = settings->nodes > 1 ? settings->nodes : 1;
-    return (settings->blocks + nodes - 1) / nodes;
-}
-
-static void estimate(hw_plan *plan, hw_state_plan *own)
-{
-    uint64_t doubles = hw_state_count(own->state), blocks = plan->settings.blocks, here = blocks_of_a_node(&plan->settings);
-    if (own->state->kind == HW_LOCAL || own->state->kind == HW_STORED) {
-        uint64_t largest = 0;
-        for (uint32_t b = 0; b < blocks; b++) {
-            size_t begin, end;
-            hw_plan_range(plan, own->state, b, &begin, &end);
-            if (end - begin > largest)
-                largest = end - begin;
-        }
-        /* What is stored is besides with the servers, and on its way there; what a block reads of it depends on its units. */
-        uint64_t copies = own->state->kind == HW_STORED ? 3 : own->state->tied_to != NULL ? 2 : 1;
-        own->block_bytes = largest * sizeof(double) * copies;
-        plan->memory_needed += (largest * here < doubles ? largest * here : doubles) * sizeof(double) * copies;
-    } else {
-        /* base and cache, what is held, each block's own delta in flight to everybody (shared buffers), and over nodes what is added up. */
-        bool held = own->filter.kind != HW_FILTER_NONE || own->rounding != HW_F64;
-        uint64_t copies = 2 + held + (blocks > 1 ? 2 : 0) + (plan->settings.nodes > 1 && own->sources == blocks);
-        own->block_bytes = copies * doubles * sizeof(double);
-        /* Other nodes' blocks are not here, but what they send is, of two clocks. */
-        plan->memory_needed += own->block_bytes * here + (blocks - here) * 2 * doubles * sizeof(double);
-    }
-    plan->memory_needed += doubles * sizeof(double); /* the result */
-}
-
 /* ALT table 3.1: every replica would make the same update, and the merge would count it B times. */
 static hawser_status check_parallel_data(const hw_plan *plan, const hawser_operator *unit, hawser_error *error)
 {
@@ -282,16 +249,15 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
             continue;
         find_sources(plan, own);
         describe(plan, own);
-        estimate(plan, own);
     }
-    plan->memory_needed += program->scratch_bytes * blocks_of_a_node(settings);
+    hw_plan_memory(plan);
     if (plan->memory_needed > settings->memory)
-        return hawser_fail(
-            error, HAWSER_NO_MEMORY,
-            "the states of program '%s' need about %.1f MiB for %u %s, but the limit is %.1f MiB%s; %sraise --memory-limit",
-            program->name, (double)plan->memory_needed / 0x1p20, settings->blocks,
-            settings->blocks == 1 ? "worker" : "workers", (double)settings->memory / 0x1p20,
-            settings->shared > 0 ? ", without what is shared with nodes of this host" : "",
-            settings->blocks == 1 ? "" : "use fewer workers or ");
+        return hawser_fail(error, HAWSER_NO_MEMORY,
+                           "program '%s' needs about %.1f MiB for its data, its states and the work of %u %s, but the limit "
+                           "is %.1f MiB%s; %sraise --memory-limit",
+                           program->name, (double)plan->memory_needed / 0x1p20, settings->blocks,
+                           settings->blocks == 1 ? "worker" : "workers", (double)settings->memory / 0x1p20,
+                           settings->shared > 0 ? ", without what is shared with nodes of this host" : "",
+                           settings->blocks == 1 ? "" : "use fewer workers or ");
     return HAWSER_OK;
 }

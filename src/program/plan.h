@@ -51,7 +51,8 @@ typedef struct hw_plan {
     hw_state_plan *states;  /* by state number */
     uint32_t *order;        /* operator numbers in depth-first order */
     uint32_t *placement;    /* by operator number: the block of a `one` unit */
-    uint64_t memory_needed; /* estimate for the node with the most blocks, data not counted (it is the caller's) */
+    uint64_t memory_data;   /* bytes of the data states' matrices on a node */
+    uint64_t memory_needed; /* estimate for the node with the most blocks, these included */
 } hw_plan;
 
 /* Checks the program and attaches life times. The plan borrows the program. */
@@ -76,6 +77,9 @@ static inline uint32_t hw_first_block(uint32_t blocks, uint32_t nodes, uint32_t 
 {
     return (uint32_t)((uint64_t)blocks * node / nodes);
 }
+
+/* Estimates what a plan with its shares needs: block_bytes of the states, memory_data and memory_needed. */
+void hw_plan_memory(hw_plan *plan);
 
 hw_policy hw_policy_of(hawser_sync sync);
 /* The part of a data state that a block sees. */

@@ -306,15 +306,15 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
     if (dot)
         fprintf(out,
                 "digraph physical {\n  label=\"%" PRIu32 " blocks, %" PRIu32 " at once, %" PRIu32
-                " processors, states need %" PRIu64 " of %" PRIu64 " bytes%s\";\n",
+                " processors, needs %" PRIu64 " of %" PRIu64 " bytes%s\";\n",
                 settings->blocks, settings->threads, settings->processors, plan->memory_needed, settings->memory, whose);
     if (!dot) {
         fprintf(out,
                 "physical plan of '%s'\n  %" PRIu32 " blocks, %" PRIu32 " computing at once, on the %" PRIu32
-                " processors that this process may use; %s\n  states need about %" PRIu64 " bytes%s of the %" PRIu64
-                " that the limit leaves; data is shared, not copied\n",
+                " processors that this process may use; %s\n  needs about %" PRIu64 " bytes%s of the %" PRIu64
+                " that the limit leaves, of these %" PRIu64 " for data, which are shared, not copied\n",
                 program->name, settings->blocks, settings->threads, settings->processors, where, plan->memory_needed, whose,
-                settings->memory);
+                settings->memory, plan->memory_data);
         print_circumstances(settings, out);
         if (settings->nodes > 1)
             print_nodes(plan, out);

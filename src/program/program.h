@@ -28,6 +28,7 @@ struct hawser_state {
     hawser_unit_function *rebuild;
     const struct hw_function *function; /* stored: NULL: one writer a share */
     double parameters[8];
+    size_t expected; /* entries that a run is expected to use; 0: all */
 };
 
 typedef enum hw_operator_kind { HW_SEQUENCE, HW_PARALLEL, HW_LOOP, HW_BRANCH, HW_UNIT } hw_operator_kind;
@@ -63,6 +64,7 @@ struct hawser_program {
     hw_metric metrics[HW_METRICS_MOST];
     uint32_t metric_count;
     size_t scratch_bytes;
+    uint64_t expected_block, expected_node; /* bytes besides */
     void (*scratch_release)(void *scratch);
     hawser_error mistake; /* the first one made while building; status HAWSER_OK when there is none */
 };

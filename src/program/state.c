@@ -116,6 +116,18 @@ void hawser_data_costs(hawser_state *data, const double *costs)
         data->costs = costs;
 }
 
+void hawser_state_expect(hawser_state *state, size_t entries)
+{
+    if (state == NULL)
+        return;
+    if (state->kind != HW_REPLICATED && state->kind != HW_PARTITIONED)
+        hw_program_mistake(state->program, HAWSER_BAD_PROGRAM,
+                           "state '%s' is said to use %zu entries, but is neither replicated nor partitioned", state->name,
+                           entries);
+    else
+        state->expected = entries;
+}
+
 hawser_state *hawser_replicated_state(hawser_program *program, const char *name, size_t rows, size_t cols,
                                       const double *initial, hawser_rule rule)
 {

@@ -114,6 +114,34 @@ static void too_big(void **state)
     close_job(test);
 }
 
+/* What a run is expected to use is counted instead of what a state could hold at most; what units take besides is counted too. */
+static void expected_memory_counts(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "4", "memory-limit", "8M");
+    hawser_program *program = hawser_program_new("large", NULL);
+    hawser_state *v = hawser_replicated_state(program, "v", 500000, 1, NULL, (hawser_rule){0});
+    hawser_unit(hawser_root(program), "unit", unit, NULL, HAWSER_UPDATES(v));
+    hawser_error error = {0};
+    hw_plan *plan = NULL;
+    assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_NO_MEMORY);
+    hawser_state_expect(v, 1000);
+    assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_OK);
+    uint64_t before = plan->memory_needed;
+    hw_plan_free(plan);
+    hawser_scratch_expect(program, 10000, 700);
+    assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_OK);
+    assert_int_equal(plan->memory_needed, before + 4 * 10000 + 700);
+    hw_plan_free(plan);
+    hawser_scratch_expect(program, 8 << 20, 0);
+    assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_NO_MEMORY);
+    hawser_state_expect(hawser_stored_state(program, "w", 10, NULL, NULL, NULL, NULL), 5);
+    assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_BAD_PROGRAM);
+    assert_non_null(strstr(error.text, "state 'w' is said to use 5 entries"));
+    hawser_program_free(program);
+    close_job(test);
+}
+
 /* Over nodes, supposed ones: where blocks are, and what a clock costs at most. A message carries 100 numbers, 800 bytes. */
 static void over_nodes(void **state)
 {
@@ -195,6 +223,7 @@ int main(void)
                                        cmocka_unit_test(physical),
                                        cmocka_unit_test(dot),
                                        cmocka_unit_test(too_big),
+                                       cmocka_unit_test(expected_memory_counts),
                                        cmocka_unit_test(over_nodes),
                                        cmocka_unit_test(too_many_nodes),
                                        cmocka_unit_test(what_columns_cost_besides)};

@@ -1,5 +1,7 @@
 #include "algorithms/logistic/share.h"
 
+#include "algorithms/linear/expect.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,21 @@ enum {
 size_t hw_logistic_share_sums(const hw_linear *linear)
 {
     return hw_linear_reduction_size(hw_logistic_newton_sums(hw_linear_most_members(linear), linear->X->rows));
+}
+
+bool hw_logistic_share_expected(const hw_linear *linear)
+{
+    const hawser_matrix *X = linear->X;
+    size_t members = hw_linear_expected(linear);
+    double entries = (double)members * (double)X->stored / (double)X->cols;
+    return entries >= WORTH_SHARING && !hw_logistic_quadratic_on_gram(X, entries, members);
+}
+
+size_t hw_logistic_share_expected_sums(const hw_linear *linear)
+{
+    if (!hw_logistic_share_expected(linear))
+        return 1;
+    return hw_linear_reduction_size(hw_logistic_newton_sums(hw_linear_expected(linear), linear->X->rows));
 }
 
 void hw_logistic_share_free(hw_logistic_share *share)

@@ -26,6 +26,9 @@ typedef struct hw_logistic_share {
 
 /* Of the state through which it is shared. */
 size_t hw_logistic_share_sums(const hw_linear *linear);
+/* Whether a working set as it is expected is worth sharing; how much of the state it then takes. */
+bool hw_logistic_share_expected(const hw_linear *linear);
+size_t hw_logistic_share_expected_sums(const hw_linear *linear);
 /* Settles whether what is on the board is worth sharing; forgets the last time. */
 hawser_status hw_logistic_share_weigh(hw_logistic_block *block, const double *board, hawser_error *error) HAWSER_MUST_USE;
 /* Begins it, from v and block->point there, which are the same on all blocks. The columns have to be at hand. */

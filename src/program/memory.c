@@ -1,0 +1,102 @@
+/* memory.c - what a plan needs on the node with most blocks: data, replicas and what travels between them, and what units say they take. */
+#include "base/type.h"
+#include "program/plan.h"
+
+static uint64_t blocks_of_a_node(const hw_plan_settings *settings)
+{
+    uint64_t nodes = settings->nodes > 1 ? settings->nodes : 1;
+    return (settings->blocks + nodes - 1) / nodes;
+}
+
+/* Several states may be views of one matrix. Where nodes have shares of it, offsets and owners are of all columns. */
+static uint64_t data_bytes(const hw_plan *plan, const hawser_state *state)
+{
+    const hawser_matrix *A = state->matrix;
+    uint64_t entry = hw_type_size(A->type) + (A->layout == HAWSER_DENSE ? 0 : sizeof *A->indices);
+    uint64_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols, bytes = A->stored * entry;
+    for (const hawser_state *other = plan->program->states; other != state; other = other->next)
+        if (other->kind == HW_DATA && (other->matrix == A || other->matrix->values == A->values))
+            return 0;
+    if (A->residence != NULL)
+        bytes = bytes / plan->settings.nodes + lines * (sizeof(uint32_t) + 1);
+    return bytes + (A->layout == HAWSER_DENSE ? 0 : lines * sizeof *A->offsets);
+}
+
+/* Whether updates may arrive while a unit runs: then what it has not told is kept apart. */
+static bool is_loose(const hw_plan *plan, const hawser_state *state, uint64_t *flights)
+{
+    bool loose = false;
+    *flights = 1;
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *loop = plan->program->operators[i];
+        if (loop->kind != HW_LOOP || !hw_operator_shipped(loop) || !hw_operator_updates(loop, state))
+            continue;
+        hw_policy policy = hw_policy_of(loop->sync);
+        loose |= policy.kind != HW_POLICY_BSP;
+        *flights = policy.kind == HW_POLICY_SSP && policy.staleness + 1 > *flights ? policy.staleness + 1 : *flights;
+    }
+    return loose;
+}
+
+/* Blocks' own numbers. What is stored is with the servers besides, and on its way there; every block may read all of a stored state, and of
+ * several the largest counts, since they are read one after the other. */
+static void of_shares(hw_plan *plan, hw_state_plan *own, uint64_t *read)
+{
+    uint64_t doubles = hw_state_count(own->state), here = blocks_of_a_node(&plan->settings), largest = 0;
+    for (uint32_t b = 0; b < plan->settings.blocks; b++) {
+        size_t begin, end;
+        hw_plan_range(plan, own->state, b, &begin, &end);
+        largest = end - begin > largest ? end - begin : largest;
+    }
+    uint64_t copies = own->state->kind == HW_STORED ? 3 : own->state->tied_to != NULL ? 2 : 1;
+    own->block_bytes = largest * sizeof(double) * copies;
+    plan->memory_needed += (largest * here < doubles ? largest * here : doubles) * sizeof(double) * copies;
+    if (own->state->kind != HW_STORED)
+        return;
+    uint64_t all = doubles * here * sizeof(double);
+    *read = all > *read ? all : *read;
+    plan->memory_needed += plan->settings.nodes > 1 ? 2 * doubles * sizeof(double) : 0; /* from and to other nodes */
+}
+
+/* Base and cache in each block; what it holds back, or keeps apart; and what is on its way: one buffer serves all blocks of a process, and
+ * from another node it comes as one. */
+static void of_replicas(hw_plan *plan, hw_state_plan *own)
+{
+    enum { FILTERED = 4, ROUNDED = 2 };
+    const hawser_state *state = own->state;
+    uint64_t doubles = hw_state_count(state), blocks = plan->settings.blocks, here = blocks_of_a_node(&plan->settings),
+             flights;
+    doubles = state->expected != 0 && state->expected < doubles ? state->expected : doubles;
+    bool loose = is_loose(plan, state, &flights), values = state->kind == HW_PARTITIONED || own->sources == 1;
+    uint64_t copies = 2 + (loose && blocks > 1) + (own->filter.kind != HW_FILTER_NONE ? FILTERED : 0) +
+                      (own->rounding != HW_F64 ? ROUNDED : 0);
+    own->block_bytes = copies * doubles * sizeof(double);
+    uint64_t sent = blocks > 1 ? doubles * flights : 0;
+    if (!values)
+        sent *= loose ? blocks : here + (blocks > here ? plan->settings.nodes - 1 : 0);
+    plan->memory_needed += own->block_bytes * here + (sent + doubles) * sizeof(double); /* and the result */
+}
+
+void hw_plan_memory(hw_plan *plan)
+{
+    enum {
+        THREAD = 1 << 19,
+        LINK = 1 << 19
+    }; /* a stack and freed memory that the C library keeps for a thread; messages of another node */
+    const hawser_program *program = plan->program;
+    uint64_t here = blocks_of_a_node(&plan->settings), read = 0;
+    plan->memory_data = 0;
+    plan->memory_needed = (program->scratch_bytes + program->expected_block) * here + program->expected_node;
+    plan->memory_needed += plan->settings.blocks > 1 ? here * THREAD : 0;
+    plan->memory_needed += plan->settings.nodes > 1 ? (plan->settings.nodes - 1) * (uint64_t)LINK : 0;
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        hw_state_plan *own = &plan->states[state->number];
+        if (state->kind == HW_DATA)
+            plan->memory_data += data_bytes(plan, state);
+        else if (state->kind == HW_LOCAL || state->kind == HW_STORED)
+            of_shares(plan, own, &read);
+        else
+            of_replicas(plan, own);
+    }
+    plan->memory_needed += plan->memory_data + read;
+}

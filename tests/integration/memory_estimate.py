@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""What a plan says that a run needs is what it takes: at least the peak of the node that takes most, above a run on next to nothing, and at
+most half as much again; over workers and nodes, dense and sparse data, the models and their solvers, in step and not."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HAWSER = os.environ["HAWSER_BINARY"]
+CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
+LATE = ["--sync", "ssp:2", "--max-clocks", "30"]
+SHORT = ["--max-clocks", "8"]
+FEW, MANY = 1e8, 1.5
+# Algorithm, data, workers, nodes, options.
+CASES = [
+    ("lasso", "sparse.hwc", 1, 1, []),
+    ("lasso", "sparse.hwc", 8, 1, []),
+    ("lasso", "sparse.hwc", 64, 1, []),
+    ("lasso", "sparse.hwc", 8, 1, LATE),
+    ("lasso", "sparse.hwc", 32, 1, LATE),
+    ("lasso", "sparse.hwc", 16, 2, []),
+    ("lasso", "sparse.hwc", 64, 8, []),
+    ("lasso", "dense.hwc", 1, 1, []),
+    ("lasso", "dense.hwc", 8, 1, []),
+    ("lasso", "dense.hwc", 64, 1, []),
+    ("lasso", "dense.hwc", 16, 1, LATE),
+    ("lasso", "dense.hwc", 16, 4, []),
+    ("logistic", "labels.hwc", 1, 1, []),
+    ("logistic", "labels.hwc", 8, 1, []),
+    ("logistic", "labels.hwc", 64, 1, []),
+    ("logistic", "labels.hwc", 8, 1, LATE),
+    ("logistic", "labels.hwc", 32, 1, LATE),
+    ("logistic", "labels.hwc", 8, 4, []),
+    ("logistic", "labels.hwc", 8, 1, SHORT + ["--solver", "gd"]),
+    ("logistic", "labels.hwc", 16, 1, SHORT + ["--solver", "dbpg"]),
+    ("linear", "sparse.hwc", 1, 1, SHORT),
+    ("linear", "sparse.hwc", 8, 1, SHORT),
+    ("linear", "sparse.hwc", 32, 1, SHORT),
+    ("linear", "dense.hwc", 8, 1, SHORT + ["--solver", "minibatch", "--batch", "200"]),
+    ("linear", "dense.hwc", 8, 2, SHORT),
+]
+
+
+def hawser(*words):
+    done = subprocess.run([HAWSER, *words], capture_output=True, text=True, env=CLEAN, timeout=200, check=False)
+    assert done.returncode in (0, 7), (words, done.returncode, done.stderr)
+    return done.stdout
+
+
+def words(command, algorithm, path, workers, nodes, options):
+    launched = ["run", "-n", str(nodes), "--"] if nodes > 1 else []
+    return launched + [command, algorithm, path, "--workers", str(workers), "--threads", "2", "--quiet", *options]
+
+
+def peak(*case):
+    report = json.loads(hawser(*words("train", *case), "--json").strip().split("\n")[-1])
+    return max(worker["peak_rss"] for worker in report["worker"])
+
+
+def check(case, empty):
+    algorithm, path, workers, nodes, options = case
+    taken = peak(*case) - empty
+    told = int(re.search(r"needs about (\d+) bytes", hawser(*words("plan", *case), "--physical")).group(1))
+    print(f"{algorithm} {path} {workers} workers, {nodes} nodes, {' '.join(options)}: {taken / 1e6:.0f} MB, estimate {told / 1e6:.0f}: "
+          f"{told / taken:.2f}", flush=True)
+    if taken < FEW or taken <= told <= MANY * taken:
+        return 0
+    print("FAILED: an estimate below what is taken, or half as much again above it")
+    return 1
+
+
+def write_labels():
+    """A dense problem whose target is the sign of what was drawn."""
+    hawser("data", "generate", "dense", "--rows", "60000", "--cols", "200", "-o", "t.mtx")
+    with open("t.mtx.target", encoding="ascii") as numbers, open("t.labels", "w", encoding="ascii") as labels:
+        for at, line in enumerate(numbers):
+            labels.write(line if at < 2 else f"{int(float(line) > 0)}\n")
+    hawser("data", "convert", "t.mtx", "--target", "t.labels", "-o", "labels.hwc")
+    os.unlink("t.mtx")
+
+
+def main():
+    if os.environ.get("HAWSER_SANITIZE"):
+        print("skipped: under a sanitizer memory is not the command's own")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        hawser("data", "generate", "url", "--rows", "60000", "--cols", "100000", "-o", "sparse.hwc")
+        hawser("data", "generate", "dense", "--rows", "100000", "--cols", "200", "-o", "dense.hwc")
+        write_labels()
+        with open("empty.csv", "w", encoding="ascii") as out:
+            out.write("".join(f"{i % 2},{i % 3},{i % 5},{i % 11}\n" for i in range(200)))
+        empty = {nodes: peak("lasso", "empty.csv", nodes, nodes, []) for nodes in (1, 2, 4, 8)}
+        failures = sum(check(case, empty[case[3]]) for case in CASES)
+        refused = subprocess.run([HAWSER, "train", "lasso", "sparse.hwc", "--workers", "8", "--memory-limit", "120M"], capture_output=True,
+                                 text=True, env=CLEAN, timeout=200, check=False)
+        assert refused.returncode == 5 and "program 'lasso' needs about 1" in refused.stderr, refused.stderr
+    sys.exit(failures > 0)
+
+
+main()
