@@ -117,7 +117,8 @@ static const hw_command commands[] = {
      .words = "--key-file FILE",
      .summary = "Keep tables of a store for programs that come and go",
      .text = "Servers that run on their own: this process, or as many as 'hawser run -n N -- serve'\n"
-             "starts, keep the tables until Ctrl-C or SIGTERM. HOST:PORT of the first one is the\n"
+             "starts, keep the tables until Ctrl-C, SIGTERM or the loss of their terminal; without a\n"
+             "terminal SIGHUP is logged and passed over. HOST:PORT of the first one is the\n"
              "first line of standard output. Programs attach with hawser_store_open (`at`), people\n"
              "with 'hawser store get|put|stat|make|save|load'. Several groups of workers may share\n"
              "the tables, at once or one after the other; 'hawser help shared-store' says how.",

@@ -167,6 +167,8 @@ static hawser_status greet(hw_launch *launch, hw_post *post, hawser_error *error
 {
     hw_buffer *bytes = &post->wire.received;
     size_t length = strlen(HW_AGENT_GREETING);
+    if (hw_buffer_left(bytes) == 0)
+        return HAWSER_OK;
     char *text = bytes->data + bytes->from;
     char *found = hw_buffer_left(bytes) >= length ? memmem(text, hw_buffer_left(bytes), HW_AGENT_GREETING, length) : NULL;
     bool other = found == NULL && memmem(text, hw_buffer_left(bytes), OTHER_GREETING, strlen(OTHER_GREETING)) != NULL &&
