@@ -348,7 +348,9 @@ HAWSER_API hawser_status hawser_job_load(hawser_job *job, const char *const *pat
 /** Fetches the entries of some columns to every node, outside of a run. All nodes call it alike, with the same columns. */
 HAWSER_API hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns,
                                           size_t count, hawser_error *error) HAWSER_MUST_USE;
-/** Asks a running job to end at an agreed clock; async-signal-safe, any thread. */
+/** Asks a running job to end at an agreed clock; async-signal-safe, any thread. If the blocks cannot end together within a quarter of
+ *  --grace, the run is abandoned: updates that wait to be sent are dropped, and the results are the local states. Under bsp these are
+ *  those of the last clock that all blocks have done, under other policies each block's own. Replicated states are unspecified then. */
 HAWSER_API void hawser_interrupt(hawser_job *job);
 /** Seconds that are left of --grace, if a signal or --time-limit has asked the job's last run to end; else INFINITY. Node 0 knows of all
  *  requests, another node of its own signals alone. */

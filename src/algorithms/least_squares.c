@@ -298,6 +298,10 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
         return hawser_fail(error, status, "%s", own.text);
     if (early) {
         status = measure(descent, job, hawser_result(training->run, "theta", NULL), after, &own);
+        if (status == HAWSER_STOP)
+            return hawser_fail(
+                error, HAWSER_TIMEOUT,
+                "the weights that were reached could not be measured within --grace, and no model is written");
         if (status != HAWSER_OK && !overflowed(status))
             return hawser_fail(error, status, "%s", own.text);
     }

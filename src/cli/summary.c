@@ -196,7 +196,10 @@ static void print_lines(const hw_call *call, const hw_outcome *outcome)
     const hawser_figures *figures = hawser_run_figures(training->run);
     FILE *out = call->out;
     for (const hawser_fact *fact = training->facts; fact->name != NULL; fact++)
-        fprintf(out, "%-16s %.10g\n", fact->name, fact->value);
+        if (isnan(fact->value))
+            fprintf(out, "%-16s unknown\n", fact->name);
+        else
+            fprintf(out, "%-16s %.10g\n", fact->name, fact->value);
     fprintf(out, "%-16s %" PRIu64 " in %.3g s (loading took %.3g s)\n", "clocks", figures->clocks, outcome->seconds_train,
             outcome->seconds_load);
     fprintf(out, "%-16s %" PRIu64 "\n", "bytes exchanged", figures->bytes_exchanged);

@@ -376,6 +376,14 @@ hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error)
     return status;
 }
 
+void hw_cluster_drop_updates(hw_cluster *cluster)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    uint32_t session = cluster->session;
+    pthread_mutex_unlock(&cluster->mutex);
+    hw_net_drop_updates(cluster->net, session);
+}
+
 void hw_cluster_end(hw_cluster *cluster)
 {
     pthread_mutex_lock(&cluster->mutex);

@@ -98,6 +98,8 @@ hawser_status hw_cluster_channel(hw_cluster *cluster, const hw_channel *channel,
 /* Sends to another node's channel. Takes the message. HAWSER_PEER_LOST tells who has failed first; to who is gone without anybody knowing why, yet,
  * nothing goes: the channel hears of the loss. */
 hawser_status hw_cluster_tell(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+/* Drops this node's updates of the run in progress that wait to be sent. Any thread. */
+void hw_cluster_drop_updates(hw_cluster *cluster);
 /* Ends the run and frees its transport; late messages are dropped. */
 void hw_cluster_end(hw_cluster *cluster);
 

@@ -178,6 +178,10 @@ uint64_t hw_net_pending(const hw_net *net);
 double hw_net_silence(hw_net *net, uint32_t node);
 void hw_net_gate_of(hw_net *net, hw_net_gate_figures *figures);
 
+/* Drops updates (HW_MESSAGE_UPDATE, HW_MESSAGE_ADDEND) of runs up to `session` that wait to be sent, or will; of one that has gone in part the
+ * rest goes at once, whatever the rate limit. All else goes on as before. Does not block; any thread. */
+void hw_net_drop_updates(hw_net *net, uint32_t session);
+
 /* Sends what is queued, says goodbye, and closes the links; a link that closes after a goodbye is not lost. Takes as long as it takes, but
  * gives up once nothing has moved for `seconds`. Afterwards only the figures can be asked for. Idempotent. Not from the net's own threads. */
 void hw_net_stop(hw_net *net, double seconds);

@@ -30,7 +30,7 @@ typedef enum hw_message_kind {
     HW_MESSAGE_UPDATE,      /* block -> block: a part of a clock's update of a state */
     HW_MESSAGE_LOST,        /* put into every local inbox when a node is lost, and told to the driver; payload: hw_loss */
     HW_MESSAGE_PROGRAM,     /* agent -> driver: what this node is about to run, as text */
-    HW_MESSAGE_INTERRUPT,   /* agent -> driver: hw_asked; somebody asked this node to end the run */
+    HW_MESSAGE_INTERRUPT,   /* agent -> driver: hw_asked; this node was asked to end the run; to agents: the run is to end */
     HW_MESSAGE_WANT,        /* block -> agent: columns of a data state that are needed there */
     HW_MESSAGE_COLUMNS,     /* agent -> block: their entries */
     HW_MESSAGE_GATHER,      /* agent -> driver: results and figures of a node's blocks */

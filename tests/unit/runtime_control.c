@@ -392,6 +392,60 @@ static void transformed_data(void **state)
     close_job(test);
 }
 
+/* Counts its clocks in the block's own part of `alpha`, which is tied to `v`; block 0 asks for the end in clock 4. */
+static hawser_status count_and_end(hawser_context *context)
+{
+    size_t count = hawser_part(context, "alpha", NULL);
+    hawser_cache(context, "v")[0] += 1;
+    for (size_t j = 0; j < count; j++)
+        hawser_local(context, "alpha")[j] += 1;
+    if (hawser_block(context) == 0 && hawser_clock(context) == 4)
+        hawser_interrupt(hawser_user(context));
+    return HAWSER_OK;
+}
+
+/* Without any --grace a run is left where it stands: in step all blocks go back to the last clock that all have done, and averaged
+ * parts are committed as they are in a whole run. */
+static void abandoned(void **state)
+{
+    (void)state;
+    static const struct {
+        hawser_sync sync;
+        double damping;
+    } cases[] = {{{HAWSER_BSP, 0}, 1.0}, {{HAWSER_BSP, 0}, 0.25}, {{HAWSER_SSP, 2}, 1.0}, {{HAWSER_TAP, 0}, 1.0}};
+    uint64_t ends[12] = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 1; seed < 200; seed++) {
+            test_job test = OPEN_JOB("workers", "4", "grace", "0");
+            hw_job_use_fibers(test.job, seed);
+            hawser_program *program = hawser_program_new("abandoned", test.job);
+            hawser_state *X = hawser_data_state(program, "X", &matrix, HAWSER_BY_COLUMN);
+            hawser_state *v = hawser_replicated_state(program, "v", 1, 1, NULL, (hawser_rule){.damping = cases[i].damping});
+            hawser_state *alpha = hawser_local_state(program, "alpha", X, 1, NULL);
+            hawser_tie(alpha, v);
+            hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 1000}, cases[i].sync), "count",
+                        count_and_end, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+            hawser_run *result = run(test, program, HAWSER_STOP);
+            const hawser_figures *figures = hawser_run_figures(result);
+            const double *counts = hawser_result(result, "alpha", NULL);
+            assert_string_equal(figures->stop_reason, "signal");
+            for (size_t j = 0; j < 12; j++) {
+                bool step = cases[i].sync.tightness == HAWSER_BSP;
+                double clocks = counts[j] / cases[i].damping;
+                if (clocks != floor(clocks) || (step && counts[j] != counts[0]) || fabs(counts[j] - counts[0]) > 300)
+                    fail_msg("case %zu, seed %llu: column %zu has %g, column 0 %g", i, (unsigned long long)seed, j,
+                             counts[j], counts[0]);
+                if (step)
+                    assert_true(clocks >= 4 && clocks <= 7 && figures->worker[j / 3].clocks == (uint64_t)clocks);
+            }
+            ends[i] += counts[0] != 5 * cases[i].damping;
+            hawser_run_free(result);
+            hawser_program_free(program);
+            close_job(test);
+        }
+    assert_true(ends[0] > 0); /* not all end where the clock of the request does */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +455,7 @@ int main(void)
         cmocka_unit_test(ends_by_time_anywhere),
         cmocka_unit_test(stops_within_a_clock),
         cmocka_unit_test(interrupt),
+        cmocka_unit_test(abandoned),
         cmocka_unit_test(clock_limit),
         cmocka_unit_test(policy_changes),
         cmocka_unit_test(partitioned),

@@ -60,6 +60,45 @@ static void updates_flow_at_the_rate_and_others_overtake(void **state)
     assert_int_equal(nodes[0].losses + nodes[1].losses, 0);
 }
 
+/* At 100 kB a second these updates would take 40 s. */
+static void dropped_updates_hold_up_nothing(void **state)
+{
+    (void)state;
+    node nodes[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, NULL);
+        options.rate = 100000;
+        node_open(&nodes[i], &options);
+    }
+    node_dial(&nodes[1], &nodes[0], 0);
+    for (uint64_t i = 0; i < UPDATES; i++)
+        send_as(&nodes[1], HW_MESSAGE_UPDATE, 3, 7, i, LENGTH);
+    hw_message_free(node_take(&nodes[0])); /* the next one has gone in part, or will go whole */
+    hw_net_drop_updates(nodes[1].net, 0);
+    double start = hw_seconds();
+    send_as(&nodes[1], HW_MESSAGE_UPDATE, 3, 7, 1, LENGTH);
+    send_as(&nodes[1], HW_MESSAGE_DONE, 3, 7, 9, 4); /* behind the updates of this pair */
+    uint64_t updates = 0;
+    for (bool done = false; !done; updates += !done) {
+        hw_message *message = node_take(&nodes[0]);
+        done = message->envelope.kind == HW_MESSAGE_DONE;
+        assert_true(done || message->envelope.kind == HW_MESSAGE_UPDATE);
+        message->envelope.kind = HW_MESSAGE_DATA;
+        assert_true(is_numbered(message, done ? 9 : 1 + updates, done ? 4 : LENGTH));
+        hw_message_free(message);
+    }
+    assert_true(updates < 3 && hw_seconds() - start < 20.0);
+    /* Those of a later run are updates as before. */
+    hw_message *later = numbered(2, 1000);
+    later->envelope.kind = HW_MESSAGE_UPDATE;
+    later->envelope.session = 1;
+    assert_int_equal(hw_net_send(nodes[1].net, 0, later, NULL), HAWSER_OK);
+    hw_message_free(node_take(&nodes[0]));
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
+    assert_int_equal(nodes[0].losses + nodes[1].losses, 0);
+}
+
 static void what_waits_arrives_before_the_goodbye(void **state)
 {
     (void)state;
@@ -121,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updates_flow_at_the_rate_and_others_overtake),
+        cmocka_unit_test(dropped_updates_hold_up_nothing),
         cmocka_unit_test(what_waits_arrives_before_the_goodbye),
         cmocka_unit_test(a_farewell_lasts_as_long_as_there_is_something_to_send),
         cmocka_unit_test(a_lost_link_gives_up_its_turn),

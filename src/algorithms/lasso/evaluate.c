@@ -30,7 +30,9 @@ hawser_status hw_lasso_evaluate(const hawser_model *model, const hawser_dataset 
     out[at++] = (hawser_fact){"rmse", sqrt(squares / total)};
     out[at++] = (hawser_fact){"mae", absolute / total};
     out[at++] = (hawser_fact){"mse", squares / total};
-    out[at++] = (hawser_fact){"objective", 0.5 * squares / total + hw_linear_fact(model, "penalty", 0.0)};
+    double penalty = hw_linear_fact(model, "penalty", NAN); /* of a model that was not certified it is not known */
+    if (!isnan(penalty))
+        out[at++] = (hawser_fact){"objective", 0.5 * squares / total + penalty};
     out[at] = (hawser_fact){NULL, 0.0};
     return HAWSER_OK;
 }

@@ -36,6 +36,7 @@ const hw_linear_kind *hw_lasso_kind(void)
                                         .cv_name = "cv_mse",
                                         .validation_name = "validation_mse",
                                         .fit_name = "r2",
+                                        .centres = true,
                                         .boxes = true,
                                         .take_target = take_target,
                                         .row_error = row_error,

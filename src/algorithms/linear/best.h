@@ -18,6 +18,11 @@ void hw_linear_best_free(hw_linear *linear);
 void hw_linear_keep(hawser_context *context);
 /* Whether a block of this process has kept coefficients: the same on all processes. After a run only. */
 bool hw_linear_has_best(const hw_linear *linear);
+/* A program that only brings coefficients and the kept ones to node 0, for a training that has no time for a certificate. */
+hawser_program *hw_linear_hand_in_program(hw_linear *linear, const double *alpha);
+/* Node 0: makes `rest` of its run, which may have been abandoned: the kept point where all blocks have kept the same after some work; else
+ * `alpha`, whose objective and gap are NAN. */
+void hw_linear_take_handed(hw_linear *linear, const hawser_run *run);
 /* Unit of a loop of one clock that updates "v" and "alpha": makes alpha the kept coefficients again; leaving the loop rebuilds v. */
 hawser_status hw_linear_restore(hawser_context *context) HAWSER_MUST_USE;
 

@@ -110,7 +110,20 @@ static void certify(hw_linear *linear, hawser_progress *progress)
     linear->certified = gap <= linear->settings.tolerance * linear->zero_objective;
     hawser_progress_set(progress, "objective", linear->objective);
     hawser_progress_set(progress, "gap", gap);
-    hawser_progress_set(progress, "keep", keep ? 1.0 : 0.0);
+    linear->last_intercept = hawser_progress_metric(progress, "intercept");
+    if (keep) {
+        linear->kept_row = (hw_linear_row){.lambda = hw_linear_current_lambda(linear),
+                                           .objective = objective,
+                                           .gap = gap,
+                                           .penalty = hawser_progress_metric(progress, "penalty"),
+                                           .nonzeros = hawser_progress_metric(progress, "nonzeros"),
+                                           .intercept = linear->last_intercept,
+                                           .error = NAN,
+                                           .done = true};
+        linear->kept_worked = hawser_progress_clocks(progress) > 0;
+        linear->keeps++;
+    }
+    hawser_progress_set(progress, "keep", keep ? linear->keeps : 0.0);
     hawser_progress_set(progress, "best", linear->best_objective);
 }
 

@@ -130,6 +130,29 @@ static void say_unchosen(const hw_linear *linear, double lambda, hawser_training
         }
 }
 
+/* An end that had no time for a certificate. */
+static void say_handed_in(const hw_linear *linear, const hawser_options *options, hawser_training *training)
+{
+    double grace = hawser_options_number(options, "grace");
+    for (size_t k = 0; k < sizeof training->notes / sizeof *training->notes; k++) {
+        char *text = training->notes[k];
+        if (text[0] != '\0')
+            continue;
+        if (isnan(linear->rest.gap))
+            snprintf(text, sizeof training->notes[k],
+                     "the model of the last clock has no certificate: that would have taken longer than --grace (%g s); its "
+                     "objective and gap are unknown",
+                     grace);
+        else
+            snprintf(
+                text, sizeof training->notes[k],
+                "certifying the last clock would have taken longer than --grace (%g s): the model is the best certified "
+                "one",
+                grace);
+        return;
+    }
+}
+
 /* Batches whose epochs were over long before the optimum was near: what to do about it. */
 static void say_how_far(const hw_linear *linear, const hawser_options *options, hawser_training *training)
 {
@@ -184,8 +207,11 @@ hawser_status hw_linear_finish(hw_linear *linear, const hawser_training_input *i
     for (size_t l = 0; l < linear->lambda_count; l++)
         if (!linear->rows[l].done)
             linear->rows[l].error = NAN;
-    if (early && path == NULL) /* not even the first lambda is complete: the model is what there is */
+    if (early && path == NULL) { /* not even the first lambda is complete: the model is what there is */
         linear->rows[0] = linear->rest;
+        if (linear->handed_in)
+            say_handed_in(linear, input->options, training);
+    }
     if (input->validation != NULL)
         HAWSER_TRY(validate(linear, input->validation, alpha, path, error));
     size_t chosen = path != NULL ? hw_linear_select(linear) : 0;

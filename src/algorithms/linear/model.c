@@ -1,6 +1,7 @@
 #include "algorithms/linear/model.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,12 @@ static hawser_status fact_text(hawser_model *model, const char *key, const char 
     return value == NULL ? HAWSER_OK : hawser_model_fact(model, key, value, error);
 }
 
+/* What is not known, as the gap of a model without a certificate, is no fact. */
 static hawser_status fact_number(hawser_model *model, const char *key, double value, hawser_error *error)
 {
     char text[40];
+    if (isnan(value))
+        return HAWSER_OK;
     (void)hawser_print_number(text, sizeof text, value);
     return hawser_model_fact(model, key, text, error);
 }

@@ -60,6 +60,7 @@ typedef double hw_linear_metric(const void *source, const char *name);
 typedef struct hw_linear_kind {
     const char *name;                      /* of the algorithm */
     const char *cv_name, *validation_name; /* of what is measured on rows that are held out: "cv_mse" */
+    bool centres;                          /* the best intercept leaves residuals of mean zero */
     bool boxes;                            /* lambda_max is exact beside columns that have no penalty, but both bounds */
     const char *fit_name;                  /* of the share of the loss at zero that the model takes away: "r2" */
     /* Makes linear->target and linear->weights. */
@@ -137,8 +138,14 @@ typedef struct hw_linear {
     unsigned watched;
     bool crawled; /* said already */
 
-    double *best;   /* the best certified coefficients (best.h): blocks write them, each its own columns */
-    bool *has_best; /* by block */
+    double *best; /* the best certified coefficients (best.h): blocks write them, each its own columns */
+    double *kept; /* by block: the number of the certificate that they are of; 0: none yet */
+    /* Node 0: that number, the certificate, and whether work preceded it. */
+    double keeps;
+    hw_linear_row kept_row;
+    bool kept_worked;
+    bool handed_in; /* `rest` was not certified: time was up */
+    double last_intercept;
 } hw_linear;
 
 /* Reads the options that rows.h has, and what an algorithm may have besides. */

@@ -27,6 +27,21 @@ hawser_status hw_linear_plan(const hw_linear_kind *kind, hw_linear_build *build,
     return status;
 }
 
+/* Where time is up, coefficients are only brought to node 0. */
+static hawser_status hand_in(hawser_job *job, hw_linear *linear, const double *alpha, hawser_run **run, hawser_error *error)
+{
+    hawser_run *made = NULL;
+    hawser_program *program = hw_linear_hand_in_program(linear, alpha);
+    hawser_status status = hawser_run_program(job, program, &made, error);
+    hawser_program_free(program);
+    if (status != HAWSER_OK && status != HAWSER_STOP)
+        return status;
+    hawser_run_free(*run);
+    *run = made;
+    hw_linear_take_handed(linear, made);
+    return HAWSER_OK;
+}
+
 /* Certifies coefficients at linear->rest_lambda in a program of its own, which becomes *run (what it was before is freed). Collective:
  * only node 0 knows whether it has a certificate already. Coefficients that overflow get none: their objective is infinite. */
 static hawser_status certify_rest(hawser_job *job, hw_linear *linear, const hw_linear_units *units, const double *alpha,
@@ -41,6 +56,10 @@ static hawser_status certify_rest(hawser_job *job, hw_linear *linear, const hw_l
     if (status == HAWSER_NOT_FINITE) {
         linear->rest = (hw_linear_row){.objective = INFINITY, .gap = INFINITY};
         return HAWSER_OK;
+    }
+    if (status == HAWSER_STOP) {
+        hawser_run_free(made);
+        return hand_in(job, linear, alpha, run, error);
     }
     if (status != HAWSER_OK)
         return hawser_fail(error, status, "%s", own.text);
@@ -60,7 +79,7 @@ static hawser_status take_better(hawser_job *job, hw_linear *linear, const hw_li
     linear->rest_lambda = lambda >= 0.0 ? lambda : hw_linear_one_lambda(linear, 0.0);
     HAWSER_TRY(certify_rest(job, linear, units, hawser_result(ended, "alpha", NULL), rest, error));
     double objective = linear->rest.objective, zero = hawser_result_metric(ended, "zero_objective");
-    if (!hw_linear_is_worse(linear, objective, best, zero))
+    if (linear->handed_in || !hw_linear_is_worse(linear, objective, best, zero))
         return HAWSER_OK;
     if (hw_linear_is_far(linear, objective, best, zero)) {
         linear->failure = HW_LINEAR_DIVERGED;
@@ -78,7 +97,7 @@ static hawser_status take_best(hawser_job *job, hw_linear *linear, const hw_line
     HAWSER_TRY(certify_rest(job, linear, units, linear->best, rest, error));
     for (size_t l = 0; hawser_job_leads(job) && l < linear->lambda_count; l++)
         linear->rows[l].done = false; /* their coefficients are lost */
-    return isfinite(linear->rest.objective)
+    return linear->handed_in || isfinite(linear->rest.objective)
                ? HAWSER_OK
                : hawser_fail(error, HAWSER_NOT_FINITE, "the best model has no certificate: its objective overflows");
 }

@@ -100,7 +100,9 @@ static hawser_status measure(const hawser_model *model, const hawser_dataset *da
         out[at++] = (hawser_fact){"auc", area(examples, n, weight)};
     out[at++] = (hawser_fact){"accuracy", sums[1] / total};
     out[at++] = (hawser_fact){"log_loss", sums[0] / total};
-    out[at++] = (hawser_fact){"objective", sums[2] / sums[3] + hw_linear_fact(model, "penalty", 0.0)};
+    double penalty = hw_linear_fact(model, "penalty", NAN); /* of a model that was not certified it is not known */
+    if (!isnan(penalty))
+        out[at++] = (hawser_fact){"objective", sums[2] / sums[3] + penalty};
     out[at] = (hawser_fact){NULL, 0.0};
     return HAWSER_OK;
 }

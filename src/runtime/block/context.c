@@ -174,6 +174,7 @@ bool hawser_stopping(const hawser_context *context)
     const hw_session *session = context->worker->session;
     double limit = session->job->time_limit;
     return atomic_load_explicit(&session->job->interrupted, memory_order_relaxed) ||
+           atomic_load_explicit(&session->ending, memory_order_relaxed) ||
            (limit > 0 && session->crew->ops->now(session->crew) - session->began >= limit);
 }
 

@@ -77,8 +77,18 @@ hawser_status hw_worker_send_next(hw_worker *worker, hw_part *part)
     return HAWSER_OK;
 }
 
-/* A cut has been made: it goes out, and what is tied to the state is committed with it. */
-static hawser_status send_cut(hw_worker *worker, hw_part *part, hw_message *message)
+void hw_worker_commit(hw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_part *local = &worker->parts[i];
+        if (local->pending)
+            hw_tied_commit(local->copy, local->work, local->count, local->state->tied_to->rule.damping);
+        local->pending = false;
+    }
+}
+
+/* A cut has been made: it goes out, and what is tied to the state is committed with it; `later`: once all blocks have done the clock. */
+static hawser_status send_cut(hw_worker *worker, hw_part *part, hw_message *message, bool later)
 {
     HAWSER_TRY(send_updates(worker, part, message != NULL ? message : hw_replica_next(part->replica)));
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
@@ -91,8 +101,10 @@ static hawser_status send_cut(hw_worker *worker, hw_part *part, hw_message *mess
                                "local state '%s', block %u: number %zu became %g in clock %llu; take smaller steps",
                                local->state->name, worker->block, local->begin + bad, local->work[bad],
                                (unsigned long long)(worker->first_clock + worker->clock));
-        hw_tied_commit(local->copy, local->work, local->count, part->state->rule.damping);
+        local->pending = true;
     }
+    if (!later)
+        hw_worker_commit(worker);
     return HAWSER_OK;
 }
 
@@ -117,7 +129,7 @@ hawser_status hw_worker_cut(hw_worker *worker, hw_part *part, bool last, bool fl
         return HAWSER_OK;
     }
     HAWSER_TRY(hw_replica_cut(part->replica, worker->clock, last, flush, &message, &worker->error));
-    return send_cut(worker, part, message);
+    return send_cut(worker, part, message, last && !flush && worker->policy.kind == HW_POLICY_BSP);
 }
 
 static bool has_deferred(hw_worker *worker)
@@ -139,7 +151,7 @@ static hawser_status send_deferred(hw_worker *worker)
         if (hw_replica_deferred(part->replica) == 0)
             continue;
         HAWSER_TRY(hw_replica_cut_deferred(part->replica, &message, &worker->error));
-        HAWSER_TRY(send_cut(worker, part, message));
+        HAWSER_TRY(send_cut(worker, part, message, false));
     }
     worker->deferring = 0;
     return HAWSER_OK;
@@ -284,6 +296,7 @@ static hawser_status run_clock(hw_worker *worker)
         note_staleness(worker);
     HAWSER_TRY(check_guarantee(worker));
     HAWSER_TRY(hw_recorder_trouble(worker->session->job->recorder, &worker->error));
+    hw_worker_commit(worker);
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
     worker->report.mask = 0;
@@ -305,7 +318,7 @@ static hawser_status run_clock(hw_worker *worker)
     if (!has_deferred(worker))
         worker->deferring = 0;
     HAWSER_TRY(send_report(worker));
-    worker->clock++;
+    worker->sent = ++worker->clock;
     if (worker->operator->kind == HW_LOOP)
         worker->last_clock = worker->session->crew->ops->now(worker->session->crew);
     return HAWSER_OK;
@@ -414,7 +427,8 @@ static void begin(hw_worker *worker, const hw_message *trigger)
     worker->entry = control->entry;
     worker->first_clock = control->first_clock;
     atomic_store_explicit(&worker->begun, 0, memory_order_relaxed);
-    worker->clock = 0;
+    worker->clock = worker->sent = 0;
+    worker->in_phase = true;
     hw_stored_begin_phase(worker);
     hw_worker_obey(worker, trigger);
 }
@@ -451,6 +465,8 @@ hawser_status hw_phase_run(hw_worker *worker)
     }
     uint64_t clocks = worker->clock < worker->hollow_from ? worker->clock : worker->hollow_from;
     HAWSER_TRY(hw_stored_end_phase(worker));
+    HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
+    hw_worker_commit(worker);
     HAWSER_TRY(flush_held(worker));
     HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
     EACH_LIVE(worker, part)
@@ -462,5 +478,6 @@ hawser_status hw_phase_run(hw_worker *worker)
         event->seconds += hw_seconds() - start;
         event->waited += worker->station.waited - waited;
     }
+    worker->in_phase = false;
     return send_done(worker);
 }

@@ -41,12 +41,16 @@ static void drop_credits(hw_worker *worker)
     worker->credits = worker->credits_last = NULL;
 }
 
-static hawser_status answer_pause(hw_worker *worker)
+static hawser_status answer_pause(hw_worker *worker, const hw_envelope *asked)
 {
     hw_message *answer = NULL;
+    if (asked->last != 0 && worker->session->cluster != NULL)
+        hw_cluster_drop_updates(worker->session->cluster);
     HAWSER_TRY(hw_message_new(0, &answer, &worker->error));
     answer->envelope.kind = HW_MESSAGE_PAUSE;
+    answer->envelope.part = asked->part;
     answer->envelope.clock = worker->started;
+    answer->envelope.count = worker->trigger != NULL ? 0 : worker->sent; /* a phase that has not begun yet has no clock */
     worker->paused = true;
     return hw_send(&worker->station, worker->session->blocks, answer);
 }
@@ -102,7 +106,11 @@ static hawser_status handle(void *owner, hw_message *message)
     case HW_MESSAGE_UPDATE: return accept_update(worker, message);
     case HW_MESSAGE_TRIGGER: keep_trigger(worker, message); return HAWSER_OK;
     case HW_MESSAGE_CREDIT: keep_credit(worker, message); return HAWSER_OK;
-    case HW_MESSAGE_PAUSE: hw_message_free(message); return answer_pause(worker);
+    case HW_MESSAGE_PAUSE: {
+        hw_envelope asked = message->envelope;
+        hw_message_free(message);
+        return answer_pause(worker, &asked);
+    }
     case HW_MESSAGE_LOST: {
         if (worker->log != NULL)
             hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_LOST,
@@ -117,6 +125,8 @@ static hawser_status handle(void *owner, hw_message *message)
         return status;
     }
     case HW_MESSAGE_ABORT:
+        worker->abandoned = message->envelope.last != 0;
+        worker->agreed = message->envelope.count;
         hw_message_free(message);
         worker->over = true;
         return hawser_fail(&worker->error, HAWSER_PEER_LOST, "the job has ended");
@@ -272,6 +282,18 @@ static bool has_trigger(void *argument)
     return ((hw_worker *)argument)->trigger != NULL;
 }
 
+/* Blocks in step differ by a clock at most: who has sent one that not all have done goes back to the one before. */
+static void settle(hw_worker *worker)
+{
+    uint64_t clocks = worker->sent;
+    if (worker->agreed < clocks)
+        clocks = worker->agreed;
+    else
+        hw_worker_commit(worker);
+    if (worker->operator!= NULL && worker->operator->kind == HW_LOOP && worker->in_phase)
+        worker->clocks += clocks;
+}
+
 void hw_worker_main(hw_worker *worker)
 {
     worker->cpu_began = hw_thread_cpu_seconds();
@@ -284,6 +306,8 @@ void hw_worker_main(hw_worker *worker)
             break;
         }
     }
+    if (worker->abandoned)
+        settle(worker);
     drop_scratch(worker); /* by its own thread: handing pages back takes a while, and all blocks can do it at once */
     worker->cpu_seconds = hw_thread_cpu_seconds() - worker->cpu_began;
 }

@@ -21,6 +21,7 @@ typedef struct hw_part {
     double *work, *copy;               /* local, and a stored share with one writer; copy: what is committed of a tied one */
     size_t begin, count;               /* numbers of a local, partitioned or stored state that are this block's */
     bool live;                         /* exchanged in this phase */
+    bool pending;                      /* tied: `work` is that of a clock which was sent, and not committed yet */
     bool fresh;                        /* derived: rebuilt since what it follows from was last changed */
     double *page;                      /* debug builds: what a unit that only reads sees, mapped read-only */
     size_t page_bytes;
@@ -46,13 +47,17 @@ typedef struct hw_worker {
     hw_message *credits, *credits_last;
     bool over;   /* the job has ended */
     bool paused; /* the driver is about to say where the phase ends */
+    bool abandoned;
+    uint64_t agreed; /* clocks of the phase that all blocks have done, where it is abandoned */
     /* The phase: */
+    bool in_phase;
     const hawser_operator *operator;
     hw_policy policy;
     uint64_t epoch;
     uint64_t entry, first_clock;
     uint64_t clock;             /* being run, or next */
     uint64_t started;           /* clocks begun */
+    uint64_t sent;              /* clocks done, whose changes were sent */
     atomic_uint_fast64_t begun; /* the same in the loop's own count, for the board */
     atomic_uint running;        /* 1 + the number of the unit that runs; 0: none, or a rebuild */
     uint64_t watched;           /* for the watchdog (nodes/watch.h) alone: at_work as last seen; */
@@ -89,6 +94,8 @@ void hw_worker_main(hw_worker *worker);
 
 /* Sends a part (or the end) of this clock's changes of one state and commits what is tied to it. */
 hawser_status hw_worker_cut(hw_worker *worker, hw_part *part, bool last, bool flush) HAWSER_MUST_USE;
+/* Commits what is tied to states whose changes were sent: under BSP when all blocks have done that clock. */
+void hw_worker_commit(hw_worker *worker);
 /* Sends what a replica has to send on for others, after it has accepted something. */
 hawser_status hw_worker_send_next(hw_worker *worker, hw_part *part) HAWSER_MUST_USE;
 /* Runs one unit, or a rebuild when unit is NULL, with everything a unit may ask for. */

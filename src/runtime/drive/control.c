@@ -71,21 +71,29 @@ hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t lim
     return give_credit(driver, sync, limit, final, false);
 }
 
-static bool all_paused(void *argument)
+bool hw_driver_paused(void *argument)
 {
     hw_driver *driver = argument;
     return driver->paused == driver->session->blocks;
 }
 
-hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, uint64_t *limit)
+hawser_status hw_driver_ask_pause(hw_driver *driver, bool abandon)
 {
     hw_message *message = NULL;
     HAWSER_TRY(hw_message_new(0, &message, &driver->error));
     message->envelope.kind = HW_MESSAGE_PAUSE;
+    message->envelope.part = ++driver->pauses;
+    message->envelope.last = abandon;
     driver->paused = 0;
     driver->furthest = 0;
-    HAWSER_TRY(send_all(driver, message));
-    HAWSER_TRY(hw_wait(&driver->station, all_paused, driver));
+    driver->agreed = UINT64_MAX;
+    return send_all(driver, message);
+}
+
+hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, uint64_t *limit)
+{
+    HAWSER_TRY(hw_driver_ask_pause(driver, false));
+    HAWSER_TRY(hw_driver_wait(driver, hw_driver_paused, driver));
     *limit = driver->furthest;
     return give_credit(driver, sync, *limit, true, true);
 }

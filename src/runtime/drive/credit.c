@@ -118,7 +118,7 @@ static hawser_status follow(hw_shipment *shipment)
 {
     hw_driver *driver = shipment->driver;
     for (;;) {
-        HAWSER_TRY(hw_wait(&driver->station, has_news, shipment));
+        HAWSER_TRY(hw_driver_wait(driver, has_news, shipment));
         const char *asked = shipment->reason == NULL ? asked_to_end(shipment) : NULL;
         if (asked != NULL) {
             shipment->reason = asked;

@@ -12,6 +12,12 @@
 /* How often an idle driver looks for signals and time limits: hawser_interrupt may be called where nothing can be woken. */
 #define POLL_SECONDS 0.02
 
+/* When a run is abandoned that was asked to end: with so much of --grace left, so that there is time for a certificate; a run that begins after
+ * that, as the certificate's does, with so much left of what it found, but not before it had a moment. */
+static const double GIVE_UP = 0.75, GIVE_UP_LATE = 0.3, LEAST_RUN = 0.5;
+/* In the end nodes hand in what they have within what is left of --grace, but not less than this. */
+static const double LEAST_GATHER = 1.0;
+
 /* What a node says once before and once after the run. */
 static hawser_status keep_heard(hw_driver *driver, hw_message *message)
 {
@@ -45,6 +51,16 @@ static hawser_status hear_interrupt(hw_driver *driver, hw_message *message)
     return HAWSER_OK;
 }
 
+/* An answer to an earlier pause, which was not waited for any more, says nothing. */
+static void take_pause(hw_driver *driver, const hw_envelope *answer)
+{
+    if (answer->part != driver->pauses)
+        return;
+    driver->paused++;
+    driver->furthest = answer->clock > driver->furthest ? answer->clock : driver->furthest;
+    driver->agreed = answer->count < driver->agreed ? answer->count : driver->agreed;
+}
+
 static hawser_status handle(void *owner, hw_message *message)
 {
     hw_driver *driver = owner;
@@ -70,9 +86,7 @@ static hawser_status handle(void *owner, hw_message *message)
         reports->last = message;
         return HAWSER_OK;
     } else if (message->envelope.kind == HW_MESSAGE_PAUSE) {
-        driver->paused++;
-        if (message->envelope.clock > driver->furthest)
-            driver->furthest = message->envelope.clock;
+        take_pause(driver, &message->envelope);
     } else if (message->envelope.kind == HW_MESSAGE_DONE && message->payload != NULL) {
         const hw_obituary *obituary = message->payload;
         status = hawser_fail(&driver->error, (hawser_status)obituary->status, "%s", obituary->text);
@@ -89,6 +103,8 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     const hawser_program *program = session->program;
     driver->session = session;
     driver->stop_reason = "end";
+    double left = hw_job_grace_left(session->job);
+    driver->give_up = isinf(left) ? GIVE_UP * session->job->grace : fmin(GIVE_UP_LATE * left, left - LEAST_RUN);
     driver->progress = (hawser_progress){.driver = driver, .name = program->name};
     driver->station = (hw_station){.session = session,
                                    .endpoint = session->blocks,
@@ -130,21 +146,102 @@ void hw_driver_close(hw_driver *driver)
     free(driver->aborts);
 }
 
+static bool is_out_of_time(const hw_session *session)
+{
+    double limit = session->job->time_limit;
+    return limit > 0 && session->crew->ops->now(session->crew) - session->began >= limit;
+}
+
+/* Units of all nodes are told to stop (hawser_stopping); a node that cannot be told stops with its clock. */
+static void say_ending(hw_driver *driver)
+{
+    hw_session *session = driver->session;
+    hawser_error ignored;
+    driver->station.error = &ignored;
+    atomic_store(&session->ending, true);
+    for (uint32_t node = 1; node < session->nodes; node++) {
+        hw_message *message = NULL;
+        if (hw_message_new(0, &message, &ignored) != HAWSER_OK)
+            break;
+        message->envelope.kind = HW_MESSAGE_INTERRUPT;
+        if (hw_send(&driver->station, hw_agent_endpoint(session, node), message) != HAWSER_OK)
+            continue;
+    }
+    driver->station.error = &driver->error;
+}
+
 void hw_driver_check(hw_driver *driver)
 {
     hw_session *session = driver->session;
-    double limit = session->job->time_limit;
     if (driver->stopping != NULL)
         return;
     if (atomic_load(&session->job->interrupted)) {
         driver->stopping = "signal";
         driver->repeatable = "a signal ended the run";
-    } else if (limit > 0 && session->crew->ops->now(session->crew) - session->began >= limit) {
+        say_ending(driver);
+    } else if (is_out_of_time(session)) {
         driver->stopping = "time-limit";
-        hw_job_stop(session->job);
         driver->repeatable = "a time limit ended the run";
+        hw_job_stop(session->job);
+        say_ending(driver);
     } else if (session->job->max_clocks != 0 && driver->clocks >= session->job->max_clocks)
         driver->stopping = "clocks";
+}
+
+/* ---------------------------------------------------------------------------------------------- waiting in the end ---- */
+
+typedef struct hw_limited {
+    hw_driver *driver;
+    bool (*ready)(void *argument);
+    void *argument;
+    double left; /* seconds of --grace at which the wait ends */
+    bool in;
+} hw_limited;
+
+static bool is_in_or_late(void *argument)
+{
+    hw_limited *limited = argument;
+    hawser_job *job = limited->driver->session->job;
+    limited->in = limited->ready(limited->argument);
+    if (is_out_of_time(limited->driver->session))
+        hw_job_stop(job);
+    return limited->in || hw_job_grace_left(job) <= limited->left;
+}
+
+/* Whether it became ready in time. */
+static hawser_status wait_until(hw_driver *driver, bool (*ready)(void *argument), void *argument, double left, bool *in)
+{
+    hw_limited limited = {driver, ready, argument, left, false};
+    HAWSER_TRY(hw_wait(&driver->station, is_in_or_late, &limited));
+    *in = limited.in;
+    return HAWSER_OK;
+}
+
+/* Blocks that compute answer when their unit is over. Without all answers each keeps what it has committed. */
+static hawser_status abandon(hw_driver *driver)
+{
+    bool in = false;
+    hw_driver_check(driver);
+    if (driver->stopping == NULL) /* a signal or limit that ended an earlier run */
+        driver->stopping = "time-limit";
+    driver->stop_reason = driver->stopping;
+    driver->abandoned = true;
+    if (driver->session->cluster != NULL)
+        hw_cluster_drop_updates(driver->session->cluster);
+    HAWSER_TRY(hw_driver_ask_pause(driver, true));
+    double left = hw_job_grace_left(driver->session->job);
+    HAWSER_TRY(wait_until(driver, hw_driver_paused, driver, fmin(0.5 * left, left - LEAST_RUN), &in));
+    if (!in)
+        driver->agreed = UINT64_MAX;
+    return hawser_fail(&driver->error, HAWSER_STOP, "the run was ended early, without its last updates: %s",
+                       driver->stopping);
+}
+
+hawser_status hw_driver_wait(hw_driver *driver, bool (*ready)(void *argument), void *argument)
+{
+    bool in = false;
+    HAWSER_TRY(wait_until(driver, ready, argument, driver->give_up, &in));
+    return in ? HAWSER_OK : abandon(driver);
 }
 
 void hw_driver_observe(hw_driver *driver, const char *name, uint64_t clock)
@@ -167,7 +264,7 @@ static hawser_status interpret(hw_driver *driver, const hawser_operator *operato
 static hawser_status run_units(hw_driver *driver, const hawser_operator *operator)
 {
     HAWSER_TRY(hw_driver_trigger(driver, operator, hawser_bsp(), driver->progress.clock, 1, true));
-    HAWSER_TRY(hw_wait(&driver->station, hw_driver_all_done, driver));
+    HAWSER_TRY(hw_driver_wait(driver, hw_driver_all_done, driver));
     if (!hw_driver_combine(driver))
         return hawser_fail(&driver->error, HAWSER_INTERNAL, "not all blocks have reported on '%s'",
                            hw_phase_first(operator)->name);
@@ -299,7 +396,7 @@ static void drop_heard(hw_driver *driver)
 hawser_status hw_driver_greet(hw_driver *driver)
 {
     char *own = NULL;
-    HAWSER_TRY(hw_wait(&driver->station, all_heard, driver));
+    HAWSER_TRY(hw_driver_wait(driver, all_heard, driver));
     HAWSER_TRY(hw_session_program(driver->session, &own, &driver->error));
     hawser_status status = HAWSER_OK;
     for (uint32_t i = 1; i < driver->session->nodes && status == HAWSER_OK; i++)
@@ -309,9 +406,23 @@ hawser_status hw_driver_greet(hw_driver *driver)
     return status;
 }
 
+/* Names the first node that has not handed in its part. */
+static hawser_status fail_late(hw_driver *driver)
+{
+    uint32_t node = 1;
+    while (node + 1 < driver->session->nodes && driver->heard[node] != NULL)
+        node++;
+    return hawser_fail(&driver->error, HAWSER_TIMEOUT,
+                       "node %u (%s) has not handed in its part of the result within --grace (%.3g s)", node,
+                       hw_cluster_member(driver->session->cluster, node)->name, driver->session->job->grace);
+}
+
 hawser_status hw_driver_gather(hw_driver *driver)
 {
-    return hw_wait(&driver->station, all_heard, driver);
+    bool in = false;
+    double left = hw_job_grace_left(driver->session->job);
+    HAWSER_TRY(wait_until(driver, all_heard, driver, fmin(0.0, left - LEAST_GATHER), &in));
+    return in ? HAWSER_OK : fail_late(driver);
 }
 
 static void say_abort(hw_driver *driver)
@@ -322,6 +433,8 @@ static void say_abort(hw_driver *driver)
         hw_message *message = driver->aborts[i];
         driver->aborts[i] = NULL;
         message->envelope.kind = HW_MESSAGE_ABORT;
+        message->envelope.last = driver->abandoned;
+        message->envelope.count = driver->agreed;
         if (hw_send(&driver->station, i, message) != HAWSER_OK)
             continue;
     }

@@ -29,13 +29,17 @@ typedef struct hw_driver {
     hw_message **heard;      /* by node: its program before the run, what it gathered after; NULL: not yet */
     uint32_t heard_count;
     /* The phase: */
-    hw_reports *reports;  /* by block */
-    uint32_t done;        /* blocks that have ended it */
-    uint32_t paused;      /* blocks that have answered a pause */
-    uint64_t furthest;    /* clock among their answers */
-    uint64_t entries;     /* triggers so far */
-    uint64_t clocks;      /* combined clocks of shipped loops so far */
-    double *parts;        /* room to combine one metric */
+    hw_reports *reports; /* by block */
+    uint32_t done;       /* blocks that have ended it */
+    uint32_t pauses;     /* so far: */
+    uint32_t paused;     /* blocks that have answered the latest */
+    uint64_t furthest;   /* clock begun among their answers */
+    uint64_t agreed;     /* the least number of clocks done among them */
+    uint64_t entries;    /* triggers so far */
+    uint64_t clocks;     /* combined clocks of shipped loops so far */
+    double *parts;       /* room to combine one metric */
+    double give_up;      /* seconds of --grace that are left when the run is abandoned */
+    bool abandoned;
     const char *stopping; /* reason, once the whole run is asked to end */
     const char *stop_reason;
     const char *repeatable;
@@ -43,6 +47,9 @@ typedef struct hw_driver {
 
 hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_error *error) HAWSER_MUST_USE;
 void hw_driver_close(hw_driver *driver);
+/* Waits for blocks as hw_wait does, but once the run was asked to end for a part of --grace only: then it abandons the run, which leaves the
+ * blocks at the last clock that all have done, and returns HAWSER_STOP. */
+hawser_status hw_driver_wait(hw_driver *driver, bool (*ready)(void *argument), void *argument) HAWSER_MUST_USE;
 /* Runs the program from its root and tells all blocks when it ends. The result is in error.status, HAWSER_STOP included. */
 void hw_driver_main(hw_driver *driver);
 
@@ -57,6 +64,9 @@ bool hw_driver_combine(hw_driver *driver);
 hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first_clock,
                                 uint64_t limit, bool final) HAWSER_MUST_USE;
 hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t limit, bool final) HAWSER_MUST_USE;
+/* Sends a PAUSE to all blocks; hw_driver_paused is true once all have answered. */
+hawser_status hw_driver_ask_pause(hw_driver *driver, bool abandon) HAWSER_MUST_USE;
+bool hw_driver_paused(void *driver);
 /* Asks all blocks where they are; *limit becomes the first clock that none has begun, and is announced as the end. Under TAP a
  * block that lags passes the clocks up to it without work: nobody waits for them. */
 hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, uint64_t *limit) HAWSER_MUST_USE;

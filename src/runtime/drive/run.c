@@ -139,7 +139,7 @@ static hawser_status share(hw_session *session, const hawser_error *ended, const
     uint64_t digest = run != NULL ? hw_session_digest(session) : 0;
     station->error = &error;
     for (uint32_t node = 1; node < session->nodes && status == HAWSER_OK; node++) {
-        bool whole = run != NULL && !hw_gather_equals(session->driver->heard[node], digest);
+        bool whole = run != NULL && !session->driver->abandoned && !hw_gather_equals(session->driver->heard[node], digest);
         hw_message *copy = NULL;
         if (messages[whole] == NULL)
             status = hw_share_pack(session, ended, run, whole, &messages[whole], &error);
@@ -195,13 +195,22 @@ static hawser_status follow(hw_session *session, hawser_run **run, hawser_error 
     return agent->error.status;
 }
 
+/* A program without a loop, which no limit of time ends, may belong to the end of the run before it: a certificate. */
+static bool has_loop(const hawser_program *program)
+{
+    for (size_t i = 0; i < program->operator_count; i++)
+        if (program->operators[i]->kind == HW_LOOP)
+            return true;
+    return false;
+}
+
 hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
 {
     HW_GIVEN(job);
     HW_GIVEN(run);
     *run = NULL;
     hw_plan *plan = NULL;
-    if (!atomic_load(&job->interrupted))
+    if (!atomic_load(&job->interrupted) && has_loop(program))
         atomic_store(&job->stopped_at, 0.0);
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
     hw_session session = {.job = job,

@@ -26,6 +26,7 @@ typedef struct hw_session {
     struct hawser_store *store; /* NULL: the program has no stored states */
     uint32_t *tables;           /* of the store, by state number */
     atomic_uint ended;          /* local blocks that have ended */
+    atomic_bool ending;         /* the driver was asked to end the run */
     atomic_uint_fast64_t heard; /* messages that the stations here have taken in */
     double began;
     double watch_next; /* when units are looked at again (nodes/watch.h) */
@@ -37,6 +38,10 @@ static inline uint32_t hw_agent_endpoint(const hw_session *session, uint32_t nod
 {
     return session->blocks + 1 + node;
 }
+
+/* What PAUSE and ABORT say besides, in their envelopes: `part` numbers the driver's pauses, and is repeated in the answer; `last` is 1 where the
+ * run is abandoned: blocks wait for no update any more. The answer has the clocks begun in `clock` and those done, whose changes were sent, in
+ * `count`. An ABORT has in `count` the clocks of the phase that all blocks have done; UINT64_MAX: not known. */
 
 /* What was sent of one sort: messages, payload bytes before encoding for the wire, and bytes as sent, envelopes included. */
 typedef struct hw_flow {

@@ -307,10 +307,15 @@ void hawser_interrupt(hawser_job *job)
         hw_job_interrupt_by(job, 0);
 }
 
+double hw_job_grace_left(const hawser_job *job)
+{
+    double stopped = atomic_load(&job->stopped_at);
+    return stopped > 0.0 ? stopped + job->grace - hw_seconds() : (double)INFINITY;
+}
+
 double hawser_job_grace_left(const hawser_job *job)
 {
-    double stopped = job != NULL ? atomic_load(&job->stopped_at) : 0.0;
-    return stopped > 0.0 ? fmax(0.0, stopped + job->grace - hw_seconds()) : (double)INFINITY;
+    return job != NULL ? fmax(0.0, hw_job_grace_left(job)) : (double)INFINITY;
 }
 
 void hawser_observe(hawser_job *job, hawser_observer *observer, void *user)

@@ -62,6 +62,8 @@ static inline uint64_t hw_asked(uint32_t node, int number)
 void hw_job_interrupt(hawser_job *job, uint64_t asked);
 /* Notes that the run is asked to end, if it is not known yet. Async-signal-safe, any thread. */
 void hw_job_stop(hawser_job *job);
+/* hawser_job_grace_left, but below 0 when --grace is over. */
+double hw_job_grace_left(const hawser_job *job);
 /* Lays the routes that --topology asks for; all nodes call it. */
 hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 /* Checks, splits: the physical plan of a program under this job's settings. */

@@ -32,8 +32,8 @@ const hawser_option *hawser_job_rows(void)
         {"max-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N", "end after so many clocks in all; 0: no limit", "0.1", 0},
         {"time-limit", HAWSER_SECONDS, "0", "[0,1e9]", "TIME", "end after so much time; 0: no limit", "0.1", 0},
         {"grace", HAWSER_SECONDS, "20", "[0,1e9]", "TIME",
-         "end and save within so much time after a signal or --time-limit, also where the model's file cannot be written: "
-         "then it goes to TMPDIR",
+         "end and save within so much time after a signal or --time-limit: without updates that wait to be sent, and if "
+         "necessary without a certificate of the last clock; a model whose file cannot be written goes to TMPDIR then",
          "0.1", 0},
         {"unit-warning", HAWSER_SECONDS, "120", "[0,1e9]", "TIME",
          "name a unit that computes for so long without returning, again after twice as long; 0: never", "0.1", 0},

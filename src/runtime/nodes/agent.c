@@ -15,6 +15,11 @@ static hawser_status handle(void *owner, hw_message *message)
         agent->result = message;
         return HAWSER_OK;
     }
+    if (message->envelope.kind == HW_MESSAGE_INTERRUPT) {
+        atomic_store(&agent->session->ending, true);
+        hw_message_free(message);
+        return HAWSER_OK;
+    }
     hawser_status status =
         message->envelope.kind == HW_MESSAGE_LOST
             ? hw_fail_loss(&agent->station, message, NULL, 0)

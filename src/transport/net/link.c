@@ -136,6 +136,11 @@ static bool gather(hw_link *link, bool *shut)
     while (link->taken.first != NULL && used + HW_FRAME_MESSAGE + small <= HW_STAGE && link->piece_count + 4 <= HW_PIECES) {
         hw_message *message = link->taken.first;
         link->taken.first = message->next;
+        if (hw_pace_drops(link->net, message)) {
+            link->batch += hw_queued_bytes(message);
+            hw_message_free(message);
+            continue;
+        }
         used = pack(link, message, used, &begin);
     }
     if (say_goodbye || say_alive) {
@@ -220,7 +225,10 @@ static void write_out(hw_link *link, uint64_t most)
 {
     bool shut = false;
     for (uint64_t done = 0;;) {
-        if (link->piece == link->piece_count && !gather(link, &shut))
+        bool more = true;
+        while (more && link->piece == link->piece_count) /* all of a batch may have been dropped */
+            more = gather(link, &shut);
+        if (!more)
             break;
         if (done >= most) { /* whoever has nothing left wakes nobody */
             leave(link, HW_WRITER_NONE, false, true);

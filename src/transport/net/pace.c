@@ -22,6 +22,20 @@ static bool is_update(const hw_envelope *envelope)
     return envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND;
 }
 
+bool hw_pace_drops(const hw_net *net, const hw_message *message)
+{
+    return is_update(&message->envelope) && message->envelope.session < atomic_load(&net->dropped) && message->offset == 0 &&
+           message->chunk == 0;
+}
+
+void hw_net_drop_updates(hw_net *net, uint32_t session)
+{
+    if (session < atomic_load(&net->dropped))
+        return;
+    atomic_store(&net->dropped, session + 1);
+    hw_reactor_wake(net);
+}
+
 bool hw_pace_hold(hw_link *link, hw_message *message)
 {
     uint16_t *pair = pair_of(link, &message->envelope);
@@ -34,13 +48,30 @@ bool hw_pace_hold(hw_link *link, hw_message *message)
     return true;
 }
 
+/* With the mutex held: takes the first of what waits off its list. */
+static void take_first(hw_link *link)
+{
+    hw_message *first = link->paced.first;
+    uint16_t *pair = pair_of(link, &first->envelope);
+    *pair -= *pair < UINT16_MAX;
+    link->paced.first = first->next;
+    if (link->paced.first == NULL)
+        atomic_fetch_sub(&link->net->pacing, 1);
+}
+
 /* With the mutex held: the next frame of what waits first goes to the link's queue. What it costs; 0: nothing, for want of memory. */
 static uint64_t let_go(hw_link *link, uint64_t most)
 {
     hw_message *first = link->paced.first;
     hw_envelope *envelope = &first->envelope;
     uint64_t left = envelope->length - first->offset, part = left < most ? left : most;
-    bool update = is_update(envelope);
+    bool update = is_update(envelope) && envelope->session >= atomic_load(&link->net->dropped);
+    if (hw_pace_drops(link->net, first)) {
+        take_first(link);
+        atomic_fetch_sub(&link->queued, hw_queued_bytes(first));
+        hw_message_free(first);
+        return 1;
+    }
     if (!update)
         part = left;
     if (part < left) {
@@ -52,11 +83,7 @@ static uint64_t let_go(hw_link *link, uint64_t most)
         hw_queue_append(&link->queue, copy);
         atomic_fetch_add(&link->queued, HW_FRAME_MESSAGE);
     } else {
-        uint16_t *pair = pair_of(link, envelope);
-        *pair -= *pair < UINT16_MAX;
-        link->paced.first = first->next;
-        if (link->paced.first == NULL)
-            atomic_fetch_sub(&link->net->pacing, 1);
+        take_first(link);
         first->chunk = part;
         hw_queue_append(&link->queue, first);
     }

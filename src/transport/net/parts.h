@@ -141,6 +141,7 @@ struct hw_net {
     atomic_bool bulk;     /* something of HW_NET_BULK bytes has gone or come since then */
     bool was_bulk;        /* the reactor's: or had when it went to sleep */
     atomic_uint pacing;   /* links where something waits for the limit */
+    atomic_uint dropped;  /* updates of runs before this one are not sent any more */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
     _Atomic(hw_link *) links; /* all there ever were, but those forgotten */
     pthread_mutex_t mutex;    /* guards adding links, the gate's figures, and: */
@@ -211,6 +212,8 @@ void hw_link_ease(hw_link *link);
 void hw_link_watch(hw_link *link);
 
 /* pace.c */
+/* Whether a message is an update of a run whose updates were dropped, of which nothing has been sent. */
+bool hw_pace_drops(const hw_net *net, const hw_message *message);
 /* With the link's mutex held: takes the message if the rate limit holds it back. */
 bool hw_pace_hold(hw_link *link, hw_message *message);
 /* Lets go what may go; seconds until there is more to do, or `most`. The reactor's. */
