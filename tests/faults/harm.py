@@ -4,7 +4,7 @@ import signal
 import subprocess
 import time
 
-from watch import read, send, state_of, until
+from watch import sees_to, send, state_of, until
 
 
 class Skipped(Exception):
@@ -83,12 +83,6 @@ def interrupt(job):
 def terminal(job):
     wait_until_settled(job)
     job.terminal.hang_up()
-
-
-def sees_to(pid, number):
-    """The process has a handler for the signal, or holds it back: it is past the first lines of main."""
-    masks = dict(line.split(":\t", 1) for line in read(f"/proc/{pid}/status", "r").splitlines() if line.startswith(("SigBlk", "SigCgt")))
-    return any(int(mask, 16) >> (number - 1) & 1 for mask in masks.values())
 
 
 def early(job):

@@ -3,10 +3,11 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 
-from watch import MARK, members, read, until
+from watch import MARK, members, read, sees_to, until
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.environ.setdefault("HAWSER_SOURCE", os.path.realpath(os.path.join(HERE, "..", "..")))
@@ -169,7 +170,8 @@ class Job:
         """All processes that there will be are there, and work."""
         if self.serves:
             return bool(read(self.log("counted.0")))
-        return len([p for p in self.members() if p.role == "node"]) >= (1 if self.trial.job == "one" else WORKERS)
+        nodes = [p for p in self.members() if p.role == "node" and sees_to(p.pid, signal.SIGTERM)]
+        return len(nodes) >= (1 if self.trial.job == "one" else WORKERS)
 
     def members(self):
         return members(self.mark)

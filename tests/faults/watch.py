@@ -72,6 +72,12 @@ def members(mark):
     return found
 
 
+def sees_to(pid, number):
+    """The process has a handler for the signal, or holds it back: it is past the first lines of main."""
+    masks = dict(line.split(":\t", 1) for line in read(f"/proc/{pid}/status", "r").splitlines() if line.startswith(("SigBlk", "SigCgt")))
+    return any(int(mask, 16) >> (number - 1) & 1 for mask in masks.values())
+
+
 def send(pid, number):
     """False: it is gone."""
     try:
