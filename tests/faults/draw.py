@@ -24,7 +24,7 @@ FAULTS = {
     "early": {"one": ["front"], "nodes": ["front"], "hosts": ["front"], "serve": ["front"]},
     "disk": {"one": ["freed", "full"], "nodes": ["freed", "full"], "serve": ["freed"]},
     "memory": {"one": ["front"], "serve": ["front"]},
-    "cgroup": {"one": ["front"], "nodes": ["front"]},
+    "cgroup": {"one": ["front"]},
     "descriptors": {"one": ["front"], "nodes": ["front"], "hand": ["front", "joiner"], "serve": ["front"]},
 }
 
