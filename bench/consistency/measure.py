@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import common  # noqa: E402
 
 BLOCKS = 8
+DIVERGED = 7                  # hawser's exit code for it
 THESIS_LAMBDA = 1e-5          # of 1/2 ||D a - y||^2 + lambda ||a||_1; ours has 1/(2n), hence lambda / n
 LINK = 125e6                  # bytes a second of the thesis's 1 Gbit/s links
 # A slow worker sleeps; where blocks share processors it must be slower still to be what the others wait for.
@@ -21,22 +22,22 @@ SYNC_NAMES = {"bsp": "BSP", "ssp:2": "SSP 3", "tap": "TAP"}  # the thesis's name
 
 
 class Setting:
-    """What one curve is trained with. `sigma` None: hawser's default, gamma K (s + 1)."""
+    """What one curve is trained with. `sigma` None: gamma K (s + 1), which covers the staleness; twice gamma K under tap."""
 
     def __init__(self, label, sync="ssp:2", every=1.0, merge="add", filtered="none", share=1.0, held=0, sigma=None, slow=None,
                  dash=""):
         self.label, self.sync, self.every, self.merge = label, sync, every, merge
-        self.filtered, self.share, self.held, self.sigma, self.slow, self.dash = filtered, share, held, sigma, slow, dash
+        self.filtered, self.share, self.held, self.slow, self.dash = filtered, share, held, slow, dash
+        flights = 2 if sync == "tap" else int(sync.partition(":")[2] or 0) + 1
+        self.sigma = (1 if merge == "average" else BLOCKS) * flights if sigma is None else sigma
 
     def words(self, problem, clocks, seed):
         words = ["--workers", BLOCKS, "--solver", "cd", "--no-intercept", "--lambda", repr(problem.penalty), "--tol", "1e-12",
                  "--sync", self.sync, "--exchange-every", self.every, "--merge", self.merge, "--seed", seed,
-                 "--max-clocks", clocks, "--certify-every", clocks]
+                 "--max-clocks", clocks, "--certify-every", clocks, "--sigma", self.sigma]
         if self.filtered != "none":
             words += ["--filter", self.filtered, "--quota", max(64, int(8 * problem.rows * self.share)),
                       "--max-held-clocks", self.held]
-        if self.sigma is not None:
-            words += ["--sigma", self.sigma]
         if self.slow:
             words += ["--slow", self.slow]
         return words
@@ -54,7 +55,7 @@ class Problem:
         self.penalty = THESIS_LAMBDA / rows if ratio is None else ratio * nothing["lambda"]
 
     def train(self, words):
-        done = common.run([self.hawser, "train", "lasso", self.path, *words, "--json", "--quiet"])
+        done = common.run([self.hawser, "train", "lasso", self.path, *words, "--json", "--quiet"], allowed=(0, DIVERGED))
         return common.last_json(done.out)
 
     def reference(self, seconds):
@@ -77,10 +78,15 @@ def seconds_of(said, sync):
             "cpu_seconds": sum(w["cpu_seconds"] for w in workers), "wait_seconds": sum(w["wait_seconds"] for w in workers)}
 
 
+def objective_of(said):
+    """Of a training that diverged hawser gives the best point on the way, and a curve shall show where it ended."""
+    return math.inf if said["stop_reason"] == "diverged" or said["objective"] is None else said["objective"]
+
+
 def point(problem, setting, wanted, seed):
     clocks = max(1, round(wanted / setting.every))
     said = problem.train(setting.words(problem, clocks, seed))
-    objective = math.inf if said["objective"] is None else said["objective"]
+    objective = objective_of(said)
     problem.best = min(problem.best, objective)
     return {"clocks": clocks, "passes": clocks * setting.every, "objective": objective, "bytes": said["bytes_exchanged"],
             "lead": said["most_lead"], **seconds_of(said, setting.sync)}
@@ -120,7 +126,7 @@ def frequency(sync="ssp:2"):
 
 
 def synchronisation(every=1.0, slow=None):
-    """Every policy at hawser's sigma', and at the theory's gamma K, which covers no staleness."""
+    """Every policy at the sigma' that covers its staleness, and at gamma K, which covers none."""
     careful = [Setting(SYNC_NAMES[s], sync=s, every=every, slow=slow) for s in SYNC_NAMES]
     return careful + [Setting(f"{SYNC_NAMES[s]}, σ′ = γK", sync=s, every=every, slow=slow, sigma=BLOCKS, dash="6 3")
                       for s in SYNC_NAMES if s != "bsp"]
