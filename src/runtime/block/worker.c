@@ -286,7 +286,7 @@ static bool has_trigger(void *argument)
 static void settle(hw_worker *worker)
 {
     uint64_t clocks = worker->sent;
-    if (worker->agreed < clocks)
+    if (worker->policy.kind == HW_POLICY_BSP && worker->agreed < clocks)
         clocks = worker->agreed;
     else
         hw_worker_commit(worker);
