@@ -460,12 +460,13 @@ hawser_status hawser_data_replace(hawser_context *context, const char *state, co
 
 hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, const char *format, ...)
 {
-    char text[700];
+    char text[700] = "";
     if (context == NULL)
         return is_failure(status) ? status : HAWSER_BAD_ARGUMENT;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format != NULL ? format : "", arguments);
+    if (format != NULL)
+        vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (context->failed != HAWSER_OK)
         return context->failed;
