@@ -29,7 +29,8 @@ typedef enum hawser_format {
     HAWSER_CSV,
     HAWSER_MATRIX_MARKET,
     HAWSER_NPY,
-    HAWSER_CACHE /**< Hawser's own mapped file, written by hawser_dataset_save */
+    HAWSER_CACHE, /**< Hawser's own mapped file, written by hawser_dataset_save */
+    HAWSER_IDX    /**< MNIST's images and labels; read, not written */
 } hawser_format;
 
 /** As hawser_load.delimiter: any number of blanks and tabs, also where a line begins and ends. */
@@ -38,8 +39,8 @@ typedef enum hawser_format {
 /** What a caller may ask of a load. Zero-initialise; zero fields mean the default. */
 typedef struct hawser_load {
     hawser_format format;
-    const char *target;  /**< CSV/npy: column name, or number from 0, negative from the end; NULL: first; "none". A path: a
-                                file with the target alone (Matrix Market, npy). */
+    const char *target;  /**< CSV/npy/idx: column name, or number from 0, negative from the end; "none"; NULL: first, of
+                                idx none. A path: a file with the target alone (Matrix Market, npy, idx). */
     const char *weights; /**< CSV: column name or number of example weights; else a file of one number a row; NULL: none */
     const char *offset;  /**< the same for an offset added to the linear predictor */
     const char *names;   /**< file of column names, one a line in column order, for formats that have none; NULL: as found */
@@ -57,9 +58,9 @@ typedef struct hawser_load {
     uint64_t
         memory_limit; /**< bytes; 0: what cgroup and machine have free, divided among a job's nodes on the host, and then an
                                 input may claim 2^24 rows or columns and 16 for each byte of its text, not more */
-    /** Of svmlight and CSV read only the lines that begin in this share of the bytes, sparse rows kept as rows, and of .npy this share of
-     *  the rows; of Matrix Market the entries in these lines: coordinates in rows of the whole matrix, an array as one column of its
-     *  values. Without files of names, weights, offsets or targets; there may be no rows. parts 0: everything */
+    /** Of svmlight and CSV read only the lines that begin in this share of the bytes, sparse rows kept as rows, and of .npy and idx this
+     *  share of the rows; of Matrix Market the entries in these lines: coordinates in rows of the whole matrix, an array as one column of
+     *  its values. Without files of names, weights, offsets or targets; there may be no rows. parts 0: everything */
     uint32_t part, parts;
 } hawser_load;
 

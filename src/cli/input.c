@@ -298,6 +298,7 @@ const char *hw_format_name(hawser_format format)
     case HAWSER_MATRIX_MARKET: return "matrix-market";
     case HAWSER_NPY: return "npy";
     case HAWSER_CACHE: return "cache";
+    case HAWSER_IDX: return "idx";
     case HAWSER_GUESS: break;
     }
     return "none";

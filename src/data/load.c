@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "data/cache/cache.h"
 #include "data/format/csv.h"
+#include "data/format/idx.h"
 #include "data/format/market.h"
 #include "data/format/npy.h"
 #include "data/format/svmlight.h"
@@ -67,8 +68,9 @@ static hawser_status load_svmlight(hw_job *job, hawser_dataset *dataset, hawser_
 }
 
 /* What is unpacked is looked at where it comes first; the others' first look is when it is their turn. */
-static hawser_status refuse_foreign(hw_job *job, hawser_error *error)
+static hawser_status refuse_foreign(hw_job *job, hawser_format format, hawser_error *error)
 {
+    bool is_text = format == HAWSER_SVMLIGHT || format == HAWSER_CSV || format == HAWSER_MATRIX_MARKET;
     for (size_t i = 0; i < job->input.count; i++) {
         const char *head, *what, *advice;
         size_t bytes;
@@ -78,6 +80,11 @@ static hawser_status refuse_foreign(hw_job *job, hawser_error *error)
         if (hw_is_foreign(head, bytes, &what, &advice))
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is %s, which is not read here; %s", job->input.files[i].name,
                                what, advice);
+        if (is_text && hw_is_idx(head, bytes))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s: is an idx file, and the input is read as text; name idx files alone, with format idx or "
+                               "guess",
+                               job->input.files[i].name);
     }
     return HAWSER_OK;
 }
@@ -89,7 +96,7 @@ static hawser_status find_format(hw_job *job, hawser_format *format, hawser_erro
     HAWSER_TRY(hw_input_first(&job->input, 0, SAMPLE_BYTES, &head, &bytes, error));
     hawser_format found = hw_guess_format(head, bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES);
     *format = job->load->format == HAWSER_GUESS ? found : job->load->format;
-    HAWSER_TRY(refuse_foreign(job, error));
+    HAWSER_TRY(refuse_foreign(job, *format, error));
     bool must = *format == HAWSER_CACHE || *format == HAWSER_NPY || *format == HAWSER_MATRIX_MARKET;
     if (must && found != *format)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is no %s file: its first bytes say otherwise",
@@ -119,13 +126,15 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
     HAWSER_TRY(find_format(job, &format, error));
     dataset->figures.format = format;
     bool in_lines = format == HAWSER_SVMLIGHT || format == HAWSER_CSV;
-    dataset->figures.parted = (in_lines || format == HAWSER_NPY) && job->load->parts > 1; /* Matrix Market says so itself */
+    bool binary = format == HAWSER_NPY || format == HAWSER_IDX;
+    dataset->figures.parted = (in_lines || binary) && job->load->parts > 1; /* Matrix Market says so itself */
     if (dataset->figures.parted && in_lines)
         hw_input_part(&job->input, job->load->part, job->load->parts);
     switch (format) {
     case HAWSER_SVMLIGHT: HAWSER_TRY(load_svmlight(job, dataset, error)); break;
     case HAWSER_MATRIX_MARKET: HAWSER_TRY(hw_market_load(job, dataset, error)); break;
     case HAWSER_NPY: HAWSER_TRY(hw_npy_load(job, dataset, error)); break;
+    case HAWSER_IDX: HAWSER_TRY(hw_idx_load(job, dataset, error)); break;
     case HAWSER_CSV: HAWSER_TRY(hw_csv_load(job, dataset, error)); break;
     case HAWSER_CACHE:
     case HAWSER_GUESS: return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a cache cannot be read from here");
@@ -172,7 +181,7 @@ static bool is_cache(const hw_job *job, const hawser_load *load)
 
 static hawser_status check_asked(const char *const *paths, size_t count, const hawser_load *load, hawser_error *error)
 {
-    if ((unsigned)load->format > HAWSER_CACHE)
+    if ((unsigned)load->format > HAWSER_IDX)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_load: there is no format %d", (int)load->format);
     if (load->type != HAWSER_F64 && load->type != HAWSER_F32)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_load: type %d; values are kept as HAWSER_F64 or HAWSER_F32",

@@ -5,11 +5,11 @@
 #include "hawser/data.h"
 
 static const hawser_option rows[] = {
-    {"format", HAWSER_WORD, "guess", "guess|svmlight|csv|matrix-market|npy|cache", "NAME",
+    {"format", HAWSER_WORD, "guess", "guess|svmlight|csv|matrix-market|npy|cache|idx", "NAME",
      "format of the input; guess looks at its first bytes", "0.1", 0},
     {"target", HAWSER_TEXT, NULL, NULL, "COLUMN",
      "target column by name or number from 0 (negative: from the end), none, or a file with the target alone; the first "
-     "column if unset",
+     "column if unset, of idx none",
      "0.1", 0},
     {"weights", HAWSER_TEXT, NULL, NULL, "COLUMN", "example weights: a column, or a file of one number a row", "0.1", 0},
     {"offset", HAWSER_TEXT, NULL, NULL, "COLUMN",
@@ -48,7 +48,7 @@ static bool word_is(const hawser_options *options, const char *key, const char *
 
 static hawser_format format_of(const hawser_options *options)
 {
-    static const char *const words[] = {"guess", "svmlight", "csv", "matrix-market", "npy", "cache"};
+    static const char *const words[] = {"guess", "svmlight", "csv", "matrix-market", "npy", "cache", "idx"};
     for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
         if (word_is(options, "format", words[i]))
             return (hawser_format)i;

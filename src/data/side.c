@@ -91,7 +91,7 @@ static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *d
     return status;
 }
 
-/* CSV and npy have looked for columns of that name first; svmlight's target is in its rows. */
+/* CSV, npy and idx have looked for columns of that name first; svmlight's target is in its rows. */
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     const hawser_load *load = job->load;

@@ -540,9 +540,6 @@ static void known_files_of_other_kinds_are_named(void **state)
         {"PAR1\x15\x04", 6, "a Parquet file, which is not read here; export it as CSV or .npy"},
         {"ARROW1\0\0", 8, "an Arrow file, which is not read here; export it as CSV or .npy"},
         {"SQLite format 3", 16, "a SQLite database, which is not read here; export it as CSV or .npy"},
-        {"\0\0\x08\3\0\0\0\1\0\0\0\1\0\0\0\1\7", 17,
-         "an idx file, as MNIST's images and labels are, which is not read here; export it as CSV or .npy"},
-        {"\0\0\x0d\1\0\0\0\1\0\0\0\0", 12, "an idx file, which is not read here; export it as CSV or .npy"},
     };
     static const char tar[300] = "member", header[] = "ustar";
     char message[200], archive[sizeof tar];

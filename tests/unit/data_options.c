@@ -89,9 +89,9 @@ static void every_row_reaches_the_load(void **state)
 static void every_format_has_its_word(void **state)
 {
     (void)state;
-    char *names[] = {"guess", "svmlight", "csv", "matrix-market", "npy", "cache"};
-    const hawser_format formats[] = {HAWSER_GUESS,         HAWSER_SVMLIGHT, HAWSER_CSV,
-                                     HAWSER_MATRIX_MARKET, HAWSER_NPY,      HAWSER_CACHE};
+    char *names[] = {"guess", "svmlight", "csv", "matrix-market", "npy", "cache", "idx"};
+    const hawser_format formats[] = {HAWSER_GUESS, HAWSER_SVMLIGHT, HAWSER_CSV, HAWSER_MATRIX_MARKET,
+                                     HAWSER_NPY,   HAWSER_CACHE,    HAWSER_IDX};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         char *words[] = {"test", "--format", names[i], "--header", "yes", "--index-base", "0", NULL};
         hawser_load load;

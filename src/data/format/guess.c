@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/cache/cache.h"
+#include "data/format/idx.h"
 #include "data/format/npy.h"
 #include "data/load.h"
 
@@ -63,12 +64,6 @@ bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char
         {"a Parquet file", export, "PAR1\x15", 0, 5},
         {"an Arrow file", export, "ARROW1\0", 0, 7},
         {"a SQLite database", export, "SQLite format 3\0", 0, 16},
-        {"an idx file, as MNIST's images and labels are", export, "\0\0\x08", 0, 3}, /* bytes, and five more types */
-        {"an idx file", export, "\0\0\x09", 0, 3},
-        {"an idx file", export, "\0\0\x0b", 0, 3},
-        {"an idx file", export, "\0\0\x0c", 0, 3},
-        {"an idx file", export, "\0\0\x0d", 0, 3},
-        {"an idx file", export, "\0\0\x0e", 0, 3},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (bytes >= kinds[i].offset &&
@@ -114,6 +109,8 @@ hawser_format hw_guess_format(const char *text, size_t bytes)
         return HAWSER_CACHE;
     if (starts_with(text, bytes, HW_NPY_MAGIC, 6))
         return HAWSER_NPY;
+    if (hw_is_idx(text, bytes))
+        return HAWSER_IDX;
     if (starts_with(text, bytes, "%%MatrixMarket", 14))
         return HAWSER_MATRIX_MARKET;
     const char *end = text + bytes;

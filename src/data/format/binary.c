@@ -1,0 +1,221 @@
+#include "data/format/binary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/type.h"
+#include "data/format/csv.h"
+#include "data/layout/assemble.h"
+
+/* Rows at a time; bytes after which what was read leaves memory, of columns what stands around it too. */
+enum { TILE = 64, DONE = 1 << 20, DONE_COLUMNS = 8 << 20 };
+
+typedef struct binary_work {
+    hw_job *job;
+    hw_dense dense;
+    const hw_binary *file;
+    uint64_t begin, end; /* rows of the file */
+    uint64_t first;      /* row of the matrix that `begin` becomes */
+} binary_work;
+
+/* How many bytes the file should have; INT64_MAX: more than that. */
+static uint64_t promised_bytes(const hw_binary *f)
+{
+    bool fits = f->width == 0 || f->rows < (uint64_t)INT64_MAX / f->size / f->width;
+    return fits ? f->start + f->rows * f->width * f->size : INT64_MAX;
+}
+
+/* The header's claims are checked against the bytes that are there, so nothing is allocated by them. */
+static hawser_status check_size(hw_binary *f, const char *text, size_t bytes, hawser_error *error)
+{
+    f->values = (const unsigned char *)text + f->start;
+    uint64_t there = bytes - f->start;
+    if (f->width != 0 && there / f->size / f->width < f->rows)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: the header promises %llu x %llu numbers, and the file has %llu bytes of them", f->name,
+                           (unsigned long long)f->rows, (unsigned long long)f->width, (unsigned long long)there);
+    return f->rows * f->width * f->size == there
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_BAD_INPUT, "%s: something follows the numbers", f->name);
+}
+
+static double value_at(const hw_binary *f, uint64_t place)
+{
+    const unsigned char *from = f->values + place * f->size;
+    uint64_t bits = 0;
+    for (size_t i = 0; i < f->size; i++)
+        bits |= (uint64_t)from[i] << 8 * (f->big_endian ? f->size - 1 - i : i);
+    if (f->number == HW_UNSIGNED)
+        return (double)bits;
+    if (f->number == HW_SIGNED) {
+        uint64_t sign = (uint64_t)1 << (8 * f->size - 1);
+        return (double)(int64_t)((bits ^ sign) - sign);
+    }
+    double value;
+    float narrow;
+    uint32_t low = (uint32_t)bits;
+    memcpy(&value, &bits, sizeof value);
+    memcpy(&narrow, &low, sizeof narrow);
+    return f->size == 4 ? (double)narrow : value;
+}
+
+/* Rows, or of columns the place of as many numbers, are not needed any more. */
+static void text_done(const hw_binary *f, uint64_t begin, uint64_t end)
+{
+    uint64_t bytes = f->width * f->size;
+    const char *text = (const char *)f->values;
+    hw_text_done(f->input, text + begin * bytes, text + end * bytes);
+}
+
+static hawser_status put_rows(void *context, uint32_t thread, hawser_error *error)
+{
+    const binary_work *w = context;
+    const hw_binary *f = w->file;
+    uint64_t rows = w->end - w->begin, begin = w->begin + rows * thread / w->job->threads,
+             end = w->begin + rows * (thread + 1) / w->job->threads;
+    uint64_t read = begin, bytes = f->width * f->size;
+    double *tile;
+    HAWSER_TRY(HW_NEW(&tile, TILE * f->width, "rows", error));
+    hawser_status status = HAWSER_OK;
+    for (uint64_t row = begin; status == HAWSER_OK && row < end; row += TILE) {
+        uint64_t count = end - row < TILE ? end - row : TILE;
+        for (uint64_t i = 0; status == HAWSER_OK && i < count; i++)
+            for (uint64_t j = 0; j < f->width; j++) {
+                double value = value_at(f, f->fortran ? j * f->rows + row + i : (row + i) * f->width + j);
+                tile[i * f->width + j] = value;
+                bool wide = w->dense.single && w->dense.roles[j] == HW_FEATURE && isinf((float)value);
+                if (value - value != 0 || wide) {
+                    status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: row %llu, column %llu (from 0): the value is %g; %s",
+                                         f->name, (unsigned long long)(row + i), (unsigned long long)j, value,
+                                         value - value == 0 ? "that is too large for type f32, use f64" : "remove the row");
+                    break;
+                }
+            }
+        if (status == HAWSER_OK)
+            status = hw_dense_put(&w->dense, tile, w->first + row - w->begin, count, error);
+        if ((row + count - read) * bytes >= (f->fortran ? DONE_COLUMNS : DONE)) {
+            text_done(f, f->fortran ? 0 : read, f->fortran ? f->rows : row + count);
+            read = row + count;
+        }
+    }
+    w->job->rows_read[thread] += end - begin;
+    free(tile);
+    return status;
+}
+
+static hawser_status give_roles(const hw_job *job, const hw_binary *f, unsigned char *roles, hawser_load_figures *figures,
+                                hawser_error *error)
+{
+    const char *specs[] = {job->load->target, job->load->weights, job->load->offset};
+    static const char *const what[] = {"target", "weights", "offset"};
+    if (specs[0] == NULL && f->target_first)
+        specs[0] = "0";
+    for (int i = 0; i < 3; i++) {
+        if (specs[i] == NULL || strcmp(specs[i], "none") == 0)
+            continue;
+        size_t column = hw_csv_column(specs[i], NULL, f->width);
+        if (column < f->width && roles[column] == HW_FEATURE)
+            roles[column] = (unsigned char)(HW_TARGET + i);
+        else if (column < f->width || !hw_is_file(specs[i]))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s: the %s '%s' is neither a free column (of %llu, from 0) nor a file", f->name, what[i],
+                               specs[i], (unsigned long long)f->width);
+    }
+    uint64_t features = 0;
+    for (uint64_t j = 0; j < f->width; j++)
+        if (roles[j] == HW_FEATURE && ++features > job->load->columns && job->load->columns != 0)
+            roles[j] = HW_UNSEEN;
+    if (features < job->load->columns)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: has %llu columns besides target, weights and offset, and %zu are needed", f->name,
+                           (unsigned long long)features, job->load->columns);
+    figures->unseen_columns = job->load->columns != 0 ? features - job->load->columns : 0;
+    return HAWSER_OK;
+}
+
+/* Of a file's rows [begin, end) are read: its figures are theirs. */
+static void count_bytes(hw_job *job, size_t number, const hw_binary *f, uint64_t begin, uint64_t end)
+{
+    hw_input_file *file = &job->input.files[number];
+    uint64_t bytes = (f->rows - (end - begin)) * f->width * f->size;
+    job->input.text -= bytes;
+    if (file->map != NULL)
+        file->to -= bytes;
+}
+
+/* A part of the input is a run of all files' rows. */
+static hawser_status fill_files(hw_job *job, const hw_binary *files, uint64_t all, unsigned char *roles,
+                                hawser_dataset *dataset, hawser_error *error)
+{
+    binary_work w = {.job = job};
+    uint32_t part = job->load->part, parts = job->load->parts;
+    uint64_t first = parts > 1 ? all * part / parts : 0, last = parts > 1 ? all * (part + 1) / parts : all, before = 0;
+    uint64_t rows = last - first;
+    HAWSER_TRY(give_roles(job, &files[0], roles, &dataset->figures, error));
+    uint64_t size = hw_type_size(job->load->type);
+    uint64_t used = atomic_load(&job->budget.used), scratch = TILE * files[0].width * sizeof(double) * job->threads;
+    HAWSER_TRY(hw_budget_estimate(&job->budget, used + scratch + rows * files[0].width * size, error));
+    HAWSER_TRY(HW_NEW(&job->rows_read, job->threads, "figures", error));
+    job->input.readers = job->threads;
+    HAWSER_TRY(hw_dense_begin(&w.dense, job, rows, files[0].width, roles, dataset, error));
+    for (size_t i = 0; i < job->input.count; i++) {
+        w.file = &files[i];
+        w.begin = first > before ? first - before : 0;
+        w.begin = w.begin < files[i].rows ? w.begin : files[i].rows;
+        w.end = last > before ? last - before : 0;
+        w.end = w.end < files[i].rows ? w.end : files[i].rows;
+        HAWSER_TRY(hw_in_parallel(job->threads, put_rows, &w, error));
+        text_done(&files[i], 0, files[i].rows);
+        count_bytes(job, i, &files[i], w.begin, w.end);
+        w.first += w.end - w.begin;
+        before += files[i].rows;
+    }
+    hw_dense_end(&w.dense, dataset);
+    dataset->figures.unseen_entries = dataset->figures.unseen_columns * rows;
+    return HAWSER_OK;
+}
+
+static hawser_status read_files(hw_job *job, hw_binary_header header, hw_binary *files, uint64_t *rows, hawser_error *error)
+{
+    for (size_t i = 0; i < job->input.count; i++) {
+        const char *text;
+        size_t bytes;
+        hw_binary *f = &files[i];
+        f->input = &job->input.files[i];
+        f->name = f->input->name;
+        HAWSER_TRY(header(job, i, f, error));
+        uint64_t promised = promised_bytes(f);
+        if (f->input->map == NULL)
+            HAWSER_TRY(hw_budget_estimate(&job->budget, promised, error));
+        HAWSER_TRY(hw_input_whole(&job->input, i, promised, &text, &bytes, &f->buffer, &f->room, error));
+        HAWSER_TRY(check_size(f, text, bytes, error));
+        *rows += f->rows;
+        if (f->width != files[0].width)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, and %s %llu", f->name,
+                               (unsigned long long)f->width, files[0].name, (unsigned long long)files[0].width);
+    }
+    if (*rows == 0 || files[0].width == 0 || *rows >= UINT32_MAX)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the array has no rows, no columns, or more than 4294967294 rows",
+                           files[0].name);
+    return HAWSER_OK;
+}
+
+hawser_status hw_binary_load(hw_job *job, hw_binary_header header, hawser_dataset *dataset, hawser_error *error)
+{
+    hw_binary *files;
+    unsigned char *roles = NULL;
+    uint64_t rows = 0;
+    HAWSER_TRY(HW_NEW(&files, job->input.count, "files", error));
+    hawser_status status = read_files(job, header, files, &rows, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&roles, files[0].width, "columns", error);
+    if (status == HAWSER_OK)
+        status = fill_files(job, files, rows, roles, dataset, error);
+    for (size_t i = 0; i < job->input.count; i++)
+        hw_pages_free(&job->budget, files[i].buffer, files[i].room);
+    free(roles);
+    free(files);
+    return status;
+}
