@@ -207,6 +207,7 @@ static bool has_loop(const hawser_program *program)
 hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
 {
     HW_GIVEN(job);
+    HW_GIVEN(program);
     HW_GIVEN(run);
     *run = NULL;
     hw_plan *plan = NULL;
