@@ -67,7 +67,9 @@ hw_net *hw_cluster_net(hw_cluster *cluster)
 
 void hw_cluster_words(hw_cluster *cluster, const char *words)
 {
+    pthread_mutex_lock(&cluster->mutex);
     snprintf(cluster->words, sizeof cluster->words, "%s", words);
+    pthread_mutex_unlock(&cluster->mutex);
 }
 
 void hw_cluster_doing(hw_cluster *cluster, const char *what)
@@ -139,11 +141,16 @@ hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *erro
     char text[700];
     hw_loss_text(&cluster->loss, text, sizeof text);
     hawser_status status = cluster->loss.told != 0
-                               ? hawser_fail(error, HAWSER_PEER_LOST, "%s", text)
+                               ? hawser_fail(error, hw_loss_status(&cluster->loss), "%s", text)
                                : hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, cluster->doing);
     if (error != NULL)
         name_others(cluster, error);
     return status;
+}
+
+hawser_status hw_loss_status(const hw_loss *loss)
+{
+    return loss->told == HW_LOSS_OWN ? HAWSER_NO_MEMORY : HAWSER_PEER_LOST;
 }
 
 void hw_loss_text(const hw_loss *loss, char *text, size_t size)
@@ -180,7 +187,7 @@ static void tell_driver(hw_cluster *cluster, const hw_loss *loss)
 {
     hw_message *message = NULL;
     hawser_error ignored;
-    if (cluster->self == 0 || loss->node == 0 || cluster->transport == NULL ||
+    if (cluster->self == 0 || loss->node == 0 || loss->told == HW_LOSS_OWN || cluster->transport == NULL ||
         hw_message_new(sizeof *loss, &message, &ignored) != HAWSER_OK)
         return;
     memcpy(message->payload, loss, sizeof *loss);
@@ -219,6 +226,43 @@ void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
     }
     pthread_mutex_unlock(&cluster->mutex);
     hw_cluster_tell_channel(cluster);
+}
+
+void hw_cluster_give_up(hw_cluster *cluster, const char *words)
+{
+    hw_loss loss = {.node = cluster->self, .told = HW_LOSS_OWN};
+    memcpy(loss.name, cluster->members[cluster->self].member.name, sizeof loss.name);
+    snprintf(loss.why, sizeof loss.why, "%.*s", (int)sizeof loss.why - 1, words);
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->gave_up |= cluster->transport != NULL;
+    pthread_mutex_unlock(&cluster->mutex);
+    hw_cluster_words(cluster, words);
+    hw_cluster_say_leave(cluster);
+    hw_cluster_note_loss(cluster, &loss);
+}
+
+void hw_cluster_left(void *argument, uint32_t node)
+{
+    hw_cluster *cluster = argument;
+    pthread_mutex_lock(&cluster->mutex);
+    bool expected = cluster->leaving || node >= cluster->nodes_most || cluster->members[node].left;
+    pthread_mutex_unlock(&cluster->mutex);
+    if (!expected)
+        hw_cluster_lost(cluster, node, "it left the job without a word, as for want of memory", 0);
+}
+
+void hw_cluster_starved(void *argument, uint32_t node)
+{
+    hw_cluster *cluster = argument;
+    char words[200];
+    if (node < cluster->nodes_most)
+        snprintf(words, sizeof words,
+                 "there is no memory for what node %u (%.60s) has sent; free memory or use a smaller input", node,
+                 cluster->members[node].member.name);
+    else
+        snprintf(words, sizeof words,
+                 "there is no memory for what another node has sent; free memory or use a smaller input");
+    hw_cluster_give_up(cluster, words);
 }
 
 void hw_cluster_lost(void *argument, uint32_t node, const char *why, double silent)
@@ -285,7 +329,9 @@ void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message)
     pthread_mutex_lock(&cluster->mutex);
     hawser_status status = pass_on(cluster, node, message, &error);
     pthread_mutex_unlock(&cluster->mutex);
-    if (status != HAWSER_OK)
+    if (status == HAWSER_NO_MEMORY)
+        hw_cluster_give_up(cluster, error.text);
+    else if (status != HAWSER_OK)
         hw_cluster_lost(cluster, node, error.text, 0);
 }
 

@@ -36,10 +36,12 @@ typedef struct hw_member {
     char address[HW_NET_ADDRESS];
 } hw_member;
 
+enum { HW_LOSS_OWN = 2 };
 /* Payload of HW_MESSAGE_LOST. */
 typedef struct hw_loss {
     uint32_t node; /* who */
-    uint32_t told; /* 1: another node has said so, in the words of `why`, which are all that is to be said */
+    uint32_t
+        told; /* 1: somebody has said so, in the words of `why`, which are all that is to be said; HW_LOSS_OWN: this node */
     double silent; /* seconds since its last sign of life, when it was seen */
     char name[HW_NET_NAME];
     char why[480];
@@ -61,6 +63,8 @@ void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error);
 /* Tells the others why this node leaves and ends the links, within `seconds`; frees nothing: other threads may use the cluster, in vain. For a
  * process that ends next. */
 void hw_cluster_farewell(hw_cluster *cluster, const char *words, double seconds);
+/* This node has failed in a run whose end the others do not know: they are told why, and so are the blocks here, which end. Any thread. */
+void hw_cluster_give_up(hw_cluster *cluster, const char *words);
 /* Says goodbye and frees. */
 void hw_cluster_leave(hw_cluster *cluster);
 
@@ -117,6 +121,8 @@ hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *
  * node and must then fail on all. */
 hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error) HAWSER_MUST_USE;
 
+/* How what waits for others ends after a loss. */
+hawser_status hw_loss_status(const hw_loss *loss);
 /* Words for a loss, as far as the cluster knows: "node 2 (name) was lost: its connection was closed; last heard 0.3 s ago". */
 void hw_loss_text(const hw_loss *loss, char *text, size_t size);
 

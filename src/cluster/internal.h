@@ -34,6 +34,8 @@ struct hw_cluster {
     hw_joiner *members; /* nodes_most */
     bool book, go;      /* the manager's word is here */
     bool is_lost;
+    bool leaving;      /* the others are told so */
+    bool gave_up;      /* the last run has not ended here */
     bool blamed;       /* the launcher has been told whose failure ends this node */
     hw_loss loss;      /* the first one, */
     double lost_at;    /* and when it was noted */
@@ -60,6 +62,10 @@ struct hw_cluster {
 /* The net's events. */
 void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message);
 void hw_cluster_lost(void *argument, uint32_t node, const char *why, double silent);
+/* The link has ended after a goodbye: a loss where nobody has said that he leaves. */
+void hw_cluster_left(void *argument, uint32_t node);
+/* A node's message found no memory: it is this node that fails. */
+void hw_cluster_starved(void *argument, uint32_t node);
 void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss);
 /* join.c: takes a message between manager and member. */
 void hw_cluster_hear_card(hw_cluster *cluster, uint32_t node, hw_message *message);

@@ -526,6 +526,8 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
                             .borrow = hw_cluster_borrow,
                             .give_back = hw_cluster_give_back,
                             .lost = hw_cluster_lost,
+                            .left = hw_cluster_left,
+                            .starved = hw_cluster_starved,
                             .refused = refused};
     return hw_net_new(&net, &events, &cluster->net, error);
 }
@@ -581,13 +583,16 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
 void hw_cluster_say_leave(hw_cluster *cluster)
 {
     hawser_error ignored;
+    char words[sizeof cluster->words];
     pthread_mutex_lock(&cluster->mutex);
-    uint32_t ended = cluster->session - (cluster->transport != NULL);
+    memcpy(words, cluster->words, sizeof words);
+    uint32_t ended = cluster->session - (cluster->transport != NULL || cluster->gave_up);
+    cluster->leaving = true;
     pthread_mutex_unlock(&cluster->mutex);
     for (uint32_t i = 0; i < cluster->nodes; i++) {
         hw_message *message = NULL;
         if (i == cluster->self || !hw_net_linked(cluster->net, i) ||
-            make_word(cluster, WORD_LEAVE, cluster->words, strlen(cluster->words), &message, &ignored) != HAWSER_OK)
+            make_word(cluster, WORD_LEAVE, words, strlen(words), &message, &ignored) != HAWSER_OK)
             continue;
         message->envelope.session = ended;
         (void)!hw_net_send(cluster->net, i, message, &ignored);

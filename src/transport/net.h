@@ -59,6 +59,8 @@ typedef struct hw_net_events {
     /* The link is gone, once: closed without goodbye, reset, garbage, or silent for the failure timeout. `why` is a clause ("its
      * connection was closed"), `silent` the seconds since its last sign of life. */
     void (*lost)(void *argument, uint32_t node, const char *why, double silent);
+    /* There is no memory for what the node has sent, and the link ends: called instead of `lost`. May be NULL: `lost` is. */
+    void (*starved)(void *argument, uint32_t node);
     /* The link has ended after a goodbye, of the peer's or our own. */
     void (*left)(void *argument, uint32_t node);
     /* Somebody was turned away at the gate: from where, why, and how many more since this was last called, which is at most once in

@@ -23,7 +23,7 @@ FAULTS = {
     "terminal": {"one": ["leader", "shell"], "nodes": ["leader", "shell"], "serve": ["leader", "shell"]},
     "early": {"one": ["front"], "nodes": ["front"], "hosts": ["front"], "serve": ["front"]},
     "disk": {"one": ["freed", "full"], "nodes": ["freed", "full"], "serve": ["freed"]},
-    "memory": {"one": ["front"], "serve": ["front"]},
+    "memory": {"one": ["front"], "nodes": ["front"], "hand": ["front", "joiner"], "serve": ["front"]},
     "cgroup": {"one": ["front"]},
     "descriptors": {"one": ["front"], "nodes": ["front"], "hand": ["front", "joiner"], "serve": ["front"]},
 }

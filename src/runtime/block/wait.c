@@ -158,7 +158,7 @@ hawser_status hw_fail_loss(hw_station *station, const hw_message *message, const
                            (unsigned long long)message->envelope.length);
     hw_loss_text(loss, text, sizeof text);
     if (loss->told != 0)
-        return hawser_fail(station->error, HAWSER_PEER_LOST, "%s", text);
+        return hawser_fail(station->error, hw_loss_status(loss), "%s", text);
     if (loss->node != 0 && hw_board_of(board, loss->node, &tidings) && tidings.clocks > 0)
         (void)!snprintf(there, sizeof there, ", and node %u, when it last said so, in clock %llu", loss->node,
                         (unsigned long long)tidings.clocks - 1);

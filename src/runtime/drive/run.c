@@ -158,6 +158,7 @@ static hawser_status execute_here(hw_session *session, hawser_run **run, hawser_
     hw_crew *crew = session->crew;
     session->began = crew->ops->now(crew);
     HAWSER_TRY(crew->ops->run(crew, body, session, error));
+    session->led = true;
     hawser_status status = session->driver->error.status;
     if (status != HAWSER_OK && error != NULL)
         *error = session->driver->error;
@@ -172,8 +173,9 @@ static hawser_status lead(hw_session *session, hawser_run **run, hawser_error *e
     hawser_error own = {0};
     hawser_status status = execute_here(session, run, &own);
     own.status = status;
-    if (session->nodes > 1) {
+    if (session->nodes > 1 && session->led) {
         hawser_status shared = share(session, &own, *run);
+        session->agreed = shared == HAWSER_OK;
         if (shared != HAWSER_OK && status == HAWSER_OK)
             status = hawser_fail(&own, shared, "the result could not be told to the other nodes");
     }
@@ -188,6 +190,7 @@ static hawser_status follow(hw_session *session, hawser_run **run, hawser_error 
     hw_agent *agent = session->agent;
     session->began = crew->ops->now(crew);
     HAWSER_TRY(crew->ops->run(crew, body, session, error));
+    session->agreed = agent->result != NULL;
     if (agent->error.status == HAWSER_OK)
         return hw_share_take(session, agent->result, run, error);
     if (error != NULL)
@@ -225,6 +228,8 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     if (status == HAWSER_OK)
         status = session.node == 0 ? lead(&session, run, &own) : follow(&session, run, &own);
     own.status = status;
+    if (status < HAWSER_OK && status != HAWSER_PEER_LOST && session.nodes > 1 && !session.agreed)
+        hw_cluster_give_up(job->cluster, own.text);
     if (status == HAWSER_PEER_LOST && job->cluster != NULL)
         hw_cluster_name_lost(job->cluster, &own);
     if (status < HAWSER_OK && job->cluster != NULL)

@@ -30,6 +30,8 @@ typedef struct hw_session {
     atomic_uint_fast64_t heard; /* messages that the stations here have taken in */
     double began;
     double watch_next; /* when units are looked at again (nodes/watch.h) */
+    bool led;          /* the driver has come to its end */
+    bool agreed;       /* how the run ended is known to all nodes, or on its way to them */
     uint32_t run;      /* which of the job's, in its history */
 } hw_session;
 

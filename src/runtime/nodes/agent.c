@@ -108,5 +108,7 @@ static hawser_status serve(hw_agent *agent)
 
 void hw_agent_main(hw_agent *agent)
 {
-    agent->error.status = serve(agent);
+    hawser_status status = agent->error.status = serve(agent);
+    if (status < HAWSER_OK && status != HAWSER_PEER_LOST) /* nobody waits for this node, and its own blocks end */
+        hw_cluster_give_up(agent->session->cluster, agent->error.text);
 }

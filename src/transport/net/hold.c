@@ -40,10 +40,16 @@ static void hold(hw_link *link, bool held)
     pthread_mutex_unlock(&link->mutex);
 }
 
+const char *hw_link_starve(hw_link *link)
+{
+    link->starved = true;
+    return "there is no memory for what it sent";
+}
+
 const char *hw_link_hold(hw_link *link, const unsigned char *bytes, size_t size)
 {
     if (link->put_off == NULL && (link->put_off = malloc(HW_SCRATCH)) == NULL)
-        return "there is no memory for what it sent";
+        return hw_link_starve(link);
     memmove(link->put_off, bytes, size);
     link->put_off_size = size;
     hold(link, true);

@@ -107,6 +107,7 @@ typedef struct hw_link {
     uint64_t filled, chunk;
     hw_landing landing; /* of `incoming` */
     bool bulky;         /* the latest frame was large: so will the next be */
+    bool starved;       /* there is no memory for what comes */
 } hw_link;
 
 /* Bytes that keep who makes them, or who does what they ask for, at work for some time. */
@@ -198,6 +199,8 @@ const char *hw_link_read(hw_link *link, char *text, size_t size);
 bool hw_link_crowded(const hw_link *link);
 /* Reads no more from it; what has been read, HW_SCRATCH bytes at most, waits. NULL, or why the link is lost. */
 const char *hw_link_hold(hw_link *link, const unsigned char *bytes, size_t size);
+/* Why a link is lost for which there is no memory here. */
+const char *hw_link_starve(hw_link *link);
 /* True: it was held, and is to be read again. */
 bool hw_link_let_go(hw_link *link);
 /* Its peer has gone: nothing more comes, and what is left is read. */

@@ -74,6 +74,10 @@ static void note_closed(hw_net *net, hw_link *link)
 /* `why` is empty where the peer, or we, have said goodbye. */
 static void end_link(hw_net *net, hw_link *link, const char *why)
 {
+    /* First, so that the peer still hears by this link whose fault it is. */
+    bool starved = link->starved && net->events.starved != NULL && atomic_load(&link->state) == HW_LINK_UP;
+    if (starved)
+        net->events.starved(net->events.argument, link->node);
     pthread_mutex_lock(&link->mutex);
     hw_link_state before = atomic_load(&link->state);
     bool lost = why[0] != '\0' && !link->bidding;
@@ -85,7 +89,7 @@ static void end_link(hw_net *net, hw_link *link, const char *why)
     (void)epoll_ctl(net->reactor_poll, EPOLL_CTL_DEL, link->channel.fd, NULL);
     if (hw_link_close(link))
         note_closed(net, link);
-    if (before == HW_LINK_UP && lost && net->events.lost != NULL)
+    if (before == HW_LINK_UP && lost && !starved && net->events.lost != NULL)
         net->events.lost(net->events.argument, link->node, why, hw_seconds() - atomic_load(&link->heard));
     else if (before == HW_LINK_UP && !lost && net->events.left != NULL)
         net->events.left(net->events.argument, link->node);

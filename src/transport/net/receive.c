@@ -56,7 +56,7 @@ static const char *ask_owner(hw_link *link)
         return NULL;
     }
     if (hw_pool_message(link->net->pool, (size_t)message->envelope.length, &whole, NULL) != HAWSER_OK)
-        return "there is no memory for what it sent";
+        return hw_link_starve(link);
     memcpy(whole->payload, message->payload, HW_ANSWER_HEAD);
     whole->envelope = message->envelope;
     whole->origin = message->origin;
@@ -94,7 +94,7 @@ static const char *deliver(hw_link *link)
         /* A child that is gone is reported by its own link. */
         if (hw_route_forward(net, from, message, &error) == HAWSER_NO_MEMORY) {
             hw_message_free(message);
-            return "there is no memory to pass on what it sent";
+            return hw_link_starve(link);
         }
     }
     net->events.arrived(net->events.argument, from, message);
@@ -138,7 +138,7 @@ static const char *begin_frame(hw_link *link, const unsigned char *head)
         return "it began a message in parts within another";
     size_t room = may_land(link, whole) ? HW_ANSWER_HEAD : (size_t)frame->envelope.length;
     if (hw_pool_message(link->net->pool, room, &link->incoming, NULL) != HAWSER_OK)
-        return "there is no memory for what it sent";
+        return hw_link_starve(link);
     link->landing = room < (size_t)frame->envelope.length ? HW_LANDING_ASKS : HW_LANDING_NONE;
     link->incoming->envelope = frame->envelope;
     link->incoming->spread = (frame->flags & HW_FRAME_SPREAD) != 0;
