@@ -224,7 +224,11 @@ static hawser_status add_own(hw_replica *replica, hw_message *made, hw_message *
         return HAWSER_OK;
     }
     if (made->envelope.destination != replica->spec.block) {
-        HAWSER_TRY(hw_message_share(made, &copy, error));
+        hawser_status status = hw_message_share(made, &copy, error);
+        if (status != HAWSER_OK) {
+            hw_message_free(made);
+            return status;
+        }
         *message = made;
     }
     return hw_adder_take(replica, copy, error);

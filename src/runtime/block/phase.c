@@ -27,6 +27,14 @@ static hawser_status copy_for_one(hw_worker *worker, hw_message *message, bool l
     return status;
 }
 
+/* The message, not yet sent to all, goes where a send to one has failed. */
+static hawser_status unless_sent(hw_message *message, bool last, hawser_status status)
+{
+    if (status != HAWSER_OK && !last)
+        hw_message_free(message);
+    return status;
+}
+
 /* To the other blocks of this node, in an order staggered by rank. */
 static hawser_status send_here(hw_worker *worker, hw_part *part, hw_message *message)
 {
@@ -39,7 +47,8 @@ static hawser_status send_here(hw_worker *worker, hw_part *part, hw_message *mes
         part->flow.messages++;
         part->flow.plain += length;
         part->flow.bytes += sizeof copy->envelope + length;
-        HAWSER_TRY(hw_send(&worker->station, session->first + (own + i) % local, copy));
+        hawser_status status = hw_send(&worker->station, session->first + (own + i) % local, copy);
+        HAWSER_TRY(unless_sent(message, i + 1 == local, status));
     }
     return HAWSER_OK;
 }
@@ -56,7 +65,8 @@ static hawser_status send_update(hw_worker *worker, hw_part *part, hw_message *m
         return hw_send_update(&worker->station, to, message, hw_state_count(part->state), &part->flow);
     if (elsewhere) {
         HAWSER_TRY(copy_for_one(worker, message, !here, &copy));
-        HAWSER_TRY(hw_spread(&worker->station, copy, hw_state_count(part->state), &part->flow));
+        hawser_status status = hw_spread(&worker->station, copy, hw_state_count(part->state), &part->flow);
+        HAWSER_TRY(unless_sent(message, !here, status));
     }
     return here ? send_here(worker, part, message) : HAWSER_OK;
 }
