@@ -352,7 +352,8 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
     chunk->next = (uint64_t)(end - file->map);
     chunk->begin = begin;
     chunk->end = end;
-    if ((size_t)(end - begin) / 2 > input->chunk_bytes) /* a line that is longer than usual text's */
+    /* Only a line that is longer than usual text's is searched, and only a failure needs its number: lines are counted from the first. */
+    if ((size_t)(end - begin) / 2 > input->chunk_bytes && memchr(begin, '\0', (size_t)(end - begin)) != NULL)
         HAWSER_TRY(hw_check_text(file, hw_chunk_line(chunk, begin), begin, end, error));
     if (whole - end <= HW_CHUNK_SLACK) {
         size_t bytes = (size_t)(end - begin);
