@@ -72,7 +72,7 @@ static int by_size(const void *a, const void *b)
 
 /* ---------------------------------------------------------------------------------------------------------- a worker ---- */
 
-enum { WARM = 3 /* requests first, of which nothing is kept: connections, memory, lists of keys */ };
+enum { WARM = 3 /* requests before the timed ones: they open connections and fill caches */ };
 
 typedef struct bench {
     const shape *shape;

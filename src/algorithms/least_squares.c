@@ -21,7 +21,7 @@
 
 enum { PATIENCE = 2000 };
 
-static const double FAR = 0.1;        /* a slope at which nobody would end */
+static const double FAR = 0.1;        /* a slope that is far from an optimum */
 static const double FAR_ABOVE = 10.0; /* times the objective of weights of zero */
 
 /* ------------------------------------------------------------------------------------------------------------- units ---- */

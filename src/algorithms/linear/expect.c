@@ -20,7 +20,7 @@ void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw
     double n = (double)X->rows, p = (double)X->cols, size = sizeof(double);
     double members = (double)hw_linear_expected(linear);
     if (!linear->joint &&
-        linear->blocks > 1) /* each block has a set of its own columns, some of which the others' would spare */
+        linear->blocks > 1) /* each block's set also has columns that the other blocks' sets make superfluous */
         members = fmin(members, 32.0 + 2.0 * members / linear->blocks);
     double capacity = 1.25 * members + 32.0; /* as a Gram matrix grows */
     double block = size * (needs->rows * n + needs->columns * (double)linear->widest) + needs->all * p +
