@@ -114,9 +114,9 @@ HAWSER_API hawser_state *hawser_data_state(hawser_program *program, const char *
  *  over several nodes: their columns were dealt out when they were read. */
 HAWSER_API void hawser_data_costs(hawser_state *data, const double *costs);
 
-/* States hold finite numbers. A run whose state becomes NaN or infinite, by an update, by a sum of updates or by a merge function, fails with
- * HAWSER_NOT_FINITE by the state's name, on one thread as over nodes; so does one whose `initial` is not finite. Replicated, partitioned and
- * stored states are checked in each clock, local ones with the state that they are tied to, else when the run ends. */
+/* States hold finite numbers. If an update, a sum of updates or a merge function makes a state NaN or infinite, the run fails with
+ * HAWSER_NOT_FINITE and the state's name, with any number of threads and nodes. An `initial` that is not finite is refused alike. Replicated,
+ * partitioned and stored states are checked in each clock. A tied local state is checked with its replicated one, any other when the run ends. */
 
 /** A replicated state: every block has a full copy of rows x cols doubles (column-major), deltas are exchanged. `initial`
  *  (rows * cols values, copied at run time) may be NULL for zeros. */
@@ -223,8 +223,8 @@ HAWSER_API const hawser_matrix *hawser_data_view(hawser_context *context, const 
  *  hawser_job_load; costs nothing where everything is here. Returns HAWSER_OK, or what the unit must return at once.
  *
  *  Entries that are elsewhere read as zeros. A unit fails by name if a kernel of matrix.h touches such a column, and if the unit takes the
- *  view of a whole matrix of which entries are elsewhere before this block has called hawser_data_want for it. A unit that uses no others'
- *  columns says so with `count` 0. A unit that walks a column by pointers must name it here. */
+ *  view of a whole matrix that lacks entries on this node before this block has called hawser_data_want for it. If a unit uses only the
+ *  columns of its own block, it calls with `count` 0. A unit that walks a column by pointers must name it here. */
 HAWSER_API hawser_status hawser_data_want(hawser_context *context, const char *state, const uint32_t *columns,
                                           size_t count) HAWSER_MUST_USE;
 /** Dense access to a replicated state that the unit updates: change it in place; the difference is the delta. */

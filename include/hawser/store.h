@@ -47,8 +47,8 @@ typedef struct hawser_applying {
 } hawser_applying;
 
 /** A function of your own, for hawser_table's `function` by its name. Servers call `apply` from several threads, for different keys; every
- *  number must be changed by its own update alone, since keys come in any grouping. A number that becomes NaN or infinite, or whose memory does, is
- *  set back with its memory, and the push fails. Stays yours, unchanged, until the store is closed. */
+ *  number must be changed by its own update alone, since keys come in any grouping. If a number or its memory becomes NaN or
+ *  infinite, both are set back and the push fails. Stays yours, unchanged, until the store is closed. */
 typedef struct hawser_function {
     const char *name;    /**< 1 to 63 bytes, and none of Hawser's */
     uint32_t memory;     /**< doubles kept beside each number */
