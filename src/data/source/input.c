@@ -339,6 +339,7 @@ static void close_line(char *buffer, size_t *bytes)
 hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t offset, uint64_t limit, hw_chunk *chunk,
                            hawser_error *error)
 {
+    enum { LONG = 8 << 20 }; /* more than any chunk of shorter lines, whatever the threads: the same line is refused by the same check */
     uint64_t left = limit - offset;
     const char *begin = file->map + offset, *end = begin + left, *whole = file->map + file->bytes;
     if (left > input->chunk_bytes) {
@@ -352,8 +353,8 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
     chunk->next = (uint64_t)(end - file->map);
     chunk->begin = begin;
     chunk->end = end;
-    /* Only a line that is longer than usual text's is searched, and only a failure needs its number: lines are counted from the first. */
-    if ((size_t)(end - begin) / 2 > input->chunk_bytes && memchr(begin, '\0', (size_t)(end - begin)) != NULL)
+    /* Only a line that no text has is searched, and only a failure needs its number: lines are counted from the first. */
+    if ((size_t)(end - begin) > LONG && memchr(begin, '\0', (size_t)(end - begin)) != NULL)
         HAWSER_TRY(hw_check_text(file, hw_chunk_line(chunk, begin), begin, end, error));
     if (whole - end <= HW_CHUNK_SLACK) {
         size_t bytes = (size_t)(end - begin);
