@@ -339,7 +339,9 @@ static void close_line(char *buffer, size_t *bytes)
 hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t offset, uint64_t limit, hw_chunk *chunk,
                            hawser_error *error)
 {
-    enum { LONG = 8 << 20 }; /* more than any chunk of shorter lines, whatever the threads: the same line is refused by the same check */
+    enum {
+        LONG = 8 << 20
+    }; /* more than any chunk of shorter lines, whatever the threads: the same line is refused by the same check */
     uint64_t left = limit - offset;
     const char *begin = file->map + offset, *end = begin + left, *whole = file->map + file->bytes;
     if (left > input->chunk_bytes) {
