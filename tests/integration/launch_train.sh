@@ -90,7 +90,7 @@ all_gone "node killed"
 has err 'hawser run: node [0-2] \(node-[0-2], pid [0-9]+\) '
 has err 'node-2.* was lost|node 2 .*lost'
 # Where the job was is known on every node: the driver's board says it to those who do not lead.
-has err "^\[1\] .*the job was in '(joint|rounds|choose)'"
+has err "^\[1\] .*the job was in '[a-z]+'"
 # Who is left names all who are lost: they are gone when it looks, which is stopped until then.
 for _ in 1 2 3; do
     begin
