@@ -15,7 +15,7 @@
  *
  * Nothing here waits: a reader finds what there is, a fence is answered by a message. So deadlines are those of whoever waits for messages.
  *
- * Used by the board of a run's nodes (runtime/nodes/board.h).
+ * Used by the board of a run's nodes (runtime/session/status.h).
  */
 #ifndef HW_TRANSPORT_SEGMENT_H
 #define HW_TRANSPORT_SEGMENT_H

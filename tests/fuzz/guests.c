@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "hawser/store.h"
-#include "runtime/store/serve.h"
+#include "runtime/serving/serve.h"
 #include "store_fuzz.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "job.h"
-#include "runtime/nodes/board.h"
+#include "runtime/session/status.h"
 
 /* A crew of which the last other vehicle sends its message between the waiter's look at its mail and the question who is busy. */
 typedef struct late_crew {

@@ -7,7 +7,7 @@
 #include "directory.h"
 #include "hawser/store.h"
 #include "nodes.h"
-#include "runtime/store/serve.h"
+#include "runtime/serving/serve.h"
 
 /* A set of servers on threads of its own, until it is told to end. */
 typedef struct servers {

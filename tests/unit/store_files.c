@@ -14,7 +14,7 @@
 #include "directory.h"
 #include "hawser/store.h"
 #include "nodes.h"
-#include "runtime/store/seal.h"
+#include "runtime/checkpoint/checksum.h"
 
 enum { KEYS = 500, TABLES = 4 };
 

@@ -15,7 +15,7 @@
 
 #include "directory.h"
 #include "hawser/store.h"
-#include "runtime/store/seal.h"
+#include "runtime/checkpoint/checksum.h"
 #include "servers.h"
 
 enum { KEYS = 10 };

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "runtime/store/checkpoint.h"
-#include "runtime/store/door.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/serving/door.h"
 #include "store/keys.h"
 #include "stranger.h"
 

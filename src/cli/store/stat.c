@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "cli/json.h"
 #include "cli/store/store.h"
-#include "runtime/store/serve.h"
+#include "runtime/serving/serve.h"
 
 /* What a server has said. */
 typedef struct told {

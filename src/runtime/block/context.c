@@ -8,7 +8,7 @@
 #include "base/type.h"
 #include "linalg/sound.h"
 #include "runtime/block/stored.h"
-#include "runtime/nodes/fetch.h"
+#include "runtime/session/fetch.h"
 
 static const char *running(const hawser_context *context)
 {

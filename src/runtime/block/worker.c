@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "runtime/block/phase.h"
 #include "runtime/block/stored.h"
-#include "runtime/nodes/fetch.h"
+#include "runtime/session/fetch.h"
 
 static void put_gains(hw_worker *worker, const double *gains)
 {

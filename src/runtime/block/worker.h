@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "data/share/residence.h"
 #include "exchange/exchange.h"
-#include "runtime/drive/session.h"
+#include "runtime/session/session.h"
 
 enum { HW_STALENESS_BUCKETS = 1024 };
 
@@ -60,7 +60,7 @@ typedef struct hw_worker {
     uint64_t sent;              /* clocks done, whose changes were sent */
     atomic_uint_fast64_t begun; /* the same in the loop's own count, for the board */
     atomic_uint running;        /* 1 + the number of the unit that runs; 0: none, or a rebuild */
-    uint64_t watched;           /* for the watchdog (nodes/watch.h) alone: at_work as last seen; */
+    uint64_t watched;           /* for the watchdog (session/watch.h) alone: at_work as last seen; */
     double warn_at;             /* seconds at work of the next warning */
     uint64_t limit, final_limit;
     struct hw_task *pushes; /* on their way to the store */

@@ -6,8 +6,8 @@
 #include "base/finite.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "runtime/drive/agent.h"
 #include "runtime/drive/keep.h"
-#include "runtime/nodes/agent.h"
 
 hawser_worker_figures hw_worker_figures_of(const hw_worker *worker)
 {

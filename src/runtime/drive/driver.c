@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "runtime/nodes/agent.h"
+#include "runtime/drive/agent.h"
 
 /* How often an idle driver looks for signals and time limits: hawser_interrupt may be called where nothing can be woken. */
 #define POLL_SECONDS 0.02

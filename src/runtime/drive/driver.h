@@ -3,7 +3,7 @@
 #define HW_RUNTIME_DRIVER_H
 
 #include "exchange/exchange.h"
-#include "runtime/drive/session.h"
+#include "runtime/session/session.h"
 
 /* Reports of one block whose clock the others have not reached. */
 typedef struct hw_reports {

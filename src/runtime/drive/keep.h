@@ -2,7 +2,7 @@
 #ifndef HW_RUNTIME_KEEP_H
 #define HW_RUNTIME_KEEP_H
 
-#include "runtime/drive/session.h"
+#include "runtime/session/session.h"
 
 /* Opens the store, makes a table a state and puts the first values there; every node calls it. Nothing where no state is stored. */
 hawser_status hw_keep_open(hw_session *session, hawser_error *error) HAWSER_MUST_USE;

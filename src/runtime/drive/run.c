@@ -1,8 +1,8 @@
 /* run.c - the life of one execution: plan, blocks, transport, crew, and what is left. */
+#include "runtime/drive/agent.h"
 #include "runtime/drive/keep.h"
-#include "runtime/nodes/agent.h"
-#include "runtime/nodes/board.h"
-#include "runtime/nodes/fetch.h"
+#include "runtime/session/fetch.h"
+#include "runtime/session/status.h"
 
 #include <stdlib.h>
 

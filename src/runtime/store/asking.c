@@ -1,7 +1,7 @@
 /* asking.c - what people ask of servers that run on their own. */
 #include <string.h>
 
-#include "runtime/store/serve.h"
+#include "runtime/serving/serve.h"
 #include "runtime/store/visit.h"
 
 hawser_status hw_store_set(hawser_store *store, uint32_t table, const uint64_t *keys, size_t count, const void *values,

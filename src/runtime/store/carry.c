@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "runtime/store/door.h"
+#include "runtime/serving/door.h"
 #include "runtime/store/hub.h"
 #include "runtime/store/visit.h"
 

@@ -1,0 +1,25 @@
+#include "runtime/checkpoint/checksum.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+void hw_seal_add(hw_seal *seal, const void *data, size_t size)
+{
+    for (const unsigned char *from = data; size > 0;) {
+        size_t room = sizeof seal->piece - seal->used, count = size < room ? size : room;
+        memcpy(seal->piece + seal->used, from, count);
+        seal->used += count;
+        from += count;
+        size -= count;
+        if (seal->used == sizeof seal->piece) {
+            seal->digest = hw_hash(seal->piece, seal->used, seal->digest);
+            seal->used = 0;
+        }
+    }
+}
+
+uint64_t hw_seal_of(const hw_seal *seal)
+{
+    return hw_hash(seal->piece, seal->used, seal->digest);
+}

@@ -1,0 +1,448 @@
+/* restore.c - a store's tables from a file that some store wrote, with as many servers or others: node 0 reads it, a few MiB at a time, and deals
+ * the rows to those who serve them. All nodes go through the same rounds. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/argument.h"
+#include "base/memory.h"
+#include "runtime/checkpoint/checkpoint.h"
+
+enum { ROUND_BYTES = 4 << 20, HEADER_MOST = 100000000 };
+
+/* What node 0 says to each node in a round, before keys, values and memory. */
+typedef struct deal {
+    uint64_t more; /* another round follows this one */
+    uint64_t table, count;
+} deal;
+
+/* Rows of a table in the file that have numbers which are not finite. */
+typedef struct damage {
+    uint64_t rows, first; /* first: key of one of them */
+} damage;
+
+typedef struct restoring {
+    hawser_store *store;
+    const char *path;
+    int fd;
+    uint64_t size;
+    hw_stored *stored; /* node 0's, as what follows */
+    size_t stored_count, at;
+    uint64_t row; /* of table `at`: the next */
+    unsigned char *part[3];
+    uint32_t *servers;  /* of the rows of a round */
+    hw_coming **coming; /* by server: stored_count of them */
+    damage *damages;    /* by stored table */
+    hw_bytes *out, *in;
+} restoring;
+
+static hawser_status read_at(const restoring *r, uint64_t at, void *out, size_t bytes, hawser_error *error)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(r->fd, (unsigned char *)out + done, bytes - done, (off_t)(at + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return hawser_fail(error, HAWSER_IO, "cannot read %s: %s", r->path,
+                               got < 0 ? strerror(errno) : "it is cut short");
+        done += (size_t)got;
+    }
+    return HAWSER_OK;
+}
+
+/* Before anything else of it is used. */
+static hawser_status check_sum(const restoring *r, hawser_error *error)
+{
+    hw_seal seal = {0};
+    unsigned char piece[HW_SEAL_PIECE];
+    uint64_t end = r->size - sizeof(uint64_t), told;
+    for (uint64_t at = 0; at < end; at += sizeof piece) {
+        size_t count = end - at < sizeof piece ? (size_t)(end - at) : sizeof piece;
+        HAWSER_TRY(read_at(r, at, piece, count, error));
+        hw_seal_add(&seal, piece, count);
+    }
+    HAWSER_TRY(read_at(r, end, &told, sizeof told, error));
+    if (told == hw_seal_of(&seal))
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "%s: the checksum does not match: the file was damaged, or changed by other software", r->path);
+}
+
+/* The header, which the caller frees. */
+static hawser_status read_header(restoring *r, char **header, size_t *header_length, hawser_error *error)
+{
+    struct stat about;
+    uint64_t length = 0;
+    *header = NULL;
+    r->fd = open(r->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (r->fd < 0 || fstat(r->fd, &about) != 0)
+        return hawser_fail(error, HAWSER_IO, "cannot open %s: %s", r->path, strerror(errno));
+    r->size = S_ISREG(about.st_mode) && about.st_size > 0 ? (uint64_t)about.st_size : 0;
+    if (r->size >= sizeof length)
+        HAWSER_TRY(read_at(r, 0, &length, sizeof length, error));
+    if (length == 0 || length > HEADER_MOST || length > r->size - sizeof length)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s is no safetensors file, or is cut short", r->path);
+    HAWSER_TRY(HW_NEW(header, (size_t)length, "the header of a file", error));
+    *header_length = (size_t)length;
+    return read_at(r, sizeof length, *header, (size_t)length, error);
+}
+
+static hawser_status open_file(restoring *r, hawser_error *error)
+{
+    char *header = NULL;
+    size_t length = 0;
+    hawser_status status = read_header(r, &header, &length, error);
+    if (status == HAWSER_OK)
+        status = hw_store_tensors(r->store, header, length, r->size, r->path, &r->stored, &r->stored_count, error);
+    free(header);
+    return status == HAWSER_OK ? check_sum(r, error) : status;
+}
+
+static const hw_table_spec *spec_at(const restoring *r, size_t i)
+{
+    return hw_client_table_at(r->store->client, r->stored[i].table);
+}
+
+static size_t rows_of_round(const hw_table_spec *spec)
+{
+    size_t row = hw_part_bytes(spec, HW_PART_VALUES) + hw_part_bytes(spec, HW_PART_MEMORY) + sizeof(uint64_t);
+    return row < ROUND_BYTES ? ROUND_BYTES / row : 1;
+}
+
+static bool row_is_finite(const restoring *r, const hw_table_spec *spec, size_t row, size_t rows)
+{
+    size_t value_bytes = hw_part_bytes(spec, HW_PART_VALUES), memory_bytes = hw_part_bytes(spec, HW_PART_MEMORY);
+    size_t values = rows * spec->width, memory = rows * memory_bytes / sizeof(double);
+    return hw_values_not_finite(spec->type, r->part[HW_PART_VALUES] + row * value_bytes, values) == values &&
+           hw_values_not_finite(HW_VALUE_F64, r->part[HW_PART_MEMORY] + row * memory_bytes, memory) == memory;
+}
+
+/* Makes rows with numbers that are not finite as new, so that all others can be used. Notes them on the first pass. */
+static void clear_damaged(restoring *r, size_t i, const hw_table_spec *spec, size_t count, bool notes)
+{
+    size_t value_bytes = hw_part_bytes(spec, HW_PART_VALUES), memory_bytes = hw_part_bytes(spec, HW_PART_MEMORY);
+    const uint64_t *keys = (const uint64_t *)(const void *)r->part[HW_PART_KEYS];
+    if (row_is_finite(r, spec, 0, count))
+        return;
+    for (size_t k = 0; k < count; k++) {
+        if (row_is_finite(r, spec, k, 1))
+            continue;
+        memset(r->part[HW_PART_VALUES] + k * value_bytes, 0, value_bytes);
+        memset(r->part[HW_PART_MEMORY] + k * memory_bytes, 0, memory_bytes);
+        if (notes && r->damages[i].rows++ == 0)
+            r->damages[i].first = keys[k];
+    }
+}
+
+/* The next `count` rows of a table into the parts' buffers; keys of a dense one are numbered. */
+static hawser_status read_rows(restoring *r, size_t i, uint64_t row, size_t count, bool notes, hawser_error *error)
+{
+    const hw_table_spec *spec = spec_at(r, i);
+    uint64_t *keys = (uint64_t *)(void *)r->part[HW_PART_KEYS];
+    for (size_t k = 0; k < count; k++)
+        keys[k] = spec->first + row + k;
+    for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++) {
+        size_t bytes = hw_part_bytes(spec, (hw_part)p);
+        if (hw_store_pass_of(spec, (hw_part)p) >= 0)
+            HAWSER_TRY(read_at(r, r->stored[i].begin[p] + row * bytes, r->part[p], count * bytes, error));
+    }
+    clear_damaged(r, i, spec, count, notes);
+    return HAWSER_OK;
+}
+
+/* Whose the rows of a round are. */
+static void find_servers(const restoring *r, uint32_t table, size_t count)
+{
+    const uint64_t *keys = (const uint64_t *)(const void *)r->part[HW_PART_KEYS];
+    for (size_t k = 0; k < count; k++)
+        r->servers[k] = hw_client_server(r->store->client, table, keys[k]);
+}
+
+/* Of a sparse table, by server: those of a dense one are there. */
+static void count_rows(const restoring *r, size_t i, size_t count)
+{
+    find_servers(r, r->stored[i].table, count);
+    for (size_t k = 0; k < count; k++)
+        r->coming[r->servers[k]][i].rows++;
+}
+
+/* Nothing is changed by a file that cannot be read to its end, nor by one for which a server lacks room: rows are counted. */
+static hawser_status look_through(restoring *r, hawser_error *error)
+{
+    for (size_t i = 0; i < r->stored_count; i++) {
+        const hw_table_spec *spec = spec_at(r, i);
+        size_t most = rows_of_round(spec);
+        for (uint64_t row = 0; row < r->stored[i].rows; row += most) {
+            size_t count = r->stored[i].rows - row < most ? (size_t)(r->stored[i].rows - row) : most;
+            HAWSER_TRY(read_rows(r, i, row, count, true, error));
+            if (spec->sparse)
+                count_rows(r, i, count);
+        }
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status begin_counts(restoring *r, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&r->coming, r->store->nodes, "a checkpoint", error));
+    for (uint32_t n = 0; n < r->store->nodes; n++) {
+        HAWSER_TRY(HW_NEW(&r->coming[n], r->stored_count, "a checkpoint", error));
+        for (size_t i = 0; i < r->stored_count; i++)
+            r->coming[n][i].table = r->stored[i].table;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status prepare(restoring *r, hawser_error *error)
+{
+    if (r->store->self != 0)
+        return HAWSER_OK;
+    HAWSER_TRY(open_file(r, error));
+    size_t most[3] = {1, 1, sizeof(uint64_t)}, rows = 1;
+    for (size_t i = 0; i < r->stored_count; i++) {
+        size_t count = rows_of_round(spec_at(r, i));
+        rows = count > rows ? count : rows;
+        for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++) {
+            size_t bytes = count * hw_part_bytes(spec_at(r, i), (hw_part)p);
+            most[p] = bytes > most[p] ? bytes : most[p];
+        }
+    }
+    for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++)
+        HAWSER_TRY(HW_NEW(&r->part[p], most[p], "a checkpoint", error));
+    HAWSER_TRY(HW_NEW(&r->servers, rows, "a checkpoint", error));
+    HAWSER_TRY(HW_NEW(&r->damages, r->stored_count, "a checkpoint", error));
+    HAWSER_TRY(begin_counts(r, error));
+    return look_through(r, error);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- dealing ---- */
+
+/* The rows of one server as a message. */
+static hawser_status deal_to(restoring *r, uint32_t node, const deal *head, size_t count, hawser_error *error)
+{
+    const hw_table_spec *spec = spec_at(r, r->at);
+    deal own = *head;
+    own.count = 0;
+    for (size_t k = 0; k < count; k++)
+        own.count += r->servers[k] == node;
+    static const hw_part order[] = {HW_PART_KEYS, HW_PART_VALUES, HW_PART_MEMORY};
+    size_t length = sizeof own;
+    for (int p = 0; p < 3; p++)
+        length += (size_t)own.count * hw_part_bytes(spec, order[p]);
+    unsigned char *to = malloc(length);
+    if (to == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate rows of table '%s'", spec->name);
+    r->out[node] = (hw_bytes){to, length};
+    memcpy(to, &own, sizeof own);
+    to += sizeof own;
+    for (int p = 0; p < 3; p++) {
+        size_t bytes = hw_part_bytes(spec, order[p]);
+        for (size_t k = 0; bytes > 0 && k < count; k++)
+            if (r->servers[k] == node) {
+                memcpy(to, r->part[order[p]] + k * bytes, bytes);
+                to += bytes;
+            }
+    }
+    return HAWSER_OK;
+}
+
+static void free_all(hw_bytes *bytes, uint32_t count)
+{
+    for (uint32_t n = 0; bytes != NULL && n < count; n++) {
+        free(bytes[n].data);
+        bytes[n] = (hw_bytes){0};
+    }
+}
+
+/* Node 0: the next rows for everybody; without any the last round. */
+static hawser_status deal_rows(restoring *r, hawser_error *error)
+{
+    if (r->at == r->stored_count)
+        return HAWSER_OK;
+    const hw_table_spec *spec = spec_at(r, r->at);
+    uint64_t left = r->stored[r->at].rows - r->row;
+    size_t most = rows_of_round(spec), count = left < most ? (size_t)left : most;
+    const deal head = {.more = 1, .table = r->stored[r->at].table};
+    HAWSER_TRY(read_rows(r, r->at, r->row, count, false, error));
+    find_servers(r, (uint32_t)head.table, count);
+    for (uint32_t n = 0; n < r->store->nodes; n++)
+        HAWSER_TRY(deal_to(r, n, &head, count, error));
+    r->row += count;
+    if (r->row == r->stored[r->at].rows) {
+        r->row = 0;
+        r->at++;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status take_rows(restoring *r, const unsigned char *from, const deal *head, hawser_error *error)
+{
+    hawser_store *store = r->store;
+    uint32_t table = (uint32_t)head->table;
+    const hw_table_spec *spec = hw_client_table_at(store->client, table);
+    if (store->server == NULL)
+        return HAWSER_OK;
+    const unsigned char *keys = from + sizeof *head, *values = keys + head->count * sizeof(uint64_t);
+    const unsigned char *memory = values + head->count * hw_part_bytes(spec, HW_PART_VALUES);
+    return hw_server_put_rows(store->server, table, (const uint64_t *)(const void *)keys, (size_t)head->count, values,
+                              spec->function->memory > 0 ? memory : NULL, error);
+}
+
+static hawser_status run_rounds(restoring *r, hawser_error *error)
+{
+    hawser_store *store = r->store;
+    hawser_status status = HAWSER_OK;
+    const deal last = {0};
+    for (deal head = {.more = 1}; head.more;) {
+        if (store->self == 0 && status == HAWSER_OK)
+            status = deal_rows(r, error);
+        bool over = store->self == 0 && (status != HAWSER_OK || r->out[0].data == NULL);
+        if (over)
+            free_all(r->out, store->nodes);
+        hw_bytes ends = {(void *)(uintptr_t)&last, sizeof last};
+        hw_bytes *out = r->out;
+        for (uint32_t n = 0; over && n < store->nodes; n++)
+            out[n] = ends;
+        hawser_status sent = hw_cluster_alltoall(store->job->cluster, out, r->in, error);
+        if (over)
+            memset(out, 0, store->nodes * sizeof *out);
+        free_all(r->out, store->nodes);
+        HAWSER_TRY(sent);
+        memcpy(&head, r->in[0].data, sizeof head);
+        if (head.more && status == HAWSER_OK)
+            status = take_rows(r, r->in[0].data, &head, error);
+        free_all(r->in, store->nodes);
+    }
+    return hw_cluster_agree(store->job->cluster, status, error);
+}
+
+/* As when the file can be read no more, though it was read to its end before. */
+static hawser_status tell_half(hawser_status status, hawser_error *error)
+{
+    if (error == NULL || status == HAWSER_PEER_LOST)
+        return status;
+    const hawser_error why = *error;
+    return hawser_fail(error, status, "%.900s; its tables are in the store in part", why.text);
+}
+
+/* Each server is told how many rows it gets of every table, and all have room for theirs before anybody forgets what is there. */
+static hawser_status replace(restoring *r, hawser_error *error)
+{
+    hawser_store *store = r->store;
+    hw_server *server = store->server;
+    uint64_t promised = 0;
+    for (uint32_t n = 0; store->self == 0 && n < store->nodes; n++)
+        r->out[n] = (hw_bytes){r->coming[n], r->stored_count * sizeof **r->coming};
+    hawser_status status = hw_cluster_alltoall(store->job->cluster, r->out, r->in, error);
+    memset(r->out, 0, store->nodes * sizeof *r->out);
+    HAWSER_TRY(status);
+    hw_coming *coming = r->in[0].data;
+    size_t count = r->in[0].length / sizeof *coming;
+    r->in[0] = (hw_bytes){0};
+    free_all(r->in, store->nodes);
+    if (server != NULL)
+        status = hw_server_promise(server, coming, count, &promised, error);
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    for (size_t i = 0; status == HAWSER_OK && i < count; i++)
+        hw_near_forget(store, (uint32_t)coming[i].table);
+    pthread_mutex_lock(&store->making);
+    if (status == HAWSER_OK && server != NULL)
+        hw_server_forget(server, coming, count);
+    pthread_mutex_unlock(&store->making);
+    if (status == HAWSER_OK && (status = run_rounds(r, error)) != HAWSER_OK)
+        status = tell_half(status, error);
+    if (server != NULL)
+        hw_server_loaded(server, coming, count, promised);
+    free(coming);
+    return status;
+}
+
+/* Names the tables with such rows, which are in the store as new; everything else is loaded. */
+static hawser_status name_damaged(const restoring *r, hawser_error *error)
+{
+    char names[600] = "";
+    size_t used = 0;
+    for (size_t i = 0; r->damages != NULL && i < r->stored_count; i++) {
+        const damage *one = &r->damages[i];
+        if (one->rows > 0 && used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%llu %s of table '%s' (key %llu%s)",
+                                     used > 0 ? ", " : "", (unsigned long long)one->rows, one->rows == 1 ? "row" : "rows",
+                                     spec_at(r, i)->name, (unsigned long long)one->first, one->rows > 1 ? " the first" : "");
+    }
+    if (used == 0)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_NOT_FINITE,
+                       "%.200s has numbers that are not finite: %s; these rows are as new, everything else is loaded",
+                       r->path, names);
+}
+
+static hawser_status load(restoring *r, hawser_error *error)
+{
+    hawser_store *store = r->store;
+    hawser_status status = HW_NEW(&r->in, store->nodes, "a checkpoint", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&r->out, store->nodes, "a checkpoint", error);
+    if (status == HAWSER_OK)
+        status = hawser_store_wait_all(store, error);
+    if (status == HAWSER_OK)
+        status = prepare(r, error);
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
+    hw_store_hold_all(store, true);
+    status = replace(r, error);
+    hw_store_release_all(store);
+    return status == HAWSER_OK ? hw_cluster_agree(store->job->cluster, name_damaged(r, error), error) : status;
+}
+
+hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw_told_table **tables, size_t *count,
+                                 hawser_error *error)
+{
+    restoring r = {.path = path, .fd = -1};
+    char *header = NULL;
+    size_t length = 0;
+    hawser_status status = read_header(&r, &header, &length, error);
+    if (status == HAWSER_OK)
+        status = hw_store_tables_in(store, header, length, path, tables, count, error);
+    if (status == HAWSER_OK && store != NULL)
+        status = check_sum(&r, error);
+    free(header);
+    if (r.fd >= 0)
+        close(r.fd);
+    return status;
+}
+
+hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_error *error)
+{
+    HW_GIVEN(store);
+    HW_GIVEN(path);
+    if (store->visit != NULL) {
+        hawser_status status = hw_store_ask_file(store, HW_WORD_LOAD, path, error);
+        for (uint32_t t = 0; (status == HAWSER_OK || status == HAWSER_NOT_FINITE) && t < hw_client_tables(store->client);
+             t++)
+            hw_near_forget(store, t);
+        return status;
+    }
+    if (store->job->recorder != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "%s: a history (--record-history) has no record of what a file brings: load it without one",
+                           path);
+    restoring r = {.store = store, .path = path, .fd = -1};
+    hawser_status status = load(&r, error);
+    if (r.fd >= 0)
+        close(r.fd);
+    for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++)
+        free(r.part[p]);
+    for (uint32_t n = 0; r.coming != NULL && n < store->nodes; n++)
+        free(r.coming[n]);
+    free(r.coming);
+    free(r.servers);
+    free(r.damages);
+    free(r.stored);
+    free_all(r.in, store->nodes);
+    free(r.in);
+    free(r.out);
+    return status;
+}

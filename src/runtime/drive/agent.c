@@ -1,0 +1,114 @@
+#include "runtime/drive/agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* How often an agent looks whether somebody asked this node to end the run. */
+#define POLL_SECONDS 0.05
+
+static hawser_status handle(void *owner, hw_message *message)
+{
+    hw_agent *agent = owner;
+    if (message->envelope.kind == HW_MESSAGE_RESULT && agent->result == NULL) {
+        agent->result = message;
+        return HAWSER_OK;
+    }
+    if (message->envelope.kind == HW_MESSAGE_INTERRUPT) {
+        atomic_store(&agent->session->ending, true);
+        hw_message_free(message);
+        return HAWSER_OK;
+    }
+    hawser_status status =
+        message->envelope.kind == HW_MESSAGE_LOST
+            ? hw_fail_loss(&agent->station, message, NULL, 0)
+            : hawser_fail(&agent->error, HAWSER_INTERNAL, "an agent got a message of kind %u", message->envelope.kind);
+    hw_message_free(message);
+    return status;
+}
+
+void hw_agent_open(hw_agent *agent, hw_session *session)
+{
+    agent->session = session;
+    agent->station = (hw_station){.session = session,
+                                  .endpoint = hw_agent_endpoint(session, session->node),
+                                  .vehicle = session->local,
+                                  .owner = agent,
+                                  .handle = handle,
+                                  .poll = POLL_SECONDS,
+                                  .error = &agent->error};
+}
+
+void hw_agent_close(hw_agent *agent)
+{
+    hw_message_free(agent->result);
+}
+
+static hawser_status say(hw_agent *agent, hw_message *message, hw_message_kind kind)
+{
+    message->envelope.kind = (uint16_t)kind;
+    return hw_send(&agent->station, agent->session->blocks, message);
+}
+
+static hawser_status say_program(hw_agent *agent)
+{
+    char *text = NULL;
+    hw_message *message = NULL;
+    HAWSER_TRY(hw_session_program(agent->session, &text, &agent->error));
+    hawser_status status = hw_message_new(strlen(text) + 1, &message, &agent->error);
+    if (status == HAWSER_OK)
+        memcpy(message->payload, text, strlen(text) + 1);
+    free(text);
+    return status == HAWSER_OK ? say(agent, message, HW_MESSAGE_PROGRAM) : status;
+}
+
+static void pass_interrupt(hw_agent *agent)
+{
+    hawser_job *job = agent->session->job;
+    hw_message *message = NULL;
+    if (agent->told || !atomic_load(&job->interrupted))
+        return;
+    uint64_t asked = atomic_load(&job->asked);
+    if (hw_message_new(sizeof asked, &message, &agent->error) != HAWSER_OK) /* with the next look */
+        return;
+    memcpy(message->payload, &asked, sizeof asked);
+    agent->told = say(agent, message, HW_MESSAGE_INTERRUPT) == HAWSER_OK;
+}
+
+static bool blocks_have_ended(void *argument)
+{
+    hw_agent *agent = argument;
+    pass_interrupt(agent);
+    return agent->result != NULL || atomic_load(&agent->session->ended) == agent->session->local;
+}
+
+static bool has_result(void *argument)
+{
+    return ((hw_agent *)argument)->result != NULL;
+}
+
+/* Where node 0 cannot be told any more it has left a result, or its loss is on the way. */
+static hawser_status unless_gone(hw_agent *agent, hawser_status status)
+{
+    return status == HAWSER_PEER_LOST ? hw_wait(&agent->station, has_result, agent) : status;
+}
+
+static hawser_status serve(hw_agent *agent)
+{
+    hw_message *gathered = NULL;
+    HAWSER_TRY(unless_gone(agent, say_program(agent)));
+    HAWSER_TRY(hw_wait(&agent->station, blocks_have_ended, agent));
+    if (agent->result != NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_gather_pack(agent->session, &gathered, &agent->error));
+    HAWSER_TRY(unless_gone(agent, say(agent, gathered, HW_MESSAGE_GATHER)));
+    return hw_wait(&agent->station, has_result, agent);
+}
+
+void hw_agent_main(hw_agent *agent)
+{
+    hawser_status status = agent->error.status = serve(agent);
+    if (status < HAWSER_OK && status != HAWSER_PEER_LOST) /* nobody waits for this node, and its own blocks end */
+        hw_cluster_give_up(agent->session->cluster, agent->error.text);
+}

@@ -1,0 +1,141 @@
+/* gather.c - what the blocks of a node came to, on its way to the driver's node. Both ends are the same build, so structs travel. */
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/machine.h"
+#include "base/memory.h"
+#include "runtime/drive/agent.h"
+#include "runtime/drive/cursor.h"
+#include "runtime/drive/keep.h"
+
+static const double *local_values(const hw_part *part)
+{
+    return part->copy != NULL ? part->copy : part->work;
+}
+
+static void put_block(hw_cursor *cursor, const hw_worker *worker)
+{
+    const hawser_program *program = worker->session->program;
+    hw_block_record record = hw_worker_record(worker);
+    hw_put(cursor, &record, sizeof record);
+    hw_put(cursor, worker->events, program->operator_count * sizeof *worker->events);
+    for (uint32_t i = 0; i < program->state_count; i++)
+        hw_put(cursor, &worker->parts[i].flow, sizeof(hw_flow));
+    for (uint32_t i = 0; i < program->state_count; i++) {
+        const hw_part *part = &worker->parts[i];
+        if (part->state->kind != HW_LOCAL)
+            continue;
+        uint64_t range[2] = {part->begin, part->count};
+        hw_put(cursor, range, sizeof range);
+        hw_put(cursor, local_values(part), part->count * sizeof(double));
+    }
+}
+
+static void put_links(hw_cursor *cursor, const hw_session *session)
+{
+    for (uint32_t node = 0; node < session->nodes; node++) {
+        hawser_link link;
+        if (node != session->node && hw_session_link(session, node, &link))
+            hw_put(cursor, &link, sizeof link);
+    }
+}
+
+static void put_all(hw_cursor *cursor, const hw_session *session, uint64_t digest)
+{
+    hw_put(cursor, &digest, sizeof digest);
+    for (uint32_t i = 0; i < session->local; i++)
+        put_block(cursor, &session->workers[i]);
+    hawser_gate gate = hw_session_gate(session);
+    hw_put(cursor, &gate, sizeof gate);
+    put_links(cursor, session);
+}
+
+uint64_t hw_session_digest(const hw_session *session)
+{
+    uint64_t digest = 0;
+    for (uint32_t i = 0; i < session->program->state_count; i++) {
+        const hw_part *part = &session->workers[0].parts[i];
+        if (part->replica != NULL)
+            digest = hw_hash(hw_replica_base(part->replica), hw_state_count(part->state) * sizeof(double), digest);
+    }
+    return digest;
+}
+
+bool hw_gather_equals(const hw_message *message, uint64_t digest)
+{
+    uint64_t theirs;
+    if (message == NULL || message->envelope.kind != HW_MESSAGE_GATHER || message->envelope.length < sizeof theirs)
+        return false;
+    memcpy(&theirs, message->payload, sizeof theirs);
+    return theirs == digest;
+}
+
+hawser_status hw_gather_pack(const hw_session *session, hw_message **message, hawser_error *error)
+{
+    hw_cursor measure = {0};
+    hw_keep_count(session);
+    uint64_t digest = hw_session_digest(session);
+    put_all(&measure, session, digest);
+    HAWSER_TRY(hw_message_new(measure.at, message, error));
+    hw_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
+    put_all(&cursor, session, digest);
+    (*message)->envelope.length = cursor.at; /* a link may have gone meanwhile */
+    return HAWSER_OK;
+}
+
+static bool take_block(hw_cursor *cursor, const hw_session *session, uint32_t node, hawser_run *run)
+{
+    const hawser_program *program = session->program;
+    hw_block_record record;
+    if (!hw_get(cursor, &record, sizeof record) || record.block >= session->blocks || session->home[record.block] != node)
+        return false;
+    const void *events = hw_get_there(cursor, program->operator_count * sizeof(hw_event));
+    const void *flows = hw_get_there(cursor, program->state_count * sizeof(hw_flow));
+    if (events == NULL || flows == NULL)
+        return false;
+    hw_run_add_block(run, &record);
+    hw_run_add_events(run, session, events);
+    hw_run_add_flows(run, session, flows);
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        uint64_t range[2], begin, end;
+        if (state->kind != HW_LOCAL)
+            continue;
+        size_t first, last;
+        hw_plan_range(session->plan, state, record.block, &first, &last);
+        begin = first;
+        end = last;
+        if (!hw_get(cursor, range, sizeof range) || range[0] != begin || range[1] != end - begin)
+            return false;
+        const void *values = hw_get_there(cursor, range[1] * sizeof(double));
+        if (values == NULL)
+            return false;
+        hw_run_add_part(run, state, first, last - first, values);
+    }
+    return true;
+}
+
+hawser_status hw_gather_take(const hw_session *session, const hw_message *message, hawser_run *run, hawser_error *error)
+{
+    hw_cursor cursor = {.bytes = message->payload, .size = message->envelope.length};
+    uint32_t node = message->envelope.source - session->blocks - 1;
+    uint64_t digest;
+    bool fine = hw_get(&cursor, &digest, sizeof digest);
+    for (uint32_t b = 0; b < session->blocks && fine; b++)
+        if (session->home[b] == node)
+            fine = take_block(&cursor, session, node, run);
+    hawser_gate gate;
+    fine = fine && hw_get(&cursor, &gate, sizeof gate) && gate.node == node;
+    if (fine) {
+        gate.last[sizeof gate.last - 1] = '\0';
+        hw_run_add_gate(run, &gate);
+    }
+    hawser_link link;
+    while (fine && cursor.at < cursor.size) {
+        fine = hw_get(&cursor, &link, sizeof link) && link.from == node && link.to < session->nodes;
+        if (fine)
+            HAWSER_TRY(hw_run_add_link(run, &link, error));
+    }
+    return fine ? HAWSER_OK
+                : hawser_fail(error, HAWSER_INTERNAL, "what node %u gathered does not fit the program (%zu of %zu bytes)",
+                              node, cursor.at, cursor.size);
+}

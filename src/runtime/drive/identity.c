@@ -1,0 +1,64 @@
+/* identity.c - what a node is about to run, as text that can be compared: nodes that differ would wait for each other for ever. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/drive/agent.h"
+
+/* Options of each node itself, or that only name files; and time, which is node 0's to keep. */
+static bool may_differ(const hawser_option *row)
+{
+    return hw_option_of_one_node(row->key) || strcmp(row->key, "time-limit") == 0 || row->kind == HAWSER_PATH;
+}
+
+static void write_options(const hawser_options *options, FILE *out)
+{
+    const hawser_option *row;
+    for (size_t i = 0; (row = hawser_options_row(options, i)) != NULL; i++) {
+        const char *value = hawser_options_text(options, row->key);
+        if (!may_differ(row) && value != NULL)
+            fprintf(out, "option %s = %s\n", row->key, value);
+    }
+}
+
+static void write_state(const hawser_state *state, FILE *out)
+{
+    fprintf(out, "state '%s': %s", state->name, hw_state_kind_name(state->kind));
+    if (state->kind == HW_DATA)
+        fprintf(out, ", %zu x %zu, %" PRIu64 " stored", state->matrix->rows, state->matrix->cols, state->matrix->stored);
+    else
+        fprintf(out, ", %zu numbers", hw_state_count(state));
+    fprintf(out, "\n");
+}
+
+static void write_program(const hw_session *session, FILE *out)
+{
+    const hawser_program *program = session->program;
+    fprintf(out, "program '%s', %" PRIu32 " workers\n", program->name, session->blocks);
+    for (const hawser_state *state = program->states; state != NULL; state = state->next)
+        write_state(state, out);
+    for (size_t i = 0; i < program->operator_count; i++) {
+        const hawser_operator *operator= program->operators[i];
+        fprintf(out, "operator %zu: kind %d, '%s'\n", i, (int)operator->kind, operator->name != NULL ? operator->name : "");
+    }
+    for (uint32_t i = 0; i < program->metric_count; i++)
+        fprintf(out, "metric '%s'\n", program->metrics[i].name);
+}
+
+hawser_status hw_session_program(const hw_session *session, char **text, hawser_error *error)
+{
+    size_t length = 0;
+    *text = NULL;
+    FILE *out = open_memstream(text, &length);
+    if (out == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what this node runs");
+    write_program(session, out);
+    write_options(session->job->options, out);
+    bool bad = ferror(out) != 0;
+    if (fclose(out) == 0 && !bad)
+        return HAWSER_OK;
+    free(*text);
+    *text = NULL;
+    return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what this node runs");
+}

@@ -1,0 +1,158 @@
+/* share.c - how a run ended and what it came to, on its way from the driver's node to the others. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "runtime/drive/agent.h"
+#include "runtime/drive/cursor.h"
+
+typedef struct head {
+    int32_t status;
+    uint32_t has_run, whole;
+    char text[1000];
+} head;
+
+/* The figures without their pointers; the two reasons as text. */
+typedef struct figures {
+    uint64_t clocks, bytes_exchanged;
+    double seconds;
+    uint64_t staleness_count;
+    uint64_t asked;
+    uint32_t most_lead, repeatable;
+    char repeatable_reason[100], stop_reason[100];
+} figures;
+
+/* Room for what an algorithm might need is often far larger than what it came to need: zeros at either end stay here. By their bits, since
+ * -0 is no zero. */
+static void put_values(hw_cursor *cursor, const double *values, size_t count)
+{
+    static const double zero;
+    size_t begin = 0, end = count;
+    while (begin < end && memcmp(&values[begin], &zero, sizeof zero) == 0)
+        begin++;
+    while (end > begin && memcmp(&values[end - 1], &zero, sizeof zero) == 0)
+        end--;
+    const uint64_t range[2] = {begin, end - begin};
+    hw_put(cursor, range, sizeof range);
+    hw_put(cursor, values + begin, (end - begin) * sizeof *values);
+}
+
+/* `values` are zeros. */
+static bool take_values(hw_cursor *cursor, double *values, size_t count)
+{
+    uint64_t range[2];
+    return hw_get(cursor, range, sizeof range) && range[0] <= count && range[1] <= count - range[0] &&
+           hw_get(cursor, values + range[0], range[1] * sizeof *values);
+}
+
+/* Results lie in the order of the states that are no data. */
+static const hawser_state *next_result(const hawser_state *state)
+{
+    while (state != NULL && state->kind == HW_DATA)
+        state = state->next;
+    return state;
+}
+
+static void put_results(hw_cursor *cursor, const hw_session *session, const hawser_run *run, bool whole)
+{
+    const hawser_state *state = session->program->states;
+    for (uint32_t i = 0; i < run->result_count; i++, state = state->next) {
+        state = next_result(state);
+        if (whole || !hw_state_travels(state))
+            put_values(cursor, run->results[i].values, run->results[i].count);
+    }
+}
+
+static void put_run(hw_cursor *cursor, const hw_session *session, const hawser_run *run, bool whole)
+{
+    const hawser_figures *from = &run->figures;
+    figures put = {.clocks = from->clocks,
+                   .bytes_exchanged = from->bytes_exchanged,
+                   .seconds = from->seconds,
+                   .staleness_count = from->staleness_count,
+                   .asked = atomic_load(&session->job->asked),
+                   .most_lead = from->most_lead,
+                   .repeatable = from->repeatable == NULL};
+    snprintf(put.repeatable_reason, sizeof put.repeatable_reason, "%s", from->repeatable != NULL ? from->repeatable : "");
+    snprintf(put.stop_reason, sizeof put.stop_reason, "%s", from->stop_reason);
+    hw_put(cursor, &put, sizeof put);
+    hw_put(cursor, run->workers, session->blocks * sizeof *run->workers);
+    hw_put(cursor, run->staleness, HW_STALENESS_BUCKETS * sizeof *run->staleness);
+    hw_put(cursor, run->metrics, sizeof run->metrics);
+    put_results(cursor, session, run, whole);
+}
+
+hawser_status hw_share_pack(const hw_session *session, const hawser_error *ended, const hawser_run *run, bool whole,
+                            hw_message **message, hawser_error *error)
+{
+    head first = {.status = ended->status, .has_run = run != NULL, .whole = whole};
+    hw_cursor measure = {.at = sizeof first};
+    if (ended->status != HAWSER_OK)
+        snprintf(first.text, sizeof first.text, "%s", ended->text);
+    if (run != NULL)
+        put_run(&measure, session, run, whole);
+    HAWSER_TRY(hw_message_new(measure.at, message, error));
+    hw_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
+    hw_put(&cursor, &first, sizeof first);
+    if (run != NULL)
+        put_run(&cursor, session, run, whole);
+    (*message)->envelope.kind = HW_MESSAGE_RESULT;
+    return HAWSER_OK;
+}
+
+static bool take_figures(hw_cursor *cursor, const hw_session *session, hawser_run *run)
+{
+    figures got;
+    if (!hw_get(cursor, &got, sizeof got) || got.staleness_count > HW_STALENESS_BUCKETS)
+        return false;
+    got.repeatable_reason[sizeof got.repeatable_reason - 1] = got.stop_reason[sizeof got.stop_reason - 1] = '\0';
+    memcpy(run->repeatable, got.repeatable_reason, sizeof got.repeatable_reason);
+    memcpy(run->stop_reason, got.stop_reason, sizeof got.stop_reason);
+    hawser_figures *to = &run->figures;
+    to->clocks = got.clocks;
+    to->bytes_exchanged = got.bytes_exchanged;
+    to->seconds = got.seconds;
+    to->staleness_count = got.staleness_count;
+    to->most_lead = got.most_lead;
+    to->repeatable = got.repeatable != 0 ? NULL : run->repeatable;
+    to->stop_reason = run->stop_reason;
+    hw_run_name_asked(run, session, got.asked);
+    return hw_get(cursor, run->workers, session->blocks * sizeof *run->workers) &&
+           hw_get(cursor, run->staleness, HW_STALENESS_BUCKETS * sizeof *run->staleness) &&
+           hw_get(cursor, run->metrics, sizeof run->metrics);
+}
+
+static bool take_results(hw_cursor *cursor, const hw_session *session, hawser_run *run, bool whole)
+{
+    const hawser_state *state = session->program->states;
+    bool fine = true;
+    for (uint32_t i = 0; i < run->result_count && fine; i++, state = state->next) {
+        state = next_result(state);
+        if (whole || !hw_state_travels(state))
+            fine = take_values(cursor, run->results[i].values, run->results[i].count);
+    }
+    if (!whole)
+        hw_run_add_travelling(run, session);
+    return fine;
+}
+
+hawser_status hw_share_take(const hw_session *session, const hw_message *message, hawser_run **out, hawser_error *error)
+{
+    *out = NULL;
+    head first;
+    hawser_run *run = NULL;
+    hw_cursor cursor = {.bytes = message->payload, .size = message->envelope.length};
+    if (!hw_get(&cursor, &first, sizeof first) || first.status < HAWSER_INTERNAL || first.status > HAWSER_VIEW_CHANGED)
+        return hawser_fail(error, HAWSER_INTERNAL, "the driver's node ended the run in words that make no sense");
+    first.text[sizeof first.text - 1] = '\0';
+    hawser_status status = (hawser_status)first.status;
+    if (first.has_run != 0) {
+        HAWSER_TRY(hw_run_new(session, &run, error));
+        if (!take_figures(&cursor, session, run) || !take_results(&cursor, session, run, first.whole != 0)) {
+            hawser_run_free(run);
+            return hawser_fail(error, HAWSER_INTERNAL, "the result of the run does not fit the program");
+        }
+    }
+    *out = run;
+    return status == HAWSER_OK ? status : hawser_fail(error, status, "%s", first.text);
+}

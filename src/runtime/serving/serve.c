@@ -1,0 +1,280 @@
+/* serve.c - what servers do together: rounds, in each of which node 0 says a word that all obey. */
+#include "runtime/serving/serve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/serving/door.h"
+
+#define BEAT  0.25 /* seconds of a round in which nobody asks for anything */
+#define RETRY 1.0  /* seconds until tables that could not be written are written again */
+
+/* What a node says in a round: node 0's word with what belongs to it; from all, whether to end. */
+typedef struct said {
+    uint32_t word, ends;
+    unsigned char data[sizeof(hw_told_table)];
+} said;
+
+static hawser_status make_table(hawser_store *store, const said *order, uint32_t *number, hawser_error *error)
+{
+    hw_told_table told;
+    hw_table_spec spec;
+    memcpy(&told, order->data, sizeof told);
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, hw_table_hear(store, &told, &spec, error), error));
+    return hw_hub_create(store, &spec, number, error);
+}
+
+/* Node 0's to all. */
+static hawser_status broadcast(hawser_store *store, hw_bytes own, hw_bytes *in, hawser_error *error)
+{
+    return hw_cluster_allgather(store->job->cluster, store->self == 0 ? own : (hw_bytes){own.data, 0}, in, error);
+}
+
+/* The tables of a file are made where they are not there, and filled. */
+static hawser_status load(hawser_store *store, const char *path, hawser_error *error)
+{
+    hw_told_table *tables = NULL, none = {0};
+    size_t count = 0;
+    hw_bytes *in = NULL;
+    hawser_status status = HW_NEW(&in, store->nodes, "the tables of a file", error);
+    if (status == HAWSER_OK && store->self == 0)
+        status = hw_store_tables_of(store, path, &tables, &count, error);
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    hw_bytes own = {tables != NULL ? tables : &none, count * sizeof *tables};
+    if (status == HAWSER_OK)
+        status = broadcast(store, own, in, error);
+    for (size_t i = 0; status == HAWSER_OK && i < in[0].length / sizeof *tables; i++) {
+        uint32_t number;
+        said order = {.word = HW_WORD_TABLE};
+        memcpy(order.data, (hw_told_table *)in[0].data + i, sizeof *tables);
+        const char *name = (const char *)order.data;
+        bool there = false;
+        for (uint32_t t = 0; t < hw_client_tables(store->client) && !there; t++)
+            there = strcmp(hw_client_table_at(store->client, t)->name, name) == 0;
+        if (!there)
+            status = make_table(store, &order, &number, error);
+    }
+    hw_bytes_free(in, store->nodes);
+    free(tables);
+    return status == HAWSER_OK ? hawser_store_load(store, path, error) : status;
+}
+
+/* A guest names a file, not a place. */
+static hawser_status path_of(const hw_serving *how, const hw_message *asked, char *path, size_t size, hawser_error *error)
+{
+    const char *name = asked->payload, *directory = how->directory != NULL ? how->directory : ".";
+    size_t length = (size_t)asked->envelope.length;
+    if (length < 2 || memchr(name, '\0', length) != name + length - 1 || strchr(name, '/') != NULL || name[0] == '.' ||
+        name[0] == '-')
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "'%.*s' is no name of a file in the servers' directory: no '/', and no '.' or '-' in front",
+                           (int)(length < 200 ? length : 200), length > 0 ? name : "");
+    int used = snprintf(path, size, "%s/%s", directory, name);
+    if (used < 0 || (size_t)used >= size)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the path of '%.80s' is too long", name);
+    return HAWSER_OK;
+}
+
+/* Guests' files lie beside others, the servers' key perhaps: one of tables alone is written over. */
+static hawser_status check_target(const char *path, hawser_error *error)
+{
+    struct stat facts;
+    hw_told_table *tables = NULL;
+    size_t count = 0;
+    hawser_error ignored = {0};
+    if (lstat(path, &facts) != 0)
+        return HAWSER_OK; /* there is none; or writing says why not */
+    hawser_status status =
+        S_ISREG(facts.st_mode) ? hw_store_tables_of(NULL, path, &tables, &count, &ignored) : HAWSER_BAD_INPUT;
+    free(tables);
+    return status == HAWSER_OK ? HAWSER_OK
+                               : hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                                             "%s is there and no file of a store's tables: save under another name", path);
+}
+
+/* What node 0 says in this round. */
+static said next_word(hawser_store *store, hw_message **asked)
+{
+    said order = {.ends = atomic_load(&store->job->interrupted)};
+    *asked = store->self == 0 && !order.ends ? hw_door_wait(store->door, BEAT) : NULL;
+    if (*asked == NULL)
+        return order;
+    order.word = (*asked)->envelope.part;
+    if (order.word == HW_WORD_TABLE && (*asked)->envelope.length == sizeof order.data)
+        memcpy(order.data, (*asked)->payload, sizeof order.data);
+    return order;
+}
+
+/* A failure that the asker is told leaves the servers as they were, but for empty tables that a file would have filled; one of the job's ends
+ * them. */
+static hawser_status obey(hawser_store *store, const hw_serving *how, const said *order, hw_message *asked,
+                          hawser_error *error)
+{
+    char path[4096] = "";
+    uint32_t number = 0;
+    hawser_status status = HAWSER_OK;
+    if (order->word == HW_WORD_TABLE) {
+        status = make_table(store, order, &number, error);
+    } else if (order->word == HW_WORD_SAVE || order->word == HW_WORD_LOAD) {
+        status = store->self == 0 ? path_of(how, asked, path, sizeof path, error) : HAWSER_OK;
+        if (status == HAWSER_OK && store->self == 0 && order->word == HW_WORD_SAVE)
+            status = check_target(path, error);
+        status = hw_cluster_agree(store->job->cluster, status, error);
+        if (status == HAWSER_OK)
+            status = order->word == HW_WORD_SAVE ? hawser_store_save(store, path, error) : load(store, path, error);
+    }
+    if (asked != NULL)
+        hw_door_answer(store->door, asked, status, &number, sizeof number, error);
+    bool fatal = status == HAWSER_PEER_LOST || status == HAWSER_TIMEOUT || status == HAWSER_INTERNAL;
+    return fatal ? status : HAWSER_OK;
+}
+
+static void say_who_was_asked(const hawser_store *store, const hw_serving *how, uint32_t node)
+{
+    char text[200];
+    const hw_member *member = hw_cluster_member(store->job->cluster, node);
+    snprintf(text, sizeof text, "node %u (%s) was asked to end, and so all servers end", node, member->name);
+    if (how->door.warn != NULL)
+        how->door.warn(how->door.argument, text);
+}
+
+static hawser_status one_round(hawser_store *store, const hw_serving *how, hw_bytes *in, bool *ends, hawser_error *error)
+{
+    hw_message *asked = NULL;
+    said own = next_word(store, &asked), order = {0};
+    hawser_status status = hw_cluster_allgather(store->job->cluster, (hw_bytes){&own, sizeof own}, in, error);
+    for (uint32_t n = 0; n < store->nodes; n++) {
+        said other;
+        if (status == HAWSER_OK) {
+            memcpy(&other, in[n].data, sizeof other);
+            *ends |= other.ends != 0;
+            if (other.ends != 0 && own.ends == 0)
+                say_who_was_asked(store, how, n);
+        }
+        if (status == HAWSER_OK && n == 0)
+            order = other;
+        free(in[n].data);
+        in[n] = (hw_bytes){0};
+    }
+    if (status != HAWSER_OK) {
+        hw_message_free(asked);
+        return status;
+    }
+    return obey(store, how, &order, asked, error);
+}
+
+/* Every server's card to all; then the doors are open. */
+static hawser_status open_doors(hawser_store *store, const hw_serving *how, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    char card[HW_NET_ADDRESS] = "", (*cards)[HW_NET_ADDRESS] = NULL;
+    hawser_status status = hw_door_open(store, &how->door, &store->door, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, store->nodes, "the servers' addresses", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&cards, store->nodes, "the servers' addresses", error);
+    if (status == HAWSER_OK)
+        snprintf(card, sizeof card, "%s", hw_door_card(store->door));
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){card, sizeof card}, in, error);
+    for (uint32_t n = 0; status == HAWSER_OK && n < store->nodes; n++)
+        memcpy(cards[n], in[n].data, sizeof *cards);
+    if (status == HAWSER_OK)
+        status = hw_door_begin(store->door, (const char(*)[HW_NET_ADDRESS])cards, error);
+    hw_bytes_free(in, store->nodes);
+    free(cards);
+    return hw_cluster_agree(store->job->cluster, status, error);
+}
+
+static hawser_status serve(hawser_store *store, const hw_serving *how, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    bool ends = false;
+    HAWSER_TRY(HW_NEW(&in, store->nodes, "what servers say", error));
+    const char *card = hw_door_card(store->door), *address = strstr(card, "tcp:");
+    if (how->listening != NULL)
+        how->listening(how->argument, hw_door_listening(store->door));
+    if (store->self == 0 && how->ready != NULL)
+        how->ready(how->argument, address != NULL ? address + strlen("tcp:") : card);
+    hawser_status status = HAWSER_OK;
+    while (status == HAWSER_OK && !ends)
+        status = one_round(store, how, in, &ends, error);
+    free(in);
+    return status;
+}
+
+/* What node 0 decides is heard by all. */
+static hawser_status ask_again(hawser_store *store, const hw_serving *how, const hawser_error *why, hw_bytes *in,
+                               bool *again, hawser_error *error)
+{
+    struct timespec pause = hw_timespec(RETRY);
+    unsigned char own = store->self == 0 && how->unsaved != NULL && how->unsaved(how->argument, why->text);
+    hawser_status status = broadcast(store, (hw_bytes){&own, sizeof own}, in, error);
+    *again = status == HAWSER_OK && *(const unsigned char *)in[0].data != 0;
+    for (uint32_t n = 0; n < store->nodes; n++) {
+        free(in[n].data);
+        in[n] = (hw_bytes){0};
+    }
+    if (*again)
+        (void)nanosleep(&pause, NULL);
+    return status;
+}
+
+/* The tables are nowhere else: a full disk does not end who may wait until there is room. */
+static hawser_status save_in_the_end(hawser_store *store, const hw_serving *how, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    bool again = true;
+    HAWSER_TRY(HW_NEW(&in, store->nodes, "what servers say", error));
+    hawser_status status = HAWSER_OK;
+    while (again) {
+        hawser_error why = {0};
+        status = hawser_store_save(store, how->save, &why);
+        again = false;
+        if (status == HAWSER_IO) {
+            hawser_status asked = ask_again(store, how, &why, in, &again, &why);
+            status = asked == HAWSER_OK ? status : asked;
+        }
+        if (status != HAWSER_OK && error != NULL)
+            *error = why;
+    }
+    free(in);
+    return status;
+}
+
+/* A file with rows that are not finite is used without these: its other rows may exist nowhere else. */
+static hawser_status begin_with(hawser_store *store, const hw_serving *how, hawser_error *error)
+{
+    hawser_error why = {0};
+    hawser_status status = load(store, how->load, &why);
+    if (status == HAWSER_OK)
+        return HAWSER_OK;
+    if (status != HAWSER_NOT_FINITE || how->damaged == NULL)
+        return hawser_fail(error, status, "%s", why.text);
+    if (store->self == 0)
+        how->damaged(how->argument, why.text);
+    return HAWSER_OK;
+}
+
+hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    hw_server_limit(store->server, how->memory);
+    if (how->load != NULL)
+        HAWSER_TRY(begin_with(store, how, error));
+    status = open_doors(store, how, error);
+    if (status == HAWSER_OK)
+        status = serve(store, how, error);
+    if (store->door != NULL)
+        hw_door_end(store->door, status == HAWSER_OK ? "the servers were told to end" : error->text);
+    if (status == HAWSER_OK && how->save != NULL)
+        status = save_in_the_end(store, how, error);
+    return status;
+}

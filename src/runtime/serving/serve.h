@@ -1,0 +1,53 @@
+/* serve.h - servers that run on their own: the nodes of a job that keep a store's tables for whoever comes, until they are told to end. */
+#ifndef HW_RUNTIME_SERVING_SERVE_H
+#define HW_RUNTIME_SERVING_SERVE_H
+
+#include "base/memory.h"
+#include "hawser/store.h"
+#include "runtime/store/words.h"
+
+/* Where guests come in. */
+typedef struct hw_door_options {
+    const unsigned char *key;
+    size_t key_length;
+    const char *interface; /* as hw_net_options has these */
+    uint16_t port_low, port_high;
+    bool trust_fabric;
+    double failure_timeout;
+    uint64_t unread_most; /* bytes that a guest may have asked for and not taken before it is read on; 0: HW_STORE_UNREAD */
+    void (*warn)(void *argument, const char *text); /* one line for people; any thread; may be NULL */
+    void *argument;
+} hw_door_options;
+
+typedef struct hw_serving {
+    hw_door_options door;
+    uint64_t memory;       /* bytes that the tables of this server may take; 0: any number */
+    const char *directory; /* node 0's, where guests' files lie; NULL: the present one */
+    const char *load;      /* tables to begin with, read by node 0; NULL: none */
+    const char *save;      /* where the tables go in the end, written by node 0; NULL: nowhere */
+    /* On node 0, when guests may come: HOST:PORT. */
+    void (*ready)(void *argument, const char *address);
+    /* On every node, before: the TCP addresses on which it listens. May be NULL. */
+    void (*listening)(void *argument, const char *addresses);
+    /* On node 0: whether to try again, when the tables could not be written in the end; NULL: no. */
+    bool (*unsaved)(void *argument, const char *text);
+    /* On node 0: rows of `load` are not finite, and begin as new; NULL: that ends the servers. */
+    void (*damaged)(void *argument, const char *text);
+    void *argument;
+} hw_serving;
+
+/* hawser_store_serve, where the key is known: all nodes of the job call it, with a store that all of them serve and use for nothing else. Returns
+ * when a node's job is interrupted (hawser_interrupt), or with the failure that ended it. */
+hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_error *error) HAWSER_MUST_USE;
+
+/* What people ask of such servers, by a store that has come to them (asking.c). Sets rows as they are. */
+hawser_status hw_store_set(hawser_store *store, uint32_t table, const uint64_t *keys, size_t count, const void *values,
+                           hawser_error *error) HAWSER_MUST_USE;
+uint32_t hw_store_servers(const hawser_store *store);
+/* A server's hw_told_stat and its tables' hw_told_counts; the caller frees the data. */
+hawser_status hw_store_stat_of(hawser_store *store, uint32_t server, hw_bytes *told, hawser_error *error) HAWSER_MUST_USE;
+/* The least `most` keys first..last of a sparse table that a server has, ascending; the caller frees the data. */
+hawser_status hw_store_keys_of(hawser_store *store, uint32_t server, uint32_t table, uint64_t first, uint64_t last,
+                               uint64_t most, hw_bytes *keys, hawser_error *error) HAWSER_MUST_USE;
+
+#endif

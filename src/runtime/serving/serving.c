@@ -1,0 +1,142 @@
+/* serving.c - hawser_store_serve: what the job's options and the caller say, for servers that run on their own. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/argument.h"
+#include "base/file.h"
+#include "cluster/place.h"
+#include "runtime/job/enter.h"
+#include "runtime/serving/serve.h"
+#include "runtime/store/hub.h"
+
+typedef struct telling {
+    hawser_store *store;
+    const hawser_serving *given;
+    hawser_status status;
+    hawser_error *error;
+} telling;
+
+/* Whoever starts guests reads the file: it is there when it is whole. */
+static void tell(void *argument, const char *address)
+{
+    telling *t = argument;
+    hw_file file = {.fd = -1};
+    if (t->given->address_file != NULL) {
+        t->status = hw_file_begin(&file, t->given->address_file, t->error);
+        if (t->status == HAWSER_OK)
+            t->status = hw_file_print(&file, t->error, "%s\n", address);
+        if (t->status == HAWSER_OK)
+            t->status = hw_file_commit(&file, t->error);
+        hw_file_abort(&file);
+    }
+    if (t->status != HAWSER_OK)
+        hawser_interrupt(t->store->job);
+    else if (t->given->ready != NULL)
+        t->given->ready(t->given->argument, address);
+}
+
+static void listening(void *argument, const char *addresses)
+{
+    const telling *t = argument;
+    t->given->listening(t->given->argument, addresses);
+}
+
+static bool unsaved(void *argument, const char *text)
+{
+    const telling *t = argument;
+    return t->given->unsaved(t->given->argument, text);
+}
+
+static void damaged(void *argument, const char *text)
+{
+    const telling *t = argument;
+    t->given->damaged(t->given->argument, text);
+}
+
+static hawser_status check(const hawser_store *store, hawser_error *error)
+{
+    if (store->visit != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a store with servers elsewhere (`at`) does not serve itself");
+    if (store->servers < store->nodes)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "%u of %u nodes serve: of servers on their own every node is one (leave `servers` out)",
+                           store->servers, store->nodes);
+    if (store->job->recorder != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "a history (--record-history) is of a store within a job: servers on their own keep none");
+    return HAWSER_OK;
+}
+
+/* What is written is nothing that is read, before anything is removed. Tables may be saved where they came from. */
+static hawser_status check_files(const hawser_store *store, const hawser_serving *given, hawser_error *error)
+{
+    const char *key = given->key_file != NULL ? given->key_file : hawser_options_text(store->job->options, "key-file");
+    const struct {
+        const char *written, *read, *what, *whose;
+    } pairs[] = {{given->address_file, key, "address_file", "the key"},
+                 {given->address_file, given->load, "address_file", "the tables to begin with"},
+                 {given->address_file, given->save, "address_file", "the tables that are saved"},
+                 {given->save, key, "save", "the key"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        bool same = false;
+        if (pairs[i].written != NULL && pairs[i].read != NULL)
+            HAWSER_TRY(hw_file_same(pairs[i].written, pairs[i].read, &same, error));
+        if (same)
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s = '%s' is the file of %s; name another", pairs[i].what,
+                               pairs[i].written, pairs[i].whose);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status open_key(const hawser_store *store, const hawser_serving *given, unsigned char key[HW_NET_KEY_MOST],
+                              size_t *length, hawser_error *error)
+{
+    const char *path = given->key_file;
+    if (path == NULL)
+        path = hawser_options_text(store->job->options, "key-file");
+    if (path == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "guests prove themselves by a key: give --key-file FILE ('hawser key FILE' makes one)");
+    return hw_key_read(path, key, length, error);
+}
+
+hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serving, hawser_error *error)
+{
+    HW_GIVEN(store);
+    static const hawser_serving plain = {0};
+    unsigned char key[HW_NET_KEY_MOST] = {0};
+    hawser_error telling_error = {0};
+    const hawser_options *options = store->job->options;
+    telling t = {.store = store, .given = serving != NULL ? serving : &plain, .error = &telling_error};
+    hw_serving how = {.memory = store->job->settings.memory,
+                      .directory = t.given->directory,
+                      .load = t.given->load,
+                      .save = t.given->save,
+                      .ready = tell,
+                      .listening = t.given->listening != NULL ? listening : NULL,
+                      .unsaved = t.given->unsaved != NULL ? unsaved : NULL,
+                      .damaged = t.given->damaged != NULL ? damaged : NULL,
+                      .argument = &t};
+    hawser_status status = check(store, error);
+    if (status == HAWSER_OK)
+        status = check_files(store, t.given, error);
+    if (status == HAWSER_OK)
+        status = open_key(store, t.given, key, &how.door.key_length, error);
+    if (status == HAWSER_OK)
+        status = hw_read_ports(options, &how.door.port_low, &how.door.port_high, error);
+    if (status == HAWSER_OK && t.given->address_file != NULL)
+        (void)unlink(t.given->address_file); /* of an earlier run: who waits for it would read the old port */
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    how.door.key = key;
+    how.door.interface = hawser_options_text(options, "interface");
+    how.door.trust_fabric = hawser_options_flag(options, "trust-fabric");
+    how.door.failure_timeout = hawser_options_number(options, "failure-timeout");
+    how.door.warn = t.given->warn;
+    how.door.argument = t.given->argument;
+    if (status == HAWSER_OK)
+        status = hw_store_serve(store, &how, error);
+    explicit_bzero(key, sizeof key);
+    if (status == HAWSER_OK && t.status != HAWSER_OK)
+        return hawser_fail(error, t.status, "%s", telling_error.text);
+    return status;
+}

@@ -1,0 +1,189 @@
+#include "runtime/session/fetch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/argument.h"
+#include "base/memory.h"
+#include "data/share/residence.h"
+
+static struct hawser_residence *residence_of(const hw_session *session, uint32_t state)
+{
+    for (const hawser_state *at = session->program->states; at != NULL; at = at->next)
+        if (at->number == state)
+            return at->kind == HW_DATA ? at->matrix->residence : NULL;
+    return NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------------- answering ---- */
+
+static hawser_status check_columns(const struct hawser_residence *residence, const uint32_t *columns, size_t count,
+                                   hawser_error *error)
+{
+    for (size_t k = 0; k < count; k++)
+        if (columns[k] >= residence->whole.cols || residence->owner[columns[k]] != residence->self)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "it asked for column %u, which is not here", columns[k]);
+    return HAWSER_OK;
+}
+
+static hawser_status answer(hw_session *session, const hw_message *message, hawser_error *error)
+{
+    const hw_envelope *asked = &message->envelope;
+    struct hawser_residence *residence = residence_of(session, asked->state);
+    const uint32_t *columns = message->payload;
+    size_t count = asked->length / sizeof *columns;
+    hw_message *reply = NULL;
+    if (residence == NULL || asked->length != count * sizeof *columns || asked->source >= session->blocks)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "it asked for columns of state %u, which has none to give",
+                           asked->state);
+    HAWSER_TRY(check_columns(residence, columns, count, error));
+    HAWSER_TRY(hw_message_new(hw_columns_bytes(residence, columns, count), &reply, error));
+    hw_columns_pack(residence, columns, count, reply->payload);
+    reply->envelope.kind = HW_MESSAGE_COLUMNS;
+    reply->envelope.state = asked->state;
+    hw_transport *transport = session->transport;
+    return transport->ops->send(transport, hw_agent_endpoint(session, session->node), asked->source, reply, error);
+}
+
+hawser_status hw_fetch_serve(void *argument, hw_message *message, hawser_error *error)
+{
+    hawser_status status = answer(argument, message, error);
+    hw_message_free(message);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------- asking ---- */
+
+hawser_status hw_fetch_take(hw_worker *worker, hw_message *message)
+{
+    struct hawser_residence *residence = residence_of(worker->session, message->envelope.state);
+    hw_crew *crew = worker->session->crew;
+    hawser_status status = residence != NULL
+                               ? hw_columns_take(residence, message->payload, message->envelope.length, &worker->error)
+                               : hawser_fail(&worker->error, HAWSER_INTERNAL, "columns came of state %u, which is no data",
+                                             message->envelope.state);
+    hw_message_free(message);
+    for (uint32_t vehicle = 0; vehicle < worker->session->local; vehicle++) /* others may wait for the same ones */
+        crew->ops->wake(crew, vehicle);
+    return status;
+}
+
+typedef struct wish {
+    const struct hawser_residence *residence;
+    const uint32_t *columns;
+    size_t count, seen; /* the first `seen` are here */
+} wish;
+
+static bool all_here(void *argument)
+{
+    wish *wanted = argument;
+    while (wanted->seen < wanted->count && hw_is_here(wanted->residence, wanted->columns[wanted->seen]))
+        wanted->seen++;
+    return wanted->seen == wanted->count;
+}
+
+/* The columns of one owner that nobody on this node has asked for yet. */
+static size_t take_unasked(struct hawser_residence *residence, const uint32_t *columns, size_t count, uint32_t owner,
+                           uint32_t *list)
+{
+    size_t found = 0;
+    for (size_t k = 0; k < count; k++) {
+        unsigned char before = HW_ELSEWHERE;
+        if (residence->owner[columns[k]] == owner &&
+            atomic_compare_exchange_strong(&residence->state[columns[k]], &before, HW_ASKED))
+            list[found++] = columns[k];
+    }
+    return found;
+}
+
+static hawser_status ask(hw_worker *worker, const hawser_state *state, const uint32_t *columns, size_t count, uint32_t *list)
+{
+    const hw_session *session = worker->session;
+    for (uint32_t node = 0; node < session->nodes; node++) {
+        size_t found = node == session->node ? 0 : take_unasked(state->matrix->residence, columns, count, node, list);
+        hw_message *message = NULL;
+        if (found == 0)
+            continue;
+        HAWSER_TRY(hw_message_new(found * sizeof *list, &message, &worker->error));
+        memcpy(message->payload, list, found * sizeof *list);
+        message->envelope.kind = HW_MESSAGE_WANT;
+        message->envelope.state = state->number;
+        HAWSER_TRY(hw_send(&worker->station, hw_agent_endpoint(session, node), message));
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_fetch_want(hw_worker *worker, const hawser_state *state, const uint32_t *columns, size_t count)
+{
+    struct hawser_residence *residence = state->matrix->residence;
+    uint32_t *list = NULL;
+    for (size_t k = 0; k < count; k++)
+        if (columns[k] >= state->matrix->cols)
+            return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT, "column %u is wanted of state '%s', which has %zu",
+                               columns[k], state->name, state->matrix->cols);
+    if (residence == NULL)
+        return HAWSER_OK;
+    wish wanted = {.residence = residence, .columns = columns, .count = count};
+    if (all_here(&wanted))
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&list, count, "wanted columns", &worker->error));
+    hawser_status status = ask(worker, state, columns, count, list);
+    free(list);
+    return status == HAWSER_OK ? hw_wait(&worker->station, all_here, &wanted) : status;
+}
+
+hawser_status hw_fetch_part(hw_worker *worker, hw_part *part)
+{
+    uint32_t *list = NULL;
+    size_t count = 0;
+    HAWSER_TRY(HW_NEW(&list, part->data.cols, "columns of a block", &worker->error));
+    for (size_t j = part->data.first; j < part->data.first + part->data.cols; j++)
+        if (!hw_is_here(part->data.residence, (uint32_t)j))
+            list[count++] = (uint32_t)j;
+    hawser_status status = hw_fetch_want(worker, part->state, list, count);
+    free(list);
+    if (status == HAWSER_OK)
+        part->data.residence = NULL; /* they stay */
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ outside a run ---- */
+
+hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns, size_t count,
+                               hawser_error *error)
+{
+    HW_GIVEN(job);
+    HW_GIVEN(matrix);
+    if (count > 0)
+        HW_GIVEN(columns);
+    struct hawser_residence *residence = matrix->residence;
+    hw_bytes own = {0}, *in = NULL;
+    uint32_t *mine = NULL;
+    size_t held = 0;
+    if (residence == NULL || job->cluster == NULL)
+        return HAWSER_OK;
+    uint32_t nodes = hw_cluster_nodes(job->cluster);
+    hawser_status status = HW_NEW(&mine, count, "wanted columns", error);
+    for (size_t k = 0; status == HAWSER_OK && k < count; k++) {
+        if (columns[k] >= residence->whole.cols)
+            status = hawser_fail(error, HAWSER_BAD_ARGUMENT, "column %u is wanted of a matrix of %zu", columns[k],
+                                 residence->whole.cols);
+        else if (residence->owner[columns[k]] == residence->self)
+            mine[held++] = columns[k];
+    }
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, nodes, "wanted columns", error);
+    own.length = status == HAWSER_OK ? hw_columns_bytes(residence, mine, held) : 0;
+    if (status == HAWSER_OK)
+        status = hw_new_array(&own.data, own.length, 1, "wanted columns", error);
+    if (status == HAWSER_OK) {
+        hw_columns_pack(residence, mine, held, own.data);
+        status = hw_cluster_allgather(job->cluster, own, in, error);
+    }
+    for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
+        status = hw_columns_take(residence, in[i].data, in[i].length, error);
+    hw_bytes_free(in, nodes);
+    free(own.data);
+    free(mine);
+    return status;
+}
