@@ -92,7 +92,7 @@ static void clock_body(test_node *node)
         node->status = hawser_store_wait_all(store, &node->error);
     hawser_store_figures figures;
     hawser_store_figures_of(store, &figures);
-    if (node->status == HAWSER_OK && figures.rows_near == 0)
+    if (node->status == HAWSER_OK && figures.rows_cached == 0)
         node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "nothing was read near");
     if (node->status == HAWSER_OK && figures.cache_bytes > how->bytes)
         node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "rows take %llu bytes of %zu",

@@ -153,7 +153,7 @@ void hw_near_figures(hawser_store *store, hawser_store_figures *figures)
         pthread_mutex_lock(&near->mutex);
         hw_cache_figures_of(near->cache, &own);
         pthread_mutex_unlock(&near->mutex);
-        figures->rows_near += own.hits + own.shared;
+        figures->rows_cached += own.hits + own.shared;
         figures->rows_pulled += own.misses;
         figures->rows_evicted += own.evicted;
         figures->cache_bytes += own.bytes;
