@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "exchange/narrow.h"
+#include "codec/narrow.h"
 #include "transport/transport.h"
 
 static hw_run blocks_of(const uint32_t *home, uint32_t blocks, uint32_t node)

@@ -28,7 +28,7 @@ static size_t count_changed(const double *restrict a, const double *restrict b, 
 {
     uint64_t count = 0;
     for (size_t i = 0; i < n; i++)
-        count += hw_bits(a[i]) != hw_bits(b[i]);
+        count += hw_double_bits(a[i]) != hw_double_bits(b[i]);
     return (size_t)count;
 }
 
@@ -44,7 +44,7 @@ static hw_changes find_changes(const hw_replica *replica)
         if (count == 0)
             continue;
         if (changes.count == 0)
-            for (changes.first = begin; hw_bits(cache[changes.first]) == hw_bits(origin[changes.first]);)
+            for (changes.first = begin; hw_double_bits(cache[changes.first]) == hw_double_bits(origin[changes.first]);)
                 changes.first++;
         changes.count += count;
         last_begin = begin;
@@ -52,7 +52,7 @@ static hw_changes find_changes(const hw_replica *replica)
     }
     if (changes.count > 0)
         for (changes.last = last_end - 1;
-             changes.last > last_begin && hw_bits(cache[changes.last]) == hw_bits(origin[changes.last]);)
+             changes.last > last_begin && hw_double_bits(cache[changes.last]) == hw_double_bits(origin[changes.last]);)
             changes.last--;
     return changes;
 }
@@ -88,7 +88,7 @@ static void write_sparse(const hw_replica *replica, hw_form form, hw_message *me
         if (!hw_changed_part(replica, tile, &begin, &end))
             continue;
         for (size_t i = begin; i < end; i++) {
-            if (hw_bits(cache[i]) == hw_bits(origin[i]))
+            if (hw_double_bits(cache[i]) == hw_double_bits(origin[i]))
                 continue;
             out[position] = told(form, cache[i], origin[i], gain);
             hw_packing_index(message, replica->spec.count, position++, i);

@@ -168,7 +168,7 @@ hawser_status hw_encode_range(const double *values, size_t begin, size_t end, si
     size_t count = 0, first = n, last = 0;
     *message = NULL;
     for (size_t i = begin; i < end; i++) {
-        if (hw_bits(values[i]) == 0)
+        if (hw_double_bits(values[i]) == 0)
             continue;
         first = count == 0 ? i : first;
         last = i;
@@ -182,7 +182,7 @@ hawser_status hw_encode_range(const double *values, size_t begin, size_t end, si
         return HAWSER_OK;
     }
     for (size_t i = first, position = 0; position < packing.count; i++) {
-        if (hw_bits(values[i]) == 0)
+        if (hw_double_bits(values[i]) == 0)
             continue;
         out[position] = values[i];
         hw_packing_index(*message, n, position++, i);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "codec/narrow.h"
 #include "transport/transport.h"
 
 /* A payload taken apart; points into the message. index32 and index64 are NULL for a dense one. */
@@ -60,14 +61,5 @@ static inline size_t hw_payload_index(const hw_payload *payload, size_t position
 }
 /* First position whose index is >= index; count when there is none. */
 size_t hw_payload_seek(const hw_payload *payload, size_t index);
-
-static inline uint64_t hw_bits(double value)
-{
-    union {
-        double number;
-        uint64_t bits;
-    } u = {value};
-    return u.bits;
-}
 
 #endif

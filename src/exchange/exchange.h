@@ -16,9 +16,9 @@
 #include <stdint.h>
 
 #include "base/random.h"
+#include "codec/narrow.h"
 #include "consistency/consistency.h"
 #include "exchange/adding.h"
-#include "exchange/narrow.h"
 #include "hawser/hawser.h"
 #include "history/record.h"
 #include "transport/transport.h"

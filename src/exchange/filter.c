@@ -50,7 +50,7 @@ static uint64_t nth_largest(const double *score, size_t n, size_t wanted, size_t
     for (int shift = 64 - DIGIT; shift >= 0; shift -= DIGIT) {
         size_t counts[VALUES] = {0};
         for (size_t i = 0; i < n; i++) {
-            uint64_t key = hw_bits(score[i]);
+            uint64_t key = hw_double_bits(score[i]);
             if ((key & fixed) == prefix)
                 counts[(key >> shift) & (VALUES - 1)]++;
         }
@@ -75,7 +75,7 @@ static void select_best(hw_replica *replica, size_t wanted)
     uint64_t threshold = nth_largest(score, n, wanted, &above);
     size_t equals = wanted - above;
     for (size_t i = 0; i < n; i++) {
-        uint64_t key = hw_bits(score[i]);
+        uint64_t key = hw_double_bits(score[i]);
         if (key < threshold || (key == threshold && equals == 0))
             continue;
         equals -= key == threshold;

@@ -42,7 +42,7 @@ static void hold_changes(hw_replica *replica, uint64_t clock)
             continue;
         bool changed = false;
         for (size_t i = begin; i < end; i++) {
-            if (hw_bits(cache[i]) == hw_bits(origin[i]))
+            if (hw_double_bits(cache[i]) == hw_double_bits(origin[i]))
                 continue;
             note_change(replica, i, clock);
             held[i] += (cache[i] - origin[i]) / gain;

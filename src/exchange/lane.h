@@ -7,8 +7,8 @@
 #ifndef HW_EXCHANGE_LANE_H
 #define HW_EXCHANGE_LANE_H
 
+#include "codec/narrow.h"
 #include "exchange/encoding.h"
-#include "exchange/narrow.h"
 
 /* Messages of clocks that are not merged yet, in order. */
 typedef struct hw_parked {

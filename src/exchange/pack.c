@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "exchange/narrow.h"
+#include "codec/narrow.h"
 
 enum {
     HW_GAPS = 128,     /* gaps that share a width */
@@ -65,7 +65,7 @@ static bool fits_int8(const hw_payload *payload, size_t *scales)
 static bool fits(const hw_payload *payload, hw_width width)
 {
     for (size_t i = 0; i < payload->count; i++)
-        if (hw_bits(hw_narrowed(payload->values[i], width)) != hw_bits(payload->values[i]))
+        if (hw_double_bits(hw_narrowed(payload->values[i], width)) != hw_double_bits(payload->values[i]))
             return false;
     return true;
 }

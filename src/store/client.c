@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/memory.h"
-#include "store/keys.h"
+#include "codec/bits.h"
+#include "codec/keys.h"
 #include "store/note.h"
 
 enum { LIST_BYTES = 16 << 20 };

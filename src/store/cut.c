@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/memory.h"
-#include "store/keys.h"
+#include "codec/bits.h"
+#include "codec/keys.h"
 #include "store/task.h"
 
 static hawser_status new_legs(hw_task *t, size_t most, hawser_error *error)

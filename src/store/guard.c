@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "store/values.h"
+#include "codec/values.h"
 
 /* Some of the rows of an update, and what they were before it. */
 typedef struct part {

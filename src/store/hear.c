@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "codec/bits.h"
+#include "codec/keys.h"
 #include "consistency/consistency.h"
-#include "store/keys.h"
 #include "store/stripe.h"
 
 /* Numbers of a request up to which waking somebody costs more than the work: of any; of a list that is pushed to a dense table, where each

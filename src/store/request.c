@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bits.h"
-#include "store/keys.h"
+#include "codec/bits.h"
+#include "codec/keys.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "heads are little-endian and written as they lie");
 _Static_assert(sizeof(hw_request_head) == 88 && sizeof(hw_reply_head) == HW_ANSWER_HEAD, "heads have no holes");

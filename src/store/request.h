@@ -7,7 +7,8 @@
 #ifndef HW_STORE_REQUEST_H
 #define HW_STORE_REQUEST_H
 
-#include "store/values.h"
+#include "codec/values.h"
+#include "store/table.h"
 #include "transport/pool.h"
 #include "transport/transport.h"
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/random.h"
+#include "codec/bits.h"
 #include "store/guard.h"
 
 /* Rows of values lie in one growing array, in the order in which keys came into being; a dense shard's all at once. The index of a sparse

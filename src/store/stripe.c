@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/keys.h"
 #include "consistency/consistency.h"
-#include "store/keys.h"
 #include "store/note.h"
 
 /* What figures are told, whoever works on the stripe. */

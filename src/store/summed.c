@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "store/keys.h"
+#include "codec/keys.h"
 #include "store/stripe.h"
 
 /* Keys and rows of a piece beside each other, where they do not lie so: those of a range, and of a sparse table. */

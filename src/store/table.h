@@ -11,15 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exchange/narrow.h"
+#include "codec/values.h"
 #include "hawser/status.h"
-
-typedef enum hw_value_type { HW_VALUE_F32 = 1, HW_VALUE_F64, HW_VALUE_I64 } hw_value_type;
-
-static inline size_t hw_value_size(hw_value_type type)
-{
-    return type == HW_VALUE_F32 ? 4 : 8;
-}
 
 /* What a function of the server's is given: `rows` keys one after the other in memory, with what was pushed for them. */
 typedef struct hw_applying {

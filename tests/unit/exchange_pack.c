@@ -1,5 +1,5 @@
 /* Packed updates: every bit comes back, they are smaller where they can be, and nothing malformed is read. */
-#include "exchange/narrow.h"
+#include "codec/narrow.h"
 #include "exchange/pack.h"
 
 #include "exchange_cluster.h"

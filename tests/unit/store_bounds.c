@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/keys.h"
 #include "store/checkpoint.h"
-#include "store/keys.h"
 #include "store/server.h"
 
 enum { GUEST = 1, WORKERS = 2, KEYS = 512, KIB = 1 << 10 };

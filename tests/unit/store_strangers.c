@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
+#include "codec/keys.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/serving/door.h"
-#include "store/keys.h"
 #include "stranger.h"
 
 enum { KEYS = 500, ASKED_MOST = 50 };

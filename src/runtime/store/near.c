@@ -6,8 +6,8 @@
 #include "base/argument.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "codec/keys.h"
 #include "runtime/store/hub.h"
-#include "store/keys.h"
 
 /* A pull that timed out may still be answered. */
 typedef struct hw_orphan {

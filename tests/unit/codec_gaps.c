@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "base/gaps.h"
 #include "base/random.h"
+#include "codec/gaps.h"
 
 enum { MOST = 131, ROUNDS = 20000 };
 

@@ -1,6 +1,6 @@
 /* gaps.h - ascending numbers of 64 bits and what lies between them, many at a time. */
-#ifndef HW_BASE_GAPS_H
-#define HW_BASE_GAPS_H
+#ifndef HW_CODEC_GAPS_H
+#define HW_CODEC_GAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
-#include "store/values.h"
+#include "codec/values.h"
 
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/finite.h"
+#include "codec/bits.h"
 
 static size_t bitmap_bytes(size_t count)
 {

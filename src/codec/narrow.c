@@ -1,9 +1,7 @@
-#include "exchange/narrow.h"
+#include "codec/narrow.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "exchange/encoding.h"
 
 static double of_bits(uint64_t bits)
 {
@@ -41,7 +39,7 @@ double hw_power_of_two(int exponent)
 /* Exponent of a normal number; -1023 for smaller ones. */
 static int exponent_of(double value)
 {
-    return (int)((hw_bits(value) >> 52) & 0x7ff) - 1023;
+    return (int)((hw_double_bits(value) >> 52) & 0x7ff) - 1023;
 }
 
 double hw_of_f16(uint16_t bits)
@@ -96,7 +94,7 @@ int hw_scale_for(double most)
 /* Exponent of the lowest bit that is set in a finite number other than 0. */
 static int lowest_bit(double value)
 {
-    uint64_t bits = hw_bits(value), fraction = bits & ((UINT64_C(1) << 52) - 1);
+    uint64_t bits = hw_double_bits(value), fraction = bits & ((UINT64_C(1) << 52) - 1);
     int exponent = (int)((bits >> 52) & 0x7ff), place = 0;
     if (exponent == 0)
         exponent = 1;
@@ -115,7 +113,7 @@ bool hw_scale_of(const double *values, size_t count, int *exponent)
     int lowest = HW_SCALE_MOST;
     for (size_t i = 0; i < count; i++) {
         double size = fabs(values[i]);
-        if (!(size <= 0x1.fffffffffffffp1023) || hw_bits(values[i]) == UINT64_C(1) << 63)
+        if (!(size <= 0x1.fffffffffffffp1023) || hw_double_bits(values[i]) == UINT64_C(1) << 63)
             return false;
         if (size == 0)
             continue;

@@ -1,4 +1,4 @@
-#include "base/bits.h"
+#include "codec/bits.h"
 
 #include <math.h>
 #include <string.h>

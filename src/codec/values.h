@@ -2,13 +2,20 @@
  * values.h - the numbers of a request or a reply as bytes: as they lie, or without zeros: a bit for each number that is there, then
  * those; or in fewer bits where nothing is lost by it. Zero is the number whose bits are all 0, so -0.0 arrives as it was.
  */
-#ifndef HW_STORE_VALUES_H
-#define HW_STORE_VALUES_H
+#ifndef HW_CODEC_VALUES_H
+#define HW_CODEC_VALUES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/table.h"
+#include "codec/narrow.h"
+
+typedef enum hw_value_type { HW_VALUE_F32 = 1, HW_VALUE_F64, HW_VALUE_I64 } hw_value_type;
+
+static inline size_t hw_value_size(hw_value_type type)
+{
+    return type == HW_VALUE_F32 ? 4 : 8;
+}
 
 typedef enum hw_values_form {
     HW_VALUES_NONE = 0,

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "store/values.h"
+#include "codec/values.h"
 
 static double number_at(hw_value_type type, const void *values, size_t i)
 {

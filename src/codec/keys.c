@@ -1,6 +1,6 @@
-#include "store/keys.h"
+#include "codec/keys.h"
 
-#include "base/gaps.h"
+#include "codec/gaps.h"
 
 enum { GROUP = 128 };
 

@@ -4,8 +4,8 @@
  * Nearest, ties to even, never to infinity: what is too large becomes the largest. 8 bits are whole numbers from -127 to 127 times
  * a power of two that HW_TILE neighbouring entries share, so that a rounded number is a double like any other.
  */
-#ifndef HW_EXCHANGE_NARROW_H
-#define HW_EXCHANGE_NARROW_H
+#ifndef HW_CODEC_NARROW_H
+#define HW_CODEC_NARROW_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +17,16 @@ enum { HW_TILE = 512 };
 enum { HW_SCALE_MOST = 1016 }; /* 127 of its powers are a double */
 
 typedef enum hw_width { HW_F64, HW_F32, HW_BF16, HW_F16, HW_INT8 } hw_width;
+
+/* The bits of a double, so that -0.0 and 0.0 differ. */
+static inline uint64_t hw_double_bits(double value)
+{
+    union {
+        double number;
+        uint64_t bits;
+    } u = {value};
+    return u.bits;
+}
 
 uint16_t hw_to_bf16(double value);
 double hw_of_bf16(uint16_t bits);

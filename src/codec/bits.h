@@ -1,6 +1,6 @@
 /* bits.h - sets of numbers as bits, and rows that lie at them: bit i of word w is the number 64 w + i, counted from a first one. */
-#ifndef HW_BASE_BITS_H
-#define HW_BASE_BITS_H
+#ifndef HW_CODEC_BITS_H
+#define HW_CODEC_BITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Lists of keys and numbers as bytes: there and back, and nothing believed that is not so. */
-#include "store/keys.h"
+#include "codec/keys.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "codec/values.h"
 #include "store/lists.h"
-#include "store/values.h"
 
 enum { MOST = 9000 };
 

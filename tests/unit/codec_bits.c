@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/random.h"
+#include "codec/bits.h"
 
 enum { WORDS = 12, BITS = 64 * WORDS, ROUNDS = 3000 };
 

@@ -5,8 +5,8 @@
  * takes, then the gaps less one. Keys that follow one another take no bytes but the group's. Decoding never reads past the end, and
  * takes nothing for keys that is not ascending.
  */
-#ifndef HW_STORE_KEYS_H
-#define HW_STORE_KEYS_H
+#ifndef HW_CODEC_KEYS_H
+#define HW_CODEC_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "base/gaps.h"
+#include "codec/gaps.h"
 
 #include <string.h>
 
