@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/linear/packed.h"
+#include "algorithms/solve/packed.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/linear/fold.h"
-#include "algorithms/linear/model.h"
+#include "algorithms/glm/fold.h"
+#include "algorithms/glm/model.h"
 #include "algorithms/logistic/block.h"
 #include "algorithms/logistic/evaluate.h"
 #include "algorithms/logistic/inexact.h"

@@ -1,5 +1,5 @@
 #include "algorithms/lasso/block.h"
-#include "algorithms/linear/fold.h"
+#include "algorithms/glm/fold.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,13 +5,13 @@
 #ifndef HW_ALGORITHMS_LASSO_BLOCK_H
 #define HW_ALGORITHMS_LASSO_BLOCK_H
 
+#include "algorithms/glm/problem.h"
 #include "algorithms/lasso/joint.h"
 #include "algorithms/lasso/span.h"
-#include "algorithms/linear/accelerate.h"
-#include "algorithms/linear/certificate.h"
-#include "algorithms/linear/problem.h"
-#include "algorithms/linear/scan.h"
-#include "algorithms/linear/search.h"
+#include "algorithms/solve/accelerate.h"
+#include "algorithms/solve/certificate.h"
+#include "algorithms/solve/scan.h"
+#include "algorithms/solve/search.h"
 
 typedef struct hw_lasso_block {
     const hw_linear *lasso;

@@ -1,6 +1,6 @@
 #include "algorithms/lasso/evaluate.h"
 
-#include "algorithms/linear/model.h"
+#include "algorithms/glm/model.h"
 
 hawser_status hw_lasso_evaluate(const hawser_model *model, const hawser_dataset *data, const double *predictions,
                                 hawser_fact out[16], hawser_error *error)

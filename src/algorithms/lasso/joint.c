@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/board.h"
 #include "algorithms/lasso/block.h"
-#include "algorithms/linear/board.h"
 
 /* In touched numbers of a product: below, an exchange takes longer than it saves. */
 static const double WORTH_SHARING = 40e3;

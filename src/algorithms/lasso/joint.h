@@ -11,9 +11,9 @@
 #ifndef HW_ALGORITHMS_LASSO_JOINT_H
 #define HW_ALGORITHMS_LASSO_JOINT_H
 
-#include "algorithms/linear/descent.h"
-#include "algorithms/linear/problem.h"
-#include "algorithms/linear/reduction.h"
+#include "algorithms/glm/problem.h"
+#include "algorithms/solve/descent.h"
+#include "algorithms/solve/reduction.h"
 
 enum {
     HW_LASSO_JOINT_FIELDS = 7,

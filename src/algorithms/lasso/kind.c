@@ -1,7 +1,7 @@
 #include "algorithms/lasso/kind.h"
 
 #include "algorithms/lasso/spread.h"
-#include "algorithms/linear/certificate.h"
+#include "algorithms/solve/certificate.h"
 
 static hawser_status take_target(hw_linear *lasso, const hawser_training_input *input, hawser_error *error)
 {

@@ -2,7 +2,7 @@
 #ifndef HW_ALGORITHMS_LASSO_KIND_H
 #define HW_ALGORITHMS_LASSO_KIND_H
 
-#include "algorithms/linear/problem.h"
+#include "algorithms/glm/problem.h"
 
 const hw_linear_kind *hw_lasso_kind(void);
 

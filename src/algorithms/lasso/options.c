@@ -1,7 +1,7 @@
 /* options.c - the lasso's option rows. */
 #include "algorithms/lasso/options.h"
 
-#include "algorithms/linear/rows.h"
+#include "algorithms/glm/rows.h"
 
 const hawser_option hw_lasso_rows[] = {
     {"lambda", HAWSER_NUMBER, NULL, "[0,inf)", "X", "Weight of the penalty in 1/(2n) ||y - Xw - b||^2 + lambda (...)", "0.1",

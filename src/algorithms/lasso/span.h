@@ -7,7 +7,7 @@
 #ifndef HW_ALGORITHMS_LASSO_SPAN_H
 #define HW_ALGORITHMS_LASSO_SPAN_H
 
-#include "algorithms/linear/problem.h"
+#include "algorithms/glm/problem.h"
 
 typedef struct hw_lasso_span {
     double *basis;     /* orthonormal in the weights: rows x `made`, of which a projection uses the first `count` */

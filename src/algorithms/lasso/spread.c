@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "algorithms/linear/entries.h"
-#include "algorithms/linear/fold.h"
+#include "algorithms/glm/fold.h"
+#include "algorithms/solve/entries.h"
 
 /* What a member of a working set costs besides scans, in their entries: descents pass over its own, and over the set's Gram matrix.
  * Chosen by measuring problems that lie unevenly: with many members half or twice as much serves as well, with a dozen it does not. */

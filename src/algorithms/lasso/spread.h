@@ -2,7 +2,7 @@
 #ifndef HW_ALGORITHMS_LASSO_SPREAD_H
 #define HW_ALGORITHMS_LASSO_SPREAD_H
 
-#include "algorithms/linear/problem.h"
+#include "algorithms/glm/problem.h"
 
 /* What each column is likely to cost besides its scans. Under SSP and TAP each block solves subproblems of its own columns alone: those
  * have to be spread that enter them, and not entries alone. The caller frees *costs. */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/linear/fold.h"
-#include "algorithms/logistic/delayed.h"
+#include "algorithms/glm/fold.h"
 #include "algorithms/logistic/share.h"
-#include "algorithms/logistic/steps.h"
+#include "algorithms/sgd/delayed.h"
+#include "algorithms/sgd/steps.h"
 
 static const double TIGHT = 1e-18; /* of the objective, for the intercept that is saved */
 

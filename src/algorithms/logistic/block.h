@@ -4,11 +4,11 @@
 #ifndef HW_ALGORITHMS_LOGISTIC_BLOCK_H
 #define HW_ALGORITHMS_LOGISTIC_BLOCK_H
 
-#include "algorithms/linear/problem.h"
-#include "algorithms/linear/scan.h"
-#include "algorithms/linear/search.h"
+#include "algorithms/glm/problem.h"
 #include "algorithms/logistic/dual.h"
 #include "algorithms/logistic/newton.h"
+#include "algorithms/solve/scan.h"
+#include "algorithms/solve/search.h"
 
 /* What the certificate is made of, as far as one block can tell. */
 typedef struct hw_logistic_sums {

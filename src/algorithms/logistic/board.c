@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "algorithms/linear/board.h"
+#include "algorithms/glm/board.h"
 
 enum { COLUMN, COEFFICIENT, L1, L2, FIELDS };
 

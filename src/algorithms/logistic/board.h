@@ -1,4 +1,4 @@
-/* board.h - the working sets of all blocks, put together (linear/board.h) so that one block can solve the problem over all of them. */
+/* board.h - the working sets of all blocks, put together (glm/board.h) so that one block can solve the problem over all of them. */
 #ifndef HW_ALGORITHMS_LOGISTIC_BOARD_H
 #define HW_ALGORITHMS_LOGISTIC_BOARD_H
 

@@ -6,7 +6,7 @@
 #ifndef HW_ALGORITHMS_LOGISTIC_DUAL_H
 #define HW_ALGORITHMS_LOGISTIC_DUAL_H
 
-#include "algorithms/linear/problem.h"
+#include "algorithms/glm/problem.h"
 #include "algorithms/logistic/loss.h"
 
 typedef struct hw_logistic_dual {

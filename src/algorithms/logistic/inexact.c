@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/linear/face.h"
+#include "algorithms/solve/face.h"
 
 enum {
     PASSES = 2,       /* before conjugate gradients */

@@ -26,7 +26,7 @@ typedef struct hw_logistic_inexact {
 bool hw_logistic_smooth(const hw_logistic_quadratic *q);
 
 /* A run that stops wherever it needs what several blocks may share: the members' pulls, a product, or the image of a step
- * (linear/space.h). All of them run it alike, and go on with the sums of their shares. */
+ * (solve/space.h). All of them run it alike, and go on with the sums of their shares. */
 typedef struct hw_logistic_inexact_state hw_logistic_inexact_state;
 
 /* Moves members.x, given the model's weighted residual there, which moves along (but not in a smooth model). What it is given has to

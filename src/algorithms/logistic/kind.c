@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/linear/certificate.h"
 #include "algorithms/logistic/loss.h"
+#include "algorithms/solve/certificate.h"
 
 static bool given(const hawser_options *options, const char *key)
 {

@@ -2,7 +2,7 @@
 #ifndef HW_ALGORITHMS_LOGISTIC_KIND_H
 #define HW_ALGORITHMS_LOGISTIC_KIND_H
 
-#include "algorithms/linear/problem.h"
+#include "algorithms/glm/problem.h"
 
 const hw_linear_kind *hw_logistic_kind(void);
 

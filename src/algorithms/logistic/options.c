@@ -1,8 +1,8 @@
 /* options.c - the option rows of the logistic regression. */
 #include "algorithms/logistic/options.h"
 
-#include "algorithms/descent/options.h"
-#include "algorithms/linear/rows.h"
+#include "algorithms/glm/rows.h"
+#include "algorithms/sgd/options.h"
 
 const hawser_option hw_logistic_options[] = {
     {"lambda", HAWSER_NUMBER, NULL, "[0,inf)", "X",

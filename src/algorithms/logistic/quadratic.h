@@ -5,8 +5,8 @@
 #ifndef HW_ALGORITHMS_LOGISTIC_QUADRATIC_H
 #define HW_ALGORITHMS_LOGISTIC_QUADRATIC_H
 
-#include "algorithms/linear/descent.h"
 #include "algorithms/logistic/loss.h"
+#include "algorithms/solve/descent.h"
 
 /* What models have taught about the next ones. */
 typedef struct hw_logistic_learned {

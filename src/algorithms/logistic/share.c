@@ -1,6 +1,6 @@
 #include "algorithms/logistic/share.h"
 
-#include "algorithms/linear/expect.h"
+#include "algorithms/glm/expect.h"
 
 #include <stdlib.h>
 #include <string.h>

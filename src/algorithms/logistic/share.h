@@ -7,8 +7,8 @@
 #ifndef HW_ALGORITHMS_LOGISTIC_SHARE_H
 #define HW_ALGORITHMS_LOGISTIC_SHARE_H
 
-#include "algorithms/linear/reduction.h"
 #include "algorithms/logistic/board.h"
+#include "algorithms/solve/reduction.h"
 
 typedef struct hw_logistic_share {
     hw_linear_part part;

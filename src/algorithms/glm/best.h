@@ -1,0 +1,29 @@
+/*
+ * best.h - the best certified coefficients of the lambda at hand. They lie outside of the run, so that they outlive a run that fails.
+ *
+ * At each certificate the driver (driver.c) compares the objective with the least one so far and publishes metric "keep" (1: this is the
+ * best point) and "best" (its objective). The unit `choose` runs next and calls hw_linear_keep, so that work never begins from a
+ * point better than the kept one. Each process keeps the columns of its own blocks; a program that starts from linear->best
+ * (hw_linear_certificate_program) needs no more.
+ */
+#ifndef HW_ALGORITHMS_GLM_BEST_H
+#define HW_ALGORITHMS_GLM_BEST_H
+
+#include "algorithms/glm/program.h"
+
+/* Allocates linear->best, which begins as zeros: these respect all bounds. */
+hawser_status hw_linear_best_new(hw_linear *linear, hawser_error *error) HAWSER_MUST_USE;
+void hw_linear_best_free(hw_linear *linear);
+/* Copies this block's coefficients if "keep" asks for it. Called from a unit that reads "alpha". */
+void hw_linear_keep(hawser_context *context);
+/* Whether a block of this process has kept coefficients: the same on all processes. After a run only. */
+bool hw_linear_has_best(const hw_linear *linear);
+/* A program that only brings coefficients and the kept ones to node 0, for a training that has no time for a certificate. */
+hawser_program *hw_linear_hand_in_program(hw_linear *linear, const double *alpha);
+/* Node 0: makes `rest` of its run, which may have been abandoned: the kept point where all blocks have kept the same after some work; else
+ * `alpha`, whose objective and gap are NAN. */
+void hw_linear_take_handed(hw_linear *linear, const hawser_run *run);
+/* Unit of a loop of one clock that updates "v" and "alpha": makes alpha the kept coefficients again; leaving the loop rebuilds v. */
+hawser_status hw_linear_restore(hawser_context *context) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,244 @@
+#include "algorithms/glm/program.h"
+
+#include "algorithms/glm/best.h"
+#include "algorithms/glm/fold.h"
+#include "algorithms/solve/grades.h"
+
+enum {
+    SMALLEST_SET = 100 /* columns of all blocks' working sets together, where the support is small */
+};
+
+static const char *const grade_names[HW_LINEAR_GRADES] = {
+    "grade_0", "grade_1", "grade_2",  "grade_3",  "grade_4",  "grade_5",  "grade_6",  "grade_7",
+    "grade_8", "grade_9", "grade_10", "grade_11", "grade_12", "grade_13", "grade_14", "grade_15"};
+
+static void declare_metrics(hawser_program *program)
+{
+    static const struct {
+        const char *name;
+        hawser_combine_by by;
+    } metrics[] = {{"fold", HAWSER_LAST},
+                   {"lambda", HAWSER_LAST},
+                   {"lambda_number", HAWSER_LAST},
+                   {"objective", HAWSER_LAST},
+                   {"gap", HAWSER_LAST},
+                   {"keep", HAWSER_LAST},
+                   {"best", HAWSER_LAST},
+                   {"failure", HAWSER_LAST},
+                   {"zero_objective", HAWSER_LAST},
+                   {"lambda_max", HAWSER_MAX},
+                   {"loss", HAWSER_LAST},
+                   {"intercept", HAWSER_LAST},
+                   {"penalty", HAWSER_SUM},
+                   {"ratio", HAWSER_MAX},
+                   {"nonzeros", HAWSER_SUM},
+                   {"conjugate", HAWSER_SUM},
+                   {"plain_conjugate", HAWSER_SUM},
+                   {"slack", HAWSER_SUM},
+                   {"working_set", HAWSER_SUM},
+                   {"largest_set", HAWSER_MAX},
+                   {"screened", HAWSER_SUM},
+                   {"held_weight", HAWSER_LAST},
+                   {"held_errors", HAWSER_LAST},
+                   {"present_penalty", HAWSER_SUM},
+                   {"candidate_penalty", HAWSER_SUM}};
+    for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
+        hawser_metric_declare(program, metrics[k].name, metrics[k].by);
+    for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
+        hawser_metric_declare(program, grade_names[g], HAWSER_SUM);
+}
+
+static hawser_program *new_program(const char *name, hw_linear *linear, const hw_linear_units *units)
+{
+    hawser_program *program = hawser_program_new(name, linear);
+    declare_metrics(program);
+    units->declare(program);
+    hawser_scratch_size(program, units->scratch, units->release);
+    return program;
+}
+
+void hw_linear_frame_begin(hw_linear_frame *frame, hw_linear *linear, const hw_linear_units *units)
+{
+    hawser_program *p = frame->program = new_program(units->name, linear, units);
+    hawser_state *X = frame->X = hawser_data_state(p, "X", linear->X, HAWSER_BY_COLUMN);
+    hawser_data_costs(X, linear->costs);
+    hawser_rule rule = {.damping = linear->damping, .gain = linear->gain};
+    hawser_state *v = frame->v = hawser_replicated_state(p, "v", linear->X->rows, 1, linear->image, rule);
+    hawser_state *alpha = frame->alpha = hawser_local_state(p, "alpha", X, 1, linear->alpha);
+    frame->path = linear->lambda_count > 1 ? hawser_local_state(p, "path", X, linear->lambda_count, NULL) : NULL;
+    hawser_tie(alpha, v);
+    hawser_derive(v, hw_linear_rebuild);
+    hawser_encoding(v, linear->form);
+
+    hawser_until certified = {.test = hw_linear_certified, .user = linear};
+    hawser_until path_done = {.test = hw_linear_next_lambda, .user = linear};
+    hawser_until folds_done = {.test = hw_linear_next_fold, .user = linear};
+    hawser_operator *folds = hawser_loop(hawser_root(p), "folds", folds_done, hawser_bsp());
+    hawser_unit(folds, "prepare", units->prepare, HAWSER_READS(X), NULL);
+    hawser_operator *begin = hawser_branch(folds, "begin", hw_linear_begin_path, linear);
+    frame->lambdas = hawser_loop(begin, "path", path_done, hawser_bsp());
+    hawser_operator *certify = hawser_loop(frame->lambdas, "certify", certified, hawser_bsp());
+    hawser_unit(certify, "measure", units->measure, HAWSER_READS(X, v, alpha), NULL);
+    hawser_unit(certify, "bound", units->bound, HAWSER_READS(X, alpha), NULL);
+    hawser_operator *worse =
+        hawser_branch(hawser_branch(certify, "open", hw_linear_open, linear), "worse", hw_linear_restoring, linear);
+    hawser_operator *back = hawser_loop(worse, "back", (hawser_until){.clocks = 1}, hawser_bsp());
+    hawser_unit(back, "restore", hw_linear_restore, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+    frame->work = hawser_sequence(worse);
+    hawser_unit(frame->work, "choose", units->choose, HAWSER_READS(X, alpha), NULL);
+}
+
+hawser_program *hw_linear_frame_end(hw_linear_frame *frame, const hw_linear_units *units)
+{
+    hawser_unit(frame->lambdas, "record", units->record, HAWSER_READS(frame->X, frame->v, frame->alpha),
+                frame->path != NULL ? HAWSER_UPDATES(frame->path) : NULL);
+    return frame->program;
+}
+
+static bool stopping(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_stopping(progress);
+}
+
+void hw_linear_settle_work(const hw_linear_frame *frame, hawser_state *weights, hawser_unit_function *settle)
+{
+    hawser_operator *once = hawser_loop(frame->work, "arrive", (hawser_until){.clocks = 1}, hawser_bsp());
+    hawser_unit(once, "settle", settle, HAWSER_READS(weights), HAWSER_UPDATES(frame->v, frame->alpha));
+    hawser_operator *early = hawser_sequence(hawser_branch(frame->work, "early", stopping, NULL));
+    hawser_unit(early, "keep", settle, HAWSER_READS(weights), HAWSER_UPDATES(frame->v, frame->alpha));
+}
+
+hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear_units *units, const double *alpha)
+{
+    hawser_program *p = new_program("certificate", linear, units);
+    hawser_state *X = hawser_data_state(p, "X", linear->X, HAWSER_BY_COLUMN);
+    hawser_state *v = hawser_replicated_state(p, "v", linear->X->rows, 1, NULL, (hawser_rule){0});
+    hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
+    hawser_operator *all = hawser_sequence(hawser_branch(hawser_root(p), "begin", hw_linear_set_rest, linear));
+    hawser_unit(all, "prepare", units->prepare, HAWSER_READS(X), NULL);
+    hawser_unit(all, "image", hw_linear_rebuild, HAWSER_READS(X, a), HAWSER_UPDATES(v));
+    hawser_unit(all, "measure", units->measure, HAWSER_READS(X, v, a), NULL);
+    hawser_unit(all, "bound", units->bound, HAWSER_READS(X, a), NULL);
+    return p;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- search ---- */
+
+void hw_linear_search_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work,
+                           const hw_linear_search_units *units)
+{
+    hawser_state *shares = hawser_replicated_state(frame->program, "shares", linear->X->rows + HW_LINEAR_SEARCH_SUMS, 1,
+                                                   NULL, (hawser_rule){0});
+    work = hawser_sequence(hawser_branch(work, "slow", units->slow, linear));
+    hawser_unit(work, "face", units->face, HAWSER_READS(frame->X, frame->v, frame->alpha), NULL);
+    hawser_until done = {.clocks = units->clocks, .test = units->done, .user = linear};
+    hawser_operator *steps = hawser_loop(work, "search", done, hawser_bsp());
+    hawser_unit(steps, "step", units->step, HAWSER_READS(frame->X), HAWSER_UPDATES(shares));
+    hawser_unit(work, "aim", units->aim, HAWSER_READS(frame->X, frame->alpha), HAWSER_UPDATES(shares));
+    hawser_unit(work, "arrive", units->arrive, HAWSER_READS(frame->X, shares), HAWSER_UPDATES(frame->v, frame->alpha));
+}
+
+hawser_status hw_linear_search_step(hawser_context *context, hw_linear_search *search, const hw_linear_columns *columns,
+                                    double lambda)
+{
+    if (!hawser_stopping(context))
+        hw_linear_search_advance(search, columns, lambda, hawser_clock(context) == 0, hawser_cache(context, "shares"));
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_search_aim_at(hawser_context *context, hw_linear_search *search, const hw_linear_columns *columns,
+                                      double lambda)
+{
+    double now = 0.0, then = 0.0;
+    hw_linear_search_aim(search, columns, lambda, hawser_local(context, "alpha"), hawser_cache(context, "shares"), &now,
+                         &then);
+    HAWSER_TRY(hawser_report(context, "present_penalty", now));
+    return hawser_report(context, "candidate_penalty", then);
+}
+
+hawser_status hw_linear_search_arrive(hawser_context *context, hw_linear_search *search, const hw_linear_columns *columns,
+                                      const double *residual, double sum)
+{
+    double reach =
+        hw_linear_search_reach(search, columns, hawser_view(context, "shares"), residual, sum,
+                               hawser_metric(context, "present_penalty"), hawser_metric(context, "candidate_penalty"));
+    hw_linear_search_go(search, reach, hawser_gain(context, "v"), hawser_local(context, "alpha"),
+                        hawser_cache(context, "v"));
+    return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ units ---- */
+
+hawser_status hw_linear_report_grades(hawser_context *context, hw_linear_scan *scan, const hw_linear_columns *columns)
+{
+    hw_linear_grade(columns, hawser_local(context, "alpha"), scan->gradient, hawser_metric(context, "lambda"),
+                    hawser_metric(context, "zero_objective"), scan->grades);
+    for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
+        HAWSER_TRY(hawser_report(context, grade_names[g], scan->grades[g]));
+    return HAWSER_OK;
+}
+
+size_t hw_linear_entering_room(hawser_context *context, const hw_linear_scan *scan, const hw_linear_columns *columns,
+                               double least)
+{
+    double all[HW_LINEAR_GRADES];
+    double support = hawser_metric(context, "nonzeros"), smallest = SMALLEST_SET + 8.0 * hawser_blocks(context);
+    for (size_t g = 0; g < HW_LINEAR_GRADES; g++)
+        all[g] = hawser_metric(context, grade_names[g]);
+    const hw_linear *linear = hawser_user(context);
+    size_t entering =
+               hw_linear_entering(scan->grades, all, fmax(least, support > smallest / 2 ? support : smallest - support)),
+           in = 0;
+    if (!linear->joint)
+        return entering;
+    const double *alpha = hawser_local(context, "alpha");
+    for (size_t j = 0; j < columns->X.cols; j++)
+        in += alpha[j] != 0.0 || columns->l1[j] == 0.0;
+    return hw_linear_on_board(entering, in, hw_linear_room(linear));
+}
+
+hawser_status hw_linear_rebuild(hawser_context *context)
+{
+    hw_linear_combine(hawser_data_view(context, "X"), hawser_local(context, "alpha"), hawser_cache(context, "v"));
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_record(hawser_context *context, double intercept)
+{
+    const hw_linear *linear = hawser_user(context);
+    double weight = 0.0, errors = 0.0;
+    uint32_t fold = hw_linear_fold_of(context);
+    if (linear->lambda_count > 1 && fold == 0) {
+        const double *alpha = hawser_local(context, "alpha");
+        double *path = hawser_local(context, "path");
+        size_t at = (size_t)hawser_metric(context, "lambda_number"), columns = hawser_part(context, "alpha", NULL);
+        for (size_t j = 0; j < columns; j++)
+            if (alpha[j] != 0.0)
+                path[j * linear->lambda_count + at] = alpha[j];
+    }
+    hw_linear_held_out(linear, hawser_view(context, "v"), intercept, fold, &weight, &errors);
+    HAWSER_TRY(hawser_report(context, "held_weight", weight));
+    return hawser_report(context, "held_errors", errors);
+}
+
+hawser_status hw_linear_report(hawser_context *context, const char *metric, double value)
+{
+    return hawser_report(context, metric, isnan(value) ? INFINITY : value);
+}
+
+uint32_t hw_linear_fold_of(const hawser_context *context)
+{
+    double fold = hawser_metric(context, "fold");
+    return fold >= 1.0 ? (uint32_t)fold : 0;
+}
+
+hawser_status hw_linear_fail(hawser_context *context, const hawser_error *error)
+{
+    return hawser_unit_fail(context, error->status, "%s", error->text);
+}
+
+bool hw_linear_must_stop(void *context)
+{
+    return hawser_stopping(context);
+}

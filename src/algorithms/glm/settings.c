@@ -1,0 +1,172 @@
+/* settings.c - what a linear model's options say together. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/glm/problem.h"
+
+/* A path is a count or a list; *list is malloc'ed. */
+static hawser_status read_path(const char *text, double **list, size_t *count, hawser_error *error)
+{
+    unsigned long long n = strtoull(text, NULL, 10);
+    if (strspn(text, "0123456789") == strlen(text)) {
+        *count = (size_t)n;
+        return n >= 1 && n <= 100000 ? HAWSER_OK
+                                     : hawser_fail(error, HAWSER_BAD_OPTION, "--path %s: want 1 to 100000 lambdas", text);
+    }
+    size_t room = 1;
+    for (const char *at = text; *at != '\0'; at++)
+        room += *at == ',';
+    *list = malloc(room * sizeof **list);
+    if (*list == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu lambdas", room);
+    for (const char *at = text, *end; *count < room; at = end + 1) {
+        double value = 0;
+        end = hawser_read_number(at, &value);
+        if (end == NULL || !(value > 0.0) || isinf(value) || (*end != ',' && *end != '\0'))
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--path: '%s' is no number of lambdas and no list of lambdas > 0",
+                               text);
+        (*list)[(*count)++] = value;
+        if (*end == '\0')
+            break;
+    }
+    return HAWSER_OK;
+}
+
+static bool given(const hawser_options *options, const char *key)
+{
+    return hawser_options_has(options, key) && hawser_options_source(options, key, NULL) != HAWSER_FROM_DEFAULT;
+}
+
+/* An option that can do nothing is a misunderstanding when somebody has typed it; what a file or the environment sets for all calls
+ * may lie idle in some. */
+static hawser_status check_idle(const hawser_options *options, hawser_error *error)
+{
+    const char *path = hawser_options_text(options, "path");
+    bool list = path != NULL && strchr(path, ',') != NULL, grid = !list && (path != NULL || given(options, "cv"));
+    if (hawser_options_source(options, "cv-rule", NULL) == HAWSER_FROM_COMMAND_LINE && !given(options, "cv"))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv-rule does nothing without --cv K");
+    if (hawser_options_source(options, "lambda-min-ratio", NULL) == HAWSER_FROM_COMMAND_LINE && !grid)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--lambda-min-ratio does nothing without --path N or --cv K%s",
+                           list ? ": --path lists its lambdas itself" : "");
+    if (given(options, "validation") && (given(options, "cv") || given(options, "validation-fraction")))
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--validation excludes --cv and --validation-fraction: one of them says what lambda is chosen by");
+    return HAWSER_OK;
+}
+
+/* Is `word` one of those that a list has between bars? */
+static bool among(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at != NULL; at = strchr(at, '|') != NULL ? strchr(at, '|') + 1 : NULL)
+        if (strncmp(at, word, length) == 0 && (at[length] == '|' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* Options that mean something to some solvers only. */
+static hawser_status check_solver(const hawser_options *options, bool stored, hawser_error *error)
+{
+    static const char *const of_copies[] = {"sigma",           "merge",    "filter",        "quota",
+                                            "max-held-clocks", "encoding", "exchange-every"};
+    static const struct {
+        const char *option, *solvers;
+    } of_others[] = {{"groups", "dbpg"},          {"kkt-filter", "dbpg"},           {"batch", "minibatch"},
+                     {"epochs", "sgd|minibatch"}, {"exchange", "gd|sgd|minibatch"}, {"step", "gd|sgd|minibatch"}};
+    const char *solver = hawser_options_text(options, "solver");
+    for (size_t k = 0; stored && k < sizeof of_copies / sizeof *of_copies; k++)
+        if (hawser_options_source(options, of_copies[k], NULL) == HAWSER_FROM_COMMAND_LINE)
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "--%s does nothing with --solver %s: it is about workers' copies of what they share",
+                               of_copies[k], solver);
+    for (size_t k = 0; k < sizeof of_others / sizeof *of_others; k++)
+        if (hawser_options_has(options, of_others[k].option) && !among(of_others[k].solvers, solver) &&
+            hawser_options_source(options, of_others[k].option, NULL) == HAWSER_FROM_COMMAND_LINE)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s does nothing without --solver %s", of_others[k].option,
+                               of_others[k].solvers);
+    return HAWSER_OK;
+}
+
+static hawser_status check_together(const hawser_options *options, hawser_error *error)
+{
+    HAWSER_TRY(check_idle(options, error));
+    static const char *const ways[] = {"lambda", "lambda-ratio", "C"};
+    const char *one = NULL;
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        if (!given(options, ways[k]))
+            continue;
+        if (one != NULL)
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s and --%s say the same thing in two ways; give one", one,
+                               ways[k]);
+        one = ways[k];
+    }
+    if (one != NULL && (given(options, "path") || given(options, "cv")))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "one lambda (--%s) and many (--path, --cv) exclude each other", one);
+    if (given(options, "cv") && given(options, "validation-fraction"))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--cv and --validation-fraction exclude each other");
+    if (hawser_options_number(options, "l1-ratio") == 0.0 && !given(options, "lambda") && !given(options, "C") &&
+        !(given(options, "path") && strchr(hawser_options_text(options, "path"), ',') != NULL))
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "with --l1-ratio 0 there is no lambda_max; give --lambda, or --path with a list of lambdas");
+    return HAWSER_OK;
+}
+
+/* Solvers over a parameter server. */
+static hawser_status read_stored(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
+{
+    const char *solver = hawser_options_text(options, "solver");
+    bool delayed = strcmp(solver, "dbpg") == 0;
+    settings->steps = among("gd|sgd|minibatch", solver);
+    settings->stored = delayed || settings->steps;
+    HAWSER_TRY(check_solver(options, settings->stored, error));
+    settings->groups = delayed ? (size_t)hawser_options_integer(options, "groups") : 1;
+    settings->kkt = delayed && hawser_options_flag(options, "kkt-filter");
+    if (!settings->steps)
+        return HAWSER_OK;
+    const char *form = hawser_options_text(options, "exchange");
+    settings->weights = strcmp(form, "weights") == 0;
+    settings->products = strcmp(form, "products") == 0;
+    settings->rate = hawser_options_has(options, "step") ? hawser_options_number(options, "step") : 0.0;
+    settings->epochs = hawser_options_number(options, "epochs");
+    settings->batch = strcmp(solver, "gd") == 0    ? 0
+                      : strcmp(solver, "sgd") == 0 ? 1
+                                                   : (size_t)hawser_options_integer(options, "batch");
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_settings *settings, hawser_error *error)
+{
+    HAWSER_TRY(check_together(options, error));
+    settings->lambda = hawser_options_has(options, "lambda") ? hawser_options_number(options, "lambda") : -1.0;
+    settings->cost = hawser_options_has(options, "C") ? hawser_options_number(options, "C") : 0.0;
+    settings->lambda_ratio = hawser_options_number(options, "lambda-ratio");
+    settings->l1_ratio = hawser_options_number(options, "l1-ratio");
+    settings->tolerance = hawser_options_number(options, "tol");
+    settings->lambda_min_ratio = hawser_options_number(options, "lambda-min-ratio");
+    settings->intercept = hawser_options_flag(options, "intercept");
+    settings->standardize = hawser_options_flag(options, "standardize");
+    settings->folds = (uint32_t)hawser_options_integer(options, "cv");
+    settings->one_standard_error = strcmp(hawser_options_text(options, "cv-rule"), "1se") == 0;
+    settings->validation_fraction = hawser_options_number(options, "validation-fraction");
+    settings->average = strcmp(hawser_options_text(options, "merge"), "average") == 0;
+    settings->sigma = hawser_options_number(options, "sigma");
+    settings->exchange_every = given(options, "exchange-every") ? hawser_options_number(options, "exchange-every") : 0.0;
+    settings->certify_every = (uint64_t)hawser_options_integer(options, "certify-every");
+    const char *filter = hawser_options_text(options, "filter");
+    settings->filtered = hawser_options_bytes(options, "quota") > 0 || (filter != NULL && strcmp(filter, "none") != 0) ||
+                         strcmp(hawser_options_text(options, "encoding"), "exact") != 0;
+    const char *solver = hawser_options_text(options, "solver");
+    bool plain = strcmp(solver, "cd") == 0;
+    settings->solver = plain ? hw_linear_coordinate() : hw_linear_working_set();
+    if (plain && settings->exchange_every <= 0.0)
+        settings->exchange_every = 1.0;
+    HAWSER_TRY(read_stored(options, settings, error));
+    settings->path_count = settings->folds > 0 ? 100 : 0;
+    if (hawser_options_has(options, "path")) {
+        settings->path_count = 0;
+        HAWSER_TRY(read_path(hawser_options_text(options, "path"), &settings->path_list, &settings->path_count, error));
+    }
+    return HAWSER_OK;
+}

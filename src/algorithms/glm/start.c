@@ -1,0 +1,121 @@
+/* start.c - the coefficients that a training starts from, by the names of the columns where model and data have them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/glm/model.h"
+
+typedef struct named {
+    const char *name;
+    size_t column;
+} named;
+
+/* Names of a model and of the data, in the order of their columns, then sorted by name. */
+typedef struct matching {
+    char *text; /* the model's names, each ended by zero */
+    named *model, *data;
+    size_t model_count, data_count;
+} matching;
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const named *)a)->name, ((const named *)b)->name);
+}
+
+static hawser_status sort_names(named *names, size_t count, hawser_error *error)
+{
+    qsort(names, count, sizeof *names, by_name);
+    for (size_t k = 1; k < count; k++)
+        if (strcmp(names[k - 1].name, names[k].name) == 0)
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "--init: columns match by name, and two are called '%.100s'; give each its own name",
+                               names[k].name);
+    return HAWSER_OK;
+}
+
+static hawser_status read_names(matching *m, const hawser_dataset *data, const char *names, hawser_error *error)
+{
+    size_t length = strlen(names);
+    m->data_count = hawser_dataset_matrix(data)->cols;
+    m->model_count = 1;
+    for (const char *at = names; *at != '\0'; at++)
+        m->model_count += *at == '\n';
+    m->text = malloc(length + 1);
+    m->model = calloc(m->model_count, sizeof *m->model);
+    m->data = calloc(m->data_count, sizeof *m->data);
+    if (m->text == NULL || m->model == NULL || m->data == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu column names", m->model_count + m->data_count);
+    memcpy(m->text, names, length + 1);
+    char *at = m->text;
+    for (size_t k = 0; k < m->model_count; k++) {
+        m->model[k] = (named){at, k};
+        at += strcspn(at, "\n");
+        *at++ = '\0';
+    }
+    for (size_t j = 0; j < m->data_count; j++)
+        m->data[j] = (named){hawser_dataset_column(data, j), j};
+    return HAWSER_OK;
+}
+
+/* beta: the model's coefficients. */
+static hawser_status match(matching *m, const double *beta, double *alpha, hawser_error *error)
+{
+    bool same = m->model_count == m->data_count;
+    for (size_t j = 0; same && j < m->data_count; j++)
+        same = strcmp(m->model[j].name, m->data[j].name) == 0;
+    if (same) {
+        memcpy(alpha, beta, m->data_count * sizeof *alpha);
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(sort_names(m->model, m->model_count, error));
+    HAWSER_TRY(sort_names(m->data, m->data_count, error));
+    for (size_t k = 0, j = 0; k < m->model_count; k++) {
+        while (j < m->data_count && strcmp(m->data[j].name, m->model[k].name) < 0)
+            j++;
+        if (j < m->data_count && strcmp(m->data[j].name, m->model[k].name) == 0)
+            alpha[m->data[j].column] = beta[m->model[k].column];
+        else if (beta[m->model[k].column] != 0.0)
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "--init: the model has a coefficient for the column '%.100s', which the data do not have; is "
+                               "it a model of other data?",
+                               m->model[k].name);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status match_names(const hawser_model *init, const hawser_dataset *data, const char *names, double *alpha,
+                                 hawser_error *error)
+{
+    matching m = {0};
+    double intercept = 0.0, *beta = NULL;
+    hawser_status status = read_names(&m, data, names, error);
+    if (status == HAWSER_OK && hw_linear_fact(init, "columns", 0.0) != (double)m.model_count)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model has %g columns and names for %zu",
+                             hw_linear_fact(init, "columns", 0.0), m.model_count);
+    if (status == HAWSER_OK)
+        status = hw_linear_new_doubles(&beta, m.model_count, error);
+    if (status == HAWSER_OK)
+        status = hw_linear_model_coefficients(init, m.model_count, beta, &intercept, error);
+    if (status == HAWSER_OK)
+        status = match(&m, beta, alpha, error);
+    free(beta);
+    free(m.text);
+    free(m.model);
+    free(m.data);
+    return status;
+}
+
+hawser_status hw_linear_model_start(const hawser_model *init, const hawser_dataset *data, double *alpha, hawser_error *error)
+{
+    const char *names = hawser_model_text(init, "names");
+    size_t columns = hawser_dataset_matrix(data)->cols;
+    double intercept = 0.0;
+    if (names != NULL && hawser_dataset_column(data, 0) != NULL)
+        HAWSER_TRY(match_names(init, data, names, alpha, error));
+    else
+        HAWSER_TRY(hw_linear_model_coefficients(init, columns, alpha, &intercept, error));
+    for (size_t j = 0; j < columns; j++)
+        if (!isfinite(alpha[j]))
+            return hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model's coefficient for column %zu is %g", j, alpha[j]);
+    return HAWSER_OK;
+}

@@ -1,0 +1,455 @@
+/*
+ * lasso.c - lasso and elastic net by CoCoA+ (ALT section 2.1.3, Algorithm 3) as states, units and loops.
+ *
+ * Columns are split over the blocks. Every block keeps its coefficients alpha to itself and a copy of v = X alpha, which is all
+ * that the blocks exchange. A round: solve the local subproblem, move v. Between rounds, at quiescent clocks, a duality gap
+ * certifies the result, chooses the next working sets and ends the work. Around that go the path of lambdas and the folds of a
+ * cross-validation.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/glm/best.h"
+#include "algorithms/glm/expect.h"
+#include "algorithms/glm/fold.h"
+#include "algorithms/glm/model.h"
+#include "algorithms/glm/train.h"
+#include "algorithms/lasso/block.h"
+#include "algorithms/lasso/evaluate.h"
+#include "algorithms/lasso/kind.h"
+#include "algorithms/lasso/options.h"
+#include "algorithms/list.h"
+
+static const double NEVER = 1e300; /* a penalty or a slack that nothing has, and that may be added up */
+
+static uint64_t draw(void *context, uint64_t below)
+{
+    return hawser_random_below(context, below);
+}
+
+/* Once a fold: weights, means, penalties, and the lambda at which everything is zero. */
+static hawser_status prepare(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    const hw_linear *lasso = hawser_user(context);
+    uint32_t fold = hw_linear_fold_of(context);
+    hawser_error error = {0};
+    if (hw_lasso_block_prepare(block, lasso, hawser_data_view(context, "X"), fold, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    double most = 0.0;
+    if (fold == 0 && hw_lasso_block_lambda_max(block, &most, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
+    return hawser_report(context, "lambda_max", most);
+}
+
+/* The full scan at a quiescent clock: residual, correlations, and this block's share of the certificate's sums. */
+static hawser_status measure(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    const double *alpha = hawser_local(context, "alpha");
+    double lambda = hawser_metric(context, "lambda");
+    hw_linear_sums sums;
+    hw_lasso_block_residual(block, hawser_view(context, "v"), true);
+    hw_lasso_block_scan(block, alpha, lambda);
+    size_t nonzeros = hw_lasso_block_sums(block, alpha, lambda, &sums);
+    block->fresh = block->lasso->free_count == 0; /* else the gradient is that of a projected residual */
+    HAWSER_TRY(hw_linear_report(context, "loss", sums.loss));
+    HAWSER_TRY(hw_linear_report(context, "square", sums.square));
+    HAWSER_TRY(hw_linear_report(context, "target", sums.target));
+    HAWSER_TRY(hw_linear_report(context, "penalty", sums.penalty));
+    HAWSER_TRY(hw_linear_report(context, "curved", sums.curved));
+    HAWSER_TRY(hw_linear_report(context, "ratio", sums.ratio));
+    HAWSER_TRY(hw_linear_report(context, "intercept", block->intercept));
+    return hawser_report(context, "nonzeros", (double)nonzeros);
+}
+
+static double combined_scale(const hawser_context *context)
+{
+    return hw_linear_scale(&(hw_linear_sums){.square = hawser_metric(context, "square"),
+                                             .target = hawser_metric(context, "target"),
+                                             .curved = hawser_metric(context, "curved"),
+                                             .ratio = hawser_metric(context, "ratio")});
+}
+
+/* The dual's part of the certificate, now that the scaling by all blocks' columns is known. */
+static hawser_status bound(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    double scaled = 0.0, plain = 0.0;
+    hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), combined_scale(context),
+                             &scaled, &plain);
+    HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
+    HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
+    return hw_linear_report(context, "plain_conjugate", plain);
+}
+
+/* What the next rounds work on: columns that the published certificate does not prove to be zero, most promising first. */
+static hawser_status choose(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    const hw_linear_solver *solver = block->lasso->settings.solver;
+    const double *alpha = hawser_local(context, "alpha");
+    double lambda = hawser_metric(context, "lambda");
+    hawser_error error = {0};
+    double scale =
+        combined_scale(context); /* the radius is of the gap at this very dual point, which may not be the best one */
+    hw_linear_sums sums = {.square = hawser_metric(context, "square"), .target = hawser_metric(context, "target")};
+    double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
+    double gap = primal - hw_linear_dual(&sums, scale, hawser_metric(context, "conjugate"));
+    hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, scale,
+                          sqrt(2.0 * fmax(gap, hawser_metric(context, "gap"))));
+    hw_linear_keep(context);
+    size_t room = hw_linear_entering_room(context, &block->scan, &block->columns, 0.0);
+    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
+                       &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    size_t members = 0;
+    (void)solver->members(block->solver, &members);
+    HAWSER_TRY(hawser_report(context, "working_set", (double)members));
+    HAWSER_TRY(hawser_report(context, "largest_set", (double)members));
+    return hawser_report(context, "screened", (double)block->scan.screened_count);
+}
+
+/* Where one clock is all, leaving the loop derives v from alpha in any case: moving it too would be the same work again. */
+static bool one_clock(const hw_linear *lasso)
+{
+    return lasso->blocks == 1 && lasso->settings.exchange_every <= 0.0 && lasso->settings.certify_every == 0;
+}
+
+static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block, double *alpha, double *v)
+{
+    const hw_linear *lasso = block->lasso;
+    /* Exact solutions of subproblems that stale neighbours have changed already are wasted, and blocks' sizes differ. */
+    double every = lasso->strided ? 1.0 : lasso->settings.exchange_every;
+    double share = every * (double)block->columns.X.cols;
+    return (hw_linear_round){.columns = &block->columns,
+                             .lambda = hawser_metric(context, "lambda"),
+                             .gain = hawser_gain(context, "v"),
+                             .residual = block->residual,
+                             .sum = block->sum,
+                             .square = block->square,
+                             .gradient = block->scan.gradient,
+                             .fresh = block->fresh,
+                             .alpha = alpha,
+                             .image = v,
+                             .gap = hawser_metric(context, "gap"),
+                             .tolerance = 0.3 * lasso->settings.tolerance * hawser_metric(context, "zero_objective"),
+                             .steps = every > 0.0 ? (uint64_t)ceil(share) : UINT64_MAX,
+                             .draw = draw,
+                             .source = context,
+                             .stop = {hw_linear_must_stop, context}};
+}
+
+/* Joint working sets (joint.h): all blocks say what they chose, ... */
+static hawser_status post(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    if (!block->fresh)
+        hw_lasso_block_residual(block, hawser_view(context, "v"), false);
+    size_t first = 0, room = hawser_part(context, "board", &first);
+    size_t posted = hw_lasso_joint_post(block, hawser_local(context, "alpha"), hawser_local(context, "board"));
+    HAWSER_TRY(hawser_touch(context, "board", first, posted < room ? posted : room));
+    size_t cleared = hw_lasso_joint_clear(&block->joint, hawser_block(context), hawser_cache(context, "products"));
+    return hawser_touch(context, "products", 0, cleared);
+}
+
+/* ... share the work of the union's Gram matrix, ... */
+static hawser_status products(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    const hawser_matrix *whole = hawser_data_view(context, "whole");
+    const hw_linear_members *members = &block->joint.members;
+    size_t first = 0, count = 0;
+    hawser_error error = {0};
+    if (hw_lasso_joint_union(block, whole, hawser_view(context, "board"), &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hawser_data_want(context, "whole", members->columns, members->count));
+    if (hw_lasso_joint_products(block, whole, hawser_block(context), hawser_cache(context, "products"), &first, &count,
+                                (hw_linear_stop){hw_linear_must_stop, context}, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hawser_report(context, "shared", block->joint.shared));
+    return hawser_touch(context, "products", first, count);
+}
+
+/* ... solve it together, a product a clock, ... */
+static hawser_status descend(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    size_t changed = 0;
+    hawser_error error = {0};
+    hw_linear_round round = make_round(context, block, NULL, NULL);
+    if (hw_lasso_joint_descend(block, hawser_view(context, "products"), &round, hawser_block(context),
+                               hawser_cache(context, "sums"), &changed, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hawser_report(context, "unsolved", !block->joint.solved));
+    return hawser_touch(context, "sums", 0, changed);
+}
+
+/* ... or one of them solves it, ... */
+static hawser_status solve_jointly(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    hawser_error error = {0};
+    hw_linear_round round = make_round(context, block, NULL, NULL);
+    if (hw_lasso_joint_solve(block, hawser_view(context, "products"), &round, hawser_cache(context, "solution"), &error) !=
+        HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return hawser_touch(context, "solution", 0, block->joint.members.count);
+}
+
+/* ... and all move their own part. */
+static hawser_status move(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    block->fresh = false;
+    hw_lasso_joint_move(block, hawser_view(context, "products"), hawser_view(context, "solution"),
+                        hawser_local(context, "alpha"));
+    return hawser_touch(context, "v", 0, 0);
+}
+
+/* One CoCoA round: an approximate solution of the local subproblem; alpha is tied to v. */
+static hawser_status sweep(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    const hw_linear *lasso = block->lasso;
+    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha"), slack = 0.0;
+    hawser_error error = {0};
+    hw_lasso_block_residual(block, v, false);
+    if (lasso->accelerated && hw_lasso_block_remember(block, alpha, (size_t)hawser_clock(context), &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    hw_linear_round round = make_round(context, block, alpha, one_clock(lasso) ? NULL : v);
+    round.slack = lasso->blocks > 1 ? &slack : NULL;
+    block->fresh = false;
+    if (lasso->settings.solver->solve(block->solver, &round, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    if (one_clock(lasso))
+        HAWSER_TRY(hawser_touch(context, "v", 0, 0));
+    return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
+}
+
+/* The point before a sprint under SSP or TAP: between sprints all blocks agree on the residual, within one they do not. */
+static hawser_status remember(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    const double *alpha = hawser_local(context, "alpha");
+    hawser_error error = {0};
+    hw_lasso_block_residual(block, hawser_view(context, "v"), false);
+    size_t at = (size_t)(hawser_clock(context) % HW_LINEAR_HISTORY);
+    if (hw_lasso_block_remember(block, alpha, at, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_linear_report(context, "sprint_loss", block->loss));
+    return hw_linear_report(context, "sprint_penalty",
+                            hw_lasso_block_penalty(block, alpha, hawser_metric(context, "lambda")));
+}
+
+/* Where the last rounds, or the last sprints, were heading; see accelerate.h. */
+static hawser_status propose(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    const double *alpha = hawser_local(context, "alpha");
+    hawser_error error = {0};
+    double now = 0.0;
+    hw_lasso_block_residual(block, hawser_view(context, "v"), false);
+    if (block->lasso->strided) {
+        double penalty = hw_lasso_block_penalty(block, alpha, hawser_metric(context, "lambda"));
+        HAWSER_TRY(hw_linear_report(context, "reached_loss", block->loss));
+        HAWSER_TRY(hw_linear_report(context, "reached_penalty", penalty));
+    }
+    if (block->lasso->strided && (hawser_clock(context) + 1) % HW_LINEAR_HISTORY != 0) {
+        HAWSER_TRY(hawser_report(context, "present_penalty", 0.0));
+        return hawser_report(context, "candidate_penalty", NEVER);
+    }
+    if (hw_lasso_block_remember(block, alpha, HW_LINEAR_HISTORY, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    double then = hw_lasso_block_propose(block, alpha, hawser_metric(context, "lambda"), &now);
+    HAWSER_TRY(hawser_report(context, "present_penalty", now));
+    return hawser_report(context, "candidate_penalty", then < NEVER ? then : NEVER);
+}
+
+/* All blocks go there, or none: the objective has to fall. */
+static hawser_status take(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    double present = block->loss + hawser_metric(context, "present_penalty");
+    double candidate = block->accelerator.loss + hawser_metric(context, "candidate_penalty");
+    if (candidate < present)
+        hw_lasso_block_take(block, hawser_gain(context, "v"), hawser_local(context, "alpha"), hawser_cache(context, "v"));
+    return HAWSER_OK;
+}
+
+/* A search over all blocks, from where all of them are. */
+static hawser_status face(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    hawser_error error = {0};
+    size_t count = 0;
+    const uint32_t *list = block->lasso->settings.solver->members(block->solver, &count);
+    hw_lasso_block_residual(block, hawser_view(context, "v"), false);
+    if (hw_linear_search_begin(&block->search, &block->columns, list, count, hawser_local(context, "alpha"),
+                               hawser_metric(context, "lambda"), block->residual, block->sum, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return HAWSER_OK;
+}
+
+static hawser_status search(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    return hw_linear_search_step(context, &block->search, &block->columns, hawser_metric(context, "lambda"));
+}
+
+static hawser_status aim(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    return hw_linear_search_aim_at(context, &block->search, &block->columns, hawser_metric(context, "lambda"));
+}
+
+static hawser_status arrive(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    return hw_linear_search_arrive(context, &block->search, &block->columns, block->residual, block->sum);
+}
+
+static hawser_status record(hawser_context *context)
+{
+    const hw_lasso_block *block = hawser_scratch(context);
+    return hw_linear_record(context, block->intercept);
+}
+
+static void declare(hawser_program *program)
+{
+    hawser_metric_declare(program, "square", HAWSER_LAST);
+    hawser_metric_declare(program, "target", HAWSER_LAST);
+    hawser_metric_declare(program, "curved", HAWSER_SUM);
+    hawser_metric_declare(program, "shared", HAWSER_MAX);
+    hawser_metric_declare(program, "unsolved", HAWSER_MAX);
+    hawser_metric_declare(program, "sprint_loss", HAWSER_LAST);
+    hawser_metric_declare(program, "sprint_penalty", HAWSER_SUM);
+    hawser_metric_declare(program, "reached_loss", HAWSER_LAST);
+    hawser_metric_declare(program, "reached_penalty", HAWSER_SUM);
+}
+
+static void release(void *scratch)
+{
+    hw_lasso_block_release(scratch);
+}
+
+/* The branch for working sets that are small enough to be solved as one; returns where the other branch begins. */
+static hawser_operator *joint_work(const hw_linear_frame *frame, hw_linear *lasso)
+{
+    hawser_program *p = frame->program;
+    hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
+    hawser_state *whole = hawser_data_state(p, "whole", lasso->X, HAWSER_WHOLE);
+    hawser_state *board = hawser_partitioned_state(p, "board", lasso->blocks * hw_lasso_joint_share(lasso), NULL, NULL);
+    hawser_state *triangle =
+        hawser_replicated_state(p, "products", hw_lasso_joint_triangle(lasso->X), 1, NULL, (hawser_rule){0});
+    hawser_state *solution =
+        hawser_replicated_state(p, "solution", hw_linear_most_members(lasso), 1, NULL, (hawser_rule){0});
+    size_t members = hw_linear_expected(lasso);
+    hawser_state_expect(board, hw_linear_expected_board(lasso, HW_LASSO_JOINT_FIELDS));
+    hawser_state_expect(triangle, members * (members + 1) / 2);
+    hawser_state_expect(solution, members);
+    hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, lasso);
+    hawser_operator *joint = hawser_sequence(small);
+    hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board, triangle));
+    hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), HAWSER_UPDATES(triangle));
+    hawser_operator *large = hawser_branch(joint, "large", hw_linear_shared, NULL);
+    hawser_state *sums = hawser_replicated_state(p, "sums", hw_lasso_joint_sums(lasso), 1, NULL, (hawser_rule){0});
+    hawser_state_expect(sums, 2 * members);
+    hawser_operator *descents = hawser_loop(large, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());
+    hawser_operator *steps = hawser_loop(descents, "descent", (hawser_until){.clocks = HW_LASSO_JOINT_CLOCKS}, hawser_bsp());
+    hawser_unit(steps, "descend", descend, HAWSER_READS(v, triangle), HAWSER_UPDATES(sums));
+    hawser_unit_one(large, "solve", solve_jointly, HAWSER_READS(v, triangle), HAWSER_UPDATES(solution));
+    hawser_operator *once = hawser_loop(joint, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
+    hawser_unit(once, "move", move, HAWSER_READS(X, triangle, solution), HAWSER_UPDATES(v, alpha));
+    return hawser_sequence(small);
+}
+
+static const hw_linear_units units = {.name = "lasso",
+                                      .scratch = sizeof(hw_lasso_block),
+                                      .release = release,
+                                      .declare = declare,
+                                      .prepare = prepare,
+                                      .measure = measure,
+                                      .bound = bound,
+                                      .choose = choose,
+                                      .record = record};
+static const hw_linear_search_units searching = {
+    .clocks = HW_LINEAR_SEARCH_CLOCKS, .slow = hw_linear_slow, .face = face, .step = search, .aim = aim, .arrive = arrive};
+
+static void expect(hawser_program *program, const hw_linear *lasso)
+{
+    bool rounds = lasso->strided || (lasso->accelerated && !lasso->joint);
+    hw_linear_needs needs = {.rows = 2.0 + hw_linear_weighted(lasso), .columns = 10.0, .gram = true};
+    if (rounds) { /* residuals and coefficients of some rounds; what a search over all blocks has */
+        needs.rows += HW_LINEAR_HISTORY + 5.5;
+        needs.columns += HW_LINEAR_HISTORY + 2.0;
+    }
+    if (lasso->joint)
+        needs.all = 2 * sizeof(double) + sizeof(uint32_t);
+    hw_linear_expect(program, lasso, &needs);
+}
+
+static hawser_program *build(hw_linear *lasso)
+{
+    hw_linear_frame frame;
+    hw_linear_frame_begin(&frame, lasso, &units);
+    hawser_state *X = frame.X, *v = frame.v, *alpha = frame.alpha;
+    uint64_t every = lasso->settings.certify_every;
+    uint64_t clocks = every > 0                              ? every
+                      : one_clock(lasso)                     ? 1
+                      : lasso->accelerated || lasso->strided ? HW_LINEAR_HISTORY
+                                                             : 0;
+    hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = lasso};
+    hawser_until sprints_done = {.test = hw_linear_sprints_done, .user = lasso};
+    hawser_operator *work = lasso->joint ? joint_work(&frame, lasso) : frame.work;
+    bool extrapolated = lasso->accelerated || lasso->strided;
+    if (extrapolated)
+        work = hawser_loop(work, "sprints", sprints_done, hawser_bsp());
+    if (lasso->strided)
+        hawser_unit(work, "remember", remember, HAWSER_READS(X, v, alpha), NULL);
+    hawser_operator *rounds = hawser_loop(work, "rounds", rounds_done, lasso->sync);
+    hawser_unit(rounds, "sweep", sweep, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+    if (extrapolated) {
+        hawser_unit(work, "propose", propose, HAWSER_READS(X, v, alpha), NULL);
+        hawser_unit(work, "take", take, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+    }
+    if (lasso->searched)
+        hw_linear_search_work(&frame, lasso, work, &searching);
+    expect(frame.program, lasso);
+    return hw_linear_frame_end(&frame, &units);
+}
+
+static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
+                          hawser_error *error)
+{
+    return hw_linear_plan(hw_lasso_kind(), build, job, input, physical, dot, out, error);
+}
+
+static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                           hawser_error *error)
+{
+    return hw_linear_train(hw_lasso_kind(), &units, build, job, input, training, error);
+}
+
+const hawser_algorithm *hw_lasso_algorithm(void)
+{
+    static const char citations[] =
+        "T. Alt: Adaptive Consistency Management for Distributed Machine Learning. 2017 (states, units, yields; section "
+        "2.1.3)\n"
+        "V. Smith, S. Forte, C. Ma, M. Takac, M. Jordan, M. Jaggi: CoCoA. JMLR 18(230), 2018\n"
+        "M. Massias, A. Gramfort, J. Salmon: Celer. ICML 2018 (working sets, extrapolation)\n"
+        "E. Ndiaye, O. Fercoq, A. Gramfort, J. Salmon: Gap Safe Screening Rules. JMLR 18(128), 2017\n"
+        "J. Friedman, T. Hastie, R. Tibshirani: Regularization Paths by Coordinate Descent. J. Stat. Softw. 33(1), 2010";
+    static const hawser_algorithm algorithm = {.name = "lasso",
+                                               .summary = "linear regression with an L1 or elastic-net penalty",
+                                               .citations = citations,
+                                               .rows = hw_lasso_rows,
+                                               .train = train,
+                                               .plan = plan,
+                                               .predict = hw_linear_margins,
+                                               .evaluate = hw_lasso_evaluate};
+    return &algorithm;
+}

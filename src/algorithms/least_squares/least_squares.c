@@ -1,0 +1,355 @@
+/*
+ * least_squares.c - linear regression by gradient descent over feature partitions, as states, units and loops.
+ *
+ * Goel et al. (2015), section 6: every block keeps the weights of its columns up to date, and reads what the others have made of theirs,
+ * chunk by chunk as they become admissible. Either *products* travel, of the rows of the next iteration with a block's columns, or the
+ * *weights*, from which every block computes all products itself (the paper's form: B times the work). Sums over chunks are made in the
+ * order of chunks, so both forms give the same bits, and under bsp and dc:0 those of one thread.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/glm/model.h"
+#include "algorithms/glm/policy.h"
+#include "algorithms/glm/program.h"
+#include "algorithms/lasso/evaluate.h"
+#include "algorithms/list.h"
+#include "algorithms/sgd/exchange.h"
+#include "algorithms/sgd/options.h"
+
+enum { PATIENCE = 2000 };
+
+static const double FAR = 0.1;        /* a slope that is far from an optimum */
+static const double FAR_ABOVE = 10.0; /* times the objective of weights of zero */
+
+/* ------------------------------------------------------------------------------------------------------------- units ---- */
+
+static hawser_status prepare(hawser_context *context)
+{
+    const hw_descent *descent = hawser_user(context);
+    hawser_error error = {0};
+    const hawser_matrix *whole = descent->weights_travel ? hawser_data_view(context, "whole") : NULL;
+    if (whole != NULL)
+        HAWSER_TRY(hw_descent_want_all(context, whole->cols));
+    if (hw_descent_block_new(hawser_scratch(context), descent, hawser_data_view(context, "X"), whole, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    if (hw_descent_block_weigh(hawser_scratch(context), &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    hw_descent_squares(hawser_scratch(context), hawser_local(context, "board"));
+    return HAWSER_OK;
+}
+
+static hawser_status point(hawser_context *context)
+{
+    return hw_descent_point(context, hawser_scratch(context));
+}
+
+static hawser_status power(hawser_context *context)
+{
+    return hw_descent_power(context, hawser_scratch(context));
+}
+
+/* Products of the first batch with the start. */
+static hawser_status begin(hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    hw_descent_product(block, hw_descent_batch(block, 0), hawser_local(context, "theta"), hawser_local(context, "products"));
+    return HAWSER_OK;
+}
+
+static hawser_status descend(hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    const hw_descent *descent = block->descent;
+    uint64_t clock = hawser_clock(context);
+    hw_batch batch = hw_descent_batch(block, clock);
+    double *theta = hawser_local(context, "theta"), weight = descent->total / (double)descent->X->rows;
+    HAWSER_TRY(descent->weights_travel ? hw_descent_make_products(context, block, "theta", batch)
+                                       : hw_descent_take_products(context, block, "products", batch.count));
+    double loss = hw_descent_residual(block, batch), most = hw_descent_gradient(block, batch);
+    if (!isfinite(loss))
+        return hawser_unit_fail(context, HAWSER_DIVERGED, "the objective is no number any more in clock %llu; lower --step",
+                                (unsigned long long)clock);
+    hw_descent_keep(block, loss / ((double)batch.count * weight), theta);
+    double rate =
+        hw_descent_rate(descent, hawser_metric(context, "curvature"), hawser_metric(context, "row_square"), 1.0, clock);
+    rate /= (double)batch.count * weight;
+    for (size_t j = 0; j < block->own.X.cols; j++)
+        theta[j] += rate * block->gradient[j] * block->inverse[j];
+    if (!descent->weights_travel)
+        hw_descent_product(block, hw_descent_batch(block, clock + 1), theta, hawser_local(context, "products"));
+    double slope = descent->deviation > 0.0 ? most / ((double)batch.count * weight * descent->deviation) : 0.0;
+    HAWSER_TRY(hawser_report(context, "slope", slope));
+    return hawser_report(context, "objective", loss / ((double)batch.count * weight));
+}
+
+static hawser_status post(hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    hw_descent_product(block, hw_descent_all(block), hawser_local(context, "theta"), hawser_local(context, "board"));
+    return HAWSER_OK;
+}
+
+/* What the weights are worth on all rows. */
+static hawser_status certify(hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    const hw_descent *descent = block->descent;
+    const double *theta = hawser_local(context, "theta");
+    hw_batch all = hw_descent_all(block);
+    HAWSER_TRY(hw_descent_take_products(context, block, "board", all.count));
+    double loss = hw_descent_residual(block, all) / descent->total, most = hw_descent_gradient(block, all) / descent->total;
+    double nonzeros = 0.0;
+    for (size_t j = 0; j < block->own.X.cols; j++)
+        nonzeros += theta[j] != 0.0;
+    HAWSER_TRY(hawser_report(context, "objective", loss));
+    HAWSER_TRY(hawser_report(context, "nonzeros", nonzeros));
+    HAWSER_TRY(hawser_report(context, "shift", hawser_dot(block->own.X.cols, block->mean, theta, NULL)));
+    return hawser_report(context, "slope", descent->deviation > 0.0 ? most / descent->deviation : 0.0);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- program ---- */
+
+/* Margins, moments and gradients; where rows are drawn, the entries by row too, of all columns if weights travel. */
+static void expect(hawser_program *program, const hw_descent *descent)
+{
+    enum { ENTRY = 12, ROWS = 7 }; /* bytes; numbers for each, those among them that travel */
+    const hawser_matrix *X = descent->X;
+    uint64_t rows = X->rows, columns = X->cols, blocks = descent->blocks, drawn = 0;
+    if (!descent->all_rows && X->layout != HAWSER_DENSE)
+        drawn = (X->stored * ENTRY + rows * sizeof(double)) / (descent->weights_travel ? 1 : blocks);
+    uint64_t block = (ROWS * rows + 4 * (columns / blocks + 1)) * sizeof(double) + drawn;
+    if (descent->weights_travel)
+        block += (columns + descent->batch * blocks) * sizeof(double);
+    hawser_scratch_expect(program, block, (4 * rows + 5 * columns) * sizeof(double));
+}
+
+/* `whole_way` false: `descent->start` is only measured. */
+static hawser_program *build(hw_descent *descent, bool whole_way)
+{
+    static const struct {
+        const char *name;
+        hawser_combine_by by;
+    } metrics[] = {{"objective", HAWSER_LAST}, {"slope", HAWSER_MAX},    {"row_square", HAWSER_MAX}, {"squares", HAWSER_SUM},
+                   {"curvature", HAWSER_LAST}, {"nonzeros", HAWSER_SUM}, {"shift", HAWSER_SUM}};
+    hawser_program *p = hawser_program_new("linear", descent);
+    for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
+        hawser_metric_declare(p, metrics[k].name, metrics[k].by);
+    hawser_scratch_size(p, sizeof(hw_descent_block), hw_descent_block_release);
+    expect(p, descent);
+    size_t blocks = descent->blocks, rows = descent->X->rows, columns = descent->X->cols;
+    bool travels = descent->weights_travel;
+    hawser_state *X = hawser_data_state(p, "X", descent->X, HAWSER_BY_COLUMN);
+    hawser_state *whole = travels ? hawser_data_state(p, "whole", descent->X, HAWSER_WHOLE) : NULL;
+    hawser_state *board = hawser_stored_state(p, "board", blocks * rows, NULL, NULL, NULL, NULL);
+    hawser_state *theta = travels ? hawser_stored_state(p, "theta", columns, X, descent->start, NULL, NULL)
+                                  : hawser_local_state(p, "theta", X, 1, descent->start);
+    hawser_operator *root = hawser_root(p);
+    hawser_unit(root, "prepare", prepare, HAWSER_READS(X, whole), HAWSER_UPDATES(board));
+    if (whole_way) {
+        hawser_until powers = {.test = hw_descent_powers_done}, end = {0};
+        if (descent->all_rows)
+            end = (hawser_until){.metric = "slope", .below = descent->tolerance, .patience = PATIENCE};
+        else
+            end.clocks = (uint64_t)ceil(descent->epochs * (double)rows / (double)descent->batch);
+        hawser_unit(root, "point", point, HAWSER_READS(X), HAWSER_UPDATES(board));
+        hawser_operator *loop = hawser_loop(root, "curvature", powers, hawser_bsp());
+        hawser_unit(loop, "power", power, HAWSER_READS(X), HAWSER_UPDATES(board));
+        hawser_state *products =
+            travels ? NULL : hawser_stored_state(p, "products", blocks * descent->batch, NULL, NULL, NULL, NULL);
+        if (!travels)
+            hawser_unit(root, "begin", begin, HAWSER_READS(X, theta), HAWSER_UPDATES(products));
+        loop = hawser_loop(root, "descent", end, descent->sync);
+        hawser_unit(loop, "descend", descend, HAWSER_READS(X, whole), HAWSER_UPDATES(theta, products));
+    }
+    hawser_unit(root, "post", post, HAWSER_READS(X, theta), HAWSER_UPDATES(board));
+    hawser_unit(root, "certify", certify, HAWSER_READS(X, theta, board), NULL);
+    return p;
+}
+
+static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
+                          hawser_error *error)
+{
+    hw_descent descent;
+    hawser_program *program = NULL;
+    hawser_status status = hw_descent_new(&descent, job, input, error);
+    if (status == HAWSER_OK) {
+        program = build(&descent, true);
+        status = hawser_plan_print(job, program, physical, dot, out, error);
+        char text[sizeof((hawser_training *)0)->policy];
+        hw_linear_policy_of_steps(descent.sync, hawser_options_text(input->options, "sync"), descent.rate, text,
+                                  sizeof text);
+        if (status == HAWSER_OK && physical && !dot && text[0] != '\0')
+            fprintf(out, "\n%s\n", text);
+    }
+    hawser_program_free(program);
+    hw_descent_free(&descent);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- train ---- */
+
+/* Batches whose epochs were over while a column still went along with the residual: what to do about it. */
+static void say_how_far(const hw_descent *descent, const hawser_options *options, double slope, hawser_training *training)
+{
+    char cause[100] = "where rows differ much, steps are short";
+    if (!(slope > FAR))
+        return;
+    if (hw_descent_lag(descent->sync) > 0.0)
+        snprintf(cause, sizeof cause, "under --sync %.20s steps are short", hawser_options_text(options, "sync"));
+    if (descent->rate > 0.0)
+        snprintf(cause, sizeof cause, "--step %g may be too short", descent->rate);
+    snprintf(training->notes[0], sizeof training->notes[0],
+             "after %g epochs a column still correlates with the residual by %.2g of the target's deviation: %s; --epochs "
+             "%g goes "
+             "on for longer, --solver gd until they do not",
+             descent->epochs, slope, cause, 10.0 * descent->epochs);
+}
+
+/* `measured`: the run that measured theta last. */
+static hawser_status tell(const hw_descent *descent, const hawser_training_input *input, const hawser_run *measured,
+                          const double *theta, bool early, hawser_training *training, hawser_error *error)
+{
+    static const hw_linear_kind kind = {.name = "linear"};
+    double objective = hawser_result_metric(measured, "objective"), slope = hawser_result_metric(measured, "slope");
+    double zero = 0.5 * descent->deviation * descent->deviation;
+    hw_linear_row row = {.objective = objective,
+                         .gap = NAN,
+                         .nonzeros = hawser_result_metric(measured, "nonzeros"),
+                         .intercept = descent->mean - (descent->intercept ? hawser_result_metric(measured, "shift") : 0.0),
+                         .error = NAN,
+                         .done = true};
+    hw_linear linear = {.kind = &kind, .X = descent->X, .rows = &row, .lambda_count = 1};
+    double curvature = hawser_result_metric(training->run, "curvature"); /* NAN in a run that only measures */
+    hawser_fact facts[] = {{"objective", objective},
+                           {"nonzeros", row.nonzeros},
+                           {"intercept", row.intercept},
+                           {"slope", slope},
+                           {"r2", zero > 0.0 ? 1.0 - objective / zero : 0.0},
+                           {isnan(curvature) ? NULL : "curvature", curvature}};
+    memcpy(training->facts, facts, sizeof facts);
+    const char *reason = hawser_run_figures(training->run)->stop_reason;
+    bool epochs = !early && !descent->all_rows; /* what the loop of their clocks ended by */
+    snprintf(training->stop_reason, sizeof training->stop_reason, "%s",
+             training->failure.status != HAWSER_OK ? "diverged"
+             : epochs                              ? "epochs"
+             : strcmp(reason, "patience") == 0     ? "progress"
+                                                   : reason);
+    if (epochs && training->failure.status == HAWSER_OK)
+        say_how_far(descent, input->options, slope, training);
+    return hw_linear_model_make(&linear, input, 0, theta, NULL, &training->model, error);
+}
+
+/* Measures theta in a program of its own, which becomes *run. Collective. */
+static hawser_status measure(hw_descent *descent, hawser_job *job, const double *theta, hawser_run **run,
+                             hawser_error *error)
+{
+    bool travels = descent->weights_travel;
+    hawser_run *made = NULL;
+    memmove(descent->start, theta, descent->X->cols * sizeof *theta);
+    descent->weights_travel = false;
+    hawser_program *program = build(descent, false);
+    hawser_observe(job, NULL, NULL);
+    hawser_status status = hawser_run_program(job, program, &made, error);
+    hawser_program_free(program);
+    descent->weights_travel = travels;
+    if (status != HAWSER_OK)
+        return status;
+    hawser_run_free(*run);
+    *run = made;
+    return HAWSER_OK;
+}
+
+/* Steps that led far above what weights of zero have are no training, unless they began there: the best theta so far is the result. All
+ * nodes decide alike. */
+static hawser_status take_best(hw_descent *descent, hawser_job *job, hawser_status ended, double objective,
+                               hawser_run **after, hawser_training *training, hawser_error *error)
+{
+    double zero = 0.5 * descent->deviation * descent->deviation;
+    if (ended == HAWSER_OK && (objective <= FAR_ABOVE * zero || !(zero > 0.0)))
+        return HAWSER_OK;
+    HAWSER_TRY(measure(descent, job, descent->best, after, error));
+    if (hawser_result_metric(*after, "objective") < objective && training->failure.status == HAWSER_OK)
+        (void)hawser_fail(
+            &training->failure, HAWSER_DIVERGED,
+            "the training diverged: it ends at the objective %.4g, where weights of zero have %.4g; lower --step", objective,
+            zero);
+    return HAWSER_OK;
+}
+
+static bool overflowed(hawser_status status)
+{
+    return status == HAWSER_NOT_FINITE || status == HAWSER_DIVERGED;
+}
+
+static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                         hawser_run **after, hawser_error *error)
+{
+    hawser_program *program = build(descent, true);
+    hawser_error own = {0};
+    hawser_observe(job, input->observer, input->observer_user);
+    hawser_status status = hawser_run_program(job, program, &training->run, &own);
+    hawser_program_free(program);
+    bool early = status == HAWSER_STOP; /* a run that was ended has not measured what it left behind */
+    double objective = INFINITY;
+    if (status != HAWSER_OK && !early && !overflowed(status))
+        return hawser_fail(error, status, "%s", own.text);
+    if (early) {
+        status = measure(descent, job, hawser_result(training->run, "theta", NULL), after, &own);
+        if (status == HAWSER_STOP)
+            return hawser_fail(
+                error, HAWSER_TIMEOUT,
+                "the weights that were reached could not be measured within --grace, and no model is written");
+        if (status != HAWSER_OK && !overflowed(status))
+            return hawser_fail(error, status, "%s", own.text);
+    }
+    if (status == HAWSER_OK)
+        objective = hawser_result_metric(*after != NULL ? *after : training->run, "objective");
+    else
+        training->failure = own;
+    HAWSER_TRY(take_best(descent, job, status, objective, after, training, error));
+    if (training->run == NULL) {
+        training->run = *after;
+        *after = NULL;
+    }
+    training->interrupted = early && strcmp(hawser_run_figures(training->run)->stop_reason, "signal") == 0;
+    const hawser_run *measured = *after != NULL ? *after : training->run;
+    return hawser_job_leads(job)
+               ? tell(descent, input, measured, hawser_result(measured, "theta", NULL), early, training, error)
+               : HAWSER_OK;
+}
+
+static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                           hawser_error *error)
+{
+    hw_descent descent;
+    memset(training, 0, sizeof *training);
+    hawser_run *after = NULL;
+    hawser_status status = hw_descent_new(&descent, job, input, error);
+    hw_linear_policy_of_steps(descent.sync, hawser_options_text(input->options, "sync"), descent.rate, training->policy,
+                              sizeof training->policy);
+    if (status == HAWSER_OK)
+        status = run(&descent, job, input, training, &after, error);
+    hawser_run_free(after);
+    hw_descent_free(&descent);
+    return status;
+}
+
+const hawser_algorithm *hw_least_squares_algorithm(void)
+{
+    static const char citations[] =
+        "N. Goel, D. Agrawal, S. Chawla, A. Elmagarmid: Parameter Database: Data-centric Synchronization. 2015 (sections 5 "
+        "to 7)\n"
+        "M. Li et al.: Scaling Distributed Machine Learning with the Parameter Server. OSDI 2014 (bounded delay)";
+    static const hawser_algorithm algorithm = {.name = "linear",
+                                               .summary = "linear regression by gradient descent over a parameter server",
+                                               .citations = citations,
+                                               .rows = hw_descent_rows,
+                                               .train = train,
+                                               .plan = plan,
+                                               .predict = hw_linear_margins,
+                                               .evaluate = hw_lasso_evaluate};
+    return &algorithm;
+}

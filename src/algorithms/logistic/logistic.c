@@ -1,0 +1,545 @@
+/*
+ * logistic.c - logistic regression with an L1, elastic-net or squared penalty, as states, units and loops: Newton's method on
+ * working sets of columns, between certificates of all of them.
+ *
+ * Columns are split over the blocks; what they exchange is v = X alpha. Where all can work in step, the problem of all blocks'
+ * working sets is solved as one: by one block, or where it is large by all of them (share.h). Otherwise (under SSP or TAP, with
+ * filters, for sets too large to pass around) each of Newton's quadratic models is solved by all blocks in CoCoA rounds, as the
+ * lasso is.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "algorithms/glm/best.h"
+#include "algorithms/glm/expect.h"
+#include "algorithms/glm/fold.h"
+#include "algorithms/glm/train.h"
+#include "algorithms/list.h"
+#include "algorithms/logistic/board.h"
+#include "algorithms/logistic/evaluate.h"
+#include "algorithms/logistic/kind.h"
+#include "algorithms/logistic/options.h"
+#include "algorithms/logistic/rounds.h"
+#include "algorithms/logistic/share.h"
+#include "algorithms/sgd/delayed.h"
+#include "algorithms/sgd/steps.h"
+
+enum {
+    MOST_MODELS = 4,         /* of Newton's, between two certificates, where rounds solve them */
+    MOST_SMOOTH_MODELS = 30, /* the same without an L1 part, where certificates teach nothing */
+    SMOOTH_CLOCKS = 200,     /* of conjugate gradients on one of them */
+    LARGE = 1 << 19,         /* stored entries from which on a product is worth an exchange */
+    SHARED_CLOCKS = 16,      /* between two looks of the driver whether a shared descent is done */
+    SOLVED = 1,              /* where members begin in a solution, after the intercept */
+    FULL_SHARE = 8           /* a working set of that share of the columns costs no more than a certificate */
+};
+
+static const double NEVER = 1e300; /* a slack or a bound that is none, and that may be added up */
+
+/* Once a fold: weights, means, penalties, the loss at zero and the lambda at which everything is zero. */
+static hawser_status prepare(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    const hw_linear *linear = hawser_user(context);
+    double most = 0.0;
+    hawser_error error = {0};
+    uint32_t fold = hw_linear_fold_of(context);
+    if (hw_logistic_block_prepare(block, linear, hawser_data_view(context, "X"), fold, fold == 0 ? &most : NULL, &error) !=
+        HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
+    return hawser_report(context, "lambda_max", most);
+}
+
+/* The full scan at a quiescent clock, and this block's share of the certificate's sums. */
+static hawser_status measure(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hw_logistic_sums sums;
+    hw_logistic_block_measure(block, hawser_view(context, "v"), hawser_local(context, "alpha"),
+                              hawser_metric(context, "lambda"), &sums);
+    HAWSER_TRY(hw_linear_report(context, "loss", block->point.loss));
+    HAWSER_TRY(hw_linear_report(context, "intercept", block->point.intercept));
+    HAWSER_TRY(hw_linear_report(context, "penalty", sums.penalty));
+    HAWSER_TRY(hw_linear_report(context, "ratio", sums.ratio));
+    return hawser_report(context, "nonzeros", (double)sums.nonzeros);
+}
+
+/* The dual's part of the certificate, now that the scaling by all blocks' columns is known. With an L2 part any scaling is feasible. */
+static hawser_status bound(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    double ratio = hawser_metric(context, "ratio"), scale = hw_logistic_scale(ratio), scaled = 0.0, plain = 0.0;
+    bool both = scale < 1.0 && block->linear->settings.l1_ratio < 1.0;
+    hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), scale, &scaled, &plain);
+    HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
+    HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
+    HAWSER_TRY(hw_linear_report(context, "plain_conjugate", both ? plain : 0.0));
+    size_t first, last;
+    hw_logistic_block_rows(block, hawser_block(context), &first, &last);
+    HAWSER_TRY(
+        hw_linear_report(context, "dual_loss", hw_logistic_entropy(&block->rows, block->dual.theta, scale, first, last)));
+    return hw_linear_report(context, "plain_dual_loss",
+                            both ? hw_logistic_entropy(&block->rows, block->dual.theta, 1.0, first, last)
+                                 : -NEVER / block->linear->blocks);
+}
+
+/* What to work on next: columns that the certificate does not prove to be zero, most promising first. The entropy bends at least
+ * four times as much as the square of the distance, hence the radius. */
+static hawser_status choose(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    const hw_linear_solver *solver = block->linear->settings.solver;
+    const double *alpha = hawser_local(context, "alpha");
+    double lambda = hawser_metric(context, "lambda");
+    hawser_error error = {0};
+    double primal = hawser_metric(context, "loss") + hawser_metric(context, "penalty");
+    double gap = primal - (hawser_metric(context, "dual_loss") - hawser_metric(context, "conjugate"));
+    if (block->scan.screened_at != lambda)
+        block->search.reference = 0.0; /* another problem begins */
+    hw_linear_scan_screen(&block->scan, &block->columns, alpha, lambda, hw_logistic_scale(hawser_metric(context, "ratio")),
+                          sqrt(0.5 * fmax(gap, hawser_metric(context, "gap"))));
+    hw_linear_keep(context);
+    size_t room =
+        hw_linear_entering_room(context, &block->scan, &block->columns, (double)(block->linear->X->cols / FULL_SHARE));
+    if (solver->choose(block->solver, &block->columns, lambda, alpha, block->scan.gradient, block->scan.screened, room,
+                       &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    size_t members = 0;
+    (void)solver->members(block->solver, &members);
+    HAWSER_TRY(hawser_report(context, "working_set", (double)members));
+    HAWSER_TRY(hawser_report(context, "largest_set", (double)members));
+    return hawser_report(context, "screened", (double)block->scan.screened_count);
+}
+
+/* ------------------------------------------------------------------------------------------- one solves for all ---- */
+
+static bool alone(const hw_linear *linear) /* one block, and nobody wants to see its rounds */
+{
+    const hw_linear_settings *settings = &linear->settings;
+    return linear->blocks == 1 && settings->exchange_every <= 0.0 && settings->certify_every == 0 && settings->sigma <= 0.0;
+}
+
+static hw_logistic_effort effort_of(hawser_context *context, const hw_linear *linear, double gain)
+{
+    double tolerance = linear->settings.tolerance * hawser_metric(context, "zero_objective");
+    return (hw_logistic_effort){.gain = gain,
+                                .gap = hawser_metric(context, "gap"),
+                                .tolerance = 0.3 * tolerance,
+                                .steps = UINT64_MAX,
+                                .stop = {hw_linear_must_stop, context}};
+}
+
+/* All blocks say what they chose, ... */
+static hawser_status post(hawser_context *context)
+{
+    size_t first = 0, room = hawser_part(context, "board", &first);
+    size_t posted =
+        hw_logistic_board_post(hawser_scratch(context), hawser_local(context, "alpha"), hawser_local(context, "board"));
+    return hawser_touch(context, "board", first, posted < room ? posted : room);
+}
+
+/* ... and settle whether they solve it together, ... */
+static hawser_status weigh(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hawser_error error = {0};
+    if (hw_logistic_share_weigh(block, hawser_view(context, "board"), &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return hawser_report(context, "shared", block->share->shared);
+}
+
+/* The columns of all sets. */
+static hawser_status fetch(hawser_context *context, hw_logistic_block *block, const double *board)
+{
+    const hw_linear *linear = block->linear;
+    size_t room = hw_linear_most_members(linear);
+    hawser_error error = {0};
+    if (hw_logistic_block_for_all(block, hawser_data_view(context, "whole"), room, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return hawser_data_want(context, "whole", block->whole_list, hw_logistic_board_list(block, board));
+}
+
+/* ... which goes from one sum to the next, a clock each, ... */
+static hawser_status descend(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hw_logistic_share *share = block->share;
+    const double *board = hawser_view(context, "board");
+    size_t changed = 0;
+    hawser_error error = {0};
+    hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
+    if (!share->begun) {
+        HAWSER_TRY(fetch(context, block, board));
+        if (hw_logistic_share_begin(block, board, hawser_view(context, "v"), hawser_metric(context, "lambda"), &effort,
+                                    hawser_block(context), &error) != HAWSER_OK)
+            return hw_linear_fail(context, &error);
+    }
+    if (!share->solved && hw_logistic_share_step(block, effort.stop, hawser_block(context), hawser_cache(context, "sums"),
+                                                 &changed, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hawser_report(context, "unsolved", !share->solved));
+    return hawser_touch(context, "sums", 0, changed);
+}
+
+/* ... or one of them solves it, ... */
+static hawser_status solve(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    const double *board = hawser_view(context, "board");
+    hawser_error error = {0};
+    HAWSER_TRY(fetch(context, block, board));
+    hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
+    double *solution = hawser_cache(context, "solution");
+    if (hw_logistic_board_solve(block, board, hawser_view(context, "v"), hawser_metric(context, "lambda"), &effort,
+                                solution + SOLVED, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    solution[0] = block->point.intercept;
+    return hawser_touch(context, "solution", 0, SOLVED + hw_logistic_board_list(block, board));
+}
+
+/* ... and all move their own part. A shared descent that was cut short moves nothing. */
+static hawser_status move(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    const hw_logistic_share *share = block->share;
+    const double *solution = hawser_view(context, "solution");
+    bool shared = share != NULL && share->shared;
+    HAWSER_TRY(hawser_touch(context, "v", 0, 0)); /* derived when the loop is left */
+    if (!shared || share->solved)
+        hw_logistic_board_move(block, hawser_view(context, "board"), shared ? share->solution : solution + SOLVED,
+                               hawser_local(context, "alpha"));
+    if (!shared) /* where the next certificate begins, on all blocks */
+        block->point.intercept = solution[0];
+    return HAWSER_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------- all solve ---- */
+
+static hawser_status model(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hawser_error error = {0};
+    double tolerance = effort_of(context, block->linear, 1.0).tolerance;
+    if (hw_logistic_rounds_begin(block, hawser_view(context, "v"), hawser_local(context, "alpha"),
+                                 hawser_metric(context, "lambda"), 0.01 * tolerance, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return HAWSER_OK;
+}
+
+/* One CoCoA round: an approximate solution of the local subproblem; alpha is tied to v. */
+static hawser_status sweep(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    const hw_linear *linear = block->linear;
+    double slack = 0.0, every = linear->strided ? 1.0 : linear->settings.exchange_every;
+    hw_logistic_effort effort = effort_of(context, linear, hawser_gain(context, "v"));
+    hawser_error error = {0};
+    if (every > 0.0)
+        effort.steps = (uint64_t)ceil(every * (double)block->columns.X.cols);
+    effort.slack = &slack;
+    if (hw_logistic_rounds_sweep(block, &effort, hawser_local(context, "alpha"), hawser_cache(context, "v"), &error) !=
+        HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
+}
+
+static double residual_sum(const hw_logistic_block *block)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < block->rows.count; i++)
+        sum += block->residual[i];
+    return sum;
+}
+
+/* A search over all blocks on the model, from where all of them are. */
+static hawser_status face(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hw_logistic_quadratic *own = &block->own;
+    hawser_error error = {0};
+    hw_logistic_quadratic_residual(own, &block->point, hawser_view(context, "v"), block->start, block->residual);
+    if (hw_linear_search_begin(&block->search, &own->columns, own->members.columns, own->members.count,
+                               hawser_local(context, "alpha"), own->scale * hawser_metric(context, "lambda"),
+                               block->residual, residual_sum(block), &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return HAWSER_OK;
+}
+
+static hawser_status search(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    return hw_linear_search_step(context, &block->search, &block->own.columns,
+                                 block->own.scale * hawser_metric(context, "lambda"));
+}
+
+static hawser_status aim(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    return hw_linear_search_aim_at(context, &block->search, &block->own.columns,
+                                   block->own.scale * hawser_metric(context, "lambda"));
+}
+
+static hawser_status arrive(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    return hw_linear_search_arrive(context, &block->search, &block->own.columns, block->residual, residual_sum(block));
+}
+
+static hawser_status compare(hawser_context *context)
+{
+    double before = 0.0, after = 0.0;
+    hw_logistic_rounds_penalties(hawser_scratch(context), hawser_local(context, "alpha"), hawser_metric(context, "lambda"),
+                                 &before, &after);
+    HAWSER_TRY(hawser_report(context, "penalty_before", before));
+    return hawser_report(context, "penalty_after", after);
+}
+
+/* The model is only one of the objective: all go back as far as that asks. */
+static hawser_status back(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    double *v = hawser_cache(context, "v"), fall = 0.0;
+    double tolerance = 0.01 * effort_of(context, block->linear, 1.0).tolerance;
+    double share = hw_logistic_rounds_share(block, v, hawser_metric(context, "penalty_before"),
+                                            hawser_metric(context, "penalty_after"), tolerance, &fall);
+    if (share < 1.0)
+        hw_logistic_rounds_back(block, share, hawser_gain(context, "v"), hawser_damping(context, "v"),
+                                hawser_local(context, "alpha"), v);
+    return hawser_report(context, "fall", fall);
+}
+
+/* A model's solution that made the objective fall by little beside the gap: the other columns matter more now. */
+static bool models_done(hawser_progress *progress, void *user)
+{
+    const hw_linear *linear = user;
+    uint64_t models = hawser_progress_clock(progress) + 1;
+    double least = 0.3 * linear->settings.tolerance * linear->zero_objective;
+    return linear->settings.certify_every > 0 || models >= MOST_MODELS || hawser_progress_stopping(progress) ||
+           hawser_progress_metric(progress, "fall") <= fmax(0.05 * linear->gap, least);
+}
+
+/* Rounds find signs, but crawl over a face; with a squared penalty alone there is nothing but one face. */
+static bool slow(hawser_progress *progress, void *user)
+{
+    const hw_linear *linear = user;
+    return linear->settings.l1_ratio == 0.0 || hw_linear_slow(progress, user);
+}
+
+/* ------------------------------------------------------------------------------------ all solve, without an L1 part ---- */
+
+/* All of a model's solution is a search over all blocks: each among its own columns, an exchange of a vector by row a product. */
+static bool smooth(const hw_linear *linear)
+{
+    return (linear->joint || alone(linear)) && linear->settings.l1_ratio == 0.0 && linear->lower == NULL &&
+           linear->upper == NULL && linear->X->stored >= LARGE;
+}
+
+static bool always(hawser_progress *progress, void *user)
+{
+    (void)progress, (void)user;
+    return true;
+}
+
+static hawser_status smooth_face(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    block->search.smooth = true;
+    return face(context);
+}
+
+static hawser_status smooth_search(hawser_context *context)
+{
+    HAWSER_TRY(search(context));
+    return hawser_report(context, "searching", ((hw_logistic_block *)hawser_scratch(context))->search.ended ? 0.0 : 1.0);
+}
+
+static bool searched(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_metric(progress, "searching") <= 0.0 || hawser_progress_stopping(progress);
+}
+
+static bool smooth_models_done(hawser_progress *progress, void *user)
+{
+    const hw_linear *linear = user;
+    return hawser_progress_clock(progress) + 1 >= MOST_SMOOTH_MODELS || hawser_progress_stopping(progress) ||
+           hawser_progress_metric(progress, "fall") <= 0.3 * linear->settings.tolerance * linear->zero_objective;
+}
+
+/* ------------------------------------------------------------------------------------------------------ program ---- */
+
+static hawser_status record(hawser_context *context)
+{
+    const hw_logistic_block *block = hawser_scratch(context);
+    return hw_linear_record(context, block->point.intercept);
+}
+
+static void declare(hawser_program *program)
+{
+    hawser_metric_declare(program, "dual_loss", HAWSER_SUM);
+    hawser_metric_declare(program, "plain_dual_loss", HAWSER_SUM);
+    hawser_metric_declare(program, "penalty_before", HAWSER_SUM);
+    hawser_metric_declare(program, "penalty_after", HAWSER_SUM);
+    hawser_metric_declare(program, "fall", HAWSER_LAST);
+    hawser_metric_declare(program, "searching", HAWSER_MAX);
+    hawser_metric_declare(program, "shared", HAWSER_MAX);
+    hawser_metric_declare(program, "unsolved", HAWSER_MAX);
+    hw_logistic_delayed_declare(program);
+    hw_logistic_steps_declare(program);
+}
+
+static void release(void *scratch)
+{
+    hw_logistic_block_release(scratch);
+}
+
+static const hw_linear_units units = {.name = "logistic",
+                                      .scratch = sizeof(hw_logistic_block),
+                                      .release = release,
+                                      .declare = declare,
+                                      .prepare = prepare,
+                                      .measure = measure,
+                                      .bound = bound,
+                                      .choose = choose,
+                                      .record = record};
+static const hw_linear_search_units searching = {
+    .clocks = HW_LINEAR_SEARCH_CLOCKS, .slow = slow, .face = face, .step = search, .aim = aim, .arrive = arrive};
+
+static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work)
+{
+    hawser_program *p = frame->program;
+    hawser_state *v = frame->v, *alpha = frame->alpha;
+    hawser_state *whole = hawser_data_state(p, "whole", linear->X, HAWSER_WHOLE);
+    hawser_state *board = hawser_partitioned_state(p, "board", linear->blocks * hw_logistic_board_share(linear), NULL, NULL);
+    size_t room = hw_linear_most_members(linear);
+    hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + room, 1, NULL, (hawser_rule){0});
+    size_t members = hw_linear_expected(linear);
+    hawser_state_expect(board, hw_linear_expected_board(linear, 4));
+    hawser_state_expect(solution, SOLVED + members);
+    hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(board));
+    hawser_operator *single = work;
+    if (linear->blocks > 1) {
+        hawser_state *sums = hawser_replicated_state(p, "sums", hw_logistic_share_sums(linear), 1, NULL, (hawser_rule){0});
+        hawser_state_expect(sums, hw_logistic_share_expected_sums(linear));
+        hawser_unit(work, "weigh", weigh, HAWSER_READS(board), NULL);
+        single = hawser_branch(work, "large", hw_linear_shared, NULL);
+        hawser_operator *descents = hawser_loop(single, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());
+        hawser_operator *steps = hawser_loop(descents, "descent", (hawser_until){.clocks = SHARED_CLOCKS}, hawser_bsp());
+        hawser_unit(steps, "descend", descend, HAWSER_READS(frame->X, whole, v, board), HAWSER_UPDATES(sums));
+    }
+    hawser_unit_one(single, "solve", solve, HAWSER_READS(whole, v, board), HAWSER_UPDATES(solution));
+    hawser_operator *once = hawser_loop(work, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
+    hawser_unit(once, "move", move, HAWSER_READS(board, solution), HAWSER_UPDATES(v, alpha));
+}
+
+static void rounds_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work)
+{
+    hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
+    uint64_t clocks = linear->settings.certify_every;
+    hawser_until solved = {.test = models_done, .user = linear};
+    hawser_until rounds_done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = linear};
+    work = hawser_loop(work, "models", solved, hawser_bsp());
+    hawser_unit(work, "model", model, HAWSER_READS(X, v, alpha), NULL);
+    hawser_operator *rounds = hawser_loop(work, "rounds", rounds_done, linear->sync);
+    hawser_unit(rounds, "sweep", sweep, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+    if (linear->searched)
+        hw_linear_search_work(frame, linear, work, &searching);
+    hawser_unit(work, "compare", compare, HAWSER_READS(X, alpha), NULL);
+    hawser_unit(work, "back", back, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+}
+
+static void smooth_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work)
+{
+    static const hw_linear_search_units units_of_it = {.clocks = SMOOTH_CLOCKS,
+                                                       .slow = always,
+                                                       .done = searched,
+                                                       .face = smooth_face,
+                                                       .step = smooth_search,
+                                                       .aim = aim,
+                                                       .arrive = arrive};
+    hawser_until solved = {.test = smooth_models_done, .user = linear};
+    work = hawser_loop(work, "models", solved, hawser_bsp());
+    hawser_unit(work, "model", model, HAWSER_READS(frame->X, frame->v, frame->alpha), NULL);
+    hw_linear_search_work(frame, linear, work, &units_of_it);
+    hawser_unit(work, "compare", compare, HAWSER_READS(frame->X, frame->alpha), NULL);
+    hawser_unit(work, "back", back, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
+}
+
+static void expect(hawser_program *program, const hw_linear *linear)
+{
+    hw_linear_needs needs = {.rows = 5.0 + hw_linear_weighted(linear), .columns = 10.0, .gram = true};
+    if (linear->settings.steps) {
+        needs.rows += 3.0;
+        needs.columns += 4.0;
+        needs.entries = linear->settings.batch > 0 && linear->X->layout != HAWSER_DENSE ? 12.0 : 0.0;
+    } else if (linear->settings.stored) {
+        needs.rows += 6.0 + (double)linear->settings.groups;
+        needs.columns += 3.0;
+    } else if (alone(linear) || linear->joint) {
+        needs.node_rows = 5.0;
+        needs.rows += linear->blocks > 1 && hw_logistic_share_expected(linear) ? 5.0 : 0.0;
+        needs.all = sizeof(uint32_t);
+    } else {
+        needs.rows += 11.0;
+        needs.columns += 5.0;
+    }
+    hw_linear_expect(program, linear, &needs);
+}
+
+static hawser_program *build(hw_linear *linear)
+{
+    hw_linear_frame frame;
+    hw_linear_frame_begin(&frame, linear, &units);
+    expect(frame.program, linear);
+    if (linear->settings.steps) {
+        hw_logistic_steps_work(&frame, linear);
+    } else if (linear->settings.stored) {
+        hw_logistic_delayed_work(&frame, linear);
+    } else if (smooth(linear)) {
+        smooth_work(&frame, linear, frame.work);
+    } else if (alone(linear)) {
+        joint_work(&frame, linear, frame.work);
+    } else if (linear->joint) {
+        hawser_operator *small = hawser_branch(frame.work, "small", hw_linear_small, linear);
+        joint_work(&frame, linear, hawser_sequence(small));
+        rounds_work(&frame, linear, hawser_sequence(small));
+    } else {
+        rounds_work(&frame, linear, frame.work);
+    }
+    return hw_linear_frame_end(&frame, &units);
+}
+
+static hawser_status plan(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
+                          hawser_error *error)
+{
+    return hw_linear_plan(hw_logistic_kind(), build, job, input, physical, dot, out, error);
+}
+
+static hawser_status train(hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                           hawser_error *error)
+{
+    return hw_linear_train(hw_logistic_kind(), &units, build, job, input, training, error);
+}
+
+const hawser_algorithm *hw_logistic_algorithm(void)
+{
+    static const char citations[] =
+        "J. Friedman, T. Hastie, R. Tibshirani: Regularization Paths by Coordinate Descent. J. Stat. Softw. 33(1), 2010\n"
+        "G.-X. Yuan, C.-H. Ho, C.-J. Lin: An Improved GLMNET for L1-regularized Logistic Regression. JMLR 13, 2012\n"
+        "M. Massias, S. Vaiter, A. Gramfort, J. Salmon: Dual Extrapolation for Sparse GLMs. JMLR 21(234), 2020 (working "
+        "sets)\n"
+        "V. Smith, S. Forte, C. Ma, M. Takac, M. Jordan, M. Jaggi: CoCoA. JMLR 18(230), 2018\n"
+        "E. Ndiaye, O. Fercoq, A. Gramfort, J. Salmon: Gap Safe Screening Rules. JMLR 18(128), 2017\n"
+        "T. Alt: Adaptive Consistency Management for Distributed Machine Learning. 2017 (states, units, yields)";
+    static const hawser_algorithm algorithm = {.name = "logistic",
+                                               .summary = "logistic regression with an L1, elastic-net or squared penalty",
+                                               .citations = citations,
+                                               .rows = hw_logistic_options,
+                                               .train = train,
+                                               .plan = plan,
+                                               .predict = hw_logistic_predict,
+                                               .label = hw_logistic_label,
+                                               .evaluate = hw_logistic_evaluate};
+    return &algorithm;
+}

@@ -1,0 +1,348 @@
+/*
+ * The margins v = X w are a stored state: of sums to which all add, or under dc:D of one chunk a block, its own columns' products. In a clock a
+ * block takes one group of its columns, the same of all blocks' groups, reads the margins, goes a few times through the columns of the group on a
+ * model of the loss, and tells what that changes.
+ *
+ * The model holds whatever the others do meanwhile. In row i all columns that may move at once change the margin by a sum over blocks of what
+ * each block k makes of it, and with R_ki = sum over its columns of |x_ij|, R_i of all blocks,
+ *     (sum_k m_ki)^2 <= sum_k (R_i / R_ki) m_ki^2,
+ * so that each block may count with R_i / R_ki times the row's curvature and forget the others. R_i counts the groups that all blocks work on, and
+ * for a lag of tau clocks tau groups besides. The curvature is at most c_i / 4, and e^r times what it is at the margin that was read as long as
+ * nobody together moves it by more than r: each block keeps to its share of r, which all agree on at certificates. What the KKT filter leaves
+ * out is not in R.
+ */
+#include "algorithms/sgd/delayed.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/logistic/block.h"
+#include "algorithms/sgd/problem.h"
+#include "algorithms/solve/entries.h"
+
+enum {
+    CLOCKS = 40, /* of each group, between two certificates */
+    SWEEPS = 3   /* over a group in a clock */
+};
+
+static const double FARTHEST = 1.0; /* r, at most */
+
+/* What a block has for it. */
+typedef struct hw_logistic_delayed {
+    size_t rows, groups;
+    bool *active;  /* by column */
+    double *bend;  /* of the model, by column */
+    double *from;  /* weights before the clock */
+    double *share; /* groups x rows: R_i / R_ki */
+    double *curve; /* of the model, by row */
+    double *margins, *change;
+    double farthest;      /* r */
+    double moved, before; /* the largest change of a margin that was wanted in the last clocks, and in those before */
+    const double **part;  /* by block: its reach, or under dc:D its products */
+    uint64_t *keys;       /* rows whose margin changes */
+    double *values;
+} hw_logistic_delayed;
+
+static hawser_status new_delayed(hw_logistic_block *block, size_t groups, hawser_error *error)
+{
+    size_t n = block->columns.X.rows, p = block->columns.X.cols;
+    hw_logistic_delayed *delayed = calloc(1, sizeof *delayed);
+    block->delayed = delayed;
+    if (delayed == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block");
+    *delayed = (hw_logistic_delayed){.rows = n,
+                                     .groups = groups,
+                                     .farthest = FARTHEST,
+                                     .active = calloc(p + 1, sizeof *delayed->active),
+                                     .bend = calloc(p + 1, sizeof(double)),
+                                     .from = calloc(p + 1, sizeof(double)),
+                                     .share = calloc(groups * n + 1, sizeof(double)),
+                                     .curve = calloc(n + 1, sizeof(double)),
+                                     .margins = calloc(n + 1, sizeof(double)),
+                                     .change = calloc(n + 1, sizeof(double)),
+                                     .part = calloc(block->linear->blocks + 1, sizeof *delayed->part),
+                                     .keys = calloc(n + 1, sizeof *delayed->keys),
+                                     .values = calloc(n + 1, sizeof(double))};
+    if (delayed->active == NULL || delayed->bend == NULL || delayed->from == NULL || delayed->share == NULL ||
+        delayed->curve == NULL || delayed->margins == NULL || delayed->change == NULL || delayed->part == NULL ||
+        delayed->keys == NULL || delayed->values == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", n, p);
+    return HAWSER_OK;
+}
+
+void hw_logistic_delayed_free(hw_logistic_delayed *delayed)
+{
+    if (delayed == NULL)
+        return;
+    void *all[] = {delayed->active,  delayed->bend,   delayed->from,         delayed->share, delayed->curve,
+                   delayed->margins, delayed->change, (void *)delayed->part, delayed->keys,  delayed->values};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+    free(delayed);
+}
+
+/* Has each block's part of the margins a writer of its own? */
+static bool in_parts(const hw_linear *linear)
+{
+    return linear->sync.tightness == HAWSER_CENTRIC;
+}
+
+/* Neighbouring columns of a block, cut into groups of like size. */
+static void group_of(const hw_logistic_delayed *delayed, size_t columns, size_t group, size_t *begin, size_t *end)
+{
+    *begin = columns * group / delayed->groups;
+    *end = columns * (group + 1) / delayed->groups;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- start ---- */
+
+/* The KKT filter: a column that is zero, and whose gradient is further within the penalty's dead zone than any column is from where it
+ * should be, is left out until the next certificate has looked at it. */
+static size_t choose(hw_logistic_block *block, const double *alpha, double lambda, bool filter)
+{
+    hw_logistic_delayed *delayed = block->delayed;
+    const hw_linear_columns *columns = &block->columns;
+    double worst = 0.0;
+    size_t left_out = 0;
+    for (size_t j = 0; j < columns->X.cols; j++)
+        worst = fmax(worst, hw_linear_violation(block->scan.gradient[j], alpha[j], hw_linear_term_at(columns, j, lambda)));
+    for (size_t j = 0; j < columns->X.cols; j++) {
+        double l1 = hw_linear_term_at(columns, j, lambda).l1;
+        delayed->active[j] = !filter || alpha[j] != 0.0 || fabs(block->scan.gradient[j]) >= l1 - worst;
+        left_out += !delayed->active[j];
+    }
+    return left_out;
+}
+
+/* Tells what has changed of the margins, and forgets it. */
+static hawser_status add_change(hawser_context *context, const hw_linear *linear, hw_logistic_delayed *delayed)
+{
+    size_t count = 0;
+    double *own = in_parts(linear) ? hawser_local(context, "margins") : NULL;
+    for (size_t i = 0; i < delayed->rows; i++) {
+        if (delayed->change[i] == 0.0)
+            continue;
+        if (own != NULL)
+            own[i] += delayed->change[i];
+        delayed->keys[count] = i;
+        delayed->values[count++] = delayed->change[i];
+        delayed->change[i] = 0.0;
+    }
+    return own != NULL ? HAWSER_OK : hawser_inc(context, "margins", delayed->keys, delayed->values, count);
+}
+
+/* From where the last certificate was; a new fold or lambda may have begun elsewhere than this solver has ended. */
+static hawser_status start(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    const hw_linear *linear = block->linear;
+    const hawser_matrix *X = &block->columns.X;
+    const double *alpha = hawser_local(context, "alpha");
+    double *w = hawser_local(context, "w"), *board = hawser_local(context, "reach");
+    hawser_error error = {0};
+    if (block->delayed == NULL && new_delayed(block, linear->settings.groups, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    hw_logistic_delayed *delayed = block->delayed;
+    /* Twice as far as anybody has wanted to go of late; where few rows bend, that is far less than they may. */
+    if (hawser_metric(context, "moved") > 0.0)
+        delayed->farthest = fmin(FARTHEST, fmax(0.25 * delayed->farthest, 2.0 * hawser_metric(context, "moved")));
+    double left_out = (double)choose(block, alpha, hawser_metric(context, "lambda"), linear->settings.kkt);
+    for (size_t j = 0; j < X->cols; j++) {
+        if (alpha[j] != w[j])
+            hawser_column_axpy(X, j, alpha[j] - w[j], delayed->change);
+        w[j] = alpha[j];
+    }
+    memset(board, 0, delayed->groups * delayed->rows * sizeof *board);
+    for (size_t g = 0; g < delayed->groups; g++) {
+        size_t begin, end;
+        group_of(delayed, X->cols, g, &begin, &end);
+        for (size_t j = begin; j < end; j++) {
+            uint64_t first, last;
+            hw_linear_entries(X, j, &first, &last);
+            for (uint64_t k = first; delayed->active[j] && k < last; k++)
+                board[g * delayed->rows + hw_linear_row_of(X, first, k)] += fabs(hw_linear_entry(X, k));
+        }
+    }
+    HAWSER_TRY(hawser_report(context, "suppressed", left_out));
+    return add_change(context, linear, delayed);
+}
+
+/* How much of each row's curvature is for this block, now that it is known what all work on. */
+static hawser_status share(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hw_logistic_delayed *delayed = block->delayed;
+    const double *own = hawser_local(context, "reach");
+    size_t n = delayed->rows, groups = delayed->groups;
+    double lag = hw_descent_lag(block->linear->sync);
+    memset(delayed->share, 0, groups * n * sizeof *delayed->share);
+    memset(delayed->part, 0, block->linear->blocks * sizeof *delayed->part);
+    for (hawser_chunk chunk;;) {
+        HAWSER_TRY(hawser_next_chunk(context, "reach", &chunk));
+        if (chunk.block == UINT32_MAX)
+            break;
+        delayed->part[chunk.block] = chunk.values;
+    }
+    for (uint32_t b = 0; b < block->linear->blocks; b++) /* in the order of blocks, whichever came first */
+        for (size_t i = 0; delayed->part[b] != NULL && i < groups * n; i++)
+            delayed->share[i] += delayed->part[b][i];
+    for (size_t i = 0; i < n; i++) {
+        double most = 0.0; /* of the largest group, for those that came before */
+        for (size_t g = 0; g < groups; g++)
+            most = fmax(most, delayed->share[g * n + i]);
+        for (size_t g = 0; g < groups; g++) {
+            double all = delayed->share[g * n + i] + lag * most, mine = own[g * n + i];
+            delayed->share[g * n + i] = mine > 0.0 ? all / mine : 0.0;
+        }
+    }
+    return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- steps ---- */
+
+static hawser_status read_margins(hawser_context *context, const hw_linear *linear, hw_logistic_delayed *delayed)
+{
+    bool parts = in_parts(linear);
+    double *margins = delayed->margins;
+    memset(delayed->part, 0, linear->blocks * sizeof *delayed->part);
+    for (hawser_chunk chunk;;) {
+        HAWSER_TRY(hawser_next_chunk(context, "margins", &chunk));
+        if (chunk.block == UINT32_MAX)
+            break;
+        if (parts)
+            delayed->part[chunk.block] = chunk.values;
+        else
+            memcpy(margins + chunk.first, chunk.values, chunk.count * sizeof *margins);
+    }
+    if (parts)
+        memset(margins, 0, delayed->rows * sizeof *margins);
+    for (uint32_t b = 0; parts && b < linear->blocks; b++) /* in the order of blocks, whichever came first */
+        for (size_t i = 0; delayed->part[b] != NULL && i < delayed->rows; i++)
+            margins[i] += delayed->part[b][i];
+    return HAWSER_OK;
+}
+
+/* The curvature of the block's model: by row, and by column of the group. */
+static void make_model(hw_logistic_block *block, size_t group, size_t begin, size_t end, double caution)
+{
+    hw_logistic_delayed *delayed = block->delayed;
+    const hawser_matrix *X = &block->columns.X;
+    const double *share = delayed->share + group * delayed->rows, *weights = block->rows.weights;
+    double r = delayed->farthest, grows = 1.0 + r + r * r; /* e^r at least, up to 1, and the same on every machine */
+    for (size_t i = 0; i < delayed->rows; i++) {
+        double most = 0.25 * (weights != NULL ? weights[i] : 1.0);
+        delayed->curve[i] = caution * share[i] * fmin(most, grows * block->point.curve[i]);
+    }
+    for (size_t j = begin; j < end; j++) {
+        uint64_t first, last;
+        double sum = 0.0;
+        hw_linear_entries(X, j, &first, &last);
+        for (uint64_t k = first; delayed->active[j] && k < last; k++)
+            sum += delayed->curve[hw_linear_row_of(X, first, k)] * hw_linear_entry(X, k) * hw_linear_entry(X, k);
+        delayed->bend[j] = sum / block->rows.total;
+    }
+}
+
+/* Once through the columns of a group, each at its best on the model as the others before it have left it. */
+static void sweep(hw_logistic_block *block, size_t begin, size_t end, double lambda, double *w)
+{
+    hw_logistic_delayed *delayed = block->delayed;
+    const hawser_matrix *X = &block->columns.X;
+    const double *pull = block->point.pull;
+    for (size_t j = begin; j < end; j++) {
+        uint64_t first, last;
+        double bend = delayed->bend[j], sum = 0.0;
+        bool flat = !(block->columns.norm[j] > 0.0); /* over the rows that count: the penalty alone says where */
+        if (!delayed->active[j] || (!(bend > 0.0) && !flat))
+            continue;
+        hw_linear_entries(X, j, &first, &last);
+        for (uint64_t k = first; !flat && k < last; k++) {
+            size_t i = hw_linear_row_of(X, first, k);
+            sum += hw_linear_entry(X, k) * (pull[i] - delayed->curve[i] * delayed->change[i]);
+        }
+        bend = flat ? 0.0 : bend;
+        double to =
+            hw_linear_prox(bend * w[j] + sum / block->rows.total, bend, hw_linear_term_at(&block->columns, j, lambda));
+        if (to != w[j])
+            hawser_column_axpy(X, j, to - w[j], delayed->change);
+        w[j] = to;
+    }
+}
+
+/* Goes back towards where the clock began as far as the block's share of r asks. */
+static void keep_near(hw_logistic_block *block, size_t begin, size_t end, double caution, double *w)
+{
+    hw_logistic_delayed *delayed = block->delayed;
+    const hw_linear *linear = block->linear;
+    double most = 0.0, flights = (double)linear->blocks * (1.0 + hw_descent_lag(linear->sync)) * caution;
+    if (block->rows.intercept) /* which follows, by as much at most */
+        flights *= 2.0;
+    for (size_t i = 0; i < delayed->rows; i++)
+        most = fmax(most, fabs(delayed->change[i]));
+    delayed->moved = fmax(delayed->moved, most * flights);
+    double scale = delayed->farthest / (most * flights);
+    if (!(scale < 1.0))
+        return;
+    for (size_t i = 0; i < delayed->rows; i++)
+        delayed->change[i] *= scale;
+    for (size_t j = begin; j < end; j++)
+        w[j] = delayed->from[j] + scale * (w[j] - delayed->from[j]);
+}
+
+static hawser_status descend(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hw_logistic_delayed *delayed = block->delayed;
+    double *w = hawser_local(context, "w"), lambda = hawser_metric(context, "lambda");
+    double caution = fmax(hawser_metric(context, "caution"), 1.0);
+    size_t begin, end, group = hawser_clock(context) % delayed->groups;
+    HAWSER_TRY(read_margins(context, block->linear, delayed));
+    hw_logistic_settle(&block->rows, delayed->margins, 1e-12 * block->zero_objective, &block->point);
+    group_of(delayed, block->columns.X.cols, group, &begin, &end);
+    memcpy(delayed->from + begin, w + begin, (end - begin) * sizeof *w);
+    make_model(block, group, begin, end, caution);
+    if (hawser_clock(context) % (CLOCKS / 4 * delayed->groups) == 0) {
+        delayed->before = delayed->moved;
+        delayed->moved = 0.0;
+    }
+    for (int k = 0; k < SWEEPS; k++)
+        sweep(block, begin, end, lambda, w);
+    keep_near(block, begin, end, caution, w);
+    return add_change(context, block->linear, delayed);
+}
+
+/* What comes of it becomes the coefficients; v is made anew of them. */
+static hawser_status settle(hawser_context *context)
+{
+    const hw_logistic_block *block = hawser_scratch(context);
+    HAWSER_TRY(hawser_report(context, "moved", fmax(block->delayed->before, block->delayed->moved)));
+    memcpy(hawser_local(context, "alpha"), hawser_local(context, "w"), hawser_part(context, "w", NULL) * sizeof(double));
+    return hawser_touch(context, "v", 0, 0);
+}
+
+void hw_logistic_delayed_declare(hawser_program *program)
+{
+    hawser_metric_declare(program, "suppressed", HAWSER_SUM);
+    hawser_metric_declare(program, "caution", HAWSER_LAST);
+    hawser_metric_declare(program, "moved", HAWSER_MAX);
+}
+
+void hw_logistic_delayed_work(const hw_linear_frame *frame, hw_linear *linear)
+{
+    hawser_program *p = frame->program;
+    hawser_state *X = frame->X;
+    size_t rows = linear->X->rows, groups = linear->settings.groups;
+    uint64_t every = linear->settings.certify_every;
+    hawser_until until = {.clocks = every > 0 ? every : CLOCKS * groups};
+    bool parts = in_parts(linear); /* these begin at zero, and so does w */
+    hawser_state *w = hawser_local_state(p, "w", X, 1, parts ? NULL : linear->alpha);
+    hawser_state *margins = parts ? hawser_stored_state(p, "margins", linear->blocks * rows, NULL, NULL, NULL, NULL)
+                                  : hawser_stored_state(p, "margins", rows, NULL, linear->image, "add", NULL);
+    hawser_state *reach = hawser_stored_state(p, "reach", linear->blocks * groups * rows, NULL, NULL, NULL, NULL);
+    hawser_unit(frame->work, "start", start, HAWSER_READS(X, frame->alpha), HAWSER_UPDATES(w, margins, reach));
+    hawser_unit(frame->work, "share", share, HAWSER_READS(X, reach), NULL);
+    hawser_operator *steps = hawser_loop(frame->work, "steps", until, linear->sync);
+    hawser_unit(steps, "descend", descend, HAWSER_READS(X), HAWSER_UPDATES(w, margins));
+    hw_linear_settle_work(frame, w, settle);
+}

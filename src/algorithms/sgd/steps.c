@@ -1,0 +1,281 @@
+#include "algorithms/sgd/steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/logistic/block.h"
+#include "algorithms/logistic/loss.h"
+#include "algorithms/sgd/exchange.h"
+#include "algorithms/solve/entries.h"
+
+enum { CLOCKS = 100 }; /* on all rows, between two certificates */
+
+static const double BEND = 0.25; /* of the logistic loss, at most */
+
+/* What a block has for it. */
+typedef struct hw_logistic_steps {
+    hw_descent descent; /* as this fold has it */
+    hw_descent_block block;
+    uint32_t fold;            /* from 1 on; 0: of none yet */
+    uint64_t iteration;       /* of this lambda, over all loops */
+    double lambda, intercept; /* of centred columns */
+} hw_logistic_steps;
+
+void hw_logistic_steps_free(hw_logistic_steps *steps)
+{
+    if (steps == NULL)
+        return;
+    hw_descent_block_release(&steps->block);
+    free(steps);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- ready ---- */
+
+/* One over the square of a column's largest entry, centred; 0 for a column that is constant. */
+static double inverse_square(const hawser_matrix *X, size_t j, double mean, double norm)
+{
+    uint64_t begin, end;
+    hw_linear_entries(X, j, &begin, &end);
+    double most = end - begin < X->rows ? fabs(mean) : 0.0;
+    for (uint64_t k = begin; k < end; k++)
+        most = fmax(most, fabs(hw_linear_entry(X, k) - mean));
+    return norm > 1e-24 * (mean * mean + norm) && most > 0.0 ? 1.0 / (most * most) : 0.0;
+}
+
+/* Whether weights travel: asked for, or because older products would be those of other rows. */
+static bool weights_travel(const hw_linear *linear)
+{
+    const hw_linear_settings *settings = &linear->settings;
+    return settings->weights || (!settings->products && settings->batch > 0 && hw_descent_lag(linear->sync) > 0.0);
+}
+
+static hawser_status new_steps(hawser_context *context, hw_logistic_block *block, hawser_error *error)
+{
+    const hw_linear *linear = block->linear;
+    hw_logistic_steps *steps = block->steps = calloc(1, sizeof *steps);
+    if (steps == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block");
+    steps->descent = (hw_descent){.X = linear->X,
+                                  .intercept = linear->settings.intercept,
+                                  .all_rows = linear->settings.batch == 0,
+                                  .weights_travel = weights_travel(linear),
+                                  .batch = linear->settings.batch > 0 ? linear->settings.batch : linear->X->rows,
+                                  .rate = linear->settings.rate,
+                                  .seed = linear->seed,
+                                  .sync = linear->sync,
+                                  .blocks = linear->blocks};
+    const hawser_matrix *whole = steps->descent.weights_travel ? hawser_data_view(context, "whole") : NULL;
+    if (whole != NULL)
+        HAWSER_TRY(hw_descent_want_all(context, whole->cols));
+    return hw_descent_block_new(&steps->block, &steps->descent, &block->columns.X, whole, error);
+}
+
+/* Another fold: other weights, other means. */
+static hawser_status weigh(hw_logistic_block *block, uint32_t fold, hawser_error *error)
+{
+    hw_logistic_steps *steps = block->steps;
+    const hw_linear_columns *columns = &block->columns;
+    steps->fold = fold;
+    steps->descent.weights = block->row_weights;
+    steps->descent.total = columns->total;
+    HAWSER_TRY(hw_descent_block_weigh(&steps->block, error));
+    for (size_t j = 0; j < columns->X.cols; j++)
+        steps->block.inverse[j] = inverse_square(&columns->X, j, steps->block.mean[j], columns->norm[j]);
+    return HAWSER_OK;
+}
+
+/* From where the last certificate was. */
+static hawser_status ready(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    const double *alpha = hawser_local(context, "alpha");
+    double *w = hawser_local(context, "w"), lambda = hawser_metric(context, "lambda");
+    uint32_t fold = hw_linear_fold_of(context) + 1;
+    hawser_error error = {0};
+    if (block->steps == NULL && new_steps(context, block, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    hw_logistic_steps *steps = block->steps;
+    if (steps->fold != fold || steps->lambda != lambda)
+        steps->iteration = 0;
+    if (steps->fold != fold && weigh(block, fold, &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    steps->lambda = lambda;
+    memcpy(w, alpha, block->columns.X.cols * sizeof *w);
+    return hawser_report(context, "centre", hawser_dot(block->columns.X.cols, steps->block.mean, alpha, NULL));
+}
+
+static hawser_status lengths(hawser_context *context)
+{
+    const hw_logistic_block *block = hawser_scratch(context);
+    hw_descent_squares(&block->steps->block, hawser_local(context, "board"));
+    return HAWSER_OK;
+}
+
+static hawser_status point(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    return hw_descent_point(context, &block->steps->block);
+}
+
+static hawser_status power(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    return hw_descent_power(context, &block->steps->block);
+}
+
+/* The best intercept that the certificate has found, of centred columns; products of the first batch. */
+static hawser_status begin(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hw_logistic_steps *steps = block->steps;
+    steps->intercept = block->point.intercept + (steps->descent.intercept ? hawser_metric(context, "centre") : 0.0);
+    if (!steps->descent.weights_travel)
+        hw_descent_product(&steps->block, hw_descent_batch(&steps->block, steps->iteration), hawser_local(context, "w"),
+                           hawser_local(context, "products"));
+    return HAWSER_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------------- steps ---- */
+
+/* Makes pulls of the margins of all rows, at the intercept that is best for them. */
+static void pull_all(hw_logistic_block *block)
+{
+    hw_logistic_steps *steps = block->steps;
+    block->point.intercept = steps->intercept;
+    hw_logistic_settle(&block->rows, steps->block.margins, 1e-12 * block->zero_objective, &block->point);
+    memcpy(steps->block.margins, block->point.pull, block->rows.count * sizeof(double));
+    steps->intercept = block->point.intercept;
+}
+
+/* The same for a batch; `rate`: by which the intercept follows. */
+static void pull_batch(hw_logistic_block *block, hw_batch batch, double rate)
+{
+    const hw_logistic_rows *rows = &block->rows;
+    hw_logistic_steps *steps = block->steps;
+    double *margins = steps->block.margins, sum = 0.0;
+    for (size_t k = 0; k < batch.count; k++) {
+        size_t i = batch.list[k];
+        double margin = margins[k] + steps->intercept + (rows->offset != NULL ? rows->offset[i] : 0.0);
+        double weight = rows->weights != NULL ? rows->weights[i] : 1.0;
+        margins[k] = weight * rows->sign[i] * hw_logistic_probability(-rows->sign[i] * margin);
+        sum += margins[k];
+    }
+    if (rows->intercept)
+        steps->intercept += rate * sum;
+}
+
+/* The intercept is a column of ones, in every row: where the others are rare, it must not go as far as they may. */
+static double intercept_rate(const hw_descent *descent, double rate, uint64_t iteration)
+{
+    double batch = (double)descent->batch, epoch = ceil((double)descent->X->rows / batch);
+    double own = 1.0 / (BEND * (1.0 + 1.0 / batch) * (1.0 + hw_descent_lag(descent->sync)));
+    return fmin(rate, own / (1.0 + (double)iteration / (2.0 * epoch)));
+}
+
+static hawser_status move(hawser_context *context, hw_logistic_block *block, double rate)
+{
+    hw_logistic_steps *steps = block->steps;
+    const hw_linear_columns *columns = &block->columns;
+    double *w = hawser_local(context, "w"), lambda = hawser_metric(context, "lambda"), usual = steps->descent.total;
+    usual /= (double)steps->descent.X->rows;
+    double share = 1.0 / ((double)steps->descent.batch * usual);
+    for (size_t j = 0; j < columns->X.cols; j++) {
+        double eta = rate * steps->block.inverse[j];
+        hw_linear_term term = hw_linear_term_at(columns, j, lambda);
+        if (eta > 0.0)
+            w[j] = hw_linear_prox(w[j] / eta + steps->block.gradient[j] * share, 1.0 / eta, term);
+        else if (steps->block.inverse[j] == 0.0) /* constant in this fold: the penalty alone says where */
+            w[j] = hw_linear_prox(0.0, 0.0, term);
+        if (!isfinite(w[j]))
+            return hawser_unit_fail(context, HAWSER_DIVERGED,
+                                    "a weight is no number any more in iteration %llu; lower --step",
+                                    (unsigned long long)steps->iteration);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status descend(hawser_context *context)
+{
+    hw_logistic_block *block = hawser_scratch(context);
+    hw_logistic_steps *steps = block->steps;
+    const hw_descent *descent = &steps->descent;
+    hw_batch batch = hw_descent_batch(&steps->block, steps->iteration);
+    double caution = hawser_metric(context, "caution"), share = descent->total / (double)descent->X->rows;
+    HAWSER_TRY(descent->weights_travel ? hw_descent_make_products(context, &steps->block, "w", batch)
+                                       : hw_descent_take_products(context, &steps->block, "products", batch.count));
+    double rate = hw_descent_rate(descent, hawser_metric(context, "curvature"), hawser_metric(context, "row_square"), BEND,
+                                  steps->iteration);
+    rate /= caution > 1.0 ? caution : 1.0;
+    if (descent->all_rows)
+        pull_all(block);
+    else
+        pull_batch(block, batch, intercept_rate(descent, rate, steps->iteration) / ((double)batch.count * share));
+    (void)hw_descent_gradient(&steps->block, batch);
+    HAWSER_TRY(move(context, block, rate));
+    steps->iteration++;
+    if (!descent->weights_travel)
+        hw_descent_product(&steps->block, hw_descent_batch(&steps->block, steps->iteration), hawser_local(context, "w"),
+                           hawser_local(context, "products"));
+    return HAWSER_OK;
+}
+
+static hawser_status settle(hawser_context *context)
+{
+    memcpy(hawser_local(context, "alpha"), hawser_local(context, "w"), hawser_part(context, "w", NULL) * sizeof(double));
+    return hawser_touch(context, "v", 0, 0); /* made anew of alpha */
+}
+
+/* ----------------------------------------------------------------------------------------------------------- program ---- */
+
+void hw_logistic_steps_declare(hawser_program *program)
+{
+    hawser_metric_declare(program, "centre", HAWSER_SUM);
+    hawser_metric_declare(program, "row_square", HAWSER_MAX);
+    hawser_metric_declare(program, "squares", HAWSER_SUM);
+    hawser_metric_declare(program, "curvature", HAWSER_LAST);
+}
+
+/* Clocks between two certificates: an epoch, unless the user says; and how often, until the epochs are over. */
+static uint64_t clocks_of(hw_linear *linear)
+{
+    const hw_linear_settings *settings = &linear->settings;
+    if (settings->batch == 0)
+        return settings->certify_every > 0 ? settings->certify_every : CLOCKS;
+    double epoch = ceil((double)linear->X->rows / (double)settings->batch);
+    double all = fmax(1.0, ceil(settings->epochs * (double)linear->X->rows / (double)settings->batch));
+    double every = settings->certify_every > 0 ? (double)settings->certify_every : epoch;
+    linear->work_most = (uint64_t)ceil(all / every);
+    return (uint64_t)ceil(all / (double)linear->work_most);
+}
+
+void hw_logistic_steps_work(const hw_linear_frame *frame, hw_linear *linear)
+{
+    hawser_program *p = frame->program;
+    hawser_state *X = frame->X, *whole = NULL, *products = NULL;
+    size_t rows = linear->X->rows, batch = linear->settings.batch > 0 ? linear->settings.batch : rows;
+    bool travel = weights_travel(linear);
+    hawser_state *board = hawser_stored_state(p, "board", linear->blocks * rows, NULL, NULL, NULL, NULL);
+    hawser_state *w = travel ? hawser_stored_state(p, "w", linear->X->cols, X, linear->alpha, NULL, NULL)
+                             : hawser_local_state(p, "w", X, 1, linear->alpha);
+    if (travel)
+        whole = hawser_data_state(p, "whole", linear->X, HAWSER_WHOLE);
+    else
+        products = hawser_stored_state(p, "products", linear->blocks * batch, NULL, NULL, NULL, NULL);
+    hawser_unit(frame->work, "ready", ready, HAWSER_READS(X, frame->alpha, whole), HAWSER_UPDATES(w));
+    if (!(linear->settings.rate > 0.0)) {
+        hawser_operator *uncurved = hawser_sequence(hawser_branch(frame->work, "uncurved", hw_linear_uncurved, linear));
+        hawser_unit(uncurved, "lengths", lengths, HAWSER_READS(X), HAWSER_UPDATES(board));
+        hawser_unit(uncurved, "point", point, HAWSER_READS(X), HAWSER_UPDATES(board));
+        hawser_operator *powers =
+            hawser_loop(uncurved, "curvature", (hawser_until){.test = hw_descent_powers_done}, hawser_bsp());
+        hawser_unit(powers, "power", power, HAWSER_READS(X), HAWSER_UPDATES(board));
+    }
+    if (travel)
+        hawser_unit(frame->work, "begin", begin, HAWSER_READS(w), NULL);
+    else
+        hawser_unit(frame->work, "begin", begin, HAWSER_READS(w), HAWSER_UPDATES(products));
+    hawser_operator *steps = hawser_loop(frame->work, "steps", (hawser_until){.clocks = clocks_of(linear)}, linear->sync);
+    hawser_unit(steps, "descend", descend, HAWSER_READS(X, whole), HAWSER_UPDATES(w, products));
+    hw_linear_settle_work(frame, w, settle);
+}

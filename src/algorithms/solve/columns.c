@@ -1,0 +1,44 @@
+#include "algorithms/solve/columns.h"
+
+#include "algorithms/solve/entries.h"
+
+double hw_linear_penalties(const hw_linear_term *terms, const double *x, size_t count)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < count; k++)
+        sum += hw_linear_penalty(x[k], terms[k]);
+    return sum;
+}
+
+void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, double *u)
+{
+    const hawser_matrix *X = &columns->X;
+    if (columns->weights == NULL) {
+        hawser_column_axpy(X, j, step, u);
+        return;
+    }
+    const double *w = columns->weights;
+    uint64_t begin, end;
+    hw_linear_entries(X, j, &begin, &end);
+    for (uint64_t k = begin; k < end; k++) {
+        size_t i = hw_linear_row_of(X, begin, k);
+        u[i] += step * w[i] * hw_linear_entry(X, k);
+    }
+}
+
+void hw_linear_combine(const hawser_matrix *X, const double *alpha, double *image)
+{
+    uint32_t columns[512]; /* many at a time: dense columns then pass through v while it is in the cache */
+    double coefficients[512];
+    size_t held = 0;
+    for (size_t j = 0; j < X->cols; j++) {
+        if (alpha[j] != 0.0) {
+            columns[held] = (uint32_t)j;
+            coefficients[held++] = alpha[j];
+        }
+        if (held == sizeof columns / sizeof *columns || j + 1 == X->cols) {
+            hawser_combine(X, columns, coefficients, held, image);
+            held = 0;
+        }
+    }
+}

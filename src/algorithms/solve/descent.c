@@ -1,0 +1,279 @@
+#include "algorithms/solve/descent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/solve/certificate.h"
+#include "algorithms/solve/face.h"
+
+enum {
+    LEAST_EPOCHS = 2, /* of coordinate descent, between two steps on the face */
+    MOST_EPOCHS = 32,
+    LEAST_ITERATIONS = 20, /* of conjugate gradients, for such a step */
+    MOST_ITERATIONS = 160
+};
+
+struct hw_linear_descent {
+    hw_linear_members *members;
+    hw_linear_round round;
+    hw_linear_space space;
+    hw_linear_image image, candidate;
+    hw_linear_face face;
+    size_t epochs;    /* before the next step on the face */
+    double tolerance; /* of the local gap */
+    double best;      /* local gap so far */
+    unsigned stuck;   /* leaps since then */
+    uint64_t used;    /* coordinate steps */
+    bool searching;   /* on a face, and a product is asked for */
+    double *memory;
+    uint32_t *lists;
+};
+
+void hw_linear_members_free(hw_linear_members *members)
+{
+    free(members->columns);
+    free(members->terms);
+    free(members->memory);
+    hw_linear_packed_free(&members->packed);
+    memset(members, 0, sizeof *members);
+}
+
+hawser_status hw_linear_members_reserve(hw_linear_members *members, size_t needed, hawser_error *error)
+{
+    if (needed <= members->capacity)
+        return HAWSER_OK;
+    size_t capacity = needed + needed / 2 + 16;
+    hw_linear_members_free(members);
+    members->columns = malloc(capacity * sizeof *members->columns);
+    members->terms = malloc(capacity * sizeof *members->terms);
+    members->memory = malloc(9 * capacity * sizeof *members->memory);
+    if (members->columns == NULL || members->terms == NULL || members->memory == NULL) {
+        hw_linear_members_free(members);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a working set of %zu columns", needed);
+    }
+    members->capacity = capacity;
+    members->gradient = members->memory;
+    members->start = members->memory + capacity;
+    members->x = members->memory + 2 * capacity;
+    members->blend = members->memory + 3 * capacity;
+    members->scratch = members->memory + 4 * capacity;
+    return HAWSER_OK;
+}
+
+/* One pass over the members; returns the number of coordinates that moved, none where the run is to end. */
+static size_t epoch(hw_linear_descent *d)
+{
+    hw_linear_members *members = d->members;
+    size_t moved = 0;
+    for (size_t k = 0; k < members->count; k++) {
+        if (k % HW_LINEAR_LOOK == 0 && hw_linear_stopping(d->round.stop))
+            return 0;
+        double curvature = d->round.gain * d->round.columns->norm[members->columns[k]];
+        double pull = hw_linear_space_pull(&d->space, k, &d->image);
+        double step = hw_linear_prox(curvature * members->x[k] + pull, curvature, members->terms[k]) - members->x[k];
+        if (step != 0.0) {
+            members->x[k] += step;
+            hw_linear_space_step(&d->space, k, step, &d->image);
+            moved++;
+        }
+    }
+    return moved;
+}
+
+/* Sum of the penalties; INFINITY outside the bounds. */
+static double penalty(const hw_linear_members *members, const double *x)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < members->count; k++) {
+        if (x[k] < members->terms[k].lower || x[k] > members->terms[k].upper)
+            return INFINITY;
+        sum += hw_linear_penalty(x[k], members->terms[k]);
+    }
+    return sum;
+}
+
+/* The local duality gap: the subproblem is itself a lasso, on sqrt(sigma') X with residual r / sqrt(sigma'). */
+static double local_gap(hw_linear_descent *d)
+{
+    hw_linear_members *members = d->members;
+    hw_linear_sums sums = {.square = hw_linear_space_square(&d->space, members->x, &d->image),
+                           .penalty = penalty(members, members->x)};
+    sums.loss = 0.5 * sums.square;
+    sums.target = sums.square;
+    for (size_t k = 0; k < members->count; k++) {
+        double g = hw_linear_space_pull(&d->space, k, &d->image);
+        double ratio = hw_linear_ratio(g, members->x[k], members->terms[k]);
+        members->blend[k] = g;
+        sums.target += members->x[k] * g;
+        sums.curved += members->terms[k].l2 * members->x[k] * members->x[k];
+        sums.ratio = ratio > sums.ratio ? ratio : sums.ratio;
+    }
+    double scale = hw_linear_scale(&sums), conjugate = 0.0, plain = 0.0;
+    for (size_t k = 0; k < members->count; k++) {
+        conjugate += hw_linear_conjugate(scale * members->blend[k], members->terms[k]);
+        plain += hw_linear_conjugate(members->blend[k], members->terms[k]);
+    }
+    return hw_linear_gap(&sums, conjugate, plain, 0.0);
+}
+
+static double objective(hw_linear_descent *d, const double *x, const hw_linear_image *image)
+{
+    return penalty(d->members, x) + 0.5 * hw_linear_space_square(&d->space, x, image);
+}
+
+/* Jumps to the candidate in blend, given its image, when that has a lower objective. */
+static bool accept(hw_linear_descent *d)
+{
+    hw_linear_members *members = d->members;
+    if (!(objective(d, members->blend, &d->candidate) < objective(d, members->x, &d->image)))
+        return false;
+    memcpy(members->x, members->blend, members->count * sizeof(double));
+    hw_linear_image swap = d->image;
+    d->image = d->candidate;
+    d->candidate = swap;
+    return true;
+}
+
+/* Along the step that was found on the face. */
+static void leap(hw_linear_descent *d)
+{
+    hw_linear_members *members = d->members;
+    d->used += d->face.used;
+    if (!hw_linear_face_end(&d->face, &d->space))
+        return;
+    for (double share = 1.0; share > 0.1; share *= 0.5) {
+        hw_linear_face_clip(&d->face, &d->space, share, &d->image, members->blend, &d->candidate);
+        if (!accept(d))
+            continue;
+        d->epochs = LEAST_EPOCHS;
+        if (share == 1.0)
+            d->face.patience = 2 * d->face.patience < MOST_ITERATIONS ? 2 * d->face.patience : MOST_ITERATIONS;
+        return;
+    }
+    /* signs are not known yet: descend for longer */
+    hw_linear_face_advance(&d->face, &d->space, members->x, &d->image);
+    d->epochs = 2 * d->epochs < MOST_EPOCHS ? 2 * d->epochs : MOST_EPOCHS;
+    d->face.patience = LEAST_ITERATIONS;
+}
+
+/* Some passes; false: that was all there is to do. */
+static bool pass(hw_linear_descent *d)
+{
+    for (size_t at = 0; at < d->epochs && d->used < d->round.steps; at++) {
+        if (epoch(d) == 0)
+            return false;
+        d->used += d->members->count;
+    }
+    return d->used < d->round.steps;
+}
+
+static bool good_enough(hw_linear_descent *d)
+{
+    double gap = local_gap(d);
+    d->stuck = gap < d->best ? 0 : d->stuck + 1;
+    d->best = gap < d->best ? gap : d->best;
+    return gap <= d->tolerance || d->stuck == 20;
+}
+
+bool hw_linear_descent_go(hw_linear_descent *d)
+{
+    for (;;) {
+        if (!d->searching) {
+            if (d->used >= d->round.steps || !pass(d))
+                return false;
+            hw_linear_face_begin(&d->face, &d->space, &d->image, NULL, d->tolerance);
+            d->searching = true;
+        }
+        if (hw_linear_face_turn(&d->face, &d->space, d->round.steps - d->used))
+            return true;
+        d->searching = false;
+        leap(d);
+        if (good_enough(d))
+            return false;
+    }
+}
+
+hw_linear_share hw_linear_descent_share(hw_linear_descent *d)
+{
+    hw_linear_face *face = &d->face;
+    return hw_linear_space_share(&d->space, face->parts, face->direction, face->count, &face->move, face->bend);
+}
+
+void hw_linear_descent_hear(hw_linear_descent *d, const double *sums)
+{
+    hw_linear_face *face = &d->face;
+    hw_linear_space_hear(&d->space, face->places, face->direction, face->count, sums, face->bend);
+    hw_linear_face_go(face, &d->space);
+}
+
+void hw_linear_descent_free(hw_linear_descent *d)
+{
+    if (d == NULL)
+        return;
+    free(d->memory);
+    free(d->lists);
+    free(d);
+}
+
+hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
+                                    const hw_linear_part *part, hw_linear_descent **descent, hawser_error *error)
+{
+    const hawser_matrix *X = &round->columns->X;
+    size_t length = gram != NULL ? gram->count : X->rows, m = members->count, row = members->capacity;
+    bool packed = gram == NULL && X->layout == HAWSER_CSC;
+    if (packed)
+        HAWSER_TRY(hw_linear_pack(&members->packed, X, members->columns, m, part != NULL ? part->begin : 0,
+                                  part != NULL ? part->end : X->rows, error));
+    hw_linear_descent *d = calloc(1, sizeof *d);
+    double *memory = calloc(3 * length + 1, sizeof *memory);
+    uint32_t *lists = calloc(3 * m + 1, sizeof *lists);
+    if (d == NULL || memory == NULL || lists == NULL) {
+        free(d);
+        free(memory);
+        free(lists);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns and %zu rows", m, X->rows);
+    }
+    /* How exact pays: a certificate's scan costs much more than Gram steps. */
+    double wanted = (gram != NULL ? 1e-3 : 0.3) * round->gap;
+    *d = (hw_linear_descent){.members = members,
+                             .round = *round,
+                             .image.values = gram != NULL ? memory : round->residual,
+                             .candidate.values = memory + length,
+                             .face = {.members = lists,
+                                      .places = lists + m,
+                                      .parts = lists + 2 * m,
+                                      .step = members->scratch,
+                                      .pull = members->scratch + row,
+                                      .direction = members->scratch + 2 * row,
+                                      .bend = members->scratch + 3 * row,
+                                      .curve = members->scratch + 4 * row,
+                                      .patience = LEAST_ITERATIONS,
+                                      .exact = 0.01,
+                                      .move.values = memory + 2 * length},
+                             .epochs = LEAST_EPOCHS,
+                             .tolerance = wanted > round->tolerance ? wanted : round->tolerance,
+                             .best = INFINITY,
+                             .memory = memory,
+                             .lists = lists};
+    d->space = (hw_linear_space){.members = members,
+                                 .round = &d->round,
+                                 .gram = gram,
+                                 .part = part,
+                                 .packed = packed ? &members->packed : NULL,
+                                 .length = length};
+    if (round->slack != NULL)
+        *round->slack = local_gap(d);
+    *descent = d;
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_descend(hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
+                                hawser_error *error)
+{
+    hw_linear_descent *d = NULL;
+    HAWSER_TRY(hw_linear_descent_new(members, gram, round, NULL, &d, error));
+    while (hw_linear_descent_go(d))
+        hw_linear_descent_hear(d, hw_linear_descent_share(d).values);
+    hw_linear_descent_free(d);
+    return HAWSER_OK;
+}

@@ -1,0 +1,41 @@
+/* entries.h - the entries of a matrix one at a time, of any layout and type; places in lists of ascending indices. */
+#ifndef HW_ALGORITHMS_SOLVE_ENTRIES_H
+#define HW_ALGORITHMS_SOLVE_ENTRIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawser/matrix.h"
+
+static inline double hw_linear_entry(const hawser_matrix *X, uint64_t at)
+{
+    return X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
+}
+
+/* Entries of a column, from `begin` to `end`; in which rows they stand hw_linear_row_of says. */
+static inline void hw_linear_entries(const hawser_matrix *X, size_t j, uint64_t *begin, uint64_t *end)
+{
+    bool dense = X->layout == HAWSER_DENSE;
+    *begin = dense ? j * X->stride : X->offsets[j];
+    *end = dense ? *begin + X->rows : X->offsets[j + 1];
+}
+
+static inline size_t hw_linear_row_of(const hawser_matrix *X, uint64_t begin, uint64_t at)
+{
+    return X->layout == HAWSER_DENSE ? at - begin : X->indices[at];
+}
+
+/* The first place in [begin, end) whose index is not below `least`; end where there is none. */
+static inline uint64_t hw_linear_first_entry(const uint32_t *indices, uint64_t begin, uint64_t end, size_t least)
+{
+    while (begin < end) {
+        uint64_t middle = begin + (end - begin) / 2;
+        if (indices[middle] < least)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+#endif

@@ -1,0 +1,38 @@
+#include "algorithms/solve/grades.h"
+
+void hw_linear_grade(const hw_linear_columns *columns, const double *alpha, const double *gradient, double lambda,
+                     double scale, double counts[HW_LINEAR_GRADES])
+{
+    for (int g = 0; g < HW_LINEAR_GRADES; g++)
+        counts[g] = 0.0;
+    for (size_t j = 0; j < columns->X.cols; j++) {
+        double edge = lambda * columns->l1[j];
+        if (alpha[j] != 0.0 || columns->norm[j] <= 0.0 || columns->l1[j] == 0.0 || (edge > 0.0 && fabs(gradient[j]) <= edge))
+            continue;
+        double promise = hw_linear_promise(columns, j, gradient[j], lambda);
+        int exponent = 0;
+        if (!(promise > 0.0))
+            continue;
+        if (!isinf(promise)) /* which it is at lambda 0 */
+            (void)frexp(promise / scale, &exponent);
+        int grade = exponent > 0 ? 0 : -exponent / 2;
+        counts[grade < HW_LINEAR_GRADES ? grade : HW_LINEAR_GRADES - 1] += 1.0;
+    }
+}
+
+size_t hw_linear_entering(const double own[HW_LINEAR_GRADES], const double all[HW_LINEAR_GRADES], double room)
+{
+    double entering = 0.0;
+    for (int g = 0; g < HW_LINEAR_GRADES && room > 0.0; g++) {
+        if (all[g] > 0.0) /* of a grade for which there is not room enough each block lets in its share, rounded up */
+            entering += all[g] <= room ? own[g] : ceil(own[g] * room / all[g]);
+        room -= all[g];
+    }
+    return (size_t)entering;
+}
+
+size_t hw_linear_on_board(size_t entering, size_t support, size_t board)
+{
+    size_t left = board > support ? board - support : 0;
+    return entering <= left || 2 * left < support ? entering : left;
+}
