@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/** A loaded input: a matrix, usually a target, perhaps weights, an offset, names. Read-only once loaded, so any number of
+/** A loaded input: a matrix, usually a target, and optionally weights, an offset and names. It is read-only after the load, so any number of
  *  threads may read it. */
 typedef struct hawser_dataset hawser_dataset;
 
@@ -33,34 +33,37 @@ typedef enum hawser_format {
     HAWSER_IDX    /**< MNIST's images and labels; read, not written */
 } hawser_format;
 
-/** As hawser_load.delimiter: any number of blanks and tabs, also where a line begins and ends. */
+/** A value of hawser_load.delimiter: any number of blanks and tabs, also at the start and end of a line. */
 #define HAWSER_BLANKS '\1'
 
-/** What a caller may ask of a load. Zero-initialise; zero fields mean the default. */
+/** Options of a load. Initialise it with zeros; zero fields mean the default. */
 typedef struct hawser_load {
     hawser_format format;
-    const char *target;  /**< CSV/npy/idx: column name, or number from 0, negative from the end; "none"; NULL: first, of
-                                idx none. A path: a file with the target alone (Matrix Market, npy, idx). */
-    const char *weights; /**< CSV: column name or number of example weights; else a file of one number a row; NULL: none */
-    const char *offset;  /**< the same for an offset added to the linear predictor */
-    const char *names;   /**< file of column names, one a line in column order, for formats that have none; NULL: as found */
-    int header;          /**< CSV: 1 yes, -1 no, 0 find out */
-    char delimiter;      /**< CSV: 0 finds out of , ; tab, else blanks; HAWSER_BLANKS, or what separates two fields */
+    const char *
+        target; /**< CSV, npy, idx: a column name or number (from 0; negative numbers count from the end), or "none"; Matrix Market,
+                                npy, idx: path of a file with the target only. NULL: the first column; for idx, none */
+    const char *
+        weights; /**< CSV: name or number of the column with example weights; else a file with one number per row; NULL: none */
+    const char *offset;  /**< as `weights`, for an offset that is added to the linear predictor */
+    const char *names;   /**< file of column names, one per line, for formats without names; NULL: names from the input */
+    int header;          /**< CSV: 1 yes, -1 no, 0 detect */
+    char delimiter;      /**< CSV: the separator of fields, or HAWSER_BLANKS; 0 detects , ; tab or blanks */
     const char *missing; /**< CSV: "refuse" (default), "zero", "mean", "drop" */
-    const double *means; /**< missing "mean": what a missing value of each column is read as, `columns` numbers that the
-                              training data had (hawser_dataset_means); NULL: the means of this input */
-    int index_base;      /**< 0: find out once for the whole input; else 1 + base (1: base 0, 2: base 1) */
-    size_t columns;      /**< predict, evaluate: the model's number of columns, input columns beyond it are counted and left
-                                out; 0: as found */
-    hawser_type type;    /**< HAWSER_F64 or HAWSER_F32 storage */
-    int rows_layout;     /**< 1: keep CSR (prediction); 0: CSC (training); dense files are dense column-major either way */
-    uint32_t threads;    /**< 0: the job's processors */
-    uint64_t
-        memory_limit; /**< bytes; 0: what cgroup and machine have free, divided among a job's nodes on the host, and then an
-                                input may claim 2^24 rows or columns and 16 for each byte of its text, not more */
-    /** Of svmlight and CSV read only the lines that begin in this share of the bytes, sparse rows kept as rows, and of .npy and idx this
-     *  share of the rows; of Matrix Market the entries in these lines: coordinates in rows of the whole matrix, an array as one column of
-     *  its values. Without files of names, weights, offsets or targets; there may be no rows. parts 0: everything */
+    const double
+        *means; /**< missing "mean": the value of a missing entry of each column, `columns` numbers from the training data
+                              (hawser_dataset_means); NULL: the means of this input */
+    int index_base; /**< 0: detect once for the whole input; else 1 + base (1: base 0, 2: base 1) */
+    size_t
+        columns; /**< predict, evaluate: the model's number of columns; columns beyond it are counted and ignored. 0: all columns */
+    hawser_type type; /**< HAWSER_F64 or HAWSER_F32 storage */
+    int rows_layout;  /**< 1: keep CSR (prediction); 0: CSC (training); dense files are dense column-major either way */
+    uint32_t threads; /**< 0: the job's processors */
+    /** Bytes; 0: what cgroup and machine have free, divided among the job's nodes on the host. With 0 an input may also have at most 2^24 rows or
+     *  columns plus 16 for each byte of its text */
+    uint64_t memory_limit;
+    /** Reads only part `part` of `parts`: the lines of svmlight and CSV that begin in this share of the bytes, kept as rows if sparse; this share of
+     *  the rows of .npy and idx; the entries of Matrix Market in these lines, coordinates with rows of the whole matrix and an array as one
+     *  column of its values. Not combined with files of names, weights, offsets or targets. The part may have no rows. parts 0: the whole */
     uint32_t part, parts;
 } hawser_load;
 
@@ -68,8 +71,8 @@ typedef struct hawser_load {
 HAWSER_API hawser_status hawser_load_from_options(const hawser_options *options, hawser_load *load,
                                                   hawser_error *error) HAWSER_MUST_USE;
 
-/** Loads one input made of `count` paths (globs allowed, "-" is standard input; .gz .xz .zst by content). Errors name file,
- *  line, column and the offending text. The memory needed is estimated before it is taken. */
+/** Loads one input from `count` paths. Globs are allowed, "-" is standard input, and gzip, xz and zstd are detected by content. Errors name file,
+ *  line, column and the offending text. The memory is estimated before it is allocated. The caller frees the dataset. */
 HAWSER_API hawser_status hawser_dataset_load(const char *const *paths, size_t count, const hawser_load *load,
                                              hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API void hawser_dataset_free(hawser_dataset *dataset);
@@ -82,13 +85,13 @@ HAWSER_API const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *data
 HAWSER_API const double *hawser_dataset_target(const hawser_dataset *dataset);  /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_weights(const hawser_dataset *dataset); /**< rows values or NULL */
 HAWSER_API const double *hawser_dataset_offset(const hawser_dataset *dataset);  /**< rows values or NULL */
-/** Returns HAWSER_OK if all entries of a matrix are on this node, else HAWSER_BAD_ARGUMENT with a column that is on another one (hawser_job_load):
- *  outside of a run its entries are to be fetched first (hawser_job_fetch), since kernels and pointers read zeros. */
+/** Returns HAWSER_OK if all entries of a matrix are on this node, else HAWSER_BAD_ARGUMENT with the number of a column that is on another node
+ *  (hawser_job_load). Outside of a run, fetch such columns first (hawser_job_fetch): kernels and pointers read them as zeros. */
 HAWSER_API hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser_error *error) HAWSER_MUST_USE;
-/** What missing values were read as under missing "mean", one a column, or NULL: whoever reads other data for the same model reads
- *  theirs alike. */
+/** Returns the values of missing entries under missing "mean", one per column, or NULL. A load of other data for the same model passes them as
+ *  hawser_load.means. */
 HAWSER_API const double *hawser_dataset_means(const hawser_dataset *dataset);
-/** Name of a column or NULL when the input had none. */
+/** Returns the name of a column, or NULL if the input has no names. */
 HAWSER_API const char *hawser_dataset_column(const hawser_dataset *dataset, size_t column);
 HAWSER_API const char *hawser_dataset_target_name(const hawser_dataset *dataset); /**< or NULL */
 
@@ -96,71 +99,71 @@ HAWSER_API const char *hawser_dataset_target_name(const hawser_dataset *dataset)
 typedef struct hawser_load_figures {
     hawser_format format;
     int index_base;      /**< 0 or 1 as decided; -1 where the format has none */
-    bool base_guessed;   /**< nothing in the input or the options settled it */
+    bool base_guessed;   /**< neither the input nor the options determined it */
     uint64_t bytes_read; /**< compressed size where compressed */
     uint64_t bytes_text;
     double seconds;
-    uint64_t unseen_entries; /**< stored entries left out because their column is beyond hawser_load.columns */
+    uint64_t unseen_entries; /**< stored entries ignored because their column is beyond hawser_load.columns */
     uint64_t unseen_columns;
     uint64_t rows_dropped; /**< missing = drop */
     uint64_t memory_estimate;
-    bool parted;               /**< only the part that hawser_load.part asked for: else the whole was read in any case */
-    uint32_t readers;          /**< threads that parsed; 0: a cache was mapped, and nobody did */
-    const uint64_t *rows_read; /**< per reader, owned by the dataset; NULL without readers. Of Matrix Market: entries */
-    bool target_file;          /**< hawser_load.target was a file, no column */
+    bool parted;               /**< only hawser_load.part was read; false: the format has no parts, and the whole was read */
+    uint32_t readers;          /**< threads that parsed; 0: a cache file was mapped */
+    const uint64_t *rows_read; /**< rows (Matrix Market: entries) per reader, owned by the dataset; NULL without readers */
+    bool target_file;          /**< hawser_load.target was a file and not a column */
 } hawser_load_figures;
 HAWSER_API const hawser_load_figures *hawser_dataset_figures(const hawser_dataset *dataset);
 
-/** Writes Hawser's binary cache: mapped, not parsed, next time. Written to a temporary name and renamed. */
+/** Writes Hawser's binary cache file, which a later load maps instead of parsing text. The file is written under a temporary name and renamed. */
 HAWSER_API hawser_status hawser_dataset_save(const hawser_dataset *dataset, const char *path,
                                              hawser_error *error) HAWSER_MUST_USE;
-/** Writes rows [begin, end) in the given format, index base 1; the same atomic way. CSV gets a header line; npy and CSV have the
- *  target first, Matrix Market in PATH.target. Weights and offset fit into csv (columns "weight", "offset") and cache alone. */
+/** Writes rows [begin, end) in the given format, with index base 1, under a temporary name and renamed. CSV has a header line. npy and CSV have
+ *  the target as first column, Matrix Market in PATH.target. Only CSV (columns "weight", "offset") and the cache file keep weights and offset. */
 HAWSER_API hawser_status hawser_dataset_write(const hawser_dataset *dataset, size_t begin, size_t end, hawser_format format,
                                               const char *path, hawser_error *error) HAWSER_MUST_USE;
 
-/** Splits `parts` ways so that the work is balanced, which is taken to be one for each stored entry and eight for each
- *  column (CSR: row): bounds gets parts + 1 column (CSC, dense) or row (CSR) numbers, bounds[0] = 0. Every part is non-empty
- *  when there are at least `parts` columns. */
+/** Splits a matrix into `parts` of balanced work. The work is one per stored entry plus eight per column (CSR: row). Stores parts + 1 column (CSC,
+ *  dense) or row (CSR) numbers in `bounds`, with bounds[0] = 0. No part is empty if there are at least `parts` columns. */
 HAWSER_API void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t *bounds);
 
-/** Seeded synthetic problems with a known sparse truth. `dense`: 20 common factors, unit rows (epsilon-like). `url`: Zipf
- *  columns, unit rows (URL-like). truth (may be NULL) receives cols values owned by the caller (free()). */
+/** A seeded synthetic problem with a known sparse truth. `dense`: 20 common factors, unit rows (like epsilon). `url`: Zipf
+ *  columns, unit rows (like URL). */
 typedef struct hawser_generate {
     const char *kind; /**< "dense" or "url" */
     size_t rows;      /**< 1 to 2^32 - 2 */
     size_t cols;      /**< 1 to 2^30 - 2 */
-    /** url: stored entries a row on average, 1 to half the columns; 0: 115, or a quarter of the columns if that is less. */
+    /** url: mean of stored entries per row, 1 to half the columns; 0: 115, or a quarter of the columns if that is less. */
     double per_row;
-    /** Of the truth, 1 to cols; 0: 100, or half of fewer columns, or for url a 300th of them if that is more. */
+    /** Nonzeros of the truth, 1 to cols; 0: 100, or half the columns if that is less, or for url a 300th of them if that is more. */
     size_t nonzeros;
     double noise; /**< standard deviation as a fraction of the signal's; 0: 0.1 */
     uint64_t seed;
 } hawser_generate;
+/** Makes a synthetic problem. `truth` receives cols values, which the caller releases with free(); it may be NULL. */
 HAWSER_API hawser_status hawser_dataset_generate(const hawser_generate *what, hawser_dataset **dataset, double **truth,
                                                  hawser_error *error) HAWSER_MUST_USE;
 
 /* ------------------------------------------------------------------------------------------------------ model files ---- */
 
-/** A model: named tensors and text facts, kept as a safetensors file that other software reads. */
+/** A model: named tensors and text facts. Its file is a safetensors file, which other software can read. */
 typedef struct hawser_model hawser_model;
 HAWSER_API hawser_status hawser_model_new(hawser_model **model, hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API void hawser_model_free(hawser_model *model);
-/** Adds a tensor of 1 or 2 dimensions (copied); dims[1] = 0 means one dimension. At most 999 tensors and 998 facts, as files have at most. */
+/** Adds a tensor of 1 or 2 dimensions (copied); dims[1] = 0 means one dimension. A model has at most 999 tensors and 998 facts. */
 HAWSER_API hawser_status hawser_model_tensor(hawser_model *model, const char *name, hawser_type type, const size_t dims[2],
                                              const void *values, hawser_error *error) HAWSER_MUST_USE;
 /** Adds a text fact (copied) to the header's metadata. */
 HAWSER_API hawser_status hawser_model_fact(hawser_model *model, const char *key, const char *value,
                                            hawser_error *error) HAWSER_MUST_USE;
-/** Whether the names of all columns have room in a model file as one fact, one a line: the format's header ends at 100 MB. False, too, where
- *  there are no names. To be asked before a training, whose model could not be saved. */
+/** Returns whether the names of all columns fit into a model file as one fact, one per line; the format's header is at most 100 MB. Returns false if
+ *  there are no names. Check it before a training, whose model could otherwise not be saved. */
 HAWSER_API bool hawser_model_holds_names(const hawser_dataset *dataset);
-/** A tensor's values or NULL; owned by the model. dims and type may be NULL. */
+/** Returns a tensor's values, which the model owns, or NULL. dims and type may be NULL. */
 HAWSER_API const void *hawser_model_get(const hawser_model *model, const char *name, hawser_type *type, size_t dims[2]);
 HAWSER_API const char *hawser_model_text(const hawser_model *model, const char *key); /**< or NULL */
-/** The i-th fact's key and value, false past the end. */
+/** Stores the key and value of a fact by its index; returns false if there is none. */
 HAWSER_API bool hawser_model_fact_at(const hawser_model *model, size_t index, const char **key, const char **value);
-/** Saves with a checksum, under a temporary name, synced and renamed: a reader sees the old file or the new one. */
+/** Writes the file with a checksum, under a temporary name, synced and renamed: a reader sees the old file or the new one. */
 HAWSER_API hawser_status hawser_model_save(const hawser_model *model, const char *path, hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API hawser_status hawser_model_load(const char *path, hawser_model **model, hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,9 +1,9 @@
 /*
- * matrix.h - the numeric containers that a program reads, and the kernels over them.
+ * matrix.h - the matrices that a program reads, and the kernels over them.
  *
- * A hawser_matrix is a read-only view: plain fields, so that an inner loop can walk a column without a call. Kernels give
- * the same bits on every instruction set (fixed lane counts, no contraction), which is what lets threads, processes and
- * machines agree. Unless said otherwise every function here is thread-safe, allocates nothing and cannot fail.
+ * A hawser_matrix is a read-only view with plain fields, so an inner loop can walk a column without a call. Kernels give
+ * the same bits on every instruction set (fixed lane counts, no contraction), so threads, processes and
+ * machines agree. Every function here is thread-safe, allocates nothing and cannot fail, unless its comment says otherwise.
  */
 #ifndef HAWSER_MATRIX_H
 #define HAWSER_MATRIX_H
@@ -27,8 +27,8 @@ typedef enum hawser_layout {
     HAWSER_CSR = 2    /**< offsets has rows + 1 entries, indices are column numbers, ascending in a row */
 } hawser_layout;
 
-/** A read-only view of a matrix or of a range of its columns (CSC, dense) or rows (CSR, dense). The memory belongs to whoever made
- *  it (a hawser_dataset, usually) and must outlive the view. `offsets` need not start at zero: entry k of column j is
+/** A read-only view of a matrix or of a range of its columns (CSC, dense) or rows (CSR, dense). The view does not own the arrays; their owner,
+ *  usually a hawser_dataset, must outlive it. `offsets` need not start at zero: entry k of column j is
  *  indices[offsets[j] + k], so a view of a column range shares the arrays of the whole. */
 typedef struct hawser_matrix {
     size_t rows;
@@ -40,9 +40,8 @@ typedef struct hawser_matrix {
     const uint32_t *indices;
     const void *values;
     size_t stride; /**< dense only: elements from one column to the next, >= rows */
-    size_t first;  /**< number, in the whole, of this view's first column, or of its first row in a view of rows */
-    /** NULL: all entries are here; else only those of some columns are, the others on other nodes until they are fetched (hawser_job_load,
-     *  hawser_data_want) */
+    size_t first;  /**< index in the whole matrix of this view's first column, or of its first row in a view of rows */
+    /** NULL: all entries are on this node. Else some columns are on other nodes until they are fetched (hawser_job_load, hawser_data_want) */
     struct hawser_residence *residence;
 } hawser_matrix;
 
@@ -58,16 +57,15 @@ HAWSER_API double hawser_column_dot(const hawser_matrix *A, size_t j, const doub
 /** x[i] += step * A[i,j] for every stored i. A is CSC or dense. */
 HAWSER_API void hawser_column_axpy(const hawser_matrix *A, size_t j, double step, double *x);
 
-/** Sum and weighted square sum of a column: *sum = sum_i w_i A[i,j]; *squares = sum_i w_i (A[i,j] - centre)^2 over all rows,
- *  unstored zeros included (their weight is total_weight less that of the stored rows). weights NULL means ones. */
+/** Computes the weighted sum and square sum of a column: *sum = sum_i w_i A[i,j]; *squares = sum_i w_i (A[i,j] - centre)^2 over all rows,
+ *  including unstored zeros (their weight is total_weight less that of the stored rows). weights NULL means ones. */
 HAWSER_API void hawser_column_moments(const hawser_matrix *A, size_t j, const double *weights, double total_weight,
                                       double centre, double *sum, double *squares);
 
 /** out[j] = sum_i A[i,j] x[i] for all columns of a CSC or dense view: the full scan. out has A->cols entries. */
 HAWSER_API void hawser_scan(const hawser_matrix *A, const double *x, double *out);
 
-/** The same of `count` columns only, each < A->cols: out[columns[k]], bit for bit what hawser_scan puts there; the rest of out is left
- *  alone. */
+/** Computes hawser_scan for `count` columns only, each < A->cols: stores the same bits in out[columns[k]] and leaves the rest of out unchanged. */
 HAWSER_API void hawser_scan_some(const hawser_matrix *A, const uint32_t *columns, size_t count, const double *x,
                                  double *out);
 
@@ -79,21 +77,21 @@ HAWSER_API void hawser_combine(const hawser_matrix *A, const uint32_t *columns, 
 HAWSER_API void hawser_multiply(const hawser_matrix *A, const double *w, double constant, double *out);
 
 /** Gram entries of listed columns of a CSC or dense view: for a in [fresh, count) and b in [0, a],
- *  G[a * ld + b] = G[b * ld + a] = sum_i w_i A[i, columns[a]] A[i, columns[b]]; rows below `fresh` are kept as they are, so a
- *  growing set pays only for what is new. weights NULL means ones. May fail for want of scratch memory only. */
+ *  G[a * ld + b] = G[b * ld + a] = sum_i w_i A[i, columns[a]] A[i, columns[b]]. Rows below `fresh` are unchanged, so a
+ *  growing set computes only its new entries. weights NULL means ones. Returns HAWSER_NO_MEMORY if there is no scratch memory. */
 HAWSER_API hawser_status hawser_gram(const hawser_matrix *A, const uint32_t *columns, size_t fresh, size_t count,
                                      const double *weights, double *G, size_t ld, hawser_error *error) HAWSER_MUST_USE;
 
-/** The same sums over rows [begin, end) alone, begin <= end <= A->rows: what several threads come to over rows that are split among
- *  them adds up to hawser_gram's, but for rounding. */
+/** Computes hawser_gram over rows [begin, end) only, begin <= end <= A->rows. The results of several threads over disjoint rows add up to
+ *  hawser_gram's, except for rounding. */
 HAWSER_API hawser_status hawser_gram_rows(const hawser_matrix *A, size_t begin, size_t end, const uint32_t *columns,
                                           size_t fresh, size_t count, const double *weights, double *G, size_t ld,
                                           hawser_error *error) HAWSER_MUST_USE;
 
-/** Sum_i x[i] * y[i]; sum_i w_i x_i y_i when weights is not NULL. Fixed lanes: same bits everywhere. */
+/** Returns sum_i x[i] * y[i], or sum_i w_i x_i y_i if weights is not NULL. Fixed lanes: same bits everywhere. */
 HAWSER_API double hawser_dot(size_t n, const double *x, const double *y, const double *weights);
 
-/** Name of the kernels chosen on this machine: "portable", "avx2", "avx512". */
+/** Returns the name of the kernels chosen on this machine: "portable", "avx2", "avx512". */
 HAWSER_API const char *hawser_kernels_name(void);
 
 #ifdef __cplusplus

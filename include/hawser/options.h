@@ -1,5 +1,5 @@
 /*
- * options.h - one row an option; flags, help, manual pages, completion, configuration files, environment and bindings are
+ * options.h - one row per option; flags, help, manual pages, completion, configuration files, environment and bindings are
  * generated from the rows.
  *
  * A value remembers where it came from. Later sources win: default < program < file < environment < command line.
@@ -45,36 +45,35 @@ typedef struct hawser_option {
     const char *bounds; /**< numbers: "[0,1]", "(0,inf)"; HAWSER_WORD: the words; else NULL */
     const char *unit;   /**< name of the argument in help: "H", "FILE"; NULL for flags */
     const char *help;   /**< one or two sentences, no final full stop needed */
-    const char *since;  /**< version in which it came */
+    const char *since;  /**< version that introduced it */
     char letter;        /**< short form, or 0 */
 } hawser_option;
 
 /** A set of values over one or more tables. Owned by the caller; one thread at a time. */
 typedef struct hawser_options hawser_options;
 
-/** Makes a set with every row's default. `tables` ends with NULL; tables and rows must outlive the set. Two rows with one key
- *  are HAWSER_INTERNAL. */
+/** Makes a set with every row's default. `tables` ends with NULL; tables and rows must outlive the set. Returns HAWSER_INTERNAL if two rows have
+ *  the same key. */
 HAWSER_API hawser_status hawser_options_new(const hawser_option *const *tables, hawser_options **options,
                                             hawser_error *error) HAWSER_MUST_USE;
 HAWSER_API void hawser_options_free(hawser_options *options);
 
-/** Sets one value from text. An unknown key is HAWSER_BAD_OPTION and the text names the nearest known key; a value out of
- *  bounds names value, bounds and `where` ("run.conf:3", "HAWSER_TOL", "--tol"). A weaker source never replaces a stronger. */
+/** Sets one value from text. Returns HAWSER_BAD_OPTION for an unknown key, with the nearest known key in the text, and for a value out of
+ *  bounds, with value, bounds and `where` ("run.conf:3", "HAWSER_TOL", "--tol"). A weaker source never replaces a stronger one. */
 HAWSER_API hawser_status hawser_options_set(hawser_options *options, const char *key, const char *value,
                                             hawser_source source, const char *where, hawser_error *error) HAWSER_MUST_USE;
 
 /** Reads `key = value` lines; # starts a comment. */
 HAWSER_API hawser_status hawser_options_file(hawser_options *options, const char *path, hawser_error *error) HAWSER_MUST_USE;
 
-/** Reads HAWSER_KEY variables; an unknown HAWSER_ variable is an error, as an unknown flag is. `environment` is `environ`.
- *  HAWSER_BINARY, HAWSER_SOURCE and HAWSER_TEST_... belong to the test suite, HAWSER_LAUNCH, _NODE, _NODES, _NODE_NAME, _JOB,
- *  _SOCKETS and _LOCAL to `hawser run`; they are passed over, and so is HAWSER_STORE, of `hawser store`, where there is no such
- *  key. */
+/** Reads HAWSER_KEY variables; an unknown HAWSER_ variable is an error, like an unknown flag. `environment` is `environ`.
+ *  Ignored are HAWSER_BINARY, HAWSER_SOURCE and HAWSER_TEST_... of the test suite, HAWSER_LAUNCH, _NODE, _NODES, _NODE_NAME, _JOB,
+ *  _SOCKETS and _LOCAL of `hawser run`, and HAWSER_STORE of `hawser store` if there is no such key. */
 HAWSER_API hawser_status hawser_options_environment(hawser_options *options, char *const *environment,
                                                     hawser_error *error) HAWSER_MUST_USE;
 
-/** Takes flags out of argv (from index 1 on) and leaves the positional words, argv[0] first, updating *argc. "--" ends flags;
- *  "-" is a positional word. */
+/** Removes flags from argv (from index 1 on), keeps the positional arguments after argv[0], and updates *argc. "--" ends flags;
+ *  "-" is a positional argument. */
 HAWSER_API hawser_status hawser_options_arguments(hawser_options *options, int *argc, char **argv,
                                                   hawser_error *error) HAWSER_MUST_USE;
 
@@ -87,24 +86,24 @@ HAWSER_API bool hawser_options_flag(const hawser_options *options, const char *k
 HAWSER_API int64_t hawser_options_integer(const hawser_options *options, const char *key);
 HAWSER_API double hawser_options_number(const hawser_options *options, const char *key); /**< NUMBER, SECONDS */
 HAWSER_API uint64_t hawser_options_bytes(const hawser_options *options, const char *key);
-/** The text as given, of any kind; owned by the set until the key is set again. */
+/** Returns the value of any kind as text; the set owns it until the key is set again. */
 HAWSER_API const char *hawser_options_text(const hawser_options *options, const char *key);
-/** Numbers of a HAWSER_NUMBERS value; *count may be 0. Owned by the set. */
+/** Returns the numbers of a HAWSER_NUMBERS value, which the set owns; *count may be 0. */
 HAWSER_API const double *hawser_options_numbers(const hawser_options *options, const char *key, size_t *count);
-/** Where the value came from, and the place's name in *where (may be NULL). */
+/** Returns the source of the value, and stores the name of the place in *where, which may be NULL. */
 HAWSER_API hawser_source hawser_options_source(const hawser_options *options, const char *key, const char **where);
 
-/** Numbers in options and in facts of a model are written with a point whatever locale a program has set; strtod and printf would go by
- *  its. Both may be called from any thread.
+/** Numbers in options and in facts of a model have a decimal point in every locale of a program; strtod and printf depend on the
+ *  locale. Both functions may be called from any thread.
  *
- *  Reads the number that `text` begins with, as strtod does in the C locale, and returns where it ends; NULL, *value unchanged, where there
- *  is none. */
+ *  Reads the number at the start of `text`, as strtod does in the C locale, and returns its end. Returns NULL, with *value unchanged, if there is
+ *  no number. */
 HAWSER_API const char *hawser_read_number(const char *text, double *value);
-/** Writes at most `size` bytes, the ending zero among them, of the number as "%.17g" has it in the C locale, which reads back as the same
- *  number; returns the length of the whole (at most 24). */
+/** Writes at most `size` bytes, with the terminating zero, of the number in the form "%.17g" of the C locale, which reads back as the same
+ *  number. Returns the length of the whole text, at most 24. */
 HAWSER_API size_t hawser_print_number(char *text, size_t size, double value);
 
-/** Row number `index` over all tables, NULL past the end: for help, manual pages, bindings. */
+/** Returns row `index` over all tables, or NULL past the end: for help, manual pages, bindings. */
 HAWSER_API const hawser_option *hawser_options_row(const hawser_options *options, size_t index);
 
 #ifdef __cplusplus

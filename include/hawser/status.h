@@ -1,11 +1,11 @@
 /*
- * status.h - how every Hawser call says what happened.
+ * status.h - the result of every Hawser call.
  *
- * One type for every outcome, marked so that the compiler complains when a caller drops it, and one text per failure:
- * what, where, which value, what to do. There is no global error state; the caller owns the hawser_error that is filled.
+ * One type has every outcome, and the compiler warns when a caller ignores it. One text describes a failure:
+ * what, where, which value, what to do. There is no global error state; the caller owns the hawser_error that a call fills.
  *
- * A pointer that a call needs and that is NULL, or an enumeration out of range, is HAWSER_BAD_ARGUMENT (in a unit, and of a program that is
- * being built, HAWSER_BAD_PROGRAM). A call that returns no status gives NULL, 0, false or NaN then. The kernels of matrix.h alone check
+ * A call returns HAWSER_BAD_ARGUMENT if a required pointer is NULL or an enumeration is out of range; in a unit, and while a program is
+ * built, it is HAWSER_BAD_PROGRAM. A call without a status returns NULL, 0, false or NaN then. Only the kernels of matrix.h check
  * nothing.
  */
 #ifndef HAWSER_STATUS_H
@@ -25,16 +25,17 @@ extern "C" {
 #define HAWSER_PRINTF(text, first)
 #endif
 
-/** Outcome of a call. Zero is success, positive values are news that a unit passes on by returning, negative values are
+/** Outcome of a call. Zero is success. A positive value is no error: a unit that gets one from a call returns it. Negative values are
  *  errors, grouped by the largest thing that is broken: a call, an input, the job's resources, the program, a peer. */
 typedef enum hawser_status {
     HAWSER_OK = 0,
-    HAWSER_STOP = 1,          /**< the loop ends here: its credit is spent or the job was asked to stop */
-    HAWSER_VIEW_CHANGED = 2,  /**< membership changed: return, the runtime takes the cache back to the last commit */
-    HAWSER_BAD_ARGUMENT = -1, /**< a call was made with an argument that it cannot take */
+    HAWSER_STOP = 1, /**< the loop ends here: its credit is spent or the job was asked to stop */
+    HAWSER_VIEW_CHANGED =
+        2, /**< membership changed: the unit returns, and the runtime rolls its caches back to the last commit */
+    HAWSER_BAD_ARGUMENT = -1, /**< an invalid argument of a call */
     HAWSER_BAD_OPTION = -2,   /**< an option's key or value */
     HAWSER_BAD_INPUT = -3,    /**< the content of a file */
-    HAWSER_IO = -4,           /**< the operating system refused a read, write, open, map */
+    HAWSER_IO = -4,           /**< the operating system failed a read, write, open or map */
     HAWSER_NO_MEMORY = -5,    /**< an allocation failed, or would exceed the memory limit */
     HAWSER_BAD_PROGRAM = -6,  /**< a program breaks the model: undeclared access, replicated x replicated, ... */
     HAWSER_NOT_FINITE = -7,   /**< NaN or infinity in an update, an objective, a parameter */
@@ -44,17 +45,17 @@ typedef enum hawser_status {
     HAWSER_INTERNAL = -11     /**< a bug in Hawser; please report it */
 } hawser_status;
 
-/** Text of a failure. Owned by the caller; any function that takes one also takes NULL. Not thread-safe: one per thread. */
+/** Text of a failure. The caller owns it; every function that takes one also takes NULL. Not thread-safe: use one per thread. */
 typedef struct hawser_error {
     hawser_status status;
     char text[1000];
 } hawser_error;
 
-/** Short fixed English word for a status ("bad input"); never NULL. Thread-safe. */
+/** Returns a short fixed English text for a status ("bad input"); never NULL. Thread-safe. */
 HAWSER_API const char *hawser_status_name(hawser_status status);
 
-/** Fills `error` (may be NULL) with a formatted text and returns `status`, so that a failing function can say
- *  `return hawser_fail(error, HAWSER_BAD_INPUT, "...")`. Of a text that is too long the middle is left out. Thread-safe per error. */
+/** Fills `error` (may be NULL) with a formatted text and returns `status`, so a failing function can end with
+ *  `return hawser_fail(error, HAWSER_BAD_INPUT, "...")`. A text that is too long loses its middle. Thread-safe per error. */
 HAWSER_API hawser_status hawser_fail(hawser_error *error, hawser_status status, const char *format, ...) HAWSER_PRINTF(3, 4);
 
 /** Returns from the enclosing function with the status of `call` unless it is HAWSER_OK. */
