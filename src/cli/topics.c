@@ -16,7 +16,10 @@ static const hw_topic topics[] = {
      "  9    a history that breaks a rule (hawser check)\n"
      "  10   a history that breaks none as far as it goes, of a job that failed (hawser check)\n"
      "  130  ended by Ctrl-C, SIGTERM or a lost terminal; what was reached has been saved. One\n"
-     "       line says so where nothing was reached yet, or a second request ended it at once\n"},
+     "       line says so where nothing was reached yet, or a second request ended it at once\n"
+     "  137  hawser run: a node or the agent of this host was killed by SIGKILL, as the kernel\n"
+     "       does where memory is short (128 + N by signal N). How the agent of another host\n"
+     "       ended is not known here: 8\n"},
     {"sync", "How tightly workers are tied: --sync",
      "  bsp    every worker sees all updates of the last clock before it starts the next.\n"
      "         The result is bit for bit the same for a seed and a number of workers.\n"

@@ -6,8 +6,9 @@
  *
  * `hawser run` (cli/run) uses a channel: a socket in HAWSER_LAUNCH ("fd:N") with lines of text: launcher -> node "key HEX", node 0 ->
  * launcher "card CARD", launcher -> others "manager CARD", node -> launcher "lost N WHY" when another node's failure is about to end it.
- * Its end of file says that the launcher is gone. HAWSER_NODE, HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME, HAWSER_SOCKETS and HAWSER_LOCAL (all
- * nodes are on this host) say the rest; the key is never in the environment.
+ * Its end of file says that the launcher is gone. HAWSER_NODE, HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME, HAWSER_SOCKETS (other nodes
+ * are on this host: the directory for Unix sockets, or "@" for abstract ones) and HAWSER_LOCAL (all nodes are) say the rest; the key is never
+ * in the environment.
  */
 #ifndef HW_CLUSTER_PLACE_H
 #define HW_CLUSTER_PLACE_H
@@ -41,16 +42,17 @@ struct hw_place {
     char name[HW_NET_NAME]; /* of this node */
     unsigned char key[HW_NET_KEY_MOST];
     size_t key_length;
-    int lifeline;                       /* a descriptor that is at its end when the launcher is gone; -1: none */
-    int channel[2];                     /* read, write; -1 */
-    void *state;                        /* the launcher's */
-    char directory[HW_PLACE_DIRECTORY]; /* for Unix sockets among nodes of one host, mode 0700; "": none given */
-    bool secluded;                      /* no other node is on this host */
-    bool local;                         /* all nodes are on one host */
-    bool by_hand;                       /* only the manager may know what the job is */
-    uint16_t port;                      /* where node 0 has to listen, since the others know it beforehand; 0: anywhere */
-    const char *listening;              /* addresses on which node 0 listens, while it publishes its card */
-    char manager[160];                  /* host of node 0, where the launcher says it beforehand */
+    int lifeline;   /* a descriptor that is at its end when the launcher is gone; -1: none */
+    int channel[2]; /* read, write; -1 */
+    void *state;    /* the launcher's */
+    char directory
+        [HW_PLACE_DIRECTORY]; /* for Unix sockets among nodes of one host, mode 0700; "@": abstract; "": none given */
+    bool secluded;            /* no other node is on this host */
+    bool local;               /* all nodes are on one host */
+    bool by_hand;             /* only the manager may know what the job is */
+    uint16_t port;            /* where node 0 has to listen, since the others know it beforehand; 0: anywhere */
+    const char *listening;    /* addresses on which node 0 listens, while it publishes its card */
+    char manager[160];        /* host of node 0, where the launcher says it beforehand */
 };
 
 /* What the user says. Zero fields: nothing. */

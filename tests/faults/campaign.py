@@ -52,7 +52,8 @@ def prepare(world, trial):
     limits = limit(trial.fault, trial.limit) if trial.fault in ("memory", "descriptors") else None
     job = Job(world, trial, limits, Terminal(trial.victim == "shell") if trial.fault == "terminal" else None)
     if trial.fault == "cgroup":
-        job.group, job.limits = harm.cgroup(job, trial.limit)
+        job.group, job.confine = harm.cgroup(job, trial.limit)
+        job.limits = job.confine if trial.victim == "front" else job.limits
     if trial.fault == "disk":
         harm.mount(job)
     return job

@@ -24,7 +24,8 @@ FAULTS = {
     "early": {"one": ["front"], "nodes": ["front"], "hosts": ["front"], "serve": ["front"]},
     "disk": {"one": ["freed", "full"], "nodes": ["freed", "full"], "serve": ["freed"]},
     "memory": {"one": ["front"], "nodes": ["front"], "hand": ["front", "joiner"], "serve": ["front"]},
-    "cgroup": {"one": ["front"]},
+    "cgroup": {"one": ["front"], "nodes": ["front", "agent", "node 0", "node 1"], "hosts": ["agent", "node 1"], "serve": ["front"],
+               "servers": ["front", "agent", "node 1"]},
     "descriptors": {"one": ["front"], "nodes": ["front"], "hand": ["front", "joiner"], "serve": ["front"]},
 }
 
@@ -45,7 +46,7 @@ class Trial:
         self.pause = chance.choice([0.05, 0.3, 0.7, 3.5])  # the last is longer than the failure timeout
         self.signal = chance.choice(["INT", "TERM", "HUP"] if self.fault == "early" else ["INT", "TERM"])
         self.old = chance.random() < 0.5          # a model of an earlier run lies where the new one goes
-        self.limit = {"memory": chance.randint(24, 400) << 20, "cgroup": chance.randint(4, 40) << 20,
+        self.limit = {"memory": chance.randint(24, 400) << 20, "cgroup": chance.choice([1, 2, 3, 4, 6, 8, 12, 20, 40]) << 20,
                       "descriptors": chance.randint(4, 40)}.get(self.fault, 0)
 
     def __str__(self):

@@ -1,4 +1,5 @@
 """The faults: each waits for its moment and does its harm. What may come of it is in judge.py."""
+import contextlib
 import os
 import signal
 import subprocess
@@ -132,7 +133,7 @@ def nothing(job):
 # ------------------------------------------------------------------------------------------------------------ cgroup ----
 
 def cgroup(job, most):
-    """A group of `most` bytes; what a process calls to get into it."""
+    """A group of `most` bytes; what puts a process into it: this one, without a number."""
     base, name = "/sys/fs/cgroup", f"hawser-{job.mark}"
     one = os.path.exists(f"{base}/memory/memory.limit_in_bytes")
     group = f"{base}/memory/{name}" if one else f"{base}/{name}"
@@ -144,10 +145,20 @@ def cgroup(job, most):
         remove(group)
         raise Skipped(f"no cgroup can be made here: {error}") from error
 
-    def enter():
+    def enter(pid=0):
         with open(f"{group}/cgroup.procs", "w", encoding="ascii") as file:
-            file.write(str(os.getpid()))
+            file.write(str(pid or os.getpid()))
     return group, enter
+
+
+def confine(job):
+    """Puts the victim into the group as soon as it runs; what an agent starts after that is in it, too. The front process begins there."""
+    if job.trial.victim != "front":
+        until(lambda: job.victims(job.trial.victim) or job.front.poll() is not None)
+        for process in job.victims(job.trial.victim):
+            with contextlib.suppress(OSError):  # it has ended
+                job.confine(process.pid)
+    nothing(job)
 
 
 def remove(group):
@@ -164,4 +175,4 @@ def remove(group):
 
 
 HARMS = {"kill": kill, "stop": stop, "pause": pause, "hang-up": hang_up, "interrupt": interrupt, "terminal": terminal, "early": early,
-         "disk": disk, "memory": nothing, "cgroup": nothing, "descriptors": nothing}
+         "disk": disk, "memory": nothing, "cgroup": confine, "descriptors": nothing}

@@ -90,6 +90,7 @@ class Job:
         self.history = os.path.join(self.path, "history") if not self.serves and trial.training[2] in ("ssp:2", "tap") else None
         self.limits = limits or (lambda: None)
         self.terminal, self.front, self.helpers, self.killed = terminal, None, [], set()
+        self.group = self.confine = None  # harm.cgroup's
         self.old, self.complaints = b"", []
         self.reached_main = True
 

@@ -124,7 +124,7 @@ all_gone() { # WHOM they would outlive
     local pid
     for pid in $(cat pid.* agent.*); do until_true is_gone "$pid" || complain "process $pid outlived $1"; done
 }
-no_sockets() { ! compgen -G "$scratch/hawser-*" >/dev/null; }
+no_folder() { ! compgen -G "$scratch/hawser-*" >/dev/null; }
 launch() { # SSH OPTION...: nodes that wait
     "$hawser" run "${@:2}" --hosts hosts --ssh "$1" -- ./waits >out 2>err </dev/null &
     launcher=$!
@@ -141,7 +141,7 @@ wait $launcher
 equal $? 8
 has err 'node 1 \(birch-1, pid [0-9]+\): the connection to joe@birch is gone'
 kill -9 "$(cat pid.1)" "$(cat pid.2)"
-until_true no_sockets || complain "a killed agent left its directory of sockets"
+no_folder || complain "a killed agent left a folder"
 rm -f pid.* agent.*
 # A host that no longer answers holds nobody up once even SIGKILL has had its time.
 launch "$scratch/ssh-here" --grace 0
@@ -156,7 +156,7 @@ kill -9 "$(cat pid.1)" "$(cat pid.2)"
 rm -rf pid.* agent.* hawser-*
 launch "$scratch/ssh-here"
 kill_launcher "its launcher"
-until_true no_sockets || complain "a directory of sockets was left"
+no_folder || complain "a folder was left"
 
 # A real sshd, on a port of its own and with keys of its own.
 server=$(command -v sshd || echo /usr/sbin/sshd)

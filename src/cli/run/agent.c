@@ -1,13 +1,11 @@
 #include "cli/run/agent.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,15 +16,7 @@
 #include "cli/cli.h"
 #include "cli/run/child.h"
 
-enum {
-    LAST_SECONDS = 3,
-    DRAIN_SECONDS = 5,
-    WATCHED = 4,
-    LONGEST_LINE = 1024,
-    PIECE = 1 << 16,
-    OTHER_DESCRIPTORS = 16,
-    SWEEPS = 50
-};
+enum { LAST_SECONDS = 3, DRAIN_SECONDS = 5, WATCHED = 4, LONGEST_LINE = 1024, PIECE = 1 << 16, OTHER_DESCRIPTORS = 16 };
 
 typedef struct agent {
     hw_wire wire;
@@ -40,8 +30,6 @@ typedef struct agent {
     size_t word_count, word_capacity, variable_count, variable_capacity;
     hw_child *children;
     size_t count, capacity;
-    char sockets[64];     /* directory for the nodes' sockets, or "" */
-    int sweeper;          /* a socket to the process that removes it; -1: none */
     double beat, beat_at; /* seconds from one sign of life to the next, 0: none is asked for; when the next one is due */
     bool going;
     double last; /* when the nodes are killed; 0: not yet */
@@ -107,11 +95,11 @@ static hawser_status environment_of(const agent *it, const hw_child *child, char
     snprintf(own[2], sizeof own[2], "HAWSER_NODES=%u", it->nodes);
     snprintf(own[3], sizeof own[3], "HAWSER_NODE_NAME=%s", child->name);
     snprintf(own[4], sizeof own[4], "HAWSER_JOB=%.100s", it->job);
-    snprintf(own[5], sizeof own[5], "HAWSER_SOCKETS=%s", it->sockets);
+    snprintf(own[5], sizeof own[5], "HAWSER_SOCKETS=@");
     snprintf(own[6], sizeof own[6], "HAWSER_LOCAL=yes");
     for (int i = 0; i < 5; i++)
         all[n++] = own[i];
-    if (it->sockets[0] != '\0')
+    if (it->count > 1)
         all[n++] = own[5];
     if (it->count == it->nodes)
         all[n++] = own[6];
@@ -163,83 +151,11 @@ static hawser_status start_all(agent *it, hawser_error *error)
     return status;
 }
 
-static void remove_sockets(const char *directory)
-{
-    DIR *folder = opendir(directory);
-    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
-        (void)unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder != NULL)
-        (void)closedir(folder);
-}
-
-/* In a process of its own, which holds nothing of the agent's: the socket is at its end when the agent has ended. A node that has not
- * noticed yet may still be making a socket. */
-static void sweep(agent *it, int other_end)
-{
-    char nothing;
-    (void)setpgid(0, 0); /* SIGKILL for the agent's group is not for us */
-    hw_close_fd(&it->sweeper);
-    for (int fd = 0; fd < 3; fd++)
-        (void)close(fd);
-    hw_wire_close(&it->wire);
-    hw_close_fd(&it->signals);
-    while (read(other_end, &nothing, 1) < 0 && errno == EINTR)
-        continue;
-    for (int i = 0; i < SWEEPS; i++) {
-        remove_sockets(it->sockets);
-        if (rmdir(it->sockets) == 0 || errno == ENOENT)
-            break;
-        (void)poll(NULL, 0, 100);
-    }
-    _exit(0);
-}
-
-/* The directory, and the process that removes it however this one ends: a grandchild, since children are nodes. */
-static void make_sockets(agent *it)
-{
-    int ends[2] = {-1, -1};
-    const char *base = getenv("TMPDIR");
-    if (base == NULL || strlen(base) > 40)
-        base = "/tmp";
-    snprintf(it->sockets, sizeof it->sockets, "%s/hawser-XXXXXX", base);
-    if (it->count < 2 || mkdtemp(it->sockets) == NULL) {
-        it->sockets[0] = '\0';
-        return;
-    }
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return;
-    it->sweeper = ends[0];
-    pid_t between = fork();
-    if (between == 0) {
-        if (fork() == 0)
-            sweep(it, ends[1]);
-        _exit(0);
-    }
-    (void)close(ends[1]);
-    if (between > 0)
-        (void)waitpid(between, NULL, 0);
-}
-
-static void end_sockets(agent *it)
-{
-    char nothing;
-    if (it->sockets[0] == '\0')
-        return;
-    if (it->sweeper >= 0) {
-        (void)shutdown(it->sweeper, SHUT_WR);
-        (void)!read(it->sweeper, &nothing, 1); /* until it has ended */
-    }
-    hw_close_fd(&it->sweeper);
-    remove_sockets(it->sockets); /* where it could not be started */
-    (void)rmdir(it->sockets);
-}
-
 static hawser_status go(agent *it, hawser_error *error)
 {
     if (it->words == NULL || it->count == 0 || it->key == NULL || it->job == NULL || it->going)
         return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run sent an errand without words, nodes, key or job");
     it->going = true;
-    make_sockets(it);
     HAWSER_TRY(HW_NEW(&it->set, 3 + WATCHED * it->count, "a list of descriptors", error));
     return start_all(it, error);
 }
@@ -520,7 +436,6 @@ static void finish(agent *it)
         }
         hw_child_close(&it->children[i]);
     }
-    end_sockets(it);
     hw_wire_close(&it->wire);
     if (it->key != NULL)
         explicit_bzero(it->key, strlen(it->key));
@@ -535,7 +450,7 @@ static void finish(agent *it)
 
 hawser_status hw_agent_serve(int in, int out, int node_in, int node_out, const sigset_t *mask, hawser_error *error)
 {
-    agent it = {.node_in = node_in, .node_out = node_out, .mask = mask, .sweeper = -1};
+    agent it = {.node_in = node_in, .node_out = node_out, .mask = mask};
     sigset_t before;
     HAWSER_TRY(hw_signals_open(&before, &it.signals, error));
     hw_wire_open(&it.wire, in, out);

@@ -28,10 +28,7 @@ static void name_failure(const hw_launch *launch, uint32_t number, const char *w
         fprintf(launch->stream_err, "): %s\n", why);
     else if (node->signal != 0)
         fprintf(launch->stream_err, ") was killed by signal %d (%s)%s\n", node->signal,
-                signal_name != NULL ? signal_name : "unknown",
-                node->signal == SIGKILL
-                    ? "; where nobody did that its machine was out of memory, and the kernel's log says so"
-                    : "");
+                signal_name != NULL ? signal_name : "unknown", node->signal == SIGKILL ? HW_OUT_OF_MEMORY : "");
     else
         fprintf(launch->stream_err, ") ended with code %d\n", node->code);
     (void)fflush(launch->stream_err);

@@ -16,6 +16,9 @@
 
 enum { HW_CARD_MOST = 512 }; /* bytes of an address card, the zero included; more than place.h knows */
 
+/* Follows "was killed by signal 9 (KILL)". */
+#define HW_OUT_OF_MEMORY "; unless a person did that, the machine was out of memory, which the kernel's log shows"
+
 /* Text of a node on its way: whole lines are printed, behind its name. */
 typedef struct hw_lines {
     hw_buffer bytes;

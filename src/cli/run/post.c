@@ -325,6 +325,12 @@ static bool all_started(const hw_launch *launch, const hw_post *post)
     return true;
 }
 
+/* The signal that ended the agent of this host; 0: none, or we sent it. How an agent of another host ended only its ssh knows. */
+static int killed_by(const hw_post *post)
+{
+    return post->host == NULL && post->most == 0 && WIFSIGNALED(post->result) ? WTERMSIG(post->result) : 0;
+}
+
 static void why_lost(const hw_launch *launch, const hw_post *post, char *text, size_t size)
 {
     const char *host = post->host != NULL ? post->host->name : "this host";
@@ -337,6 +343,9 @@ static void why_lost(const hw_launch *launch, const hw_post *post, char *text, s
     else if (post->most > 0)
         snprintf(text, size, "%s: '%.100s' has logged in nowhere within %.3g s (--join-timeout)%s%s", host, launch->ssh,
                  post->most, post->last[0] != '\0' ? ": " : "", post->last);
+    else if (killed_by(post) != 0)
+        snprintf(text, size, "the agent of this host was killed by signal %d (%s)%s", killed_by(post),
+                 sigabbrev_np(killed_by(post)), killed_by(post) == SIGKILL ? HW_OUT_OF_MEMORY : "");
     else if (post->greeted)
         snprintf(text, size, "the connection to %s is gone%s%s", host, post->last[0] != '\0' ? ": " : "", post->last);
     else if (post->host == NULL)
@@ -360,7 +369,7 @@ hawser_status hw_post_settle(hw_launch *launch, hw_post *post, hawser_error *err
     hw_wire_close(&post->wire);
     for (uint32_t i = post->first; i < post->first + post->count; i++)
         if (!launch->nodes[i].ended)
-            HAWSER_TRY(hw_launch_ended(launch, i, HW_EXIT_PEER, 0, why, error));
+            HAWSER_TRY(hw_launch_ended(launch, i, killed_by(post) != 0 ? 0 : HW_EXIT_PEER, killed_by(post), why, error));
     return HAWSER_OK;
 }
 
