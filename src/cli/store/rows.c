@@ -11,7 +11,7 @@
 #include "base/type.h"
 #include "cli/store/store.h"
 #include "data/format/number_text.h"
-#include "runtime/serving/serve.h"
+#include "runtime/store/asking.h"
 
 enum { NUMBERS = 1 << 16, KEYS_MOST = 1 << 16 };
 

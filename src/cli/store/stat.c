@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "cli/json.h"
 #include "cli/store/store.h"
-#include "runtime/serving/serve.h"
+#include "runtime/store/asking.h"
 
 /* What a server has said. */
 typedef struct told {

@@ -82,7 +82,7 @@ static hawser_status fetch_parts(hawser_context *context)
         hw_part *part = &worker->parts[i];
         part->viewed = false;
         if (part->data.residence != NULL && part->state->split == HAWSER_BY_COLUMN && declared(context, part->state))
-            HAWSER_TRY(hw_fetch_part(worker, part));
+            HAWSER_TRY(hw_fetch_part(&worker->station, part->state, &part->data));
     }
     return HAWSER_OK;
 }
@@ -131,7 +131,7 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
     hw_stored_begin_unit(worker);
     HAWSER_TRY(fetch_parts(&context));
     hw_crew *crew = worker->session->crew;
-    atomic_store_explicit(&worker->running, unit != NULL ? unit->number + 1 : 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->station.running, unit != NULL ? unit->number + 1 : 0, memory_order_relaxed);
     atomic_store_explicit(&worker->station.at_work, (uint64_t)(crew->ops->now(crew) * 1e9), memory_order_relaxed);
     hawser_status status = (unit != NULL ? unit->function : rebuilds->rebuild)(&context);
     atomic_store_explicit(&worker->station.at_work, 0, memory_order_relaxed);
@@ -210,7 +210,7 @@ hawser_status hawser_data_want(hawser_context *context, const char *state, const
     if (columns == NULL && count > 0)
         return without(context, "hawser_data_want", "columns");
     part->wanted = true;
-    return hw_fetch_want(context->worker, part->state, columns, count);
+    return hw_fetch_want(&context->worker->station, part->state, columns, count);
 }
 
 double *hawser_cache(hawser_context *context, const char *state)

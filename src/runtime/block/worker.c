@@ -101,7 +101,7 @@ static hawser_status handle(void *owner, hw_message *message)
 {
     hw_worker *worker = owner;
     switch (message->envelope.kind) {
-    case HW_MESSAGE_COLUMNS: return hw_fetch_take(worker, message);
+    case HW_MESSAGE_COLUMNS: return hw_fetch_take(&worker->station, message);
     case HW_MESSAGE_ADDEND:
     case HW_MESSAGE_UPDATE: return accept_update(worker, message);
     case HW_MESSAGE_TRIGGER: keep_trigger(worker, message); return HAWSER_OK;

@@ -55,13 +55,9 @@ typedef struct hw_worker {
     hw_policy policy;
     uint64_t epoch;
     uint64_t entry, first_clock;
-    uint64_t clock;             /* being run, or next */
-    uint64_t started;           /* clocks begun */
-    uint64_t sent;              /* clocks done, whose changes were sent */
-    atomic_uint_fast64_t begun; /* the same in the loop's own count, for the board */
-    atomic_uint running;        /* 1 + the number of the unit that runs; 0: none, or a rebuild */
-    uint64_t watched;           /* for the watchdog (session/watch.h) alone: at_work as last seen; */
-    double warn_at;             /* seconds at work of the next warning */
+    uint64_t clock;   /* being run, or next */
+    uint64_t started; /* clocks begun */
+    uint64_t sent;    /* clocks done, whose changes were sent */
     uint64_t limit, final_limit;
     struct hw_task *pushes; /* on their way to the store */
     uint32_t push_count;

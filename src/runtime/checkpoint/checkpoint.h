@@ -3,17 +3,11 @@
 #define HW_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
 #include "runtime/checkpoint/checksum.h"
+#include "runtime/store/asking.h"
 #include "runtime/store/hub.h"
 #include "runtime/store/visit.h"
 #include "store/checkpoint.h"
 
-/* Takes a table's stripes from the server's threads, if this node serves: to read, as others may at the same time, or to change what is there.
- * False: somebody has them to change it, or has them and this one would. Then hw_store_release. */
-bool hw_store_hold(hawser_store *store, uint32_t table, bool changes) HAWSER_MUST_USE;
-void hw_store_release(hawser_store *store, uint32_t table);
-/* All tables, waiting for it. */
-void hw_store_hold_all(hawser_store *store, bool changes);
-void hw_store_release_all(hawser_store *store);
 /* Rows of a table; `rows`: of a sparse one, by server. */
 uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t servers);
 
@@ -26,8 +20,6 @@ int hw_store_pass_of(const hw_table_spec *spec, hw_part part);
 hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const uint64_t *rows, char **text,
                               hawser_error *error) HAWSER_MUST_USE;
 
-/* All servers have heard what this guest had sent them; at once for a node of theirs. */
-hawser_status hw_store_heard(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 /* Has servers that run on their own save or load a file of this name. */
 hawser_status hw_store_ask_file(hawser_store *store, hw_word word, const char *name, hawser_error *error) HAWSER_MUST_USE;
 /* What tables a file has, as its header says it, by whoever reads it; the caller frees them. store: its checksum is right too, and those that the

@@ -1,11 +1,9 @@
 /* save.c - a store's tables to a safetensors file: node 0 writes it front to back, and is handed what stands next by those who serve it, a few
  * MiB at a time. All nodes go through the same rounds, also once writing has failed. */
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/argument.h"
 #include "base/file.h"
@@ -33,55 +31,6 @@ uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t
     for (uint32_t s = 0; s < servers; s++)
         all += rows[s];
     return all;
-}
-
-static void take_stripes(hawser_store *store, uint32_t table)
-{
-    uint32_t held = 0;
-    while (!hw_server_hold(store->server, table, &held))
-        sched_yield(); /* nobody works on a stripe for long */
-}
-
-bool hw_store_hold(hawser_store *store, uint32_t table, bool changes)
-{
-    if (store->server == NULL)
-        return true;
-    uint32_t *holders = &store->holders[table];
-    pthread_mutex_lock(&store->holding);
-    bool may = *holders == 0 || (!changes && *holders != HW_HOLDER_CHANGES);
-    if (may && *holders == 0)
-        take_stripes(store, table);
-    if (may)
-        *holders = changes ? HW_HOLDER_CHANGES : *holders + 1;
-    pthread_mutex_unlock(&store->holding);
-    return may;
-}
-
-void hw_store_release(hawser_store *store, uint32_t table)
-{
-    if (store->server == NULL)
-        return;
-    uint32_t *holders = &store->holders[table];
-    pthread_mutex_lock(&store->holding);
-    *holders = *holders == HW_HOLDER_CHANGES ? 0 : *holders - 1;
-    bool last = *holders == 0;
-    pthread_mutex_unlock(&store->holding);
-    if (last) /* who takes them next waits until they have been worked */
-        hw_server_release(store->server, table);
-}
-
-void hw_store_hold_all(hawser_store *store, bool changes)
-{
-    const struct timespec pause = {.tv_nsec = 1000000};
-    for (uint32_t t = 0; t < hw_client_tables(store->client); t++)
-        while (!hw_store_hold(store, t, changes))
-            (void)nanosleep(&pause, NULL); /* keys are being listed */
-}
-
-void hw_store_release_all(hawser_store *store)
-{
-    for (uint32_t t = 0; t < hw_client_tables(store->client); t++)
-        hw_store_release(store, t);
 }
 
 /* Every server's rows of every table, told to all; and that no clock is half done. */
@@ -285,18 +234,6 @@ static hawser_status save(saving *s, const char *path, hawser_error *error)
     status = save_held(s, path, tables, error);
     hw_store_release_all(store);
     return status == HAWSER_OK ? tell_overflow(store, &overflow, error) : status;
-}
-
-/* Nobody answers to a clock: what is answered behind it says that it was heard. */
-hawser_status hw_store_heard(hawser_store *store, hawser_error *error)
-{
-    for (uint32_t s = 0; store->visit != NULL && s < store->servers; s++) {
-        hw_message *answer = NULL;
-        hawser_status status = hw_visit_ask(store->visit, s, HW_WORD_WAY, NULL, 0, &answer, error);
-        hw_message_free(answer);
-        HAWSER_TRY(status);
-    }
-    return HAWSER_OK;
 }
 
 hawser_status hw_store_ask_file(hawser_store *store, hw_word word, const char *name, hawser_error *error)

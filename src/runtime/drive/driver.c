@@ -106,6 +106,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     double left = hw_job_grace_left(session->job);
     driver->give_up = isinf(left) ? GIVE_UP * session->job->grace : fmin(GIVE_UP_LATE * left, left - LEAST_RUN);
     driver->progress = (hawser_progress){.driver = driver, .name = program->name};
+    session->progress = &driver->progress;
     driver->station = (hw_station){.session = session,
                                    .endpoint = session->blocks,
                                    .vehicle = session->local,

@@ -10,12 +10,6 @@ typedef struct hw_reports {
     hw_message *first, *last;
 } hw_reports;
 
-struct hawser_progress {
-    struct hw_driver *driver;
-    const char *name;
-    uint64_t clock;
-};
-
 typedef struct hw_driver {
     hw_session *session;
     hw_station station;

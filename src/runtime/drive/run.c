@@ -75,6 +75,9 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
     HAWSER_TRY(hw_keep_open(session, error));
     HAWSER_TRY(open_crew(session, error));
     HAWSER_TRY(HW_NEW(&session->workers, session->local, "blocks", error));
+    HAWSER_TRY(HW_NEW(&session->stations, session->local, "blocks", error));
+    for (uint32_t i = 0; i < session->local; i++)
+        session->stations[i] = &session->workers[i].station;
     for (uint32_t i = 0; i < session->local; i++)
         HAWSER_TRY(hw_worker_open(&session->workers[i], session, session->first + i, error));
     HAWSER_TRY(open_driver(session, error));
@@ -109,6 +112,7 @@ static void close_session(hw_session *session, const hawser_error *ended)
     free(session->driver);
     free(session->agent);
     free(session->workers);
+    free(session->stations);
     free(session->home);
     if (session->crew != NULL)
         session->crew->ops->free(session->crew);

@@ -15,7 +15,7 @@
 #include "data/share/shard.h"
 #include "data/source/budget.h"
 #include "data/source/claims.h"
-#include "runtime/session/session.h"
+#include "runtime/job/job.h"
 
 typedef struct loading {
     hw_cluster *cluster;

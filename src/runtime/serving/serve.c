@@ -174,6 +174,8 @@ static hawser_status open_doors(hawser_store *store, const hw_serving *how, haws
 {
     hw_bytes *in = NULL;
     char card[HW_NET_ADDRESS] = "", (*cards)[HW_NET_ADDRESS] = NULL;
+    static const hw_door_ops guests = {hw_door_reply, hw_door_owe, hw_door_free};
+    store->guests = &guests;
     hawser_status status = hw_door_open(store, &how->door, &store->door, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&in, store->nodes, "the servers' addresses", error);

@@ -2,7 +2,6 @@
 #ifndef HW_RUNTIME_SERVING_SERVE_H
 #define HW_RUNTIME_SERVING_SERVE_H
 
-#include "base/memory.h"
 #include "hawser/store.h"
 #include "runtime/store/words.h"
 
@@ -39,15 +38,5 @@ typedef struct hw_serving {
 /* hawser_store_serve, where the key is known: all nodes of the job call it, with a store that all of them serve and use for nothing else. Returns
  * when a node's job is interrupted (hawser_interrupt), or with the failure that ended it. */
 hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_error *error) HAWSER_MUST_USE;
-
-/* What people ask of such servers, by a store that has come to them (asking.c). Sets rows as they are. */
-hawser_status hw_store_set(hawser_store *store, uint32_t table, const uint64_t *keys, size_t count, const void *values,
-                           hawser_error *error) HAWSER_MUST_USE;
-uint32_t hw_store_servers(const hawser_store *store);
-/* A server's hw_told_stat and its tables' hw_told_counts; the caller frees the data. */
-hawser_status hw_store_stat_of(hawser_store *store, uint32_t server, hw_bytes *told, hawser_error *error) HAWSER_MUST_USE;
-/* The least `most` keys first..last of a sparse table that a server has, ascending; the caller frees the data. */
-hawser_status hw_store_keys_of(hawser_store *store, uint32_t server, uint32_t table, uint64_t first, uint64_t last,
-                               uint64_t most, hw_bytes *keys, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -54,16 +54,16 @@ hawser_status hw_fetch_serve(void *argument, hw_message *message, hawser_error *
 
 /* ------------------------------------------------------------------------------------------------------- asking ---- */
 
-hawser_status hw_fetch_take(hw_worker *worker, hw_message *message)
+hawser_status hw_fetch_take(hw_station *station, hw_message *message)
 {
-    struct hawser_residence *residence = residence_of(worker->session, message->envelope.state);
-    hw_crew *crew = worker->session->crew;
+    struct hawser_residence *residence = residence_of(station->session, message->envelope.state);
+    hw_crew *crew = station->session->crew;
     hawser_status status = residence != NULL
-                               ? hw_columns_take(residence, message->payload, message->envelope.length, &worker->error)
-                               : hawser_fail(&worker->error, HAWSER_INTERNAL, "columns came of state %u, which is no data",
+                               ? hw_columns_take(residence, message->payload, message->envelope.length, station->error)
+                               : hawser_fail(station->error, HAWSER_INTERNAL, "columns came of state %u, which is no data",
                                              message->envelope.state);
     hw_message_free(message);
-    for (uint32_t vehicle = 0; vehicle < worker->session->local; vehicle++) /* others may wait for the same ones */
+    for (uint32_t vehicle = 0; vehicle < station->session->local; vehicle++) /* others may wait for the same ones */
         crew->ops->wake(crew, vehicle);
     return status;
 }
@@ -96,54 +96,55 @@ static size_t take_unasked(struct hawser_residence *residence, const uint32_t *c
     return found;
 }
 
-static hawser_status ask(hw_worker *worker, const hawser_state *state, const uint32_t *columns, size_t count, uint32_t *list)
+static hawser_status ask(hw_station *station, const hawser_state *state, const uint32_t *columns, size_t count,
+                         uint32_t *list)
 {
-    const hw_session *session = worker->session;
+    const hw_session *session = station->session;
     for (uint32_t node = 0; node < session->nodes; node++) {
         size_t found = node == session->node ? 0 : take_unasked(state->matrix->residence, columns, count, node, list);
         hw_message *message = NULL;
         if (found == 0)
             continue;
-        HAWSER_TRY(hw_message_new(found * sizeof *list, &message, &worker->error));
+        HAWSER_TRY(hw_message_new(found * sizeof *list, &message, station->error));
         memcpy(message->payload, list, found * sizeof *list);
         message->envelope.kind = HW_MESSAGE_WANT;
         message->envelope.state = state->number;
-        HAWSER_TRY(hw_send(&worker->station, hw_agent_endpoint(session, node), message));
+        HAWSER_TRY(hw_send(station, hw_agent_endpoint(session, node), message));
     }
     return HAWSER_OK;
 }
 
-hawser_status hw_fetch_want(hw_worker *worker, const hawser_state *state, const uint32_t *columns, size_t count)
+hawser_status hw_fetch_want(hw_station *station, const hawser_state *state, const uint32_t *columns, size_t count)
 {
     struct hawser_residence *residence = state->matrix->residence;
     uint32_t *list = NULL;
     for (size_t k = 0; k < count; k++)
         if (columns[k] >= state->matrix->cols)
-            return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT, "column %u is wanted of state '%s', which has %zu",
+            return hawser_fail(station->error, HAWSER_BAD_ARGUMENT, "column %u is wanted of state '%s', which has %zu",
                                columns[k], state->name, state->matrix->cols);
     if (residence == NULL)
         return HAWSER_OK;
     wish wanted = {.residence = residence, .columns = columns, .count = count};
     if (all_here(&wanted))
         return HAWSER_OK;
-    HAWSER_TRY(HW_NEW(&list, count, "wanted columns", &worker->error));
-    hawser_status status = ask(worker, state, columns, count, list);
+    HAWSER_TRY(HW_NEW(&list, count, "wanted columns", station->error));
+    hawser_status status = ask(station, state, columns, count, list);
     free(list);
-    return status == HAWSER_OK ? hw_wait(&worker->station, all_here, &wanted) : status;
+    return status == HAWSER_OK ? hw_wait(station, all_here, &wanted) : status;
 }
 
-hawser_status hw_fetch_part(hw_worker *worker, hw_part *part)
+hawser_status hw_fetch_part(hw_station *station, const hawser_state *state, hawser_matrix *part)
 {
     uint32_t *list = NULL;
     size_t count = 0;
-    HAWSER_TRY(HW_NEW(&list, part->data.cols, "columns of a block", &worker->error));
-    for (size_t j = part->data.first; j < part->data.first + part->data.cols; j++)
-        if (!hw_is_here(part->data.residence, (uint32_t)j))
+    HAWSER_TRY(HW_NEW(&list, part->cols, "columns of a block", station->error));
+    for (size_t j = part->first; j < part->first + part->cols; j++)
+        if (!hw_is_here(part->residence, (uint32_t)j))
             list[count++] = (uint32_t)j;
-    hawser_status status = hw_fetch_want(worker, part->state, list, count);
+    hawser_status status = hw_fetch_want(station, state, list, count);
     free(list);
     if (status == HAWSER_OK)
-        part->data.residence = NULL; /* they stay */
+        part->residence = NULL; /* they stay */
     return status;
 }
 

@@ -18,16 +18,18 @@ typedef struct hw_session {
     hw_crew *crew;
     uint32_t blocks, first, local;
     uint32_t node, nodes;
-    uint32_t *home;             /* by endpoint: its node */
-    struct hw_worker *workers;  /* `local` of them */
-    struct hw_driver *driver;   /* node 0's */
-    struct hw_agent *agent;     /* the others' */
-    struct hw_board *board;     /* NULL where there is one node */
-    struct hawser_store *store; /* NULL: the program has no stored states */
-    uint32_t *tables;           /* of the store, by state number */
-    atomic_uint ended;          /* local blocks that have ended */
-    atomic_bool ending;         /* the driver was asked to end the run */
-    atomic_uint_fast64_t heard; /* messages that the stations here have taken in */
+    uint32_t *home;                         /* by endpoint: its node */
+    struct hw_worker *workers;              /* `local` of them */
+    struct hw_station **stations;           /* theirs */
+    struct hw_driver *driver;               /* node 0's */
+    const struct hawser_progress *progress; /* node 0's: what the driver is at */
+    struct hw_agent *agent;                 /* the others' */
+    struct hw_board *board;                 /* NULL where there is one node */
+    struct hawser_store *store;             /* NULL: the program has no stored states */
+    uint32_t *tables;                       /* of the store, by state number */
+    atomic_uint ended;                      /* local blocks that have ended */
+    atomic_bool ending;                     /* the driver was asked to end the run */
+    atomic_uint_fast64_t heard;             /* messages that the stations here have taken in */
     double began;
     double watch_next; /* when units are looked at again (session/watch.h) */
     bool led;          /* the driver has come to its end */
@@ -51,6 +53,13 @@ typedef struct hw_flow {
 } hw_flow;
 enum { HW_KINDS = HW_MESSAGE_KINDS };
 
+/* What the driver is at. */
+struct hawser_progress {
+    struct hw_driver *driver;
+    const char *name;
+    uint64_t clock;
+};
+
 /* An endpoint's inbox, and the one place where anything waits. */
 typedef struct hw_station {
     hw_session *session;
@@ -63,6 +72,10 @@ typedef struct hw_station {
     double waited;
     atomic_uint_fast64_t
         at_work; /* a block's: nanoseconds of the crew's time since which a unit computes; 0: none does, or it waits */
+    atomic_uint_fast64_t begun; /* a block's: clocks begun, in the loop's own count */
+    atomic_uint running;        /* a block's: 1 + the number of the unit that runs; 0: none, or a rebuild */
+    uint64_t watched;           /* for the watchdog (watch.h) alone: at_work as last seen; */
+    double warn_at;             /* seconds at work of the next warning */
     uint64_t messages_sent, bytes_sent, bytes_received;
     hw_flow kinds[HW_KINDS]; /* by kind of message */
 } hw_station;

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "runtime/block/worker.h"
-#include "runtime/drive/driver.h"
 
 enum { SEGMENT = 1, GENERATION = 1 /* a run's segments go with its transport */, SLOTS = 2 };
 
@@ -82,8 +80,8 @@ void hw_board_close(hw_board *board)
 static uint64_t slowest(const hw_session *session)
 {
     uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; session->workers != NULL && i < session->local; i++) {
-        uint64_t begun = atomic_load_explicit(&session->workers[i].begun, memory_order_relaxed);
+    for (uint32_t i = 0; session->stations != NULL && i < session->local; i++) {
+        uint64_t begun = atomic_load_explicit(&session->stations[i]->begun, memory_order_relaxed);
         least = begun < least ? begun : least;
     }
     return least == UINT64_MAX ? 0 : least;
@@ -92,15 +90,15 @@ static uint64_t slowest(const hw_session *session)
 static hw_tidings own(const hw_board *board)
 {
     const hw_session *session = board->session;
-    const hw_driver *driver = session->driver;
+    const hawser_progress *progress = session->progress;
     hw_tidings tidings;
     memset(&tidings, 0, sizeof tidings); /* padding too: it is compared */
     tidings.heard = atomic_load_explicit(&session->heard, memory_order_relaxed);
     tidings.queued = session->transport->ops->pending(session->transport);
     tidings.busy = session->crew->ops->busy(session->crew) - 1;
-    tidings.clocks = driver != NULL ? driver->progress.clock : slowest(session);
-    if (driver != NULL && driver->progress.name != NULL)
-        (void)!snprintf(tidings.phase, sizeof tidings.phase, "%.50s", driver->progress.name);
+    tidings.clocks = progress != NULL ? progress->clock : slowest(session);
+    if (progress != NULL && progress->name != NULL)
+        (void)!snprintf(tidings.phase, sizeof tidings.phase, "%.50s", progress->name);
     return tidings;
 }
 

@@ -1,7 +1,7 @@
-/* asking.c - what people ask of servers that run on their own. */
+#include "runtime/store/asking.h"
+
 #include <string.h>
 
-#include "runtime/serving/serve.h"
 #include "runtime/store/visit.h"
 
 hawser_status hw_store_set(hawser_store *store, uint32_t table, const uint64_t *keys, size_t count, const void *values,
@@ -47,4 +47,16 @@ hawser_status hw_store_keys_of(hawser_store *store, uint32_t server, uint32_t ta
     const hw_told_keys asked = {
         .table = hw_client_table_there(store->client, table), .first = first, .last = last, .most = most};
     return ask(store, server, HW_WORD_KEYS, &asked, sizeof asked, keys, error);
+}
+
+/* Nobody answers to a clock: what is answered behind it says that it was heard. */
+hawser_status hw_store_heard(hawser_store *store, hawser_error *error)
+{
+    for (uint32_t s = 0; store->visit != NULL && s < store->servers; s++) {
+        hw_message *answer = NULL;
+        hawser_status status = hw_visit_ask(store->visit, s, HW_WORD_WAY, NULL, 0, &answer, error);
+        hw_message_free(answer);
+        HAWSER_TRY(status);
+    }
+    return HAWSER_OK;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "runtime/serving/door.h"
 #include "runtime/store/hub.h"
 #include "runtime/store/visit.h"
 
@@ -184,7 +183,7 @@ void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
         return;
     }
     if (client >= store->nodes) {
-        hw_door_reply(store->door, client, message);
+        store->guests->reply(store->door, client, message);
         return;
     }
     message->envelope.kind = HW_MESSAGE_ANSWER;
@@ -197,7 +196,7 @@ void hw_hub_owe(void *argument, uint32_t client, int64_t bytes)
 {
     hawser_store *store = argument;
     if (client >= store->nodes)
-        hw_door_owe(store->door, client, bytes);
+        store->guests->owe(store->door, client, bytes);
 }
 
 void hw_hub_ready(void *argument, hw_stripe *stripe)

@@ -74,6 +74,14 @@ typedef struct hw_waiter {
     struct hw_waiter *next;
 } hw_waiter;
 
+/* Replies to guests of stand-alone servers leave by a net of their own (runtime/serving/door.h). */
+typedef struct hw_door hw_door;
+typedef struct hw_door_ops {
+    void (*reply)(hw_door *door, uint32_t guest, hw_message *message); /* takes the message */
+    void (*owe)(hw_door *door, uint32_t guest, int64_t bytes);
+    void (*free)(hw_door *door);
+} hw_door_ops;
+
 struct hawser_store {
     hawser_job *job;
     hawser_store_options options;
@@ -86,7 +94,8 @@ struct hawser_store {
     uint32_t
         holders[HW_TABLES_MOST]; /* of a table's stripes: how many who read; HW_HOLDER_CHANGES: one who does not only read */
     struct hw_visit *visit;      /* to servers that run on their own; NULL: nodes of the job serve */
-    struct hw_door *door;        /* for guests; NULL: none are let in */
+    hw_door *door;               /* for guests; NULL: none are let in */
+    const hw_door_ops *guests;   /* what the door does for the store */
     pthread_mutex_t mutex;       /* guards what follows, the client with it */
     hw_waiter *waiters;
     bool looks;                 /* before it sleeps: there is another processor */
@@ -144,6 +153,14 @@ hawser_status hw_hub_no_function(const hawser_store *store, const char *table, c
 /* The filter that a table asks for. */
 hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table, hw_table_spec *spec,
                             hawser_error *error) HAWSER_MUST_USE;
+
+/* hold.c. Takes a table's stripes from the server's threads, if this node serves: to read, as others may at the same time, or to change what is there.
+ * False: somebody has them to change it, or has them and this one would. Then hw_store_release. */
+bool hw_store_hold(hawser_store *store, uint32_t table, bool changes) HAWSER_MUST_USE;
+void hw_store_release(hawser_store *store, uint32_t table);
+/* All tables, waiting for it. */
+void hw_store_hold_all(hawser_store *store, bool changes);
+void hw_store_release_all(hawser_store *store);
 
 /* near.c */
 hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint32_t number,

@@ -6,8 +6,7 @@
 #include "base/argument.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "runtime/checkpoint/checkpoint.h"
-#include "runtime/serving/door.h"
+#include "runtime/store/asking.h"
 #include "runtime/store/hub.h"
 #include "runtime/store/visit.h"
 #include "store/note.h"
@@ -133,7 +132,8 @@ static void free_store(hawser_store *store)
     hw_near_close(store);
     hw_client_free(store->client);
     hw_server_free(store->server);
-    hw_door_free(store->door);
+    if (store->door != NULL)
+        store->guests->free(store->door);
     hw_recorder_drop(store->log);
     free(store->failures);
     hw_hub_functions_free(store);
