@@ -30,10 +30,11 @@ def expected(job):
     if fault == "stop":
         return {0} if victim == "guest" else {8, 0}
     if fault == "pause":
-        patient = victim == "suspend" or front in ("one", "serve") or job.trial.pause < 1 or victim == "guest"
+        # On a busy machine a process may be kept waiting for a second beside the pause; the failure timeout is two.
+        patient = victim == "suspend" or front in ("one", "serve") or job.trial.pause < 0.5 or victim == "guest"
         return {0} if patient else {8, 0}
-    if fault == "early" and not job.reached_main:
-        return {0, 130, -getattr(signal, f"SIG{job.trial.signal}")}
+    if fault == "early" and not job.reached_main:  # servers that a hang-up found before main get SIGTERM behind it
+        return {0, 130, -getattr(signal, f"SIG{job.trial.signal}"), -signal.SIGTERM if job.serves else 0}
     if fault == "terminal":
         return {0, 130, 4}  # 4: the job had ended well, and the terminal was gone when its summary was to be shown
     if fault in ("hang-up", "interrupt", "early"):

@@ -32,6 +32,20 @@ o = json.loads(open(sys.argv[1]).read().strip().split("\n")[-1])
 sys.exit(not eval(sys.argv[2]))
 P
 }
+# clocks_of TRACE: its last clock, 0 before one is over. Clock 0 has two rows: where it begins and where it is first measured.
+clocks_of() {
+    [[ -s $1 ]] || { echo 0; return; }
+    awk -F, '$1 ~ /^[0-9]+$/ && NF > 1 { last = $1 } END { print last + 0 }' "$1"
+}
+# until_clock TRACE PID: waits until a clock is over, the process has ended or a minute has passed.
+until_clock() {
+    local i
+    for ((i = 0; i < 3000; i++)); do
+        (($(clocks_of "$1") > 0)) && return
+        kill -0 "$2" 2>/dev/null || return
+        sleep 0.02
+    done
+}
 finish() {
     ((failures == 0)) && echo "all as expected"
     exit $((failures > 0))

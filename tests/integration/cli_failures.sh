@@ -65,8 +65,11 @@ import os, signal, subprocess, sys, time
 number = getattr(signal, "SIG" + sys.argv[1])
 child = subprocess.Popen(sys.argv[2:], stdout=open("out", "w"), stderr=open("err", "w"),
                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-end = time.time() + 60
-while time.time() < end and not (os.path.exists("t.csv") and len(open("t.csv").read().split("\n")) > 3):
+def clock_is_over():
+    rows = open("t.csv").read().split("\n")[1:-1] if os.path.exists("t.csv") else []
+    return any(int(row.split(",")[0]) > 0 for row in rows)
+end = time.monotonic() + 60
+while time.monotonic() < end and child.poll() is None and not clock_is_over():
     time.sleep(0.05)
 child.send_signal(number)
 open("code", "w").write(str(child.wait()))
@@ -84,17 +87,19 @@ python3 - "${long[@]}" --exchange-every 1 --slow 0:1000 -o second.st --trace t.c
 import os, signal, subprocess, sys, time
 child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=open("err", "w"),
                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-end = time.time() + 60
-while time.time() < end and not (os.path.exists("t.csv") and len(open("t.csv").read().split("\n")) > 2):
-    time.sleep(0.02)
+def until(condition):
+    end = time.monotonic() + 60
+    while time.monotonic() < end and child.poll() is None and not condition():
+        time.sleep(0.01)
+until(lambda: os.path.exists("t.csv") and open("t.csv").read().count("\n") > 1)
 child.send_signal(signal.SIGINT)
-while time.time() < end and "once more" not in open("err").read() and child.poll() is None:
-    time.sleep(0.01)
+until(lambda: "once more" in open("err").read())
 time.sleep(0.2)  # what comes at once belongs to the first one
 child.send_signal(signal.SIGINT)
 code, err = child.wait(), open("err").read()
 # The first one may have been done with saving by then; half a model would be wrong.
-sys.exit(code != 130 or not ("ended by SIGINT at once" in err or "hawser: interrupted" in err))
+if code != 130 or not ("ended by SIGINT at once" in err or "hawser: interrupted" in err):
+    sys.exit(f"exit {code}: {err}")
 P
 [[ ! -e second.st ]] || "$hawser" info second.st >/dev/null || complain "a process that was ended left half a model"
 
@@ -117,10 +122,7 @@ code 0 "$hawser" data generate dense --rows 2000 --cols 400 --seed 2 -o cut.hwc
 rm -f t.csv
 "$hawser" train lasso cut.hwc --lambda-ratio 1e-5 --tol 1e-15 --solver cd --workers 2 --quiet --trace t.csv >out 2>err &
 child=$!
-for ((i = 0; i < 3000; i++)); do
-    [[ -e t.csv ]] && (($(wc -l <t.csv) > 2)) && break
-    sleep 0.02
-done
+until_clock t.csv $child
 truncate -s 4096 cut.hwc
 wait "$child"
 equal "$?" 3

@@ -20,10 +20,7 @@ attempt() { # COMMAND...: runs it with -o gone/m.st, and removes the folder whil
     mkdir gone
     "$@" -o gone/m.st --quiet --json --trace t.csv >out 2>err &
     child=$!
-    for ((i = 0; i < 3000; i++)); do
-        [[ -e t.csv ]] && (($(wc -l <t.csv) > 2)) && break
-        sleep 0.01
-    done
+    until_clock t.csv $child
     rmdir gone
 }
 code 0 "$hawser" data generate dense --rows 500 --cols 100 --seed 2 -o long.hwc
@@ -43,7 +40,7 @@ for launch in "" "$hawser run -n 2 --"; do
     has err "interrupted; what was reached is saved in gone/m.st"
     code 0 "$hawser" info gone/m.st
 done
-attempt "${long[@]}" --time-limit 1 --grace 0.5
+attempt "${long[@]}" --time-limit 3 --grace 0.5
 got=0
 wait "$child" || got=$?
 equal "$got" 4

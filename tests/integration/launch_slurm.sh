@@ -110,7 +110,7 @@ for mpi in pmix none; do
     rm -f got.st trace.csv
     timeout 150 srun --mpi=$mpi -n 3 --time=1 "$hawser" "${words[@]}" "${endless[@]}" -o got.st --trace trace.csv "${more[@]}" >out 2>err &
     job=$!
-    for ((i = 0; i < 1000; i++)); do [[ -s trace.csv ]] && (($(wc -l <trace.csv) > 3)) && break; sleep 0.05; done
+    until_clock trace.csv $job
     if [[ ! $long ]]; then # from two sides, as at the time limit
         id=$(squeue -h -o %i | head -1)
         scancel --signal=TERM "$id"
