@@ -5,6 +5,8 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "hawser/hawser.h"
+#include "history/record.h"
 
 hawser_status hw_clock_table_new(uint32_t blocks, uint32_t own, hw_clock_table *table, hawser_error *error)
 {
@@ -55,16 +57,81 @@ static uint64_t slack(hw_policy policy)
     return policy.kind == HW_POLICY_SSP || policy.kind == HW_POLICY_DELAY ? policy.staleness : 0;
 }
 
+static bool reads_in_bounds(hw_policy policy, const hw_clock_table *table, uint64_t clock)
+{
+    return hw_clock_table_least(table) >= hw_beyond(clock, slack(policy));
+}
+
+static bool reads_at_once(hw_policy policy, const hw_clock_table *table, uint64_t clock)
+{
+    (void)policy, (void)table, (void)clock;
+    return true;
+}
+
+/* TAP's window only bounds memory and the way to a stop; it is far above any lead that helps. */
+enum { TAP_WINDOW = 256 };
+
+static uint64_t window_widest(hw_policy policy)
+{
+    (void)policy;
+    return TAP_WINDOW;
+}
+
+static uint64_t window_of_clocks(hw_policy policy)
+{
+    return slack(policy) < UINT64_MAX ? slack(policy) + 1 : UINT64_MAX;
+}
+
+/* One of its clocks is for what is read ahead. */
+static uint64_t window_of_delay(hw_policy policy)
+{
+    return policy.staleness;
+}
+
+/* A write of clock a has waited for all reads of clock a - delta, so a block that begins a + 1 leads by delta + 2 at most: more would
+ * hold up a stop, less the blocks. */
+static uint64_t window_of_chunks(hw_policy policy)
+{
+    return policy.staleness < TAP_WINDOW - 2 ? policy.staleness + 2 : TAP_WINDOW;
+}
+
+static uint64_t lag_none(hw_policy policy)
+{
+    (void)policy;
+    return 0;
+}
+
+static uint64_t lag_unbounded(hw_policy policy)
+{
+    (void)policy;
+    return HW_DELAY_NONE;
+}
+
+static uint64_t lag_of_chunks(hw_policy policy)
+{
+    return policy.staleness;
+}
+
+#define HW_POLICY_ROW(id, word, help, ...) [HW_POLICY_##id] = {word, __VA_ARGS__},
+static const hw_policy_row rows[] = {HW_POLICIES(HW_POLICY_ROW)};
+
+#define HW_POLICY_SAME(id, ...)                                                                                             \
+    _Static_assert((int)HW_POLICY_##id == (int)HAWSER_##id, "the public enumerators are the rows' numbers");
+HW_POLICIES(HW_POLICY_SAME)
+
+const hw_policy_row *hw_policy_row_of(unsigned kind)
+{
+    return kind < HW_POLICY_COUNT ? &rows[kind] : NULL;
+}
+
+bool hw_policy_counts(hw_policy_kind kind)
+{
+    return rows[kind].word[hw_word_length(rows[kind].word)] == ':';
+}
+
 bool hw_admit_read(hw_policy policy, const hw_clock_table *table, uint64_t clock)
 {
-    switch (policy.kind) {
-    case HW_POLICY_BSP:
-    case HW_POLICY_DELAY:
-    case HW_POLICY_SSP: return hw_clock_table_least(table) >= hw_beyond(clock, slack(policy));
-    case HW_POLICY_CENTRIC:
-    case HW_POLICY_TAP: return true;
-    }
-    return false;
+    return rows[policy.kind].reads(policy, table, clock);
 }
 
 bool hw_admit_write(hw_policy policy, uint64_t clock, uint64_t reader_clock)
@@ -87,26 +154,19 @@ bool hw_admit_chunk_write(uint64_t delay, uint64_t least_read, uint64_t iteratio
     return iteration < delay || least_read > iteration - delay;
 }
 
+uint64_t hw_chunk_delay(hw_policy policy)
+{
+    return rows[policy.kind].lag(policy);
+}
+
 uint64_t hw_credit_window(hw_policy policy)
 {
-    /* TAP's window only bounds memory and the way to a stop; it is far above any lead that helps. */
-    enum { TAP_WINDOW = 256 };
-    switch (policy.kind) {
-    case HW_POLICY_BSP:
-    case HW_POLICY_SSP: return slack(policy) < UINT64_MAX ? slack(policy) + 1 : UINT64_MAX;
-    case HW_POLICY_DELAY:
-        return policy.staleness; /* of its clocks one goes to what is read ahead */
-    /* A write of clock a has waited for all reads of clock a - delta, so that whoever begins a + 1 leads by delta + 2 at most: more would
-     * hold up a stop, less the blocks. */
-    case HW_POLICY_CENTRIC: return policy.staleness < TAP_WINDOW - 2 ? policy.staleness + 2 : TAP_WINDOW;
-    case HW_POLICY_TAP: break;
-    }
-    return TAP_WINDOW;
+    return rows[policy.kind].window(policy);
 }
 
 bool hw_ssp_holds(hw_policy policy, const hw_clock_table *table, uint64_t clock)
 {
-    if (policy.kind == HW_POLICY_TAP || policy.kind == HW_POLICY_CENTRIC)
+    if (rows[policy.kind].reads == reads_at_once)
         return true;
     bool visible = hw_clock_table_least(table) >= hw_beyond(clock, slack(policy));
     if (table->own >= table->blocks)

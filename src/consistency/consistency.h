@@ -9,16 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/policies.h"
 #include "hawser/status.h"
 
 /* The policy in force. Bounded delay and data-centric are for stored states alone: the exchange knows the first three. */
-typedef enum hw_policy_kind {
-    HW_POLICY_BSP,
-    HW_POLICY_SSP,
-    HW_POLICY_TAP,
-    HW_POLICY_DELAY,
-    HW_POLICY_CENTRIC
-} hw_policy_kind;
+#define HW_POLICY_KIND(id, ...) HW_POLICY_##id,
+typedef enum hw_policy_kind { HW_POLICIES(HW_POLICY_KIND) } hw_policy_kind;
+enum { HW_POLICY_COUNT = HW_ROWS_COUNT(HW_POLICIES) };
 typedef struct hw_policy {
     hw_policy_kind kind;
     uint64_t staleness; /* s, tau, delta; 0 for BSP, ignored for TAP */
@@ -30,6 +27,21 @@ typedef struct hw_clock_table {
     uint32_t blocks;
     uint32_t own; /* >= blocks: a reader that updates nothing itself */
 } hw_clock_table;
+
+/* A policy's row (base/policies.h). */
+typedef struct hw_policy_row {
+    const char *word;
+    const char *varies; /* why a training under it may give other bits each time; NULL: it does not */
+    uint32_t record;    /* its number in histories */
+    bool zero_is_bsp, stored_only;
+    bool (*reads)(hw_policy policy, const hw_clock_table *table, uint64_t clock);
+    uint64_t (*window)(hw_policy policy);
+    uint64_t (*lag)(hw_policy policy);
+} hw_policy_row;
+/* Returns NULL if there is no such policy. */
+const hw_policy_row *hw_policy_row_of(unsigned kind);
+/* Whether its word takes a number: ssp:N. */
+bool hw_policy_counts(hw_policy_kind kind);
 
 hawser_status hw_clock_table_new(uint32_t blocks, uint32_t own, hw_clock_table *table, hawser_error *error) HAWSER_MUST_USE;
 void hw_clock_table_free(hw_clock_table *table);
@@ -53,6 +65,8 @@ bool hw_admit_clock(uint64_t credit, uint64_t clock);
 #define HW_DELAY_NONE UINT64_MAX
 bool hw_admit_chunk_read(uint64_t delay, uint64_t written, uint64_t iteration);
 bool hw_admit_chunk_write(uint64_t delay, uint64_t least_read, uint64_t iteration);
+/* That delay under a policy. */
+uint64_t hw_chunk_delay(hw_policy policy);
 /* Smallest and default credit window W for a policy: a block may run to t + W, t the last clock whose test said go on. W = s + 1 under
  * BSP and SSP; T under DELAY, where one clock is read ahead. */
 uint64_t hw_credit_window(hw_policy policy);

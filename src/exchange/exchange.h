@@ -19,18 +19,10 @@
 #include "codec/narrow.h"
 #include "consistency/consistency.h"
 #include "exchange/adding.h"
+#include "exchange/filters.h"
 #include "hawser/hawser.h"
 #include "history/record.h"
 #include "transport/transport.h"
-
-typedef enum hw_filter_kind {
-    HW_FILTER_NONE,
-    HW_FILTER_RANDOM,      /* ALT 4.4.1: entries at random until the quota is spent */
-    HW_FILTER_ROUND_ROBIN, /* a fixed schedule that goes on where it stopped */
-    HW_FILTER_ABSOLUTE,    /* largest |delta| first (eq. 4.1) */
-    HW_FILTER_RELATIVE,    /* largest |delta / value| first (eq. 4.2) */
-    HW_FILTER_FIFO         /* what has been held for longest first */
-} hw_filter_kind;
 
 /* Accumulating filters: an entry is held for at most max_held clocks. quota: payload bytes per block, state and exchange (one clock,
  * its parts together); 0 = no limit. An entry first held in clock t goes out in clock t + max_held whatever the quota says. Values

@@ -3,8 +3,60 @@
 
 #include "exchange/replica.h"
 
-/* An accumulating filter gives every entry that waits a score, the greater the sooner it goes (all kinds are a score); the quota's
- * worth of the best is found without sorting. Entries too old leave first. */
+/* An accumulating filter gives every entry that waits a score above 0: the greater it is, the sooner the entry is sent. The
+ * quota's worth of the best is found without sorting. Entries that are too old are sent first. */
+
+typedef double (*hw_score)(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random);
+
+static double score_random(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random)
+{
+    (void)replica, (void)i, (void)clock;
+    return 1 + hw_random_uniform(random);
+}
+
+static double score_round_robin(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random)
+{
+    size_t n = replica->spec.count;
+    (void)clock, (void)random;
+    return (double)(i >= replica->cursor ? 2 * n - i : n - i);
+}
+
+static double score_absolute(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random)
+{
+    (void)clock, (void)random;
+    return fabs(replica->held[i]);
+}
+
+static double score_relative(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random)
+{
+    (void)clock, (void)random;
+    return fmax(fabs(replica->held[i] / replica->base[i]), 0x1p-1074);
+}
+
+static double score_fifo(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random)
+{
+    (void)random;
+    return 1 + (double)(uint32_t)((uint32_t)clock - replica->since[i]);
+}
+
+#define HW_FILTER_ROW(id, word, help, class, score) [HW_FILTER_##id] = {word, class, score},
+static const struct {
+    const char *word, *class;
+    hw_score score;
+} rows[] = {HW_FILTERS(HW_FILTER_ROW)};
+
+hw_filter_kind hw_filter_find(const char *word)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (hw_word_is(rows[i].word, word))
+            return (hw_filter_kind)i;
+    return HW_FILTER_NONE;
+}
+
+const char *hw_filter_class(hw_filter_kind kind)
+{
+    return rows[kind].class;
+}
 
 static bool too_old(const hw_replica *replica, size_t i, uint64_t clock)
 {
@@ -14,7 +66,7 @@ static bool too_old(const hw_replica *replica, size_t i, uint64_t clock)
 /* Scores of entries that may wait, all > 0; 0 for the others, and those too old are selected at once. Gives their number. */
 static size_t score_entries(hw_replica *replica, uint64_t clock, uint32_t part)
 {
-    const double *held = replica->held, *base = replica->base;
+    hw_score score_of = rows[replica->spec.filter.kind].score;
     double *score = replica->score;
     size_t n = replica->spec.count, forced = 0;
     hw_random random = hw_random_at(replica->spec.seed ^ (replica->epoch << 32),
@@ -28,14 +80,7 @@ static size_t score_entries(hw_replica *replica, uint64_t clock, uint32_t part)
             forced++;
             continue;
         }
-        switch (replica->spec.filter.kind) {
-        case HW_FILTER_RANDOM: score[i] = 1 + hw_random_uniform(&random); break;
-        case HW_FILTER_ROUND_ROBIN: score[i] = (double)(i >= replica->cursor ? 2 * n - i : n - i); break;
-        case HW_FILTER_FIFO: score[i] = 1 + (double)(uint32_t)((uint32_t)clock - replica->since[i]); break;
-        case HW_FILTER_RELATIVE: score[i] = fmax(fabs(held[i] / base[i]), 0x1p-1074); break;
-        case HW_FILTER_NONE:
-        case HW_FILTER_ABSOLUTE: score[i] = fabs(held[i]); break;
-        }
+        score[i] = score_of(replica, i, clock, &random);
     }
     return forced;
 }
@@ -85,8 +130,7 @@ static void select_best(hw_replica *replica, size_t wanted)
             furthest = i;
         }
     }
-    if (replica->spec.filter.kind == HW_FILTER_ROUND_ROBIN)
-        replica->cursor = furthest + 1;
+    replica->cursor = furthest + 1;
 }
 
 void hw_filter_select(hw_replica *replica, uint64_t clock, uint32_t part, hw_changes all)

@@ -74,10 +74,8 @@ void hw_note_begin(hw_replica *replica)
         return;
     put(replica, (hw_event_record){.kind = HW_EVENT_BEGIN,
                                    .flags = replica->plain ? HW_EVENT_PLAIN : 0,
-                                   .part = kind == HW_POLICY_BSP   ? HW_EVENT_BSP
-                                           : kind == HW_POLICY_SSP ? HW_EVENT_SSP
-                                                                   : HW_EVENT_TAP,
-                                   .count = kind == HW_POLICY_SSP ? replica->policy.staleness : 0,
+                                   .part = hw_policy_row_of(kind)->record,
+                                   .count = hw_policy_counts(kind) ? replica->policy.staleness : 0,
                                    .digest = replica->digest});
 }
 

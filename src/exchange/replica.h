@@ -37,7 +37,7 @@ struct hw_replica {
     /* An accumulating filter's: */
     double *score;   /* of each entry, 0: nothing to send */
     uint32_t *since; /* clock in which a held entry was first held */
-    size_t cursor;   /* round-robin: where the schedule goes on */
+    size_t cursor;   /* the entry after the last one chosen: where a schedule goes on */
     uint64_t spent;  /* quota used up by earlier parts of the clock */
     /* Rounding's: */
     uint64_t *rest;  /* bit an entry: what is held of it is what rounding has left, and need not go by itself */

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/policies.h"
 #include "history/check.h"
 
 /* The name that the stream gives to a state or table; else its number. */
@@ -17,13 +18,15 @@ static void name_of(const hw_history *history, const hw_witness *witness, char *
         }
 }
 
+#define HW_POLICY_WORD(id, word, help, varies, record, ...) [record] = word,
 static void tell_policy(const hw_event_record *r, FILE *out)
 {
-    static const char *const names[] = {"bsp", "ssp:", "tap", "delay:", "dc"};
-    const char *name = r->part < sizeof names / sizeof *names ? names[r->part] : "no policy";
-    fprintf(out, "%s", name);
-    if (r->part == HW_EVENT_SSP || r->part == HW_EVENT_DELAY)
-        fprintf(out, "%" PRIu64, r->count);
+    static const char *const words[] = {HW_POLICIES(HW_POLICY_WORD)};
+    const char *word = r->part < sizeof words / sizeof *words ? words[r->part] : "no policy";
+    size_t length = hw_word_length(word);
+    fprintf(out, "%.*s", (int)length, word);
+    if (word[length] == ':')
+        fprintf(out, ":%" PRIu64, r->count);
 }
 
 /* Who waits, in a block's stream or a stripe's. */

@@ -65,7 +65,7 @@ static hawser_status check_parallel(const hawser_operator *parallel, hawser_erro
 static hawser_status check_stored_loop(const hawser_operator *loop, hawser_error *error)
 {
     char sync[HW_SYNC_TEXT];
-    if (loop->sync.tightness != HAWSER_DELAY && loop->sync.tightness != HAWSER_CENTRIC)
+    if (!hw_policy_row_of((unsigned)loop->sync.tightness)->stored_only)
         return HAWSER_OK;
     hw_sync_text(loop->sync, sync);
     if (!hw_operator_stores(loop))

@@ -145,12 +145,13 @@ hawser_operator *hawser_loop(hawser_operator *parent, const char *name, hawser_u
         return NULL;
     operator->until = until;
     operator->sync = sync;
-    if ((unsigned)sync.tightness > HAWSER_CENTRIC) {
+    const hw_policy_row *row = hw_policy_row_of((unsigned)sync.tightness);
+    if (row == NULL) {
         hw_program_mistake(operator->program, HAWSER_BAD_PROGRAM, "loop '%s': there is no sync %d", operator->name,
                            (int)sync.tightness);
         operator->sync = hawser_bsp();
     }
-    if ((sync.tightness == HAWSER_SSP || sync.tightness == HAWSER_DELAY) && sync.staleness == 0)
+    if (row != NULL && row->zero_is_bsp && sync.staleness == 0)
         operator->sync.tightness = HAWSER_BSP;
     return operator;
 }
@@ -295,10 +296,27 @@ bool hw_operator_reads(const hawser_operator *operator, const hawser_state * sta
 
 const char *hw_sync_text(hawser_sync sync, char text[HW_SYNC_TEXT])
 {
-    static const char *const names[] = {"bsp", "ssp", "tap", "delay", "dc"};
-    bool plain = sync.tightness == HAWSER_BSP || sync.tightness == HAWSER_TAP;
-    snprintf(text, HW_SYNC_TEXT, plain ? "%s" : "%s:%u", names[sync.tightness], sync.staleness);
+    const char *word = hw_policy_row_of((unsigned)sync.tightness)->word;
+    size_t length = hw_word_length(word);
+    if (word[length] == '\0')
+        snprintf(text, HW_SYNC_TEXT, "%s", word);
+    else
+        snprintf(text, HW_SYNC_TEXT, "%.*s:%u", (int)length, word, sync.staleness);
     return text;
+}
+
+hawser_sync hw_sync_read(const char *text)
+{
+    for (unsigned kind = 0; kind < HW_POLICY_COUNT; kind++) {
+        const hw_policy_row *row = hw_policy_row_of(kind);
+        if (!hw_word_is(row->word, text))
+            continue;
+        size_t length = hw_word_length(row->word);
+        uint32_t staleness = text[length] == ':' ? (uint32_t)strtoul(text + length + 1, NULL, 10) : 0;
+        bool bsp = row->zero_is_bsp && staleness == 0;
+        return (hawser_sync){bsp ? HAWSER_BSP : (hawser_tightness)kind, staleness};
+    }
+    return hawser_bsp();
 }
 
 static bool in_stored(hawser_state *const *list)
@@ -321,7 +339,7 @@ bool hw_operator_stores(const hawser_operator *operator)
 
 uint64_t hw_loop_delay(hawser_sync sync)
 {
-    return sync.tightness == HAWSER_BSP ? 0 : sync.tightness == HAWSER_CENTRIC ? sync.staleness : HW_DELAY_NONE;
+    return hw_chunk_delay((hw_policy){(hw_policy_kind)sync.tightness, sync.staleness});
 }
 
 uint64_t hw_state_delay(const hawser_state *state)

@@ -9,14 +9,11 @@
 
 hw_policy hw_policy_of(hawser_sync sync)
 {
-    switch (sync.tightness) {
-    case HAWSER_BSP: break;
-    case HAWSER_SSP: return (hw_policy){sync.staleness != 0 ? HW_POLICY_SSP : HW_POLICY_BSP, sync.staleness};
-    case HAWSER_TAP: return (hw_policy){HW_POLICY_TAP, 0};
-    case HAWSER_DELAY: return (hw_policy){sync.staleness != 0 ? HW_POLICY_DELAY : HW_POLICY_BSP, sync.staleness};
-    case HAWSER_CENTRIC: return (hw_policy){HW_POLICY_CENTRIC, sync.staleness};
-    }
-    return (hw_policy){HW_POLICY_BSP, 0};
+    const hw_policy_row *row = hw_policy_row_of((unsigned)sync.tightness);
+    hw_policy_kind kind = (hw_policy_kind)sync.tightness;
+    if (row == NULL || (row->zero_is_bsp && sync.staleness == 0))
+        return (hw_policy){HW_POLICY_BSP, 0};
+    return (hw_policy){kind, hw_policy_counts(kind) ? sync.staleness : 0};
 }
 
 static bool is_split(const hawser_state *state)
@@ -159,12 +156,6 @@ static uint64_t loosest(const hw_plan *plan, const hawser_state *state)
 
 static void describe(const hw_plan *plan, hw_state_plan *own)
 {
-    static const char *const classes[] = {"none",
-                                          "accumulating (random)",
-                                          "accumulating (round-robin)",
-                                          "accumulating (absolute)",
-                                          "accumulating (relative)",
-                                          "accumulating (fifo)"};
     static const hw_width widths[] = {HW_F64, HW_BF16, HW_F16, HW_INT8};
     static const char *const encodings[] = {
         "dense or sparse, the smaller, per message; packed between processes; lossless",
@@ -182,7 +173,7 @@ static void describe(const hw_plan *plan, hw_state_plan *own)
         own->filter.kind = HW_FILTER_NONE;
         own->form = owned ? "values of each chunk (one writer), kept by the store" : "changes, kept by the store";
         own->encoding = "ranges or lists of keys, lists by number once known, zeros left out";
-        own->filter_class = classes[HW_FILTER_NONE];
+        own->filter_class = hw_filter_class(HW_FILTER_NONE);
         own->guarantee = "all updates that the sync policy promises";
         return;
     }
@@ -191,7 +182,7 @@ static void describe(const hw_plan *plan, hw_state_plan *own)
     bool rounded = own->state->form != HAWSER_EXACT && plan->settings.blocks > 1;
     own->rounding = rounded ? widths[own->state->form] : HW_F64;
     own->encoding = encodings[rounded ? own->state->form : HAWSER_EXACT];
-    own->filter_class = classes[held ? own->filter.kind : HW_FILTER_NONE];
+    own->filter_class = hw_filter_class(held ? own->filter.kind : HW_FILTER_NONE);
     own->guarantee = held && rounded ? "all but what is held, and but the rounding of what was sent last"
                      : held          ? "all but what is held"
                      : rounded       ? "all but the rounding of what was sent last"

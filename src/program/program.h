@@ -86,6 +86,8 @@ bool hw_state_travels(const hawser_state *state);
 enum { HW_SYNC_TEXT = 32 };
 /* As --sync has it: "bsp", "ssp:2", "dc:0". */
 const char *hw_sync_text(hawser_sync sync, char text[HW_SYNC_TEXT]);
+/* Of such a text, which the options have checked. */
+hawser_sync hw_sync_read(const char *text);
 
 bool hw_unit_reads(const hawser_operator *unit, const hawser_state *state);   /* declared in its reads */
 bool hw_unit_updates(const hawser_operator *unit, const hawser_state *state); /* declared in its updates */

@@ -1,6 +1,7 @@
 #include "store/holding.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,20 +121,98 @@ static int scale_for(const hw_holding *holding, double most)
 
 /* ---------------------------------------------------------------------------------------------------------- passing ---- */
 
-static bool goes(const hw_holding *holding, uint64_t key, const void *row, hw_random *random)
+static hawser_status check_significant(const hw_table_spec *spec, hawser_error *error)
+{
+    if (spec->level >= 0)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': filter 'significant': the level %g must not be below 0",
+                       spec->name, spec->level);
+}
+
+static bool is_significant(const hw_holding *holding, uint64_t key, const void *row, hw_random *random)
+{
+    (void)key, (void)random;
+    return most_of(holding, row) > holding->spec->level;
+}
+
+static hawser_status check_random(const hw_table_spec *spec, hawser_error *error)
+{
+    if (spec->level > 0 && spec->level <= 1)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': filter 'random': %g is not within (0,1]", spec->name,
+                       spec->level);
+}
+
+static bool is_drawn(const hw_holding *holding, uint64_t key, const void *row, hw_random *random)
+{
+    (void)key, (void)row;
+    return hw_random_uniform(random) < holding->spec->level;
+}
+
+static hawser_status check_kkt(const hw_table_spec *spec, hawser_error *error)
+{
+    if (spec->function != hw_function_find("proximal") || !(spec->parameters[1] > 0))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': filter 'kkt' is for function 'proximal' with l1 above 0",
+                           spec->name);
+    if (!(spec->level >= 0 && spec->level <= spec->parameters[1]) || spec->parameters[3] > 0 || spec->parameters[4] < 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "table '%s': filter 'kkt': the level %g must be within 0 and l1, and 0 within the bounds",
+                           spec->name, spec->level);
+    return HAWSER_OK;
+}
+
+static bool may_move(const hw_holding *holding, uint64_t key, const void *row, hw_random *random)
 {
     const hw_table_spec *spec = holding->spec;
-    const void *seen;
-    switch (spec->filter) {
-    case HW_PASS_ALL: break;
-    case HW_PASS_SIGNIFICANT: return most_of(holding, row) > spec->level;
-    case HW_PASS_RANDOM: return hw_random_uniform(random) < spec->level;
-    case HW_PASS_KKT:
-        seen = hw_table_shard_row(holding->seen, key);
-        return seen == NULL || most_of(holding, seen) > 0 || most_of(holding, row) > spec->parameters[1] - spec->level;
-    case HW_PASS_OWN: return spec->pass(key, row, spec->width, spec->level);
-    }
-    return true;
+    const void *seen = hw_table_shard_row(holding->seen, key);
+    (void)random;
+    return seen == NULL || most_of(holding, seen) > 0 || most_of(holding, row) > spec->parameters[1] - spec->level;
+}
+
+static bool is_passed(const hw_holding *holding, uint64_t key, const void *row, hw_random *random)
+{
+    const hw_table_spec *spec = holding->spec;
+    (void)random;
+    return spec->pass(key, row, spec->width, spec->level);
+}
+
+#define HW_PASS_ROW(id, name, help, drops, check, passes) [HW_PASS_##id] = {name, help, drops, check, passes},
+static const struct {
+    const char *name, *help;
+    bool drops; /* rows that are not sent are not held either */
+    hawser_status (*check)(const hw_table_spec *spec, hawser_error *error);
+    bool (*passes)(const hw_holding *holding, uint64_t key, const void *row, hw_random *random);
+} filters[] = {HW_TABLE_FILTERS(HW_PASS_ROW)};
+
+hawser_status hw_filter_check(const hw_table_spec *spec, hawser_error *error)
+{
+    return filters[spec->filter].check != NULL ? filters[spec->filter].check(spec, error) : HAWSER_OK;
+}
+
+bool hw_filter_drops(const hw_table_spec *spec)
+{
+    return filters[spec->filter].drops;
+}
+
+bool hw_filter_of_name(const char *name, hw_filter_of *filter)
+{
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+        if (filters[i].name[0] != '\0' && hw_word_is(filters[i].name, name)) {
+            *filter = (hw_filter_of)i;
+            return true;
+        }
+    return false;
+}
+
+const char *hw_filter_names(char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+        if (filters[i].name[0] != '\0' && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s (%s)", used > 0 ? ", " : "", filters[i].name,
+                                     filters[i].help);
+    return text;
 }
 
 /* The update with what was held of its rows. */
@@ -173,18 +252,20 @@ static void divide(hw_holding *holding, hw_passed *all, unsigned char *left, boo
     size_t bytes = holding->row_bytes, count = 0;
     unsigned char *rows = all->values;
     double most = 0;
+    hw_filter_of filter = holding->spec->filter;
+    bool drops = filters[filter].drops;
     hw_random random = hw_random_at(holding->seed, 0, 0, holding->pushes);
     for (size_t i = 0; i < all->count; i++) {
-        go[i] = goes(holding, all->keys[i], rows + i * bytes, &random);
+        go[i] = filter == HW_PASS_ALL || filters[filter].passes(holding, all->keys[i], rows + i * bytes, &random);
         if (go[i])
             most = fmax(most, most_of(holding, rows + i * bytes));
     }
     int exponent = scale_for(holding, most);
     for (size_t i = 0; i < all->count; i++) {
         unsigned char *row = rows + i * bytes, *rest = left + i * bytes;
-        if (!go[i] && holding->spec->filter != HW_PASS_KKT)
+        if (!go[i] && !drops)
             memcpy(rest, row, bytes);
-        all->dropped += !go[i] && holding->spec->filter == HW_PASS_KKT;
+        all->dropped += !go[i] && drops;
         if (go[i] && holding->spec->rounding != HW_F64)
             round_off(holding, row, rest, holding->spec->width, exponent);
     }

@@ -12,6 +12,15 @@
 
 typedef struct hw_holding hw_holding;
 
+/* Returns HAWSER_BAD_ARGUMENT if the table's filter cannot work on this table. */
+hawser_status hw_filter_check(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
+/* Whether rows that the table's filter does not send are left out for good. */
+bool hw_filter_drops(const hw_table_spec *spec);
+/* Finds the filter of this name. Returns false if there is none. */
+bool hw_filter_of_name(const char *name, hw_filter_of *filter);
+/* Writes the names of all filters, each with its help, and returns `text`. */
+const char *hw_filter_names(char *text, size_t size);
+
 /* `spec` is copied; `seed` for random skips; `digests` are 0 unless they are asked for. */
 hawser_status hw_holding_new(const hw_table_spec *spec, uint64_t seed, bool digests, hw_holding **holding,
                              hawser_error *error) HAWSER_MUST_USE;

@@ -34,8 +34,8 @@ void hw_note_table(hw_log *log, const hw_table_spec *spec, uint32_t number, uint
     unsigned flags =
         (spec->centric ? HW_EVENT_CENTRIC : 0) | (spec->sparse ? HW_EVENT_SPARSE : 0) |
         (spec->summed ? HW_EVENT_SUMMED : 0) | (strcmp(spec->function->name, "assign") == 0 ? HW_EVENT_ASSIGNS : 0) |
-        (spec->filter == HW_PASS_KKT ? HW_EVENT_DROPS : 0) |
-        (spec->rounding != HW_F64 || (spec->filter != HW_PASS_ALL && spec->filter != HW_PASS_KKT) ? HW_EVENT_KEEPS : 0);
+        (hw_filter_drops(spec) ? HW_EVENT_DROPS : 0) |
+        (spec->rounding != HW_F64 || (spec->filter != HW_PASS_ALL && !hw_filter_drops(spec)) ? HW_EVENT_KEEPS : 0);
     hw_log_put(log, &name);
     hw_log_put(log, &(hw_event_record){.kind = HW_EVENT_TABLE,
                                        .flags = (uint8_t)flags,

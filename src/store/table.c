@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "store/holding.h"
 
 /* What is held back is added to the next update, which must mean the same. */
 static hawser_status check_filter(const hw_table_spec *spec, hawser_error *error)
@@ -18,22 +19,7 @@ static hawser_status check_filter(const hw_table_spec *spec, hawser_error *error
                            spec->summed    ? "a summed table's"
                            : spec->centric ? "a data-centric table's"
                                            : function->name);
-    if (spec->filter == HW_PASS_SIGNIFICANT && !(spec->level >= 0))
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': filter 'significant': the level %g must not be below 0",
-                           spec->name, spec->level);
-    if (spec->filter == HW_PASS_RANDOM && !(spec->level > 0 && spec->level <= 1))
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': filter 'random': %g is not within (0,1]", spec->name,
-                           spec->level);
-    if (spec->filter != HW_PASS_KKT)
-        return HAWSER_OK;
-    if (function != hw_function_find("proximal") || !(spec->parameters[1] > 0))
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': filter 'kkt' is for function 'proximal' with l1 above 0",
-                           spec->name);
-    if (!(spec->level >= 0 && spec->level <= spec->parameters[1]) || spec->parameters[3] > 0 || spec->parameters[4] < 0)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "table '%s': filter 'kkt': the level %g must be within 0 and l1, and 0 within the bounds",
-                           spec->name, spec->level);
-    return HAWSER_OK;
+    return hw_filter_check(spec, error);
 }
 
 static bool ends_in(const char *name, const char *tail)

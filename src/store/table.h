@@ -13,6 +13,7 @@
 
 #include "codec/values.h"
 #include "hawser/status.h"
+#include "store/filters.h"
 
 /* What a function of the server's is given: `rows` keys one after the other in memory, with what was pushed for them. */
 typedef struct hw_applying {
@@ -54,14 +55,6 @@ const hw_function *hw_function_at(size_t number);
 
 enum { HW_FUNCTION_PARAMETERS = 8, HW_TABLE_NAME = 64, HW_TABLES_MOST = 1024 };
 
-/* Which rows of a push go: see holding.h. */
-typedef enum hw_filter_of {
-    HW_PASS_ALL,
-    HW_PASS_SIGNIFICANT, /* a number above the level */
-    HW_PASS_RANDOM,      /* with this probability */
-    HW_PASS_KKT,         /* not where the proximal step would leave a zero at zero */
-    HW_PASS_OWN          /* as the user says */
-} hw_filter_of;
 typedef bool (*hw_pass)(uint64_t key, const void *update, uint32_t width, double level);
 
 typedef struct hw_table_spec {

@@ -349,15 +349,15 @@ static hawser_status new_record(hw_linear *linear, hawser_error *error)
                                 : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path of %zu lambdas", count);
 }
 
-static hawser_status check_sync(hawser_sync sync, const hw_linear_settings *settings, hawser_error *error)
+static hawser_status check_sync(hawser_sync sync, const char *named, const hw_linear_settings *settings, hawser_error *error)
 {
     bool delay = sync.tightness == HAWSER_DELAY, centric = sync.tightness == HAWSER_CENTRIC;
     bool stale = sync.tightness != HAWSER_BSP && !(centric && sync.staleness == 0);
     if ((delay || centric) && !settings->stored)
         return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--sync %s:%u is for weights that a parameter server keeps, and here workers have copies of "
+                           "--sync %s is for weights that a parameter server keeps, and here workers have copies of "
                            "them; use bsp, ssp:N or tap",
-                           delay ? "delay" : "dc", sync.staleness);
+                           named);
     if (stale && settings->batch > 0 && settings->products)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--exchange products with batches of rows takes --sync bsp or dc:0: an older product is one of "
@@ -371,7 +371,7 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     memset(linear, 0, sizeof *linear);
     linear->kind = kind;
     HAWSER_TRY(hw_linear_settings_read(input->options, &linear->settings, error));
-    HAWSER_TRY(check_sync(hawser_job_sync(job), &linear->settings, error));
+    HAWSER_TRY(check_sync(hawser_job_sync(job), hawser_options_text(input->options, "sync"), &linear->settings, error));
     linear->X = hawser_dataset_matrix(input->data);
     if (linear->X->rows == 0 || linear->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", linear->X->rows,

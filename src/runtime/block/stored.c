@@ -419,11 +419,6 @@ static bool phase_reads(const hawser_operator *operator, const hawser_state * st
 /* Which policy the table is under from this iteration on. */
 static void note_turn(hw_worker *worker, const hw_stored *stored)
 {
-    static const uint32_t policies[] = {[HW_POLICY_BSP] = HW_EVENT_BSP,
-                                        [HW_POLICY_SSP] = HW_EVENT_SSP,
-                                        [HW_POLICY_TAP] = HW_EVENT_TAP,
-                                        [HW_POLICY_DELAY] = HW_EVENT_DELAY,
-                                        [HW_POLICY_CENTRIC] = HW_EVENT_DC};
     if (worker->log == NULL)
         return;
     hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_TURN,
@@ -431,7 +426,7 @@ static void note_turn(hw_worker *worker, const hw_stored *stored)
                                                .object = stored->table,
                                                .who = worker->block,
                                                .from = worker->session->store->run,
-                                               .part = policies[worker->policy.kind],
+                                               .part = hw_policy_row_of(worker->policy.kind)->record,
                                                .epoch = worker->epoch,
                                                .clock = stored->turn,
                                                .count = worker->policy.staleness});

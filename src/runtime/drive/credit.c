@@ -136,13 +136,11 @@ static hawser_status follow(hw_shipment *shipment)
 /* NULL: the same bits each time. */
 static const char *not_repeatable(const hw_shipment *shipment)
 {
-    static const char *const words[] = {NULL, "a loop ran under ssp", "a loop ran under tap",
-                                        "a loop ran under bounded delay", "a loop ran data-centric with a delay"};
     const hawser_program *program = shipment->driver->session->program;
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
         if (state->kind == HW_STORED && state->function != NULL && hw_operator_updates(shipment->loop, state))
             return "changes of a stored state take effect in the order in which they come";
-    return hw_loop_delay(shipment->sync) == 0 ? NULL : words[shipment->sync.tightness];
+    return hw_loop_delay(shipment->sync) == 0 ? NULL : hw_policy_row_of((unsigned)shipment->sync.tightness)->varies;
 }
 
 static void plan_phase(hw_shipment *shipment)

@@ -84,9 +84,10 @@ void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sy
         const hawser_operator *operator= program->operators[i];
         if (!hw_operator_shipped(operator) || strcmp(operator->name, loop) != 0)
             continue;
-        bool stores = hw_operator_stores(operator), known = (unsigned)sync.tightness < HAWSER_DELAY;
-        if ((unsigned)sync.tightness > HAWSER_CENTRIC ||
-            (stores ? hw_loop_delay(sync) != hw_loop_delay(operator->sync) : !known))
+        const hw_policy_row *row = hw_policy_row_of((unsigned)sync.tightness);
+        bool fits = row != NULL && (hw_operator_stores(operator) ? hw_loop_delay(sync) == hw_loop_delay(operator->sync)
+                                                                 : !row->stored_only);
+        if (!fits)
             break;
         driver->syncs[i] = sync;
         return;

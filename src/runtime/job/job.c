@@ -13,26 +13,6 @@
 #include "base/machine.h"
 #include "base/memory.h"
 
-static hawser_sync read_sync(const char *text)
-{
-    if (strncmp(text, "ssp:", 4) == 0)
-        return hawser_ssp((uint32_t)strtoul(text + 4, NULL, 10));
-    if (strncmp(text, "delay:", 6) == 0)
-        return hawser_delay((uint32_t)strtoul(text + 6, NULL, 10));
-    if (strncmp(text, "dc:", 3) == 0)
-        return hawser_centric((uint32_t)strtoul(text + 3, NULL, 10));
-    return strcmp(text, "tap") == 0 ? hawser_tap() : hawser_bsp();
-}
-
-static hw_filter_kind read_filter(const char *text)
-{
-    static const char *const names[] = {"none", "random", "round-robin", "absolute", "relative", "fifo"};
-    for (int i = 0; i < 6; i++)
-        if (strcmp(text, names[i]) == 0)
-            return (hw_filter_kind)i;
-    return HW_FILTER_NONE;
-}
-
 static hawser_form read_form(const char *text)
 {
     static const char *const names[] = {"exact", "bf16", "f16", "int8"};
@@ -102,12 +82,12 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
         settings->threads = settings->blocks;
     HAWSER_TRY(find_memory(job, error));
     settings->seed = (uint64_t)hawser_options_integer(options, "seed");
-    settings->filter = (hw_filter){.kind = read_filter(hawser_options_text(options, "filter")),
+    settings->filter = (hw_filter){.kind = hw_filter_find(hawser_options_text(options, "filter")),
                                    .quota = hawser_options_bytes(options, "quota"),
                                    .max_held = (uint64_t)hawser_options_integer(options, "max-held-clocks")};
     job->backlog = hawser_options_bytes(options, "backlog");
     job->form = read_form(hawser_options_text(options, "encoding"));
-    job->sync = read_sync(hawser_options_text(options, "sync"));
+    job->sync = hw_sync_read(hawser_options_text(options, "sync"));
     job->max_clocks = (uint64_t)hawser_options_integer(options, "max-clocks");
     job->time_limit = hw_time_left(hawser_options_number(options, "time-limit"), environ, hw_wall_seconds());
     job->grace = hawser_options_number(options, "grace");

@@ -11,7 +11,7 @@ const hawser_option *hawser_job_rows(void)
          "logical workers (blocks) that share the work; results depend on their number, not on threads; default: the "
          "processors that this process may use, fewer where the work is too small to share",
          "0.1", 'k'},
-        {"sync", HAWSER_WORD, "bsp", "bsp|ssp:N|tap|delay:N|dc:N", "POLICY",
+        {"sync", HAWSER_WORD, "bsp", HW_ROWS_BOUNDS(HW_POLICIES), "POLICY",
          "how tightly workers are tied: in step (bsp), at most N clocks apart (ssp:N), or not at all (tap); where weights "
          "are kept by a parameter server also by bounded delay (delay:N) or chunk by chunk without a barrier (dc:N)",
          "0.1", 's'},
@@ -20,7 +20,7 @@ const hawser_option *hawser_job_rows(void)
          "work between two exchanges, as a fraction of a worker's own coordinates; if not given, an algorithm may choose "
          "otherwise (the lasso under bsp solves its working sets)",
          "0.1", 0},
-        {"filter", HAWSER_WORD, "none", "none|random|round-robin|absolute|relative|fifo", "NAME",
+        {"filter", HAWSER_WORD, "none", HW_ROWS_BOUNDS(HW_FILTERS), "NAME",
          "which entries of an update go first when a quota holds some back", "0.1", 0},
         {"quota", HAWSER_BYTES, "0", NULL, "BYTES", "bytes that a worker may send per state and exchange; 0: no limit",
          "0.1", 0},

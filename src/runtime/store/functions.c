@@ -117,19 +117,13 @@ hawser_status hw_hub_no_function(const hawser_store *store, const char *table, c
                        names);
 }
 
-static const char *const filter_names[] = {
-    [HW_PASS_SIGNIFICANT] = "significant", [HW_PASS_RANDOM] = "random", [HW_PASS_KKT] = "kkt"};
-
 hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table, hw_table_spec *spec, hawser_error *error)
 {
     spec->level = table->level;
     if (table->filter == NULL)
         return HAWSER_OK;
-    for (int i = HW_PASS_SIGNIFICANT; i <= HW_PASS_KKT; i++)
-        if (strcmp(filter_names[i], table->filter) == 0) {
-            spec->filter = (hw_filter_of)i;
-            return HAWSER_OK;
-        }
+    if (hw_filter_of_name(table->filter, &spec->filter))
+        return HAWSER_OK;
     for (size_t i = 0; i < store->options.filter_count; i++) {
         const hawser_store_filter *own = &store->options.filters[i];
         if (own->name == NULL || own->pass == NULL || strcmp(own->name, table->filter) != 0)
@@ -138,7 +132,8 @@ hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table
         spec->pass = own->pass;
         return HAWSER_OK;
     }
+    char names[400];
     return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                       "table '%s': there is no filter '%s'; there are significant, random, kkt and the store's options'",
-                       table->name, table->filter);
+                       "table '%s': there is no filter '%s'; there are %s and the store's options'", table->name,
+                       table->filter, hw_filter_names(names, sizeof names));
 }

@@ -1,0 +1,29 @@
+/* rows.h - tables whose rows stand in one place as a macro: LIST(ROW) calls ROW(ID, word, help, ...) for each row, ID being the
+ * end of its enumerator's name, and word what users write. Enumerators, options, parsing and help are made of the same rows. */
+#ifndef HW_BASE_ROWS_H
+#define HW_BASE_ROWS_H
+
+#include <stdbool.h>
+#include <string.h>
+
+/* The bounds of an option that takes one of the words: "none|random|...". */
+#define HW_ROW_OR_WORD(id, word, ...) "|" word
+#define HW_ROWS_BOUNDS(list)          (&("" list(HW_ROW_OR_WORD))[1])
+
+#define HW_ROW_COUNT(...)   +1
+#define HW_ROWS_COUNT(list) (0 list(HW_ROW_COUNT))
+
+/* The characters of a word that are its name: all, or those before ":N". */
+static inline size_t hw_word_length(const char *word)
+{
+    return strcspn(word, ":");
+}
+
+/* Whether `text`, which the options have checked, is the word; "ssp:2" is "ssp:N". */
+static inline bool hw_word_is(const char *word, const char *text)
+{
+    size_t length = hw_word_length(word);
+    return text != NULL && strncmp(word, text, length) == 0 && text[length] == word[length];
+}
+
+#endif
