@@ -14,8 +14,8 @@ static const hw_command commands[] = {
      .words = "ALGORITHM DATA...",
      .summary = "Train a model",
      .text = "Loads DATA (files, globs, or - for standard input), trains with ALGORITHM and saves\n"
-             "the model under -o. Ctrl-C ends the training at an agreed clock and saves what was\n"
-             "reached; a second Ctrl-C ends at once.",
+             "the model to -o. Ctrl-C ends the training at an agreed clock and saves the model\n"
+             "that was reached; a second Ctrl-C ends at once.",
      .job = true,
      .data = true,
      .algorithm = true,
@@ -25,9 +25,9 @@ static const hw_command commands[] = {
      .run = hw_train},
     {.name = "predict",
      .words = "MODEL DATA...",
-     .summary = "Predict with a model, one number a line",
-     .text = "Reads DATA with the model's index base and columns; columns that the model has not\n"
-             "seen are counted, said and left out.",
+     .summary = "Predict with a model, one number per line",
+     .text = "Reads DATA with the model's index base and columns. Columns that the model does not\n"
+             "have are ignored, and a line says how many.",
      .data = true,
      .least = 2,
      .most = SIZE_MAX,
@@ -44,7 +44,7 @@ static const hw_command commands[] = {
      .run = hw_evaluate},
     {.name = "info",
      .words = "MODEL",
-     .summary = "Print what a model file says about itself",
+     .summary = "Print the facts and weights in a model file",
      .text = "Prints the facts of a model file and, with --coefficients, its weights by name,\n"
              "largest first.",
      .least = 1,
@@ -56,8 +56,8 @@ static const hw_command commands[] = {
      .summary = "Print the plan that train would run",
      .text = "The logical plan is the tree of units with states, life times and sync; the physical\n"
              "plan adds blocks, placement, memory and the numbers that decided. Over nodes (hawser run\n"
-             "-n 4 -- plan ..., or --suppose-nodes 4) also who has which blocks, and the bytes that a\n"
-             "clock sends at most.",
+             "-n 4 -- plan ..., or --suppose-nodes 4) it also prints the blocks of each node, and the\n"
+             "most bytes that a clock sends.",
      .job = true,
      .data = true,
      .algorithm = true,
@@ -67,13 +67,13 @@ static const hw_command commands[] = {
      .run = hw_plan},
     {.name = "check",
      .words = "FILE...",
-     .summary = "Verify what a job has recorded of itself",
-     .text = "Reads the history that --record-history FILE has left (of several nodes: FILE, FILE.1,\n"
-             "... lie beside it or are named) and verifies every rule of the consistency that was\n"
-             "asked for. Prints what was verified, how often; or the rule that is broken and the\n"
-             "shortest run of records found that breaks it, with exit code 9. Of a job that failed\n"
-             "or lost a node it verifies what is there, says so, and ends with exit code 10. A\n"
-             "history that is not whole, and nobody says why, is refused.",
+     .summary = "Verify the recorded history of a job",
+     .text = "Reads the history that --record-history FILE wrote. The files of several nodes, FILE,\n"
+             "FILE.1, ..., are in one directory or are all named. Verifies every rule of the chosen\n"
+             "consistency and prints how often each was verified. If a rule is violated, prints it\n"
+             "with the shortest sequence of records found that violates it, and ends with exit code\n"
+             "9. If the job failed or lost a node, verifies the records that exist, says so, and ends\n"
+             "with exit code 10. A history that is incomplete without a reason is refused.",
      .least = 1,
      .most = SIZE_MAX,
      .rows = hw_check_history_rows,
@@ -82,53 +82,53 @@ static const hw_command commands[] = {
      .words = "-n N -- WORDS...",
      .summary = "Run a training, or a program of your own, as N processes",
      .text = "WORDS is 'train ...' or a program that opens a job (./mine). Each process is a node of\n"
-             "one job, here or on --hosts by ssh. Lines carry the name of their node; standard\n"
-             "output of node 0 is passed on as it is, so that --json and pipes work, and standard\n"
-             "input, unless it is a terminal, goes to node 0. Signals go to all nodes; Ctrl-Z stops\n"
-             "all. The first node that fails is named, and its exit code is that of hawser run.",
+             "one job, on this host or, by ssh, on --hosts. The name of its node stands before each\n"
+             "line. Standard output of node 0 is unchanged, so --json and pipes work. Node 0 gets\n"
+             "standard input, unless it is a terminal. All nodes get signals; Ctrl-Z stops all. The\n"
+             "first node that fails is named, and its exit code is that of hawser run.",
      .least = 1,
      .most = SIZE_MAX,
      .rows = hw_run_rows,
      .run = hw_run},
     {.name = "agent",
      .words = "",
-     .summary = "What hawser run starts on each host",
-     .text = "Starts, watches and ends the nodes of one host, for the hawser run at the other end.",
+     .summary = "Start nodes on a host, for hawser run",
+     .text = "hawser run starts an agent on each host. The agent starts, watches and ends its nodes.",
      .rows = hw_agent_rows,
      .run = hw_agent},
     {.name = "node",
      .words = "--join HOST:PORT --key-file FILE",
-     .summary = "Be a node of the job whose manager listens there",
+     .summary = "Join a job as a node; its manager listens at HOST:PORT",
      .text = "For nodes that are started by hand or by a supervisor: the manager is started by\n"
-             "'hawser train ... --listen N --port-range PORT --key-file FILE' and tells its nodes what\n"
-             "the job is. A node waits --join-timeout for the manager to be there, takes part in one\n"
-             "job and ends with it.",
+             "'hawser train ... --listen N --port-range PORT --key-file FILE' and sends the job to its\n"
+             "nodes. A node waits up to --join-timeout for the manager, takes part in one job and\n"
+             "ends with it.",
      .job = true,
      .run = hw_node},
     {.name = "key",
      .words = "FILE",
      .summary = "Make a job key, for nodes that are started by hand, by Slurm or by a supervisor",
      .text = "Writes 32 random bytes as hexadecimal digits to FILE, which must not exist yet, with\n"
-             "mode 0600. Who has the key can join the job and read what it sends.",
+             "mode 0600. A process with the key can join the job and read its data.",
      .least = 1,
      .most = 1,
      .run = hw_key},
     {.name = "serve",
      .words = "--key-file FILE",
      .summary = "Keep tables of a store for programs that come and go",
-     .text = "Servers that run on their own: this process, or as many as 'hawser run -n N -- serve'\n"
-             "starts, keep the tables until Ctrl-C, SIGTERM or the loss of their terminal; without a\n"
-             "terminal SIGHUP is logged and passed over. HOST:PORT of the first one is the\n"
-             "first line of standard output. Programs attach with hawser_store_open (`at`), people\n"
-             "with 'hawser store get|put|stat|make|save|load'. Several groups of workers may share\n"
-             "the tables, at once or one after the other; 'hawser help shared-store' says how.",
+     .text = "Stand-alone servers: this process, or the processes of 'hawser run -n N -- serve', keep\n"
+             "the tables until Ctrl-C, SIGTERM or the loss of their terminal. Without a terminal,\n"
+             "SIGHUP is logged and ignored. The first line of standard output is HOST:PORT of the\n"
+             "first server. Programs attach with hawser_store_open (`at`), people use 'hawser store\n"
+             "get|put|stat|make|save|load'. Several groups of workers may share the tables, at the\n"
+             "same time or one after the other; see 'hawser help shared-store'.",
      .rows = hw_serve_rows,
      .run = hw_serve},
     {.name = "store get",
      .words = "TABLE [KEY|FIRST..LAST...]",
-     .summary = "Print rows of a table that servers keep",
-     .text = "A line for each key: the key and its numbers, as 'store put TABLE -' reads them; with\n"
-             "--json an object a line. Without keys: all that there are. A key of a sparse table\n"
+     .summary = "Print rows of a table on servers",
+     .text = "Prints one line per key: the key and its numbers, as 'store put TABLE -' reads them; with\n"
+             "--json one object per line. Without keys it prints all rows. A key of a sparse table\n"
              "that was never written reads as zero.",
      .least = 1,
      .most = SIZE_MAX,
@@ -136,32 +136,32 @@ static const hw_command commands[] = {
      .run = hw_store_get},
     {.name = "store put",
      .words = "TABLE KEY=NUMBER[,NUMBER...]...",
-     .summary = "Set rows of a table that servers keep",
-     .text = "Sets numbers as they are, whatever the table's function does with pushes, and what the\n"
-             "function keeps beside them begins anew. 'store put TABLE -' reads lines KEY NUMBER ...\n"
-             "from standard input.",
+     .summary = "Set rows of a table on servers",
+     .text = "Stores the numbers themselves, without the table's function, and resets the memory of the\n"
+             "function for these keys. 'store put TABLE -' reads lines KEY NUMBER ... from standard\n"
+             "input.",
      .least = 2,
      .most = SIZE_MAX,
      .rows = hw_store_put_rows,
      .run = hw_store_put},
     {.name = "store stat",
      .words = "",
-     .summary = "Print what servers of a store have and have done",
-     .text = "Keys, bytes and requests by server; the tables there are; how many groups use them.",
+     .summary = "Print counters of the servers of a store",
+     .text = "Prints keys, bytes and requests of each server, the tables, and the number of groups.",
      .rows = hw_store_get_rows,
      .run = hw_store_stat},
     {.name = "store make",
      .words = "TABLE",
-     .summary = "Make a table at servers of a store",
-     .text = "Programs make their own; this is for trying, and for tables that are filled by\n"
-             "'store put'. A table that is there alike is left as it is.",
+     .summary = "Create a table on servers",
+     .text = "Programs create their own tables; use this to experiment, and for tables that 'store put'\n"
+             "fills. A table that exists with the same definition is unchanged.",
      .least = 1,
      .most = 1,
      .rows = hw_store_make_rows,
      .run = hw_store_make},
     {.name = "store save",
      .words = "NAME",
-     .summary = "Have servers write their tables to a file",
+     .summary = "Save the tables of servers to a file",
      .text = "Writes all tables to NAME, a safetensors file in the directory of the first server\n"
              "(serve --dir), whole or not at all. Requests wait meanwhile.",
      .least = 1,
@@ -170,17 +170,17 @@ static const hw_command commands[] = {
      .run = hw_store_save_command},
     {.name = "store load",
      .words = "NAME",
-     .summary = "Have servers read tables from a file",
-     .text = "Puts in what 'store save' wrote, at as many servers or others, in place of what is\n"
-             "there; tables that are not there are made. A damaged file changes nothing, nor does\n"
-             "one for whose rows a server lacks room, but for making its tables.",
+     .summary = "Load the tables of servers from a file",
+     .text = "Replaces the contents of the tables with those of a file of 'store save'; the number of\n"
+             "servers may differ from that at the save. Missing tables are created. A damaged file\n"
+             "changes nothing. A file whose rows exceed a server's memory limit only creates tables.",
      .least = 1,
      .most = 1,
      .rows = hw_store_put_rows,
      .run = hw_store_load_command},
     {.name = "data info",
      .words = "DATA...",
-     .summary = "Print what an input holds",
+     .summary = "Print what an input contains",
      .text = "Loads DATA and prints format, rows, columns, stored entries, target and memory.",
      .data = true,
      .least = 1,
@@ -190,8 +190,8 @@ static const hw_command commands[] = {
     {.name = "data convert",
      .words = "DATA... -o FILE",
      .summary = "Write an input in another format",
-     .text = "The extension of FILE says which: .hwc is Hawser's cache, which is mapped and not\n"
-             "parsed next time; .svm, .csv, .mtx and .npy are for others.",
+     .text = "The extension of FILE sets the format: .hwc is Hawser's cache, which a later load maps\n"
+             "instead of parsing; .svm, .csv, .mtx and .npy are for other software.",
      .data = true,
      .least = 1,
      .most = SIZE_MAX,
@@ -200,9 +200,9 @@ static const hw_command commands[] = {
     {.name = "data split",
      .words = "DATA... -o PREFIX",
      .summary = "Split an input by rows",
-     .text = "--parts N writes N runs of rows with about as many stored entries each, in order:\n"
-             "PREFIX.1.svm, PREFIX.2.svm, ... --fraction F draws that share of the rows at random\n"
-             "into PREFIX.test.svm and the others into PREFIX.train.svm.",
+     .text = "--parts N writes N ranges of rows, in order, with similar numbers of stored entries:\n"
+             "PREFIX.1.svm, PREFIX.2.svm, ... --fraction F writes this fraction of the rows, drawn at\n"
+             "random, to PREFIX.test.svm and the others to PREFIX.train.svm.",
      .data = true,
      .least = 1,
      .most = SIZE_MAX,
@@ -212,7 +212,7 @@ static const hw_command commands[] = {
      .words = "KIND -o FILE",
      .summary = "Make a problem with a known sparse truth",
      .text = "KIND is dense (20 common factors, rows of length 1) or url (sparse, columns drawn by a\n"
-             "power law, rows of length 1). The extension of FILE says the format, as in convert.",
+             "power law, rows of length 1). The extension of FILE sets the format, as in convert.",
      .least = 1,
      .most = 1,
      .rows = hw_data_generate_rows,
@@ -220,7 +220,7 @@ static const hw_command commands[] = {
     {.name = "help",
      .words = "[TOPIC...]",
      .summary = "Explain a command, an algorithm, an option or a topic",
-     .text = "Without a topic: the commands and the topics there are.",
+     .text = "Without a topic: the commands and all topics.",
      .most = 2,
      .run = hw_help},
     {.name = "version",

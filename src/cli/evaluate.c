@@ -8,7 +8,7 @@ const hawser_option *hw_evaluate_rows(void)
 {
     static const hawser_option rows[] = {
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", "0.1", 0},
-        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "say nothing on standard error but errors", "0.1", 'q'},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
         {0},
     };
     return rows;

@@ -130,7 +130,8 @@ hawser_status hw_help_command(FILE *out, const hw_command *command, const hawser
 static void print_overview(FILE *out)
 {
     fprintf(out,
-            "Hawser %s: machine learning on many workers, as tightly tied as you choose.\n\nusage: hawser COMMAND ...\n\n",
+            "Hawser %s: machine learning on many workers, with the consistency that you choose.\n\nusage: hawser COMMAND "
+            "...\n\n",
             hawser_version());
     for (size_t i = 0; hw_command_at(i) != NULL; i++)
         fprintf(out, "  %-14s %s\n", hw_command_at(i)->name, hw_command_at(i)->summary);

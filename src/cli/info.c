@@ -11,8 +11,7 @@
 const hawser_option *hw_info_rows(void)
 {
     static const hawser_option rows[] = {
-        {"coefficients", HAWSER_FLAG, "no", NULL, NULL, "print the weights that are not zero, by name, largest first", "0.1",
-         0},
+        {"coefficients", HAWSER_FLAG, "no", NULL, NULL, "print the nonzero weights by name, largest first", "0.1", 0},
         {"top", HAWSER_INTEGER, NULL, "[1,inf)", "N", "print only the N largest weights; implies --coefficients", "0.1", 0},
         {0},
     };

@@ -14,20 +14,20 @@
 const hawser_option *hw_train_rows(void)
 {
     static const hawser_option rows[] = {
-        {"output", HAWSER_PATH, NULL, NULL, "MODEL", "where the model goes; it is not kept if unset", "0.1", 'o'},
+        {"output", HAWSER_PATH, NULL, NULL, "MODEL", "file of the model; the model is not kept if unset", "0.1", 'o'},
         {"init", HAWSER_PATH, NULL, NULL, "MODEL",
          "start from this model, read by node 0; columns match by name; -o may name the same file", "0.1", 0},
         {"init-if-exists", HAWSER_FLAG, "no", NULL, NULL,
-         "start from zero if the file of --init does not exist yet, so that a job that is started again goes on", "0.1", 0},
+         "start from zero if the file of --init does not exist yet, so a restarted job can continue", "0.1", 0},
         {"validation", HAWSER_PATH, NULL, NULL, "FILE", "data to measure the error on while training", "0.1", 0},
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object on the last line", "0.1", 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "no progress and no closing lines", "0.1", 'q'},
         {"trace", HAWSER_PATH, NULL, NULL, "FILE",
-         "write a CSV line when clock, objective or gap changes, as the training goes", "0.1", 0},
+         "during the training, write a CSV line whenever clock, objective or gap changes", "0.1", 0},
         {"plot", HAWSER_PATH, NULL, NULL, "FILE", "draw objective and gap over time; .svg or .png", "0.1", 0},
         {"log-view", HAWSER_FLAG, "no", NULL, NULL,
          "print a table at the end: count, time and bytes of each event, waits, staleness", "0.1", 0},
-        {"log-json", HAWSER_PATH, NULL, NULL, "FILE", "write a line of JSON an event, as the training goes", "0.1", 0},
+        {"log-json", HAWSER_PATH, NULL, NULL, "FILE", "during the training, write one line of JSON per event", "0.1", 0},
         {0},
     };
     return rows;

@@ -8,17 +8,18 @@ static const hawser_option rows[] = {
     {"format", HAWSER_WORD, "guess", "guess|svmlight|csv|matrix-market|npy|cache|idx", "NAME",
      "format of the input; guess looks at its first bytes", "0.1", 0},
     {"target", HAWSER_TEXT, NULL, NULL, "COLUMN",
-     "target column by name or number from 0 (negative: from the end), none, or a file with the target alone; the first "
-     "column if unset, of idx none",
+     "target column by name or number from 0 (negative: from the end), none, or a file with only the target; if unset, the "
+     "first column, or none for idx",
      "0.1", 0},
-    {"weights", HAWSER_TEXT, NULL, NULL, "COLUMN", "example weights: a column, or a file of one number a row", "0.1", 0},
+    {"weights", HAWSER_TEXT, NULL, NULL, "COLUMN", "example weights: a column, or a file with one number per row", "0.1", 0},
     {"offset", HAWSER_TEXT, NULL, NULL, "COLUMN",
-     "offset added to every prediction: a column, or a file of one number a row", "0.1", 0},
-    {"names", HAWSER_PATH, NULL, NULL, "FILE", "column names, one a line, for formats that have none", "0.1", 0},
+     "offset added to every prediction: a column, or a file with one number per row", "0.1", 0},
+    {"names", HAWSER_PATH, NULL, NULL, "FILE", "file of column names, one per line, for formats without names", "0.1", 0},
     {"header", HAWSER_WORD, "guess", "guess|yes|no", "WHEN", "whether a CSV input begins with column names", "0.1", 0},
     {"delimiter", HAWSER_TEXT, NULL, NULL, "CHAR",
-     "what separates CSV fields: one character (' ' is one blank), tab, or blanks for any number of blanks and tabs; found "
-     "among , ; tab, else blanks, if unset",
+     "separator of CSV fields: one character (' ' is one blank), tab, or blanks for any number of blanks and tabs; if "
+     "unset, "
+     "detected among , ; tab and blanks",
      "0.1", 0},
     {"missing", HAWSER_WORD, "refuse", "refuse|zero|mean|drop", "HOW",
      "missing CSV values: refuse the input, read zero, read the mean of its column in the training data, or drop the row",
@@ -31,7 +32,7 @@ static const hawser_option rows[] = {
      "the host",
      "0.1", 0},
     {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N",
-     "threads that parse the input, and workers that compute at the same time; 0: what the job has", "0.1", 0},
+     "threads that parse the input, and workers that compute at the same time; 0: all of the job", "0.1", 0},
     {0},
 };
 

@@ -21,28 +21,28 @@ enum { END_SECONDS = 10 };
 const hawser_option *hw_run_rows(void)
 {
     static const hawser_option rows[] = {
-        {"nodes", HAWSER_INTEGER, NULL, "[1,65536]", "N", "processes; with --hosts one a slot if unset, else it is needed",
-         "0.1", 'n'},
+        {"nodes", HAWSER_INTEGER, NULL, "[1,65536]", "N", "number of processes; required unless --hosts gives slots", "0.1",
+         'n'},
         {"hosts", HAWSER_PATH, NULL, NULL, "FILE",
-         "where they run: one host a line, 'host slots=N' or 'host:N', or the host again, where it carries several; here if "
-         "unset",
-         "0.1", 0},
+         "hosts, one per line; 'host slots=N', 'host:N' or repeated lines for several processes; if unset, this host", "0.1",
+         0},
         {"ssh", HAWSER_TEXT, "ssh -o BatchMode=yes", NULL, "CMD", "how to run a command on a host: CMD HOST COMMAND", "0.1",
          0},
-        {"remote", HAWSER_PATH, NULL, NULL, "PATH", "where hawser lies on the hosts; where it lies here if unset", "0.1", 0},
-        {"prefix", HAWSER_FLAG, "yes", NULL, NULL, "print lines behind the name of their node", "0.1", 0},
+        {"remote", HAWSER_PATH, NULL, NULL, "PATH", "path of hawser on the hosts; the path of this hawser if unset", "0.1",
+         0},
+        {"prefix", HAWSER_FLAG, "yes", NULL, NULL, "print the name of the node before each line", "0.1", 0},
         {"output-dir", HAWSER_PATH, NULL, NULL, "DIR",
-         "write what a node prints to DIR/NAME.log instead; standard output of node 0 stays where it is", "0.1", 0},
+         "write the output of each node to DIR/NAME.log, except standard output of node 0", "0.1", 0},
         {"grace", HAWSER_SECONDS, "10", "[0,1e6]", "TIME",
-         "after one node failed the others may end by themselves for so long; then SIGTERM, 5 s later SIGKILL, and 5 s "
-         "later hosts that do not answer are given up",
+         "time that the other nodes have to end after one failed; then they get SIGTERM, 5 s later SIGKILL, and after 5 s "
+         "more "
+         "hosts that do not answer are given up",
          "0.1", 0},
         {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME",
-         "how long to wait until a host has been logged in to and its nodes are started; of 'train' and 'serve' theirs "
-         "counts",
-         "0.1", 0},
+         "how long to wait until ssh has logged in and started the nodes of a host; 'train' and 'serve' use theirs", "0.1",
+         0},
         {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME",
-         "silence after which a host counts as lost with its nodes; of 'train' and 'serve' theirs counts", "0.1", 0},
+         "time without a message after which a host is lost with its nodes; 'train' and 'serve' use theirs", "0.1", 0},
         {0},
     };
     return rows;
@@ -52,7 +52,7 @@ const hawser_option *hw_agent_rows(void)
 {
     static const hawser_option rows[] = {
         {"wire", HAWSER_INTEGER, NULL, "[3,65536]", "FD",
-         "descriptor to speak with hawser run; standard input and output if unset", "0.1", 0},
+         "descriptor of the connection to hawser run; standard input and output if unset", "0.1", 0},
         {0},
     };
     return rows;

@@ -13,32 +13,34 @@ const hawser_option *hw_serve_rows(void)
 {
     static const hawser_option rows[] = {
         {"key-file", HAWSER_PATH, NULL, NULL, "FILE",
-         "file with the key that guests prove, readable by its owner alone ('hawser key FILE' makes one); on every server",
+         "file with the key that clients must prove, mode 0600 ('hawser key FILE' makes one); the same on every server",
          "0.1", 0},
         {"port-range", HAWSER_TEXT, NULL, NULL, "LOW-HIGH", "ports to listen on; default: the system's choice", "0.1", 0},
         {"interface", HAWSER_TEXT, NULL, NULL, "NAME",
-         "network interface or address to listen on, or all; default: the default route's address and loopback", "0.1", 0},
-        {"address-file", HAWSER_PATH, NULL, NULL, "FILE", "write HOST:PORT to this file once guests may come", "0.1", 0},
-        {"load", HAWSER_PATH, NULL, NULL, "FILE", "begin with the tables of this file, which a store has saved", "0.1", 0},
+         "network interface or address to listen on, or all; default: loopback and the address of the default route", "0.1",
+         0},
+        {"address-file", HAWSER_PATH, NULL, NULL, "FILE", "write HOST:PORT to this file when clients can connect", "0.1", 0},
+        {"load", HAWSER_PATH, NULL, NULL, "FILE", "start with the tables of this file, which a store has saved", "0.1", 0},
         {"output", HAWSER_PATH, NULL, NULL, "FILE",
-         "save all tables to this file in the end; where that fails (a full disk), servers keep them and try again until it "
+         "save all tables to this file at the end; if that fails (a full disk), servers keep them and try again until it "
          "works",
          "0.1", 'o'},
-        {"dir", HAWSER_PATH, ".", NULL, "DIR", "where files lie that 'hawser store save' and 'load' name", "0.1", 0},
-        {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N", "that serve; 0: one for each processor, 4 at most", "0.1", 0},
+        {"dir", HAWSER_PATH, ".", NULL, "DIR", "directory of the files that 'hawser store save' and 'load' name", "0.1", 0},
+        {"threads", HAWSER_INTEGER, "0", "[0,4096]", "N", "threads that serve; 0: one per processor, at most 4", "0.1", 0},
         {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
-         "what the tables of this server may take: who would make more of them, or push rows that need more, is refused; "
-         "what the machine "
-         "and its cgroup leave if unset, shared by the servers of a host",
+         "memory of the tables of this server; tables and rows that need more are refused; if unset, what the machine and "
+         "its "
+         "cgroup have free, divided among the servers of the host",
          "0.1", 0},
-        {"trust-fabric", HAWSER_FLAG, "no", NULL, NULL, "do not encrypt what travels between hosts; the key is still proved",
+        {"trust-fabric", HAWSER_FLAG, "no", NULL, NULL, "do not encrypt links between hosts; clients still prove the key",
          "0.1", 0},
         {"failure-timeout", HAWSER_SECONDS, "5", "[0.2,3600]", "TIME",
-         "silence after which a guest or another server counts as lost", "0.1", 0},
-        {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all servers are there", "0.1",
+         "time without a message after which a client or another server is lost", "0.1", 0},
+        {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all servers have joined",
+         "0.1", 0},
+        {"node-name", HAWSER_TEXT, NULL, NULL, "NAME", "name of this server in messages; default: its host's name", "0.1",
          0},
-        {"node-name", HAWSER_TEXT, NULL, NULL, "NAME", "what others call this server; default: its host's name", "0.1", 0},
-        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "say nothing on standard error but errors", "0.1", 'q'},
+        {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
         {0},
     };
     return rows;
