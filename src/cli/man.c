@@ -70,7 +70,7 @@ hawser_status hw_man(hw_call *call, hawser_error *error)
     (void)error;
     FILE *out = call->out;
     fprintf(out, ".TH HAWSER 1 \"\" \"Hawser %s\" \"User commands\"\n", hawser_version());
-    fputs(".SH NAME\nhawser \\- train models on many workers, with the consistency that you choose\n"
+    fputs(".SH NAME\nhawser \\- train models on many workers with a chosen consistency\n"
           ".SH SYNOPSIS\n.B hawser\n.I COMMAND\n[\\fIoptions\\fR] [\\fIwords\\fR]\n.SH COMMANDS\n",
           out);
     for (size_t i = 0; hw_command_at(i) != NULL; i++)
