@@ -755,6 +755,17 @@ static void take_reply(hw_client *client, hw_task *t, hw_leg *part, const hw_rep
     t->legs_left--;
 }
 
+/* One server may refuse a clock before it has been sent to all: the others apply what they have of it, so that the tables can be saved. */
+static void send_rest_of_clock(hw_client *client)
+{
+    hw_task *t = client->sending;
+    if (t == NULL || t->order.operation != HW_CLOCK || t->legs_sent == 0)
+        return;
+    while (t->legs_sent < t->leg_count)
+        if (send_leg(client, t, &t->legs[t->legs_sent++], false, NULL) != HAWSER_OK)
+            return; /* the store has ended with another failure */
+}
+
 /* Nobody waits for an answer to a clock, but others wait for the clock: nothing can go on. Who asks later how his tasks ended is told, too. */
 static hawser_status hear_regret(hw_client *client, uint32_t server, const hw_reply_head *head, const hw_message *message,
                                  hawser_error *error)
@@ -766,6 +777,7 @@ static hawser_status hear_regret(hw_client *client, uint32_t server, const hw_re
     hw_refusal_read(head, message, words, sizeof words);
     hawser_status why = head->outcome == HW_CLOCK_OVERFLOWED ? HAWSER_NOT_FINITE : HAWSER_BAD_INPUT;
     hawser_status status = hawser_fail(error, why, "server %u: %s", server, words);
+    send_rest_of_clock(client);
     if (error != NULL && head->task != 0 && head->task < client->next && find(client, head->task) == NULL)
         client->options.finished(client->options.argument, NULL, head->task, status, error);
     return status;

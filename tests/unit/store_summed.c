@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "store/checkpoint.h"
 #include "store_world.h"
 
 enum { KEYS = 40, WIDTH = 2, WORKERS = 4, CLOCKS = 5, PUSHES = 2 };
@@ -191,11 +192,44 @@ static void what_is_wrong_is_refused(void **state)
     close_world(w);
 }
 
+/* The first of two servers refuses a clock before it has left for the second, which gets it yet. */
+static void a_refused_clock_reaches_all_servers(void **state)
+{
+    (void)state;
+    world *w = open_world_of((world_shape){.seed = 1, .servers = 2, .clients = 1, .workers = 2});
+    hw_table_spec spec = spec_of("t", HW_VALUE_F32, 1, false, 0, 9);
+    spec.summed = true;
+    uint32_t table = create(w, spec);
+    const float values[10] = {3e38F, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    float out[10];
+    for (uint32_t worker = 0; worker < 2; worker++)
+        submit(w, 0, (hw_order){.operation = HW_PUSH, .table = table, .last = 9, .values = values, .worker = worker});
+    submit(w, 0, (hw_order){.operation = HW_CLOCK, .table = table, .last = 9, .worker = 0});
+    while (step(w))
+        ;
+    submit(w, 0, (hw_order){.operation = HW_CLOCK, .table = table, .last = 9, .worker = 1});
+    assert_true(hw_client_more(w->client[0]) && w->there[0][0].first != NULL && w->there[0][1].first == NULL);
+    assert_int_equal(hw_server_hear(w->server[0], 0, take(&w->there[0][0]), NULL), HAWSER_OK);
+    hawser_error error = {0};
+    assert_int_equal(hw_client_hear(w->client[0], 0, take(&w->back[0][0]), &error), HAWSER_NOT_FINITE);
+    assert_non_null(w->there[0][1].first);
+    hw_client_fail(w->client[0], HAWSER_NOT_FINITE, &error);
+    assert_int_equal(hw_server_hear(w->server[1], 0, take(&w->there[0][1]), NULL), HAWSER_OK);
+    for (uint32_t s = 0; s < 2; s++) {
+        size_t rows = hw_server_take_range(w->server[s], table, 0, 9, HW_PART_VALUES, (unsigned char *)out);
+        assert_true(rows > 0);
+        for (size_t i = 0; i < rows; i++)
+            assert_true(out[i] == (s == 0 && i == 0 ? 0 : 2)); /* the row that overflowed is left out */
+    }
+    close_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_do_not_depend_on_order),
         cmocka_unit_test(what_is_wrong_is_refused),
+        cmocka_unit_test(a_refused_clock_reaches_all_servers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
