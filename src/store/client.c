@@ -21,11 +21,15 @@ hawser_status hw_client_new(const hw_client_options *options, hw_client **out, h
     client->sending_end = &client->sending;
     if (client->options.part == 0)
         client->options.part = HW_PART;
+    if (client->options.arc == 0)
+        client->options.arc = HW_PART;
     hawser_status status = hw_ring_new(options->names, options->servers, HW_RING_POINTS, &client->ring, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&client->lists, options->servers, "lists of keys", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&client->counts, options->servers, "the parts of a task", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&client->cursors, options->servers, "the parts of a task", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&client->filling, options->servers, "the parts of a task", error);
     if (status == HAWSER_OK)
@@ -72,6 +76,7 @@ void hw_client_free(hw_client *client)
     free(client->lists);
     free(client->counts);
     free(client->filling);
+    free(client->cursors);
     free(client->tables);
     free(client->there);
     free(client->arcs);
@@ -111,7 +116,10 @@ hawser_status hw_client_table_at_servers(hw_client *client, const hw_table_spec 
         HAWSER_TRY(
             hw_holding_new(spec, client->options.seed + client->table_count, client->options.log != NULL, &holding, error));
     hw_arcs arcs = {0};
-    hawser_status status = spec->sparse ? HAWSER_OK : hw_ring_cut(&client->ring, spec->first, spec->last, &arcs, error);
+    hawser_status status = HAWSER_OK;
+    if (!spec->sparse)
+        status = hw_arcs_deal(spec->first, spec->last, client->options.servers, hw_table_keys_of(spec, client->options.arc),
+                              &arcs, error);
     if (status != HAWSER_OK) {
         hw_holding_free(holding);
         return status;
@@ -320,13 +328,12 @@ static void choose_keys(hw_client *client, const hw_task *t, hw_leg *part, const
     request->bits = part->bits;
 }
 
-/* Pulls of ranges, which are short, go to a server several at a time. */
+/* Does the next leg, to the same server, leave with this one? */
 static bool followed(const hw_task *t, const hw_leg *part)
 {
-    enum { TOGETHER = 32 };
     size_t number = (size_t)(part - t->legs);
     return t->order.operation == HW_PULL && t->order.keys == NULL && number + 1 < t->leg_count &&
-           part[1].server == part->server && number % TOGETHER + 1 < TOGETHER;
+           part[1].server == part->server && number % HW_FOLLOWED + 1 < HW_FOLLOWED;
 }
 
 /* Sends what has waited for the next message to the same server: `more` says that this one is there. */

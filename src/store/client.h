@@ -9,6 +9,7 @@
 #define HW_STORE_CLIENT_H
 
 #include "history/record.h"
+#include "store/arcs.h"
 #include "store/holding.h"
 #include "store/lists.h"
 #include "store/request.h"
@@ -22,6 +23,7 @@ typedef struct hw_client_options {
     uint64_t seed;         /* for filters that draw; of every client another */
     size_t list_bytes;     /* that lists of keys may take, a server; 0: 16 MiB */
     size_t part;           /* numbers that go in one message, at least a key's; 0: HW_PART */
+    size_t arc;            /* numbers of an arc of a dense table, the same for all clients and servers; 0: HW_PART */
     void *argument;
     /* Takes a message to a server; called by hw_client_more. What fails is the task's failure. */
     hawser_status (*send)(void *argument, uint32_t server, hw_message *message, hawser_error *error);

@@ -25,25 +25,45 @@ static size_t part_keys(const hw_client *client, const hw_task *t)
     return hw_table_keys_of(&client->tables[t->order.table], client->options.part);
 }
 
-/* Arc by arc, in parts that begin where those of the whole arc would. */
+/* Adds the next part of a server's arcs up to arc `to`. Parts begin where those of the whole arc would. Returns false if there is none. */
+static bool add_range_part(const hw_client *client, hw_task *t, hw_range_place *next, size_t to, size_t most)
+{
+    const hw_order *order = &t->order;
+    if (next->arc > to)
+        return false;
+    const hw_arc *arc = &client->arcs[order->table].arcs[next->arc];
+    uint64_t last = arc->last < order->last ? arc->last : order->last;
+    uint64_t own = most - 1 - (next->first - arc->first) % most; /* less one */
+    hw_leg *part = add_leg(t, arc->server);
+    part->first = next->first;
+    part->last = last - part->first <= own ? last : part->first + own;
+    part->begin = (size_t)(part->first - order->first);
+    part->count = (size_t)(part->last - part->first) + 1;
+    next->first = part->last + 1;
+    if (part->last == last) {
+        next->arc += client->options.servers;
+        next->first = next->arc <= to ? arc[client->options.servers].first : 0;
+    }
+    return true;
+}
+
+/* Legs go to the servers in turn, so that all of them work at once. Pulls take HW_FOLLOWED in each turn, which leave in one write. */
 static hawser_status cut_range(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
     const hw_arcs *arcs = &client->arcs[order->table];
     size_t from = hw_arcs_find(arcs, order->first), to = hw_arcs_find(arcs, order->last), most = part_keys(client, t);
+    size_t together = order->operation == HW_PULL ? HW_FOLLOWED : 1;
     HAWSER_TRY(new_legs(t, to - from + 2 + (size_t)((order->last - order->first) / most), error));
-    for (size_t i = from; i <= to; i++) {
-        uint64_t first = i == from ? order->first : arcs->arcs[i].first;
-        uint64_t last = i == to ? order->last : arcs->arcs[i].last;
-        uint64_t own = most - (first - arcs->arcs[i].first) % most;
-        for (bool ends = false; !ends; first += own, own = most) {
-            ends = last - first < own;
-            hw_leg *part = add_leg(t, arcs->arcs[i].server);
-            part->first = first;
-            part->last = ends ? last : first + (own - 1);
-            part->begin = (size_t)(first - order->first);
-            part->count = (size_t)(part->last - first) + 1;
-        }
+    for (uint32_t i = 0; i < client->options.servers; i++)
+        client->cursors[i] = (hw_range_place){from + i, i == 0           ? order->first
+                                                        : from + i <= to ? arcs->arcs[from + i].first
+                                                                         : 0};
+    for (size_t before = SIZE_MAX; before != t->leg_count;) {
+        before = t->leg_count;
+        for (uint32_t i = 0; i < client->options.servers; i++)
+            for (size_t n = 0; n < together && add_range_part(client, t, &client->cursors[i], to, most); n++)
+                ;
     }
     return HAWSER_OK;
 }

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/random.h"
-#include "base/wide.h"
 
 typedef struct point {
     uint64_t position;
@@ -75,52 +74,4 @@ uint32_t hw_ring_of_key(const hw_ring *ring, uint64_t key)
 {
     size_t before = points_before(ring, hw_mix(key));
     return ring->servers[before > 0 ? before - 1 : ring->count - 1]; /* the last arc goes on past zero */
-}
-
-/* The first key, counted from the table's first, that lies at or behind a position: ceil(position * keys / 2^64), where `keys` is 0 for
- * 2^64 of them. It may be `keys` itself: there is none. */
-static uint64_t first_key_at(uint64_t position, uint64_t keys)
-{
-    if (keys == 0)
-        return position;
-    uint64_t low, high = hw_multiply_high(position, keys, &low);
-    return high + (low != 0);
-}
-
-static void add_arc(hw_arcs *arcs, uint64_t first, uint64_t last, uint32_t server)
-{
-    if (arcs->count > 0 && arcs->arcs[arcs->count - 1].server == server)
-        arcs->arcs[arcs->count - 1].last = last;
-    else
-        arcs->arcs[arcs->count++] = (hw_arc){first, last, server};
-}
-
-hawser_status hw_ring_cut(const hw_ring *ring, uint64_t first, uint64_t last, hw_arcs *arcs, hawser_error *error)
-{
-    *arcs = (hw_arcs){0};
-    HAWSER_TRY(HW_NEW(&arcs->arcs, ring->count + 1, "the ranges of a table", error));
-    uint64_t keys = last - first + 1, begin = 0;
-    uint32_t server = ring->servers[ring->count - 1];
-    for (size_t i = 0; i < ring->count; i++) {
-        uint64_t end = first_key_at(ring->points[i], keys);
-        if (keys != 0 && end >= keys)
-            break; /* what is left belongs to the point before */
-        if (end > begin)
-            add_arc(arcs, first + begin, first + (end - 1), server);
-        begin = end;
-        server = ring->servers[i];
-    }
-    add_arc(arcs, first + begin, last, server);
-    return HAWSER_OK;
-}
-
-void hw_arcs_free(hw_arcs *arcs)
-{
-    free(arcs->arcs);
-    *arcs = (hw_arcs){0};
-}
-
-size_t hw_arcs_find(const hw_arcs *arcs, uint64_t key)
-{
-    return hw_range_of(arcs->arcs, sizeof *arcs->arcs, arcs->count, key);
 }

@@ -1,11 +1,10 @@
 /*
- * ring.h - which server has which keys: consistent hashing of ranges (Li et al. 2014; Karger et al. 1997).
+ * ring.h - which server has which keys of a sparse table: consistent hashing (Li et al. 2014; Karger et al. 1997).
  *
  * Every server stands on a circle of 2^64 positions at several points of its own ("virtual nodes"), which follow from its name alone. The
  * arc from a point up to the next belongs to the server whose point that is; a server that comes or goes moves no keys but its own.
  *
- * A dense table's keys lie on the circle in their order, stretched to its whole length, so that arcs are ranges of keys. A sparse table's
- * keys lie where hw_mix puts them, since nobody knows where in 2^64 they crowd.
+ * A sparse table's keys lie where hw_mix puts them, because they may crowd anywhere in 2^64. Dense tables are cut without a ring (arcs.h).
  */
 #ifndef HW_STORE_RING_H
 #define HW_STORE_RING_H
@@ -21,18 +20,6 @@ typedef struct hw_ring {
     size_t count;
 } hw_ring;
 
-/* Keys first..last, both included, so that the whole of 2^64 can be said, and whose they are. */
-typedef struct hw_arc {
-    uint64_t first, last;
-    uint32_t server;
-} hw_arc;
-
-/* The arcs of a dense table: ascending, without gaps, no two neighbours with one server. */
-typedef struct hw_arcs {
-    hw_arc *arcs;
-    size_t count;
-} hw_arcs;
-
 enum { HW_RING_POINTS = 64 }; /* of a server: with 64 the largest share of ten servers is some 1.3 times the mean */
 
 /* A ring of servers 0..count-1; names[i], distinct, says where server i stands. count > 0. */
@@ -42,12 +29,5 @@ void hw_ring_free(hw_ring *ring);
 
 /* The server of a sparse table's key. */
 uint32_t hw_ring_of_key(const hw_ring *ring, uint64_t key);
-
-/* Cuts a dense table's keys first..last. */
-hawser_status hw_ring_cut(const hw_ring *ring, uint64_t first, uint64_t last, hw_arcs *arcs,
-                          hawser_error *error) HAWSER_MUST_USE;
-void hw_arcs_free(hw_arcs *arcs);
-/* Number of the arc that has the key, which must be within the table. */
-size_t hw_arcs_find(const hw_arcs *arcs, uint64_t key);
 
 #endif

@@ -30,6 +30,8 @@ hawser_status hw_server_new(const hw_server_options *options, hw_server **out, h
         server->options.stripes = STRIPES;
     if (server->options.list_bytes == 0)
         server->options.list_bytes = LIST_BYTES;
+    if (server->options.arc == 0)
+        server->options.arc = HW_PART;
     hawser_status status = hw_ring_new(options->names, options->servers, HW_RING_POINTS, &server->ring, error);
     server->options.names = NULL;
     if (status == HAWSER_OK)
@@ -97,7 +99,8 @@ void hw_server_free(hw_server *server)
 /* Own arcs of a dense table; a sparse table's own keys lie all over. */
 static hawser_status own_arcs(const hw_server *server, const hw_table_spec *spec, hw_arcs *arcs, hawser_error *error)
 {
-    HAWSER_TRY(hw_ring_cut(&server->ring, spec->first, spec->last, arcs, error));
+    HAWSER_TRY(hw_arcs_deal(spec->first, spec->last, server->options.servers, hw_table_keys_of(spec, server->options.arc),
+                            arcs, error));
     size_t own = 0;
     for (size_t i = 0; i < arcs->count; i++)
         if (arcs->arcs[i].server == server->options.self)
@@ -107,7 +110,7 @@ static hawser_status own_arcs(const hw_server *server, const hw_table_spec *spec
 }
 
 /* Cuts arcs that are longer than a stripe's share, so that a server with one long arc has as many stripes as one with many: evenly, or, where a
- * share is about a part of a request or more, after whole parts, so that each part is one stripe's, which can lend it. */
+ * share is more than three eighths of a request's part, after whole parts, so that each part is one stripe's, which can lend it. */
 static hawser_status cut_long(const hw_server *server, const hw_table_spec *spec, hw_arcs *arcs, hawser_error *error)
 {
     enum { KEYS_LEAST = 64 };
@@ -115,7 +118,7 @@ static hawser_status cut_long(const hw_server *server, const hw_table_spec *spec
     for (size_t i = 0; i < arcs->count; i++)
         keys += (double)(arcs->arcs[i].last - arcs->arcs[i].first) + 1;
     double share = fmax(KEYS_LEAST, keys / server->options.stripes);
-    bool whole = share > 0.75 * part;
+    bool whole = share > 0.375 * part;
     if (whole)
         share = fmax(1, round(share / part)) * part;
     hw_arcs cut = {0};

@@ -9,6 +9,7 @@
 #define HW_STORE_SERVER_H
 
 #include "history/record.h"
+#include "store/arcs.h"
 #include "store/lists.h"
 #include "store/request.h"
 #include "store/ring.h"
@@ -24,6 +25,7 @@ typedef struct hw_server_options {
     uint32_t clients;      /* 0 .. clients - 1 */
     uint32_t workers;      /* of all these clients, who have clocks: 0 .. workers - 1 */
     uint32_t stripes;      /* of a table; 0: 8 */
+    size_t arc;            /* numbers of an arc of a dense table, the same for all clients and servers; 0: HW_PART */
     size_t list_bytes;     /* that lists of keys may take, a client; 0: 16 MiB */
     /* That requests which wait for clocks may hold, a client who is none of the above, and for each of a group's clients what they have pushed
      * to summed tables in clocks that are not over; 0: 1 GiB. */

@@ -24,11 +24,20 @@ typedef struct hw_leg {
     bool known;           /* only that number was sent */
 } hw_leg;
 
+/* Where a server's next keys of a range begin. */
+typedef struct hw_range_place {
+    size_t arc;
+    uint64_t first;
+} hw_range_place;
+
 /* The leg of a server that is being filled. */
 typedef struct hw_filling {
     hw_leg *part;
     hw_run *last;
 } hw_filling;
+
+/* Pulls of ranges, which are short, go to a server this many at a time. */
+enum { HW_FOLLOWED = 32 };
 
 typedef struct hw_task {
     hw_order order;
@@ -64,9 +73,10 @@ struct hw_client {
     hw_arcs *arcs;         /* of dense tables */
     hw_holding **holdings; /* of tables that hold something back */
     size_t table_count, table_room, there_room, arcs_room, holdings_room;
-    hw_lists *lists;     /* by server */
-    uint32_t *counts;    /* the same: parts of the task that is being cut; */
-    hw_filling *filling; /* and where its next keys go */
+    hw_lists *lists;         /* by server */
+    uint32_t *counts;        /* the same: parts of the task that is being cut; */
+    hw_filling *filling;     /* and where its next keys go, of a list; */
+    hw_range_place *cursors; /* or where they begin, of a range */
     hw_pool *pool;
     hw_task **window; /* of tasks base + 0, 1 ...; NULL: ended */
     size_t window_count, window_room, open;

@@ -181,6 +181,51 @@ static void parts_of_ranges_are_lent(void **state)
     }
 }
 
+static size_t queued(const line *of, size_t *ends)
+{
+    size_t count = 0;
+    for (const hw_message *m = of->first; m != NULL; m = m->next, count++)
+        *ends += !m->more;
+    return count;
+}
+
+/* While a range is pushed, each server gets a part before any gets its next one. What is pulled is asked for in few writes. */
+static void parts_of_ranges_go_to_servers_in_turn(void **state)
+{
+    (void)state;
+    enum { PART = 8, ARC = 20, RANGE = 60 * ARC };
+    static double values[RANGE], out[RANGE];
+    for (size_t i = 0; i < RANGE; i++)
+        values[i] = (double)i;
+    for (uint32_t servers = 1; servers <= 5; servers++) {
+        world *w = open_world_of((world_shape){.seed = 1, .servers = servers, .clients = 1, .part = PART, .arc = ARC});
+        uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 3, 3 + RANGE - 1));
+        hw_order order = {.operation = HW_PUSH, .table = table, .first = 3, .last = 3 + RANGE - 1, .values = values};
+        for (int pulls = 0; pulls < 2; pulls++) {
+            submit(w, 0, order);
+            size_t sent[SERVERS_MOST], ends = 0;
+            for (bool more = true; more;) {
+                more = hw_client_more(w->client[0]);
+                size_t least = SIZE_MAX, greatest = ends = 0;
+                for (uint32_t s = 0; s < servers; s++) {
+                    sent[s] = queued(&w->there[0][s], &ends);
+                    least = sent[s] < least ? sent[s] : least;
+                    greatest = sent[s] > greatest ? sent[s] : greatest;
+                }
+                assert_true(pulls || greatest - least <= 1);
+            }
+            size_t parts = servers == 1 ? (RANGE + PART - 1) / PART : 60 / servers * ((ARC + PART - 1) / PART);
+            for (uint32_t s = 0; s < servers; s++)
+                assert_int_equal(sent[s], parts);
+            assert_true(ends <= (pulls ? servers * (parts / 32 + 2) : servers * parts));
+            settle(w);
+            order = (hw_order){.operation = HW_PULL, .table = table, .first = 3, .last = 3 + RANGE - 1, .out = out};
+        }
+        assert_memory_equal(out, values, sizeof out);
+        close_world(w);
+    }
+}
+
 /* Keys that lie close and far, one of them moved to anywhere: what does not ascend is refused before anything has begun, whether the task could
  * begin at once or not. */
 static void lists_that_do_not_ascend_are_refused(void **state)
@@ -793,6 +838,7 @@ int main(void)
         cmocka_unit_test(lists_that_do_not_ascend_are_refused),
         cmocka_unit_test(what_waits_is_done_in_order),
         cmocka_unit_test(parts_of_ranges_are_lent),
+        cmocka_unit_test(parts_of_ranges_go_to_servers_in_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

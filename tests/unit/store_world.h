@@ -120,6 +120,7 @@ typedef struct world_shape {
     hw_log *(*note)(void *notes, hw_stream_name name);
     void *notes;
     size_t part; /* 0: as the seed says */
+    size_t arc;  /* the same */
     size_t client_list_bytes;
     bool lends; /* servers */
 } world_shape;
@@ -129,6 +130,7 @@ static world *open_world_of(world_shape shape)
     static const uint64_t names[SERVERS_MOST] = {11, 12, 13, 14, 15};
     world *w = calloc(1, sizeof *w);
     uint32_t servers = shape.servers, clients = shape.clients;
+    size_t arc = shape.arc > 0 ? shape.arc : (size_t)1 << (shape.seed * 5 % 17 + 1);
     w->random = hw_random_at(shape.seed, 77, 0, 0);
     w->servers = servers;
     w->clients = clients;
@@ -143,6 +145,7 @@ static world *open_world_of(world_shape shape)
                                      .clients = clients,
                                      .workers = shape.workers,
                                      .stripes = 3,
+                                     .arc = arc,
                                      .list_bytes = shape.list_bytes,
                                      .argument = &w->server_peer[s],
                                      .ready = ready,
@@ -157,6 +160,7 @@ static world *open_world_of(world_shape shape)
         hw_client_options options = {.servers = servers,
                                      .names = names,
                                      .list_bytes = shape.client_list_bytes,
+                                     .arc = arc,
                                      .argument = &w->client_peer[c],
                                      .send = send,
                                      .finished = finished,
@@ -170,7 +174,8 @@ static world *open_world_of(world_shape shape)
 
 static inline world *open_world(uint64_t seed, uint32_t servers, uint32_t clients, uint32_t workers, size_t list_bytes)
 {
-    return open_world_of((world_shape){seed, servers, clients, workers, list_bytes, NULL, NULL, 0, 0, false});
+    return open_world_of(
+        (world_shape){.seed = seed, .servers = servers, .clients = clients, .workers = workers, .list_bytes = list_bytes});
 }
 
 static void close_world(world *w)

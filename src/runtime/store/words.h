@@ -10,7 +10,7 @@
 #include "transport/net.h"
 
 #define HW_STORE_JOB   "store" /* what guests and servers call the job that they have in common */
-#define HW_STORE_WORDS 5       /* the format of words and requests; with Hawser's version what both ends must have alike */
+#define HW_STORE_WORDS 6       /* the format of words and requests; with Hawser's version what both ends must have alike */
 enum { HW_STORE_UNREAD = 64 << 20, HW_STORE_RING = 256 << 10, HW_STORE_WORKERS_MOST = 65536, HW_STORE_BUILD = 48 };
 
 typedef enum hw_word {
