@@ -339,6 +339,8 @@ HAWSER_API uint32_t hawser_job_node(const hawser_job *job);
 HAWSER_API bool hawser_job_leads(const hawser_job *job);
 HAWSER_API hawser_sync hawser_job_sync(const hawser_job *job); /**< what --sync asks for */
 HAWSER_API uint64_t hawser_job_seed(const hawser_job *job);
+/** Returns the damping of each worker's updates that --merge asks for: 1 for add, 1 / workers for average. Returns 0 if job is NULL. */
+HAWSER_API double hawser_job_damping(const hawser_job *job);
 HAWSER_API hawser_form
 hawser_job_encoding(const hawser_job *job); /**< what --encoding asks for; an algorithm says of which state */
 /** Loads an input on all nodes. Collective. Each node reads its share of the lines and keeps the entries of the columns of its own blocks; no node

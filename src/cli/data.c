@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cli/input.h"
 #include "cli/json.h"
+#include "data/formats.h"
 
 static const hawser_option info_rows[] = {
     {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", "0.1", 0},

@@ -204,6 +204,7 @@ static bool print_option(FILE *out, const char *key)
                         fprintf(out, "hawser %s%s%s:\n", hw_command_at(c)->name, own ? " " : "",
                                 own ? hawser_algorithm_at(a)->name : "");
                         print_row(out, row);
+                        hw_help_words(out, key);
                         found = true;
                     }
         }

@@ -29,4 +29,7 @@ void hw_help_flag(const hawser_option *row, char *text, size_t size);
 /* "default 1e-6; (0,1)", or "" when there is nothing to say. */
 void hw_help_limits(const hawser_option *row, char *text, size_t size);
 
+/* What each word of the option means, a line each; nothing for an option whose words are no rows of a table. */
+void hw_help_words(FILE *out, const char *key);
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/input.h"
+#include "data/formats.h"
 
 static bool asked(const hawser_options *options, const char *key)
 {

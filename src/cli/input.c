@@ -9,6 +9,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "cli/json.h"
+#include "data/formats.h"
 
 hawser_status hw_check_writable(const char *path, hawser_error *error)
 {
@@ -263,22 +264,13 @@ hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, hawser_da
 
 hawser_status hw_format_of_path(const char *path, hawser_format *format, hawser_error *error)
 {
-    static const struct {
-        const char *extension;
-        hawser_format format;
-    } known[] = {{".svm", HAWSER_SVMLIGHT}, {".svmlight", HAWSER_SVMLIGHT}, {".libsvm", HAWSER_SVMLIGHT},
-                 {".csv", HAWSER_CSV},      {".mtx", HAWSER_MATRIX_MARKET}, {".npy", HAWSER_NPY},
-                 {".hwc", HAWSER_CACHE}};
+    char known[100];
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
-    for (size_t i = 0; dot != NULL && i < sizeof known / sizeof *known; i++)
-        if (strcmp(dot, known[i].extension) == 0) {
-            *format = known[i].format;
-            return HAWSER_OK;
-        }
-    return hawser_fail(
-        error, HAWSER_BAD_OPTION,
-        "--output: '%s' has extension '%s'; give one that names a format: .svm, .csv, .mtx, .npy or .hwc (cache)", path,
-        dot != NULL ? dot : "none");
+    *format = dot != NULL ? hw_format_of_extension(dot) : HAWSER_GUESS;
+    if (*format != HAWSER_GUESS)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_OPTION, "--output: '%s' has extension '%s'; give one that names a format: %s", path,
+                       dot != NULL ? dot : "none", hw_format_extensions(known, sizeof known));
 }
 
 hawser_status hw_write_dataset(const hawser_dataset *data, const char *path, hawser_error *error)
@@ -288,18 +280,4 @@ hawser_status hw_write_dataset(const hawser_dataset *data, const char *path, haw
     if (format == HAWSER_CACHE)
         return hawser_dataset_save(data, path, error);
     return hawser_dataset_write(data, 0, hawser_dataset_matrix(data)->rows, format, path, error);
-}
-
-const char *hw_format_name(hawser_format format)
-{
-    switch (format) {
-    case HAWSER_SVMLIGHT: return "svmlight";
-    case HAWSER_CSV: return "csv";
-    case HAWSER_MATRIX_MARKET: return "matrix-market";
-    case HAWSER_NPY: return "npy";
-    case HAWSER_CACHE: return "cache";
-    case HAWSER_IDX: return "idx";
-    case HAWSER_GUESS: break;
-    }
-    return "none";
 }

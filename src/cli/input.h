@@ -60,6 +60,5 @@ hawser_status hw_check_spares_data(const hw_call *call, const char *path, hawser
 hawser_status hw_format_of_path(const char *path, hawser_format *format, hawser_error *error) HAWSER_MUST_USE;
 /* Writes a whole dataset in the format of the path's extension. */
 hawser_status hw_write_dataset(const hawser_dataset *data, const char *path, hawser_error *error) HAWSER_MUST_USE;
-const char *hw_format_name(hawser_format format);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cli/summary.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
+#include "data/formats.h"
 #include "program/program.h"
 
 #include <inttypes.h>

@@ -8,11 +8,8 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "data/cache/cache.h"
-#include "data/format/csv.h"
-#include "data/format/idx.h"
-#include "data/format/market.h"
-#include "data/format/npy.h"
 #include "data/format/svmlight.h"
+#include "data/formats.h"
 #include "data/layout/assemble.h"
 #include "data/layout/buckets.h"
 
@@ -43,7 +40,7 @@ static hawser_status estimate_rows(hw_job *job, bool by_row, hawser_error *error
     return hw_budget_estimate(&job->budget, (uint64_t)need, error);
 }
 
-static hawser_status load_svmlight(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_svmlight_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     const char *target = job->load->target;
     bool in_rows = target == NULL || strcmp(target, "none") == 0 || strcmp(target, "0") == 0;
@@ -70,7 +67,7 @@ static hawser_status load_svmlight(hw_job *job, hawser_dataset *dataset, hawser_
 /* What is unpacked is looked at where it comes first; the others' first look is when it is their turn. */
 static hawser_status refuse_foreign(hw_job *job, hawser_format format, hawser_error *error)
 {
-    bool is_text = format == HAWSER_SVMLIGHT || format == HAWSER_CSV || format == HAWSER_MATRIX_MARKET;
+    bool is_text = (hw_format_row_of(format)->traits & HW_FORMAT_TEXT) != 0;
     for (size_t i = 0; i < job->input.count; i++) {
         const char *head, *what, *advice;
         size_t bytes;
@@ -97,13 +94,10 @@ static hawser_status find_format(hw_job *job, hawser_format *format, hawser_erro
     hawser_format found = hw_guess_format(head, bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES);
     *format = job->load->format == HAWSER_GUESS ? found : job->load->format;
     HAWSER_TRY(refuse_foreign(job, *format, error));
-    bool must = *format == HAWSER_CACHE || *format == HAWSER_NPY || *format == HAWSER_MATRIX_MARKET;
-    if (must && found != *format)
+    const char *title = hw_format_row_of(*format)->title;
+    if (title != NULL && found != *format)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is no %s file: its first bytes say otherwise",
-                           job->input.files[0].name,
-                           *format == HAWSER_CACHE ? "Hawser cache"
-                           : *format == HAWSER_NPY ? ".npy"
-                                                   : "Matrix Market");
+                           job->input.files[0].name, title);
     return HAWSER_OK;
 }
 
@@ -120,25 +114,24 @@ static void note_figures(hw_job *job, hawser_dataset *dataset)
     job->rows_read = NULL;
 }
 
+/* A cache is mapped by its name (hw_cache_open), before it is read as an input. */
+hawser_status hw_cache_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+{
+    (void)job, (void)dataset;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a cache cannot be read from here");
+}
+
 static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
     hawser_format format;
     HAWSER_TRY(find_format(job, &format, error));
     dataset->figures.format = format;
-    bool in_lines = format == HAWSER_SVMLIGHT || format == HAWSER_CSV;
-    bool binary = format == HAWSER_NPY || format == HAWSER_IDX;
+    const hw_format_row *row = hw_format_row_of(format);
+    bool in_lines = (row->traits & HW_FORMAT_LINES) != 0, binary = (row->traits & HW_FORMAT_BINARY) != 0;
     dataset->figures.parted = (in_lines || binary) && job->load->parts > 1; /* Matrix Market says so itself */
     if (dataset->figures.parted && in_lines)
         hw_input_part(&job->input, job->load->part, job->load->parts);
-    switch (format) {
-    case HAWSER_SVMLIGHT: HAWSER_TRY(load_svmlight(job, dataset, error)); break;
-    case HAWSER_MATRIX_MARKET: HAWSER_TRY(hw_market_load(job, dataset, error)); break;
-    case HAWSER_NPY: HAWSER_TRY(hw_npy_load(job, dataset, error)); break;
-    case HAWSER_IDX: HAWSER_TRY(hw_idx_load(job, dataset, error)); break;
-    case HAWSER_CSV: HAWSER_TRY(hw_csv_load(job, dataset, error)); break;
-    case HAWSER_CACHE:
-    case HAWSER_GUESS: return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a cache cannot be read from here");
-    }
+    HAWSER_TRY(row->load(job, dataset, error));
     if (!dataset->figures.parted)
         HAWSER_TRY(hw_load_side_files(job, dataset, error));
     note_figures(job, dataset);
@@ -181,7 +174,7 @@ static bool is_cache(const hw_job *job, const hawser_load *load)
 
 static hawser_status check_asked(const char *const *paths, size_t count, const hawser_load *load, hawser_error *error)
 {
-    if ((unsigned)load->format > HAWSER_IDX)
+    if (load->format != HAWSER_GUESS && hw_format_row_of(load->format) == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_load: there is no format %d", (int)load->format);
     if (load->type != HAWSER_F64 && load->type != HAWSER_F32)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_load: type %d; values are kept as HAWSER_F64 or HAWSER_F32",

@@ -12,7 +12,7 @@ hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, s
 hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
                              hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 
-/* What the first bytes of an input look like; never HAWSER_GUESS. */
+/* What the first bytes of an input look like; never HAWSER_GUESS (formats.c). */
 hawser_format hw_guess_format(const char *text, size_t bytes);
 /* Whether an input, by its first bytes, is something known that is not read; what it is and what can be done. */
 bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char **advice);

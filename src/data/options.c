@@ -2,10 +2,11 @@
 #include <string.h>
 
 #include "base/argument.h"
+#include "data/formats.h"
 #include "hawser/data.h"
 
 static const hawser_option rows[] = {
-    {"format", HAWSER_WORD, "guess", "guess|svmlight|csv|matrix-market|npy|cache|idx", "NAME",
+    {"format", HAWSER_WORD, "guess", "guess" HW_FORMATS(HW_ROW_OR_WORD), "NAME",
      "format of the input; guess looks at its first bytes", "0.1", 0},
     {"target", HAWSER_TEXT, NULL, NULL, "COLUMN",
      "target column by name or number from 0 (negative: from the end), none, or a file with only the target; if unset, the "
@@ -47,15 +48,6 @@ static bool word_is(const hawser_options *options, const char *key, const char *
     return text != NULL && strcmp(text, word) == 0;
 }
 
-static hawser_format format_of(const hawser_options *options)
-{
-    static const char *const words[] = {"guess", "svmlight", "csv", "matrix-market", "npy", "cache", "idx"};
-    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
-        if (word_is(options, "format", words[i]))
-            return (hawser_format)i;
-    return HAWSER_GUESS;
-}
-
 static hawser_status delimiter_of(const hawser_options *options, char *delimiter, hawser_error *error)
 {
     const char *text = hawser_options_text(options, "delimiter");
@@ -76,7 +68,7 @@ hawser_status hawser_load_from_options(const hawser_options *options, hawser_loa
     HW_GIVEN(options);
     HW_GIVEN(load);
     memset(load, 0, sizeof *load);
-    load->format = format_of(options);
+    load->format = hw_format_find(hawser_options_text(options, "format"));
     load->target = hawser_options_text(options, "target");
     load->weights = hawser_options_text(options, "weights");
     load->offset = hawser_options_text(options, "offset");

@@ -1,7 +1,33 @@
 #include <string.h>
 
 #include "base/finite.h"
+#include "exchange/merges.h"
 #include "exchange/replica.h"
+
+static double damping_of_sums(uint32_t blocks)
+{
+    (void)blocks;
+    return 1.0;
+}
+
+static double damping_of_means(uint32_t blocks)
+{
+    return 1.0 / blocks;
+}
+
+#define HW_MERGE_ROW(id, word, help, damping) {word, damping},
+
+double hw_merge_damping(const char *word, uint32_t blocks)
+{
+    static const struct {
+        const char *word;
+        double (*damping)(uint32_t blocks);
+    } rows[] = {HW_MERGES(HW_MERGE_ROW)};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (hw_word_is(rows[i].word, word))
+            return rows[i].damping(blocks);
+    return 1.0;
+}
 
 /* Sums of finite updates may overflow, and a merge function may compute anything: every way to new values of a state passes here. */
 static hawser_status check_finite(const hw_replica *replica, const double *values, size_t begin, size_t n,

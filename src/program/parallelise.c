@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/type.h"
+#include "codec/forms.h"
 #include "data/share/balance.h"
 #include "program/plan.h"
 
@@ -156,12 +157,6 @@ static uint64_t loosest(const hw_plan *plan, const hawser_state *state)
 
 static void describe(const hw_plan *plan, hw_state_plan *own)
 {
-    static const hw_width widths[] = {HW_F64, HW_BF16, HW_F16, HW_INT8};
-    static const char *const encodings[] = {
-        "dense or sparse, the smaller, per message; packed between processes; lossless",
-        "deltas rounded to bf16, the rest carried; then dense or sparse",
-        "deltas rounded to f16, the rest carried; then dense or sparse",
-        "deltas rounded to int8, a scale for 512 entries, the rest carried; then dense or sparse"};
     own->filter = plan->settings.filter;
     bool values = own->state->kind == HW_PARTITIONED || own->sources == 1;
     if (own->state->kind == HW_PARTITIONED)
@@ -180,8 +175,9 @@ static void describe(const hw_plan *plan, hw_state_plan *own)
     bool held = own->filter.kind != HW_FILTER_NONE && plan->settings.blocks > 1;
     own->form = plan->settings.blocks == 1 ? "stays (one block)" : values ? "values (one writer)" : "deltas";
     bool rounded = own->state->form != HAWSER_EXACT && plan->settings.blocks > 1;
-    own->rounding = rounded ? widths[own->state->form] : HW_F64;
-    own->encoding = encodings[rounded ? own->state->form : HAWSER_EXACT];
+    const hw_form_row *form = hw_form_row_of(rounded ? (unsigned)own->state->form : HAWSER_EXACT);
+    own->rounding = form->width;
+    own->encoding = form->plan;
     own->filter_class = hw_filter_class(held ? own->filter.kind : HW_FILTER_NONE);
     own->guarantee = held && rounded ? "all but what is held, and but the rounding of what was sent last"
                      : held          ? "all but what is held"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/forms.h"
 #include "linalg/sound.h"
 #include "program/program.h"
 #include "store/table.h"
@@ -271,7 +272,7 @@ void hawser_encoding(hawser_state *replicated, hawser_form form)
 {
     if (replicated == NULL)
         return;
-    if (replicated->kind != HW_REPLICATED || (unsigned)form > HAWSER_AS_INT8)
+    if (replicated->kind != HW_REPLICATED || hw_form_row_of((unsigned)form) == NULL)
         hw_program_mistake(
             replicated->program, HAWSER_BAD_PROGRAM,
             "'%s' cannot be sent in form %d: only deltas of a replicated state are rounded, to bf16, f16 or int8",

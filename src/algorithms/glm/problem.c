@@ -296,7 +296,7 @@ static void take_rule(hw_linear *linear, hawser_job *job)
     linear->seed = hawser_job_seed(job);
     linear->sync = hawser_job_sync(job);
     linear->form = hawser_job_encoding(job);
-    linear->damping = linear->settings.average ? 1.0 / linear->blocks : 1.0;
+    linear->damping = hawser_job_damping(job);
     linear->flights = linear->sync.tightness == HAWSER_TAP ? 2.0 : linear->sync.staleness + 1.0;
     linear->gain = linear->blocks == 1 ? 1.0 : linear->damping * linear->blocks;
     if (linear->settings.sigma > 0.0)
@@ -306,7 +306,7 @@ static void take_rule(hw_linear *linear, hawser_job *job)
     linear->strided = free && !linear->accelerated;
     linear->searched = free && !linear->settings.filtered;
     linear->joint =
-        linear->accelerated && !linear->settings.average && linear->settings.sigma <= 0.0 && !linear->settings.filtered;
+        linear->accelerated && linear->damping == 1.0 && linear->settings.sigma <= 0.0 && !linear->settings.filtered;
 }
 
 size_t hw_linear_room(const hw_linear *linear)

@@ -23,7 +23,7 @@ typedef struct hw_linear_settings {
     size_t path_count;           /* 0: one lambda */
     double lambda_min_ratio;     /* <= 0: as glmnet chooses */
     double l1_ratio, tolerance;
-    bool intercept, standardize, one_standard_error, average;
+    bool intercept, standardize, one_standard_error;
     bool filtered;  /* updates may be held back or rounded */
     uint32_t folds; /* of cross-validation, 0: none */
     double validation_fraction;

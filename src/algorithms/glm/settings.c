@@ -150,7 +150,6 @@ hawser_status hw_linear_settings_read(const hawser_options *options, hw_linear_s
     settings->folds = (uint32_t)hawser_options_integer(options, "cv");
     settings->one_standard_error = strcmp(hawser_options_text(options, "cv-rule"), "1se") == 0;
     settings->validation_fraction = hawser_options_number(options, "validation-fraction");
-    settings->average = strcmp(hawser_options_text(options, "merge"), "average") == 0;
     settings->sigma = hawser_options_number(options, "sigma");
     settings->exchange_every = given(options, "exchange-every") ? hawser_options_number(options, "exchange-every") : 0.0;
     settings->certify_every = (uint64_t)hawser_options_integer(options, "certify-every");

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/format/words.h"
+#include "data/formats.h"
 #include "data/layout/assemble.h"
 #include "data/source/runs.h"
 

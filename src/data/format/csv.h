@@ -24,8 +24,6 @@ typedef struct hw_csv {
 hawser_status hw_csv_begin(hw_job *job, hw_csv *csv, hawser_error *error) HAWSER_MUST_USE;
 /* hw_parser; the context is the hw_csv. */
 hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error);
-/* Loads all of a CSV input into the dataset. */
-hawser_status hw_csv_load(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 void hw_csv_free(hw_csv *csv);
 
 /* Whether fields are separated by the character. */

@@ -1,6 +1,7 @@
-#include "data/format/idx.h"
-
+/* idx.c - idx files, as MNIST's images and labels are: any dimensions, six types of numbers, big-endian. The first dimension is the rows;
+ * the product of the others is the columns. Text cannot begin as idx does: it has no zero bytes. */
 #include "data/format/binary.h"
+#include "data/formats.h"
 
 enum { MAGIC = 4, SIZE = 4 }; /* bytes of the magic number and of a dimension's size */
 

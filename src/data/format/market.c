@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/type.h"
+#include "data/formats.h"
 #include "data/layout/assemble.h"
 #include "data/source/runs.h"
 

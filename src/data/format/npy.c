@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "data/format/binary.h"
+#include "data/formats.h"
 
 /* The text behind 'key': in the header's dictionary, or NULL. */
 static const char *entry(const char *header, const char *key)

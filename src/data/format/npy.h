@@ -7,9 +7,6 @@
 
 #define HW_NPY_MAGIC "\x93NUMPY"
 
-/* Loads the files of the job, one below the other. */
-hawser_status hw_npy_load(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
-
 /* What lies in a file: numbers of four bytes or of eight, by rows or by columns. */
 typedef struct hw_npy_shape {
     bool single, fortran;

@@ -11,6 +11,7 @@
 #include "data/dataset.h"
 #include "data/format/npy.h"
 #include "data/format/number_text.h"
+#include "data/formats.h"
 #include "data/layout/flip.h"
 
 typedef struct writer {
@@ -308,20 +309,46 @@ static hawser_status write_npy(writer *out)
 
 /* ---- all ---- */
 
-static hawser_status write_rows(const hawser_dataset *rows, hawser_format format, const char *path, hawser_error *error)
+static hawser_status write_rows(const hawser_dataset *rows, const char *path, hawser_status (*write)(writer *out),
+                                hawser_error *error)
 {
     writer out = {.d = rows, .error = error};
-    if (format == HAWSER_MATRIX_MARKET && rows->target != NULL)
-        return write_market_pair(rows, path, error);
     HAWSER_TRY(hw_file_begin(&out.file, path, error));
-    hawser_status status = format == HAWSER_SVMLIGHT        ? write_svmlight(&out)
-                           : format == HAWSER_CSV           ? write_csv(&out)
-                           : format == HAWSER_MATRIX_MARKET ? write_matrix_market(&out)
-                                                            : write_npy(&out);
+    hawser_status status = write(&out);
     if (status == HAWSER_OK)
         return hw_file_commit(&out.file, error);
     hw_file_abort(&out.file);
     return status;
+}
+
+hawser_status hw_svmlight_write(const hawser_dataset *whole, hawser_dataset *rows, const char *path, hawser_error *error)
+{
+    (void)whole;
+    return write_rows(rows, path, write_svmlight, error);
+}
+
+hawser_status hw_csv_write(const hawser_dataset *whole, hawser_dataset *rows, const char *path, hawser_error *error)
+{
+    (void)whole;
+    return write_rows(rows, path, write_csv, error);
+}
+
+hawser_status hw_market_write(const hawser_dataset *whole, hawser_dataset *rows, const char *path, hawser_error *error)
+{
+    (void)whole;
+    return rows->target != NULL ? write_market_pair(rows, path, error) : write_rows(rows, path, write_matrix_market, error);
+}
+
+hawser_status hw_npy_write(const hawser_dataset *whole, hawser_dataset *rows, const char *path, hawser_error *error)
+{
+    (void)whole;
+    return write_rows(rows, path, write_npy, error);
+}
+
+hawser_status hw_idx_write(const hawser_dataset *whole, hawser_dataset *rows, const char *path, hawser_error *error)
+{
+    (void)whole, (void)rows;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: idx is read, not written", path);
 }
 
 /* Fills `slice`, a view, with rows [begin, end); sparse data as CSR, which `flipped` holds where it was CSC. */
@@ -344,7 +371,7 @@ static hawser_status slice_rows(const hawser_dataset *d, size_t begin, size_t en
 }
 
 /* A cache keeps the layout of the data: what was turned into rows to be cut is turned back. */
-static hawser_status save_rows(const hawser_dataset *d, hawser_dataset *slice, const char *path, hawser_error *error)
+hawser_status hw_cache_write(const hawser_dataset *d, hawser_dataset *slice, const char *path, hawser_error *error)
 {
     hw_flipped back = {0};
     if (d->matrix.layout == HAWSER_CSC) {
@@ -364,17 +391,17 @@ hawser_status hawser_dataset_write(const hawser_dataset *dataset, size_t begin, 
     const hawser_matrix *A = &dataset->matrix;
     if (begin >= end || end > A->rows)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: cannot write rows %zu to %zu of %zu", path, begin, end, A->rows);
-    if (format <= HAWSER_GUESS || format > HAWSER_CACHE)
+    const hw_format_row *row = hw_format_row_of(format);
+    if (row == NULL || row->extensions[0] == '\0')
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: name a format to write: svmlight, csv, npy, mtx or cache", path);
-    if (format != HAWSER_CSV && format != HAWSER_CACHE && (dataset->weights != NULL || dataset->offset != NULL))
+    if ((row->traits & HW_FORMAT_SIDES) == 0 && (dataset->weights != NULL || dataset->offset != NULL))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: this format has no place for %s; write csv or cache", path,
                            dataset->weights != NULL ? "example weights" : "an offset");
     hawser_dataset slice;
     hw_flipped flipped;
     HAWSER_TRY(hawser_matrix_whole(A, error));
     HAWSER_TRY(slice_rows(dataset, begin, end, &slice, &flipped, error));
-    hawser_status status =
-        format == HAWSER_CACHE ? save_rows(dataset, &slice, path, error) : write_rows(&slice, format, path, error);
+    hawser_status status = row->write(dataset, &slice, path, error);
     hw_flip_free(&flipped);
     return status;
 }

@@ -12,15 +12,8 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
-
-static hawser_form read_form(const char *text)
-{
-    static const char *const names[] = {"exact", "bf16", "f16", "int8"};
-    for (int i = 0; i < 4; i++)
-        if (strcmp(text, names[i]) == 0)
-            return (hawser_form)i;
-    return HAWSER_EXACT;
-}
+#include "codec/forms.h"
+#include "exchange/merges.h"
 
 static hawser_status read_slow(hawser_job *job, const char *text, hawser_error *error)
 {
@@ -86,7 +79,7 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
                                    .quota = hawser_options_bytes(options, "quota"),
                                    .max_held = (uint64_t)hawser_options_integer(options, "max-held-clocks")};
     job->backlog = hawser_options_bytes(options, "backlog");
-    job->form = read_form(hawser_options_text(options, "encoding"));
+    job->form = (hawser_form)hw_form_find(hawser_options_text(options, "encoding"));
     job->sync = hw_sync_read(hawser_options_text(options, "sync"));
     job->max_clocks = (uint64_t)hawser_options_integer(options, "max-clocks");
     job->time_limit = hw_time_left(hawser_options_number(options, "time-limit"), environ, hw_wall_seconds());
@@ -255,6 +248,11 @@ hawser_sync hawser_job_sync(const hawser_job *job)
 hawser_form hawser_job_encoding(const hawser_job *job)
 {
     return job != NULL ? job->form : HAWSER_EXACT;
+}
+
+double hawser_job_damping(const hawser_job *job)
+{
+    return job != NULL ? hw_merge_damping(hawser_options_text(job->options, "merge"), hawser_job_workers(job)) : 0.0;
 }
 
 uint64_t hawser_job_seed(const hawser_job *job)

@@ -2,6 +2,8 @@
  * has the readers' rows of these names (data/options.c), with the same bounds. */
 #include <string.h>
 
+#include "codec/forms.h"
+#include "exchange/merges.h"
 #include "runtime/job/job.h"
 
 static const hawser_option job_rows[] = {
@@ -25,9 +27,9 @@ static const hawser_option job_rows[] = {
      0},
     {"max-held-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N",
      "clocks for which a filter may hold an entry back; 0: the loop's staleness + 1", "0.1", 0},
-    {"encoding", HAWSER_WORD, "exact", "exact|bf16|f16|int8", "FORM",
+    {"encoding", HAWSER_WORD, "exact", HW_ROWS_BOUNDS(HW_FORMS), "FORM",
      "form in which workers' updates travel: exact, or rounded, with the rest carried over to the next one", "0.1", 0},
-    {"merge", HAWSER_WORD, "add", "add|average", "RULE", "how workers' updates are merged", "0.1", 0},
+    {"merge", HAWSER_WORD, "add", HW_ROWS_BOUNDS(HW_MERGES), "RULE", "how workers' updates are merged", "0.1", 0},
     {"max-clocks", HAWSER_INTEGER, "0", "[0,inf)", "N", "end after this many clocks in all; 0: no limit", "0.1", 0},
     {"time-limit", HAWSER_SECONDS, "0", "[0,1e9]", "TIME", "end after this time; 0: no limit", "0.1", 0},
     {"grace", HAWSER_SECONDS, "20", "[0,1e9]", "TIME",

@@ -6,6 +6,7 @@
 #include "base/argument.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "codec/forms.h"
 #include "runtime/store/asking.h"
 #include "runtime/store/hub.h"
 #include "runtime/store/visit.h"
@@ -299,12 +300,11 @@ static hawser_status spec_of(hawser_store *store, const hawser_table *table, hw_
     if (spec->function == NULL)
         return hw_hub_no_function(store, table->name, function, error);
     HAWSER_TRY(check_heeded(table, spec->function, error));
-    static const hw_width widths[] = {
-        [HAWSER_EXACT] = HW_F64, [HAWSER_AS_BF16] = HW_BF16, [HAWSER_AS_F16] = HW_F16, [HAWSER_AS_INT8] = HW_INT8};
-    if ((unsigned)table->rounding > HAWSER_AS_INT8)
+    const hw_form_row *form = hw_form_row_of((unsigned)table->rounding);
+    if (form == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': there is no rounding %d", table->name,
                            (int)table->rounding);
-    spec->rounding = widths[table->rounding];
+    spec->rounding = form->width;
     HAWSER_TRY(hw_hub_filter(store, table, spec, error));
     memcpy(spec->parameters, table->parameters, spec->function->parameters * sizeof *spec->parameters);
     return hw_table_check(spec, error);

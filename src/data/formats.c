@@ -1,0 +1,68 @@
+#include "data/formats.h"
+
+#include <stdio.h>
+
+#include "data/load.h"
+
+#define HW_FORMAT_ROW(id, word, help, ...) [HAWSER_##id] = {word, __VA_ARGS__},
+static const hw_format_row rows[] = {HW_FORMATS(HW_FORMAT_ROW)};
+enum { COUNT = sizeof rows / sizeof *rows };
+
+const hw_format_row *hw_format_row_of(hawser_format format)
+{
+    return (unsigned)format < COUNT && rows[format].word != NULL ? &rows[format] : NULL;
+}
+
+const char *hw_format_name(hawser_format format)
+{
+    const hw_format_row *row = hw_format_row_of(format);
+    return row != NULL ? row->word : "none";
+}
+
+hawser_format hw_format_find(const char *word)
+{
+    for (size_t i = HAWSER_GUESS + 1; i < COUNT; i++)
+        if (hw_word_is(rows[i].word, word))
+            return (hawser_format)i;
+    return HAWSER_GUESS;
+}
+
+hawser_format hw_format_of_extension(const char *extension)
+{
+    size_t length = strlen(extension);
+    for (size_t i = HAWSER_GUESS + 1; i < COUNT; i++)
+        for (const char *at = rows[i].extensions; *at != '\0'; at += strspn(at, " ")) {
+            size_t word = strcspn(at, " ");
+            if (word == length && memcmp(at, extension, length) == 0)
+                return (hawser_format)i;
+            at += word;
+        }
+    return HAWSER_GUESS;
+}
+
+const char *hw_format_extensions(char *text, size_t size)
+{
+    size_t used = 0, left = 0;
+    text[0] = '\0';
+    for (size_t i = HAWSER_GUESS + 1; i < COUNT; i++)
+        left += rows[i].extensions[0] != '\0';
+    for (size_t i = HAWSER_GUESS + 1; i < COUNT && used < size; i++) {
+        const char *extension = rows[i].extensions;
+        if (extension[0] == '\0')
+            continue;
+        const char *between = used == 0 ? "" : left > 1 ? ", " : " or ";
+        used += (size_t)snprintf(text + used, size - used, "%s%.*s", between, (int)strcspn(extension, " "), extension);
+        left--;
+    }
+    return text;
+}
+
+/* The first bytes of some formats leave no doubt; of the others, svmlight's lines are told from any text, which is CSV. */
+hawser_format hw_guess_format(const char *text, size_t bytes)
+{
+    for (int certain = 1; certain >= 0; certain--)
+        for (size_t i = HAWSER_GUESS + 1; i < COUNT; i++)
+            if (((rows[i].traits & HW_FORMAT_CERTAIN) != 0) == certain && rows[i].looks(text, bytes))
+                return (hawser_format)i;
+    return HAWSER_CSV;
+}
