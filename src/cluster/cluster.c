@@ -174,7 +174,7 @@ static void tell_inboxes(hw_cluster *cluster, const hw_loss *loss)
         cluster->farewells[i] = NULL;
         memcpy(message->payload, loss, sizeof *loss);
         message->envelope.kind = HW_MESSAGE_LOST;
-        message->envelope.session = cluster->session;
+        hw_envelope_stamp(&message->envelope, cluster->session);
         message->envelope.source = message->envelope.destination = i;
         hawser_error ignored;
         if (hw_net_transport_arrived(cluster->transport, cluster->self, message, &ignored) != HAWSER_OK)
@@ -192,7 +192,7 @@ static void tell_driver(hw_cluster *cluster, const hw_loss *loss)
         return;
     memcpy(message->payload, loss, sizeof *loss);
     message->envelope.kind = HW_MESSAGE_LOST;
-    message->envelope.session = cluster->session;
+    hw_envelope_stamp(&message->envelope, cluster->session);
     message->envelope.source = cluster->blocks + 1 + cluster->self;
     message->envelope.destination = cluster->blocks;
     if (hw_net_send(cluster->net, 0, message, &ignored) != HAWSER_OK)
@@ -305,8 +305,13 @@ static hawser_status pass_on(hw_cluster *cluster, uint32_t node, hw_message *mes
         hw_message_free(message);
         return HAWSER_OK;
     }
-    if (message->envelope.kind == HW_MESSAGE_WANT && cluster->serve != NULL)
-        return cluster->serve(cluster->server, message, error);
+    if (message->envelope.kind == HW_MESSAGE_WANT && cluster->serve != NULL) {
+        hawser_status status = hw_envelope_check(&message->envelope, node, error);
+        if (status == HAWSER_OK)
+            return cluster->serve(cluster->server, message, error);
+        hw_message_free(message);
+        return status;
+    }
     return hw_net_transport_arrived(cluster->transport, node, message, error);
 }
 

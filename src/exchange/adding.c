@@ -6,38 +6,45 @@
 #include "codec/narrow.h"
 #include "transport/transport.h"
 
-static hw_run blocks_of(const uint32_t *home, uint32_t blocks, uint32_t node)
+/* The blocks around one that are on the same node. */
+static hw_run run_of(const hw_view *view, uint32_t block)
 {
-    hw_run run = {0, 0};
-    while (run.begin < blocks && home[run.begin] < node)
-        run.begin++;
-    for (run.end = run.begin; run.end < blocks && home[run.end] == node;)
+    uint32_t node = hw_view_node(view, block);
+    hw_run run = {block, block + 1};
+    while (run.begin > 0 && hw_view_node(view, run.begin - 1) == node)
+        run.begin--;
+    while (run.end < view->blocks && hw_view_node(view, run.end) == node)
         run.end++;
     return run;
 }
 
-/* The tree of make_tree in topology.c: below node n are those up to n + its lowest set bit, above it is n without that bit. */
-static hw_adding_lane in_tree(const uint32_t *home, uint32_t blocks, uint32_t node)
+/* All of a node's, where they are in order. */
+static hw_run blocks_of(const hw_view *view, uint32_t node)
 {
-    uint32_t nodes = home[blocks - 1] + 1, lowest = node & (0 - node);
-    hw_run own = blocks_of(home, blocks, node);
-    if (node == 0)
-        return (hw_adding_lane){.run = {0, blocks}, .to = HW_TO_BLOCKS};
-    uint32_t end = lowest < nodes - node ? blocks_of(home, blocks, node + lowest).begin : blocks;
-    return (hw_adding_lane){.run = {own.begin, end}, .to = blocks_of(home, blocks, node - lowest).begin};
+    return run_of(view, hw_view_next(view, node, 0));
 }
 
-static hw_adding_lane at_server(const uint32_t *home, uint32_t blocks, uint32_t node, uint32_t server)
+/* The tree of make_tree in topology.c: below node n are those up to n + its lowest set bit, above it is n without that bit. */
+static hw_adding_lane in_tree(const hw_view *view, uint32_t node)
+{
+    uint32_t lowest = node & (0 - node);
+    hw_run own = blocks_of(view, node);
+    if (node == 0)
+        return (hw_adding_lane){.run = {0, view->blocks}, .to = HW_TO_BLOCKS};
+    uint32_t end = lowest < view->nodes - node ? blocks_of(view, node + lowest).begin : view->blocks;
+    return (hw_adding_lane){.run = {own.begin, end}, .to = blocks_of(view, node - lowest).begin};
+}
+
+static hw_adding_lane at_server(const hw_view *view, uint32_t node, uint32_t server)
 {
     if (node == server)
-        return (hw_adding_lane){.run = {0, blocks}, .to = HW_TO_BLOCKS};
-    return (hw_adding_lane){.run = blocks_of(home, blocks, node), .to = blocks_of(home, blocks, server).begin};
+        return (hw_adding_lane){.run = {0, view->blocks}, .to = HW_TO_BLOCKS};
+    return (hw_adding_lane){.run = blocks_of(view, node), .to = blocks_of(view, server).begin};
 }
 
-static void fill_gathered(hw_adding *adding, hw_adding_shape shape, const uint32_t *home, uint32_t blocks, uint32_t block,
-                          uint32_t state)
+static void fill_gathered(hw_adding *adding, hw_adding_shape shape, const hw_view *view, uint32_t block, uint32_t state)
 {
-    uint32_t node = home[block], speaker = blocks_of(home, blocks, node).begin;
+    uint32_t node = hw_view_node(view, block), speaker = blocks_of(view, node).begin;
     adding->gathers = true;
     adding->own_to = speaker;
     adding->adds = block == speaker;
@@ -45,16 +52,15 @@ static void fill_gathered(hw_adding *adding, hw_adding_shape shape, const uint32
         hw_adding_lane *lane = &adding->lane[k];
         size_t begin = lane->begin, end = lane->end;
         if (block == speaker)
-            *lane = shape.kind == HW_ADDING_TREE ? in_tree(home, blocks, node)
-                                                 : at_server(home, blocks, node, (k + state) % shape.servers);
+            *lane = shape.kind == HW_ADDING_TREE ? in_tree(view, node) : at_server(view, node, (k + state) % shape.servers);
         lane->begin = begin;
         lane->end = end;
     }
 }
 
-static void fill_spread(hw_adding *adding, const uint32_t *home, uint32_t blocks, uint32_t block)
+static void fill_spread(hw_adding *adding, const hw_view *view, uint32_t block)
 {
-    hw_run tree = hw_subtree_in(blocks, block, blocks_of(home, blocks, home[block]));
+    hw_run tree = hw_subtree_in(view->blocks, block, run_of(view, block));
     bool alone = tree.end - tree.begin == 1;
     adding->own_to = alone ? HW_TO_BLOCKS : HW_TO_LOCAL;
     adding->adds = !alone && block == tree.begin;
@@ -64,14 +70,16 @@ static void fill_spread(hw_adding *adding, const uint32_t *home, uint32_t blocks
     }
 }
 
-hawser_status hw_adding_new(hw_adding_shape shape, const uint32_t *home, uint32_t blocks, uint32_t block, uint32_t state,
-                            size_t count, hw_adding **adding, hawser_error *error)
+hawser_status hw_adding_new(hw_adding_shape shape, const hw_view *view, uint32_t block, uint32_t state, size_t count,
+                            hw_adding **adding, hawser_error *error)
 {
     size_t tiles = count / HW_TILE + (count % HW_TILE != 0);
     hw_adding *made = NULL;
     *adding = NULL;
     HAWSER_TRY(HW_NEW(&made, 1, "who adds up updates", error));
     made->lanes = 1;
+    if (!hw_view_in_order(view))
+        shape.kind = HW_ADDING_SPREAD;
     if (shape.kind == HW_ADDING_SERVERS && tiles > 1)
         made->lanes = tiles < shape.servers ? (uint32_t)tiles : shape.servers;
     hawser_status status = HW_NEW(&made->lane, made->lanes, "who adds up updates", error);
@@ -84,9 +92,9 @@ hawser_status hw_adding_new(hw_adding_shape shape, const uint32_t *home, uint32_
         made->lane[k].end = k + 1 < made->lanes ? tiles * (k + 1) / made->lanes * HW_TILE : count;
     }
     if (shape.kind == HW_ADDING_SPREAD)
-        fill_spread(made, home, blocks, block);
+        fill_spread(made, view, block);
     else
-        fill_gathered(made, shape, home, blocks, block, state);
+        fill_gathered(made, shape, view, block, state);
     *adding = made;
     return HAWSER_OK;
 }

@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "base/view.h"
 #include "exchange/reduce.h"
 #include "hawser/status.h"
 
@@ -43,10 +44,10 @@ typedef struct hw_adding {
     hw_adding_lane *lane;
 } hw_adding;
 
-/* home[block]: its node; a node's blocks are consecutive, nodes in order, none without. `state` numbers the state, of `count` entries:
- * small ones begin with different servers. More than one node. */
-hawser_status hw_adding_new(hw_adding_shape shape, const uint32_t *home, uint32_t blocks, uint32_t block, uint32_t state,
-                            size_t count, hw_adding **adding, hawser_error *error) HAWSER_MUST_USE;
+/* `state` numbers the state, of `count` entries: small ones begin with different servers. More than one node. What is gathered are runs of
+ * blocks; where a view's blocks are not in order, sums are spread instead. */
+hawser_status hw_adding_new(hw_adding_shape shape, const hw_view *view, uint32_t block, uint32_t state, size_t count,
+                            hw_adding **adding, hawser_error *error) HAWSER_MUST_USE;
 void hw_adding_free(hw_adding *adding);
 
 #endif

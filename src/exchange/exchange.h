@@ -83,8 +83,8 @@ void hw_replica_forget_held(hw_replica *replica);
 void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy);
 
 /* Cuts own changes of `clock` into one message (a part; the last one when `last`), or *message = NULL when there is nothing to say
- * and it is not the last part, or nobody to say it to (one block, or another is the one source). The envelope's loop, incarnation
- * and view are the caller's to fill. flush: send everything, held parts too, whatever the quota. The cut delta counts as this block's
+ * and it is not the last part, or nobody to say it to (one block, or another is the one source). The envelope's loop is the
+ * caller's to fill. flush: send everything, held parts too, whatever the quota. The cut delta counts as this block's
  * own update: parked under BSP until the clock is merged, applied at once (with damping) under SSP and TAP. NaN or infinity is
  * HAWSER_NOT_FINITE and names state, block and entry. Where it goes to stands in the envelope's destination: HW_TO_BLOCKS, all other
  * blocks, unless somebody adds up first (adding.h). */

@@ -70,14 +70,6 @@ hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, boo
 void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out);
 hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, hawser_error *error) HAWSER_MUST_USE;
 
-/* home[b] becomes the node of block b. */
-void hw_place_blocks(uint32_t blocks, uint32_t nodes, uint32_t *home);
-/* Blocks lie on the nodes in order, as evenly as may be: the first one of a node. */
-static inline uint32_t hw_first_block(uint32_t blocks, uint32_t nodes, uint32_t node)
-{
-    return (uint32_t)((uint64_t)blocks * node / nodes);
-}
-
 /* Estimates what a plan with its shares needs: block_bytes of the states, memory_data and memory_needed. */
 void hw_plan_memory(hw_plan *plan);
 

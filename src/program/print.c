@@ -259,28 +259,45 @@ static hawser_status print_wire(const hw_plan *plan, const hw_state_plan *own, c
     return apart ? print_traffic(plan, own, false, out, error) : HAWSER_OK;
 }
 
+/* ": block 3" or ": blocks 0 to 2, 5". */
+static void print_blocks(const hw_view *view, uint32_t node, FILE *out)
+{
+    const char *between = hw_view_count(view, node) == 1 ? ": block" : ": blocks";
+    for (uint32_t begin = hw_view_next(view, node, 0), end; begin < view->blocks; begin = hw_view_next(view, node, end)) {
+        for (end = begin + 1; end < view->blocks && hw_view_node(view, end) == node;)
+            end++;
+        fprintf(out, "%s %" PRIu32, between, begin);
+        if (end - begin > 1)
+            fprintf(out, " to %" PRIu32, end - 1);
+        between = ",";
+    }
+}
+
 /* Which blocks each node has, and how much of the data that is split. */
-static void print_nodes(const hw_plan *plan, FILE *out)
+static hawser_status print_nodes(const hw_plan *plan, FILE *out, hawser_error *error)
 {
     const hw_plan_settings *settings = &plan->settings;
+    hw_view view;
+    HAWSER_TRY(hw_view_first(settings->blocks, settings->nodes, &view, error));
     fprintf(out, "nodes\n");
     for (uint32_t node = 0; node < settings->nodes; node++) {
-        uint32_t begin = hw_first_block(settings->blocks, settings->nodes, node);
-        uint32_t end = hw_first_block(settings->blocks, settings->nodes, node + 1);
         fprintf(out, "  node %" PRIu32, node);
         if (settings->names != NULL)
             fprintf(out, " (%s)", settings->names[node]);
-        fprintf(out, end - begin == 1 ? ": block %" PRIu32 : ": blocks %" PRIu32 " to %" PRIu32, begin, end - 1);
+        print_blocks(&view, node, out);
         for (const hawser_state *state = plan->program->states; state != NULL; state = state->next) {
             const hw_state_plan *own = &plan->states[state->number];
             uint64_t stored = 0;
-            for (uint32_t b = begin; own->bounds != NULL && own->stored != NULL && b < end; b++)
+            if (own->bounds == NULL || own->stored == NULL)
+                continue;
+            for (uint32_t b = hw_view_next(&view, node, 0); b < view.blocks; b = hw_view_next(&view, node, b + 1))
                 stored += own->stored[b];
-            if (own->bounds != NULL && own->stored != NULL)
-                fprintf(out, "; %" PRIu64 " stored entries of %s", stored, state->name);
+            fprintf(out, "; %" PRIu64 " stored entries of %s", stored, state->name);
         }
         fputc('\n', out);
     }
+    hw_view_free(&view);
+    return HAWSER_OK;
 }
 
 /* What else the limit is for, and what was decided before; each a line, if there is anything to say. */
@@ -317,7 +334,7 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
                 settings->memory, plan->memory_data);
         print_circumstances(settings, out);
         if (settings->nodes > 1)
-            print_nodes(plan, out);
+            HAWSER_TRY(print_nodes(plan, out, error));
         fprintf(out, "states\n");
     }
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {

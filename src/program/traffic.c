@@ -8,17 +8,17 @@
 
 typedef struct tally {
     const hw_plan *plan;
-    const uint32_t *home; /* by block: its node */
-    uint32_t *sends;      /* room for a number a node */
-    uint64_t *out;        /* bytes, by node */
+    const hw_view *view;
+    uint32_t *sends; /* room for a number a node */
+    uint64_t *out;   /* bytes, by node */
 } tally;
 
 /* One message of a block, of so many entries. */
 static void send(const tally *t, uint32_t block, uint32_t to, uint64_t entries)
 {
     const hw_plan_settings *settings = &t->plan->settings;
-    uint32_t node = t->home[block];
-    if (to == HW_TO_LOCAL || (to < settings->blocks && t->home[to] == node))
+    uint32_t node = hw_view_node(t->view, block);
+    if (to == HW_TO_LOCAL || (to < settings->blocks && hw_view_node(t->view, to) == node))
         return;
     if (to < settings->blocks) {
         t->out[node] += entries * sizeof(double);
@@ -42,8 +42,7 @@ static hawser_status add_up(const tally *t, const hawser_state *state, uint32_t 
 {
     const hw_plan_settings *settings = &t->plan->settings;
     hw_adding *adding;
-    HAWSER_TRY(hw_adding_new(settings->adding, t->home, settings->blocks, block, state->number, hw_state_count(state),
-                             &adding, error));
+    HAWSER_TRY(hw_adding_new(settings->adding, t->view, block, state->number, hw_state_count(state), &adding, error));
     send(t, block, adding->own_to, hw_state_count(state));
     for (uint32_t k = 0; adding->adds && k < adding->lanes; k++)
         send_sums(t, block, &adding->lane[k]);
@@ -69,27 +68,19 @@ static hawser_status count(const tally *t, const hw_state_plan *own, bool in_ste
     return HAWSER_OK;
 }
 
-void hw_place_blocks(uint32_t blocks, uint32_t nodes, uint32_t *home)
-{
-    for (uint32_t node = 0; node < nodes; node++)
-        for (uint32_t b = hw_first_block(blocks, nodes, node); b < hw_first_block(blocks, nodes, node + 1); b++)
-            home[b] = node;
-}
-
 hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, uint64_t *out,
                               hawser_error *error)
 {
     const hw_plan_settings *settings = &plan->settings;
-    uint32_t *home = NULL, *sends = NULL;
+    uint32_t *sends = NULL;
+    hw_view view;
     memset(out, 0, settings->nodes * sizeof *out);
-    hawser_status status = HW_NEW(&home, settings->blocks, "the places of blocks", error);
+    hawser_status status = hw_view_first(settings->blocks, settings->nodes, &view, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&sends, settings->nodes, "the ways of messages", error);
-    if (status == HAWSER_OK) {
-        hw_place_blocks(settings->blocks, settings->nodes, home);
-        status = count(&(tally){plan, home, sends, out}, own, in_step, error);
-    }
+    if (status == HAWSER_OK)
+        status = count(&(tally){plan, &view, sends, out}, own, in_step, error);
     free(sends);
-    free(home);
+    hw_view_free(&view);
     return status;
 }

@@ -39,6 +39,8 @@ static hawser_status inproc_send(hw_transport *transport, uint32_t source, uint3
                            source);
     }
     message->envelope.destination = destination;
+    message->envelope.incarnation = HW_INCARNATION_FIRST;
+    message->envelope.view = HW_VIEW_FIRST;
     message->envelope.sequence = self->sequences[(size_t)source * self->count + destination]++;
     if (message->payload == NULL)
         message->envelope.length = 0;

@@ -97,3 +97,12 @@ void hw_messages_free(hw_message *first)
         first = next;
     }
 }
+
+hawser_status hw_envelope_check(const hw_envelope *envelope, uint32_t node, hawser_error *error)
+{
+    if (envelope->incarnation == HW_INCARNATION_FIRST && envelope->view == HW_VIEW_FIRST)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "node %u sent a message of incarnation %u in view %u; expected incarnation %d in view %d", node,
+                       envelope->incarnation, envelope->view, HW_INCARNATION_FIRST, HW_VIEW_FIRST);
+}

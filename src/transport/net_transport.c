@@ -46,7 +46,7 @@ static hawser_status net_send(hw_transport *transport, uint32_t source, uint32_t
     hw_envelope *envelope = &message->envelope;
     envelope->source = source;
     envelope->destination = destination;
-    envelope->session = self->session;
+    hw_envelope_stamp(envelope, self->session);
     envelope->sequence = self->sequences[source][destination]++;
     if (message->payload == NULL)
         envelope->length = 0;
@@ -65,7 +65,7 @@ static hawser_status net_spread(hw_transport *transport, uint32_t source, hw_mes
     hw_envelope *envelope = &message->envelope;
     envelope->source = source;
     envelope->destination = HW_TO_BLOCKS;
-    envelope->session = self->session;
+    hw_envelope_stamp(envelope, self->session);
     envelope->sequence = self->sequences[source][self->count]++;
     if (message->payload == NULL)
         envelope->length = 0;
@@ -110,7 +110,7 @@ static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t 
     envelope->kind = HW_MESSAGE_PUT;
     envelope->source = source;
     envelope->destination = destination;
-    envelope->session = self->session;
+    hw_envelope_stamp(envelope, self->session);
     if (message->payload == NULL)
         envelope->length = 0;
     if (self->home[destination] != self->self)
@@ -140,12 +140,9 @@ static hawser_status net_fence(hw_transport *transport, uint32_t source, uint32_
         return refuse(self, source, destination, NULL, error);
     hw_message *fence;
     HAWSER_TRY(hw_message_new(0, &fence, error));
-    fence->envelope = (hw_envelope){.kind = HW_MESSAGE_FENCE,
-                                    .source = source,
-                                    .destination = destination,
-                                    .session = self->session,
-                                    .state = segment,
-                                    .clock = ticket};
+    fence->envelope = (hw_envelope){
+        .kind = HW_MESSAGE_FENCE, .source = source, .destination = destination, .state = segment, .clock = ticket};
+    hw_envelope_stamp(&fence->envelope, self->session);
     if (self->home[destination] != self->self)
         return hw_net_send(self->net, self->home[destination], fence, error);
     return answer_fence(self, fence, error);
@@ -219,8 +216,12 @@ hawser_status hw_net_transport_arrived(hw_transport *transport, uint32_t node, h
     net_transport *self = of(transport);
     const hw_envelope *envelope = &message->envelope;
     uint32_t source = envelope->source, destination = envelope->destination;
-    hawser_status status = HAWSER_OK;
     bool all = destination == HW_TO_BLOCKS;
+    hawser_status status = hw_envelope_check(envelope, node, error);
+    if (status != HAWSER_OK) {
+        hw_message_free(message);
+        return status;
+    }
     if (node != self->self && (source >= self->count || self->home[source] != node))
         status = hawser_fail(error, HAWSER_BAD_INPUT, "node %u sent a message from endpoint %u, which is not its own", node,
                              source);

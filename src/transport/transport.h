@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/view.h"
 #include "hawser/status.h"
 #include "transport/segment.h"
 
@@ -54,6 +55,8 @@ enum { HW_ANSWER_HEAD = 48 };
 /* Destination of a message to every block of a node. */
 #define HW_TO_BLOCKS UINT32_MAX
 
+enum { HW_INCARNATION_FIRST = 1 };
+
 /* How an update's payload is to be read (forms), and how it is packed (encodings; all lossless). */
 typedef enum hw_form { HW_FORM_DELTA = 1, HW_FORM_VALUES } hw_form;
 typedef enum hw_encoding { HW_DENSE = 1, HW_SPARSE, HW_PACKED } hw_encoding;
@@ -67,8 +70,8 @@ typedef struct hw_envelope {
     uint32_t source;      /* endpoint; for updates the block */
     uint32_t destination; /* endpoint, or HW_TO_BLOCKS */
     uint32_t session;     /* which of the job's runs */
-    uint32_t incarnation; /* of the source block */
-    uint32_t view;        /* membership view; 0 on one machine */
+    uint32_t incarnation; /* of the source; HW_INCARNATION_FIRST, as nothing is begun anew yet */
+    uint32_t view;        /* the source's (base/view.h) */
     uint32_t state;       /* state number in the plan */
     uint32_t loop;        /* operator number of the loop or unit */
     uint64_t epoch;       /* how many times the driver has entered operators: the enclosing loops' iterations, flattened */
@@ -84,6 +87,16 @@ typedef struct hw_envelope {
     uint64_t length;      /* payload bytes */
     uint64_t checksum;    /* of the payload; 0 where the channel needs none */
 } hw_envelope;
+
+/* Writes which run the message is of, and its source's incarnation and view. */
+static inline void hw_envelope_stamp(hw_envelope *envelope, uint32_t session)
+{
+    envelope->session = session;
+    envelope->incarnation = HW_INCARNATION_FIRST;
+    envelope->view = HW_VIEW_FIRST;
+}
+/* Refuses a message from `node` whose source has another incarnation or view than this node knows of. */
+hawser_status hw_envelope_check(const hw_envelope *envelope, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
 
 /* A message. Immutable once sent, so that one buffer serves every receiver. */
 typedef struct hw_message {

@@ -69,9 +69,9 @@ static void open_world(world *w, const way *how, bool adds, uint64_t seed)
         hw_replica_spec spec = how->spec;
         spec.block = b;
         spec.blocks = spec.sources = how->blocks;
+        const hw_view view = {HW_VIEW_FIRST, how->blocks, how->nodes, (uint32_t *)how->home};
         if (adds)
-            check(hw_adding_new(how->shape, how->home, how->blocks, b, spec.state, spec.count, &w->adding[b], &error),
-                  &error);
+            check(hw_adding_new(how->shape, &view, b, spec.state, spec.count, &w->adding[b], &error), &error);
         spec.adding = w->adding[b];
         check(hw_replica_new(&spec, &w->replicas[b], &error), &error);
     }
@@ -246,6 +246,28 @@ static void every_layout_and_shape(void **state)
                 if (how.in_parts == 0 && shape == 0)
                     assert_true(added.messages <= alone.messages && added.bytes <= alone.bytes);
             }
+}
+
+/* Blocks that are no neighbours on their nodes: what is added up is less, and the bits are the same. */
+static void every_place_of_blocks(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (uint32_t blocks = 3; blocks <= 5; blocks++)
+        for (uint32_t nodes = 2; nodes <= 3; nodes++)
+            for (uint32_t number = 0; number < (nodes == 2 ? 1u << blocks : 243u); number++)
+                for (uint32_t shape = 0; shape < 3; shape++) {
+                    way how = {.spec = plain(40), .changes = 5, .blocks = blocks, .nodes = nodes};
+                    uint32_t rest = number, seen = 0;
+                    for (uint32_t b = 0; b < blocks; b++, rest /= nodes)
+                        seen |= 1u << (how.home[b] = rest % nodes);
+                    how.shape = (hw_adding_shape){(hw_adding_kind)shape, shape == HW_ADDING_SERVERS ? nodes : 0};
+                    if (seen != (1u << nodes) - 1 || rest > 0)
+                        continue;
+                    traffic alone, added;
+                    compare(&how, seed++, &alone, &added);
+                }
+    assert_true(seed > 300);
 }
 
 /* Sums of zero say nothing, and leave no trace: neither in the sign of a zero nor in the cache of who changed something. */
@@ -486,6 +508,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(subtrees),
         cmocka_unit_test(every_layout_and_shape),
+        cmocka_unit_test(every_place_of_blocks),
         cmocka_unit_test(what_cancels),
         cmocka_unit_test(sums_that_do_not_pay),
         cmocka_unit_test(every_rule_filter_and_rounding),

@@ -64,11 +64,12 @@ static void open_summing(summing *s, uint64_t seed, notes *n)
     s->c.policy.kind = HW_POLICY_BSP;
     s->c.computed = calloc(spec.count, sizeof(double));
     s->c.magnitude = calloc(spec.count, sizeof(double));
+    const hw_view view = {HW_VIEW_FIRST, blocks, nodes, s->home};
     for (uint32_t b = 0; b < blocks; b++) {
         spec.block = b;
         spec.seed = seed;
         spec.log = new_log(n, (hw_stream_name){.kind = HW_STREAM_BLOCK, .number = b});
-        check(hw_adding_new(adding, s->home, blocks, b, spec.state, spec.count, &s->adding[b], &error), &error);
+        check(hw_adding_new(adding, &view, b, spec.state, spec.count, &s->adding[b], &error), &error);
         spec.adding = s->adding[b];
         check(hw_replica_new(&spec, &s->c.replicas[b], &error), &error);
     }

@@ -151,8 +151,8 @@ static void envelopes_arrive_whole(world *self)
     assert_int_equal(got.form, sent.form);
     assert_int_equal(got.encoding, sent.encoding);
     assert_int_equal(got.source, sent.source);
-    assert_int_equal(got.incarnation, sent.incarnation);
-    assert_int_equal(got.view, sent.view);
+    assert_int_equal(got.incarnation, HW_INCARNATION_FIRST); /* the transport's own */
+    assert_int_equal(got.view, HW_VIEW_FIRST);
     assert_int_equal(got.state, sent.state);
     assert_int_equal(got.loop, sent.loop);
     assert_true(got.epoch == sent.epoch && got.clock == sent.clock && got.count == sent.count);
@@ -369,22 +369,54 @@ static void runs_do_not_mix(world *self)
     next->ops->free(next);
 }
 
+/* What a transport's own messages say of their sender's beginning and view. */
+static hw_message *stamped(uint32_t source, uint64_t number)
+{
+    hw_message *message = numbered(source, number);
+    hw_envelope_stamp(&message->envelope, 1);
+    return message;
+}
+
+/* Of a node that was begun anew, or that counts other blocks to its own. */
+static void another_incarnation_or_view_is_refused(world *self)
+{
+    const uint32_t others[][2] = {
+        {0, HW_VIEW_FIRST}, {2, HW_VIEW_FIRST}, {HW_INCARNATION_FIRST, 0}, {HW_INCARNATION_FIRST, 2}};
+    hawser_error error;
+    for (size_t i = 0; self->way != INPROC && i < sizeof others / sizeof *others; i++) {
+        hw_message *message = stamped(1, 4);
+        message->envelope.source = 1;
+        message->envelope.destination = 0;
+        message->envelope.incarnation = others[i][0];
+        message->envelope.view = others[i][1];
+        assert_int_equal(hw_net_transport_arrived(self->of[0], 1, message, &error), HAWSER_BAD_INPUT);
+        assert_non_null(strstr(error.text, "expected incarnation 1 in view 1"));
+        assert_null(self->of[0]->ops->receive(self->of[0], 0));
+    }
+    hw_message *sent = numbered(1, 4); /* a transport says its own, whatever the message said */
+    assert_int_equal(self->at[1]->ops->send(self->at[1], 1, 0, sent, &error), HAWSER_OK);
+    sent = await_message(self, 0);
+    assert_int_equal(sent->envelope.incarnation, HW_INCARNATION_FIRST);
+    assert_int_equal(sent->envelope.view, HW_VIEW_FIRST);
+    hw_message_free(sent);
+}
+
 /* A node that speaks for another is not believed. */
 static void a_source_is_believed_only_from_its_home(world *self)
 {
     if (self->way == INPROC)
         return;
     hawser_error error;
-    hw_message *message = numbered(1, 4);
+    hw_message *message = stamped(1, 4);
     message->envelope.source = 2;
     message->envelope.destination = 0;
     assert_int_equal(hw_net_transport_arrived(self->of[0], 1, message, &error), HAWSER_BAD_INPUT);
     assert_non_null(strstr(error.text, "endpoint 2"));
-    message = numbered(1, 4);
+    message = stamped(1, 4);
     message->envelope.source = 1;
     message->envelope.destination = 2;
     assert_int_equal(hw_net_transport_arrived(self->of[0], 1, message, &error), HAWSER_BAD_INPUT);
-    message = numbered(1, 4);
+    message = stamped(1, 4);
     message->envelope.kind = HW_MESSAGE_LOST;
     message->envelope.source = 2;
     message->envelope.destination = HW_TO_BLOCKS;
@@ -674,6 +706,7 @@ static void a_put_that_cannot_be_is_refused(world *self)
                 continue;
             } else {
                 message->envelope.kind = HW_MESSAGE_PUT;
+                hw_envelope_stamp(&message->envelope, 1);
                 message->envelope.source = bad[i].source;
                 message->envelope.destination = 0;
                 assert_int_equal(hw_net_transport_arrived(transport, 0, message, &error), HAWSER_BAD_INPUT);
@@ -729,6 +762,7 @@ int main(void)
         {"a_spread_reaches_the_blocks_elsewhere", a_spread_reaches_the_blocks_elsewhere},
         {"a_spread_goes_by_relays", a_spread_goes_by_relays},
         {"runs_do_not_mix", runs_do_not_mix},
+        {"another_incarnation_or_view_is_refused", another_incarnation_or_view_is_refused},
         {"a_source_is_believed_only_from_its_home", a_source_is_believed_only_from_its_home},
         {"puts_into_one_slot_are_seen_whole", puts_into_one_slot_are_seen_whole},
         {"puts_into_three_slots_are_seen_whole", puts_into_three_slots_are_seen_whole},

@@ -32,26 +32,26 @@ static void add_run(writer *to, run r, const char *values, size_t size)
 
 /* A run goes to the node of its column. Mirrored, each value is of the column that its row's number is. Columns beyond those that
  * are kept have no owner. */
-static void add_values(const hw_array_part *array, const uint32_t *owner, run r, const char *values, size_t size,
+static void add_values(const hw_array_part *array, const hw_owners *owners, run r, const char *values, size_t size,
                        writer *writers)
 {
     uint32_t home = UINT32_MAX;
     if (r.column < array->cols) {
-        home = owner[r.column];
+        home = hw_owner(owners, r.column);
         add_run(&writers[home], r, values, size);
     }
     uint64_t last = r.row + r.count < array->cols ? r.row + r.count : array->cols;
     for (uint64_t begin = r.row, end; array->symmetric && begin < last; begin = end) {
-        for (end = begin + 1; end < last && owner[end] == owner[begin];)
+        for (end = begin + 1; end < last && hw_owner(owners, end) == hw_owner(owners, begin);)
             end++;
-        if (owner[begin] != home)
-            add_run(&writers[owner[begin]], (run){r.column, (uint32_t)begin, end - begin}, values + (begin - r.row) * size,
-                    size);
+        if (hw_owner(owners, begin) != home)
+            add_run(&writers[hw_owner(owners, begin)], (run){r.column, (uint32_t)begin, end - begin},
+                    values + (begin - r.row) * size, size);
     }
 }
 
 /* Column by column; of a symmetric array each begins on the diagonal. */
-static void add_all(const hawser_dataset *values, const uint32_t *owner, size_t size, writer *writers)
+static void add_all(const hawser_dataset *values, const hw_owners *owners, size_t size, writer *writers)
 {
     const hw_array_part *array = &values->array;
     uint64_t left = values->found, in_front = array->first;
@@ -63,14 +63,14 @@ static void add_all(const hawser_dataset *values, const uint32_t *owner, size_t 
             continue;
         }
         uint64_t count = height - in_front < left ? height - in_front : left;
-        add_values(array, owner, (run){(uint32_t)column, (uint32_t)(top + in_front), count}, at, size, writers);
+        add_values(array, owners, (run){(uint32_t)column, (uint32_t)(top + in_front), count}, at, size, writers);
         at += count * size;
         left -= count;
         in_front = 0;
     }
 }
 
-hawser_status hw_array_pack(const hawser_dataset *values, const uint32_t *owner, uint32_t nodes, hw_bytes *pieces,
+hawser_status hw_array_pack(const hawser_dataset *values, const hw_owners *owners, uint32_t nodes, hw_bytes *pieces,
                             hawser_error *error)
 {
     size_t size = hw_type_size(values->matrix.type);
@@ -78,7 +78,7 @@ hawser_status hw_array_pack(const hawser_dataset *values, const uint32_t *owner,
     if (values->array.first > values->promised || values->found > values->promised - values->array.first)
         return hw_shard_misfit(0, error);
     HAWSER_TRY(HW_NEW(&writers, nodes, "a part of the input", error));
-    add_all(values, owner, size, writers);
+    add_all(values, owners, size, writers);
     hawser_status status = HAWSER_OK;
     for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
         uint64_t runs = writers[d].runs, length = sizeof runs + runs * sizeof(run) + writers[d].values * size;
@@ -91,24 +91,24 @@ hawser_status hw_array_pack(const hawser_dataset *values, const uint32_t *owner,
         writers[d].value = (char *)(writers[d].run + runs);
     }
     if (status == HAWSER_OK)
-        add_all(values, owner, size, writers);
+        add_all(values, owners, size, writers);
     free(writers);
     return status;
 }
 
-static void put_run(const hawser_matrix *A, bool symmetric, const uint32_t *owner, uint32_t self, run r, const char *values,
-                    size_t size)
+static void put_run(const hawser_matrix *A, bool symmetric, const hw_owners *owners, uint32_t self, run r,
+                    const char *values, size_t size)
 {
     char *to = (char *)(uintptr_t)A->values;
-    if (r.column < A->cols && owner[r.column] == self)
+    if (r.column < A->cols && hw_owner(owners, r.column) == self)
         memcpy(to + (r.column * A->stride + r.row) * size, values, r.count * size);
     uint64_t last = r.row + r.count < A->cols ? r.row + r.count : A->cols;
     for (uint64_t i = r.row; symmetric && i < last; i++)
-        if (owner[i] == self)
+        if (hw_owner(owners, i) == self)
             memcpy(to + (i * A->stride + r.column) * size, values + (i - r.row) * size, size);
 }
 
-hawser_status hw_array_fill(const hawser_matrix *A, bool symmetric, const uint32_t *owner, uint32_t self,
+hawser_status hw_array_fill(const hawser_matrix *A, bool symmetric, const hw_owners *owners, uint32_t self,
                             const hw_bytes *piece, uint32_t node, hawser_error *error)
 {
     size_t size = hw_type_size(A->type);
@@ -126,7 +126,7 @@ hawser_status hw_array_fill(const hawser_matrix *A, bool symmetric, const uint32
         bool fits = r[k].row < A->rows && r[k].count <= A->rows - r[k].row && r[k].count <= left / size;
         if (!fits || r[k].column >= (symmetric ? A->rows : A->cols))
             return hw_shard_misfit(node, error);
-        put_run(A, symmetric, owner, self, r[k], values, size);
+        put_run(A, symmetric, owners, self, r[k], values, size);
         values += r[k].count * size;
         left -= r[k].count * size;
     }

@@ -4,13 +4,14 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/share/owners.h"
 
 /* What of these values goes to each node, array.first being known: values of its columns, and of a symmetric array those that are
  * mirrored there. pieces has room for all nodes; the caller frees them, after a failure too. */
-hawser_status hw_array_pack(const hawser_dataset *values, const uint32_t *owner, uint32_t nodes, hw_bytes *pieces,
+hawser_status hw_array_pack(const hawser_dataset *values, const hw_owners *owners, uint32_t nodes, hw_bytes *pieces,
                             hawser_error *error) HAWSER_MUST_USE;
 /* Puts a node's piece into own columns of A. Refuses what does not fit. */
-hawser_status hw_array_fill(const hawser_matrix *A, bool symmetric, const uint32_t *owner, uint32_t self,
+hawser_status hw_array_fill(const hawser_matrix *A, bool symmetric, const hw_owners *owners, uint32_t self,
                             const hw_bytes *piece, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -6,16 +6,17 @@
 #include "base/memory.h"
 #include "data/share/shard.h"
 
-hawser_status hw_residence_new(const hawser_matrix *whole, uint32_t *owner, uint32_t self, struct hawser_residence **out,
+hawser_status hw_residence_new(const hawser_matrix *whole, hw_owners *owners, uint32_t self, struct hawser_residence **out,
                                hawser_error *error)
 {
     struct hawser_residence *made = NULL;
     hawser_status status = HW_NEW(&made, 1, "a matrix's residence", error);
     if (status == HAWSER_OK) {
-        made->owner = owner;
+        made->owners = *owners;
+        *owners = (hw_owners){0};
         status = HW_NEW(&made->state, whole->cols, "a matrix's residence", error);
     } else {
-        free(owner);
+        hw_owners_free(owners);
     }
     if (status != HAWSER_OK) {
         hw_residence_free(made);
@@ -25,7 +26,7 @@ hawser_status hw_residence_new(const hawser_matrix *whole, uint32_t *owner, uint
     made->whole.residence = NULL;
     made->self = self;
     for (size_t j = 0; j < whole->cols; j++)
-        atomic_init(&made->state[j], owner[j] == self ? HW_HERE : HW_ELSEWHERE);
+        atomic_init(&made->state[j], hw_owner(&made->owners, j) == self ? HW_HERE : HW_ELSEWHERE);
     made->presence.state = made->state;
     made->presence.values = whole->values;
     atomic_init(&made->presence.absent, 0);
@@ -37,7 +38,7 @@ void hw_residence_free(struct hawser_residence *residence)
 {
     if (residence == NULL)
         return;
-    free(residence->owner);
+    hw_owners_free(&residence->owners);
     free(residence->state);
     free(residence);
 }
@@ -49,7 +50,7 @@ void hw_residence_view(const struct hawser_residence *of, struct hawser_residenc
     atomic_init(&view->presence.absent, 0);
     view->whole = of->whole;
     view->self = of->self;
-    view->owner = of->owner;
+    view->owners = of->owners;
     view->state = of->state;
 }
 
@@ -64,7 +65,7 @@ hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser_error *err
             return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                                "column %zu of the matrix is on node %u, not on this one; load the input by "
                                "hawser_dataset_load, or fetch its columns by hawser_job_fetch",
-                               column, residence->owner[column]);
+                               column, hw_owner(&residence->owners, column));
     }
     return HAWSER_OK;
 }

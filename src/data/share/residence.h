@@ -3,18 +3,19 @@
 #define HW_DATA_RESIDENCE_H
 
 #include "data/dataset.h"
+#include "data/share/owners.h"
 #include "linalg/presence.h"
 
 struct hawser_residence {
     hw_presence presence;
     hawser_matrix whole; /* the matrix itself, without residence */
     uint32_t self;
-    uint32_t *owner;              /* node of each column */
+    hw_owners owners;             /* a view of a part shares them */
     _Atomic unsigned char *state; /* of each column: hw_column_state; release after the entries are in */
 };
 
-/* Takes `owner` (from malloc), success or not. */
-hawser_status hw_residence_new(const hawser_matrix *whole, uint32_t *owner, uint32_t self,
+/* Takes what `owners` has, success or not, and leaves it empty. */
+hawser_status hw_residence_new(const hawser_matrix *whole, hw_owners *owners, uint32_t self,
                                struct hawser_residence **residence, hawser_error *error) HAWSER_MUST_USE;
 void hw_residence_free(struct hawser_residence *residence);
 /* Another one of the same columns, with a record of its own of what kernels touch: the arrays stay `of`'s. */

@@ -139,13 +139,13 @@ typedef struct writer {
     char *values;
 } writer;
 
-static void write_rows(const hawser_matrix *A, uint32_t shift, const uint32_t *owner, uint32_t nodes, size_t size,
+static void write_rows(const hawser_matrix *A, uint32_t shift, const hw_owners *owners, uint32_t nodes, size_t size,
                        writer *writers)
 {
     for (size_t r = 0; r < A->rows; r++) {
         for (uint64_t e = A->offsets[r]; e < A->offsets[r + 1]; e++) {
             uint32_t column = A->indices[e] + shift;
-            writer *to = &writers[owner[column]];
+            writer *to = &writers[hw_owner(owners, column)];
             *to->counts += 1;
             *to->columns++ = column;
             memcpy(to->values, (const char *)A->values + e * size, size);
@@ -156,7 +156,7 @@ static void write_rows(const hawser_matrix *A, uint32_t shift, const uint32_t *o
     }
 }
 
-static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner,
+static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
                                  uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
     const hawser_matrix *A = &rows->matrix;
@@ -167,7 +167,7 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
     if (status == HAWSER_OK)
         status = HW_NEW(&writers, nodes, "a part of the input", error);
     for (uint64_t e = 0; status == HAWSER_OK && A->rows != 0 && e < A->stored; e++)
-        entries[owner[A->indices[e] + shift]]++;
+        entries[hw_owner(owners, A->indices[e] + shift)]++;
     for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
         head h = {A->rows, entries[d]};
         status = new_piece(&pieces[d], values_at(&h) + entries[d] * hw_type_size(whole->type), &h, error);
@@ -179,13 +179,13 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
         writers[d].values = bytes + values_at(&h);
     }
     if (status == HAWSER_OK)
-        write_rows(A, shift, owner, nodes, hw_type_size(whole->type), writers);
+        write_rows(A, shift, owners, nodes, hw_type_size(whole->type), writers);
     free(entries);
     free(writers);
     return status;
 }
 
-static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner,
+static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
                                 uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
     const hawser_matrix *A = &rows->matrix;
@@ -193,11 +193,11 @@ static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts
     for (uint32_t d = 0; d < nodes; d++) {
         head h = {.rows = A->rows};
         for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
-            h.entries += owner[j] == d ? A->rows : 0;
+            h.entries += hw_owner(owners, j) == d ? A->rows : 0;
         HAWSER_TRY(new_piece(&pieces[d], sizeof h + h.entries * size, &h, error));
         char *to = (char *)pieces[d].data + sizeof h;
         for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
-            if (owner[j] == d) {
+            if (hw_owner(owners, j) == d) {
                 memcpy(to, (const char *)A->values + j * A->stride * size, A->rows * size);
                 to += A->rows * size;
             }
@@ -205,13 +205,13 @@ static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts
     return HAWSER_OK;
 }
 
-hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner, uint32_t nodes,
+hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners, uint32_t nodes,
                             hw_bytes *pieces, hawser_error *error)
 {
     memset(pieces, 0, nodes * sizeof *pieces);
-    hawser_status status = whole->layout != HAWSER_DENSE ? pack_sparse(rows, whole, owner, nodes, pieces, error)
-                           : whole->scattered            ? hw_array_pack(rows, owner, nodes, pieces, error)
-                                                         : pack_dense(rows, whole, owner, nodes, pieces, error);
+    hawser_status status = whole->layout != HAWSER_DENSE ? pack_sparse(rows, whole, owners, nodes, pieces, error)
+                           : whole->scattered            ? hw_array_pack(rows, owners, nodes, pieces, error)
+                                                         : pack_dense(rows, whole, owners, nodes, pieces, error);
     for (uint32_t d = 0; status != HAWSER_OK && d < nodes; d++) {
         free(pieces[d].data);
         pieces[d] = (hw_bytes){0};
@@ -296,7 +296,7 @@ static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *w
     return e == h.entries ? HAWSER_OK : hw_shard_misfit(node, error);
 }
 
-static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
+static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
                                 const hw_bytes *piece, uint64_t first, uint32_t node, hawser_error *error)
 {
     head h;
@@ -307,7 +307,7 @@ static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *wh
     if (h.rows > whole->rows - first)
         return hw_shard_misfit(node, error);
     for (size_t j = 0; h.rows != 0 && j < A->cols; j++) {
-        if (owner[j] != self)
+        if (hw_owner(owners, j) != self)
             continue;
         if (piece->length - at < h.rows * size)
             return hw_shard_misfit(node, error);
@@ -317,7 +317,7 @@ static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *wh
     return at == piece->length ? HAWSER_OK : hw_shard_misfit(node, error);
 }
 
-hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
+hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
                             hw_bytes *pieces, uint32_t nodes, hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
@@ -330,15 +330,15 @@ hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole
     hawser_status status = HAWSER_OK;
     for (uint32_t node = 0; node < nodes && status == HAWSER_OK; node++) {
         status = !dense             ? fill_sparse(A, whole, &pieces[node], first, places, node, error)
-                 : whole->scattered ? hw_array_fill(A, whole->symmetric != 0, owner, self, &pieces[node], node, error)
-                                    : fill_dense(A, whole, owner, self, &pieces[node], first, node, error);
+                 : whole->scattered ? hw_array_fill(A, whole->symmetric != 0, owners, self, &pieces[node], node, error)
+                                    : fill_dense(A, whole, owners, self, &pieces[node], first, node, error);
         if (status == HAWSER_OK && !whole->scattered)
             first += ((const head *)pieces[node].data)->rows;
         free(pieces[node].data);
         pieces[node] = (hw_bytes){0};
     }
     for (size_t j = 0; !dense && status == HAWSER_OK && j < A->cols; j++)
-        if (owner[j] == self && places[j] != A->offsets[j + 1])
+        if (hw_owner(owners, j) == self && places[j] != A->offsets[j + 1])
             status = hw_shard_misfit(self, error);
     if (status == HAWSER_OK && first != whole->rows && !whole->scattered)
         status = hw_shard_misfit(self, error);
@@ -346,7 +346,7 @@ hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole
     return status;
 }
 
-hawser_status hw_shard_sort(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name,
+hawser_status hw_shard_sort(hawser_dataset *dataset, const hw_owners *owners, uint32_t self, const char *name,
                             hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
@@ -356,7 +356,7 @@ hawser_status hw_shard_sort(hawser_dataset *dataset, const uint32_t *owner, uint
     for (size_t j = 0; j < A->cols && status == HAWSER_OK; j++) {
         uint64_t begin = A->offsets[j];
         uint32_t twice;
-        if (owner[j] != self)
+        if (hw_owner(owners, j) != self)
             continue;
         void *values = (char *)(uintptr_t)A->values + begin * hw_type_size(A->type);
         status = hw_sort_entries((uint32_t *)(uintptr_t)A->indices + begin, values, single, A->offsets[j + 1] - begin,
@@ -368,13 +368,13 @@ hawser_status hw_shard_sort(hawser_dataset *dataset, const uint32_t *owner, uint
     return status;
 }
 
-hawser_status hw_shard_means(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name, double *means,
-                             hawser_error *error)
+hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, uint32_t self, const char *name,
+                             double *means, hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
     bool single = A->type == HAWSER_F32;
     for (size_t j = 0; j < A->cols; j++) {
-        if (owner[j] != self)
+        if (hw_owner(owners, j) != self)
             continue;
         char *column = (char *)(uintptr_t)A->values + j * A->stride * hw_type_size(A->type);
         means[j] = hw_fill_mean(column, A->rows, single, NULL);

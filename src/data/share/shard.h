@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/share/owners.h"
 
 /* What a node says of the rows that it has read. */
 typedef struct hw_shard_facts {
@@ -37,9 +38,9 @@ uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node);
 /* Entries per column of the rows read here, in the whole's numbering; counts has whole->cols zeroed items. */
 void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uint64_t *counts);
 
-/* What of these rows goes to each node: owner[j] is the node of column j. pieces has room for all nodes; the caller frees them. Dense
+/* What of these rows goes to each node: Owners say which. pieces has room for all nodes; the caller frees them. Dense
  * rows likewise. */
-hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const uint32_t *owner, uint32_t nodes,
+hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners, uint32_t nodes,
                             hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
 
 /* A dataset of the whole's shape without entries: offsets become its own (cols + 1, NULL when dense). */
@@ -47,15 +48,15 @@ hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawse
                            hawser_error *error) HAWSER_MUST_USE;
 /* Puts the entries of own columns in; pieces come from all nodes in the order of their rows, and each is freed once it was put in.
  * Refuses what does not fit. */
-hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const uint32_t *owner, uint32_t self,
+hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
                             hw_bytes *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
 
 /* Of what was scattered: sorts own columns, and refuses what is there twice. `name` is the input's. */
-hawser_status hw_shard_sort(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name,
+hawser_status hw_shard_sort(hawser_dataset *dataset, const hw_owners *owners, uint32_t self, const char *name,
                             hawser_error *error) HAWSER_MUST_USE;
 /* NaN in own columns, which stands for missing values, becomes the mean of the column; means[j] of own columns are set. `name` is the input's. */
-hawser_status hw_shard_means(hawser_dataset *dataset, const uint32_t *owner, uint32_t self, const char *name, double *means,
-                             hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, uint32_t self, const char *name,
+                             double *means, hawser_error *error) HAWSER_MUST_USE;
 
 /* What a node sent is not what it said that it has. */
 hawser_status hw_shard_misfit(uint32_t node, hawser_error *error);

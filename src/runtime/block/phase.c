@@ -39,7 +39,7 @@ static hawser_status unless_sent(hw_message *message, bool last, hawser_status s
 static hawser_status send_here(hw_worker *worker, hw_part *part, hw_message *message)
 {
     const hw_session *session = worker->session;
-    uint32_t local = session->local, own = worker->block - session->first;
+    uint32_t local = session->local, own = worker->station.vehicle;
     hw_message *copy;
     for (uint32_t i = 1; i < local; i++) {
         HAWSER_TRY(copy_for_one(worker, message, i + 1 == local, &copy));
@@ -47,7 +47,7 @@ static hawser_status send_here(hw_worker *worker, hw_part *part, hw_message *mes
         part->flow.messages++;
         part->flow.plain += length;
         part->flow.bytes += sizeof copy->envelope + length;
-        hawser_status status = hw_send(&worker->station, session->first + (own + i) % local, copy);
+        hawser_status status = hw_send(&worker->station, session->own[(own + i) % local], copy);
         HAWSER_TRY(unless_sent(message, i + 1 == local, status));
     }
     return HAWSER_OK;

@@ -153,7 +153,7 @@ static hawser_request begin_task(hw_worker *worker, const hw_part *part, hw_task
     task->worker = worker;
     atomic_store_explicit(&task->ended, false, memory_order_relaxed);
     return (hawser_request){.table = stored->table,
-                            .worker = worker->block - worker->session->first,
+                            .worker = worker->station.vehicle,
                             .iteration = stored->turn + (stored->turns ? worker->clock : 0),
                             .done = ended,
                             .user = task};
@@ -456,8 +456,8 @@ static hawser_status end_reads(hw_worker *worker, hw_part *part, uint64_t iterat
         first = part->begin;
         last = first + part->count - 1;
     }
-    return hawser_store_clock(worker->session->store, stored->table, worker->block - worker->session->first, iteration,
-                              first, last, &worker->error);
+    return hawser_store_clock(worker->session->store, stored->table, worker->station.vehicle, iteration, first, last,
+                              &worker->error);
 }
 
 static hawser_status push_share(hw_worker *worker, hw_part *part)

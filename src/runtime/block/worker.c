@@ -177,8 +177,8 @@ static hawser_status open_replica(hw_worker *worker, hw_part *part, hawser_error
         part->count = spec.own_end - spec.own_begin;
     }
     if (session->nodes > 1 && !spec.values && spec.sources == spec.blocks)
-        HAWSER_TRY(hw_adding_new(session->job->settings.adding, session->home, spec.blocks, spec.block, spec.state,
-                                 spec.count, &part->adding, error));
+        HAWSER_TRY(hw_adding_new(session->job->settings.adding, &session->view, spec.block, spec.state, spec.count,
+                                 &part->adding, error));
     spec.adding = part->adding;
     spec.log = worker->log;
     HAWSER_TRY(hw_replica_new(&spec, &part->replica, error));
@@ -214,7 +214,7 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
     worker->block = block;
     worker->station = (hw_station){.session = session,
                                    .endpoint = block,
-                                   .vehicle = block - session->first,
+                                   .vehicle = hw_session_vehicle(session, block),
                                    .owner = worker,
                                    .handle = handle,
                                    .error = &worker->error};

@@ -87,7 +87,8 @@ static bool take_block(hw_cursor *cursor, const hw_session *session, uint32_t no
 {
     const hawser_program *program = session->program;
     hw_block_record record;
-    if (!hw_get(cursor, &record, sizeof record) || record.block >= session->blocks || session->home[record.block] != node)
+    if (!hw_get(cursor, &record, sizeof record) || record.block >= session->blocks ||
+        hw_view_node(&session->view, record.block) != node)
         return false;
     const void *events = hw_get_there(cursor, program->operator_count * sizeof(hw_event));
     const void *flows = hw_get_there(cursor, program->state_count * sizeof(hw_flow));
@@ -121,7 +122,7 @@ hawser_status hw_gather_take(const hw_session *session, const hw_message *messag
     uint64_t digest;
     bool fine = hw_get(&cursor, &digest, sizeof digest);
     for (uint32_t b = 0; b < session->blocks && fine; b++)
-        if (session->home[b] == node)
+        if (hw_view_node(&session->view, b) == node)
             fine = take_block(&cursor, session, node, run);
     hawser_gate gate;
     fine = fine && hw_get(&cursor, &gate, sizeof gate) && gate.node == node;

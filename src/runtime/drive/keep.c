@@ -31,7 +31,7 @@ static hawser_status put_share(hw_session *session, const hawser_state *state, u
     uint64_t task;
     bool ordered = hw_stored_ordered(state);
     hw_plan_range(session->plan, state, block, &begin, &end);
-    uint32_t table = session->tables[state->number], worker = block - session->first;
+    uint32_t table = session->tables[state->number], worker = hw_session_vehicle(session, block);
     if (ordered)
         HAWSER_TRY(hawser_store_clock(session->store, table, worker, 0, 0, hw_state_count(state) - 1, error));
     if (begin == end || (!ordered && state->initial == NULL))
@@ -56,7 +56,7 @@ static hawser_status put_first_values(hw_session *session, hawser_error *error)
     HAWSER_TRY(HW_NEW(&zeros, most, "first values", error));
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
         for (uint32_t b = 0; state->kind == HW_STORED && b < session->local && status == HAWSER_OK; b++)
-            status = put_share(session, state, session->first + b, zeros, error);
+            status = put_share(session, state, session->own[b], zeros, error);
     /* Those of an order wait for all nodes' blocks. */
     if (status == HAWSER_OK)
         status = hawser_store_wait_all(session->store, error);
@@ -78,7 +78,7 @@ hawser_status hw_keep_open(hw_session *session, hawser_error *error)
 {
     if (!hw_operator_stores(session->program->root))
         return HAWSER_OK;
-    const hw_hub_seats seats = {session->first, session->local, session->blocks, session->job->fibers};
+    const hw_hub_seats seats = {session->own, session->local, session->blocks, session->job->fibers};
     HAWSER_TRY(hw_hub_open(session->job, NULL, &seats, &session->store, error));
     return fill(session, error);
 }

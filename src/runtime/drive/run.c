@@ -19,12 +19,11 @@ static hawser_status place_blocks(hw_session *session, hawser_error *error)
 {
     session->node = session->cluster != NULL ? hw_cluster_self(session->cluster) : 0;
     session->nodes = session->cluster != NULL ? hw_cluster_nodes(session->cluster) : 1;
-    session->first = hw_first_block(session->blocks, session->nodes, session->node);
-    session->local = hw_first_block(session->blocks, session->nodes, session->node + 1) - session->first;
-    HAWSER_TRY(HW_NEW(&session->home, session->blocks + 1 + session->nodes, "the places of blocks", error));
-    hw_place_blocks(session->blocks, session->nodes, session->home);
-    for (uint32_t node = 0; node < session->nodes; node++)
-        session->home[hw_agent_endpoint(session, node)] = node;
+    HAWSER_TRY(hw_view_first(session->blocks, session->nodes, &session->view, error));
+    session->local = hw_view_count(&session->view, session->node);
+    HAWSER_TRY(HW_NEW(&session->own, session->local, "the places of blocks", error));
+    for (uint32_t i = 0, b = 0; i < session->local; i++, b++)
+        session->own[i] = b = hw_view_next(&session->view, session->node, b);
     return HAWSER_OK;
 }
 
@@ -46,11 +45,18 @@ static hawser_status open_crew(hw_session *session, hawser_error *error)
 
 static hawser_status open_transport(hw_session *session, hawser_error *error)
 {
-    uint32_t endpoints = session->blocks + 1;
+    uint32_t endpoints = session->blocks + 1, *home = NULL;
     if (session->cluster == NULL)
         return hw_inproc_new(endpoints, &session->transport, error);
-    return hw_cluster_begin(session->cluster, endpoints + session->nodes, session->blocks, session->home,
-                            &session->transport, error);
+    HAWSER_TRY(HW_NEW(&home, endpoints + session->nodes, "the places of blocks", error));
+    for (uint32_t b = 0; b < session->blocks; b++)
+        home[b] = hw_view_node(&session->view, b);
+    for (uint32_t node = 0; node < session->nodes; node++)
+        home[hw_agent_endpoint(session, node)] = node;
+    hawser_status status =
+        hw_cluster_begin(session->cluster, endpoints + session->nodes, session->blocks, home, &session->transport, error);
+    free(home);
+    return status;
 }
 
 static hawser_status open_driver(hw_session *session, hawser_error *error)
@@ -79,12 +85,12 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
     for (uint32_t i = 0; i < session->local; i++)
         session->stations[i] = &session->workers[i].station;
     for (uint32_t i = 0; i < session->local; i++)
-        HAWSER_TRY(hw_worker_open(&session->workers[i], session, session->first + i, error));
+        HAWSER_TRY(hw_worker_open(&session->workers[i], session, session->own[i], error));
     HAWSER_TRY(open_driver(session, error));
     HAWSER_TRY(open_transport(session, error));
     hw_transport *transport = session->transport;
     for (uint32_t i = 0; i < session->local; i++)
-        transport->ops->on_delivery(transport, session->first + i, wake_endpoint, &session->workers[i].station);
+        transport->ops->on_delivery(transport, session->own[i], wake_endpoint, &session->workers[i].station);
     hw_station *last = session->node == 0 ? &session->driver->station : &session->agent->station;
     transport->ops->on_delivery(transport, last->endpoint, wake_endpoint, last);
     if (session->cluster == NULL)
@@ -113,7 +119,8 @@ static void close_session(hw_session *session, const hawser_error *ended)
     free(session->agent);
     free(session->workers);
     free(session->stations);
-    free(session->home);
+    free(session->own);
+    hw_view_free(&session->view);
     if (session->crew != NULL)
         session->crew->ops->free(session->crew);
 }

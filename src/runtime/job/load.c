@@ -27,7 +27,7 @@ typedef struct loading {
     hawser_dataset *rows; /* what this node has read */
     hw_shard_facts whole;
     uint64_t *offsets;
-    uint32_t *owner; /* of each column */
+    hw_owners owners; /* of each column */
     hawser_dataset *dataset;
 } loading;
 
@@ -74,7 +74,7 @@ static hawser_status agree_facts(loading *l, hawser_error *error)
 static hawser_status afford_columns(loading *l, hawser_error *error)
 {
     /* Its offset for good, and its owner; for a while its count here, what others count in this node's slice, and what they have added up. */
-    const uint64_t each = 4 * sizeof *l->offsets + sizeof *l->owner;
+    const uint64_t each = 4 * sizeof *l->offsets + sizeof *l->owners.block;
     const hawser_matrix *rows = &l->rows->matrix;
     hw_budget budget;
     hawser_status status = HAWSER_OK;
@@ -155,21 +155,15 @@ static hawser_status find_owners(loading *l, hawser_error *error)
                            .offsets = l->offsets,
                            .stride = l->whole.rows};
     size_t *bounds = NULL;
-    uint32_t *home = NULL;
-    HAWSER_TRY(HW_NEW(&l->owner, l->whole.cols, "owners of columns", error));
-    hawser_status status = HW_NEW(&bounds, blocks + 1, "owners of columns", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&home, blocks, "owners of columns", error);
-    if (status == HAWSER_OK) {
-        hawser_balance(&shape, blocks, bounds);
-        hw_place_blocks(blocks, l->nodes, home);
-    }
-    for (uint32_t b = 0; status == HAWSER_OK && b < blocks; b++)
+    HAWSER_TRY(hw_view_first(blocks, l->nodes, &l->owners.view, error));
+    HAWSER_TRY(HW_NEW(&l->owners.block, l->whole.cols, "owners of columns", error));
+    HAWSER_TRY(HW_NEW(&bounds, blocks + 1, "owners of columns", error));
+    hawser_balance(&shape, blocks, bounds);
+    for (uint32_t b = 0; b < blocks; b++)
         for (size_t j = bounds[b]; j < bounds[b + 1]; j++)
-            l->owner[j] = home[b];
-    free(home);
+            l->owners.block[j] = b;
     free(bounds);
-    return status;
+    return HAWSER_OK;
 }
 
 static hawser_status trade_entries(loading *l, hawser_error *error)
@@ -179,7 +173,7 @@ static hawser_status trade_entries(loading *l, hawser_error *error)
     if (status == HAWSER_OK)
         status = HW_NEW(&in, l->nodes, "parts of the input", error);
     if (status == HAWSER_OK)
-        status = hw_shard_pack(l->rows, &l->whole, l->owner, l->nodes, out, error);
+        status = hw_shard_pack(l->rows, &l->whole, &l->owners, l->nodes, out, error);
     hw_dataset_drop_entries(l->rows); /* here and below: one copy of the share at a time */
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
@@ -190,7 +184,7 @@ static hawser_status trade_entries(loading *l, hawser_error *error)
     if (l->dataset != NULL)
         l->offsets = NULL; /* the dataset's now */
     if (status == HAWSER_OK)
-        status = hw_shard_fill(l->dataset, &l->whole, l->owner, l->self, in, l->nodes, error);
+        status = hw_shard_fill(l->dataset, &l->whole, &l->owners, l->self, in, l->nodes, error);
     hw_bytes_free(in, l->nodes);
     return status;
 }
@@ -241,9 +235,7 @@ static hawser_status read_counts(loading *l, hawser_error *error)
 static hawser_status settle(loading *l, hawser_error *error)
 {
     hawser_dataset *dataset = l->dataset;
-    uint32_t *owner = l->owner;
-    l->owner = NULL;
-    HAWSER_TRY(hw_residence_new(&dataset->matrix, owner, l->self, &dataset->residence, error));
+    HAWSER_TRY(hw_residence_new(&dataset->matrix, &l->owners, l->self, &dataset->residence, error));
     dataset->matrix.residence = dataset->residence;
     return HAWSER_OK;
 }
@@ -255,12 +247,12 @@ static hawser_status fill_means(loading *l, const char *name, hawser_error *erro
     hw_bytes *in = NULL;
     HAWSER_TRY(HW_NEW(&means, l->whole.cols, "the columns' means", error));
     hw_dataset_own(l->dataset, means);
-    hawser_status status = hw_shard_means(l->dataset, l->owner, l->self, name, means, error);
+    hawser_status status = hw_shard_means(l->dataset, &l->owners, l->self, name, means, error);
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
         status = gather(l, means, l->whole.cols * sizeof *means, &in, error);
     for (size_t j = 0; status == HAWSER_OK && j < l->whole.cols; j++) {
-        const hw_bytes *from = &in[l->owner[j]];
+        const hw_bytes *from = &in[hw_owner(&l->owners, j)];
         if (from->length == l->whole.cols * sizeof *means)
             means[j] = ((const double *)from->data)[j];
     }
@@ -280,7 +272,7 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
     HAWSER_TRY(find_owners(l, error));
     HAWSER_TRY(trade_entries(l, error));
     if (l->whole.scattered && l->whole.layout != HAWSER_DENSE)
-        HAWSER_TRY(hw_cluster_agree(l->cluster, hw_shard_sort(l->dataset, l->owner, l->self, name, error), error));
+        HAWSER_TRY(hw_cluster_agree(l->cluster, hw_shard_sort(l->dataset, &l->owners, l->self, name, error), error));
     if (means && l->whole.format == HAWSER_CSV)
         HAWSER_TRY(fill_means(l, name, error));
     HAWSER_TRY(gather_vectors(l, error));
@@ -298,7 +290,7 @@ static void free_loading(loading *l)
 {
     hawser_dataset_free(l->rows);
     free(l->offsets);
-    free(l->owner);
+    hw_owners_free(&l->owners);
 }
 
 hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,

@@ -21,7 +21,7 @@ static hawser_status check_columns(const struct hawser_residence *residence, con
                                    hawser_error *error)
 {
     for (size_t k = 0; k < count; k++)
-        if (columns[k] >= residence->whole.cols || residence->owner[columns[k]] != residence->self)
+        if (columns[k] >= residence->whole.cols || hw_owner(&residence->owners, columns[k]) != residence->self)
             return hawser_fail(error, HAWSER_BAD_INPUT, "it asked for column %u, which is not here", columns[k]);
     return HAWSER_OK;
 }
@@ -89,7 +89,7 @@ static size_t take_unasked(struct hawser_residence *residence, const uint32_t *c
     size_t found = 0;
     for (size_t k = 0; k < count; k++) {
         unsigned char before = HW_ELSEWHERE;
-        if (residence->owner[columns[k]] == owner &&
+        if (hw_owner(&residence->owners, columns[k]) == owner &&
             atomic_compare_exchange_strong(&residence->state[columns[k]], &before, HW_ASKED))
             list[found++] = columns[k];
     }
@@ -169,7 +169,7 @@ hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, con
         if (columns[k] >= residence->whole.cols)
             status = hawser_fail(error, HAWSER_BAD_ARGUMENT, "column %u is wanted of a matrix of %zu", columns[k],
                                  residence->whole.cols);
-        else if (residence->owner[columns[k]] == residence->self)
+        else if (hw_owner(&residence->owners, columns[k]) == residence->self)
             mine[held++] = columns[k];
     }
     if (status == HAWSER_OK)

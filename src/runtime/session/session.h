@@ -2,13 +2,14 @@
 #ifndef HW_RUNTIME_SESSION_SESSION_H
 #define HW_RUNTIME_SESSION_SESSION_H
 
+#include "base/view.h"
 #include "cluster/cluster.h"
 #include "runtime/exec/crew.h"
 #include "runtime/job/job.h"
 #include "transport/transport.h"
 
-/* Blocks first .. first + local - 1 are this node's; vehicles 0 .. local - 1 carry them, the one behind them the driver on node 0 and
- * the node's agent elsewhere. */
+/* Vehicles 0 .. local - 1 carry this node's blocks, own[0] < own[1] < ..., the one behind them the driver on node 0 and the node's agent
+ * elsewhere. */
 typedef struct hw_session {
     hawser_job *job;
     const hawser_program *program;
@@ -16,9 +17,10 @@ typedef struct hw_session {
     hw_cluster *cluster; /* NULL: one node */
     hw_transport *transport;
     hw_crew *crew;
-    uint32_t blocks, first, local;
+    uint32_t blocks, local;
+    hw_view view;
+    uint32_t *own; /* this node's blocks */
     uint32_t node, nodes;
-    uint32_t *home;                         /* by endpoint: its node */
     struct hw_worker *workers;              /* `local` of them */
     struct hw_station **stations;           /* theirs */
     struct hw_driver *driver;               /* node 0's */
@@ -36,6 +38,15 @@ typedef struct hw_session {
     bool agreed;       /* how the run ended is known to all nodes, or on its way to them */
     uint32_t run;      /* which of the job's, in its history */
 } hw_session;
+
+/* The vehicle of a block of this node. */
+static inline uint32_t hw_session_vehicle(const hw_session *session, uint32_t block)
+{
+    uint32_t vehicle = 0;
+    while (session->own[vehicle] != block)
+        vehicle++;
+    return vehicle;
+}
 
 /* Endpoint of a node's agent. */
 static inline uint32_t hw_agent_endpoint(const hw_session *session, uint32_t node)

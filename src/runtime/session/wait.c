@@ -142,7 +142,7 @@ hawser_status hw_send_update(hw_station *station, uint32_t block, hw_message *me
 {
     hw_session *session = station->session;
     uint64_t plain = message->envelope.length;
-    if (session->home[block] != session->node)
+    if (hw_view_node(&session->view, block) != session->node)
         HAWSER_TRY(pack(station, &message, entries));
     return send_counted(station, block, message, plain, flow);
 }

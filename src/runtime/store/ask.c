@@ -66,7 +66,7 @@ static hw_order order_of(const hawser_store *store, const hawser_request *reques
         .out = operation == HW_PUSH ? NULL : request->out,
         .least = operation == HW_PUSH ? 0 : request->least,
         .oldest = request->oldest,
-        .worker = store->first_worker + request->worker,
+        .worker = hw_hub_worker(store, request->worker),
         .clock = request->iteration,
         .again = request->again,
         .after = request->after,
@@ -105,7 +105,7 @@ hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *
 {
     HW_GIVEN(store);
     HW_GIVEN(task);
-    hw_order order = {.operation = HW_PUSH, .table = table, .rest = true, .worker = store->first_worker};
+    hw_order order = {.operation = HW_PUSH, .table = table, .rest = true, .worker = hw_hub_worker(store, 0)};
     return submit(store, &order, &(hawser_request){0}, task, error);
 }
 
@@ -120,7 +120,7 @@ hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t w
     HAWSER_TRY(hw_near_clocked(store, table, HW_CLOCKED_BY_HAND, error));
     hw_order order = {.operation = HW_CLOCK,
                       .table = table,
-                      .worker = store->first_worker + worker,
+                      .worker = hw_hub_worker(store, worker),
                       .clock = clock,
                       .first = first,
                       .last = last};

@@ -86,8 +86,9 @@ struct hawser_store {
     hawser_job *job;
     hawser_store_options options;
     uint32_t self, nodes, servers;
-    uint32_t first_worker, workers; /* of this node's; of all nodes */
-    hw_server *server;              /* NULL: this node does not serve */
+    uint32_t *own;     /* numbers of this node's workers, options.workers of them */
+    uint32_t workers;  /* of all nodes */
+    hw_server *server; /* NULL: this node does not serve */
     hw_stripe_pool pool;
     pthread_mutex_t making;  /* held while tables, or groups of guests, come or go */
     pthread_mutex_t holding; /* guards: */
@@ -120,10 +121,17 @@ struct hawser_store {
     _Atomic(hw_near *) near[HW_TABLES_MOST]; /* by table */
 };
 
+/* The number of a worker of this node among those of all nodes; UINT32_MAX: there is no such worker here. */
+static inline uint32_t hw_hub_worker(const hawser_store *store, uint32_t worker)
+{
+    return worker < store->options.workers ? store->own[worker] : UINT32_MAX;
+}
+
 /* A store for a program's blocks: who has clocks on this node, and of how many. */
 typedef struct hw_hub_seats {
-    uint32_t first, own, all;
-    bool still; /* no threads: everything is done by who asks */
+    const uint32_t *numbers; /* of this node's, */
+    uint32_t own, all;       /* so many, of so many */
+    bool still;              /* no threads: everything is done by who asks */
 } hw_hub_seats;
 /* hawser_store_open, with the options' `workers` and `threads` where there are no seats. */
 hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_seats *seats,

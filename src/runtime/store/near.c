@@ -229,7 +229,7 @@ static hawser_status flush(hawser_store *store, hw_near *near, uint32_t table, u
                                 .keys = flushed->keys,
                                 .count = flushed->count,
                                 .values = flushed->values,
-                                .worker = store->first_worker + worker,
+                                .worker = hw_hub_worker(store, worker),
                                 .clock = hw_cache_clock(near->cache, worker),
                                 .tag = told};
         status = hw_ask_begin(store, &order, &task, error);
@@ -279,7 +279,7 @@ hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t w
         uint64_t task;
         const hw_order order = {.operation = HW_CLOCK,
                                 .table = table,
-                                .worker = store->first_worker + worker,
+                                .worker = hw_hub_worker(store, worker),
                                 .clock = hw_cache_clock(near->cache, worker),
                                 .first = near->spec.first,
                                 .last = near->spec.last};

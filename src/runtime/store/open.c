@@ -69,7 +69,9 @@ static hawser_status resolve(hawser_store *store, const hawser_store_options *gi
         options->workers = seats->own;
         options->threads = seats->still ? 0 : options->threads;
     }
-    store->first_worker = seats != NULL ? seats->first : store->self * options->workers;
+    HAWSER_TRY(HW_NEW(&store->own, options->workers, "the numbers of workers", error));
+    for (uint32_t w = 0; w < options->workers; w++)
+        store->own[w] = seats != NULL ? seats->numbers[w] : store->self * options->workers + w;
     store->workers = seats != NULL ? seats->all : store->nodes * options->workers;
     if (options->cache_bytes == 0)
         options->cache_bytes = CACHE_BYTES;
@@ -137,6 +139,7 @@ static void free_store(hawser_store *store)
         store->guests->free(store->door);
     hw_recorder_drop(store->log);
     free(store->failures);
+    free(store->own);
     hw_hub_functions_free(store);
     pthread_mutex_destroy(&store->mutex);
     pthread_mutex_destroy(&store->making);

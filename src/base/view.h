@@ -1,0 +1,37 @@
+/*
+ * view.h - which node runs which block, as all nodes of a job agree on it. Nothing else says so: who wants to know asks a view, and no
+ * caller may count on a node's blocks being neighbours.
+ */
+#ifndef HW_BASE_VIEW_H
+#define HW_BASE_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hawser/status.h"
+
+enum { HW_VIEW_FIRST = 1 }; /* a job's only one so far */
+
+typedef struct hw_view {
+    uint32_t number; /* messages carry it */
+    uint32_t blocks, nodes;
+    uint32_t *node; /* by block */
+} hw_view;
+
+/* The first view: blocks are dealt to the nodes in order, as evenly as possible. hw_view_free releases it, also after a failure. */
+hawser_status hw_view_first(uint32_t blocks, uint32_t nodes, hw_view *view, hawser_error *error) HAWSER_MUST_USE;
+void hw_view_free(hw_view *view);
+
+/* The node that runs a block. */
+static inline uint32_t hw_view_node(const hw_view *view, uint32_t block)
+{
+    return view->node[block];
+}
+/* The number of a node's blocks. */
+uint32_t hw_view_count(const hw_view *view, uint32_t node);
+/* The first of a node's blocks from block `from` on; view->blocks if there is none. */
+uint32_t hw_view_next(const hw_view *view, uint32_t node, uint32_t from);
+/* Are each node's blocks neighbours, those of lower nodes first, and is no node without? */
+bool hw_view_in_order(const hw_view *view);
+
+#endif
