@@ -400,7 +400,7 @@ typedef struct hawser_link {
     uint64_t bytes_sent; /**< on the socket, before encryption */
 } hawser_link;
 /** Connections that a node has accepted and rejected since the job started. */
-typedef struct hawser_gate {
+typedef struct hawser_accept_figures {
     uint32_t node;
     uint64_t admitted;
     uint64_t wrong_key; /**< rejected: another key */
@@ -408,7 +408,7 @@ typedef struct hawser_gate {
     uint64_t late;      /**< timed out before the handshake was complete */
     uint64_t crowded;   /**< evicted because too many connections were open */
     char last[384];     /**< address and reason of the last rejected connection; "": there was none */
-} hawser_gate;
+} hawser_accept_figures;
 /** Traffic of one state's updates, or of one kind of message. A message to several workers or nodes counts for each. */
 typedef struct hawser_flow {
     const char *name; /**< the state's name, or "update", "report", "credit" ... */
@@ -427,8 +427,8 @@ typedef struct hawser_figures {
     uint32_t nodes;
     const hawser_link *links; /**< both directions of each; empty with one node, and on other nodes than 0 */
     size_t link_count;
-    const hawser_gate *gates; /**< one per node; empty with one node, and on other nodes than 0 */
-    size_t gate_count;
+    const hawser_accept_figures *accepts; /**< one per node; empty with one node, and on other nodes than 0 */
+    size_t accept_count;
     uint32_t most_lead;        /**< largest clock difference seen between two blocks */
     const uint64_t *staleness; /**< histogram: clocks run with the oldest input s behind, s < staleness_count */
     size_t staleness_count;

@@ -92,19 +92,19 @@ static json_t *links_json(const hawser_figures *figures, bool *ok)
     return list;
 }
 
-static json_t *gates_json(const hawser_figures *figures, bool *ok)
+static json_t *accepts_json(const hawser_figures *figures, bool *ok)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < figures->gate_count; i++) {
-        const hawser_gate *gate = &figures->gates[i];
+    for (size_t i = 0; i < figures->accept_count; i++) {
+        const hawser_accept_figures *accepts = &figures->accepts[i];
         json_t *one = json_object();
-        hw_json_count(one, "node", gate->node, ok);
-        hw_json_count(one, "admitted", gate->admitted, ok);
-        hw_json_count(one, "wrong_key", gate->wrong_key, ok);
-        hw_json_count(one, "unfit", gate->unfit, ok);
-        hw_json_count(one, "late", gate->late, ok);
-        hw_json_count(one, "crowded", gate->crowded, ok);
-        hw_json_text(one, "last", gate->last[0] != '\0' ? gate->last : NULL, ok);
+        hw_json_count(one, "node", accepts->node, ok);
+        hw_json_count(one, "admitted", accepts->admitted, ok);
+        hw_json_count(one, "wrong_key", accepts->wrong_key, ok);
+        hw_json_count(one, "unfit", accepts->unfit, ok);
+        hw_json_count(one, "late", accepts->late, ok);
+        hw_json_count(one, "crowded", accepts->crowded, ok);
+        hw_json_text(one, "last", accepts->last[0] != '\0' ? accepts->last : NULL, ok);
         hw_json_append(list, one, ok);
     }
     return list;
@@ -179,7 +179,7 @@ static hawser_status print_json(const hw_call *call, const hw_outcome *outcome, 
     hw_json_text(object, "model", outcome->saved, &ok);
     hw_json_take(object, "worker", workers_json(figures, hawser_dataset_figures(outcome->data), &ok), &ok);
     hw_json_take(object, "links", links_json(figures, &ok), &ok);
-    hw_json_take(object, "gates", gates_json(figures, &ok), &ok);
+    hw_json_take(object, "accepts", accepts_json(figures, &ok), &ok);
     hw_json_take(object, "flows", flows_json(figures, &ok), &ok);
     hw_json_count(object, "coalesced", figures->coalesced, &ok);
     hw_json_take(object, "load", load_json(outcome->data, &ok), &ok);

@@ -150,7 +150,7 @@ static const hw_topic topics[] = {
      "  worker      one per worker: node, rows_read, cpu_seconds, wait_seconds, last_clock_seconds,\n"
      "              clocks, bytes_sent, bytes_received, messages_sent, peak_rss\n"
      "  links       between nodes: from, to, transport, messages_sent, bytes_sent\n"
-     "  gates       connections to a node: node, admitted, wrong_key, unfit, late, crowded, last\n"
+     "  accepts       connections to a node: node, admitted, wrong_key, unfit, late, crowded, last\n"
      "  flows       per state or kind of message: messages, bytes_plain, bytes_sent\n"
      "  coalesced                       clocks that were sent together with a later one\n"
      "  load        format, rows, columns, stored, index_base, bytes_read, bytes_text\n"

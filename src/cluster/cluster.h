@@ -23,7 +23,7 @@ typedef struct hw_cluster_options {
     uint64_t rate;
     uint32_t processors; /* that this process may use */
     double patience;     /* seconds that an alltoall waits for one node, however much it lives; 0: no limit */
-    /* Told one line, on the manager, when somebody was turned away at its gate; on a thread of the net. May be NULL. */
+    /* Called on the manager, on a thread of the net, with one line about a rejected connection. May be NULL. */
     void (*warn)(const char *text);
 } hw_cluster_options;
 

@@ -3,14 +3,14 @@
 
 #include "base/memory.h"
 #include "transport/queue.h"
-#include "transport/segment/shelf.h"
+#include "transport/segment/segment_table.h"
 
 typedef struct inproc {
     hw_transport transport;
     uint32_t count;
     hw_inbox *endpoints;
     uint64_t *sequences; /* [source][destination]; a row is its source's */
-    hw_shelf *shelf;
+    hw_segment_table *segments;
 } inproc;
 
 static inproc *of(hw_transport *transport)
@@ -80,7 +80,7 @@ static void inproc_on_delivery(hw_transport *transport, uint32_t number, void (*
 static hawser_status inproc_expose(hw_transport *transport, uint32_t endpoint, const hw_segment_shape *shape,
                                    hw_segment **segment, hawser_error *error)
 {
-    return hw_shelf_expose(of(transport)->shelf, endpoint, shape, segment, error);
+    return hw_segment_table_expose(of(transport)->segments, endpoint, shape, segment, error);
 }
 
 static hawser_status inproc_put(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
@@ -91,7 +91,7 @@ static hawser_status inproc_put(hw_transport *transport, uint32_t source, uint32
         return refuse(self, source, destination, message, error);
     message->envelope.source = source;
     message->envelope.destination = destination;
-    hawser_status status = hw_shelf_put(self->shelf, message, error);
+    hawser_status status = hw_segment_table_put(self->segments, message, error);
     hw_message_free(message);
     return status;
 }
@@ -106,7 +106,7 @@ static hawser_status inproc_fence(hw_transport *transport, uint32_t source, uint
     hw_message *fence;
     HAWSER_TRY(hw_message_new(0, &fence, error));
     fence->envelope = (hw_envelope){.source = source, .destination = destination, .state = segment, .clock = ticket};
-    hw_shelf_answer(self->shelf, fence);
+    hw_segment_table_answer(self->segments, fence);
     if (!hw_inbox_put(&self->endpoints[source], fence))
         hw_message_free(fence);
     return HAWSER_OK;
@@ -122,7 +122,7 @@ static void inproc_free(hw_transport *transport)
     inproc *self = of(transport);
     for (uint32_t i = 0; i < self->count; i++)
         hw_inbox_empty(&self->endpoints[i]);
-    hw_shelf_free(self->shelf);
+    hw_segment_table_free(self->segments);
     free(self->endpoints);
     free(self->sequences);
     free(self);
@@ -155,7 +155,7 @@ hawser_status hw_inproc_new(uint32_t endpoints, hw_transport **transport, hawser
     if (status == HAWSER_OK)
         status = HW_NEW(&self->sequences, (size_t)endpoints * endpoints, "the transport's sequence numbers", error);
     if (status == HAWSER_OK)
-        status = hw_shelf_new(endpoints, &self->shelf, error);
+        status = hw_segment_table_new(endpoints, &self->segments, error);
     if (status != HAWSER_OK) {
         free(self->endpoints);
         free(self->sequences);

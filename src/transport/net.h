@@ -2,7 +2,7 @@
  * net.h - a mesh of processes ("nodes"): authenticated links, ordered messages, signs of life.
  *
  * A net lives as long as a job; the transports of its runs (transport.h) send through it. It owns two threads: one serves the links
- * (epoll: reads, queued writes, heartbeats), one, the gate, shakes hands with whoever connects, so that strangers never hold up a
+ * (epoll: reads, queued writes, heartbeats), one, the acceptor, shakes hands with whoever connects, so that strangers never hold up a
  * link. Nodes have numbers; 0 is the manager's. Messages from one node to another arrive once and in the order sent, or the link is
  * reported lost; a lost link stays lost (the next incarnation of a node is another node).
  *
@@ -24,7 +24,7 @@ enum {
     HW_NET_KEY_LEAST = 16,  /* bytes of a job key */
     HW_NET_KEY_MOST = 64,
     HW_NET_REFUSED_SECONDS = 10,
-    HW_NET_HALF_OPEN_MOST = 1024 /* strangers at the gate at a time; for one more the oldest must go */
+    HW_NET_HALF_OPEN_MOST = 1024 /* half-open connections at a time; one more evicts the oldest */
 };
 #define HW_NET_ANY UINT32_MAX /* "give me a number", in a hello */
 
@@ -38,12 +38,12 @@ typedef struct hw_net_hello {
     char address[HW_NET_ADDRESS]; /* its card: where it listens */
 } hw_net_hello;
 
-/* What the net tells its owner, on its own threads, never two at a time for one node; they must not block, and may call
- * hw_net_send. All but `arrived` may be NULL. */
+/* Events of the net. The net calls them on its own threads, one at a time for each node. They must not block, and may call
+ * hw_net_send. All except `arrived` may be NULL. */
 typedef struct hw_net_events {
     void *argument;
-    /* At the gate, a peer that has proved the key: says its number (hello->node unless that is HW_NET_ANY) by *number. Anything but
-     * HAWSER_OK refuses it with the error's text, which the peer is told. */
+    /* A peer has proved the key to the acceptor. Sets *number (hello->node unless that is HW_NET_ANY). Any status except HAWSER_OK
+     * rejects the peer with the error's text, which the peer receives. */
     hawser_status (*admit)(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error);
     /* A link is up, dialled or accepted. */
     void (*up)(void *argument, uint32_t node, const hw_net_hello *hello);
@@ -59,12 +59,12 @@ typedef struct hw_net_events {
     /* The link is gone, once: closed without goodbye, reset, garbage, or silent for the failure timeout. `why` is a clause ("its
      * connection was closed"), `silent` the seconds since its last sign of life. */
     void (*lost)(void *argument, uint32_t node, const char *why, double silent);
-    /* There is no memory for what the node has sent, and the link ends: called instead of `lost`. May be NULL: `lost` is. */
+    /* There is no memory for a message of the node, and the link ends. Called instead of `lost`, which is called if this is NULL. */
     void (*starved)(void *argument, uint32_t node);
-    /* The link has ended after a goodbye, of the peer's or our own. */
+    /* The link has ended after a GOODBYE of the peer or our own. */
     void (*left)(void *argument, uint32_t node);
-    /* Somebody was turned away at the gate: from where, why, and how many more since this was last called, which is at most once in
-     * HW_NET_REFUSED_SECONDS. */
+    /* The acceptor has rejected a connection: its address, the reason, and the number of further rejections since the last call. Called at most
+     * once in HW_NET_REFUSED_SECONDS. */
     void (*refused)(void *argument, const char *from, const char *why, uint64_t more);
 } hw_net_events;
 
@@ -95,7 +95,7 @@ typedef struct hw_net_options {
     const char *directory;
     hw_net_way way;
     size_t ring;            /* bytes of memory that a link within the host shares, each way: a power of two; default 1 MiB */
-    bool deaf;              /* listens nowhere: it dials only, and its card is empty */
+    bool dial_only;         /* does not listen; its address is empty */
     bool direct;            /* nothing is spread here: a peer that does so is lost */
     bool local_only;        /* the Unix socket (or, without a directory, loopback) alone */
     bool trust_fabric;      /* no encryption between hosts; on one host there is none in any case */
@@ -119,11 +119,11 @@ typedef struct hw_net_path {
     uint64_t shared;                     /* bytes of memory that both ends have, for this link alone */
 } hw_net_path;
 
-/* Counted at the gate. */
-typedef struct hw_net_gate_figures {
+/* Counters of the acceptor. */
+typedef struct hw_net_accept_figures {
     uint64_t accepted, refused_key, refused_hello, timed_out, crowded_out;
     char last_refused[HW_NET_ADDRESS + 128]; /* from where and why */
-} hw_net_gate_figures;
+} hw_net_accept_figures;
 
 /* Listens and starts the threads. HAWSER_IO names interface and port that could not be had. */
 hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *events, hw_net **net,
@@ -178,7 +178,7 @@ bool hw_net_path_of(hw_net *net, uint32_t node, hw_net_path *path); /* false: no
 uint64_t hw_net_pending(const hw_net *net);
 /* The last sign of life of a node, seconds ago; 0 for oneself, infinity for a node that never was linked. */
 double hw_net_silence(hw_net *net, uint32_t node);
-void hw_net_gate_of(hw_net *net, hw_net_gate_figures *figures);
+void hw_net_accepts(hw_net *net, hw_net_accept_figures *figures);
 
 /* Drops updates (HW_MESSAGE_UPDATE, HW_MESSAGE_ADDEND) of runs up to `session` that wait to be sent, or will; of one that has gone in part the
  * rest goes at once, whatever the rate limit. All else goes on as before. Does not block; any thread. */

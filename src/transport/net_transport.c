@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "transport/net/parts.h"
 #include "transport/queue.h"
-#include "transport/segment/shelf.h"
+#include "transport/segment/segment_table.h"
 
 typedef struct net_transport {
     hw_transport transport;
@@ -14,7 +14,7 @@ typedef struct net_transport {
     uint32_t *home;
     hw_inbox *inboxes;    /* [endpoint]; of those that are not here only `closed` is used */
     uint64_t **sequences; /* [source][destination], the last for all; NULL where the source is not here */
-    hw_shelf *shelf;
+    hw_segment_table *segments;
 } net_transport;
 
 static net_transport *of(hw_transport *transport)
@@ -96,7 +96,7 @@ static hawser_status net_expose(hw_transport *transport, uint32_t endpoint, cons
     if (endpoint >= self->count || self->home[endpoint] != self->self)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "endpoint %u is not on node %u: it cannot expose memory there",
                            endpoint, self->self);
-    return hw_shelf_expose(self->shelf, endpoint, shape, segment, error);
+    return hw_segment_table_expose(self->segments, endpoint, shape, segment, error);
 }
 
 /* To a segment of this node at once, else by link: the thread that serves the links there writes it. */
@@ -115,7 +115,7 @@ static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t 
         envelope->length = 0;
     if (self->home[destination] != self->self)
         return hw_net_send(self->net, self->home[destination], message, error);
-    hawser_status status = hw_shelf_put(self->shelf, message, error);
+    hawser_status status = hw_segment_table_put(self->segments, message, error);
     hw_message_free(message);
     return status;
 }
@@ -123,7 +123,7 @@ static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t 
 /* To the one who asked. */
 static hawser_status answer_fence(net_transport *self, hw_message *fence, hawser_error *error)
 {
-    hw_shelf_answer(self->shelf, fence);
+    hw_segment_table_answer(self->segments, fence);
     uint32_t to = fence->envelope.destination;
     if (self->home[to] != self->self)
         return hw_net_send(self->net, self->home[to], fence, error);
@@ -160,7 +160,7 @@ static void net_free(hw_transport *transport)
         hw_inbox_empty(&self->inboxes[i]);
     for (uint32_t i = 0; self->sequences != NULL && i < self->count; i++)
         free(self->sequences[i]);
-    hw_shelf_free(self->shelf);
+    hw_segment_table_free(self->segments);
     free(self->sequences);
     free(self->inboxes);
     free(self->home);
@@ -199,7 +199,7 @@ static hawser_status to_blocks(net_transport *self, const hw_message *message, h
 static hawser_status apply_put(net_transport *self, uint32_t node, const hw_message *message, hawser_error *error)
 {
     hawser_error own;
-    if (hw_shelf_put(self->shelf, message, &own) == HAWSER_OK)
+    if (hw_segment_table_put(self->segments, message, &own) == HAWSER_OK)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_INPUT, "node %u broke the rules: %s", node, own.text);
 }
@@ -252,7 +252,7 @@ static hawser_status make(net_transport *self, const uint32_t *home, hawser_erro
         if (home[i] == self->self)
             HAWSER_TRY(HW_NEW(&self->sequences[i], (size_t)count + 1, "the transport's sequence numbers", error));
     }
-    return hw_shelf_new(count, &self->shelf, error);
+    return hw_segment_table_new(count, &self->segments, error);
 }
 
 hawser_status hw_net_transport_new(hw_net *net, uint32_t session, uint32_t endpoints, uint32_t blocks, const uint32_t *home,

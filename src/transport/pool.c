@@ -6,21 +6,21 @@
 
 #include "base/memory.h"
 
-/* Bytes of a payload from which on it is kept; from which on it lies on the other shelf, so that small ones do not take the place of large
- * ones; and blocks of a shelf. */
+/* LEAST: bytes of the smallest payload that is kept. LARGE: bytes from which on it uses the second free list, so that small payloads do not
+ * displace large ones. BLOCKS: length of a free list. */
 enum { LEAST = 8 << 10, LARGE = 128 << 10, BLOCKS = 64 };
-#define KEPT_MOST ((size_t)160 << 20) /* bytes in all that wait to be used again */
+#define KEPT_MOST ((size_t)160 << 20) /* bytes of all free blocks */
 
-/* Latest first. */
-typedef struct shelf {
+/* The block that was freed last is first. */
+typedef struct free_list {
     hw_block *first;
     size_t count;
-} shelf;
+} free_list;
 
 struct hw_pool {
     atomic_uint holders; /* the owner and every block in use */
     pthread_mutex_t mutex;
-    shelf kept[2]; /* by size: small and large */
+    free_list kept[2]; /* by size: small and large */
     size_t bytes;
     bool closed;
 };
@@ -39,7 +39,7 @@ hawser_status hw_pool_new(hw_pool **out, hawser_error *error)
     return HAWSER_OK;
 }
 
-static shelf *shelf_of(hw_pool *pool, size_t length)
+static free_list *free_list_of(hw_pool *pool, size_t length)
 {
     return &pool->kept[length >= LARGE];
 }
@@ -67,8 +67,8 @@ void hw_pool_free(hw_pool *pool)
         return;
     pthread_mutex_lock(&pool->mutex);
     pool->closed = true;
-    shelf small = pool->kept[0], large = pool->kept[1];
-    pool->kept[0] = pool->kept[1] = (shelf){NULL, 0};
+    free_list small = pool->kept[0], large = pool->kept[1];
+    pool->kept[0] = pool->kept[1] = (free_list){NULL, 0};
     pthread_mutex_unlock(&pool->mutex);
     free_all(small.first);
     free_all(large.first);
@@ -78,7 +78,7 @@ void hw_pool_free(hw_pool *pool)
 /* One that is large enough and not far too large. */
 static hw_block *find(hw_pool *pool, size_t length)
 {
-    shelf *own = shelf_of(pool, length);
+    free_list *own = free_list_of(pool, length);
     hw_block **place = &own->first;
     while (*place != NULL && ((*place)->capacity < length || (*place)->capacity / 2 > length))
         place = &(*place)->next;
@@ -120,7 +120,7 @@ void hw_pool_give(hw_block *block)
     hw_pool *pool = block->pool;
     hw_block *dropped = block;
     pthread_mutex_lock(&pool->mutex);
-    shelf *own = shelf_of(pool, block->capacity);
+    free_list *own = free_list_of(pool, block->capacity);
     if (!pool->closed && own->count < BLOCKS && pool->bytes + block->capacity <= KEPT_MOST) {
         block->next = own->first;
         own->first = block;

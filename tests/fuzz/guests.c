@@ -146,7 +146,7 @@ static hw_net *come(uint32_t *number)
                                     .node = HW_NET_ANY,
                                     .name = "fuzz",
                                     .build = build,
-                                    .deaf = true,
+                                    .dial_only = true,
                                     .way = HW_NET_TCP,
                                     .ring = HW_STORE_RING};
     const hw_net_events events = {.arrived = arrived};

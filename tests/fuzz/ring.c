@@ -68,8 +68,8 @@ static void close_world(world *it)
 static void put(world *it, const void *bytes, size_t size)
 {
     const struct iovec piece = {(void *)(size_t)bytes, size};
-    bool bell;
-    (void)!hw_ring_write(&it->peer->out, &piece, 1, &bell);
+    bool wakeup;
+    (void)!hw_ring_write(&it->peer->out, &piece, 1, &wakeup);
 }
 
 static void put_frame(world *it, const uint8_t *bytes, size_t length)
@@ -99,11 +99,11 @@ static void serve(world *it, char *text, size_t size)
     hw_shared *shared = it->link->channel.shared;
     (void)hw_channel_listen(&it->link->channel);
     for (int i = 0; i < 2 && it->why == NULL && (i == 0 || hw_shared_presses(shared)); i++) {
-        hw_shared_rouse(shared);
+        hw_shared_disarm(shared);
         it->why = hw_link_read(it->link, text, size);
         if (it->why == NULL && atomic_load(&shared->waits) && hw_ring_roomy(&shared->out))
             hw_link_writable(it->link);
-        hw_shared_doze(shared);
+        hw_shared_arm(shared);
     }
 }
 

@@ -49,7 +49,7 @@ for address in "${addresses[@]}"; do
     member third --join "$host:$port" --node-name birch --interface "$address" # names are for people: numbers tell nodes apart
     ends first 0; ends second 0; ends third 0
     cmp -s <(coefficients one.st) <(coefficients many.st) || complain "$address: another model"
-    json first.out '[g["admitted"] for g in o["gates"]] == [2, 1, 0] and all(g["wrong_key"] + g["unfit"] + g["late"] == 0 and g["last"] is None for g in o["gates"])'
+    json first.out '[g["admitted"] for g in o["accepts"]] == [2, 1, 0] and all(g["wrong_key"] + g["unfit"] + g["late"] == 0 and g["last"] is None for g in o["accepts"])'
     rm -f many.st
 done
 
@@ -64,7 +64,7 @@ code 8 "$hawser" node --join 127.0.0.1:$port --key-file other --join-timeout 30
 equal "$(grep -c 'turned away' first.err)" 1
 member second --join 127.0.0.1:$port --interface 127.0.0.1
 ends first 0; ends second 0
-json first.out 'o["gates"][0]["wrong_key"] == 2 and o["gates"][0]["unfit"] == 3 and o["gates"][0]["admitted"] == 1 and "key" in o["gates"][0]["last"]'
+json first.out 'o["accepts"][0]["wrong_key"] == 2 and o["accepts"][0]["unfit"] == 3 and o["accepts"][0]["admitted"] == 1 and "key" in o["accepts"][0]["last"]'
 has first.out '^turned away at node 0: 2 wrong key, 3 unfit, 0 late, 0 crowded out; the last one was .*key'
 lacks first.out 'turned away at node 1'
 

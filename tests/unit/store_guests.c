@@ -287,7 +287,7 @@ static void another_release_is_refused(void **state)
                                     .node = HW_NET_ANY,
                                     .name = "old",
                                     .build = "0.0.1 store 1",
-                                    .deaf = true,
+                                    .dial_only = true,
                                     .way = HW_NET_TCP};
     assert_int_equal(hw_net_new(&options, &(hw_net_events){.argument = NULL}, &net, &error), HAWSER_OK);
     assert_string_equal(hw_net_address(net), "");

@@ -265,7 +265,7 @@ static void add_or_wait(const hawser_applying *applying)
         values[i] += updates[i];
 }
 
-static void open_gate(bool open)
+static void open_acceptor(bool open)
 {
     pthread_mutex_lock(&gate.mutex);
     if (!open)
@@ -285,7 +285,7 @@ static hawser_status ask_beside(hawser_store *store, uint32_t table, hawser_erro
     for (size_t i = 0; i < LONG; i++)
         sevens[i] = 7, ones[i] = 1;
     HAWSER_TRY(hawser_push(store, &(hawser_request){.table = table, .last = LONG - 1, .values = sevens}, &stuck, error));
-    open_gate(false);
+    open_acceptor(false);
     hawser_request request = {.table = table, .first = HOT - LONG, .last = HOT - 1, .values = ones};
     HAWSER_TRY(hawser_push(store, &request, &task, error));
     hawser_status status = hawser_store_wait(store, task, error);
@@ -294,7 +294,7 @@ static hawser_status ask_beside(hawser_store *store, uint32_t table, hawser_erro
         status = hawser_pull(store, &request, &task, error);
     if (status == HAWSER_OK)
         status = hawser_store_wait(store, task, error);
-    open_gate(true);
+    open_acceptor(true);
     HAWSER_TRY(status);
     HAWSER_TRY(hawser_store_wait(store, stuck, error));
     request = (hawser_request){.table = table, .last = LONG - 1, .out = sevens};

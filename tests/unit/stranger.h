@@ -93,7 +93,7 @@ static void stranger_comes_by(stranger *one, hw_net_way way, const char *address
                                     .node = HW_NET_ANY,
                                     .name = "stranger",
                                     .build = build,
-                                    .deaf = true,
+                                    .dial_only = true,
                                     .way = way,
                                     .ring = HW_STORE_RING};
     const hw_net_events events = {.argument = one, .arrived = stranger_hears, .lost = stranger_lost, .left = stranger_left};

@@ -412,8 +412,8 @@ static void open_rogue(rogue *it, size_t ring)
 static void put_in(rogue *it, const void *bytes, size_t size)
 {
     const struct iovec piece = {(void *)(size_t)bytes, size};
-    bool bell;
-    assert_int_equal(hw_ring_write(&it->shake->shared->out, &piece, 1, &bell), size);
+    bool wakeup;
+    assert_int_equal(hw_ring_write(&it->shake->shared->out, &piece, 1, &wakeup), size);
 }
 
 static void expect_end(rogue *it, const char *why)

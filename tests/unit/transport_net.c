@@ -407,8 +407,8 @@ static void strangers_are_refused_by_name(void **state, bool encrypted)
     expect_refusal(&other, card, 0, "there is a node 0 already", "");
     node_close(&other);
 
-    hw_net_gate_figures figures;
-    hw_net_gate_of(server.net, &figures);
+    hw_net_accept_figures figures;
+    hw_net_accepts(server.net, &figures);
     assert_int_equal(figures.accepted, 0);
     assert_int_equal(figures.refused_key, 1);
     assert_int_equal(figures.refused_hello >= 4, 1);

@@ -43,15 +43,15 @@ static void close_both(both *it)
 static ssize_t put(both *it, const void *bytes, size_t size)
 {
     const struct iovec piece = {(void *)(size_t)bytes, size};
-    bool bell = false;
-    return hw_ring_write(&it->out, &piece, 1, &bell);
+    bool wakeup = false;
+    return hw_ring_write(&it->out, &piece, 1, &wakeup);
 }
 
 static ssize_t take(both *it, void *bytes, size_t size)
 {
     const struct iovec piece = {bytes, size};
-    bool bell = false;
-    return hw_ring_read(&it->in, &piece, 1, &bell);
+    bool wakeup = false;
+    return hw_ring_read(&it->in, &piece, 1, &wakeup);
 }
 
 static uint64_t draw(uint64_t *state)
@@ -80,18 +80,18 @@ static void bytes_come_out_as_they_went_in(void **state)
     atomic_store(&it.out.own, UINT64_MAX - 100000);
     for (int round = 0; round < 20000; round++) {
         size_t sizes[2] = {draw(&seed) % 7 == 0 ? 0 : draw(&seed) % (round % 3 == 0 ? SIZE : 200), draw(&seed) % 300};
-        bool bell = false;
+        bool wakeup = false;
         if (draw(&seed) % 2 == 0) {
             fill(sent, in, sizes[0] + sizes[1]);
             const struct iovec pieces[] = {{sent, sizes[0]}, {sent + sizes[0], sizes[1]}};
             size_t room = SIZE - (size_t)(in - out), all = sizes[0] + sizes[1];
-            ssize_t moved = hw_ring_write(&it.out, pieces, 2, &bell);
+            ssize_t moved = hw_ring_write(&it.out, pieces, 2, &wakeup);
             assert_int_equal(moved, all < room ? all : room);
             in += (uint64_t)moved;
         } else {
             const struct iovec pieces[] = {{got, sizes[0]}, {got + sizes[0], sizes[1]}};
             size_t there = (size_t)(in - out), all = sizes[0] + sizes[1];
-            ssize_t moved = hw_ring_read(&it.in, pieces, 2, &bell);
+            ssize_t moved = hw_ring_read(&it.in, pieces, 2, &wakeup);
             assert_int_equal(moved, all < there ? all : there);
             fill(due, out, (size_t)moved);
             assert_memory_equal(got, due, (size_t)moved);
@@ -100,38 +100,38 @@ static void bytes_come_out_as_they_went_in(void **state)
         assert_int_equal(hw_ring_readable(&it.in), in != out);
         assert_int_equal(hw_ring_unread(&it.out), in - out);
         assert_int_equal(hw_ring_roomy(&it.out), SIZE - (in - out) >= SIZE / 4);
-        assert_false(bell); /* nobody asked */
+        assert_false(wakeup); /* nobody asked */
     }
     close_both(&it);
 }
 
 /* Asked for once, told once; a reader that has woken is not rung; a writer not before it is worth it. */
-static void a_bell_is_rung_once(void **state)
+static void a_wakeup_is_sent_once(void **state)
 {
     (void)state;
     both it = open_both();
     unsigned char bytes[SIZE] = {0};
     const struct iovec one = {bytes, 1}, all = {bytes, SIZE}, half = {bytes, SIZE / 2};
-    bool bell = false;
+    bool wakeup = false;
     hw_ring_ask_reader(&it.in);
-    assert_int_equal(hw_ring_write(&it.out, &one, 1, &bell), 1);
-    assert_true(bell);
-    bell = false;
-    assert_int_equal(hw_ring_write(&it.out, &one, 1, &bell), 1);
-    assert_false(bell);
+    assert_int_equal(hw_ring_write(&it.out, &one, 1, &wakeup), 1);
+    assert_true(wakeup);
+    wakeup = false;
+    assert_int_equal(hw_ring_write(&it.out, &one, 1, &wakeup), 1);
+    assert_false(wakeup);
     hw_ring_ask_reader(&it.in);
     hw_ring_unask_reader(&it.in);
-    assert_int_equal(hw_ring_write(&it.out, &all, 1, &bell), SIZE - 2);
-    assert_false(bell);
-    assert_int_equal(hw_ring_write(&it.out, &one, 1, &bell), 0);
+    assert_int_equal(hw_ring_write(&it.out, &all, 1, &wakeup), SIZE - 2);
+    assert_false(wakeup);
+    assert_int_equal(hw_ring_write(&it.out, &one, 1, &wakeup), 0);
     hw_ring_ask_writer(&it.out);
-    assert_int_equal(hw_ring_read(&it.in, &one, 1, &bell), 1);
-    assert_false(bell);
-    assert_int_equal(hw_ring_read(&it.in, &half, 1, &bell), SIZE / 2);
-    assert_true(bell);
-    bell = false;
-    assert_int_equal(hw_ring_read(&it.in, &all, 1, &bell), SIZE / 2 - 1);
-    assert_false(bell);
+    assert_int_equal(hw_ring_read(&it.in, &one, 1, &wakeup), 1);
+    assert_false(wakeup);
+    assert_int_equal(hw_ring_read(&it.in, &half, 1, &wakeup), SIZE / 2);
+    assert_true(wakeup);
+    wakeup = false;
+    assert_int_equal(hw_ring_read(&it.in, &all, 1, &wakeup), SIZE / 2 - 1);
+    assert_false(wakeup);
     close_both(&it);
 }
 
@@ -178,21 +178,21 @@ static void an_ended_ring_stays_as_it_was(void **state)
 /* Two threads that sleep on pipes whenever there is nothing to do: a lost wake would leave both asleep. */
 typedef struct sleeper {
     both *it;
-    int own, other; /* bells */
+    int own, other; /* wakeups */
     uint64_t total;
     int wrong;
 } sleeper;
 
-static void ring_other(const sleeper *self, bool bell)
+static void ring_other(const sleeper *self, bool wakeup)
 {
-    if (bell && write(self->other, "!", 1) != 1)
+    if (wakeup && write(self->other, "!", 1) != 1)
         abort();
 }
 
 static void sleep_until_rung(const sleeper *self)
 {
-    char bells[16];
-    if (read(self->own, bells, sizeof bells) < 1)
+    char wakeups[16];
+    if (read(self->own, wakeups, sizeof wakeups) < 1)
         abort();
 }
 
@@ -205,9 +205,9 @@ static void *write_all(void *argument)
         size_t size = 1 + draw(&seed) % sizeof bytes, left = (size_t)(self->total - at);
         struct iovec piece = {bytes, size < left ? size : left};
         fill(bytes, at, piece.iov_len);
-        bool bell = false;
-        ssize_t moved = hw_ring_write(&self->it->out, &piece, 1, &bell);
-        ring_other(self, bell);
+        bool wakeup = false;
+        ssize_t moved = hw_ring_write(&self->it->out, &piece, 1, &wakeup);
+        ring_other(self, wakeup);
         at += (uint64_t)moved;
         if (moved > 0)
             continue;
@@ -225,9 +225,9 @@ static void *read_all(void *argument)
     uint64_t seed = 4;
     for (uint64_t at = 0; at < self->total;) {
         struct iovec piece = {bytes, 1 + draw(&seed) % sizeof bytes};
-        bool bell = false;
-        ssize_t moved = hw_ring_read(&self->it->in, &piece, 1, &bell);
-        ring_other(self, bell);
+        bool wakeup = false;
+        ssize_t moved = hw_ring_read(&self->it->in, &piece, 1, &wakeup);
+        ring_other(self, wakeup);
         fill(due, at, (size_t)moved);
         self->wrong += memcmp(bytes, due, (size_t)moved) != 0;
         at += (uint64_t)moved;
@@ -245,10 +245,10 @@ static void no_wake_is_lost(void **state)
     (void)state;
     enum { TOTAL = 30 << 20 };
     both it = open_both();
-    int bells[2][2];
+    int wakeups[2][2];
     for (int i = 0; i < 2; i++)
-        assert_int_equal(pipe(bells[i]), 0);
-    sleeper ends[2] = {{&it, bells[0][0], bells[1][1], TOTAL, 0}, {&it, bells[1][0], bells[0][1], TOTAL, 0}};
+        assert_int_equal(pipe(wakeups[i]), 0);
+    sleeper ends[2] = {{&it, wakeups[0][0], wakeups[1][1], TOTAL, 0}, {&it, wakeups[1][0], wakeups[0][1], TOTAL, 0}};
     pthread_t threads[2];
     assert_int_equal(pthread_create(&threads[0], NULL, write_all, &ends[0]), 0);
     assert_int_equal(pthread_create(&threads[1], NULL, read_all, &ends[1]), 0);
@@ -256,7 +256,7 @@ static void no_wake_is_lost(void **state)
         pthread_join(threads[i], NULL);
     assert_int_equal(ends[1].wrong, 0);
     for (int i = 0; i < 4; i++)
-        close(bells[i / 2][i % 2]);
+        close(wakeups[i / 2][i % 2]);
     close_both(&it);
 }
 
@@ -266,7 +266,7 @@ static void a_pair_is_two_rings(void **state)
     (void)state;
     hw_shared *dials, *accepts;
     int fd;
-    bool bell = false;
+    bool wakeup = false;
     hawser_error error;
     assert_int_equal(hw_shared_new(3 * HW_RING_LEAST, &dials, &fd, &error), HAWSER_BAD_ARGUMENT);
     assert_int_equal(hw_shared_new(HW_RING_LEAST / 2, &dials, &fd, &error), HAWSER_BAD_ARGUMENT);
@@ -278,13 +278,13 @@ static void a_pair_is_two_rings(void **state)
         unsigned char sent[2 * HW_RING_LEAST], got[2 * HW_RING_LEAST] = {0};
         fill(sent, (uint64_t)i, sizeof sent);
         const struct iovec out = {sent, sizeof sent}, in = {got, sizeof got};
-        assert_int_equal(hw_ring_write(&sides[i]->out, &out, 1, &bell), sizeof sent);
+        assert_int_equal(hw_ring_write(&sides[i]->out, &out, 1, &wakeup), sizeof sent);
         assert_true(hw_shared_presses(sides[1 - i]));
         assert_false(hw_shared_await_room(sides[i]));
         assert_false(hw_shared_presses(sides[i]));
-        assert_int_equal(hw_ring_read(&sides[1 - i]->in, &in, 1, &bell), sizeof got);
+        assert_int_equal(hw_ring_read(&sides[1 - i]->in, &in, 1, &wakeup), sizeof got);
         assert_memory_equal(got, sent, sizeof got);
-        assert_true(bell && hw_shared_presses(sides[i]));
+        assert_true(wakeup && hw_shared_presses(sides[i]));
         atomic_store(&sides[i]->waits, false);
     }
     hw_shared_free(dials);
@@ -314,7 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_come_out_as_they_went_in),
-        cmocka_unit_test(a_bell_is_rung_once),
+        cmocka_unit_test(a_wakeup_is_sent_once),
         cmocka_unit_test(counts_that_cannot_be_are_found),
         cmocka_unit_test(an_ended_ring_stays_as_it_was),
         cmocka_unit_test(no_wake_is_lost),

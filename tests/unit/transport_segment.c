@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "transport/segment/shelf.h"
+#include "transport/segment/segment_table.h"
 
 enum { SIZE = 40, TRAILER = 4, PATIENCE = 60 };
 
@@ -116,23 +116,23 @@ static void no_mixture_of_two_puts_is_taken(void **state)
     free(mixed);
 }
 
-static hw_shelf *new_shelf(void)
+static hw_segment_table *new_table(void)
 {
-    hw_shelf *shelf;
-    assert_int_equal(hw_shelf_new(4, &shelf, NULL), HAWSER_OK);
-    return shelf;
+    hw_segment_table *table;
+    assert_int_equal(hw_segment_table_new(4, &table, NULL), HAWSER_OK);
+    return table;
 }
 
-static hw_segment *expose(hw_shelf *shelf, uint32_t generation, uint32_t slots)
+static hw_segment *expose(hw_segment_table *table, uint32_t generation, uint32_t slots)
 {
     const uint32_t senders[] = {3, 1};
     const hw_segment_shape shape = {7, generation, senders, 2, slots, SIZE};
     hw_segment *segment;
-    assert_int_equal(hw_shelf_expose(shelf, 0, &shape, &segment, NULL), HAWSER_OK);
+    assert_int_equal(hw_segment_table_expose(table, 0, &shape, &segment, NULL), HAWSER_OK);
     return segment;
 }
 
-static hawser_status put(hw_shelf *shelf, uint32_t source, uint32_t generation, uint64_t sequence)
+static hawser_status put(hw_segment_table *table, uint32_t source, uint32_t generation, uint64_t sequence)
 {
     hw_message *message;
     if (hw_message_new(SIZE, &message, NULL) != HAWSER_OK)
@@ -142,7 +142,7 @@ static hawser_status put(hw_shelf *shelf, uint32_t source, uint32_t generation, 
     message->envelope.state = 7;
     message->envelope.epoch = generation;
     message->envelope.clock = sequence;
-    hawser_status status = hw_shelf_put(shelf, message, NULL);
+    hawser_status status = hw_segment_table_put(table, message, NULL);
     hw_message_free(message);
     return status;
 }
@@ -159,14 +159,14 @@ static void a_torn_put_is_passed_over(void **state)
 {
     (void)state;
     for (uint32_t slots = 1; slots <= 3; slots++) {
-        hw_shelf *shelf = new_shelf();
-        hw_segment *segment = expose(shelf, 1, slots);
+        hw_segment_table *table = new_table();
+        hw_segment *segment = expose(table, 1, slots);
         size_t words = hw_slot_words(SIZE);
         unsigned char data[SIZE];
         hw_fresh found;
         hw_segment_figures figures;
         for (uint64_t i = 1; i <= 6; i++)
-            assert_int_equal(put(shelf, 3, 1, i), HAWSER_OK);
+            assert_int_equal(put(table, 3, 1, i), HAWSER_OK);
         hw_word *slot = hw_segment_slot(segment, 0, 6); /* sender 3 stands first in the shape */
         assert_int_equal(hw_slot_sequence(slot, words), 6);
         slot[1] ^= 1;
@@ -185,7 +185,7 @@ static void a_torn_put_is_passed_over(void **state)
         assert_int_equal(found.sequence, 6);
         assert_int_equal(hw_segment_newest(segment, 1, 0, data, &found), HW_LOOK_NOTHING);
         assert_int_equal(hw_segment_newest(segment, 2, 0, data, &found), HW_LOOK_NOTHING); /* has no slots */
-        hw_shelf_free(shelf);
+        hw_segment_table_free(table);
     }
 }
 
@@ -193,8 +193,8 @@ static void a_torn_put_is_passed_over(void **state)
 static void a_planted_put_is_refused(void **state)
 {
     (void)state;
-    hw_shelf *shelf = new_shelf();
-    hw_segment *segment = expose(shelf, 4, 2);
+    hw_segment_table *table = new_table();
+    hw_segment *segment = expose(table, 4, 2);
     size_t words = hw_slot_words(SIZE);
     unsigned char data[SIZE], copy[SIZE];
     hw_fresh found;
@@ -202,7 +202,7 @@ static void a_planted_put_is_refused(void **state)
     const hw_stamp stale = {SIZE, 3, 8}, misplaced = {SIZE, 4, 9};
     hw_slot_write(hw_segment_slot(segment, 0, 8), words, &stale, data);
     assert_int_not_equal(hw_segment_newest(segment, 3, 0, copy, &found), HW_LOOK_FRESH);
-    assert_int_equal(put(shelf, 3, 4, 7), HAWSER_OK);
+    assert_int_equal(put(table, 3, 4, 7), HAWSER_OK);
     assert_int_equal(hw_segment_newest(segment, 3, 0, copy, &found), HW_LOOK_FRESH);
     assert_int_equal(found.sequence, 7);
     hw_slot_write(hw_segment_slot(segment, 0, 8), words, &misplaced, data);
@@ -210,7 +210,7 @@ static void a_planted_put_is_refused(void **state)
     const hw_stamp before = {SIZE, 4, 5};
     hw_slot_write(hw_segment_slot(segment, 0, 7), words, &before, data);
     assert_int_equal(hw_segment_newest(segment, 3, 7, copy, &found), HW_LOOK_NOTHING);
-    hw_shelf_free(shelf);
+    hw_segment_table_free(table);
 }
 
 /* Puts i, i + 1, ... into two slots in turn, until it is killed. */
@@ -274,7 +274,7 @@ static void a_writer_that_is_killed_leaves_no_torn_put(void **state)
 }
 
 typedef struct writer {
-    hw_shelf *shelf;
+    hw_segment_table *table;
     uint32_t source;
     atomic_uint *generation; /* the one that is exposed now */
     atomic_uint_fast64_t puts;
@@ -289,7 +289,7 @@ static void *write_on(void *argument)
     for (uint64_t i = 1; !atomic_load(self->stop); i++) {
         uint32_t generation = atomic_load(self->generation);
         atomic_store(&self->puts, i);
-        self->wrong += put(self->shelf, self->source, i % 7 == 0 ? generation - 1 : generation, i) != HAWSER_OK;
+        self->wrong += put(self->table, self->source, i % 7 == 0 ? generation - 1 : generation, i) != HAWSER_OK;
     }
     return NULL;
 }
@@ -300,16 +300,16 @@ static void a_segment_may_go_while_puts_are_under_way(void **state)
 {
     (void)state;
     enum { LIVES = 200, LOOKS = 3 };
-    hw_shelf *shelf = new_shelf();
+    hw_segment_table *table = new_table();
     atomic_bool stop = false;
     atomic_uint generation = 1;
     hw_segment *segments[LIVES];
     writer writers[2];
     pthread_t threads[2];
     uint64_t made = 0, counted = 0, fresh = 0;
-    segments[0] = expose(shelf, 1, 2);
+    segments[0] = expose(table, 1, 2);
     for (uint32_t i = 0; i < 2; i++) {
-        writers[i] = (writer){.shelf = shelf, .source = 1 + 2 * i, .generation = &generation, .stop = &stop};
+        writers[i] = (writer){.table = table, .source = 1 + 2 * i, .generation = &generation, .stop = &stop};
         assert_int_equal(pthread_create(&threads[i], NULL, write_on, &writers[i]), 0);
     }
     for (uint32_t life = 0; life < LIVES; life++) {
@@ -317,7 +317,7 @@ static void a_segment_may_go_while_puts_are_under_way(void **state)
         if (life > 0) {
             for (int i = 0; i < 2; i++)
                 base[i] = atomic_load(&writers[i].puts);
-            segments[life] = expose(shelf, life + 1, 2);
+            segments[life] = expose(table, life + 1, 2);
             atomic_store(&generation, life + 1);
         }
         time_t end = time(NULL) + PATIENCE;
@@ -348,13 +348,13 @@ static void a_segment_may_go_while_puts_are_under_way(void **state)
     }
     assert_int_equal(counted, made);
     assert_int_equal(fresh, LIVES * LOOKS);
-    hw_shelf_free(shelf);
+    hw_segment_table_free(table);
 }
 
 static void what_cannot_be_exposed_is_refused(void **state)
 {
     (void)state;
-    hw_shelf *shelf = new_shelf();
+    hw_segment_table *table = new_table();
     const uint32_t good[] = {0, 1}, twice[] = {1, 1}, none[] = {4};
     const hw_segment_shape bad[] = {
         {1, 0, good, 2, 1, 8}, {1, 1, good, 2, 0, 8}, {1, 1, good, 2, 1, 0}, {1, 1, twice, 2, 1, 8}, {1, 1, none, 1, 1, 8},
@@ -362,14 +362,14 @@ static void what_cannot_be_exposed_is_refused(void **state)
     hw_segment *segment;
     hawser_error error;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(hw_shelf_expose(shelf, 0, &bad[i], &segment, &error), HAWSER_BAD_ARGUMENT);
+        assert_int_equal(hw_segment_table_expose(table, 0, &bad[i], &segment, &error), HAWSER_BAD_ARGUMENT);
     const hw_segment_shape huge[] = {{1, 1, good, 2, 1, SIZE_MAX}, {1, 1, good, 2, UINT32_MAX, SIZE_MAX / 4}};
     for (size_t i = 0; i < sizeof huge / sizeof *huge; i++)
-        assert_int_equal(hw_shelf_expose(shelf, 0, &huge[i], &segment, &error), HAWSER_NO_MEMORY);
+        assert_int_equal(hw_segment_table_expose(table, 0, &huge[i], &segment, &error), HAWSER_NO_MEMORY);
     const hw_segment_shape fine = {1, 1, good, 2, 1, 8};
-    assert_int_equal(hw_shelf_expose(shelf, 4, &fine, &segment, &error), HAWSER_BAD_ARGUMENT);
-    assert_int_equal(hw_shelf_expose(shelf, 0, &fine, &segment, &error), HAWSER_OK);
-    hw_shelf_free(shelf);
+    assert_int_equal(hw_segment_table_expose(table, 4, &fine, &segment, &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(hw_segment_table_expose(table, 0, &fine, &segment, &error), HAWSER_OK);
+    hw_segment_table_free(table);
 }
 
 int main(void)

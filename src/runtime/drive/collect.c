@@ -46,19 +46,19 @@ bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link
     return true;
 }
 
-hawser_gate hw_session_gate(const hw_session *session)
+hawser_accept_figures hw_session_accepts(const hw_session *session)
 {
-    hw_net_gate_figures figures;
-    hw_net_gate_of(hw_cluster_net(session->cluster), &figures);
-    hawser_gate gate = {.node = session->node,
-                        .admitted = figures.accepted,
-                        .wrong_key = figures.refused_key,
-                        .unfit = figures.refused_hello,
-                        .late = figures.timed_out,
-                        .crowded = figures.crowded_out};
-    _Static_assert(sizeof gate.last == sizeof figures.last_refused, "one text");
-    memcpy(gate.last, figures.last_refused, sizeof gate.last);
-    return gate;
+    hw_net_accept_figures figures;
+    hw_net_accepts(hw_cluster_net(session->cluster), &figures);
+    hawser_accept_figures accepts = {.node = session->node,
+                                     .admitted = figures.accepted,
+                                     .wrong_key = figures.refused_key,
+                                     .unfit = figures.refused_hello,
+                                     .late = figures.timed_out,
+                                     .crowded = figures.crowded_out};
+    _Static_assert(sizeof accepts.last == sizeof figures.last_refused, "one text");
+    memcpy(accepts.last, figures.last_refused, sizeof accepts.last);
+    return accepts;
 }
 
 /* ----------------------------------------------------------------------------------------------------- filling ---- */
@@ -101,7 +101,7 @@ static hawser_status make_figures(hawser_run *run, const hw_session *session, ha
 {
     HAWSER_TRY(HW_NEW(&run->workers, session->blocks, "figures", error));
     HAWSER_TRY(HW_NEW(&run->staleness, HW_STALENESS_BUCKETS, "figures", error));
-    HAWSER_TRY(HW_NEW(&run->gates, session->nodes, "figures", error));
+    HAWSER_TRY(HW_NEW(&run->accepts, session->nodes, "figures", error));
     run->figures = (hawser_figures){
         .workers = session->blocks, .worker = run->workers, .staleness = run->staleness, .nodes = session->nodes};
     HAWSER_TRY(HW_NEW(&run->lines, session->program->operator_count, "log lines", error));
@@ -221,10 +221,10 @@ hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_e
 }
 
 /* One a node; there is room. */
-void hw_run_add_gate(hawser_run *run, const hawser_gate *gate)
+void hw_run_add_accepts(hawser_run *run, const hawser_accept_figures *accepts)
 {
-    run->gates[run->figures.gate_count++] = *gate;
-    run->figures.gates = run->gates;
+    run->accepts[run->figures.accept_count++] = *accepts;
+    run->figures.accepts = run->accepts;
 }
 
 /* --------------------------------------------------------------------------------------------------- collecting ---- */
@@ -276,8 +276,8 @@ static hawser_status collect_stored(hawser_run *run, const hw_session *session, 
 static hawser_status collect_others(hawser_run *run, const hw_session *session, hawser_error *error)
 {
     if (session->cluster != NULL) {
-        hawser_gate gate = hw_session_gate(session);
-        hw_run_add_gate(run, &gate);
+        hawser_accept_figures accepts = hw_session_accepts(session);
+        hw_run_add_accepts(run, &accepts);
     }
     for (uint32_t node = 0; node < session->nodes; node++) {
         hawser_link link;
@@ -386,7 +386,7 @@ void hawser_run_free(hawser_run *run)
         free(run->lines[i].name);
     free(run->results);
     free(run->links);
-    free(run->gates);
+    free(run->accepts);
     free(run->flows);
     free(run->workers);
     free(run->staleness);

@@ -45,8 +45,8 @@ static void put_all(hw_cursor *cursor, const hw_session *session, uint64_t diges
     hw_put(cursor, &digest, sizeof digest);
     for (uint32_t i = 0; i < session->local; i++)
         put_block(cursor, &session->workers[i]);
-    hawser_gate gate = hw_session_gate(session);
-    hw_put(cursor, &gate, sizeof gate);
+    hawser_accept_figures accepts = hw_session_accepts(session);
+    hw_put(cursor, &accepts, sizeof accepts);
     put_links(cursor, session);
 }
 
@@ -124,11 +124,11 @@ hawser_status hw_gather_take(const hw_session *session, const hw_message *messag
     for (uint32_t b = 0; b < session->blocks && fine; b++)
         if (hw_view_node(&session->view, b) == node)
             fine = take_block(&cursor, session, node, run);
-    hawser_gate gate;
-    fine = fine && hw_get(&cursor, &gate, sizeof gate) && gate.node == node;
+    hawser_accept_figures accepts;
+    fine = fine && hw_get(&cursor, &accepts, sizeof accepts) && accepts.node == node;
     if (fine) {
-        gate.last[sizeof gate.last - 1] = '\0';
-        hw_run_add_gate(run, &gate);
+        accepts.last[sizeof accepts.last - 1] = '\0';
+        hw_run_add_accepts(run, &accepts);
     }
     hawser_link link;
     while (fine && cursor.at < cursor.size) {

@@ -34,7 +34,7 @@ struct hawser_run {
     char interrupted_by[100];
     hawser_link *links;
     size_t link_count, link_capacity;
-    hawser_gate *gates;
+    hawser_accept_figures *accepts;
     hawser_flow *flows; /* by result, then by kind; in the end without those that are empty */
     hawser_worker_figures *workers;
     uint64_t *staleness;
@@ -63,15 +63,15 @@ void hw_run_add_part(hawser_run *run, const hawser_state *state, size_t first, s
 /* The travelling states: every block has all of them, and this node's first speaks. */
 void hw_run_add_travelling(hawser_run *run, const hw_session *session);
 hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_error *error) HAWSER_MUST_USE;
-void hw_run_add_gate(hawser_run *run, const hawser_gate *gate);
+void hw_run_add_accepts(hawser_run *run, const hawser_accept_figures *accepts);
 
 hw_block_record hw_worker_record(const hw_worker *worker);
 hawser_worker_figures hw_worker_figures_of(const hw_worker *worker);
 /* The link from this node to another; false: there is none. */
 bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link);
 
-/* What came to this node's gate; only with several nodes. */
-hawser_gate hw_session_gate(const hw_session *session);
+/* Counters of the connections to this node; only with several nodes. */
+hawser_accept_figures hw_session_accepts(const hw_session *session);
 
 /* Takes results and figures out of an ended session. */
 hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **run, hawser_error *error) HAWSER_MUST_USE;

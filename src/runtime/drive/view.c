@@ -30,15 +30,15 @@ static void print_flows(const hawser_run *run, FILE *out)
         fprintf(out, "%" PRIu64 " clocks' updates went out with those of a later one\n", figures->coalesced);
 }
 
-static void print_gates(const hawser_run *run, FILE *out)
+static void print_accepts(const hawser_run *run, FILE *out)
 {
-    for (size_t i = 0; i < run->figures.gate_count; i++) {
-        const hawser_gate *gate = &run->figures.gates[i];
-        if (gate->wrong_key + gate->unfit + gate->late + gate->crowded != 0)
+    for (size_t i = 0; i < run->figures.accept_count; i++) {
+        const hawser_accept_figures *accepts = &run->figures.accepts[i];
+        if (accepts->wrong_key + accepts->unfit + accepts->late + accepts->crowded != 0)
             fprintf(out,
                     "\nturned away at node %" PRIu32 ": %" PRIu64 " wrong key, %" PRIu64 " unfit, %" PRIu64 " late, %" PRIu64
                     " crowded out; the last one was %s\n",
-                    gate->node, gate->wrong_key, gate->unfit, gate->late, gate->crowded, gate->last);
+                    accepts->node, accepts->wrong_key, accepts->unfit, accepts->late, accepts->crowded, accepts->last);
     }
 }
 
@@ -79,7 +79,7 @@ void hawser_run_log_view(const hawser_run *run, FILE *out)
     }
     print_workers(run, out);
     print_flows(run, out);
-    print_gates(run, out);
+    print_accepts(run, out);
     print_staleness(run, out);
     fprintf(out, "\n%" PRIu64 " clocks, %.3f s, %" PRIu64 " bytes exchanged; ended by %s; %s%s\n", run->figures.clocks,
             run->figures.seconds, run->figures.bytes_exchanged, run->figures.stop_reason,

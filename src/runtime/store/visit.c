@@ -263,7 +263,7 @@ static hawser_status open_net(hw_visit *visit, const manner *how, hw_net_way way
         .node = HW_NET_ANY,
         .name = how->name,
         .build = how->build,
-        .deaf = true,
+        .dial_only = true,
         .way = way,
         .ring = HW_STORE_RING,
         .trust_fabric = hawser_options_flag(options, "trust-fabric"),

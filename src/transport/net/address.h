@@ -9,16 +9,16 @@
 
 struct sockaddr_un;
 
-enum { HW_HOST_ID = 40, HW_UNIX_PATH = 108 /* of sockaddr_un */, HW_CANDIDATES = 16, HW_EARS_MOST = 10 };
+enum { HW_HOST_ID = 40, HW_UNIX_PATH = 108 /* of sockaddr_un */, HW_CANDIDATES = 16, HW_LISTENERS_MOST = 10 };
 
-/* A net's ears. */
-typedef struct hw_ears {
-    int fds[HW_EARS_MOST]; /* listening sockets */
+/* The listening sockets of a net. */
+typedef struct hw_listeners {
+    int fds[HW_LISTENERS_MOST]; /* listening sockets */
     int count;
-    char path[HW_UNIX_PATH]; /* of the Unix socket; removed by hw_ears_close; "@NAME": in no file system */
+    char path[HW_UNIX_PATH]; /* path of the Unix socket, which hw_listeners_close removes; "@NAME": an abstract socket */
     char card[HW_NET_ADDRESS];
     char listening[HW_NET_LISTENING];
-} hw_ears;
+} hw_listeners;
 
 /* Something to connect to. */
 typedef struct hw_target {
@@ -26,16 +26,16 @@ typedef struct hw_target {
     socklen_t length;
 } hw_target;
 
-/* Of a path of `length` < HW_UNIX_PATH bytes, or of a name in no file system where it begins with '@'; its size. */
+/* Fills *address for a path of `length` < HW_UNIX_PATH bytes, or for an abstract socket if it begins with '@'. Returns its size. */
 socklen_t hw_unix_address(const char *path, size_t length, struct sockaddr_un *address);
 
 /* The boot id of this kernel's run: two processes with the same one may share a file system. */
 void hw_host_id(char id[HW_HOST_ID]);
 
 /* The incarnation names the Unix socket's file. listen.c. */
-hawser_status hw_ears_open(const hw_net_options *options, uint64_t incarnation, hw_ears *ears,
-                           hawser_error *error) HAWSER_MUST_USE;
-void hw_ears_close(hw_ears *ears);
+hawser_status hw_listeners_open(const hw_net_options *options, uint64_t incarnation, hw_listeners *listeners,
+                                hawser_error *error) HAWSER_MUST_USE;
+void hw_listeners_close(hw_listeners *listeners);
 
 /* What a card (or HOST:PORT) names, in the order in which to try: the Unix path first, if `host` is ours; it alone, or
  * not at all, as `way` says. Names are resolved now. */

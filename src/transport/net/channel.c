@@ -13,7 +13,7 @@
 #include "transport/net/tls.h"
 
 enum {
-    SLICE = 64 << 10,     /* bytes that go into memory before the other end is rung */
+    SLICE = 64 << 10,     /* bytes that are written to memory before the other end is woken */
     WRITE_MOST = 1 << 20, /* that a socket is given at a time: while it takes them it hears nothing of what has arrived */
     PIECES_MOST = 64
 };
@@ -28,8 +28,8 @@ static ssize_t outcome(hw_channel *channel, ssize_t moved)
     return HW_CHANNEL_BROKEN;
 }
 
-/* A full socket has rung already; one that is broken will say so when it is read. */
-static void ring_bell(hw_channel *channel)
+/* A full socket has woken the peer already; a broken one is noticed when it is read. */
+static void wake_peer(hw_channel *channel)
 {
     (void)!send(channel->fd, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -37,10 +37,10 @@ static void ring_bell(hw_channel *channel)
 static ssize_t read_shared(hw_channel *channel, const struct iovec *pieces, int count)
 {
     hw_ring *in = &channel->shared->in;
-    bool bell = false;
-    ssize_t moved = hw_ring_read(in, pieces, count, &bell);
-    if (bell)
-        ring_bell(channel);
+    bool wakeup = false;
+    ssize_t moved = hw_ring_read(in, pieces, count, &wakeup);
+    if (wakeup)
+        wake_peer(channel);
     if (moved > 0)
         return moved;
     if (moved == 0 && !in->ended)
@@ -60,10 +60,10 @@ static ssize_t write_shared(hw_channel *channel, const struct iovec *pieces, int
         for (size_t done = 0; done < pieces[i].iov_len && moved > 0; done += (size_t)moved) {
             size_t left = pieces[i].iov_len - done;
             struct iovec slice = {(char *)pieces[i].iov_base + done, left < SLICE ? left : SLICE};
-            bool bell = false;
-            moved = hw_ring_write(&channel->shared->out, &slice, 1, &bell);
-            if (bell)
-                ring_bell(channel);
+            bool wakeup = false;
+            moved = hw_ring_write(&channel->shared->out, &slice, 1, &wakeup);
+            if (wakeup)
+                wake_peer(channel);
             all += moved > 0 ? moved : 0;
         }
     if (all > 0)
@@ -101,10 +101,10 @@ static ssize_t lane_outcome(hw_channel *channel, ssize_t moved)
 
 bool hw_channel_listen(hw_channel *channel)
 {
-    char bells[64];
+    char wakeups[64];
     if (channel->shared->in.ended)
         return false;
-    ssize_t moved = outcome(channel, recv(channel->fd, bells, sizeof bells, MSG_DONTWAIT));
+    ssize_t moved = outcome(channel, recv(channel->fd, wakeups, sizeof wakeups, MSG_DONTWAIT));
     if (moved == HW_CHANNEL_END || moved == HW_CHANNEL_BROKEN)
         hw_ring_end(&channel->shared->in);
     return moved > 0;

@@ -33,7 +33,8 @@ static hawser_status check_directory(const hw_net_options *options, hawser_error
     return HAWSER_OK;
 }
 
-static hawser_status open_local(const hw_net_options *options, uint64_t incarnation, hw_ears *ears, hawser_error *error)
+static hawser_status open_local(const hw_net_options *options, uint64_t incarnation, hw_listeners *listeners,
+                                hawser_error *error)
 {
     char path[HW_UNIX_PATH];
     if (!is_abstract(options))
@@ -54,8 +55,8 @@ static hawser_status open_local(const hw_net_options *options, uint64_t incarnat
         return hawser_fail(error, HAWSER_IO, "cannot listen on the socket %s: %s%s", path, strerror(failure),
                            hw_machine_advice(failure));
     }
-    memcpy(ears->path, path, sizeof ears->path);
-    ears->fds[ears->count++] = fd;
+    memcpy(listeners->path, path, sizeof listeners->path);
+    listeners->fds[listeners->count++] = fd;
     return HAWSER_OK;
 }
 
@@ -133,9 +134,9 @@ static void parse(const char *text, struct sockaddr_storage *address)
 
 /* The addresses to listen on, and the one that the card names. */
 typedef struct choice {
-    struct sockaddr_storage at[HW_EARS_MOST - 1], told; /* one of the ears is a Unix socket */
-    int count;                                          /* the first is necessary; a host may lack the others */
-    bool all;                                           /* at[0] stands for every address */
+    struct sockaddr_storage at[HW_LISTENERS_MOST - 1], told; /* one of the listeners is a Unix socket */
+    int count;                                               /* the first is necessary; a host may lack the others */
+    bool all;                                                /* at[0] stands for every address */
 } choice;
 
 static void add(choice *chosen, const struct sockaddr_storage *given)
@@ -145,7 +146,7 @@ static void add(choice *chosen, const struct sockaddr_storage *given)
     for (int i = 0; i < chosen->count; i++)
         if (memcmp(&chosen->at[i], &address, sizeof address) == 0)
             return;
-    if (chosen->count < HW_EARS_MOST - 1)
+    if (chosen->count < HW_LISTENERS_MOST - 1)
         chosen->at[chosen->count++] = address;
 }
 
@@ -266,17 +267,18 @@ static uint16_t port_of(int fd)
     return getsockname(fd, (struct sockaddr *)&bound, &length) == 0 ? get_port(&bound) : 0;
 }
 
-static void close_from(hw_ears *ears, int first)
+static void close_from(hw_listeners *listeners, int first)
 {
-    while (ears->count > first)
-        close(ears->fds[--ears->count]);
+    while (listeners->count > first)
+        close(listeners->fds[--listeners->count]);
 }
 
 /* One port on all of them; 0: that which the system gives the first. The port, or 0: errno, and the address that could not be had. Those that this
  * host lacks are left out. */
-static uint16_t listen_at_all(const choice *chosen, uint16_t port, hw_ears *ears, const struct sockaddr_storage **failed)
+static uint16_t listen_at_all(const choice *chosen, uint16_t port, hw_listeners *listeners,
+                              const struct sockaddr_storage **failed)
 {
-    int first = ears->count;
+    int first = listeners->count;
     for (int i = 0; i < chosen->count; i++) {
         int fd = listen_at(&chosen->at[i], port);
         if (fd < 0 && i > 0 && errno != EADDRINUSE && errno != EMFILE && errno != ENFILE)
@@ -284,11 +286,11 @@ static uint16_t listen_at_all(const choice *chosen, uint16_t port, hw_ears *ears
         if (fd < 0) {
             int failure = errno;
             *failed = &chosen->at[i];
-            close_from(ears, first);
+            close_from(listeners, first);
             errno = failure;
             return 0;
         }
-        ears->fds[ears->count++] = fd;
+        listeners->fds[listeners->count++] = fd;
         if (i == 0)
             port = port_of(fd);
     }
@@ -296,24 +298,24 @@ static uint16_t listen_at_all(const choice *chosen, uint16_t port, hw_ears *ears
 }
 
 /* "ADDRESS:PORT, ..." of the sockets from `first` on. */
-static void list(hw_ears *ears, int first, const choice *chosen, uint16_t port)
+static void list(hw_listeners *listeners, int first, const choice *chosen, uint16_t port)
 {
     size_t used = 0;
     if (chosen->all) {
-        (void)!snprintf(ears->listening, sizeof ears->listening, "all addresses%s, port %u",
+        (void)!snprintf(listeners->listening, sizeof listeners->listening, "all addresses%s, port %u",
                         chosen->at[0].ss_family == AF_INET6 ? "" : " of IPv4", port);
         return;
     }
-    for (int i = first; i < ears->count; i++) {
+    for (int i = first; i < listeners->count; i++) {
         struct sockaddr_storage bound;
         socklen_t length = sizeof bound;
         char text[HW_NET_ADDRESS];
-        if (getsockname(ears->fds[i], (struct sockaddr *)&bound, &length) != 0)
+        if (getsockname(listeners->fds[i], (struct sockaddr *)&bound, &length) != 0)
             continue;
         hw_address_text(&bound, length, text);
-        int more = snprintf(ears->listening + used, sizeof ears->listening - used, "%s%s", i > first ? ", " : "",
+        int more = snprintf(listeners->listening + used, sizeof listeners->listening - used, "%s%s", i > first ? ", " : "",
                             text + strlen("tcp:"));
-        used += more > 0 && (size_t)more < sizeof ears->listening - used ? (size_t)more : 0;
+        used += more > 0 && (size_t)more < sizeof listeners->listening - used ? (size_t)more : 0;
     }
 }
 
@@ -330,7 +332,7 @@ static hawser_status refuse_ports(const hw_net_options *options, const struct so
                        options->port_low, options->port_high, strerror(failure));
 }
 
-static hawser_status open_tcp(const hw_net_options *options, hw_ears *ears, struct sockaddr_storage *told,
+static hawser_status open_tcp(const hw_net_options *options, hw_listeners *listeners, struct sockaddr_storage *told,
                               hawser_error *error)
 {
     enum { TRIES = 100 }; /* of ports that the system chooses for the first address, and another address may not have */
@@ -340,52 +342,53 @@ static hawser_status open_tcp(const hw_net_options *options, hw_ears *ears, stru
     uint32_t port = options->port_low, last = any ? TRIES : options->port_high;
     uint16_t found = 0;
     const struct sockaddr_storage *failed = NULL;
-    int first = ears->count;
+    int first = listeners->count;
     for (uint32_t i = port; i <= last && found == 0; i++) {
-        found = listen_at_all(&chosen, any ? 0 : (uint16_t)i, ears, &failed);
+        found = listen_at_all(&chosen, any ? 0 : (uint16_t)i, listeners, &failed);
         if (found == 0 && errno != EADDRINUSE && errno != EACCES)
             break;
     }
     if (found == 0)
         return refuse_ports(options, failed, errno, error);
-    list(ears, first, &chosen, found);
+    list(listeners, first, &chosen, found);
     *told = chosen.told;
     set_port(told, found);
     return HAWSER_OK;
 }
 
-hawser_status hw_ears_open(const hw_net_options *options, uint64_t incarnation, hw_ears *ears, hawser_error *error)
+hawser_status hw_listeners_open(const hw_net_options *options, uint64_t incarnation, hw_listeners *listeners,
+                                hawser_error *error)
 {
-    *ears = (hw_ears){0};
+    *listeners = (hw_listeners){0};
     hawser_status status = HAWSER_OK;
-    if (options->deaf)
+    if (options->dial_only)
         return HAWSER_OK;
     struct sockaddr_storage told;
     char host[HW_HOST_ID], text[HW_NET_ADDRESS] = "";
     hw_host_id(host);
     bool local = options->directory != NULL && options->way != HW_NET_TCP;
     if (local)
-        status = open_local(options, incarnation, ears, error);
+        status = open_local(options, incarnation, listeners, error);
     /* Where no launcher has given a directory, it has told the others a port. */
     if (status == HAWSER_OK && (!local || is_abstract(options) || !options->local_only)) {
-        status = open_tcp(options, ears, &told, error);
+        status = open_tcp(options, listeners, &told, error);
         if (status == HAWSER_OK)
             hw_address_text(&told, length_of(&told), text);
     }
     if (status != HAWSER_OK) {
-        hw_ears_close(ears);
+        hw_listeners_close(listeners);
         return status;
     }
     bool both = local && text[0] != '\0';
-    (void)!snprintf(ears->card, sizeof ears->card, "%s%s%s%s%s%.100s", local ? "unix:" : "", ears->path, local ? "@" : "",
-                    local ? host : "", both ? "," : "", text);
+    (void)!snprintf(listeners->card, sizeof listeners->card, "%s%s%s%s%s%.100s", local ? "unix:" : "", listeners->path,
+                    local ? "@" : "", local ? host : "", both ? "," : "", text);
     return HAWSER_OK;
 }
 
-void hw_ears_close(hw_ears *ears)
+void hw_listeners_close(hw_listeners *listeners)
 {
-    close_from(ears, 0);
-    if (ears->path[0] != '\0' && ears->path[0] != '@')
-        (void)unlink(ears->path);
-    ears->path[0] = '\0';
+    close_from(listeners, 0);
+    if (listeners->path[0] != '\0' && listeners->path[0] != '@')
+        (void)unlink(listeners->path);
+    listeners->path[0] = '\0';
 }

@@ -168,10 +168,10 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     HAWSER_TRY(hw_pool_new(&net->pool, error));
     if (options->way == HW_NET_UCX)
         HAWSER_TRY(hw_fabric_new(options->trust_fabric, &self->fabric, error));
-    HAWSER_TRY(hw_ears_open(options, self->incarnation, &net->ears, error));
-    memcpy(self->address, net->ears.card, sizeof self->address);
+    HAWSER_TRY(hw_listeners_open(options, self->incarnation, &net->listeners, error));
+    memcpy(self->address, net->listeners.card, sizeof self->address);
     HAWSER_TRY(hw_reactor_start(net, error));
-    return hw_gate_start(net, error);
+    return hw_acceptor_start(net, error);
 }
 
 static bool make_locks(hw_net *net)
@@ -186,7 +186,8 @@ hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *eve
     HAWSER_TRY(check(options, error));
     hw_net *net = NULL;
     HAWSER_TRY(HW_NEW(&net, 1, "a net", error));
-    net->reactor_poll = net->reactor_bell = net->reactor_timer = net->gate_poll = net->gate_bell = net->spare = -1;
+    net->reactor_poll = net->reactor_wakeup = net->reactor_timer = net->acceptor_poll = net->acceptor_wakeup = net->spare =
+        -1;
     if (!make_locks(net)) {
         free(net);
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a mutex");
@@ -202,12 +203,12 @@ hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *eve
 
 const char *hw_net_address(const hw_net *net)
 {
-    return net->ears.card;
+    return net->listeners.card;
 }
 
 const char *hw_net_listening(const hw_net *net)
 {
-    return net->ears.listening;
+    return net->listeners.listening;
 }
 
 uint32_t hw_net_number(const hw_net *net)
@@ -288,7 +289,7 @@ double hw_net_silence(hw_net *net, uint32_t node)
     return silent < 0 ? 0 : silent;
 }
 
-void hw_net_gate_of(hw_net *net, hw_net_gate_figures *figures)
+void hw_net_accepts(hw_net *net, hw_net_accept_figures *figures)
 {
     pthread_mutex_lock(&net->mutex);
     *figures = net->figures;
@@ -337,7 +338,7 @@ void hw_net_stop(hw_net *net, double seconds)
 {
     if (atomic_exchange(&net->stopping, true))
         return;
-    hw_gate_end(net);
+    hw_acceptor_end(net);
     if (!net->reactor_runs)
         return;
     /* The reactor takes no link out of the list any more. */
@@ -361,8 +362,8 @@ void hw_net_free(hw_net *net)
     }
     for (int i = 0; i < HW_LINK_PAGES; i++)
         free((void *)atomic_load(&net->pages[i]));
-    const int descriptors[] = {net->reactor_poll, net->reactor_bell, net->reactor_timer,
-                               net->gate_poll,    net->gate_bell,    net->spare};
+    const int descriptors[] = {net->reactor_poll,  net->reactor_wakeup,  net->reactor_timer,
+                               net->acceptor_poll, net->acceptor_wakeup, net->spare};
     for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);

@@ -122,7 +122,7 @@ typedef struct hw_route {
 struct hw_net {
     hw_identity self;
     hw_net_events events;
-    hw_ears ears;
+    hw_listeners listeners;
     char host[HW_HOST_ID];
     double failure_timeout, handshake_timeout, heartbeat;
     /* The reactor's, by hw_boot_seconds: when it last looked at all links, when it was to look again; the last pause, and when that was over. */
@@ -145,16 +145,16 @@ struct hw_net {
     atomic_uint dropped;  /* updates of runs before this one are not sent any more */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
     _Atomic(hw_link *) links; /* all there ever were, but those forgotten */
-    pthread_mutex_t mutex;    /* guards adding links, the gate's figures, and: */
+    pthread_mutex_t mutex;    /* guards adding links, the acceptor's figures, and: */
     pthread_cond_t changed;   /* a link was announced or closed */
     uint32_t open;            /* links that are not closed */
-    hw_net_gate_figures figures;
+    hw_net_accept_figures figures;
 
-    int reactor_poll, reactor_bell, reactor_timer, gate_poll, gate_bell, spare;
-    pthread_t reactor, gate;
+    int reactor_poll, reactor_wakeup, reactor_timer, acceptor_poll, acceptor_wakeup, spare;
+    pthread_t reactor, acceptor;
     _Atomic(pthread_t) reactor_self; /* as it says itself, once it runs */
-    bool reactor_runs, gate_runs;
-    atomic_bool gate_ends, reactor_ends, stopping;
+    bool reactor_runs, acceptor_runs;
+    atomic_bool acceptor_ends, reactor_ends, stopping;
     _Atomic(hw_link *) todo;  /* links that want the reactor */
     atomic_bool asleep;       /* the reactor is, or is about to be: ring */
     unsigned char *scratch;   /* the reactor's */
@@ -235,11 +235,11 @@ void hw_reactor_wake(hw_net *net);
 /* Has the reactor look at a link soon. */
 void hw_reactor_post(hw_link *link);
 
-/* gate.c */
-hawser_status hw_gate_start(hw_net *net, hawser_error *error) HAWSER_MUST_USE;
-void hw_gate_end(hw_net *net);
+/* acceptor.c */
+hawser_status hw_acceptor_start(hw_net *net, hawser_error *error) HAWSER_MUST_USE;
+void hw_acceptor_end(hw_net *net);
 
-void hw_bell_ring(int fd);
-void hw_bell_still(int fd);
+void hw_wakeup_send(int fd);
+void hw_wakeup_clear(int fd);
 
 #endif

@@ -32,13 +32,13 @@ enum {
 #define LOOK          200e-6 /* how long memory may keep us from looking at the sockets */
 enum { DUE_MOST = 1024 };
 
-void hw_bell_ring(int fd)
+void hw_wakeup_send(int fd)
 {
     uint64_t one = 1;
     (void)!write(fd, &one, sizeof one);
 }
 
-void hw_bell_still(int fd)
+void hw_wakeup_clear(int fd)
 {
     uint64_t count;
     (void)!read(fd, &count, sizeof count);
@@ -47,7 +47,7 @@ void hw_bell_still(int fd)
 void hw_reactor_wake(hw_net *net)
 {
     if (atomic_exchange(&net->asleep, false))
-        hw_bell_ring(net->reactor_bell);
+        hw_wakeup_send(net->reactor_wakeup);
 }
 
 void hw_reactor_post(hw_link *link)
@@ -138,7 +138,7 @@ static void attend_to(hw_net *net, hw_link *link)
 {
     hw_shared *shared = link->channel.shared;
     net->warm = true;
-    hw_shared_rouse(shared);
+    hw_shared_disarm(shared);
     read_link(net, link);
     if (!link->closed && atomic_load(&link->state) == HW_LINK_UP && atomic_load(&shared->waits) &&
         hw_ring_roomy(&shared->out))
@@ -227,14 +227,14 @@ static bool linger(hw_net *net, struct epoll_event *events, int *count)
 }
 
 /* Before a sleep. False: there is something to do after all. */
-static bool doze(hw_net *net)
+static bool arm_all(hw_net *net)
 {
     bool quiet = true;
     net->warm = net->stirred = false;
     net->was_bulk = atomic_exchange_explicit(&net->bulk, false, memory_order_relaxed);
     for (hw_link *link = net->shared; link != NULL; link = link->shared_next)
         if (is_attended(link))
-            hw_shared_doze(link->channel.shared);
+            hw_shared_arm(link->channel.shared);
     for (hw_link *link = net->shared; link != NULL && quiet; link = link->shared_next)
         quiet = !is_attended(link) || !presses(link);
     return quiet;
@@ -395,11 +395,11 @@ static void serve(hw_net *net, const struct epoll_event *event)
 {
     hw_link *link = event->data.ptr;
     if (link == NULL) {
-        hw_bell_still(net->reactor_bell);
+        hw_wakeup_clear(net->reactor_wakeup);
         return;
     }
     if (event->data.ptr == &net->reactor_timer) {
-        hw_bell_still(net->reactor_timer);
+        hw_wakeup_clear(net->reactor_timer);
         net->beat = true;
         return;
     }
@@ -547,7 +547,7 @@ static void *reactor_main(void *argument)
         atomic_store(&net->asleep, !busy);
         now = hw_seconds();
         double left = hw_pace(net, now, net->heartbeat);
-        bool pressing = busy || atomic_load(&net->todo) != NULL || atomic_load(&net->reactor_ends) || !doze(net) ||
+        bool pressing = busy || atomic_load(&net->todo) != NULL || atomic_load(&net->reactor_ends) || !arm_all(net) ||
                         (net->self.fabric != NULL && !hw_fabric_arm(net->self.fabric));
         if (count == 0)
             count = epoll_wait(net->reactor_poll, events, EVENTS, pressing ? 0 : sleep_of(net, left));
@@ -582,10 +582,10 @@ hawser_status hw_reactor_start(hw_net *net, hawser_error *error)
     net->due = 1;
     net->patience = net->patience_most = hw_machine_processors() > 1 ? PATIENCE : 0;
     net->reactor_poll = epoll_create1(EPOLL_CLOEXEC);
-    net->reactor_bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct epoll_event bell = {.events = EPOLLIN, .data.ptr = NULL};
-    if (net->reactor_poll < 0 || net->reactor_bell < 0 ||
-        epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, net->reactor_bell, &bell) != 0 || !start_timer(net))
+    net->reactor_wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event wakeup = {.events = EPOLLIN, .data.ptr = NULL};
+    if (net->reactor_poll < 0 || net->reactor_wakeup < 0 ||
+        epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, net->reactor_wakeup, &wakeup) != 0 || !start_timer(net))
         return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s%s", strerror(errno),
                            hw_machine_advice(errno));
     struct epoll_event fabric = {.events = EPOLLIN, .data.ptr = net->self.fabric};
@@ -604,7 +604,7 @@ void hw_reactor_end(hw_net *net)
 {
     if (net->reactor_runs) {
         atomic_store(&net->reactor_ends, true);
-        hw_bell_ring(net->reactor_bell);
+        hw_wakeup_send(net->reactor_wakeup);
         pthread_join(net->reactor, NULL);
         net->reactor_runs = false;
     }

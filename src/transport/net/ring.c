@@ -10,7 +10,7 @@ enum {
     ROOMY = 4           /* part of the ring that must be free before a writer that found none goes on */
 };
 
-/* Has somebody asked for a bell? It is told once. Our count has been stored before, in the order that both sides agree on. */
+/* Returns whether the other side has requested a wakeup, once per request. Our count has been stored before, in the agreed order. */
 static bool asked(atomic_uint *asks)
 {
     return atomic_load(asks) != 0 && atomic_exchange(asks, 0) != 0;
@@ -48,7 +48,7 @@ typedef struct side {
 } side;
 
 /* Moves what fits into `most`, telling the other side from time to time. */
-static ssize_t move(hw_ring *ring, side self, const struct iovec *pieces, int count, uint64_t most, bool *bell)
+static ssize_t move(hw_ring *ring, side self, const struct iovec *pieces, int count, uint64_t most, bool *wakeup)
 {
     uint64_t start = atomic_load_explicit(&ring->own, memory_order_relaxed), at = start, told = start;
     for (int i = 0; i < count && most > 0; i++)
@@ -68,29 +68,29 @@ static ssize_t move(hw_ring *ring, side self, const struct iovec *pieces, int co
     if (at != start) {
         atomic_store_explicit(&ring->own, at, memory_order_relaxed);
         atomic_store(self.count, at);
-        /* A writer that has asked is not rung for a few bytes, and is when all has been read. */
+        /* A writer that requested a wakeup gets it when a quarter is free or all has been read, not for a few bytes. */
         if (self.writes || there_is(ring) <= ring->size - ring->size / ROOMY)
-            *bell = asked(self.other_asks);
+            *wakeup = asked(self.other_asks);
     }
     return (ssize_t)(at - start);
 }
 
-ssize_t hw_ring_write(hw_ring *ring, const struct iovec *pieces, int count, bool *bell)
+ssize_t hw_ring_write(hw_ring *ring, const struct iovec *pieces, int count, bool *wakeup)
 {
     uint64_t room = room_of(ring);
-    *bell = false;
+    *wakeup = false;
     if (room > ring->size)
         return HW_RING_DAMAGED;
-    return move(ring, (side){true, &ring->control->written, &ring->control->reader_asks}, pieces, count, room, bell);
+    return move(ring, (side){true, &ring->control->written, &ring->control->reader_asks}, pieces, count, room, wakeup);
 }
 
-ssize_t hw_ring_read(hw_ring *ring, const struct iovec *pieces, int count, bool *bell)
+ssize_t hw_ring_read(hw_ring *ring, const struct iovec *pieces, int count, bool *wakeup)
 {
     uint64_t there = there_is(ring);
-    *bell = false;
+    *wakeup = false;
     if (there > ring->size)
         return HW_RING_DAMAGED;
-    return move(ring, (side){false, &ring->control->read, &ring->control->writer_asks}, pieces, count, there, bell);
+    return move(ring, (side){false, &ring->control->read, &ring->control->writer_asks}, pieces, count, there, wakeup);
 }
 
 bool hw_ring_readable(const hw_ring *ring)

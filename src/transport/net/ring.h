@@ -1,13 +1,13 @@
 /*
- * ring.h - a pipe of bytes in memory that two processes share: one writes, the other reads, neither ever waits.
+ * ring.h - a pipe of bytes in memory that two processes share. One process writes, the other reads, and no call blocks.
  *
- * A ring has two indices, counts of bytes ever written and ever read, each stored by one side alone. A side believes its own count, which
- * it keeps in its own memory, and checks the other's before use: whatever stands in the shared memory, nothing is touched outside the
- * ring, and no more than the ring's size is taken for there. What is read is copied out before anybody looks at it.
+ * A ring has two counts, of bytes written and of bytes read; each is stored by one side only. A side keeps its own count in its own memory and
+ * checks the other's before use. So whatever the shared memory contains, no access is outside the ring, and no count exceeds the ring's
+ * size. Data are copied out of the ring before they are parsed.
  *
- * Who finds nothing to do asks for a bell and looks once more before it sleeps; the other side's next call says that it is to be rung,
- * once. How is not the ring's business. Counts and requests are stored and loaded in one order that both sides agree on (sequentially
- * consistent), so that either the request is seen or what it waits for: no wake is lost.
+ * An idle side requests a wakeup and checks the ring once more before it sleeps. The next call of the other side reports the request, once; the
+ * caller sends the wakeup. Counts and requests are stored and loaded in one sequentially consistent order: the other side sees the request, or the
+ * idle side sees the data, so no wakeup is lost.
  */
 #ifndef HW_TRANSPORT_NET_RING_H
 #define HW_TRANSPORT_NET_RING_H
@@ -30,7 +30,7 @@ enum {
 typedef struct hw_ring_control {
     _Alignas(HW_RING_LINE) atomic_uint_fast64_t written;
     _Alignas(HW_RING_LINE) atomic_uint_fast64_t read;
-    _Alignas(HW_RING_LINE) atomic_uint reader_asks; /* for a bell, when there is something to read */
+    _Alignas(HW_RING_LINE) atomic_uint reader_asks; /* the reader requests a wakeup when there is something to read */
     _Alignas(HW_RING_LINE) atomic_uint writer_asks; /* when there is room again */
     _Alignas(HW_RING_LINE)
         atomic_uint_fast64_t alive; /* the writer's clock when it last said that it lives, in nanoseconds */
@@ -46,9 +46,9 @@ typedef struct hw_ring {
     uint64_t last;
 } hw_ring;
 
-/* Bytes moved, 0 where there is no room or nothing, HW_RING_DAMAGED. *bell: the other side is to be rung. */
-ssize_t hw_ring_write(hw_ring *ring, const struct iovec *pieces, int count, bool *bell);
-ssize_t hw_ring_read(hw_ring *ring, const struct iovec *pieces, int count, bool *bell);
+/* Returns the bytes moved, 0 if the ring is full or empty, or HW_RING_DAMAGED. Sets *wakeup if the caller must wake the other side. */
+ssize_t hw_ring_write(hw_ring *ring, const struct iovec *pieces, int count, bool *wakeup);
+ssize_t hw_ring_read(hw_ring *ring, const struct iovec *pieces, int count, bool *wakeup);
 
 /* The reader's: is there anything? Damage counts as something: who reads will find it. */
 bool hw_ring_readable(const hw_ring *ring);
@@ -60,7 +60,7 @@ size_t hw_ring_unread(const hw_ring *ring);
 /* The reader's: the writer is gone, and what is there now is all that will be read. */
 void hw_ring_end(hw_ring *ring);
 
-/* Asks for a bell. Look (readable, roomy) once more before sleeping. */
+/* Requests a wakeup. The caller checks (readable, roomy) once more before it sleeps. */
 void hw_ring_ask_reader(hw_ring *ring);
 void hw_ring_ask_writer(hw_ring *ring);
 /* The reader is awake and needs none. */

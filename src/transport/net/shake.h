@@ -42,7 +42,7 @@ typedef struct hw_identity {
 
 typedef enum hw_shake_progress { HW_SHAKE_READ, HW_SHAKE_WRITE, HW_SHAKE_DONE, HW_SHAKE_FAILED } hw_shake_progress;
 
-/* What was wrong, for the gate's figures and to know whether to try again. */
+/* The reason of a rejection, for the acceptor's counters and to decide whether to try again. */
 typedef enum hw_shake_fault {
     HW_FAULT_NONE,
     HW_FAULT_CUT,     /* closed or reset in the middle */

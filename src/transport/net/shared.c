@@ -99,14 +99,14 @@ bool hw_shared_await_room(hw_shared *shared)
     return hw_ring_roomy(&shared->out);
 }
 
-void hw_shared_doze(hw_shared *shared)
+void hw_shared_arm(hw_shared *shared)
 {
     if (!shared->asked)
         hw_ring_ask_reader(&shared->in);
     shared->asked = true;
 }
 
-void hw_shared_rouse(hw_shared *shared)
+void hw_shared_disarm(hw_shared *shared)
 {
     if (shared->asked)
         hw_ring_unask_reader(&shared->in);

@@ -2,7 +2,7 @@
  * shared.h - two nodes of one host connected by memory: a ring each way in one mapping, beside the socket over which they have shaken hands.
  *
  * The bytes of the link go through the rings, as they would through the socket. The socket stays: its end is the end of the link, and a
- * byte over it is the bell. docs/wire.md has the layout.
+ * byte over it is a wakeup. docs/wire.md has the layout.
  */
 #ifndef HW_TRANSPORT_NET_SHARED_H
 #define HW_TRANSPORT_NET_SHARED_H
@@ -17,7 +17,7 @@ enum {
 typedef struct hw_shared {
     hw_mapping mapping;
     hw_ring in, out;
-    bool asked;                 /* the reader's: it has asked for a bell, and has not been seen to get it */
+    bool asked;                 /* the reader has requested a wakeup and not received it yet */
     atomic_bool waits;          /* the writer, for room */
     uint32_t unlooked, penalty; /* the writer's: looks for room that it leaves out; how many, when the next is in vain */
     uint64_t alive;             /* the reader's: the last sign of life that it has seen */
@@ -37,9 +37,9 @@ bool hw_shared_presses(const hw_shared *shared);
 bool hw_shared_look_for_room(hw_shared *shared);
 /* The writer found no room and will not look again unless told. True: there is some by now, nobody will be told. */
 bool hw_shared_await_room(hw_shared *shared);
-/* The reader is about to sleep: ask for a bell, then see whether anything presses. And it is awake again. */
-void hw_shared_doze(hw_shared *shared);
-void hw_shared_rouse(hw_shared *shared);
+/* Requests a wakeup before the reader sleeps, after which the reader checks the ring once more; withdraws the request. */
+void hw_shared_arm(hw_shared *shared);
+void hw_shared_disarm(hw_shared *shared);
 
 /* A sign of life that wakes nobody: the other side sees it when it looks. */
 void hw_shared_breathe(hw_shared *shared, double now);

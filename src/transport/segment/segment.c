@@ -1,10 +1,10 @@
-/* segment.c - a segment's memory and bookkeeping, and the shelf on which a transport finds it. */
+/* segment.c - the memory and bookkeeping of a segment, and the table in which a transport finds it. */
 #include "transport/segment.h"
 
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "transport/segment/shelf.h"
+#include "transport/segment/segment_table.h"
 #include "transport/segment/slot.h"
 
 enum { TRIES = 3 }; /* copies of one slot before a look takes it for torn: a writer that is running is done by then */
@@ -15,7 +15,7 @@ typedef struct place {
     atomic_uint_fast64_t last; /* sequence of the put that was taken last; written by whoever applies this sender's puts */
 } place;
 
-/* Stays on the shelf until the transport is freed, so that a put that comes late finds what it may not touch; the slots go before. */
+/* Stays in the table until the transport is freed, so that a late put finds that the segment is retired; the slots are freed earlier. */
 struct hw_segment {
     hw_segment *older; /* of the same endpoint */
     uint32_t number, generation, sender_count, slots;
@@ -29,7 +29,7 @@ struct hw_segment {
     atomic_uint_fast64_t puts, bytes, late, backward, torn;
 };
 
-struct hw_shelf {
+struct hw_segment_table {
     uint32_t endpoints;
     _Atomic(hw_segment *) newest[];
 };
@@ -192,12 +192,12 @@ void hw_segment_retire(hw_segment *segment)
         leave(segment);
 }
 
-/* ------------------------------------------------------------------------------------------------------ the shelf ---- */
+/* ------------------------------------------------------------------------------------------------------ the table ---- */
 
-hawser_status hw_shelf_new(uint32_t endpoints, hw_shelf **out, hawser_error *error)
+hawser_status hw_segment_table_new(uint32_t endpoints, hw_segment_table **out, hawser_error *error)
 {
     *out = NULL;
-    hw_shelf *made = calloc(1, sizeof *made + endpoints * sizeof *made->newest);
+    hw_segment_table *made = calloc(1, sizeof *made + endpoints * sizeof *made->newest);
     if (made == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate the table of segments of %u endpoints", endpoints);
     made->endpoints = endpoints;
@@ -212,26 +212,27 @@ static void free_segment(hw_segment *segment)
     free(segment);
 }
 
-void hw_shelf_free(hw_shelf *shelf)
+void hw_segment_table_free(hw_segment_table *segments)
 {
-    for (uint32_t i = 0; shelf != NULL && i < shelf->endpoints; i++)
-        for (hw_segment *segment = atomic_load(&shelf->newest[i]), *older; segment != NULL; segment = older) {
+    for (uint32_t i = 0; segments != NULL && i < segments->endpoints; i++)
+        for (hw_segment *segment = atomic_load(&segments->newest[i]), *older; segment != NULL; segment = older) {
             older = segment->older;
             hw_segment_retire(segment);
             free_segment(segment);
         }
-    free(shelf);
+    free(segments);
 }
 
-static hw_segment *find(const hw_shelf *shelf, uint32_t endpoint, uint32_t number)
+static hw_segment *find(const hw_segment_table *segments, uint32_t endpoint, uint32_t number)
 {
-    hw_segment *segment = atomic_load_explicit(&shelf->newest[endpoint], memory_order_acquire);
+    hw_segment *segment = atomic_load_explicit(&segments->newest[endpoint], memory_order_acquire);
     while (segment != NULL && segment->number != number)
         segment = segment->older;
     return segment;
 }
 
-static hawser_status make(const hw_shelf *shelf, const hw_segment_shape *shape, hw_segment *made, hawser_error *error)
+static hawser_status make(const hw_segment_table *segments, const hw_segment_shape *shape, hw_segment *made,
+                          hawser_error *error)
 {
     size_t count = (size_t)shape->sender_count * shape->slots; /* both are of 32 bits */
     made->words = hw_slot_words(shape->size);
@@ -239,21 +240,21 @@ static hawser_status make(const hw_shelf *shelf, const hw_segment_shape *shape, 
         return hawser_fail(error, HAWSER_NO_MEMORY, "a segment of %u senders with %u slots of %zu bytes is too large",
                            shape->sender_count, shape->slots, shape->size);
     HAWSER_TRY(HW_NEW(&made->places, shape->sender_count, "a segment's senders", error));
-    HAWSER_TRY(HW_NEW(&made->place_of, shelf->endpoints, "a segment's senders", error));
+    HAWSER_TRY(HW_NEW(&made->place_of, segments->endpoints, "a segment's senders", error));
     made->number = shape->number;
     made->generation = shape->generation;
     made->sender_count = shape->sender_count;
     made->slots = shape->slots;
     made->size = shape->size;
-    made->endpoints = shelf->endpoints;
-    for (uint32_t i = 0; i < shelf->endpoints; i++)
+    made->endpoints = segments->endpoints;
+    for (uint32_t i = 0; i < segments->endpoints; i++)
         made->place_of[i] = UINT32_MAX;
     for (uint32_t i = 0; i < shape->sender_count; i++) {
         uint32_t sender = shape->senders[i];
-        if (sender >= shelf->endpoints || made->place_of[sender] != UINT32_MAX)
+        if (sender >= segments->endpoints || made->place_of[sender] != UINT32_MAX)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                                "sender %u of segment %u is named twice or no endpoint (there are %u)", sender, shape->number,
-                               shelf->endpoints);
+                               segments->endpoints);
         made->place_of[sender] = i;
         made->places[i].sender = sender;
     }
@@ -262,13 +263,14 @@ static hawser_status make(const hw_shelf *shelf, const hw_segment_shape *shape, 
     return HAWSER_OK;
 }
 
-static hawser_status check(const hw_shelf *shelf, uint32_t endpoint, const hw_segment_shape *shape, hawser_error *error)
+static hawser_status check(const hw_segment_table *segments, uint32_t endpoint, const hw_segment_shape *shape,
+                           hawser_error *error)
 {
-    if (endpoint >= shelf->endpoints || shape->slots == 0 || shape->size == 0 || shape->generation == 0)
+    if (endpoint >= segments->endpoints || shape->slots == 0 || shape->size == 0 || shape->generation == 0)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "cannot expose segment %u of endpoint %u with %u slots of %zu bytes, generation %u",
                            shape->number, endpoint, shape->slots, shape->size, shape->generation);
-    const hw_segment *old = find(shelf, endpoint, shape->number);
+    const hw_segment *old = find(segments, endpoint, shape->number);
     if (old != NULL && !atomic_load(&old->retired))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "endpoint %u exposes segment %u already", endpoint, shape->number);
     if (old != NULL && old->generation >= shape->generation)
@@ -278,35 +280,35 @@ static hawser_status check(const hw_shelf *shelf, uint32_t endpoint, const hw_se
     return HAWSER_OK;
 }
 
-hawser_status hw_shelf_expose(hw_shelf *shelf, uint32_t endpoint, const hw_segment_shape *shape, hw_segment **out,
-                              hawser_error *error)
+hawser_status hw_segment_table_expose(hw_segment_table *segments, uint32_t endpoint, const hw_segment_shape *shape,
+                                      hw_segment **out, hawser_error *error)
 {
     *out = NULL;
-    HAWSER_TRY(check(shelf, endpoint, shape, error));
+    HAWSER_TRY(check(segments, endpoint, shape, error));
     hw_segment *made = NULL;
     HAWSER_TRY(HW_NEW(&made, 1, "a segment", error));
-    hawser_status status = make(shelf, shape, made, error);
+    hawser_status status = make(segments, shape, made, error);
     if (status != HAWSER_OK) {
         free_segment(made);
         return status;
     }
-    made->older = atomic_load_explicit(&shelf->newest[endpoint], memory_order_relaxed);
-    atomic_store_explicit(&shelf->newest[endpoint], made, memory_order_release);
+    made->older = atomic_load_explicit(&segments->newest[endpoint], memory_order_relaxed);
+    atomic_store_explicit(&segments->newest[endpoint], made, memory_order_release);
     *out = made;
     return HAWSER_OK;
 }
 
-hawser_status hw_shelf_put(hw_shelf *shelf, const hw_message *message, hawser_error *error)
+hawser_status hw_segment_table_put(hw_segment_table *segments, const hw_message *message, hawser_error *error)
 {
     const hw_envelope *envelope = &message->envelope;
-    hw_segment *segment = find(shelf, envelope->destination, envelope->state);
+    hw_segment *segment = find(segments, envelope->destination, envelope->state);
     return segment == NULL ? HAWSER_OK : put(segment, message, error);
 }
 
-void hw_shelf_answer(hw_shelf *shelf, hw_message *fence)
+void hw_segment_table_answer(hw_segment_table *segments, hw_message *fence)
 {
     hw_envelope *envelope = &fence->envelope;
-    const hw_segment *segment = find(shelf, envelope->destination, envelope->state);
+    const hw_segment *segment = find(segments, envelope->destination, envelope->state);
     bool there = segment != NULL && !atomic_load_explicit(&segment->retired, memory_order_acquire);
     uint32_t place_number = there ? place_number_of(segment, envelope->source) : UINT32_MAX;
     bool may = place_number != UINT32_MAX;

@@ -23,17 +23,17 @@ static void open_two(node nodes[2], bool encrypted, double handshake_timeout)
     }
 }
 
-static hw_net_gate_figures figures_of(node *one)
+static hw_net_accept_figures figures_of(node *one)
 {
-    hw_net_gate_figures figures;
-    hw_net_gate_of(one->net, &figures);
+    hw_net_accept_figures figures;
+    hw_net_accepts(one->net, &figures);
     return figures;
 }
 
-/* Waits until the gate has refused, or sent away, so many. */
-static hw_net_gate_figures await_refusals(node *one, uint64_t least)
+/* Waits until the acceptor has rejected or evicted this many. */
+static hw_net_accept_figures await_refusals(node *one, uint64_t least)
 {
-    hw_net_gate_figures figures;
+    hw_net_accept_figures figures;
     double deadline = hw_seconds() + TEST_PATIENCE;
     do {
         figures = figures_of(one);
@@ -41,7 +41,7 @@ static hw_net_gate_figures await_refusals(node *one, uint64_t least)
             return figures;
         node_rest(0.005);
     } while (hw_seconds() < deadline);
-    fail_msg("the gate has refused nobody else");
+    fail_msg("the acceptor has rejected no other connection");
     return figures;
 }
 
@@ -74,7 +74,7 @@ static void half_open_connections_hold_up_nobody(void **state)
     node_rest(0.6);
     for (int i = HALF_OPEN; i < HALF_OPEN + 200; i++)
         strangers[i] = connect_to(port);
-    hw_net_gate_figures figures = await_refusals(&nodes[0], HALF_OPEN + 200 - HW_NET_HALF_OPEN_MOST);
+    hw_net_accept_figures figures = await_refusals(&nodes[0], HALF_OPEN + 200 - HW_NET_HALF_OPEN_MOST);
     assert_int_equal(figures.crowded_out, HALF_OPEN + 200 - HW_NET_HALF_OPEN_MOST);
     assert_int_equal(figures.accepted, 2);
     char byte;
@@ -150,7 +150,7 @@ static void who_is_late_is_sent_away(void **state)
     options.handshake_timeout = 0.2;
     node_open(&server, &options);
     int fd = connect_to(port_of(hw_net_address(server.net)));
-    hw_net_gate_figures figures = await_refusals(&server, 1);
+    hw_net_accept_figures figures = await_refusals(&server, 1);
     assert_int_equal(figures.timed_out, 1);
     assert_non_null(strstr(figures.last_refused, "tcp:127.0.0.1:"));
     char byte;
@@ -192,7 +192,7 @@ static void garbage_is_refused(void **state)
     }
     int fd = connect_to(port);
     (void)send_all(fd, "GET / HTTP/1.1\r\nHost: here\r\n\r\n", 30);
-    hw_net_gate_figures figures = await_refusals(&server, ++refused);
+    hw_net_accept_figures figures = await_refusals(&server, ++refused);
     assert_int_equal(figures.refused_hello, refused);
     assert_int_equal(figures.accepted, 0);
     close(fd);
@@ -240,7 +240,7 @@ static void a_replay_is_refused(bool encrypted)
     proxy_stop(&between);
     int fd = connect_to(port_of(hw_net_address(nodes[0].net)));
     assert_true(send_all(fd, between.kept[0], between.kept_size[0]));
-    hw_net_gate_figures figures = await_refusals(&nodes[0], 1);
+    hw_net_accept_figures figures = await_refusals(&nodes[0], 1);
     assert_int_equal(figures.refused_key, 1);
     assert_int_equal(figures.accepted, 1);
     close(fd);
@@ -286,7 +286,7 @@ typedef struct mirror {
     bool disguise;
 } mirror;
 
-/* Sends a node that dials back to its own gate, under another name if it is to be disguised. */
+/* Sends a node that dials back to its own acceptor, under another name if it is to be disguised. */
 static void *mirror_main(void *argument)
 {
     mirror *self = argument;
@@ -315,7 +315,7 @@ static void a_mirror_gains_nothing(bool disguise)
     assert_non_null(strstr(error.text, disguise ? "does not know the key" : "has reached itself"));
     pthread_join(thread, NULL);
     close(glass.listener);
-    hw_net_gate_figures figures = await_refusals(&victim, 1);
+    hw_net_accept_figures figures = await_refusals(&victim, 1);
     assert_int_equal(figures.refused_key, disguise);
     node_close(&victim);
     assert_int_equal(victim.ups, 0);

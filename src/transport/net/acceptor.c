@@ -1,4 +1,4 @@
-/* gate.c - the thread that hears whoever connects until he has proved the key, or time is up. Nothing here can hold up a link. */
+/* acceptor.c - the thread that serves half-open connections until the peer has proved the key or time is up. It cannot delay a link. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,16 +25,16 @@ typedef struct stranger {
     bool decided; /* refused or admitted */
 } stranger;
 
-typedef struct net_gate {
+typedef struct net_acceptor {
     hw_net *net;
     stranger *oldest, *newest;
     uint32_t count;
     double told_at; /* the owner, of one that was turned away; 0: never */
     uint64_t untold;
-} net_gate;
+} net_acceptor;
 
-/* Whoever floods the gate does not flood the owner's words. */
-static void tell_owner(net_gate *self, const char *from, const char *why)
+/* Limits the warnings: a flood of connections causes few of them. */
+static void tell_owner(net_acceptor *self, const char *from, const char *why)
 {
     const hw_net_events *events = &self->net->events;
     double now = hw_seconds();
@@ -49,11 +49,11 @@ static void tell_owner(net_gate *self, const char *from, const char *why)
     self->untold = 0;
 }
 
-static void count_refusal(net_gate *self, const char *from, hw_shake_fault fault, bool late, const char *why)
+static void count_refusal(net_acceptor *self, const char *from, hw_shake_fault fault, bool late, const char *why)
 {
     hw_net *net = self->net;
     pthread_mutex_lock(&net->mutex);
-    hw_net_gate_figures *figures = &net->figures;
+    hw_net_accept_figures *figures = &net->figures;
     if (late)
         figures->timed_out++;
     else if (fault == HW_FAULT_KEY)
@@ -65,7 +65,7 @@ static void count_refusal(net_gate *self, const char *from, hw_shake_fault fault
     tell_owner(self, from, why);
 }
 
-static void unlink_stranger(net_gate *self, stranger *one)
+static void unlink_stranger(net_acceptor *self, stranger *one)
 {
     if (one->previous != NULL)
         one->previous->next = one->next;
@@ -96,10 +96,10 @@ static hawser_status admit(hw_net *net, hw_shake *shake, hawser_error *error)
     return hw_net_add(net, shake, number, letter, size, error);
 }
 
-static void watch(net_gate *self, stranger *one, hw_shake_progress progress)
+static void watch(net_acceptor *self, stranger *one, hw_shake_progress progress)
 {
     struct epoll_event event = {.events = progress == HW_SHAKE_WRITE ? EPOLLOUT : EPOLLIN, .data.ptr = one};
-    (void)epoll_ctl(self->net->gate_poll, EPOLL_CTL_MOD, one->shake.channel.fd, &event);
+    (void)epoll_ctl(self->net->acceptor_poll, EPOLL_CTL_MOD, one->shake.channel.fd, &event);
 }
 
 /* It came and went without a word: a supervisor looks whether the port is open. Nothing was refused. */
@@ -108,19 +108,19 @@ static bool has_knocked(const stranger *one)
     return one->shake.fault == HW_FAULT_CUT && one->shake.have == 0 && one->shake.own_size == 0;
 }
 
-static void advance(net_gate *self, stranger *one)
+static void advance(net_acceptor *self, stranger *one)
 {
     hw_net *net = self->net;
     hw_shake_progress progress = hw_shake_step(&one->shake);
     if (progress == HW_SHAKE_DONE) {
         hawser_error error;
-        (void)epoll_ctl(net->gate_poll, EPOLL_CTL_DEL, one->shake.channel.fd, NULL);
+        (void)epoll_ctl(net->acceptor_poll, EPOLL_CTL_DEL, one->shake.channel.fd, NULL);
         if (admit(net, &one->shake, &error) == HAWSER_OK) {
             unlink_stranger(self, one);
             return;
         }
         struct epoll_event event = {.events = EPOLLOUT, .data.ptr = one};
-        (void)epoll_ctl(net->gate_poll, EPOLL_CTL_ADD, one->shake.channel.fd, &event);
+        (void)epoll_ctl(net->acceptor_poll, EPOLL_CTL_ADD, one->shake.channel.fd, &event);
         hw_shake_refuse(&one->shake, HW_FAULT_HELLO, error.text);
         progress = hw_shake_step(&one->shake);
     }
@@ -135,10 +135,10 @@ static void advance(net_gate *self, stranger *one)
         watch(self, one, progress);
 }
 
-static void crowded(net_gate *self, const char *from, const char *why)
+static void crowded(net_acceptor *self, const char *from, const char *why)
 {
     pthread_mutex_lock(&self->net->mutex);
-    hw_net_gate_figures *figures = &self->net->figures;
+    hw_net_accept_figures *figures = &self->net->figures;
     figures->crowded_out++;
     (void)!snprintf(figures->last_refused, sizeof figures->last_refused, "%.*s: %s", HW_NET_ADDRESS / 2, from, why);
     pthread_mutex_unlock(&self->net->mutex);
@@ -147,7 +147,7 @@ static void crowded(net_gate *self, const char *from, const char *why)
 
 /* Who means well is through in milliseconds: where there is no room, the one who has stood here longest goes. False: all have just
  * come. */
-static bool make_room(net_gate *self)
+static bool make_room(net_acceptor *self)
 {
     stranger *oldest = self->oldest;
     if (oldest == NULL || oldest->deadline - self->net->handshake_timeout > hw_seconds() - PATIENCE)
@@ -158,7 +158,7 @@ static bool make_room(net_gate *self)
 }
 
 /* No descriptor is left: the spare one serves to close the connection that waits, which would wake us for ever. */
-static void turn_away(net_gate *self, int listener)
+static void turn_away(net_acceptor *self, int listener)
 {
     close(self->net->spare);
     int fd = accept(listener, NULL, NULL);
@@ -168,13 +168,13 @@ static void turn_away(net_gate *self, int listener)
     crowded(self, "somebody", "no descriptor is left here; see `ulimit -n`");
 }
 
-static void receive_stranger(net_gate *self, int fd)
+static void receive_stranger(net_acceptor *self, int fd)
 {
     hw_net *net = self->net;
     bool room = self->count < HW_NET_HALF_OPEN_MOST || make_room(self);
     stranger *one = room ? malloc(sizeof *one) : NULL;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = one};
-    if (one == NULL || epoll_ctl(net->gate_poll, EPOLL_CTL_ADD, fd, &event) != 0) {
+    if (one == NULL || epoll_ctl(net->acceptor_poll, EPOLL_CTL_ADD, fd, &event) != 0) {
         free(one);
         close(fd);
         crowded(self, "somebody", CROWD);
@@ -192,7 +192,7 @@ static void receive_stranger(net_gate *self, int fd)
     self->count++;
 }
 
-static void welcome(net_gate *self, int listener)
+static void welcome(net_acceptor *self, int listener)
 {
     for (;;) {
         int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -211,7 +211,7 @@ static void welcome(net_gate *self, int listener)
     }
 }
 
-static void expire(net_gate *self, double now)
+static void expire(net_acceptor *self, double now)
 {
     while (self->oldest != NULL && self->oldest->deadline <= now) {
         stranger *one = self->oldest;
@@ -223,23 +223,23 @@ static void expire(net_gate *self, double now)
 
 static bool is_listener(const hw_net *net, const void *what)
 {
-    return (const char *)what >= (const char *)net->ears.fds &&
-           (const char *)what < (const char *)(net->ears.fds + HW_EARS_MOST);
+    return (const char *)what >= (const char *)net->listeners.fds &&
+           (const char *)what < (const char *)(net->listeners.fds + HW_LISTENERS_MOST);
 }
 
-static void *gate_main(void *argument)
+static void *acceptor_main(void *argument)
 {
     hw_net *net = argument;
-    net_gate self = {.net = net};
-    while (!atomic_load(&net->gate_ends)) {
+    net_acceptor self = {.net = net};
+    while (!atomic_load(&net->acceptor_ends)) {
         struct epoll_event events[EVENTS];
         double left = self.oldest == NULL ? 0 : self.oldest->deadline - hw_seconds();
         int wait = self.oldest == NULL ? -1 : left <= 0 ? 0 : (int)(left * 1e3) + 1;
-        int count = epoll_wait(net->gate_poll, events, EVENTS, wait);
+        int count = epoll_wait(net->acceptor_poll, events, EVENTS, wait);
         for (int i = 0; i < count; i++) {
             void *what = events[i].data.ptr;
-            if (what == &net->gate_bell)
-                hw_bell_still(net->gate_bell);
+            if (what == &net->acceptor_wakeup)
+                hw_wakeup_clear(net->acceptor_wakeup);
             else if (!is_listener(net, what))
                 advance(&self, what);
         }
@@ -256,35 +256,35 @@ static void *gate_main(void *argument)
 static bool listen_to(hw_net *net, int *fd)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = fd};
-    return epoll_ctl(net->gate_poll, EPOLL_CTL_ADD, *fd, &event) == 0;
+    return epoll_ctl(net->acceptor_poll, EPOLL_CTL_ADD, *fd, &event) == 0;
 }
 
-hawser_status hw_gate_start(hw_net *net, hawser_error *error)
+hawser_status hw_acceptor_start(hw_net *net, hawser_error *error)
 {
-    net->gate_poll = epoll_create1(EPOLL_CLOEXEC);
-    net->gate_bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    net->acceptor_poll = epoll_create1(EPOLL_CLOEXEC);
+    net->acceptor_wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     net->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    bool ready = net->gate_poll >= 0 && net->gate_bell >= 0 && listen_to(net, &net->gate_bell);
-    for (int i = 0; i < net->ears.count && ready; i++)
-        ready = listen_to(net, &net->ears.fds[i]);
+    bool ready = net->acceptor_poll >= 0 && net->acceptor_wakeup >= 0 && listen_to(net, &net->acceptor_wakeup);
+    for (int i = 0; i < net->listeners.count && ready; i++)
+        ready = listen_to(net, &net->listeners.fds[i]);
     if (!ready)
         return hawser_fail(error, HAWSER_IO, "cannot make an epoll descriptor: %s%s", strerror(errno),
                            hw_machine_advice(errno));
-    int failure = hw_thread_start(&net->gate, gate_main, net);
+    int failure = hw_thread_start(&net->acceptor, acceptor_main, net);
     if (failure != 0)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot start the thread that accepts connections: %s",
                            strerror(failure));
-    net->gate_runs = true;
+    net->acceptor_runs = true;
     return HAWSER_OK;
 }
 
-void hw_gate_end(hw_net *net)
+void hw_acceptor_end(hw_net *net)
 {
-    if (net->gate_runs) {
-        atomic_store(&net->gate_ends, true);
-        hw_bell_ring(net->gate_bell);
-        pthread_join(net->gate, NULL);
-        net->gate_runs = false;
+    if (net->acceptor_runs) {
+        atomic_store(&net->acceptor_ends, true);
+        hw_wakeup_send(net->acceptor_wakeup);
+        pthread_join(net->acceptor, NULL);
+        net->acceptor_runs = false;
     }
-    hw_ears_close(&net->ears);
+    hw_listeners_close(&net->listeners);
 }
