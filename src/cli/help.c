@@ -204,10 +204,11 @@ static bool print_option(FILE *out, const char *key)
                         fprintf(out, "hawser %s%s%s:\n", hw_command_at(c)->name, own ? " " : "",
                                 own ? hawser_algorithm_at(a)->name : "");
                         print_row(out, row);
-                        hw_help_words(out, key);
                         found = true;
                     }
         }
+    if (found)
+        hw_help_words(out, key);
     return found;
 }
 
@@ -260,6 +261,7 @@ hawser_status hw_help_topic(FILE *out, const char *topic, hawser_error *error)
     for (size_t i = 0; hw_topic_at(i) != NULL; i++)
         if (strcmp(hw_topic_at(i)->name, topic) == 0) {
             fprintf(out, "%s\n\n%s", hw_topic_at(i)->title, hw_topic_at(i)->text);
+            hw_help_words(out, topic);
             found = true;
         }
     if (strcmp(topic, "algorithms") == 0) {

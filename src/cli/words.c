@@ -1,4 +1,5 @@
 /* words.c - what the words of an option mean, from the rows that they come from. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +22,12 @@ void hw_help_words(FILE *out, const char *key)
     static const struct {
         const char *option, *word, *help;
     } rows[] = {HW_POLICIES(OF_SYNC) HW_FILTERS(OF_FILTER) HW_FORMS(OF_ENCODING) HW_MERGES(OF_MERGE) HW_FORMATS(OF_FORMAT)};
+    bool first = true;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].option, key) == 0)
-            fprintf(out, "      %-13s  %s\n", rows[i].word, rows[i].help);
+        if (strcmp(rows[i].option, key) == 0) {
+            if (first)
+                fprintf(out, "\nThe words of --%s:\n", key);
+            fprintf(out, "  %-14s %s\n", rows[i].word, rows[i].help);
+            first = false;
+        }
 }

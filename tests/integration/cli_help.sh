@@ -58,6 +58,12 @@ says "'json' is one word too many: hawser help"
 code 2 "$hawser" help synk
 says "did you mean 'sync'"
 
+# What each word of an option means comes from the rows of its table.
+for pair in "filter:round-robin" "sync:delay:N" "encoding:bf16" "merge:average" "format:matrix-market"; do
+    code 0 "$hawser" help "${pair%%:*}"
+    grep -qE "^  ${pair#*:} +[a-z0-9]" out || complain "help ${pair%%:*} does not say what ${pair#*:} is"
+done
+
 # Every row of every page is in `help options`, in the manual and in the completion, and is a topic of its own.
 "$hawser" help options >all
 "$hawser" man >manual

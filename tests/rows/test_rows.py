@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""A new filter, filter of tables, input format and policy touch few files: the patches beside this file, which add one of each, are applied to a
+copy, counted, built and used. Names come from the rows: options, help, completion, plans, JSON and histories have the new ones."""
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SOURCE = os.environ.get("HAWSER_SOURCE", os.path.realpath(os.path.join(HERE, "..", "..")))
+CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
+MOST = {"filter": 2, "table_filter": 2, "format": 3, "policy": 9}  # files that a patch may touch
+LEFT_OUT = {"build", ".git", "tests", "bench", "experiments", "examples"}
+PROBE = """
+#include <stdio.h>
+#include "hawser/store.h"
+int main(int argc, char **argv)
+{
+    hawser_job *job = NULL;
+    hawser_store *store = NULL;
+    uint32_t known, unknown;
+    hawser_error error = {HAWSER_OK, ""};
+    hawser_status status = hawser_open(&argc, argv, &job, &error);
+    status = status == HAWSER_OK ? hawser_store_open(job, NULL, &store, &error) : status;
+    status = status == HAWSER_OK ? hawser_store_table(store, &(hawser_table){.name = "a", .last = 9, .filter = "sparse"}, &known, &error) : status;
+    if (status == HAWSER_OK && hawser_store_table(store, &(hawser_table){.name = "b", .last = 9, .filter = "none"}, &unknown, &error) == HAWSER_OK)
+        status = HAWSER_INTERNAL;
+    puts(error.text);
+    hawser_store_close(store);
+    hawser_close(job);
+    return status != HAWSER_OK;
+}
+"""
+failures = []
+
+
+def check(good, what):
+    if not good:
+        failures.append(what)
+
+
+def call(*words, **more):
+    done = subprocess.run(words, capture_output=True, text=True, env=CLEAN, timeout=500, check=False, **more)
+    if done.returncode != 0:
+        failures.append(f"{' '.join(words)}: exit {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def apply(top):
+    for name, most in MOST.items():
+        path = os.path.join(HERE, name + ".patch")
+        with open(path, encoding="utf-8") as file:
+            touched = re.findall(r"^diff --git a/(\S+)", file.read(), re.M)
+        print(f"{name}: {len(touched)} files: {' '.join(touched)}")
+        check(0 < len(touched) <= most, f"{name}.patch touches {len(touched)} files, more than {most}")
+        call("patch", "-p1", "--batch", "--no-backup-if-mismatch", "-i", path, cwd=top)
+
+
+def build(top):
+    made = os.path.join(top, "build")
+    call("cmake", "-S", top, "-B", made, "-DHAWSER_TESTS=OFF", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_C_FLAGS=-O0")
+    if not failures:
+        call("cmake", "--build", made, "-j2", "--target", "hawser", "hawser_shared")
+    return made
+
+
+def write_data(folder):
+    chance = random.Random(5)
+    with open(os.path.join(folder, "d.csv"), "w", encoding="ascii") as file:
+        for _ in range(80):
+            row = [chance.gauss(0, 1) for _ in range(30)]
+            file.write(",".join("%.6g" % v for v in [row[0] - row[3] + 0.1 * chance.gauss(0, 1)] + row) + "\n")
+    with open(os.path.join(folder, "image"), "wb") as file:
+        file.write(b"P5\n4 3\n255\n" + bytes(range(12)))
+
+
+def use(hawser, folder):
+    """The new words do what the old ones do, wherever options come from and go to."""
+    train = (hawser, "train", "lasso", "d.csv", "--workers", "3", "--json", "--quiet")
+    done = json.loads(call(*train, "--filter", "smallest", "--quota", "40", "--max-clocks", "200", cwd=folder).splitlines()[-1])
+    check(done["options"]["filter"]["value"] == "smallest", f"the filter in JSON: {done['options']['filter']}")
+    plan = call(hawser, "plan", "lasso", "d.csv", "--workers", "3", "--filter", "smallest", "--quota", "40", cwd=folder)
+    check("accumulating (smallest)" in plan, "the plan does not name the filter")
+    done = json.loads(call(*train, "--sync", "lead:2", "--record-history", "h", cwd=folder).splitlines()[-1])
+    check(done["sync"] == "lead:2" and done["repeatable_reason"] == "a loop ran under lead", f"the policy in JSON: {done['sync']}")
+    call(hawser, "check", "h", cwd=folder)
+    print("a training under lead:2: gap", done["gap"], "of", done["objective"])
+    check(done["stop_reason"] == "gap" and done["gap"] < 1e-4, f"lead:2 stopped by {done['stop_reason']}")
+    info = json.loads(call(hawser, "data", "info", "image", "--target", "none", "--json", cwd=folder).splitlines()[-1])
+    check(info["format"] == "pgm" and (info["rows"], info["columns"]) == (3, 4), f"the image: {info}")
+    for option, word, help_line in (("filter", "smallest", "the smallest changes first"), ("format", "pgm", "grey images of a byte a pixel"),
+                                    ("sync", "lead:N", "leads by at most N clocks")):
+        check(word in call(hawser, "help", "train", "lasso"), f"help does not have {word}")
+        check(word.replace(":N", ":1") in call(hawser, "completion", "bash"), f"the completion does not have {word}")
+        check(help_line in call(hawser, "help", option), f"help of --{option} does not say what {word} is")
+
+
+def use_library(top, made, folder):
+    source, probe = os.path.join(folder, "probe.c"), os.path.join(folder, "probe")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(PROBE)
+    library = os.path.join(made, "src")
+    call("cc", "-I", os.path.join(top, "include"), source, "-o", probe, "-L", library, "-lhawser", f"-Wl,-rpath,{library}", cwd=folder)
+    text = call(probe, cwd=folder)
+    check("sparse (rows with a number that is zero)" in text, f"the refusal of an unknown filter: {text}")
+
+
+def main():
+    for tool in ("patch", "cmake", "cc"):
+        if shutil.which(tool) is None:
+            print("skipped: no", tool)
+            return 77
+    if os.environ.get("HAWSER_SANITIZE"):
+        print("skipped: builds a copy without sanitizers")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="hawser-rows-") as folder:
+        top = os.path.join(folder, "hawser")
+        shutil.copytree(SOURCE, top, symlinks=True, ignore=lambda at, _: LEFT_OUT if os.path.samefile(at, SOURCE) else set())
+        apply(top)
+        made = build(top) if not failures else None
+        if not failures:
+            write_data(folder)
+            use(os.path.join(made, "src", "hawser"), folder)
+            use_library(top, made, folder)
+    for text in failures:
+        print("FAILED:", text)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
