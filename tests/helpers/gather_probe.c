@@ -2,7 +2,7 @@
  * adds a line to FILE when its work is done. */
 #include <stdio.h>
 
-#include "hawser/hawser.h"
+#include "probe.h"
 
 enum { COLUMNS = 3000000 };
 
@@ -24,19 +24,11 @@ int main(int argc, char **argv)
     static double row[COLUMNS];
     const hawser_matrix matrix = {.rows = 1, .cols = COLUMNS, .stored = COLUMNS, .values = row, .stride = 1};
     hawser_job *job = NULL;
-    hawser_run *run = NULL;
     hawser_error error = {HAWSER_OK, ""};
     hawser_status status = hawser_open(&argc, argv, &job, &error);
     hawser_program *program = hawser_program_new("gather", argc > 1 ? argv[1] : "/dev/null");
     hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
     hawser_state *x = hawser_local_state(program, "x", data, 1, NULL);
     hawser_unit(hawser_root(program), "fill", fill, HAWSER_READS(data), HAWSER_UPDATES(x));
-    if (status == HAWSER_OK)
-        status = hawser_run_program(job, program, &run, &error);
-    if (status != HAWSER_OK)
-        fprintf(stderr, "probe: %s\n", error.text);
-    hawser_run_free(run);
-    hawser_program_free(program);
-    hawser_close(job);
-    return status == HAWSER_OK ? 0 : status == HAWSER_PEER_LOST ? 8 : 3;
+    return run_probe(job, program, status, &error);
 }

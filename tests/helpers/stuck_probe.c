@@ -1,10 +1,9 @@
 /* stuck_probe.c - a unit that does not return for long: stuck_probe BLOCK SECONDS [options]: in clock 2 block BLOCK computes for SECONDS (0: for
  * ever) in unit 'spin'; SECONDS of the others' waits do not count. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "hawser/hawser.h"
+#include "probe.h"
 
 typedef struct stuck {
     uint32_t block;
@@ -32,7 +31,6 @@ static hawser_status spin(hawser_context *context)
 int main(int argc, char **argv)
 {
     hawser_job *job = NULL;
-    hawser_run *run = NULL;
     hawser_error error = {HAWSER_OK, ""};
     hawser_status status = hawser_open(&argc, argv, &job, &error);
     stuck how = {argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0, argc > 2 ? strtod(argv[2], NULL) : 0};
@@ -40,12 +38,5 @@ int main(int argc, char **argv)
     hawser_state *v = hawser_replicated_state(program, "v", 1, 1, NULL, (hawser_rule){0});
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 4}, hawser_job_sync(job));
     hawser_unit(loop, "spin", spin, NULL, HAWSER_UPDATES(v));
-    if (status == HAWSER_OK)
-        status = hawser_run_program(job, program, &run, &error);
-    if (status != HAWSER_OK)
-        fprintf(stderr, "probe: %s\n", error.text);
-    hawser_run_free(run);
-    hawser_program_free(program);
-    hawser_close(job);
-    return status == HAWSER_OK ? 0 : status == HAWSER_PEER_LOST ? 8 : 3;
+    return run_probe(job, program, status, &error);
 }
