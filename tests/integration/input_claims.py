@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,6 +74,11 @@ def endless_rows():
             pack(kind, name, (row, 1), (b" " if b":" in row else b"7", TEXT))
             refused(["train", "lasso", name], 3, f"{name}:{line}: no row ends within ", "is the archive one of text?", most=200)
     if not SANITIZED:
+        for rows, lines, line in ((b"1,2\n3,4\n", b"\n", 3), (b"1 1:1\n2 1:2\n", b"# a comment\n", 3), (BANNER + b"2 2 1\n", b"% a comment\n", 3)):
+            pack("gz", "x.gz", (rows, 1), (lines, (80 << 20) // len(lines)))
+            code, text = call(["data", "info", "x.gz"], 400)
+            found = re.fullmatch(r"hawser: x\.gz:(\d+): no row ends within .*; is the archive one of text\?\n", text)
+            assert code == 3 and found and line <= int(found[1]) <= 1 << 20, (lines, code, text)
         pack("gz", "x.gz", (BANNER, 1), (b"%\n", TEXT // 2))
         refused(["data", "info", "x.gz"], 3, "no row ends within", most=200)
         with open("x.gz", "rb") as file:

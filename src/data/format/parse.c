@@ -144,6 +144,8 @@ static hawser_status parse_chunk(void *context, uint32_t reader, const hw_chunk 
     memset(part, 0, sizeof *part);
     part->least = UINT32_MAX;
     HAWSER_TRY(w->parser(w->context, job, chunk, part, error));
+    if (part->rows + part->entries == 0) /* memory was taken for a row per line, and all lines were empty */
+        hw_part_free(job, part);
     job->rows_read[reader] += part->rows + part->dropped;
     return HAWSER_OK;
 }

@@ -369,6 +369,33 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
     return HAWSER_OK;
 }
 
+/* Returns whether some line is neither empty nor a comment of any format. The text ends with a line end. */
+static bool has_row(const char *at, const char *end)
+{
+    for (; at < end; at++) {
+        while (*at == ' ' || *at == '\t' || *at == '\r')
+            at++;
+        if (*at == '#' || *at == '%')
+            at = memchr(at, '\n', (size_t)(end - at));
+        else if (*at != '\n')
+            return true;
+    }
+    return false;
+}
+
+/* Refuses a run of chunks without a row that is longer than the input's size can explain. */
+static hawser_status check_rowless(hw_input *input, const hw_input_file *file, const hw_chunk *chunk, hawser_error *error)
+{
+    if (has_row(chunk->begin, chunk->end)) {
+        input->rowless = 0;
+        return HAWSER_OK;
+    }
+    if (input->rowless == 0)
+        input->rowless_line = chunk->line;
+    input->rowless += (uint64_t)(chunk->end - chunk->begin);
+    return check_length(file, input->rowless_line, input->rowless, error);
+}
+
 /* Takes what is left over from the chunk before, reads on, and leaves over what follows the last line end. */
 static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *chunk, hawser_error *error)
 {
@@ -407,7 +434,7 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
     chunk->line = input->line;
     chunk->next = input->offset + end;
     input->line += hw_count(chunk->begin, chunk->end, '\n');
-    return HAWSER_OK;
+    return check_rowless(input, file, chunk, error);
 }
 
 /* Under the lock, in this reader's turn. */
@@ -440,6 +467,7 @@ static hawser_status cut(hw_input *input, hw_chunk *chunk, bool *more, hawser_er
         input->file++;
         input->offset = input->file < input->count ? input->files[input->file].from : 0;
         input->line = 1;
+        input->rowless = 0;
     }
     return HAWSER_OK;
 }

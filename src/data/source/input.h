@@ -13,7 +13,7 @@
 #include "data/source/budget.h"
 #include "data/source/stream.h"
 
-/* A line may have this many bytes, and this many more for each byte that the archive it comes from has been read of. */
+/* A line, or a run of chunks without a row, may have this many bytes, and this many more for each byte that has been read of the archive. */
 enum { HW_LINE_FREE = 64 << 20, HW_LINE_SHARE = 16 };
 
 /* Bytes behind a chunk's end that may be read; the first of them is no part of a number. */
@@ -44,9 +44,10 @@ typedef struct hw_input {
     pthread_cond_t turn;
     bool has_lock;
     bool stopped;
-    size_t file;     /* that is being dealt out */
-    uint64_t offset; /* in it, in text bytes */
-    uint64_t line;   /* streams: number of the next line */
+    size_t file;                    /* that is being dealt out */
+    uint64_t offset;                /* in it, in text bytes */
+    uint64_t line;                  /* streams: number of the next line; */
+    uint64_t rowless, rowless_line; /* and text bytes since the last chunk with a row, with the number of their first line */
     uint64_t sequence;
     uint64_t text; /* bytes dealt out */
 } hw_input;
