@@ -3,6 +3,7 @@
 #include "cli/interrupt.h"
 #include "data/formats.h"
 #include "program/program.h"
+#include "runtime/job/enter.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -140,6 +141,13 @@ static json_t *load_json(const hawser_dataset *data, bool *ok)
     return object;
 }
 
+/* A run that failed left none; the one that certified what is saved has no clocks. */
+static uint64_t clocks_of(const hw_outcome *outcome)
+{
+    uint64_t clocks = hawser_run_figures(outcome->training.run)->clocks;
+    return clocks > 0 ? clocks : hw_job_failed_clocks(outcome->job);
+}
+
 static json_t *notes_json(const hawser_training *training, bool *ok)
 {
     json_t *list = json_array();
@@ -162,7 +170,7 @@ static hawser_status print_json(const hw_call *call, const hw_outcome *outcome, 
         hw_json_number(object, promised[i], NAN, &ok);
     for (const hawser_fact *fact = training->facts; fact->name != NULL; fact++)
         hw_json_number(object, fact->name, fact->value, &ok);
-    hw_json_count(object, "clocks", figures->clocks, &ok);
+    hw_json_count(object, "clocks", clocks_of(outcome), &ok);
     hw_json_number(object, "seconds_load", outcome->seconds_load, &ok);
     hw_json_number(object, "seconds_train", outcome->seconds_train, &ok);
     hw_json_count(object, "bytes_exchanged", figures->bytes_exchanged, &ok);
@@ -201,7 +209,7 @@ static void print_lines(const hw_call *call, const hw_outcome *outcome)
             fprintf(out, "%-16s unknown\n", fact->name);
         else
             fprintf(out, "%-16s %.10g\n", fact->name, fact->value);
-    fprintf(out, "%-16s %" PRIu64 " in %.3g s (loading took %.3g s)\n", "clocks", figures->clocks, outcome->seconds_train,
+    fprintf(out, "%-16s %" PRIu64 " in %.3g s (loading took %.3g s)\n", "clocks", clocks_of(outcome), outcome->seconds_train,
             outcome->seconds_load);
     fprintf(out, "%-16s %" PRIu64 "\n", "bytes exchanged", figures->bytes_exchanged);
     fprintf(out, "%-16s %s\n", "stopped by", training->stop_reason);

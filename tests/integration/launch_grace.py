@@ -86,6 +86,16 @@ def check(words, data, code, printed, said):
     return measured
 
 
+def linear_regression_that_cannot_be_measured_is_saved():
+    """64 blocks in one thread take longer than the grace to measure the weights on all rows, and have requests open that nobody answers."""
+    subprocess.run([HAWSER, "data", "generate", "dense", "--rows", "50000", "--cols", "64", "--seed", "3", "-o", "many.hwc"],
+                   stdout=subprocess.DEVNULL, check=True)
+    words = ["linear", "many.hwc", "--workers", "64", "--threads", "1", "--time-limit", "4", "--tol", "1e-16", "--grace", "0.1"]
+    code, printed, said = train(words, None, ())
+    assert code == 0 and os.path.exists("model") and printed["stop_reason"] == "time-limit", (code, printed, said)
+    assert (printed["objective"] is None) == any("were not measured" in note for note in printed["notes"]), (printed, said)
+
+
 def main():
     write_data("number.csv", 500, 60, False)
     write_data("label.csv", 500, 60, True)
@@ -112,6 +122,7 @@ def main():
             break
     assert "the model is the best certified one" in said, (printed, said)
     assert printed["gap"] is not None and printed["nonzeros"] > 0, (printed, said)
+    linear_regression_that_cannot_be_measured_is_saved()
     # Where nothing is in the way the certificate is the last clock's, at any grace.
     code, printed, said = train(["lasso", "number.csv", *slow, "--grace", "30"], has_done_a_clock)
     check(words, "number.csv", code, printed, said)

@@ -116,6 +116,7 @@ def check(number, chance):
     say += ("objective %r (%r), gap %r (%r)" % (printed["objective"], objective, printed["gap"], gap), printed["stop_reason"])
     assert abs(printed["objective"] - objective) <= 1e-9 * max(zero, objective), say
     assert printed["nonzeros"] == len(w), say
+    assert printed["clocks"] > 0 or printed["stop_reason"] != "diverged", say
     assert objective <= FAR * max(zero, math.log(2) if algorithm == "logistic" else 0), say
     assert ("the best certified model is in model" in out.stderr) == (out.returncode == NUMERIC), say
     if gap is not None:

@@ -191,6 +191,14 @@ static hawser_status plan(hawser_job *job, const hawser_training_input *input, b
 
 /* ------------------------------------------------------------------------------------------------------------- train ---- */
 
+static double count_nonzeros(const hw_descent *descent, const double *theta)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < descent->X->cols; j++)
+        count += theta[j] != 0.0;
+    return (double)count;
+}
+
 /* Batches whose epochs were over while a column still went along with the residual: what to do about it. */
 static void say_how_far(const hw_descent *descent, const hawser_options *options, double slope, hawser_training *training)
 {
@@ -208,17 +216,27 @@ static void say_how_far(const hw_descent *descent, const hawser_options *options
              descent->epochs, slope, cause, 10.0 * descent->epochs);
 }
 
-/* `measured`: the run that measured theta last. */
+/* An end that left no time to measure the weights. */
+static void say_unmeasured(const hawser_options *options, hawser_training *training)
+{
+    snprintf(training->notes[0], sizeof training->notes[0],
+             "the weights of the last clock were not measured: that would have taken longer than --grace (%g s); their "
+             "objective is unknown",
+             hawser_options_number(options, "grace"));
+}
+
+/* `measured`: the run that measured theta last, or that handed it in. */
 static hawser_status tell(const hw_descent *descent, const hawser_training_input *input, const hawser_run *measured,
                           const double *theta, bool early, hawser_training *training, hawser_error *error)
 {
     static const hw_linear_kind kind = {.name = "linear"};
     double objective = hawser_result_metric(measured, "objective"), slope = hawser_result_metric(measured, "slope");
-    double zero = 0.5 * descent->deviation * descent->deviation;
+    double zero = 0.5 * descent->deviation * descent->deviation, shift = hawser_result_metric(measured, "shift");
     hw_linear_row row = {.objective = objective,
                          .gap = NAN,
-                         .nonzeros = hawser_result_metric(measured, "nonzeros"),
-                         .intercept = descent->mean - (descent->intercept ? hawser_result_metric(measured, "shift") : 0.0),
+                         .nonzeros =
+                             isnan(objective) ? count_nonzeros(descent, theta) : hawser_result_metric(measured, "nonzeros"),
+                         .intercept = descent->mean - (descent->intercept && !isnan(shift) ? shift : 0.0),
                          .error = NAN,
                          .done = true};
     hw_linear linear = {.kind = &kind, .X = descent->X, .rows = &row, .lambda_count = 1};
@@ -237,12 +255,49 @@ static hawser_status tell(const hw_descent *descent, const hawser_training_input
              : epochs                              ? "epochs"
              : strcmp(reason, "patience") == 0     ? "progress"
                                                    : reason);
-    if (epochs && training->failure.status == HAWSER_OK)
+    if (isnan(objective))
+        say_unmeasured(input->options, training);
+    else if (epochs && training->failure.status == HAWSER_OK)
         say_how_far(descent, input->options, slope, training);
     return hw_linear_model_make(&linear, input, 0, theta, NULL, &training->model, error);
 }
 
-/* Measures theta in a program of its own, which becomes *run. Collective. */
+/* What a model lacks that was not measured: the mean of its margins, from the means of own columns. */
+static hawser_status hand_in(hawser_context *context)
+{
+    const hw_descent *descent = hawser_user(context);
+    const double *theta = hawser_local(context, "theta");
+    const hawser_matrix *X = hawser_data_view(context, "X");
+    double shift = 0.0;
+    for (size_t j = 0; j < X->cols; j++) {
+        double sum = 0.0, squares = 0.0;
+        if (theta[j] == 0.0)
+            continue;
+        hawser_column_moments(X, j, descent->weights, descent->total, 0.0, &sum, &squares);
+        shift += theta[j] * (sum / descent->total);
+    }
+    return hawser_report(context, "shift", shift);
+}
+
+/* Brings theta to node 0 where no time is left to measure it. *run becomes that run, which may have been abandoned: its metrics are NAN
+ * then. Collective. */
+static hawser_status bring(hw_descent *descent, hawser_job *job, const double *theta, hawser_run **run, hawser_error *error)
+{
+    memmove(descent->start, theta, descent->X->cols * sizeof *theta);
+    hawser_program *p = hawser_program_new("hand in", descent);
+    hawser_metric_declare(p, "objective", HAWSER_LAST);
+    hawser_metric_declare(p, "slope", HAWSER_MAX);
+    hawser_metric_declare(p, "shift", HAWSER_SUM);
+    hawser_state *X = hawser_data_state(p, "X", descent->X, HAWSER_BY_COLUMN);
+    hawser_state *state = hawser_local_state(p, "theta", X, 1, descent->start);
+    hawser_unit(hawser_root(p), "hand in", hand_in, HAWSER_READS(X, state), NULL);
+    hawser_observe(job, NULL, NULL);
+    hawser_status status = hawser_run_program(job, p, run, error);
+    hawser_program_free(p);
+    return status == HAWSER_STOP ? HAWSER_OK : status;
+}
+
+/* Measures theta in a program of its own, which becomes *run; HAWSER_STOP: there was no time for that. Collective. */
 static hawser_status measure(hw_descent *descent, hawser_job *job, const double *theta, hawser_run **run,
                              hawser_error *error)
 {
@@ -255,8 +310,10 @@ static hawser_status measure(hw_descent *descent, hawser_job *job, const double 
     hawser_status status = hawser_run_program(job, program, &made, error);
     hawser_program_free(program);
     descent->weights_travel = travels;
-    if (status != HAWSER_OK)
+    if (status != HAWSER_OK) {
+        hawser_run_free(made);
         return status;
+    }
     hawser_run_free(*run);
     *run = made;
     return HAWSER_OK;
@@ -292,24 +349,26 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
     hawser_observe(job, input->observer, input->observer_user);
     hawser_status status = hawser_run_program(job, program, &training->run, &own);
     hawser_program_free(program);
-    bool early = status == HAWSER_STOP; /* a run that was ended has not measured what it left behind */
+    bool early = status == HAWSER_STOP, unmeasured = false; /* a run that was ended has not measured what it left behind */
     double objective = INFINITY;
     if (status != HAWSER_OK && !early && !overflowed(status))
         return hawser_fail(error, status, "%s", own.text);
     if (early) {
         status = measure(descent, job, hawser_result(training->run, "theta", NULL), after, &own);
-        if (status == HAWSER_STOP)
-            return hawser_fail(
-                error, HAWSER_TIMEOUT,
-                "the weights that were reached could not be measured within --grace, and no model is written");
-        if (status != HAWSER_OK && !overflowed(status))
+        unmeasured = status == HAWSER_STOP;
+        if (unmeasured)
+            HAWSER_TRY(bring(descent, job, hawser_result(training->run, "theta", NULL), after, error));
+        else if (status != HAWSER_OK && !overflowed(status))
             return hawser_fail(error, status, "%s", own.text);
     }
-    if (status == HAWSER_OK)
+    if (unmeasured)
+        objective = NAN;
+    else if (status == HAWSER_OK)
         objective = hawser_result_metric(*after != NULL ? *after : training->run, "objective");
     else
         training->failure = own;
-    HAWSER_TRY(take_best(descent, job, status, objective, after, training, error));
+    if (!unmeasured)
+        HAWSER_TRY(take_best(descent, job, status, objective, after, training, error));
     if (training->run == NULL) {
         training->run = *after;
         *after = NULL;

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "runtime/block/stored.h"
+#include "runtime/drive/driver.h"
 #include "runtime/store/hub.h"
 
 static hawser_status make_table(hw_session *session, const hawser_state *state, hawser_error *error)
@@ -116,10 +117,19 @@ void hw_keep_count(const hw_session *session)
     station->bytes_received += figures.bytes_received;
 }
 
+/* Requests of a run that was abandoned may wait for versions that no block will write. */
+static bool was_abandoned(const hw_session *session)
+{
+    return session->driver != NULL ? session->driver->abandoned : session->workers != NULL && session->workers[0].abandoned;
+}
+
 void hw_keep_close(hw_session *session, const hawser_error *ended)
 {
+    const hawser_error early = {.status = HAWSER_TIMEOUT, .text = "the run was ended early"};
     if (session->store != NULL && ended->status < HAWSER_OK)
         hw_hub_lost(session->store, ended);
+    else if (session->store != NULL && was_abandoned(session))
+        hw_hub_lost(session->store, &early);
     hawser_store_close(session->store);
     session->store = NULL;
     free(session->tables);

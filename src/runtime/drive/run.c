@@ -247,6 +247,8 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
         hw_cluster_words(job->cluster, own.text);
     if (status != HAWSER_OK && error != NULL)
         *error = own;
+    if (has_loop(program))
+        job->failed_clocks = status < HAWSER_OK && session.driver != NULL ? session.driver->clocks : 0;
     close_session(&session, &own);
     hw_plan_free(plan);
     if (status < HAWSER_OK)

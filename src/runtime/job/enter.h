@@ -45,6 +45,9 @@ hawser_status hw_job_model(hawser_job *job, const char *path, bool if_exists, ha
 /* Seconds that a run may take: `limit` (0: none), or less where Slurm ends the job before. now: seconds since 1970. */
 double hw_time_left(double limit, char *const *environment, double now);
 
+/* Returns the clocks of the last run with a loop, if it failed; else 0. Node 0 only. */
+uint64_t hw_job_failed_clocks(const hawser_job *job);
+
 /* hawser_interrupt, by a signal. Async-signal-safe, any thread. */
 void hw_job_interrupt_by(hawser_job *job, int signal_number);
 

@@ -296,6 +296,11 @@ double hawser_job_grace_left(const hawser_job *job)
     return job != NULL ? fmax(0.0, hw_job_grace_left(job)) : (double)INFINITY;
 }
 
+uint64_t hw_job_failed_clocks(const hawser_job *job)
+{
+    return job->failed_clocks;
+}
+
 void hawser_observe(hawser_job *job, hawser_observer *observer, void *user)
 {
     if (job == NULL)

@@ -38,8 +38,9 @@ struct hawser_job {
     atomic_bool interrupted;
     _Atomic uint64_t asked; /* which node was asked to end first, and by what: hw_asked; 0: none */
     _Atomic double
-        stopped_at;        /* hw_seconds() when the last run was asked to end by a signal or limit of time; 0: it was not */
-    hw_recorder *recorder; /* NULL: no history is recorded */
+        stopped_at;         /* hw_seconds() when the last run was asked to end by a signal or limit of time; 0: it was not */
+    uint64_t failed_clocks; /* clocks of the last training run, if it failed and so left no run that has them */
+    hw_recorder *recorder;  /* NULL: no history is recorded */
     hawser_observer *observer;
     void *observer_user;
 };
