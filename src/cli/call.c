@@ -119,11 +119,11 @@ static hawser_status check_words(const hw_call *call, hawser_error *error)
 {
     const hw_command *command = call->command;
     if (call->count < command->least)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "something is missing: hawser %s %s; 'hawser help %s' says more",
+        return hawser_fail(error, HAWSER_BAD_OPTION, "missing argument; usage: hawser %s %s (see 'hawser help %s')",
                            command->name, command->words, command->name);
     if (call->count > command->most)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "'%s' is one word too many: hawser %s %s", call->words[command->most],
-                           command->name, command->words);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "unexpected argument '%s'; usage: hawser %s %s",
+                           call->words[command->most], command->name, command->words);
     return HAWSER_OK;
 }
 

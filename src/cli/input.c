@@ -32,8 +32,7 @@ static void say_load(const hw_call *call, const hawser_load_figures *figures)
         return;
     hw_say_idle_input(call, figures->format);
     if (figures->base_guessed)
-        fprintf(call->err,
-                "hawser: nothing settles whether columns are counted from 0 or 1; taken as %d (--index-base says it)\n",
+        fprintf(call->err, "hawser: cannot tell whether column indices start at 0 or 1; assuming %d (set --index-base)\n",
                 figures->index_base);
     if (figures->rows_dropped > 0)
         fprintf(call->err, "hawser: %" PRIu64 " rows with missing values were dropped\n", figures->rows_dropped);

@@ -55,15 +55,15 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
 void hw_cluster_words(hw_cluster *cluster, const char *words);
 /* What the job is at between runs, for the texts of losses: "reading the input"; a literal. */
 void hw_cluster_doing(hw_cluster *cluster, const char *what);
-/* Who was lost first; HW_NET_ANY: nobody, or no node. */
+/* Returns the node that was lost first, or HW_NET_ANY. */
 uint32_t hw_cluster_lost_node(hw_cluster *cluster);
-/* Adds to words about a loss who else is lost: "; lost too: node 3 (name)". Whoever dies with the first is known a moment after it, which is
- * waited for: not on the net's thread. */
+/* Appends the other lost nodes to a text about a loss: "; lost too: node 3 (name)". Waits a moment, since nodes that die together are noticed
+ * one after the other; so it must not run on the net's thread. */
 void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error);
-/* Tells the others why this node leaves and ends the links, within `seconds`; frees nothing: other threads may use the cluster, in vain. For a
- * process that ends next. */
+/* Notifies the other nodes why this node leaves, and ends the links, within `seconds`. Frees nothing, so other threads may still use the
+ * cluster; their calls fail. For a process that ends next. */
 void hw_cluster_farewell(hw_cluster *cluster, const char *words, double seconds);
-/* This node has failed in a run whose end the others do not know: they are told why, and so are the blocks here, which end. Any thread. */
+/* Notifies the other nodes, and the blocks on this node, that this node has failed during a run. The blocks end. Any thread. */
 void hw_cluster_give_up(hw_cluster *cluster, const char *words);
 /* Says goodbye and frees. */
 void hw_cluster_leave(hw_cluster *cluster);
@@ -107,15 +107,14 @@ void hw_cluster_drop_updates(hw_cluster *cluster);
 /* Ends the run and frees its transport; late messages are dropped. */
 void hw_cluster_end(hw_cluster *cluster);
 
-/* Every node gives out[d] to node d and gets in[s] from node s, its own included; all nodes call it, in the same order. `in` has room
- * for all nodes; the caller frees its data, which is from malloc. Blocks until everything is here, as long as the others show
- * signs of life and none of them is waited for longer than options->patience (HAWSER_TIMEOUT). With one node, or cluster NULL, a copy.
- * Not while a run is under way. */
+/* Sends out[d] to node d and receives in[s] from node s, for all nodes including the own. Collective. `in` has one entry per node; the caller
+ * frees its data, which is from malloc. Blocks until all data have arrived. Returns HAWSER_TIMEOUT if one node does not answer for
+ * options->patience although its heartbeats arrive. With one node, or cluster NULL, it copies. Not during a run. */
 hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in,
                                   hawser_error *error) HAWSER_MUST_USE;
-/* The same of what is large: out's data, from malloc, are freed as they go; what is left after a failure is the caller's. */
+/* Like hw_cluster_alltoall, for large data: frees each out[i].data (from malloc) once it is sent. After a failure the caller frees the rest. */
 hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes *in, hawser_error *error) HAWSER_MUST_USE;
-/* The same bytes to all. */
+/* Sends `own` to all nodes and receives theirs. Collective, as hw_cluster_alltoall. */
 hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *in, hawser_error *error) HAWSER_MUST_USE;
 /* The status that all nodes agree on: the first one's, by number, that is not HAWSER_OK, with its text. For steps that may fail on one
  * node and must then fail on all. */

@@ -279,12 +279,12 @@ hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluste
             return hw_cluster_fail_lost(cluster, error);
         }
         if (now >= deadline) {
-            hw_cluster_blame(cluster, node, "the others wait for it in vain");
-            return hawser_fail(
-                error, HAWSER_TIMEOUT,
-                "node %u (%s) lives, but has kept this one waiting for %.3g s (--timeout); the job was %s: does it "
-                "read from a pipe that nobody writes, or from a file server that is gone?",
-                node, cluster->members[node].member.name, seconds, cluster->doing);
+            hw_cluster_blame(cluster, node, "the others timed out waiting for it");
+            return hawser_fail(error, HAWSER_TIMEOUT,
+                               "timed out after %.3g s (--timeout) waiting for node %u (%s), which is alive; the job was "
+                               "%s. Does that node read "
+                               "from a pipe without a writer or from an unreachable file server?",
+                               seconds, node, cluster->members[node].member.name, cluster->doing);
         }
         if (now - begun >= pause) {
             if (tells)

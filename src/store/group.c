@@ -125,7 +125,8 @@ void hw_group_regret(hw_group *group, const hw_seat *of, const hw_request_head *
     char text[HW_REGRET_WORDS];
     atomic_fetch_add_explicit(&server->refused, 1, memory_order_relaxed);
     snprintf(text, sizeof text, "clock %llu of worker %u %s: %s", (unsigned long long)head->clock, head->worker,
-             outcome == HW_CLOCK_OVERFLOWED ? "has failed" : "is refused, and who waits for it would wait in vain", words);
+             outcome == HW_CLOCK_OVERFLOWED ? "has failed" : "was refused, so requests that wait for it can never complete",
+             words);
     for (hw_seat *seat = atomic_load(&group->seats); seat != NULL; seat = seat->next) {
         hw_message *message = atomic_exchange(&seat->regret, NULL);
         hw_request_head own = *head;

@@ -176,11 +176,11 @@ hawser_status hw_server_no_room(hw_server *server, const hw_table_spec *spec, co
                                 hawser_error *error);
 /* For the rows that each piece of a push may make, until that has been done; HAWSER_NO_MEMORY. */
 hawser_status hw_errand_take_room(hw_errand *errand, hawser_error *error) HAWSER_MUST_USE;
-/* Rows have come, or gone: what that takes, which is less than 0 by wrapping around, and is the caller's to count; or counts it. The stripe's
- * worker's. */
+/* hw_stripe_new_rows returns the change in row memory since the last call, modulo 2^64; the caller charges it to the quota. hw_stripe_count_rows
+ * charges it itself, less the `promised` bytes that were reserved. Both are only for the thread that works on the stripe. */
 uint64_t hw_stripe_new_rows(hw_stripe *stripe);
-void hw_stripe_count_rows(hw_stripe *stripe, uint64_t promised); /* in place of so much */
-/* The same of a summed table's clocks that are not over: there were `before`. */
+void hw_stripe_count_rows(hw_stripe *stripe, uint64_t promised);
+/* Charges the change in memory of a summed table's clocks that have not ended, which was `before`. */
 void hw_stripe_count_sums(const hw_stripe *stripe, const hw_sums *sums, uint64_t before);
 /* group.c: every group gets clocks in a table that has been made, all or none; loses them. */
 hawser_status hw_groups_enter(hw_server *server, uint32_t table, hawser_error *error) HAWSER_MUST_USE;

@@ -79,7 +79,7 @@ code 0 "$hawser" data split gaps.csv --missing drop --parts 2 -o gaps
 has err "^hawser: 1 rows with missing values were dropped$"
 printf '1 1:1 2:2\n2 1:3 2:4\n3 2:1\n4 1:1\n' >guess.svm
 code 0 "$hawser" data split guess.svm --parts 2 -o guess --delimiter ';'
-has err "nothing settles whether columns are counted from 0 or 1"
+has err "cannot tell whether column indices start at 0 or 1"
 has err "--delimiter"
 code 0 "$hawser" data split guess.svm --parts 2 -o guess --delimiter ';' --quiet
 equal "$(cat err)" ""

@@ -54,7 +54,7 @@ for policy in bsp ssp:S tap delay:T dc:D; do
     has out "^  $policy "
 done
 code 2 "$hawser" help train lasso json
-says "'json' is one word too many: hawser help"
+says "unexpected argument 'json'; usage: hawser help"
 code 2 "$hawser" help synk
 says "did you mean 'sync'"
 

@@ -38,12 +38,12 @@ code 2 "$hawser" train laso small.svm
 says "did you mean 'lasso'"
 code 2 "$hawser" train
 code 2 "$hawser" train lasso
-says "something is missing"
+says "missing argument"
 code 2 "$hawser" data
 code 2 "$hawser" data conver small.svm
 says "did you mean 'hawser data convert'"
 code 2 "$hawser" version now
-says "one word too many"
+says "unexpected argument"
 code 2 "$hawser" train lasso small.svm --lamda 1
 says "unknown option --lamda; did you mean --lambda\?"
 code 2 "$hawser" train lasso small.svm --frobnicate

@@ -96,7 +96,7 @@ for pid in $(cat left.0 left.1); do ! grep -q . "/proc/$pid/cmdline" 2>/dev/null
 
 # Words.
 code 2 "$hawser" run -n 2
-says "something is missing"
+says "missing argument"
 code 2 "$hawser" run -- ./node
 says "how many"
 code 2 "$hawser" run -n 2 -- info x.model

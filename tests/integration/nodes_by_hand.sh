@@ -105,8 +105,8 @@ member second --join 127.0.0.1:$port --interface 127.0.0.1
 third=$!
 started+=($third)
 ends first 8; ends second 8
-has second.err '^hawser: node [0-2] \(.*\) lives, but has kept this one waiting for 1 s'
+has second.err 'timed out after 1 s \(--timeout\) waiting for node [0-2] \(.*\), which is alive'
 has first.err '^hawser: node [12] \(.*\) lives, but has kept the others waiting for [0-9.]+ s; the job is reading the input; it ends after 1 s \(--timeout\)'
-has first.err '^hawser: node [12] \(.*\) lives, but has kept this one waiting for 1 s \(--timeout\); the job was reading the input'
+has first.err 'timed out after 1 s \(--timeout\) waiting for node [12] \(.*\), which is alive; the job was reading the input'
 kill -0 $third 2>/dev/null || complain "the node that reads has ended by itself: $(cat third.err)"
 finish

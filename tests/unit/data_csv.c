@@ -166,8 +166,8 @@ static void wrong_text_is_refused_by_place_and_word(void **state)
         {"1,2\n3,\"1,000\"\n", "in:2:4: a comma is in the number; write a decimal point, and no groups: \"1\""},
         {"1,2\n3,inf\n", "in:2:3: the value is infinite; remove the row or write a number: \"inf\""},
         {"1,2\n3,1e999\n", "in:2:3: the value is too large: \"1e999\""},
-        {"1,2\n3,4\n5,6,7\n", "in:3:5: the row has more fields than the first line's 2: \"7\""},
-        {"1,2\n3\n", "in:2:2: the row has 1 fields, and the first line 2: end of line"},
+        {"1,2\n3,4\n5,6,7\n", "in:3:5: expected 2 fields, as in the first line, but found more: \"7\""},
+        {"1,2\n3\n", "in:2:2: expected 2 fields, as in the first line, but found 1: end of line"},
         {"1,2\n3,\"4\n", "in:2:3: a quote is not closed on its line: \"\"4\""},
         {"1,2\n3,\"4\"5\n", "in:2:6: something follows a closing quote: \"5\""},
         {"1,2\n3,4 5\n", "in:2:5: something follows the number: \"5\""},
@@ -306,8 +306,9 @@ static void blanks_are_a_delimiter(void **state)
     assert_string_equal(hawser_dataset_column(named, 0), "body mass");
     hawser_dataset_free(named);
     refuse_text("1 2 3\n4 5 \n", (hawser_load){.missing = "zero"},
-                "in:2:5: the row has 2 fields, and the first line 3: end of line");
-    refuse_text("1 2\n3  4  5\n", (hawser_load){0}, "in:2:7: the row has more fields than the first line's 2: \"5\"");
+                "in:2:5: expected 3 fields, as in the first line, but found 2: end of line");
+    refuse_text("1 2\n3  4  5\n", (hawser_load){0},
+                "in:2:7: expected 2 fields, as in the first line, but found more: \"5\"");
     refuse_text("1 2\n3 x\n", (hawser_load){0}, "in:2:3: the value is not a number: \"x\"");
 }
 
@@ -320,7 +321,7 @@ static void one_blank_is_a_delimiter(void **state)
     hawser_dataset *dataset = load_text("1  3\n4 5 6\n", load);
     expect_matrix(dataset, 2, 3, values);
     hawser_dataset_free(dataset);
-    refuse_text("1  3\n4 5\n", load, "in:2:4: the row has 2 fields, and the first line 3: end of line");
+    refuse_text("1  3\n4 5\n", load, "in:2:4: expected 3 fields, as in the first line, but found 2: end of line");
 }
 
 /* Values of all forms, some quoted or with blanks around them: what each is was printed and read by the C library. */

@@ -53,7 +53,7 @@ static void rows_without_entries_may_come_first(void **state)
     hawser_dataset_free(dataset);
     strcpy(at, "1,2:0.5\n");
     refuse_text(text, (hawser_load){0},
-                "in:501:3: the row has more fields than the first line's 1: \"2:0.5\"; its first line shows no "
+                "in:501:3: expected 1 fields, as in the first line, but found more: \"2:0.5\"; its first line shows no "
                 "delimiter: see --delimiter and --format");
 }
 

@@ -151,7 +151,8 @@ static bool clock_without_memory(long n)
     for (uint32_t c = 0; c < 2; c++)
         while (w->back[c][0].first != NULL) {
             assert_int_equal(hw_client_hear(w->client[c], 0, take(&w->back[c][0]), &error), HAWSER_BAD_INPUT);
-            if (strstr(error.text, "of worker 0 is refused, and who waits for it would wait in vain: table 't': ") == NULL)
+            if (strstr(error.text,
+                       "of worker 0 was refused, so requests that wait for it can never complete: table 't': ") == NULL)
                 fail_msg("%s", error.text);
             assert_non_null(strstr(error.text, "no memory left"));
             regrets[c]++;
@@ -200,7 +201,7 @@ static void ask_in_between(void)
     pthread_detach(thread);
 }
 
-static void who_asks_what_is_missing_waits_for_no_growth(void **state)
+static void lookup_of_missing_keys_does_not_wait_for_growth(void **state)
 {
     (void)state;
     enum { MANY = 5000 };
@@ -278,6 +279,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_without_memory), cmocka_unit_test(what_failed_is_not_said_to_be_done),
         cmocka_unit_test(what_was_made_before_a_failure_leaves), cmocka_unit_test(a_clock_that_is_refused_is_told_to_all),
-        cmocka_unit_test(who_asks_what_is_missing_waits_for_no_growth)};
+        cmocka_unit_test(lookup_of_missing_keys_does_not_wait_for_growth)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -388,9 +388,9 @@ static void a_refused_clock_ends_its_group_alone(void **state)
     for (int i = 0; i < 5; i++) {
         group clocks = {.set = &set, .act = clock_wrongly}, goes_on = {.set = &set, .act = look};
         run_group(&clocks, 2);
-        all_say(&clocks,
-                ": clock 5 of worker 77 is refused, and who waits for it would wait in vain: table 'refuses': there is no "
-                "worker 77; there are 2");
+        all_say(&clocks, ": clock 5 of worker 77 was refused, so requests that wait for it can never complete: table "
+                         "'refuses': there is no "
+                         "worker 77; there are 2");
         run_group(&goes_on, 1);
         all_well(&goes_on);
     }

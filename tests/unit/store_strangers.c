@@ -523,7 +523,7 @@ static void who_reads_slowly_is_waited_for(void **state)
 }
 
 /* One that says goodbye while it is not read, since it has asked for much, has left: nobody calls it lost. */
-static void who_goes_while_it_is_held_has_left(void **state)
+static void client_that_says_goodbye_while_paused_is_not_lost(void **state)
 {
     (void)state;
     scene *s = begin_with((servers){.count = 1, .unread_most = UNREAD, .patience = 1});
@@ -659,7 +659,7 @@ int main(void)
         cmocka_unit_test(who_goes_at_once_ends_its_group_alone),
         cmocka_unit_test(who_takes_no_answers_is_lost),
         cmocka_unit_test(who_reads_slowly_is_waited_for),
-        cmocka_unit_test(who_goes_while_it_is_held_has_left),
+        cmocka_unit_test(client_that_says_goodbye_while_paused_is_not_lost),
         cmocka_unit_test(what_waits_for_clocks_is_bounded),
         cmocka_unit_test(who_begins_pushes_without_end_goes),
     };

@@ -204,7 +204,7 @@ static void who_takes_its_time_gets_all(void **state)
     by_every_way(who_is_slow, *(bool *)*state);
 }
 
-static void who_goes_while_it_is_held_has_left(void **state)
+static void peer_that_says_goodbye_while_paused_is_not_lost(void **state)
 {
     by_every_way(who_goes, *(bool *)*state);
 }
@@ -216,7 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(what_nobody_takes_is_bounded, &ucx),
         cmocka_unit_test_prestate(who_takes_its_time_gets_all, &ucx),
-        cmocka_unit_test_prestate(who_goes_while_it_is_held_has_left, &ucx),
+        cmocka_unit_test_prestate(peer_that_says_goodbye_while_paused_is_not_lost, &ucx),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,8 +77,9 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
 static hawser_status wrong_width(const row_place *p, size_t column, const char *at, hawser_error *error)
 {
     if (column < p->csv->width)
-        return hw_chunk_fail(p->chunk, at, error, "the row has %zu fields, and the first line %zu", column, p->csv->width);
-    return hw_chunk_fail(p->chunk, at, error, "the row has more fields than the first line's %zu", p->csv->width);
+        return hw_chunk_fail(p->chunk, at, error, "expected %zu fields, as in the first line, but found %zu", p->csv->width,
+                             column);
+    return hw_chunk_fail(p->chunk, at, error, "expected %zu fields, as in the first line, but found more", p->csv->width);
 }
 
 /* Finds the field again, for its place. */

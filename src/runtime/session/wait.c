@@ -57,9 +57,9 @@ hawser_status hw_wait(hw_station *station, bool (*ready)(void *argument), void *
                 return HAWSER_OK;
             if (idle && silence >= timeout)
                 return hawser_fail(station->error, HAWSER_TIMEOUT,
-                                   "%s %u has waited %.0f s in vain while nobody was at work%s; see --timeout",
+                                   "%s %u timed out after %.0f s: all workers%s were waiting (see --timeout)",
                                    station->endpoint < station->session->blocks ? "block" : "driver", station->endpoint,
-                                   timeout, station->session->nodes > 1 ? " on any node" : "");
+                                   timeout, station->session->nodes > 1 ? " on all nodes" : "");
             deadline = start + (silence < timeout ? timeout - silence : timeout);
         }
         double until = station->poll > 0 && start + station->poll < deadline ? start + station->poll : deadline;

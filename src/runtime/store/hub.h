@@ -57,7 +57,7 @@ enum hw_clocked { HW_CLOCKED_NOT, HW_CLOCKED_BY_HAND, HW_CLOCKED_NEAR };
 
 #define HW_HOLDER_CHANGES UINT32_MAX
 
-/* A function that servers on their own have, and this guest knows by name alone: what is pushed is all the same to who pushes it. */
+/* A function that exists only on the servers. The client needs just its name, because it never applies the function. */
 typedef struct hw_foreign {
     struct hw_foreign *next;
     char name[HW_TABLE_NAME];
@@ -176,7 +176,8 @@ hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint3
 void hw_near_close(hawser_store *store);
 /* A table has been loaded: no row that is near is true any more. */
 void hw_near_forget(hawser_store *store, uint32_t table);
-/* Who tells of a table's clocks does so always. */
+/* Fixes which API advances the clocks of a table: hawser_table_clock or hawser_store_clock. The first call decides; a later call of the other
+ * one fails. */
 hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clocked how, hawser_error *error) HAWSER_MUST_USE;
 /* For hawser_store_clock, an order of HW_CLOCK of this node's worker: refuses a clock that goes back; and records one that was sent. */
 hawser_status hw_near_check_clock(hawser_store *store, uint32_t worker, const hw_order *order,

@@ -110,7 +110,7 @@ typedef struct hw_link {
     bool starved;       /* there is no memory for what comes */
 } hw_link;
 
-/* Bytes that keep who makes them, or who does what they ask for, at work for some time. */
+/* Messages of this size or more take a peer some time to produce or to process, so the net thread then polls longer before it sleeps. */
 enum { HW_NET_BULK = 8 << 10 };
 
 /* Where what began at a node goes on to. */
