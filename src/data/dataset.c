@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/memory.h"
-#include "data/share/residence.h"
+#include "data/residence.h"
 
 hawser_status hw_dataset_new(hawser_dataset **dataset, hawser_error *error)
 {

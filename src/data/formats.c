@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-#include "data/load.h"
-
 #define HW_FORMAT_ROW(id, word, help, ...) [HAWSER_##id] = {word, __VA_ARGS__},
 static const hw_format_row rows[] = {HW_FORMATS(HW_FORMAT_ROW)};
 enum { COUNT = sizeof rows / sizeof *rows };

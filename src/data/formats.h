@@ -6,7 +6,7 @@
 #define HW_DATA_FORMATS_H
 
 #include "base/rows.h"
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 enum {
     HW_FORMAT_TEXT = 1,    /* text, so that no idx file is one */
@@ -64,5 +64,10 @@ hawser_format hw_format_find(const char *word);
 hawser_format hw_format_of_extension(const char *extension);
 /* Writes the first extension of each format that can be written, and returns `text`. */
 const char *hw_format_extensions(char *text, size_t size);
+
+/* What the first bytes of an input look like; never HAWSER_GUESS. */
+hawser_format hw_guess_format(const char *text, size_t bytes);
+/* guess.c: whether an input, by its first bytes, is something known that is not read; what it is and what can be done. */
+bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char **advice);
 
 #endif

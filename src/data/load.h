@@ -2,7 +2,7 @@
 #ifndef HW_DATA_LOAD_H
 #define HW_DATA_LOAD_H
 
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 /* Loads from a piece of memory that is read like a file called `name`. chunk_bytes 0: chosen. */
 hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, size_t chunk_bytes, const hawser_load *load,
@@ -11,11 +11,6 @@ hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, s
 /* hawser_dataset_load of what is one of a job's loads: `memory`, not 0, is the limit where the caller gives none. */
 hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
                              hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
-
-/* What the first bytes of an input look like; never HAWSER_GUESS (formats.c). */
-hawser_format hw_guess_format(const char *text, size_t bytes);
-/* Whether an input, by its first bytes, is something known that is not read; what it is and what can be done. */
-bool hw_is_foreign(const char *text, size_t bytes, const char **what, const char **advice);
 
 /* Target, weights, offset and names that lie in files of their own. */
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/share/residence.h"
+#include "data/residence.h"
 #include "directory.h"
 #include "nodes.h"
 

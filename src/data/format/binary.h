@@ -2,7 +2,7 @@
 #ifndef HW_DATA_BINARY_H
 #define HW_DATA_BINARY_H
 
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 typedef enum hw_number_kind { HW_FLOATING, HW_UNSIGNED, HW_SIGNED } hw_number_kind;
 

@@ -2,7 +2,7 @@
 #ifndef HW_DATA_CSV_H
 #define HW_DATA_CSV_H
 
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 typedef enum hw_missing { HW_REFUSE = 0, HW_ZERO, HW_MEAN, HW_DROP } hw_missing;
 

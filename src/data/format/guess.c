@@ -6,7 +6,6 @@
 #include "data/cache/cache.h"
 #include "data/format/npy.h"
 #include "data/formats.h"
-#include "data/load.h"
 
 enum { LINES = 20 };
 

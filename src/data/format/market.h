@@ -2,7 +2,7 @@
 #ifndef HW_DATA_MARKET_H
 #define HW_DATA_MARKET_H
 
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 /* Refuses a file that has not as many entries as its line of sizes promises. */
 hawser_status hw_market_sizes(const char *name, uint64_t promised, uint64_t found, hawser_error *error);

@@ -3,7 +3,7 @@
 #define HW_DATA_NPY_H
 
 #include "base/file.h"
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 #define HW_NPY_MAGIC "\x93NUMPY"
 

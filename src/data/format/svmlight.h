@@ -3,7 +3,7 @@
 #define HW_DATA_SVMLIGHT_H
 
 #include "base/number.h"
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 /* hw_parser. The context is not used. Refuses what is no number, index 0 where the base is 1, indices that do not ascend. */
 hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error);
@@ -37,5 +37,12 @@ static inline const char *hw_next_line(const char *at, const char *end)
     const char *found = *at == '\n' ? at : memchr(at, '\n', (size_t)(end - at));
     return found != NULL ? found + 1 : end; /* a file that is overwritten may lose the end of its last line */
 }
+
+/* svmlight_columns.c, svmlight_rows.c. */
+/* svmlight text, read once, to CSC. Decides the index base for the whole input. */
+hawser_status hw_gather_columns(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+/* svmlight text in memory, read twice, to CSR without parts; *done is false where that cannot be: archives, pipes, a limit on columns,
+ * a part of the input. */
+hawser_status hw_place_rows(hw_job *job, hawser_dataset *dataset, bool *done, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef HW_DATA_TALLY_H
 #define HW_DATA_TALLY_H
 
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 /* What hw_svmlight_parse will find: exact for text that it accepts, anything for other text. */
 typedef struct hw_tally {

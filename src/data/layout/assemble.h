@@ -2,17 +2,10 @@
 #ifndef HW_DATA_ASSEMBLE_H
 #define HW_DATA_ASSEMBLE_H
 
-#include "data/format/parse.h"
-
-/* svmlight text, read once, to CSC. Decides the index base for the whole input, as the two below do. */
-hawser_status hw_gather_columns(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+#include "data/source/parse.h"
 
 /* Parts of sparse rows (ends, indices) to CSR. */
 hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
-
-/* svmlight text in memory, read twice, to CSR without parts; *done is false where that cannot be: archives, pipes, a limit on columns,
- * a part of the input. */
-hawser_status hw_place_rows(hw_job *job, hawser_dataset *dataset, bool *done, hawser_error *error) HAWSER_MUST_USE;
 
 /* Parts of coordinates (rows_of, indices, from zero) to CSC or CSR of rows x cols; mirrored adds the other triangle. An entry
  * that is given twice is refused. */

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/bytes.h"
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 /* An index of HW_BUCKET_BITS + 1 digits or fewer (binary) has a bucket of its own; above, every power of two is cut into
  * 2^HW_BUCKET_BITS, since in what people have the first columns are the fuller ones; and no bucket is wider than 2^HW_BUCKET_MOST, so

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
-#include "data/share/owners.h"
+#include "data/owners.h"
 
 /* What of these values goes to each node, array.first being known: values of its columns, and of a symmetric array those that are
  * mirrored there. pieces has room for all nodes; the caller frees them, after a failure too. */

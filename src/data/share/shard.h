@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
-#include "data/share/owners.h"
+#include "data/owners.h"
 
 /* What a node says of the rows that it has read. */
 typedef struct hw_shard_facts {
@@ -64,11 +64,5 @@ hawser_status hw_shard_misfit(uint32_t node, hawser_error *error);
 /* One of target, weights, offset: all rows' values in order, from the nodes' parts. */
 hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, uint32_t nodes, const double **out,
                               hawser_error *error) HAWSER_MUST_USE;
-
-/* Whole columns as bytes, and back to their places: what is fetched later. */
-size_t hw_shard_column_bytes(const hawser_matrix *whole, size_t column);
-void hw_shard_take_column(const hawser_matrix *whole, size_t column, void *bytes);
-hawser_status hw_shard_put_column(const hawser_matrix *whole, size_t column, const void *bytes, size_t length,
-                                  hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef HW_DATA_RUNS_H
 #define HW_DATA_RUNS_H
 
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 /* Sets the job's readers and its chunks' size, and makes its rows_read; false when the input must be taken as it comes. */
 hawser_status hw_runs_begin(hw_job *job, bool *can, hawser_error *error) HAWSER_MUST_USE;

@@ -3,7 +3,7 @@
 #define HW_RUNTIME_WORKER_H
 
 #include "base/random.h"
-#include "data/share/residence.h"
+#include "data/residence.h"
 #include "exchange/exchange.h"
 #include "runtime/session/session.h"
 

@@ -11,7 +11,7 @@
 #include "base/type.h"
 #include "data/format/market.h"
 #include "data/load.h"
-#include "data/share/residence.h"
+#include "data/residence.h"
 #include "data/share/shard.h"
 #include "data/source/budget.h"
 #include "data/source/claims.h"

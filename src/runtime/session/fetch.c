@@ -5,7 +5,7 @@
 
 #include "base/argument.h"
 #include "base/memory.h"
-#include "data/share/residence.h"
+#include "data/residence.h"
 
 static struct hawser_residence *residence_of(const hw_session *session, uint32_t state)
 {

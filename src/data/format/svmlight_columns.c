@@ -1,4 +1,4 @@
-/* columns.c - svmlight text to compressed columns, read once: every reader deals its entries out into buckets of neighbouring columns;
+/* svmlight_columns.c - svmlight text to compressed columns, read once: every reader deals its entries out into buckets of neighbouring columns;
  * then each bucket is counted by column and put in order while it lies in a cache, and its memory goes as the columns come. */
 #include <stdlib.h>
 #include <string.h>

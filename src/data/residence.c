@@ -1,10 +1,10 @@
-#include "data/share/residence.h"
+#include "data/residence.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/share/shard.h"
+#include "base/type.h"
 
 hawser_status hw_residence_new(const hawser_matrix *whole, hw_owners *owners, uint32_t self, struct hawser_residence **out,
                                hawser_error *error)
@@ -70,6 +70,54 @@ hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser_error *err
     return HAWSER_OK;
 }
 
+static uint64_t column_entries(const hawser_matrix *whole, size_t column)
+{
+    return whole->layout == HAWSER_DENSE ? whole->rows : whole->offsets[column + 1] - whole->offsets[column];
+}
+
+/* A column as bytes: its values, then the numbers of their rows where it is sparse. */
+static size_t column_bytes(const hawser_matrix *whole, size_t column)
+{
+    size_t index = whole->layout == HAWSER_DENSE ? 0 : sizeof(uint32_t);
+    return column_entries(whole, column) * (hw_type_size(whole->type) + index);
+}
+
+static uint64_t column_begin(const hawser_matrix *whole, size_t column)
+{
+    return whole->layout == HAWSER_DENSE ? column * whole->stride : whole->offsets[column];
+}
+
+static void take_column(const hawser_matrix *whole, size_t column, void *bytes)
+{
+    uint64_t count = column_entries(whole, column), begin = column_begin(whole, column);
+    size_t size = hw_type_size(whole->type);
+    if (count == 0)
+        return;
+    memcpy(bytes, (const char *)whole->values + begin * size, count * size);
+    if (whole->layout != HAWSER_DENSE)
+        memcpy((char *)bytes + count * size, whole->indices + begin, count * sizeof(uint32_t));
+}
+
+static hawser_status put_column(const hawser_matrix *whole, size_t column, const void *bytes, size_t length,
+                                hawser_error *error)
+{
+    if (column >= whole->cols || length != column_bytes(whole, column))
+        return hawser_fail(error, HAWSER_INTERNAL, "column %zu came in %zu bytes, which do not fit it", column, length);
+    uint64_t count = column_entries(whole, column), begin = column_begin(whole, column);
+    size_t size = hw_type_size(whole->type);
+    if (count == 0)
+        return HAWSER_OK;
+    memcpy((char *)(uintptr_t)whole->values + begin * size, bytes, count * size);
+    if (whole->layout == HAWSER_DENSE)
+        return HAWSER_OK;
+    uint32_t *indices = (uint32_t *)(uintptr_t)whole->indices + begin;
+    memcpy(indices, (const char *)bytes + count * size, count * sizeof *indices);
+    for (uint64_t e = 0; e < count; e++)
+        if (indices[e] >= whole->rows || (e > 0 && indices[e] <= indices[e - 1]))
+            return hawser_fail(error, HAWSER_INTERNAL, "column %zu came with row numbers that cannot be", column);
+    return HAWSER_OK;
+}
+
 typedef struct entry {
     uint64_t column, length;
 } entry;
@@ -84,7 +132,7 @@ size_t hw_columns_bytes(const struct hawser_residence *residence, const uint32_t
     size_t bytes = 0;
     for (size_t k = 0; k < count; k++)
         if (hw_is_here(residence, columns[k]))
-            bytes += sizeof(entry) + padded(hw_shard_column_bytes(&residence->whole, columns[k]));
+            bytes += sizeof(entry) + padded(column_bytes(&residence->whole, columns[k]));
     return bytes;
 }
 
@@ -94,9 +142,9 @@ void hw_columns_pack(const struct hawser_residence *residence, const uint32_t *c
     for (size_t k = 0; k < count; k++) {
         if (!hw_is_here(residence, columns[k]))
             continue;
-        entry head = {columns[k], hw_shard_column_bytes(&residence->whole, columns[k])};
+        entry head = {columns[k], column_bytes(&residence->whole, columns[k])};
         memcpy(at, &head, sizeof head);
-        hw_shard_take_column(&residence->whole, columns[k], at + sizeof head);
+        take_column(&residence->whole, columns[k], at + sizeof head);
         at += sizeof head + padded(head.length);
     }
 }
@@ -114,7 +162,7 @@ hawser_status hw_columns_take(struct hawser_residence *residence, const void *by
             return hawser_fail(error, HAWSER_INTERNAL, "column %llu came in a form that cannot be",
                                (unsigned long long)head.column);
         if (!hw_is_here(residence, (uint32_t)head.column)) {
-            HAWSER_TRY(hw_shard_put_column(&residence->whole, head.column, at + sizeof head, head.length, error));
+            HAWSER_TRY(put_column(&residence->whole, head.column, at + sizeof head, head.length, error));
             atomic_store_explicit(&residence->state[head.column], HW_HERE, memory_order_release);
         }
         at += sizeof head + padded(head.length);

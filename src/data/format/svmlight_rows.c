@@ -1,4 +1,4 @@
-/* place_rows.c - svmlight text to compressed rows, each entry written once: rows and entries of every thread's run are counted, the
+/* svmlight_rows.c - svmlight text to compressed rows, each entry written once: rows and entries of every thread's run are counted, the
  * counts become places, then the runs are parsed a chunk at a time and put there. */
 #include <stdlib.h>
 #include <string.h>

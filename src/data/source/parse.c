@@ -1,4 +1,4 @@
-#include "data/format/parse.h"
+#include "data/source/parse.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef HW_DATA_RESIDENCE_H
 #define HW_DATA_RESIDENCE_H
 
-#include "data/dataset.h"
-#include "data/share/owners.h"
+#include "data/owners.h"
+#include "hawser/data.h"
 #include "linalg/presence.h"
 
 struct hawser_residence {

@@ -1,6 +1,6 @@
 /* parse.h - parses all chunks of an input by several threads into parts that keep the input's order. */
-#ifndef HW_DATA_PARSE_H
-#define HW_DATA_PARSE_H
+#ifndef HW_DATA_SOURCE_PARSE_H
+#define HW_DATA_SOURCE_PARSE_H
 
 #include <string.h>
 
