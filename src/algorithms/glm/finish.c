@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "algorithms/glm/model.h"
-#include "algorithms/sgd/problem.h"
+#include "algorithms/glm/policy.h"
 
 static const double FAR = 0.1; /* of the objective at zero */
 
@@ -168,7 +168,7 @@ static void say_how_far(const hw_linear *linear, const hawser_options *options, 
     if (worst == NULL || at == most || !(worst->gap > FAR * linear->whole_zero_objective))
         return;
     char cause[100] = "where columns have a few entries far larger than the rest, steps are short";
-    if (hw_descent_lag(linear->sync) > 0.0)
+    if (hw_linear_lag(linear->sync) > 0.0)
         snprintf(cause, sizeof cause, "under --sync %.20s steps are short", hawser_options_text(options, "sync"));
     if (linear->settings.rate > 0.0)
         snprintf(cause, sizeof cause, "--step %g may be too short", linear->settings.rate);

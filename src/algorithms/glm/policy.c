@@ -3,11 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algorithms/sgd/problem.h"
+enum { TAP_LAG = 8 };
+
+double hw_linear_lag(hawser_sync sync)
+{
+    return sync.tightness == HAWSER_BSP ? 0.0 : sync.tightness == HAWSER_TAP ? TAP_LAG : sync.staleness;
+}
 
 void hw_linear_policy_of_steps(hawser_sync sync, const char *sync_text, double rate, char *text, size_t size)
 {
-    double lag = hw_descent_lag(sync);
+    double lag = hw_linear_lag(sync);
     text[0] = '\0';
     if (!(lag > 0.0))
         return;

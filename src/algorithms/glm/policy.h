@@ -4,6 +4,8 @@
 
 #include "algorithms/glm/problem.h"
 
+/* Clocks by which what is read may lag, as the length of a step takes account of it. */
+double hw_linear_lag(hawser_sync sync);
 /* What stale reads cost solvers that step by a length: `rate`, 0 where the rule shortens it. "" where nothing is stale. */
 void hw_linear_policy_of_steps(hawser_sync sync, const char *sync_text, double rate, char *text, size_t size);
 /* What --sync gives up beside bsp, for hawser_training.policy; "" if nothing. */

@@ -205,7 +205,7 @@ static void say_how_far(const hw_descent *descent, const hawser_options *options
     char cause[100] = "where rows differ much, steps are short";
     if (!(slope > FAR))
         return;
-    if (hw_descent_lag(descent->sync) > 0.0)
+    if (hw_linear_lag(descent->sync) > 0.0)
         snprintf(cause, sizeof cause, "under --sync %.20s steps are short", hawser_options_text(options, "sync"));
     if (descent->rate > 0.0)
         snprintf(cause, sizeof cause, "--step %g may be too short", descent->rate);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "algorithms/glm/fold.h"
+#include "algorithms/logistic/delayed.h"
 #include "algorithms/logistic/share.h"
-#include "algorithms/sgd/delayed.h"
-#include "algorithms/sgd/steps.h"
+#include "algorithms/logistic/steps.h"
 
 static const double TIGHT = 1e-18; /* of the objective, for the intercept that is saved */
 

@@ -16,13 +16,13 @@
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
 #include "algorithms/logistic/board.h"
+#include "algorithms/logistic/delayed.h"
 #include "algorithms/logistic/evaluate.h"
 #include "algorithms/logistic/kind.h"
 #include "algorithms/logistic/options.h"
 #include "algorithms/logistic/rounds.h"
 #include "algorithms/logistic/share.h"
-#include "algorithms/sgd/delayed.h"
-#include "algorithms/sgd/steps.h"
+#include "algorithms/logistic/steps.h"
 
 enum {
     MOST_MODELS = 4,         /* of Newton's, between two certificates, where rounds solve them */

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "algorithms/glm/model.h"
+#include "algorithms/glm/policy.h"
 #include "algorithms/solve/entries.h"
 
-enum { WORTH_A_WORKER = 1 << 20, TAP_LAG = 8 };
+enum { WORTH_A_WORKER = 1 << 20 };
 
 /* The power method may fall short of the eigenvalue by a fifth in so many steps. */
 static const double CAUTION = 1.25;
@@ -45,7 +46,7 @@ static hawser_status read_settings(hw_descent *descent, const hawser_options *op
     descent->all_rows = strcmp(solver, "gd") == 0;
     HAWSER_TRY(refuse_idle(options, descent->all_rows, one_row, error));
     descent->batch = descent->all_rows ? descent->X->rows : one_row ? 1 : (size_t)hawser_options_integer(options, "batch");
-    bool stale = hw_descent_lag(descent->sync) > 0.0 && !descent->all_rows;
+    bool stale = hw_linear_lag(descent->sync) > 0.0 && !descent->all_rows;
     if (stale && strcmp(form, "products") == 0)
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
@@ -58,18 +59,13 @@ static hawser_status read_settings(hw_descent *descent, const hawser_options *op
     return HAWSER_OK;
 }
 
-double hw_descent_lag(hawser_sync sync)
-{
-    return sync.tightness == HAWSER_BSP ? 0.0 : sync.tightness == HAWSER_TAP ? TAP_LAG : sync.staleness;
-}
-
 double hw_descent_rate(const hw_descent *descent, double curvature, double row_square, double bend, uint64_t iteration)
 {
     double rate = descent->rate, most = bend * CAUTION * curvature;
     if (!descent->all_rows)
         most += bend * row_square / (double)descent->batch;
     if (!(rate > 0.0))
-        rate = most > 0.0 ? 1.0 / (most * (1.0 + hw_descent_lag(descent->sync))) : 0.0;
+        rate = most > 0.0 ? 1.0 / (most * (1.0 + hw_linear_lag(descent->sync))) : 0.0;
     double epoch = ceil((double)descent->X->rows / (double)descent->batch);
     return descent->all_rows ? rate : rate / (1.0 + (double)iteration / (2.0 * epoch));
 }

@@ -33,8 +33,6 @@ typedef struct hw_descent {
 hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_training_input *input,
                              hawser_error *error) HAWSER_MUST_USE;
 void hw_descent_free(hw_descent *descent);
-/* Clocks by which what is read may lag, as the step takes account of it. */
-double hw_descent_lag(hawser_sync sync);
 /* The length of a step where the loss bends `bend` times as much as the square: with gradients of all rows it is stable below 2 / L, with a
  * lag d below pi / ((2d + 1) L); batches differ from all rows by what their longest row allows, and go down to nothing. */
 double hw_descent_rate(const hw_descent *descent, double curvature, double row_square, double bend, uint64_t iteration);

@@ -11,12 +11,13 @@
  * nobody together moves it by more than r: each block keeps to its share of r, which all agree on at certificates. What the KKT filter leaves
  * out is not in R.
  */
-#include "algorithms/sgd/delayed.h"
+#include "algorithms/logistic/delayed.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/policy.h"
 #include "algorithms/logistic/block.h"
 #include "algorithms/sgd/problem.h"
 #include "algorithms/solve/entries.h"
@@ -175,7 +176,7 @@ static hawser_status share(hawser_context *context)
     hw_logistic_delayed *delayed = block->delayed;
     const double *own = hawser_local(context, "reach");
     size_t n = delayed->rows, groups = delayed->groups;
-    double lag = hw_descent_lag(block->linear->sync);
+    double lag = hw_linear_lag(block->linear->sync);
     memset(delayed->share, 0, groups * n * sizeof *delayed->share);
     memset(delayed->part, 0, block->linear->blocks * sizeof *delayed->part);
     for (hawser_chunk chunk;;) {
@@ -275,7 +276,7 @@ static void keep_near(hw_logistic_block *block, size_t begin, size_t end, double
 {
     hw_logistic_delayed *delayed = block->delayed;
     const hw_linear *linear = block->linear;
-    double most = 0.0, flights = (double)linear->blocks * (1.0 + hw_descent_lag(linear->sync)) * caution;
+    double most = 0.0, flights = (double)linear->blocks * (1.0 + hw_linear_lag(linear->sync)) * caution;
     if (block->rows.intercept) /* which follows, by as much at most */
         flights *= 2.0;
     for (size_t i = 0; i < delayed->rows; i++)

@@ -1,9 +1,10 @@
-#include "algorithms/sgd/steps.h"
+#include "algorithms/logistic/steps.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/policy.h"
 #include "algorithms/logistic/block.h"
 #include "algorithms/logistic/loss.h"
 #include "algorithms/sgd/exchange.h"
@@ -47,7 +48,7 @@ static double inverse_square(const hawser_matrix *X, size_t j, double mean, doub
 static bool weights_travel(const hw_linear *linear)
 {
     const hw_linear_settings *settings = &linear->settings;
-    return settings->weights || (!settings->products && settings->batch > 0 && hw_descent_lag(linear->sync) > 0.0);
+    return settings->weights || (!settings->products && settings->batch > 0 && hw_linear_lag(linear->sync) > 0.0);
 }
 
 static hawser_status new_steps(hawser_context *context, hw_logistic_block *block, hawser_error *error)
@@ -169,7 +170,7 @@ static void pull_batch(hw_logistic_block *block, hw_batch batch, double rate)
 static double intercept_rate(const hw_descent *descent, double rate, uint64_t iteration)
 {
     double batch = (double)descent->batch, epoch = ceil((double)descent->X->rows / batch);
-    double own = 1.0 / (BEND * (1.0 + 1.0 / batch) * (1.0 + hw_descent_lag(descent->sync)));
+    double own = 1.0 / (BEND * (1.0 + 1.0 / batch) * (1.0 + hw_linear_lag(descent->sync)));
     return fmin(rate, own / (1.0 + (double)iteration / (2.0 * epoch)));
 }
 

@@ -6,8 +6,8 @@
  *     w_j = argmin over t of (t - w_j - eta_j g_j)^2 / (2 eta_j) + h_j(t),   g_j = sum over rows of (x_ij - m_j) pull_i / rows.
  * The intercept belongs to nobody: each block has its own, which follows the margins that it sees; under bsp and dc:0 they are all the same.
  */
-#ifndef HW_ALGORITHMS_SGD_STEPS_H
-#define HW_ALGORITHMS_SGD_STEPS_H
+#ifndef HW_ALGORITHMS_LOGISTIC_STEPS_H
+#define HW_ALGORITHMS_LOGISTIC_STEPS_H
 
 #include "algorithms/glm/program.h"
 

@@ -2,8 +2,8 @@
  * delayed.h - delayed block proximal gradient (Li et al. 2014, section 5.1): margins kept by a parameter server, which every block
  * tells what its steps change, and weights that each block keeps for its columns.
  */
-#ifndef HW_ALGORITHMS_SGD_DELAYED_H
-#define HW_ALGORITHMS_SGD_DELAYED_H
+#ifndef HW_ALGORITHMS_LOGISTIC_DELAYED_H
+#define HW_ALGORITHMS_LOGISTIC_DELAYED_H
 
 #include "algorithms/glm/program.h"
 
