@@ -2,7 +2,7 @@
  * status.h - what the nodes of a run last said of themselves: how far they are, and whether anybody there is at work.
  *
  * Each node's driver or agent puts it into a segment of the driver's node now and then, and the driver's node into one of every other
- * (transport/segment/segment.h): only the latest counts, and no block is disturbed. So whoever is lost, the others know where the job was, and the
+ * (transport/segment.h): only the latest counts, and no block is disturbed. So whoever is lost, the others know where the job was, and the
  * driver sees when every node has fallen silent at work, which heartbeats hide.
  */
 #ifndef HW_RUNTIME_SESSION_STATUS_H
