@@ -18,6 +18,8 @@ run 0 "$probe" 1 1.1 --workers 2 --unit-warning 0.2
 run 0 "$probe" 0 0.4 --workers 2 --threads 1 --unit-warning 0.2; says "unit 'spin', block 0, clock 2"
 run 0 "$probe" 1 0.4 --workers 2 --sync ssp:2 --unit-warning 0.2; says "unit 'spin', block 1, clock 2"
 run 0 "$probe" 1 0.4 --workers 2 --sync tap --unit-warning 0.2; says "unit 'spin', block 1, clock 2"
+# A derived state that is rebuilt for long is named, too.
+run 0 "$probe" 1 0.4 rebuild --workers 2 --unit-warning 0.2; says "hawser: rebuild of state 'v', block 1, .*, has computed for"
 # Nobody is named who returns in time, or where that is not asked for.
 run 0 "$probe" 1 0.4 --workers 2; [[ ! -s err ]] || fail "somebody was named"
 run 0 "$probe" 1 0.4 --workers 2 --unit-warning 0; [[ ! -s err ]] || fail "somebody was named"

@@ -131,7 +131,8 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
     hw_stored_begin_unit(worker);
     HAWSER_TRY(fetch_parts(&context));
     hw_crew *crew = worker->session->crew;
-    atomic_store_explicit(&worker->station.running, unit != NULL ? unit->number + 1 : 0, memory_order_relaxed);
+    uint32_t number = unit != NULL ? unit->number : (uint32_t)worker->session->program->operator_count + rebuilds->number;
+    atomic_store_explicit(&worker->station.running, number + 1, memory_order_relaxed);
     atomic_store_explicit(&worker->station.at_work, (uint64_t)(crew->ops->now(crew) * 1e9), memory_order_relaxed);
     hawser_status status = (unit != NULL ? unit->function : rebuilds->rebuild)(&context);
     atomic_store_explicit(&worker->station.at_work, 0, memory_order_relaxed);

@@ -84,9 +84,10 @@ typedef struct hw_station {
     atomic_uint_fast64_t
         at_work; /* a block's: nanoseconds of the crew's time since which a unit computes; 0: none does, or it waits */
     atomic_uint_fast64_t begun; /* a block's: clocks begun, in the loop's own count */
-    atomic_uint running;        /* a block's: 1 + the number of the unit that runs; 0: none, or a rebuild */
-    uint64_t watched;           /* for the watchdog (watch.h) alone: at_work as last seen; */
-    double warn_at;             /* seconds at work of the next warning */
+    atomic_uint
+        running; /* a block's: 1 + the number of the unit that runs, or behind all operators 1 + that of the derived state that is rebuilt; 0: none */
+    uint64_t watched; /* for the watchdog (watch.h) alone: at_work as last seen; */
+    double warn_at;   /* seconds at work of the next warning */
     uint64_t messages_sent, bytes_sent, bytes_received;
     hw_flow kinds[HW_KINDS]; /* by kind of message */
 } hw_station;

@@ -12,17 +12,29 @@
 
 enum { EXIT_TIMEOUT = 8, FAREWELL_SECONDS = 2 };
 
+/* What a block runs: a unit, or the rebuild of a derived state. */
+static const char *name_of(const hawser_program *program, uint32_t running, const char **kind)
+{
+    *kind = "unit";
+    if (running > 0 && running <= program->operator_count)
+        return program->operators[running - 1]->name;
+    *kind = "rebuild of state";
+    for (const hawser_state *state = program->states; state != NULL; state = state->next)
+        if (program->operator_count + state->number + 1 == running)
+            return state->name;
+    return "?";
+}
+
 static void name_unit(const hw_session *session, const hw_station *block, double seconds, char *text, size_t size)
 {
     uint32_t number = atomic_load_explicit(&block->running, memory_order_relaxed);
     uint64_t begun = atomic_load_explicit(&block->begun, memory_order_relaxed);
-    const hawser_program *program = session->program;
-    const char *unit = number > 0 && number <= program->operator_count ? program->operators[number - 1]->name : "?";
+    const char *kind, *name = name_of(session->program, number, &kind);
     const char *node = session->cluster != NULL ? hw_cluster_member(session->cluster, session->node)->name : NULL;
     (void)!snprintf(text, size,
-                    "unit '%s', block %" PRIu32 ", clock %" PRIu64 ", on node %" PRIu32 "%s%s%s, has computed for %.3g s "
+                    "%s '%s', block %" PRIu32 ", clock %" PRIu64 ", on node %" PRIu32 "%s%s%s, has computed for %.3g s "
                     "without returning",
-                    unit, block->endpoint, begun > 0 ? begun - 1 : 0, session->node, node != NULL ? " (" : "",
+                    kind, name, block->endpoint, begun > 0 ? begun - 1 : 0, session->node, node != NULL ? " (" : "",
                     node != NULL ? node : "", node != NULL ? ")" : "", seconds);
 }
 
