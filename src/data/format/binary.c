@@ -45,8 +45,13 @@ static double value_at(const hw_binary *f, uint64_t place)
 {
     const unsigned char *from = f->values + place * f->size;
     uint64_t bits = 0;
-    for (size_t i = 0; i < f->size; i++)
-        bits |= (uint64_t)from[i] << 8 * (f->big_endian ? f->size - 1 - i : i);
+    if (f->size == 8 && !f->big_endian) /* the usual sizes are loaded at once */
+        memcpy(&bits, from, 8);
+    else if (f->size == 4 && !f->big_endian)
+        memcpy(&bits, from, 4);
+    else
+        for (size_t i = 0; i < f->size; i++)
+            bits |= (uint64_t)from[i] << 8 * (f->big_endian ? f->size - 1 - i : i);
     if (f->number == HW_UNSIGNED)
         return (double)bits;
     if (f->number == HW_SIGNED) {
