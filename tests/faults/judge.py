@@ -130,7 +130,7 @@ class Judge:
     def interrupted(self):
         """What was reached has been saved; where nothing was, a line says so."""
         if not os.path.exists(self.job.model) or read(self.job.model) == self.job.old:
-            said = re.search(r"hawser( run)?: .*(nothing was reached|no model is written|before it was done)", self.job.text())
+            said = re.search(r"hawser( run)?: .*(nothing was reached|no model is written|before it was done|node [12] .* ended with code 130)", self.job.text())
             self.check(said or self.job.terminal is not None, "exit 130, no model, and no line says why")
             return
         self.whole(self.job.model)
