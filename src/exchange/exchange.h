@@ -131,10 +131,6 @@ void hw_replica_plain(hw_replica *replica, bool plain);
 
 const hw_replica_figures *hw_replica_figures_of(const hw_replica *replica);
 
-/* The canonical reduction, of numbers: their sum by one fixed binary tree: the left half of a range is its largest power of two below
- * its size. Replicas add vectors up by the same tree (hw_lane_sum), whose aligned subtrees may be added on the way (adding.h). */
-double hw_reduce_scalars(const double *parts, uint32_t count);
-
 /* Packs entries [begin, end) of a state of n doubles, all of which `values` has: dense or (index, value) pairs, whichever is smaller;
  * exact for every bit pattern, -0.0 included. */
 hawser_status hw_encode_range(const double *values, size_t begin, size_t end, size_t n, hw_message **message,

@@ -1,5 +1,4 @@
 #include "exchange/reduce.h"
-#include "exchange/exchange.h"
 
 double hw_reduce_scalars(const double *parts, uint32_t count)
 {

@@ -69,6 +69,17 @@ code, said = judge([("src/data/a.c", LONG)], own=True)
 if code == 0 or said != ["src/data/a.c:2: a function of 92 lines, at most 80"]:
     failures += 1
     print(f"of its own tree it says: {said}")
+CIRCLE = [("src/data/a.h", '#include "data/b.h"\n'), ("src/data/b.c", '#include "data/a.h"\n')]
+FOLDERS = [("src/data/x/a.h", '#include "data/y/b.h"\n'), ("src/data/y/b.c", '#include "data/x/c.h"\n')]
+for files, words in [(CIRCLE, "does not name: data/a data/b"), (FOLDERS, "a circle of folders: data/x data/y")]:
+    code, said = judge(files)
+    if code == 0 or not any(words in line for line in said):
+        failures += 1
+        print(f"{files}: wanted '{words}', got {said}")
+code, said = judge(CIRCLE + [("ARCHITECTURE.md", "| `data/a`, `data/b` | a reason |\n")])
+if said:
+    failures += 1
+    print(f"the circle is named, yet: {said}")
 code, said = judge(RIGHT)
 if said:
     failures += 1
