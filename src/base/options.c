@@ -1,3 +1,4 @@
+/* options.c - a set of option values over tables of rows. */
 #include "hawser/options.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* status.c - texts of statuses and errors. */
 #include "hawser/status.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* version.c - the version of the library. */
 #include "hawser/version.h"
 
 const char *hawser_version(void)

@@ -1,3 +1,4 @@
+/* evaluate.c - hawser evaluate. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* main.c - where the command starts. */
 #include "cli/cli.h"
 
 #include <signal.h>

@@ -50,13 +50,13 @@ hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_
     const hawser_options *options = call->options;
     bool quiet = hawser_options_flag(options, "quiet"), terminal = isatty(fileno(call->err)) == 1;
     *monitor = (hw_monitor){.last = nothing, .started = hw_seconds(), .keep = hawser_options_has(options, "plot")};
-    monitor->progress = (hw_progress){.err = call->err,
-                                      .bar = terminal && !quiet,
-                                      .lines = !terminal && !quiet,
-                                      .target_gap = NAN,
-                                      .tolerance = ends_by_gap(options) ? limit_of(options, "tol") : NAN,
-                                      .clocks = limit_of(options, "max-clocks"),
-                                      .limit = limit_of(options, "time-limit")};
+    monitor->progress = (hw_progress_line){.err = call->err,
+                                           .bar = terminal && !quiet,
+                                           .lines = !terminal && !quiet,
+                                           .target_gap = NAN,
+                                           .tolerance = ends_by_gap(options) ? limit_of(options, "tol") : NAN,
+                                           .clocks = limit_of(options, "max-clocks"),
+                                           .limit = limit_of(options, "time-limit")};
     monitor->trace_path = hw_path_of(call, "trace");
     monitor->events_path = hw_path_of(call, "log-json");
     HAWSER_TRY(open_file(monitor->trace_path, &monitor->trace, error));
@@ -159,7 +159,7 @@ static void log_clock(hw_monitor *monitor, const hawser_progress *progress, cons
 void hw_monitor_tell(hw_monitor *monitor)
 {
     const hawser_training *training = monitor->training;
-    const hw_progress *progress = &monitor->progress;
+    const hw_progress_line *progress = &monitor->progress;
     const char *clear = progress->bar ? "\r\033[K" : "";
     if (training == NULL)
         return;

@@ -28,7 +28,7 @@ typedef struct hw_forecast {
 } hw_forecast;
 
 /* Progress on standard error: a bar on a terminal, lines elsewhere, nothing when quiet. */
-typedef struct hw_progress {
+typedef struct hw_progress_line {
     FILE *err;
     bool bar, lines;
     double drawn;      /* seconds of the last drawing */
@@ -37,10 +37,10 @@ typedef struct hw_progress {
         limit; /* --tol, --max-clocks, --time-limit; NaN when there is none, or it is not what ends the work */
     hw_forecast forecast;
     hw_sample last;
-} hw_progress;
+} hw_progress_line;
 
 typedef struct hw_monitor {
-    hw_progress progress;
+    hw_progress_line progress;
     FILE *trace, *events;
     const char *trace_path, *events_path;
     bool keep; /* samples are wanted */
@@ -71,6 +71,6 @@ json_t *hw_monitor_event(const hw_monitor *monitor, const char *name, bool *ok);
 /* Writes and releases it; a failure is kept in the monitor. Takes NULL. */
 void hw_monitor_log(hw_monitor *monitor, json_t *event, bool ok);
 
-void hw_progress_show(hw_progress *progress, const hw_sample *sample, bool last);
+void hw_progress_show(hw_progress_line *progress, const hw_sample *sample, bool last);
 
 #endif

@@ -1,3 +1,4 @@
+/* plan.c - hawser plan. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* predict.c - hawser predict. */
 #include <stdlib.h>
 #include <string.h>
 

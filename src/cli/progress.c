@@ -11,7 +11,7 @@ static const double ALIKE = 0.3; /* by how much of what is left forecasts may di
 
 /* Seconds until the gap is at its target, as the last certificates foretell it; NaN where they do not agree. A gap does not fall
  * evenly: only forecasts that have stayed alike while a third of the time went by are worth a line. */
-static double until_target(const hw_progress *progress, double now)
+static double until_target(const hw_progress_line *progress, double now)
 {
     const hw_forecast *forecast = &progress->forecast;
     double least = INFINITY, most = 0.0;
@@ -26,7 +26,7 @@ static double until_target(const hw_progress *progress, double now)
 }
 
 /* Takes a certificate: where the line through it and the one half as long ago meets the target, on a logarithmic scale. */
-static void take_gap(hw_progress *progress, double seconds, double gap)
+static void take_gap(hw_progress_line *progress, double seconds, double gap)
 {
     hw_forecast *forecast = &progress->forecast;
     if (!(progress->target_gap > 0) || !(gap > 0) || gap == forecast->gap || seconds <= forecast->at)
@@ -49,7 +49,7 @@ static void take_gap(hw_progress *progress, double seconds, double gap)
 }
 
 /* Seconds that --time-limit and --max-clocks leave at most; NaN without them. */
-static double until_limit(const hw_progress *progress, const hw_sample *sample)
+static double until_limit(const hw_progress_line *progress, const hw_sample *sample)
 {
     double left = NAN;
     if (progress->limit > 0)
@@ -60,7 +60,7 @@ static double until_limit(const hw_progress *progress, const hw_sample *sample)
 }
 
 /* What is left, and whether that is a bound only; NaN when nothing tells. */
-static double time_left(const hw_progress *progress, const hw_sample *sample, bool *bound)
+static double time_left(const hw_progress_line *progress, const hw_sample *sample, bool *bound)
 {
     double limit = until_limit(progress, sample), target = until_target(progress, sample->seconds);
     *bound = !(target < limit) && !isnan(limit);
@@ -68,7 +68,7 @@ static double time_left(const hw_progress *progress, const hw_sample *sample, bo
 }
 
 /* How far a training is; NaN when nothing tells. */
-static double fraction_done(const hw_progress *progress, const hw_sample *sample)
+static double fraction_done(const hw_progress_line *progress, const hw_sample *sample)
 {
     bool bound = false;
     double left = time_left(progress, sample, &bound), whole = sample->seconds + left;
@@ -87,7 +87,7 @@ static void format_seconds(double seconds, char *text, size_t size)
         snprintf(text, size, "%.0fh%02.0fm", floor(seconds / 3600), floor(fmod(seconds, 3600) / 60));
 }
 
-static void format_line(const hw_progress *progress, const hw_sample *sample, bool last, char *text, size_t size)
+static void format_line(const hw_progress_line *progress, const hw_sample *sample, bool last, char *text, size_t size)
 {
     char objective[40] = "", gap[40] = "", left[40] = "", elapsed[24], rest[24];
     bool bound = false;
@@ -105,7 +105,7 @@ static void format_line(const hw_progress *progress, const hw_sample *sample, bo
     snprintf(text, size, "clock %.0f%s%s  %.3g clocks/s  %s%s", sample->clock, objective, gap, rate, elapsed, left);
 }
 
-static void draw_bar(const hw_progress *progress, const hw_sample *sample, const char *line, bool last)
+static void draw_bar(const hw_progress_line *progress, const hw_sample *sample, const char *line, bool last)
 {
     char bar[BAR + 1];
     double done = last ? 1 : fraction_done(progress, sample);
@@ -116,7 +116,7 @@ static void draw_bar(const hw_progress *progress, const hw_sample *sample, const
     fprintf(progress->err, "\r[%s] %s\033[K%s", bar, line, last ? "\n" : "");
 }
 
-void hw_progress_show(hw_progress *progress, const hw_sample *sample, bool last)
+void hw_progress_show(hw_progress_line *progress, const hw_sample *sample, bool last)
 {
     char line[240];
     if (!progress->bar && !progress->lines)

@@ -17,8 +17,8 @@ static double fact_of(const hawser_training *training, const char *name)
     return NAN;
 }
 
-void hw_outcome_titles(const hw_call *call, const hw_outcome *outcome, char *title, size_t title_size, char *subtitle,
-                       size_t subtitle_size)
+void hw_outcome_titles(const hw_call *call, const hw_training_outcome *outcome, char *title, size_t title_size,
+                       char *subtitle, size_t subtitle_size)
 {
     char sync[HW_SYNC_TEXT];
     uint32_t workers = hawser_job_workers(outcome->job);
@@ -142,7 +142,7 @@ static json_t *load_json(const hawser_dataset *data, bool *ok)
 }
 
 /* A run that failed left none; the one that certified what is saved has no clocks. */
-static uint64_t clocks_of(const hw_outcome *outcome)
+static uint64_t clocks_of(const hw_training_outcome *outcome)
 {
     uint64_t clocks = hawser_run_figures(outcome->training.run)->clocks;
     return clocks > 0 ? clocks : hw_job_failed_clocks(outcome->job);
@@ -156,7 +156,7 @@ static json_t *notes_json(const hawser_training *training, bool *ok)
     return list;
 }
 
-static hawser_status print_json(const hw_call *call, const hw_outcome *outcome, hawser_error *error)
+static hawser_status print_json(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error)
 {
     static const char *const promised[] = {"objective", "gap", "lambda", "nonzeros"};
     const hawser_training *training = &outcome->training;
@@ -199,7 +199,7 @@ static hawser_status print_json(const hw_call *call, const hw_outcome *outcome, 
 
 /* ------------------------------------------------------------------------------------------------------ lines ---- */
 
-static void print_lines(const hw_call *call, const hw_outcome *outcome)
+static void print_lines(const hw_call *call, const hw_training_outcome *outcome)
 {
     const hawser_training *training = &outcome->training;
     const hawser_figures *figures = hawser_run_figures(training->run);
@@ -222,12 +222,12 @@ static void print_lines(const hw_call *call, const hw_outcome *outcome)
                                                      : "not kept (-o MODEL keeps it)");
 }
 
-bool hw_outcome_reached(const hw_outcome *outcome)
+bool hw_outcome_reached(const hw_training_outcome *outcome)
 {
     return !outcome->training.interrupted || hawser_run_figures(outcome->training.run)->clocks > 0;
 }
 
-hawser_status hw_outcome_print(const hw_call *call, const hw_outcome *outcome, hawser_error *error)
+hawser_status hw_outcome_print(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error)
 {
     if (!hw_outcome_reached(outcome))
         fprintf(call->err,

@@ -4,7 +4,7 @@
 
 #include "cli/monitor.h"
 
-typedef struct hw_outcome {
+typedef struct hw_training_outcome {
     hawser_job *job;
     hawser_dataset *data, *validation;
     hawser_model *init;
@@ -13,14 +13,14 @@ typedef struct hw_outcome {
     double seconds_load, seconds_train;
     const char *saved; /* path of the model, NULL when none was asked for or none could be written */
     char *rescued;     /* that path, if the model's own file could not be written */
-} hw_outcome;
+} hw_training_outcome;
 
 /* False where a signal ended the training before its first clock was over: there is nothing to be saved. */
-bool hw_outcome_reached(const hw_outcome *outcome);
+bool hw_outcome_reached(const hw_training_outcome *outcome);
 /* Closing lines on standard output (unless quiet), --log-view's table, and --json's line last of all. */
-hawser_status hw_outcome_print(const hw_call *call, const hw_outcome *outcome, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_outcome_print(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error) HAWSER_MUST_USE;
 
-void hw_outcome_titles(const hw_call *call, const hw_outcome *outcome, char *title, size_t title_size, char *subtitle,
-                       size_t subtitle_size);
+void hw_outcome_titles(const hw_call *call, const hw_training_outcome *outcome, char *title, size_t title_size,
+                       char *subtitle, size_t subtitle_size);
 
 #endif

@@ -113,7 +113,7 @@ static void log_end(hw_monitor *monitor, const hawser_training *training)
     hw_monitor_log(monitor, event, ok);
 }
 
-static hawser_status train(hw_call *call, hw_outcome *outcome, hawser_error *error)
+static hawser_status train(hw_call *call, hw_training_outcome *outcome, hawser_error *error)
 {
     hawser_training_input input = {.options = call->options,
                                    .data = outcome->data,
@@ -135,7 +135,7 @@ static hawser_status train(hw_call *call, hw_outcome *outcome, hawser_error *err
 }
 
 /* *unsaved: the model's file could not be written; what else there is to write is written all the same. */
-static hawser_status save(hw_call *call, hw_outcome *outcome, hawser_error *unsaved, hawser_error *error)
+static hawser_status save(hw_call *call, hw_training_outcome *outcome, hawser_error *unsaved, hawser_error *error)
 {
     const char *path = hw_path_of(call, "output"), *plot = hw_path_of(call, "plot");
     const double *means = hawser_dataset_means(outcome->data);
@@ -154,7 +154,7 @@ static hawser_status save(hw_call *call, hw_outcome *outcome, hawser_error *unsa
 }
 
 /* What node 0 does besides: it alone writes and speaks. */
-static hawser_status conclude(hw_call *call, hw_outcome *outcome, hawser_error *error)
+static hawser_status conclude(hw_call *call, hw_training_outcome *outcome, hawser_error *error)
 {
     call->interrupted = outcome->training.interrupted;
     hawser_error unsaved = {0};
@@ -168,7 +168,7 @@ static hawser_status conclude(hw_call *call, hw_outcome *outcome, hawser_error *
 
 /* A training that diverged fails after its best certified model is saved. Only node 0 fails: launchers end a job when any node does, and
  * node 0 may still be writing. */
-static hawser_status report_failure(const hw_outcome *outcome, hawser_error *error)
+static hawser_status report_failure(const hw_training_outcome *outcome, hawser_error *error)
 {
     const hawser_error *failure = &outcome->training.failure;
     if (failure->status == HAWSER_OK)
@@ -179,7 +179,7 @@ static hawser_status report_failure(const hw_outcome *outcome, hawser_error *err
 }
 
 /* Who got the signal himself has been told so when it came. */
-static void say_who_was_asked(const hw_call *call, const hw_outcome *outcome)
+static void say_who_was_asked(const hw_call *call, const hw_training_outcome *outcome)
 {
     char name[20];
     const hawser_figures *figures = outcome->training.run != NULL ? hawser_run_figures(outcome->training.run) : NULL;
@@ -191,7 +191,7 @@ static void say_who_was_asked(const hw_call *call, const hw_outcome *outcome)
 }
 
 /* A signal ends the training, not what saves its result. */
-static hawser_status train_and_conclude(hw_call *call, hw_outcome *outcome, hawser_error *error)
+static hawser_status train_and_conclude(hw_call *call, hw_training_outcome *outcome, hawser_error *error)
 {
     hw_interrupt_begin(call->interrupt, outcome->job, "ending at the next agreed clock");
     hawser_status status = train(call, outcome, error);
@@ -205,7 +205,7 @@ static hawser_status train_and_conclude(hw_call *call, hw_outcome *outcome, haws
     return status;
 }
 
-static hawser_status run(hw_call *call, hw_outcome *outcome, hawser_error *error)
+static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_error *error)
 {
     beginning b = {call, &outcome->monitor};
     HAWSER_TRY(hw_open_job(call, begin_outputs, &b, &outcome->job, error));
@@ -230,7 +230,7 @@ static hawser_status run(hw_call *call, hw_outcome *outcome, hawser_error *error
 
 hawser_status hw_train(hw_call *call, hawser_error *error)
 {
-    hw_outcome outcome = {0};
+    hw_training_outcome outcome = {0};
     hw_interrupt_words(call->interrupt, "before the training began; no model is written");
     hawser_status status = run(call, &outcome, error);
     hawser_model_free(outcome.training.model);

@@ -1,3 +1,4 @@
+/* host.c - what identifies the host of a node. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

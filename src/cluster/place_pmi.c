@@ -14,10 +14,10 @@
 
 enum { LONGEST = 2048, BARRIER_SECONDS = 60, ANSWER_SECONDS = 30, GOODBYE_SECONDS = 5 };
 
-typedef struct store {
+typedef struct pmi_store {
     char name[256];
     char answer[LONGEST];
-} store;
+} pmi_store;
 
 static hawser_status say(hw_place *place, const char *line, hawser_error *error)
 {
@@ -33,7 +33,7 @@ static hawser_status say(hw_place *place, const char *line, hawser_error *error)
 /* One line; its process manager sends no more than it was asked for. */
 static hawser_status hear(hw_place *place, double seconds, hawser_error *error)
 {
-    store *it = place->state;
+    pmi_store *it = place->state;
     size_t used = 0;
     double deadline = hw_seconds() + seconds;
     while (used + 1 < sizeof it->answer) {
@@ -73,7 +73,7 @@ static char *value_of(char *line, const char *key)
 
 static hawser_status ask(hw_place *place, const char *line, const char *expected, double seconds, hawser_error *error)
 {
-    store *it = place->state;
+    pmi_store *it = place->state;
     HAWSER_TRY(say(place, line, error));
     HAWSER_TRY(hear(place, seconds, error));
     size_t length = strlen(expected);
@@ -87,7 +87,7 @@ static hawser_status ask(hw_place *place, const char *line, const char *expected
 static hawser_status put(hw_place *place, const char *key, const char *value, hawser_error *error)
 {
     char line[LONGEST];
-    const store *it = place->state;
+    const pmi_store *it = place->state;
     snprintf(line, sizeof line, "cmd=put kvsname=%s key=%s value=%s\n", it->name, key, value);
     return ask(place, line, "put_result", ANSWER_SECONDS, error);
 }
@@ -95,7 +95,7 @@ static hawser_status put(hw_place *place, const char *key, const char *value, ha
 static hawser_status get(hw_place *place, const char *key, char **value, hawser_error *error)
 {
     char line[LONGEST];
-    store *it = place->state;
+    pmi_store *it = place->state;
     snprintf(line, sizeof line, "cmd=get kvsname=%s key=%s\n", it->name, key);
     HAWSER_TRY(ask(place, line, "get_result", ANSWER_SECONDS, error));
     *value = value_of(it->answer, "value");
@@ -136,7 +136,7 @@ static hawser_status fetch(hw_place *place, double seconds, char card[HW_NET_ADD
 static void let_go(hw_place *place)
 {
     hawser_error ignored;
-    store *it = place->state;
+    pmi_store *it = place->state;
     if (place->channel[0] >= 0 && it != NULL) {
         if (ask(place, "cmd=finalize\n", "finalize_ack", GOODBYE_SECONDS, &ignored) == HAWSER_OK)
             it->answer[0] = '\0';
@@ -182,7 +182,7 @@ hawser_status hw_place_pmi(const hw_place_options *options, hw_place *place, haw
     place->nodes = (uint32_t)nodes;
     place->channel[0] = place->channel[1] = place->lifeline = (int)fd;
     place->ops = &ops;
-    store *it = NULL;
+    pmi_store *it = NULL;
     HAWSER_TRY(HW_NEW(&it, 1, "mpirun's store", error));
     place->state = it;
     HAWSER_TRY(ask(place, "cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", ANSWER_SECONDS, error));

@@ -15,10 +15,10 @@
 enum { KEY_SECONDS = 30, CARD_SECONDS = 10, LONGEST_LINE = 512 };
 
 /* What has been read and not been taken yet. */
-typedef struct reader {
+typedef struct text_reader {
     size_t used;
     char text[LONGEST_LINE];
-} reader;
+} text_reader;
 
 static hawser_status await(int fd, short events, double deadline, const char *what, hawser_error *error)
 {
@@ -43,7 +43,7 @@ static hawser_status await(int fd, short events, double deadline, const char *wh
 static hawser_status read_line(hw_place *place, double deadline, const char *what, char line[LONGEST_LINE],
                                hawser_error *error)
 {
-    reader *at = place->state;
+    text_reader *at = place->state;
     for (;;) {
         char *end = memchr(at->text, '\n', at->used);
         if (end != NULL) {
@@ -193,7 +193,7 @@ hawser_status hw_place_run(const hw_place_options *options, hw_place *place, haw
         return HAWSER_OK;
     HAWSER_TRY(take_channel(launch, place, error));
     place->ops = &ops;
-    reader *state = NULL;
+    text_reader *state = NULL;
     HAWSER_TRY(HW_NEW(&state, 1, "the launcher's channel", error));
     place->state = state;
     return read_key(place, error);

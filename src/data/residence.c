@@ -118,9 +118,9 @@ static hawser_status put_column(const hawser_matrix *whole, size_t column, const
     return HAWSER_OK;
 }
 
-typedef struct entry {
+typedef struct wanted_entry {
     uint64_t column, length;
-} entry;
+} wanted_entry;
 
 static size_t padded(size_t bytes)
 {
@@ -132,7 +132,7 @@ size_t hw_columns_bytes(const struct hawser_residence *residence, const uint32_t
     size_t bytes = 0;
     for (size_t k = 0; k < count; k++)
         if (hw_is_here(residence, columns[k]))
-            bytes += sizeof(entry) + padded(column_bytes(&residence->whole, columns[k]));
+            bytes += sizeof(wanted_entry) + padded(column_bytes(&residence->whole, columns[k]));
     return bytes;
 }
 
@@ -142,7 +142,7 @@ void hw_columns_pack(const struct hawser_residence *residence, const uint32_t *c
     for (size_t k = 0; k < count; k++) {
         if (!hw_is_here(residence, columns[k]))
             continue;
-        entry head = {columns[k], column_bytes(&residence->whole, columns[k])};
+        wanted_entry head = {columns[k], column_bytes(&residence->whole, columns[k])};
         memcpy(at, &head, sizeof head);
         take_column(&residence->whole, columns[k], at + sizeof head);
         at += sizeof head + padded(head.length);
@@ -153,7 +153,7 @@ hawser_status hw_columns_take(struct hawser_residence *residence, const void *by
 {
     const char *at = bytes;
     while (length != 0) {
-        entry head;
+        wanted_entry head;
         if (length < sizeof head)
             return hawser_fail(error, HAWSER_INTERNAL, "columns came cut off");
         memcpy(&head, at, sizeof head);

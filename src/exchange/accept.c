@@ -1,3 +1,4 @@
+/* accept.c - checks update messages of other blocks, and applies or keeps them. */
 #include <stdio.h>
 #include <string.h>
 

@@ -50,7 +50,7 @@ void hw_adder_reset(hw_replica *replica)
 {
     hw_adder *adder = replica->adder;
     for (uint32_t k = 0; adder != NULL && k < replica->spec.adding->lanes; k++) {
-        hw_run run = replica->spec.adding->lane[k].run;
+        hw_reduce_run run = replica->spec.adding->lane[k].run;
         adder->told[k] = 0;
         adder->missing[k] = run.end - run.begin;
         if (adder->lanes[k].blocks > 0)
@@ -163,7 +163,7 @@ static hawser_status tell_sum(hw_replica *replica, uint32_t k, uint32_t first, u
         return tell_one(replica, k, said, error);
     memset(replica->adder->sum + lane->begin, 0, (lane->end - lane->begin) * sizeof(double));
     for (size_t begin = lane->begin; begin < lane->end; begin += HW_TILE) {
-        hw_piece where = {begin, hw_tile_end(replica, begin / HW_TILE) - begin, clock};
+        hw_lane_piece where = {begin, hw_tile_end(replica, begin / HW_TILE) - begin, clock};
         const double *sum = hw_lane_sum(lane, where, first, count, replica->scratch);
         if (sum != NULL)
             memcpy(replica->adder->sum + begin, sum, where.count * sizeof *sum);
@@ -200,7 +200,7 @@ static bool is_whole(const hw_lane *lane, uint64_t clock, uint32_t first, uint32
 /* The largest subtrees of the run that are whole, of those over blocks [first, first + count). */
 static hawser_status tell_subtrees(hw_replica *replica, uint32_t k, uint32_t first, uint32_t count, hawser_error *error)
 {
-    hw_run run = replica->spec.adding->lane[k].run;
+    hw_reduce_run run = replica->spec.adding->lane[k].run;
     if (first + count <= run.begin || first >= run.end)
         return HAWSER_OK;
     bool inside = first >= run.begin && first + count <= run.end;
@@ -229,7 +229,7 @@ static hawser_status pass_parts(hw_replica *replica, uint32_t k, uint32_t block,
 static uint32_t count_missing(const hw_replica *replica, uint32_t k)
 {
     const hw_lane *lane = &replica->adder->lanes[k];
-    hw_run run = replica->spec.adding->lane[k].run;
+    hw_reduce_run run = replica->spec.adding->lane[k].run;
     uint32_t missing = 0;
     for (uint32_t block = run.begin; block < run.end; block++)
         missing += lane->done[block] <= replica->adder->told[k];
@@ -240,7 +240,7 @@ static uint32_t count_missing(const hw_replica *replica, uint32_t k)
 static hawser_status advance(hw_replica *replica, uint32_t k, uint32_t first, uint32_t end, hawser_error *error)
 {
     hw_lane *lane = &replica->adder->lanes[k];
-    hw_run run = replica->spec.adding->lane[k].run;
+    hw_reduce_run run = replica->spec.adding->lane[k].run;
     for (;;) {
         for (uint32_t block = first; block < end; block++)
             HAWSER_TRY(pass_parts(replica, k, block, error));
@@ -260,7 +260,7 @@ static hawser_status take_lane(hw_replica *replica, uint32_t k, const hw_message
 {
     const hw_envelope *envelope = &message->envelope;
     hw_lane *lane = &replica->adder->lanes[k];
-    hw_run run = replica->spec.adding->lane[k].run;
+    hw_reduce_run run = replica->spec.adding->lane[k].run;
     uint32_t end = envelope->first + envelope->covers;
     bool due = envelope->first >= run.begin && end <= run.end && envelope->span == 0 && envelope->last <= 1;
     for (uint32_t block = envelope->first; due && block < end; block++)
@@ -290,7 +290,7 @@ bool hw_adder_wants(const hw_replica *replica, const hw_message *message)
         return false;
     if (envelope->kind == HW_MESSAGE_ADDEND || replica->spec.adding->gathers)
         return envelope->kind == HW_MESSAGE_ADDEND;
-    hw_run run = replica->spec.adding->lane[0].run;
+    hw_reduce_run run = replica->spec.adding->lane[0].run;
     return envelope->covers == 1 && envelope->first >= run.begin && envelope->first < run.end;
 }
 

@@ -7,10 +7,10 @@
 #include "transport/transport.h"
 
 /* The blocks around one that are on the same node. */
-static hw_run run_of(const hw_view *view, uint32_t block)
+static hw_reduce_run run_of(const hw_view *view, uint32_t block)
 {
     uint32_t node = hw_view_node(view, block);
-    hw_run run = {block, block + 1};
+    hw_reduce_run run = {block, block + 1};
     while (run.begin > 0 && hw_view_node(view, run.begin - 1) == node)
         run.begin--;
     while (run.end < view->blocks && hw_view_node(view, run.end) == node)
@@ -19,7 +19,7 @@ static hw_run run_of(const hw_view *view, uint32_t block)
 }
 
 /* All of a node's, where they are in order. */
-static hw_run blocks_of(const hw_view *view, uint32_t node)
+static hw_reduce_run blocks_of(const hw_view *view, uint32_t node)
 {
     return run_of(view, hw_view_next(view, node, 0));
 }
@@ -28,7 +28,7 @@ static hw_run blocks_of(const hw_view *view, uint32_t node)
 static hw_adding_lane in_tree(const hw_view *view, uint32_t node)
 {
     uint32_t lowest = node & (0 - node);
-    hw_run own = blocks_of(view, node);
+    hw_reduce_run own = blocks_of(view, node);
     if (node == 0)
         return (hw_adding_lane){.run = {0, view->blocks}, .to = HW_TO_BLOCKS};
     uint32_t end = lowest < view->nodes - node ? blocks_of(view, node + lowest).begin : view->blocks;
@@ -60,7 +60,7 @@ static void fill_gathered(hw_adding *adding, hw_adding_shape shape, const hw_vie
 
 static void fill_spread(hw_adding *adding, const hw_view *view, uint32_t block)
 {
-    hw_run tree = hw_subtree_in(view->blocks, block, run_of(view, block));
+    hw_reduce_run tree = hw_subtree_in(view->blocks, block, run_of(view, block));
     bool alone = tree.end - tree.begin == 1;
     adding->own_to = alone ? HW_TO_BLOCKS : HW_TO_LOCAL;
     adding->adds = !alone && block == tree.begin;

@@ -31,7 +31,7 @@ typedef struct hw_adding_shape {
 
 typedef struct hw_adding_lane {
     size_t begin, end; /* entries */
-    hw_run run;        /* blocks whose updates of them this block adds up; empty: none */
+    hw_reduce_run run; /* blocks whose updates of them this block adds up; empty: none */
     uint32_t to;       /* where the sums go */
 } hw_adding_lane;
 

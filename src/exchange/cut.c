@@ -1,3 +1,4 @@
+/* cut.c - cuts a block's own changes of a clock into messages. */
 #include <string.h>
 
 #include "base/finite.h"

@@ -1,3 +1,4 @@
+/* filter.c - which entries of an update are sent when a quota does not let all of them through. */
 #include <math.h>
 #include <string.h>
 

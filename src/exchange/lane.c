@@ -85,7 +85,7 @@ void hw_add_payload(const hw_payload *payload, size_t begin, size_t end, double 
 
 /* What messages about one block, or one sum, say about a piece: NULL when nothing, the payload itself where it covers the piece, else
  * gathered in scratch. */
-static const double *leaf(const hw_lane *lane, hw_piece where, uint32_t block, double *scratch)
+static const double *leaf(const hw_lane *lane, hw_lane_piece where, uint32_t block, double *scratch)
 {
     const hw_message *message = lane->parked[block].first;
     bool any = false;
@@ -106,7 +106,7 @@ static const double *leaf(const hw_lane *lane, hw_piece where, uint32_t block, d
     return any ? scratch : NULL;
 }
 
-const double *hw_lane_sum(const hw_lane *lane, hw_piece where, uint32_t first, uint32_t count, double *scratch)
+const double *hw_lane_sum(const hw_lane *lane, hw_lane_piece where, uint32_t first, uint32_t count, double *scratch)
 {
     const hw_message *said = hw_lane_oldest(lane, first, where.clock);
     if (count == 1 || (said != NULL && said->envelope.covers == count))

@@ -25,10 +25,10 @@ typedef struct hw_lane {
 } hw_lane;
 
 /* A piece of a state: entries [begin, begin + count), within one tile. */
-typedef struct hw_piece {
+typedef struct hw_lane_piece {
     size_t begin, count;
     uint64_t clock;
-} hw_piece;
+} hw_lane_piece;
 
 hawser_status hw_lane_new(uint32_t blocks, size_t count, size_t begin, size_t end, hw_lane *lane,
                           hawser_error *error) HAWSER_MUST_USE;
@@ -43,7 +43,7 @@ void hw_lane_drop(hw_lane *lane, uint32_t begin, uint32_t end, uint64_t clock); 
 
 /* The canonical sum of a piece over blocks [first, first + count), a subtree: the tree of reduce.h, a tile at a time, so that what shared
  * payloads hold is only read. NULL when nobody says anything. scratch: a tile for each level of the tree, and one. */
-const double *hw_lane_sum(const hw_lane *lane, hw_piece where, uint32_t first, uint32_t count, double *scratch);
+const double *hw_lane_sum(const hw_lane *lane, hw_lane_piece where, uint32_t first, uint32_t count, double *scratch);
 
 /* to += scale * from */
 void hw_add_scaled(double *restrict to, const double *restrict from, double scale, size_t n);

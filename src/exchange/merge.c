@@ -1,3 +1,4 @@
+/* merge.c - merges the updates of all blocks into a replica's base, and the rules of --merge. */
 #include <string.h>
 
 #include "base/finite.h"
@@ -172,7 +173,7 @@ static hawser_status merge_deltas(hw_replica *replica, uint64_t clock, hawser_er
         for (size_t tile = lane->begin / HW_TILE; tile * HW_TILE < lane->end; tile++) {
             if (!hw_bit(replica->stale, tile))
                 continue;
-            hw_piece where = {tile * HW_TILE, hw_tile_end(replica, tile) - tile * HW_TILE, clock};
+            hw_lane_piece where = {tile * HW_TILE, hw_tile_end(replica, tile) - tile * HW_TILE, clock};
             const double *sum = hw_lane_sum(lane, where, 0, replica->spec.blocks, replica->scratch);
             if (sum == NULL)
                 continue;

@@ -15,14 +15,14 @@ static inline uint32_t hw_left_of(uint32_t count)
 }
 
 /* A range of blocks. */
-typedef struct hw_run {
+typedef struct hw_reduce_run {
     uint32_t begin, end;
-} hw_run;
+} hw_reduce_run;
 
 /* The largest subtree over `blocks` blocks that `block` is in and that lies within `within` (which it is in as well). */
-static inline hw_run hw_subtree_in(uint32_t blocks, uint32_t block, hw_run within)
+static inline hw_reduce_run hw_subtree_in(uint32_t blocks, uint32_t block, hw_reduce_run within)
 {
-    hw_run tree = {0, blocks};
+    hw_reduce_run tree = {0, blocks};
     while (tree.end - tree.begin > 1 && (tree.begin < within.begin || tree.end > within.end)) {
         uint32_t middle = tree.begin + hw_left_of(tree.end - tree.begin);
         if (block < middle)
@@ -38,7 +38,7 @@ static inline bool hw_is_subtree(uint32_t blocks, uint32_t first, uint32_t count
 {
     if (first >= blocks || count == 0 || count > blocks - first)
         return false;
-    hw_run tree = hw_subtree_in(blocks, first, (hw_run){first, first + count});
+    hw_reduce_run tree = hw_subtree_in(blocks, first, (hw_reduce_run){first, first + count});
     return tree.begin == first && tree.end == first + count;
 }
 

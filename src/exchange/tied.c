@@ -1,3 +1,4 @@
+/* tied.c - commits a local state that is tied to a replicated one. */
 #include <string.h>
 
 #include "exchange/exchange.h"

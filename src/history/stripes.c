@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "history/judge.h"
 
-typedef struct walk {
+typedef struct stripe_walk {
     hw_judge *judge;
     const hw_stream *stream;
     const hw_event_record *table;
@@ -35,7 +35,7 @@ typedef struct walk {
     size_t due_at;
     bool due_reads;
     uint32_t due_policy;
-} walk;
+} stripe_walk;
 
 typedef struct span {
     size_t begin, end; /* pieces */
@@ -45,7 +45,7 @@ typedef struct span {
 #define WITH(w, rule, other, ...)                                                                                           \
     hw_breach((w)->judge, rule, (hw_at[]){{(w)->stream, (w)->at}, {(w)->stream, other}}, 2, __VA_ARGS__)
 
-static const hw_event_record *record(const walk *w, size_t number)
+static const hw_event_record *record(const stripe_walk *w, size_t number)
 {
     return &w->stream->records[number];
 }
@@ -55,7 +55,7 @@ static bool has_keys(const hw_event_record *r)
     return r->kind == HW_EVENT_GIVEN || r->kind == HW_EVENT_TAKEN || r->kind == HW_EVENT_CLOCK || r->kind == HW_EVENT_WAIT;
 }
 
-static size_t piece_of(const walk *w, uint64_t key)
+static size_t piece_of(const stripe_walk *w, uint64_t key)
 {
     size_t low = 0, high = w->pieces;
     while (high - low > 1) {
@@ -68,7 +68,7 @@ static size_t piece_of(const walk *w, uint64_t key)
     return low;
 }
 
-static span span_of(const walk *w, const hw_event_record *r)
+static span span_of(const stripe_walk *w, const hw_event_record *r)
 {
     return (span){piece_of(w, r->first), piece_of(w, r->last) + 1};
 }
@@ -78,7 +78,7 @@ static bool overlap(const hw_event_record *a, const hw_event_record *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-static bool centric(const walk *w)
+static bool centric(const stripe_walk *w)
 {
     return (w->table->flags & HW_EVENT_CENTRIC) != 0;
 }
@@ -86,7 +86,7 @@ static bool centric(const walk *w)
 /* ------------------------------------------------------------------------------------------------------- constraints ---- */
 
 /* Goel et al. 2015, section 7: w[a - 1 - delay] < r[a]. */
-static bool may_read(const walk *w, const hw_event_record *r)
+static bool may_read(const stripe_walk *w, const hw_event_record *r)
 {
     span s = span_of(w, r);
     uint64_t delay = w->table->clock;
@@ -97,7 +97,7 @@ static bool may_read(const walk *w, const hw_event_record *r)
 }
 
 /* r_j[a - delay] < w[a] for every worker j; *j: the first that has not read. */
-static bool may_write(const walk *w, const hw_event_record *r, uint32_t *j)
+static bool may_write(const stripe_walk *w, const hw_event_record *r, uint32_t *j)
 {
     span s = span_of(w, r);
     uint64_t delay = w->table->clock;
@@ -109,7 +109,7 @@ static bool may_write(const walk *w, const hw_event_record *r, uint32_t *j)
 }
 
 /* Has the worker who reads again read a later iteration there? Then it does not do its last one over. */
-static bool is_past(const walk *w, const hw_event_record *r)
+static bool is_past(const stripe_walk *w, const hw_event_record *r)
 {
     span s = span_of(w, r);
     for (size_t p = s.begin; p < s.end; p++)
@@ -119,23 +119,23 @@ static bool is_past(const walk *w, const hw_event_record *r)
 }
 
 /* Who reads again must not see the write that a read of this iteration would have held up: it sees what was there before. */
-static bool sees_before(const walk *w, const hw_event_record *r, size_t p)
+static bool sees_before(const stripe_walk *w, const hw_event_record *r, size_t p)
 {
     return (r->flags & HW_EVENT_AGAIN) && hw_beyond(w->written[p], r->clock) > w->table->clock;
 }
 
-static uint64_t version_of(const walk *w, const hw_event_record *r, size_t p)
+static uint64_t version_of(const stripe_walk *w, const hw_event_record *r, size_t p)
 {
     return sees_before(w, r, p) ? w->version_before[p] : w->version[p];
 }
 
-static size_t changed_of(const walk *w, const hw_event_record *r, size_t p)
+static size_t changed_of(const stripe_walk *w, const hw_event_record *r, size_t p)
 {
     return sees_before(w, r, p) ? w->changed_before[p] : w->changed[p];
 }
 
 /* All workers have ended so many clocks on these keys. */
-static bool clocks_are_in(const walk *w, const hw_event_record *r)
+static bool clocks_are_in(const stripe_walk *w, const hw_event_record *r)
 {
     span s = span_of(w, r);
     for (uint32_t j = 0; j < w->workers && r->clock > 0; j++)
@@ -145,7 +145,7 @@ static bool clocks_are_in(const walk *w, const hw_event_record *r)
     return true;
 }
 
-static bool may_be_done(const walk *w, const hw_event_record *waits)
+static bool may_be_done(const stripe_walk *w, const hw_event_record *waits)
 {
     uint32_t j;
     if (!centric(w))
@@ -165,7 +165,7 @@ static bool same_task(const hw_event_record *a, const hw_event_record *b)
 }
 
 /* Takes what is done out of those that wait; false when it is not among them. */
-static bool was_waiting(walk *w)
+static bool was_waiting(stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
     for (size_t i = 0; i < w->waiting_count && r->kind != HW_EVENT_WAIT; i++) {
@@ -178,7 +178,7 @@ static bool was_waiting(walk *w)
 }
 
 /* The second half of a push_pull, whose first came just before. */
-static bool goes_on(const walk *w)
+static bool goes_on(const stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
     return w->at > 0 && r->kind == HW_EVENT_GIVEN && record(w, w->at - 1)->kind == HW_EVENT_TAKEN &&
@@ -186,7 +186,7 @@ static bool goes_on(const walk *w)
 }
 
 /* What may not be done itself is told of as that. */
-static bool breaks_itself(const walk *w)
+static bool breaks_itself(const stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
     uint32_t j;
@@ -198,7 +198,7 @@ static bool breaks_itself(const walk *w)
 }
 
 /* Who waits and may go on does so before anybody else is heard. */
-static bool check_woken(walk *w)
+static bool check_woken(stripe_walk *w)
 {
     if (was_waiting(w) || goes_on(w) || breaks_itself(w))
         return true;
@@ -212,7 +212,7 @@ static bool check_woken(walk *w)
     return true;
 }
 
-static hawser_status walk_wait(walk *w, bool *going, hawser_error *error)
+static hawser_status walk_wait(stripe_walk *w, bool *going, hawser_error *error)
 {
     const hw_event_record *r = record(w, w->at);
     hw_applied(w->judge, HW_RULE_WAIT);
@@ -229,7 +229,7 @@ static hawser_status walk_wait(walk *w, bool *going, hawser_error *error)
 /* ----------------------------------------------------------------------------------------------------- reads, writes ---- */
 
 /* The first record from here on that does what was missing; SIZE_MAX: none. */
-static size_t find_later(const walk *w, unsigned kinds, uint32_t who, uint64_t clock)
+static size_t find_later(const stripe_walk *w, unsigned kinds, uint32_t who, uint64_t clock)
 {
     const hw_event_record *r = record(w, w->at);
     for (size_t i = w->at + 1; i < w->stream->count; i++) {
@@ -242,7 +242,7 @@ static size_t find_later(const walk *w, unsigned kinds, uint32_t who, uint64_t c
 }
 
 /* What assignments have left there, where their ranges fit into this one; false where it cannot be told. */
-static bool expected(const walk *w, span s, uint64_t *digest)
+static bool expected(const stripe_walk *w, span s, uint64_t *digest)
 {
     const hw_event_record *r = record(w, w->at);
     *digest = 0;
@@ -261,7 +261,7 @@ static bool expected(const walk *w, span s, uint64_t *digest)
     return true;
 }
 
-static hawser_status note_read(walk *w, span s, hawser_error *error)
+static hawser_status note_read(stripe_walk *w, span s, hawser_error *error)
 {
     const hw_event_record *r = record(w, w->at);
     uint64_t versions = 0; /* their sum would not do: what is read again is newer here and older there */
@@ -272,7 +272,7 @@ static hawser_status note_read(walk *w, span s, hawser_error *error)
 }
 
 /* In a table of assignments it is known what is read. */
-static bool check_assigned(walk *w, span s)
+static bool check_assigned(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
     uint64_t digest;
@@ -288,7 +288,7 @@ static bool check_assigned(walk *w, span s)
 
 /* A pull that is done again is of the worker's last iteration there, and is refused if it is of an older one, or where it needs the version before
  * the newest, which a server may have had no room for. */
-static bool check_again(walk *w, span s)
+static bool check_again(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
     bool past = is_past(w, r), lacks = false;
@@ -304,7 +304,7 @@ static bool check_again(walk *w, span s)
     return true;
 }
 
-static bool check_read(walk *w, span s)
+static bool check_read(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
     if (centric(w)) {
@@ -326,7 +326,7 @@ static bool check_read(walk *w, span s)
 }
 
 /* 1 + place of the record's task in the order in which its client began them; 0: nobody recorded that. */
-static uint64_t place_of(const walk *w, const hw_event_record *r)
+static uint64_t place_of(const stripe_walk *w, const hw_event_record *r)
 {
     const uint64_t key[5] = {(uint64_t)w->stream->name.run << 32 | r->from, r->epoch, 0, 0, 0};
     size_t count;
@@ -336,7 +336,7 @@ static uint64_t place_of(const walk *w, const hw_event_record *r)
 
 /* In a program's loop no change comes after what had to see it, nor after what others could only do when it was made: what a clock waits for
  * is in on all stripes. */
-static bool check_turn(walk *w)
+static bool check_turn(stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
     const uint64_t key[5] = {(uint64_t)w->stream->name.run << 32 | r->from, r->epoch, 0, 0, 0};
@@ -367,7 +367,7 @@ static bool check_turn(walk *w)
     return true;
 }
 
-static bool check_refused(walk *w, span s)
+static bool check_refused(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
     if (centric(w) && (r->flags & HW_EVENT_AGAIN) && r->count == 0 && r->digest == 0)
@@ -375,7 +375,7 @@ static bool check_refused(walk *w, span s)
     return ALONE(w, HW_RULE_RECORD, "a read that is refused, which only one that is done again can be");
 }
 
-static hawser_status walk_given(walk *w, bool *going, hawser_error *error)
+static hawser_status walk_given(stripe_walk *w, bool *going, hawser_error *error)
 {
     const hw_event_record *r = record(w, w->at);
     span s = span_of(w, r);
@@ -394,7 +394,7 @@ static hawser_status walk_given(walk *w, bool *going, hawser_error *error)
     return note_read(w, s, error);
 }
 
-static bool check_write(walk *w, span s)
+static bool check_write(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
     uint32_t j;
@@ -418,7 +418,7 @@ static bool check_write(walk *w, span s)
     return true;
 }
 
-static bool walk_taken(walk *w)
+static bool walk_taken(stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
     span s = span_of(w, r);
@@ -441,7 +441,7 @@ static bool walk_taken(walk *w)
     return true;
 }
 
-static bool walk_clock(walk *w)
+static bool walk_clock(stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
     span s = span_of(w, r);
@@ -460,7 +460,7 @@ static bool walk_clock(walk *w)
 
 /* ------------------------------------------------------------------------------------------------------------ stream ---- */
 
-static hawser_status walk_record(walk *w, bool *going, hawser_error *error)
+static hawser_status walk_record(stripe_walk *w, bool *going, hawser_error *error)
 {
     const hw_event_record *r = record(w, w->at);
     if (r->kind == HW_EVENT_NAME || r->kind == HW_EVENT_TABLE)
@@ -489,7 +489,7 @@ static bool has_range(const hw_event_record *r)
 }
 
 /* Where pieces begin. */
-static hawser_status cut_keys(walk *w, hawser_error *error)
+static hawser_status cut_keys(stripe_walk *w, hawser_error *error)
 {
     size_t count = 0;
     HAWSER_TRY(HW_NEW(&w->keys, 2 * w->stream->count + 1, "the keys of a history", error));
@@ -512,7 +512,7 @@ static hawser_status cut_keys(walk *w, hawser_error *error)
     return HAWSER_OK;
 }
 
-static void mark_own(walk *w)
+static void mark_own(stripe_walk *w)
 {
     for (size_t i = 0; i < w->stream->count; i++) {
         const hw_event_record *r = record(w, i);
@@ -524,7 +524,7 @@ static void mark_own(walk *w)
     }
 }
 
-static hawser_status make_room(walk *w, hawser_error *error)
+static hawser_status make_room(stripe_walk *w, hawser_error *error)
 {
     HAWSER_TRY(cut_keys(w, error));
     HAWSER_TRY(HW_NEW(&w->read, w->pieces * w->workers, "the readers of a history", error));
@@ -539,7 +539,7 @@ static hawser_status make_room(walk *w, hawser_error *error)
 }
 
 /* Between two writes everybody reads the same. */
-static void check_reads(walk *w)
+static void check_reads(stripe_walk *w)
 {
     hw_index_sort(&w->reads);
     for (size_t i = 1; i < w->reads.count; i++) {
@@ -553,7 +553,7 @@ static void check_reads(walk *w)
     }
 }
 
-static hawser_status walk_stripe(walk *w, hawser_error *error)
+static hawser_status walk_stripe(stripe_walk *w, hawser_error *error)
 {
     bool going = true;
     HAWSER_TRY(make_room(w, error));
@@ -566,7 +566,7 @@ static hawser_status walk_stripe(walk *w, hawser_error *error)
     return HAWSER_OK;
 }
 
-static void free_walk(walk *w)
+static void free_walk(stripe_walk *w)
 {
     void *const arrays[] = {w->keys,           w->read, w->written, w->version, w->version_before, w->changed,
                             w->changed_before, w->own,  w->asked,   w->waiting, w->reads.entries};
@@ -575,7 +575,7 @@ static void free_walk(walk *w)
 }
 
 /* What the stripe says of its table: one record an arc, the first of them for all that is not keys. */
-static void find_table(walk *w)
+static void find_table(stripe_walk *w)
 {
     for (size_t i = 0; i < w->stream->count; i++) {
         const hw_event_record *r = record(w, i);
@@ -593,7 +593,7 @@ hawser_status hw_judge_stripes(hw_judge *judge, hawser_error *error)
     hawser_status status = HAWSER_OK;
     for (size_t s = 0; s < history->count && status == HAWSER_OK; s++) {
         const hw_stream *stream = &history->streams[s];
-        walk w = {.judge = judge, .stream = stream};
+        stripe_walk w = {.judge = judge, .stream = stream};
         if (stream->name.kind == HW_STREAM_STRIPE)
             find_table(&w);
         if (w.table == NULL)

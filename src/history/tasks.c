@@ -220,11 +220,11 @@ static bool check_task(task *t)
 /* ------------------------------------------------------------------------------------------------------ definition 3 ---- */
 
 /* A worker's place in a data-centric table. */
-typedef struct place {
+typedef struct task_place {
     uint32_t object, who;
     uint64_t written;  /* iterations */
     size_t last_write; /* number of the record */
-} place;
+} task_place;
 
 /* What a client holds back of a table's updates. */
 typedef struct kept {
@@ -237,7 +237,7 @@ typedef struct kept {
 typedef struct client {
     hw_judge *judge;
     const hw_stream *stream;
-    place *places;
+    task_place *places;
     size_t count, room;
     size_t *open; /* pulls without an answer */
     size_t open_count, open_room;
@@ -255,7 +255,7 @@ static bool is_centric(const client *c, uint32_t object)
     return false;
 }
 
-static hawser_status place_of(client *c, const hw_event_record *r, place **found, hawser_error *error)
+static hawser_status place_of(client *c, const hw_event_record *r, task_place **found, hawser_error *error)
 {
     *found = NULL;
     for (size_t i = 0; i < c->count && *found == NULL; i++)
@@ -265,7 +265,7 @@ static hawser_status place_of(client *c, const hw_event_record *r, place **found
         return HAWSER_OK;
     HAWSER_TRY(HW_GROW(&c->places, &c->room, c->count + 1, "the workers of a history", error));
     *found = &c->places[c->count++];
-    **found = (place){.object = r->object, .who = r->who};
+    **found = (task_place){.object = r->object, .who = r->who};
     return HAWSER_OK;
 }
 
@@ -374,7 +374,7 @@ static bool check_push(client *c, size_t number)
 }
 
 /* A worker may read again in the last iteration that it has written, and begins no older one over unless that is refused. */
-static bool may_read_again(const client *c, const place *p, const hw_event_record *r)
+static bool may_read_again(const client *c, const task_place *p, const hw_event_record *r)
 {
     const uint64_t key[5] = {(uint64_t)c->stream->name.run << 32 | r->from, r->epoch, 1, 0, 0};
     size_t count;
@@ -386,7 +386,7 @@ static bool may_read_again(const client *c, const place *p, const hw_event_recor
 static hawser_status walk_asked(client *c, size_t number, bool *going, hawser_error *error)
 {
     const hw_event_record *r = &c->stream->records[number];
-    place *p;
+    task_place *p;
     if ((r->flags & HW_EVENT_TICKS) || !is_centric(c, r->object))
         return HAWSER_OK;
     HAWSER_TRY(place_of(c, r, &p, error));

@@ -8,10 +8,10 @@
 #include "store/stripe.h"
 
 /* Keys of the stripe's own, one after the other, that stand at one time; `row` is the first one's among the stripe's. */
-typedef struct run {
+typedef struct before_run {
     uint64_t first, last, time;
     size_t row;
-} run;
+} before_run;
 
 static size_t row_bytes(const hw_stripe *stripe)
 {
@@ -36,7 +36,7 @@ static size_t arc_of(const hw_stripe *stripe, uint64_t key)
 }
 
 /* The first run from `from` on; false: the stripe has no key of from..last. */
-static bool next_run(const hw_stripe *stripe, const hw_range_clock *clock, uint64_t from, uint64_t last, run *r)
+static bool next_run(const hw_stripe *stripe, const hw_range_clock *clock, uint64_t from, uint64_t last, before_run *r)
 {
     size_t at = arc_of(stripe, from);
     at += stripe->arcs[at].last < from;
@@ -51,7 +51,7 @@ static bool next_run(const hw_stripe *stripe, const hw_range_clock *clock, uint6
     return true;
 }
 
-static bool run_behind(const hw_stripe *stripe, const hw_range_clock *clock, uint64_t last, run *r)
+static bool run_behind(const hw_stripe *stripe, const hw_range_clock *clock, uint64_t last, before_run *r)
 {
     return r->last < last && next_run(stripe, clock, r->last + 1, last, r);
 }
@@ -172,7 +172,7 @@ void hw_before_keep(hw_stripe *stripe, const hw_piece *piece, uint64_t least)
     const uint64_t *keys = errand->request.keys;
     uint64_t delay = stripe->spec->delay, next = errand->request.head.clock + 1;
     bool some = false;
-    run r;
+    before_run r;
     for (bool more = next_run(stripe, &progress->written, piece->first, piece->last, &r); more;
          more = run_behind(stripe, &progress->written, piece->last, &r)) {
         uint64_t version = r.time > next ? r.time : next;
@@ -205,7 +205,7 @@ bool hw_before_is_past(const hw_stripe *stripe, const hw_piece *piece)
 {
     const hw_request_head *head = &piece->errand->request.head;
     const hw_range_clock *clock = &hw_progress_of(stripe, piece->errand)->clocks[head->worker];
-    run r;
+    before_run r;
     for (bool more = next_run(stripe, clock, piece->first, piece->last, &r); more;
          more = run_behind(stripe, clock, piece->last, &r))
         if (r.time > head->clock + 1)
@@ -217,7 +217,7 @@ bool hw_before_lacks(const hw_stripe *stripe, const hw_piece *piece)
 {
     const hw_progress *progress = hw_progress_of(stripe, piece->errand);
     uint64_t iteration = piece->errand->request.head.clock;
-    run r;
+    before_run r;
     for (bool more = next_run(stripe, &progress->written, piece->first, piece->last, &r); more;
          more = run_behind(stripe, &progress->written, piece->last, &r))
         if (is_newer(stripe, r.time, iteration) && (progress->before.rows == NULL || r.time <= progress->before.unkept))
@@ -230,7 +230,7 @@ static void give_range(const hw_stripe *stripe, const hw_piece *piece, const hw_
     const hw_errand *errand = piece->errand;
     const hw_before *before = &progress->before;
     size_t bytes = row_bytes(stripe);
-    run r;
+    before_run r;
     for (bool more = next_run(stripe, &progress->written, piece->first, piece->last, &r); more;
          more = run_behind(stripe, &progress->written, piece->last, &r)) {
         size_t end = r.row + (size_t)(r.last - r.first) + 1;

@@ -1,3 +1,4 @@
+/* inproc.c - the transport between blocks of one process. */
 #include <stdbool.h>
 #include <stdlib.h>
 

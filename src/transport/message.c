@@ -1,3 +1,4 @@
+/* message.c - makes, shares and frees messages. */
 #include <stdlib.h>
 #include <string.h>
 

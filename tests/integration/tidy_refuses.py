@@ -32,6 +32,7 @@ WRONG = [  # file, content, what is said
     ("tests/a.c", "int a;\n" * 1001, "1001 lines, at most 1000"),
     ("src/data/a.c", "/* TO" "DO */\n", "a note of work left"),
     ("include/hawser/a.h", "HAWSER_API int hawser_f(void);\n", "hawser_f is not documented"),
+    ("src/data/a.c", "\nint f(void);\n", "begin with a sentence"),
 ]
 RIGHT = [
     ("src/base/a.c", '#include "base/memory.h"\n\nstatic const char *const words[] = {"exit(1)"};\n'),
@@ -50,7 +51,8 @@ def judge(files, own=False):
         for name, content in files:
             path = pathlib.Path(top, name)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content)
+            opening = f"/* {path.name} */\n" if name.startswith("src/") and not content.startswith("\n") else ""
+            path.write_text(opening + content)
         pathlib.Path(top, "tests").mkdir(exist_ok=True)
         call = [shutil.copy(SOURCE / "tests/tidy", pathlib.Path(top, "tests"))] if own else [SOURCE / "tests/tidy", top]
         done = subprocess.run([sys.executable, *call], capture_output=True, text=True)
@@ -66,7 +68,7 @@ for name, content, words in WRONG:
         failures += 1
         print(f"{name} with {content[:40]!r}: wanted '{words}', got {said}")
 code, said = judge([("src/data/a.c", LONG)], own=True)
-if code == 0 or said != ["src/data/a.c:2: a function of 92 lines, at most 80"]:
+if code == 0 or said != ["src/data/a.c:3: a function of 92 lines, at most 80"]:
     failures += 1
     print(f"of its own tree it says: {said}")
 CIRCLE = [("src/data/a.h", '#include "data/b.h"\n'), ("src/data/b.c", '#include "data/a.h"\n')]
@@ -80,6 +82,11 @@ code, said = judge(CIRCLE + [("ARCHITECTURE.md", "| `data/a`, `data/b` | a reaso
 if said:
     failures += 1
     print(f"the circle is named, yet: {said}")
+TYPE = "typedef struct thing {\n    int a;\n} thing;\n"
+code, said = judge([("src/data/a.c", TYPE), ("src/store/b.c", TYPE)])
+if code == 0 or said != ["src/store/b.c:1: type thing has the name of one in a.c; give it another name"]:
+    failures += 1
+    print(f"of two types of one name it says: {said}")
 code, said = judge(RIGHT)
 if said:
     failures += 1

@@ -21,7 +21,7 @@ static char *play(gap_at *gap, double limit, double clocks, double tolerance)
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
-    hw_progress progress = {
+    hw_progress_line progress = {
         .err = file, .lines = true, .target_gap = NAN, .tolerance = tolerance, .clocks = clocks, .limit = limit};
     for (int step = 1; step <= 198; step++) {
         double seconds = 0.5 * step;

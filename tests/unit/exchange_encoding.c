@@ -163,7 +163,7 @@ static void sums_have_one_shape(void **state)
             }
             double want = tree_of(scalars, count);
             assert_true(some || hw_reduce_scalars(scalars, count) == want);
-            const double *sum = hw_lane_sum(&lane, (hw_piece){0, COUNT, 0}, 0, count, scratch);
+            const double *sum = hw_lane_sum(&lane, (hw_lane_piece){0, COUNT, 0}, 0, count, scratch);
             assert_true(isnan(want) ? sum == NULL : sum != NULL && sum[2] == want);
             hw_lane_free(&lane);
         }

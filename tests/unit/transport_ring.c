@@ -19,7 +19,7 @@ enum { SIZE = HW_RING_LEAST, SPARE = 256 };
 typedef struct both {
     hw_ring_control *control;
     unsigned char *bytes;
-    hw_ring in, out;
+    hw_shared_ring in, out;
 } both;
 
 static both open_both(void)
@@ -28,7 +28,7 @@ static both open_both(void)
     assert_int_equal(HW_NEW(&made.control, 1, "a ring", NULL), HAWSER_OK);
     assert_int_equal(HW_NEW(&made.bytes, SIZE + SPARE, "a ring", NULL), HAWSER_OK);
     memset(made.bytes, 0xa5, SIZE + SPARE);
-    made.in = made.out = (hw_ring){.control = made.control, .bytes = made.bytes, .size = SIZE};
+    made.in = made.out = (hw_shared_ring){.control = made.control, .bytes = made.bytes, .size = SIZE};
     return made;
 }
 

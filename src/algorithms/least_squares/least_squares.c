@@ -64,7 +64,7 @@ static hawser_status descend(hawser_context *context)
     hw_descent_block *block = hawser_scratch(context);
     const hw_descent *descent = block->descent;
     uint64_t clock = hawser_clock(context);
-    hw_batch batch = hw_descent_batch(block, clock);
+    hw_row_batch batch = hw_descent_batch(block, clock);
     double *theta = hawser_local(context, "theta"), weight = descent->total / (double)descent->X->rows;
     HAWSER_TRY(descent->weights_travel ? hw_descent_make_products(context, block, "theta", batch)
                                        : hw_descent_take_products(context, block, "products", batch.count));
@@ -98,7 +98,7 @@ static hawser_status certify(hawser_context *context)
     hw_descent_block *block = hawser_scratch(context);
     const hw_descent *descent = block->descent;
     const double *theta = hawser_local(context, "theta");
-    hw_batch all = hw_descent_all(block);
+    hw_row_batch all = hw_descent_all(block);
     HAWSER_TRY(hw_descent_take_products(context, block, "board", all.count));
     double loss = hw_descent_residual(block, all) / descent->total, most = hw_descent_gradient(block, all) / descent->total;
     double nonzeros = 0.0;

@@ -150,7 +150,7 @@ static void pull_all(hw_logistic_block *block)
 }
 
 /* The same for a batch; `rate`: by which the intercept follows. */
-static void pull_batch(hw_logistic_block *block, hw_batch batch, double rate)
+static void pull_batch(hw_logistic_block *block, hw_row_batch batch, double rate)
 {
     const hw_logistic_rows *rows = &block->rows;
     hw_logistic_steps *steps = block->steps;
@@ -201,7 +201,7 @@ static hawser_status descend(hawser_context *context)
     hw_logistic_block *block = hawser_scratch(context);
     hw_logistic_steps *steps = block->steps;
     const hw_descent *descent = &steps->descent;
-    hw_batch batch = hw_descent_batch(&steps->block, steps->iteration);
+    hw_row_batch batch = hw_descent_batch(&steps->block, steps->iteration);
     double caution = hawser_metric(context, "caution"), share = descent->total / (double)descent->X->rows;
     HAWSER_TRY(descent->weights_travel ? hw_descent_make_products(context, &steps->block, "w", batch)
                                        : hw_descent_take_products(context, &steps->block, "products", batch.count));

@@ -21,7 +21,8 @@ hawser_status hw_descent_take_products(hawser_context *context, hw_descent_block
     return HAWSER_OK;
 }
 
-hawser_status hw_descent_make_products(hawser_context *context, hw_descent_block *block, const char *state, hw_batch batch)
+hawser_status hw_descent_make_products(hawser_context *context, hw_descent_block *block, const char *state,
+                                       hw_row_batch batch)
 {
     memset(block->part, 0, hawser_blocks(context) * sizeof *block->part);
     for (hawser_chunk chunk;;) {
@@ -67,7 +68,7 @@ hawser_status hw_descent_point(hawser_context *context, hw_descent_block *block)
 hawser_status hw_descent_power(hawser_context *context, hw_descent_block *block)
 {
     const hw_descent *descent = block->descent;
-    hw_batch all = hw_descent_all(block);
+    hw_row_batch all = hw_descent_all(block);
     double scale = hawser_clock(context) > 0 ? hawser_metric(context, "curvature") : 1.0, squares = 0.0;
     HAWSER_TRY(hw_descent_take_products(context, block, "board", all.count));
     for (size_t i = 0; i < all.count; i++)

@@ -12,7 +12,7 @@ hawser_status hw_descent_take_products(hawser_context *context, hw_descent_block
                                        size_t count) HAWSER_MUST_USE;
 /* The same out of a state that holds the weights: chunks are worked on as they come. */
 hawser_status hw_descent_make_products(hawser_context *context, hw_descent_block *block, const char *state,
-                                       hw_batch batch) HAWSER_MUST_USE;
+                                       hw_row_batch batch) HAWSER_MUST_USE;
 /* All columns of the data state "whole". */
 hawser_status hw_descent_want_all(hawser_context *context, size_t columns) HAWSER_MUST_USE;
 

@@ -189,21 +189,21 @@ void hw_descent_block_release(void *scratch)
     hw_rows_free(&block->whole);
 }
 
-hw_batch hw_descent_all(const hw_descent_block *block)
+hw_row_batch hw_descent_all(const hw_descent_block *block)
 {
-    return (hw_batch){NULL, block->descent->X->rows};
+    return (hw_row_batch){NULL, block->descent->X->rows};
 }
 
-hw_batch hw_descent_batch(hw_descent_block *block, uint64_t iteration)
+hw_row_batch hw_descent_batch(hw_descent_block *block, uint64_t iteration)
 {
     const hw_descent *descent = block->descent;
     if (descent->all_rows)
         return hw_descent_all(block);
     hw_rows_draw(descent->seed, iteration, descent->X->rows, descent->batch, block->list);
-    return (hw_batch){block->list, descent->batch};
+    return (hw_row_batch){block->list, descent->batch};
 }
 
-void hw_descent_product(const hw_descent_block *block, hw_batch batch, const double *theta, double *out)
+void hw_descent_product(const hw_descent_block *block, hw_row_batch batch, const double *theta, double *out)
 {
     size_t count = block->own.X.cols;
     hw_rows_product(&block->own, batch, 0, count, theta, -hawser_dot(count, block->mean, theta, NULL), out);
@@ -217,7 +217,7 @@ void hw_descent_add_up(hw_descent_block *block, size_t count)
             block->margins[k] += block->part[b][k];
 }
 
-double hw_descent_residual(hw_descent_block *block, hw_batch batch)
+double hw_descent_residual(hw_descent_block *block, hw_row_batch batch)
 {
     const hw_descent *descent = block->descent;
     double loss = 0.0;
@@ -247,7 +247,7 @@ void hw_descent_keep(hw_descent_block *block, double loss, const double *theta)
     memcpy(descent->best + block->own.X.first, theta, block->own.X.cols * sizeof *theta);
 }
 
-double hw_descent_gradient(hw_descent_block *block, hw_batch batch)
+double hw_descent_gradient(hw_descent_block *block, hw_row_batch batch)
 {
     double sum = 0.0, most = 0.0;
     hw_rows_gradient(&block->own, batch, block->margins, block->gradient);

@@ -61,19 +61,19 @@ hawser_status hw_descent_block_weigh(hw_descent_block *block, hawser_error *erro
 void hw_descent_block_release(void *block);
 
 /* The rows of an iteration; of all: every row. */
-hw_batch hw_descent_batch(hw_descent_block *block, uint64_t iteration);
-hw_batch hw_descent_all(const hw_descent_block *block);
+hw_row_batch hw_descent_batch(hw_descent_block *block, uint64_t iteration);
+hw_row_batch hw_descent_all(const hw_descent_block *block);
 /* out = products of the batch with own columns, centred. */
-void hw_descent_product(const hw_descent_block *block, hw_batch batch, const double *theta, double *out);
+void hw_descent_product(const hw_descent_block *block, hw_row_batch batch, const double *theta, double *out);
 /* margins = block->part[0] + ... + block->part[blocks - 1], in this order. */
 void hw_descent_add_up(hw_descent_block *block, size_t count);
 /* Makes residuals of margins: w_i (z_i - margin_i); returns sum_i w_i (z_i - margin_i)^2 / 2. */
-double hw_descent_residual(hw_descent_block *block, hw_batch batch);
+double hw_descent_residual(hw_descent_block *block, hw_row_batch batch);
 /* Keeps theta in descent->best if `loss`, which it has on this batch, is the least so far: of all rows, or averaged over an epoch. With
  * batches weights of zero are the first to beat. */
 void hw_descent_keep(hw_descent_block *block, double loss, const double *theta);
 /* gradient[j] = sum over the batch of (x_ij - m_j) r_i; returns the largest |gradient_j| / s_j. */
-double hw_descent_gradient(hw_descent_block *block, hw_batch batch);
+double hw_descent_gradient(hw_descent_block *block, hw_row_batch batch);
 /* Sum over own columns of ((x_ij - m_j) / s_j)^2, by row. */
 void hw_descent_squares(const hw_descent_block *block, double *out);
 

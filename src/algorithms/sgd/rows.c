@@ -56,7 +56,7 @@ static double row_product(const hw_rows *rows, size_t i, size_t first, size_t co
     return sum;
 }
 
-void hw_rows_product(const hw_rows *rows, hw_batch batch, size_t first, size_t count, const double *theta, double shift,
+void hw_rows_product(const hw_rows *rows, hw_row_batch batch, size_t first, size_t count, const double *theta, double shift,
                      double *out)
 {
     if (batch.list == NULL) {
@@ -68,7 +68,7 @@ void hw_rows_product(const hw_rows *rows, hw_batch batch, size_t first, size_t c
         out[k] = shift + row_product(rows, batch.list[k], first, count, theta);
 }
 
-void hw_rows_gradient(const hw_rows *rows, hw_batch batch, const double *r, double *out)
+void hw_rows_gradient(const hw_rows *rows, hw_row_batch batch, const double *r, double *out)
 {
     if (batch.list == NULL) {
         hawser_scan(&rows->X, r, out);

@@ -17,20 +17,20 @@ typedef struct hw_rows {
 } hw_rows;
 
 /* Rows to work on: `count` of them, `list` says which; NULL: all of them, in order. */
-typedef struct hw_batch {
+typedef struct hw_row_batch {
     const uint32_t *list;
     size_t count;
-} hw_batch;
+} hw_row_batch;
 
 /* `by_row`: batches will be asked for that are lists. */
 hawser_status hw_rows_new(hw_rows *rows, const hawser_matrix *X, bool by_row, hawser_error *error) HAWSER_MUST_USE;
 void hw_rows_free(hw_rows *rows);
 
 /* out[k] = shift + the sum over columns first .. first + count - 1 of x[row k, j] theta[j - first]. */
-void hw_rows_product(const hw_rows *rows, hw_batch batch, size_t first, size_t count, const double *theta, double shift,
+void hw_rows_product(const hw_rows *rows, hw_row_batch batch, size_t first, size_t count, const double *theta, double shift,
                      double *out);
 /* out[j] = the sum over the batch of x[row k, j] r[k]. */
-void hw_rows_gradient(const hw_rows *rows, hw_batch batch, const double *r, double *out);
+void hw_rows_gradient(const hw_rows *rows, hw_row_batch batch, const double *r, double *out);
 
 /* The rows of batch `number`: drawn by the seed, the same on every block. */
 void hw_rows_draw(uint64_t seed, uint64_t number, size_t rows, size_t count, uint32_t *list);

@@ -53,7 +53,7 @@ static hawser_status set_text(char **at, const char *text, hawser_error *error)
     return hw_copy_text(at, text, error);
 }
 
-static hawser_status add_child(agent *it, const hw_frame *frame, hawser_error *error)
+static hawser_status add_child(agent *it, const hw_launch_frame *frame, hawser_error *error)
 {
     HAWSER_TRY(HW_GROW(&it->children, &it->capacity, it->count + 1, "nodes", error));
     hw_child *child = &it->children[it->count++];
@@ -121,12 +121,12 @@ static hawser_status start_child(agent *it, hw_child *child, hawser_error *error
     char own[7][160], text[40];
     int code = 126;
     hawser_error why = {0};
-    hw_errand errand = {.words = it->words,
-                        .key = it->key,
-                        .directory = it->directory,
-                        .in = it->node_in,
-                        .out = it->node_out,
-                        .signals = it->mask};
+    hw_child_job errand = {.words = it->words,
+                           .key = it->key,
+                           .directory = it->directory,
+                           .in = it->node_in,
+                           .out = it->node_out,
+                           .signals = it->mask};
     HAWSER_TRY(environment_of(it, child, own, &errand.environment, error));
     hawser_status status = hw_child_start(child, &errand, &code, &why);
     free(errand.environment);
@@ -170,7 +170,7 @@ static hawser_status tell_manager(agent *it, const char *card, hawser_error *err
     return HAWSER_OK;
 }
 
-static hawser_status take_input(agent *it, const hw_frame *frame, hawser_error *error)
+static hawser_status take_input(agent *it, const hw_launch_frame *frame, hawser_error *error)
 {
     for (size_t i = 0; i < it->count; i++)
         if (it->children[i].node == 0) {
@@ -194,7 +194,7 @@ static hawser_status take_word(agent *it, const char *word, hawser_error *error)
     return add_text(&it->words, &it->word_count, &it->word_capacity, word, error);
 }
 
-static hawser_status take_frame(agent *it, const hw_frame *frame, hawser_error *error)
+static hawser_status take_frame(agent *it, const hw_launch_frame *frame, hawser_error *error)
 {
     switch (frame->kind) {
     case HW_FRAME_KEY: return set_text(&it->key, frame->payload, error);
@@ -365,7 +365,7 @@ static hawser_status serve_signals(agent *it, hawser_error *error)
 
 static hawser_status serve_wire(agent *it, hawser_error *error)
 {
-    hw_frame frame;
+    hw_launch_frame frame;
     bool there;
     HAWSER_TRY(hw_wire_fill(&it->wire, error));
     HAWSER_TRY(hw_wire_next(&it->wire, &frame, &there, error));

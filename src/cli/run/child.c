@@ -30,7 +30,7 @@ static void close_ends(ends *all)
     }
 }
 
-static bool make_ends(const hw_child *child, const hw_errand *errand, ends *all)
+static bool make_ends(const hw_child *child, const hw_child_job *errand, ends *all)
 {
     bool first = child->node == 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, all->channel) != 0 || pipe2(all->err, O_CLOEXEC) != 0 ||
@@ -51,7 +51,7 @@ static bool make_ends(const hw_child *child, const hw_errand *errand, ends *all)
 
 /* In the new process: descriptors 0 to 3 and nothing else (the rest closes by itself), the old signals, the program. Of what it may
  * call there, nothing allocates. */
-static void become(const hw_errand *errand, const ends *all)
+static void become(const hw_child_job *errand, const ends *all)
 {
     int from[4] = {all->in[0], all->out[1], all->err[1], all->channel[1]}, code;
     (void)setpgid(0, 0);
@@ -81,7 +81,7 @@ failed:
 }
 
 /* The news pipe closes unread when the program runs. */
-static bool runs(int news, const hw_errand *errand, int *code, hawser_error *error)
+static bool runs(int news, const hw_child_job *errand, int *code, hawser_error *error)
 {
     int said = 0;
     ssize_t got;
@@ -108,7 +108,7 @@ static void keep(int *mine, int *theirs)
         (void)fcntl(*mine, F_SETFL, fcntl(*mine, F_GETFL) | O_NONBLOCK);
 }
 
-hawser_status hw_child_start(hw_child *child, const hw_errand *errand, int *code, hawser_error *error)
+hawser_status hw_child_start(hw_child *child, const hw_child_job *errand, int *code, hawser_error *error)
 {
     ends all = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     HAWSER_TRY(hw_child_tell(child, "key", errand->key, error));

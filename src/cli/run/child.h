@@ -21,17 +21,17 @@ typedef struct hw_child {
 } hw_child;
 
 /* What all nodes of an agent share. */
-typedef struct hw_errand {
+typedef struct hw_child_job {
     char **words; /* ended by NULL; the first one is the program */
     char **environment;
     const char *key;         /* hexadecimal digits */
     const char *directory;   /* to work in; NULL: here */
     int in, out;             /* for node 0: taken as they are; -1: pipes to the agent */
     const sigset_t *signals; /* for the node: the mask that hawser run was started with */
-} hw_errand;
+} hw_child_job;
 
 /* Starts it. HAWSER_OK with child->pid 0: it could not be executed, *code says what a shell would say, and `error` why. */
-hawser_status hw_child_start(hw_child *child, const hw_errand *errand, int *code, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_child_start(hw_child *child, const hw_child_job *errand, int *code, hawser_error *error) HAWSER_MUST_USE;
 /* Sends to its whole group. */
 void hw_child_signal(const hw_child *child, int number);
 /* Queues a line for its channel. */

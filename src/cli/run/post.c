@@ -197,7 +197,7 @@ static hawser_status spread_card(hw_launch *launch, const char *card, hawser_err
     return HAWSER_OK;
 }
 
-static hawser_status take_output(hw_launch *launch, const hw_frame *frame, hawser_error *error)
+static hawser_status take_output(hw_launch *launch, const hw_launch_frame *frame, hawser_error *error)
 {
     hw_run_node *node = &launch->nodes[frame->number];
     bool err = frame->kind == HW_FRAME_ERR;
@@ -215,14 +215,14 @@ static hawser_status take_output(hw_launch *launch, const hw_frame *frame, hawse
                          err ? launch->stream_err : launch->stream_out, frame->payload, frame->length, false, error);
 }
 
-static hawser_status take_end(hw_launch *launch, const hw_frame *frame, hawser_error *error)
+static hawser_status take_end(hw_launch *launch, const hw_launch_frame *frame, hawser_error *error)
 {
     bool killed = strncmp(frame->payload, "signal ", 7) == 0;
     int number = (int)strtol(frame->payload + strcspn(frame->payload, " "), NULL, 10);
     return hw_launch_ended(launch, frame->number, killed ? 0 : number, killed ? number : 0, NULL, error);
 }
 
-static void take_blame(hw_launch *launch, const hw_frame *frame)
+static void take_blame(hw_launch *launch, const hw_launch_frame *frame)
 {
     char *why = NULL;
     unsigned long node = strtoul(frame->payload, &why, 10);
@@ -230,14 +230,14 @@ static void take_blame(hw_launch *launch, const hw_frame *frame)
         hw_launch_blames(launch, frame->number, (uint32_t)node, why + 1);
 }
 
-static hawser_status take_failure(hw_launch *launch, const hw_frame *frame, hawser_error *error)
+static hawser_status take_failure(hw_launch *launch, const hw_launch_frame *frame, hawser_error *error)
 {
     char *why = NULL;
     long code = strtol(frame->payload, &why, 10);
     return hw_launch_ended(launch, frame->number, (int)code, 0, *why == ' ' ? why + 1 : why, error);
 }
 
-static hawser_status take_frame(hw_launch *launch, const hw_post *post, const hw_frame *frame, hawser_error *error)
+static hawser_status take_frame(hw_launch *launch, const hw_post *post, const hw_launch_frame *frame, hawser_error *error)
 {
     bool of_node = frame->kind != HW_FRAME_TAKEN && frame->kind != HW_FRAME_ALIVE;
     if (of_node && (frame->number < post->first || frame->number >= post->first + post->count))
@@ -260,7 +260,7 @@ static hawser_status take_frame(hw_launch *launch, const hw_post *post, const hw
 
 hawser_status hw_post_serve(hw_launch *launch, hw_post *post, hawser_error *error)
 {
-    hw_frame frame;
+    hw_launch_frame frame;
     bool there = true;
     HAWSER_TRY(hw_wire_fill(&post->wire, error));
     if (!post->greeted)

@@ -158,7 +158,7 @@ hawser_status hw_wire_fill(hw_wire *wire, hawser_error *error)
 }
 
 /* The payload is closed by a zero, on a byte that is kept. */
-hawser_status hw_wire_next(hw_wire *wire, hw_frame *frame, bool *there, hawser_error *error)
+hawser_status hw_wire_next(hw_wire *wire, hw_launch_frame *frame, bool *there, hawser_error *error)
 {
     mend(wire);
     size_t left = hw_buffer_left(&wire->received);
@@ -172,7 +172,7 @@ hawser_status hw_wire_next(hw_wire *wire, hw_frame *frame, bool *there, hawser_e
                            header[0], length);
     if (left < HEADER + length)
         return HAWSER_OK;
-    *frame = (hw_frame){.kind = (hw_frame_kind)header[0], .number = get_number(header + 1), .length = length};
+    *frame = (hw_launch_frame){.kind = (hw_frame_kind)header[0], .number = get_number(header + 1), .length = length};
     if (wire->received.from + HEADER + length == wire->received.capacity)
         HAWSER_TRY(HW_GROW(&wire->received.data, &wire->received.capacity, wire->received.capacity + 1, "a buffer", error));
     wire->cut_at = wire->received.from + HEADER + length;

@@ -44,12 +44,12 @@ typedef enum hw_frame_kind {
 
 enum { HW_FRAME_MOST = 1 << 20, HW_WIRE_FULL = 1 << 20 };
 
-typedef struct hw_frame {
+typedef struct hw_launch_frame {
     hw_frame_kind kind;
     uint32_t number;
     size_t length;
     char *payload; /* a zero follows; good until the wire is asked again */
-} hw_frame;
+} hw_launch_frame;
 
 typedef struct hw_buffer {
     char *data;
@@ -90,6 +90,6 @@ bool hw_wire_full(const hw_wire *wire); /* so much waits that no more should be 
 /* Reads what is there; sets `ended`. */
 hawser_status hw_wire_fill(hw_wire *wire, hawser_error *error) HAWSER_MUST_USE;
 /* The next whole frame: *there says whether there is one. HAWSER_BAD_INPUT: garbage. */
-hawser_status hw_wire_next(hw_wire *wire, hw_frame *frame, bool *there, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_wire_next(hw_wire *wire, hw_launch_frame *frame, bool *there, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -17,28 +17,28 @@
 #include "data/cache/format.h"
 #include "data/layout/flip.h"
 
-typedef struct reader {
+typedef struct cache_reader {
     const unsigned char *bytes;
     size_t size;
     const char *name;
     hw_cache_header header;
     hawser_dataset *dataset;
-} reader;
+} cache_reader;
 
-static hawser_status damaged(const reader *in, const char *what, hawser_error *error)
+static hawser_status damaged(const cache_reader *in, const char *what, hawser_error *error)
 {
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: damaged cache file: %s; convert the data again", in->name, what);
 }
 
 /* An empty section of a matrix is an empty array, of anything else something that the input did not have. */
-static const void *section(const reader *in, int which)
+static const void *section(const cache_reader *in, int which)
 {
     if (which <= HW_CACHE_VALUES && in->header.layout != HAWSER_DENSE)
         return in->bytes + in->header.sections[which].begin;
     return in->header.sections[which].size == 0 ? NULL : in->bytes + in->header.sections[which].begin;
 }
 
-static hawser_status check_header(reader *in, bool verify, hawser_error *error)
+static hawser_status check_header(cache_reader *in, bool verify, hawser_error *error)
 {
     if (in->size < sizeof in->header || memcmp(in->bytes, HW_CACHE_MAGIC, 8) != 0)
         return damaged(in, "no whole header", error);
@@ -69,7 +69,7 @@ static hawser_status check_header(reader *in, bool verify, hawser_error *error)
 }
 
 /* Products cannot overflow: each factor is below 2^32 and the stored numbers were checked against the file's size. */
-static hawser_status check_sizes(const reader *in, hawser_error *error)
+static hawser_status check_sizes(const cache_reader *in, hawser_error *error)
 {
     const hw_cache_header *h = &in->header;
     uint64_t lines = h->layout == HAWSER_CSR ? h->rows : h->cols;
@@ -85,7 +85,7 @@ static hawser_status check_sizes(const reader *in, hawser_error *error)
     return good ? HAWSER_OK : damaged(in, "a section has not the size that rows, columns and entries ask for", error);
 }
 
-static hawser_status check_digests(const reader *in, hawser_error *error)
+static hawser_status check_digests(const cache_reader *in, hawser_error *error)
 {
     for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
         const hw_cache_span *span = &in->header.sections[s];
@@ -100,7 +100,7 @@ static hawser_status check_digests(const reader *in, hawser_error *error)
 }
 
 /* A checksum finds accidents; a file made to deceive must not lead the kernels out of their arrays either. */
-static hawser_status check_lines(const reader *in, const hawser_matrix *A, hawser_error *error)
+static hawser_status check_lines(const cache_reader *in, const hawser_matrix *A, hawser_error *error)
 {
     size_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols, width = A->layout == HAWSER_CSR ? A->cols : A->rows;
     if (A->offsets[0] != 0 || A->offsets[lines] != A->stored)
@@ -124,7 +124,7 @@ static bool all_finite(const void *values, hawser_type type, uint64_t count)
     return (type == HAWSER_F32 ? hw_first_not_finite_f32(values, count) : hw_first_not_finite_f64(values, count)) == count;
 }
 
-static hawser_status check_numbers(const reader *in, hawser_error *error)
+static hawser_status check_numbers(const cache_reader *in, hawser_error *error)
 {
     const hawser_dataset *d = in->dataset;
     bool good = all_finite(d->matrix.values, d->matrix.type, d->matrix.stored);
@@ -135,7 +135,7 @@ static hawser_status check_numbers(const reader *in, hawser_error *error)
     return good ? HAWSER_OK : damaged(in, "it holds numbers that are not finite", error);
 }
 
-static hawser_status read_names(reader *in, hawser_error *error)
+static hawser_status read_names(cache_reader *in, hawser_error *error)
 {
     const hw_cache_header *h = &in->header;
     const char *target = section(in, HW_CACHE_TARGET_NAME), *at = section(in, HW_CACHE_NAMES);
@@ -170,7 +170,7 @@ static hawser_status read_names(reader *in, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status read_all(reader *in, bool verify, hawser_error *error)
+static hawser_status read_all(cache_reader *in, bool verify, hawser_error *error)
 {
     HAWSER_TRY(check_header(in, verify, error));
     HAWSER_TRY(check_sizes(in, error));
@@ -202,7 +202,7 @@ static hawser_status read_all(reader *in, bool verify, hawser_error *error)
 hawser_status hw_cache_view(const unsigned char *bytes, size_t size, const char *name, bool verify, hawser_dataset **dataset,
                             hawser_error *error)
 {
-    reader in = {.bytes = bytes, .size = size, .name = name};
+    cache_reader in = {.bytes = bytes, .size = size, .name = name};
     *dataset = NULL;
     HAWSER_TRY(hw_dataset_new(&in.dataset, error));
     hawser_status status = read_all(&in, verify, error);

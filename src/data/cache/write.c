@@ -9,14 +9,14 @@
 #include "base/type.h"
 #include "data/cache/format.h"
 
-typedef struct writer {
+typedef struct cache_writer {
     hw_file *file; /* NULL: only count and digest */
     hw_cache_span *span;
     unsigned char *piece;
     size_t used;
-} writer;
+} cache_writer;
 
-static hawser_status end_piece(writer *out, hawser_error *error)
+static hawser_status end_piece(cache_writer *out, hawser_error *error)
 {
     size_t used = out->used;
     out->used = 0;
@@ -25,7 +25,7 @@ static hawser_status end_piece(writer *out, hawser_error *error)
     return out->file != NULL ? hw_file_write(out->file, out->piece, used, error) : HAWSER_OK;
 }
 
-static hawser_status put(writer *out, const void *data, size_t size, hawser_error *error)
+static hawser_status put(cache_writer *out, const void *data, size_t size, hawser_error *error)
 {
     const unsigned char *from = data;
     while (size > 0) {
@@ -40,7 +40,7 @@ static hawser_status put(writer *out, const void *data, size_t size, hawser_erro
     return HAWSER_OK;
 }
 
-static hawser_status put_offsets(writer *out, const hawser_matrix *A, hawser_error *error)
+static hawser_status put_offsets(cache_writer *out, const hawser_matrix *A, hawser_error *error)
 {
     size_t lines = A->layout == HAWSER_CSR ? A->rows : A->cols;
     for (size_t j = 0; j <= lines; j++) {
@@ -50,7 +50,7 @@ static hawser_status put_offsets(writer *out, const hawser_matrix *A, hawser_err
     return HAWSER_OK;
 }
 
-static hawser_status put_values(writer *out, const hawser_matrix *A, hawser_error *error)
+static hawser_status put_values(cache_writer *out, const hawser_matrix *A, hawser_error *error)
 {
     const unsigned char *values = A->values;
     size_t size = hw_type_size(A->type);
@@ -61,14 +61,14 @@ static hawser_status put_values(writer *out, const hawser_matrix *A, hawser_erro
     return HAWSER_OK;
 }
 
-static hawser_status put_names(writer *out, const hawser_dataset *dataset, hawser_error *error)
+static hawser_status put_names(cache_writer *out, const hawser_dataset *dataset, hawser_error *error)
 {
     for (size_t j = 0; dataset->columns != NULL && j < dataset->matrix.cols; j++)
         HAWSER_TRY(put(out, dataset->columns[j], strlen(dataset->columns[j]) + 1, error));
     return HAWSER_OK;
 }
 
-static hawser_status put_section(writer *out, const hawser_dataset *dataset, int section, hawser_error *error)
+static hawser_status put_section(cache_writer *out, const hawser_dataset *dataset, int section, hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
     const double *const rows[] = {dataset->target, dataset->weights, dataset->offset};
@@ -110,7 +110,7 @@ static hawser_status describe(const hawser_dataset *dataset, unsigned char *piec
     memcpy(header->magic, HW_CACHE_MAGIC, sizeof header->magic);
     uint64_t begin = aligned(sizeof *header);
     for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
-        writer out = {NULL, &header->sections[s], piece, 0};
+        cache_writer out = {NULL, &header->sections[s], piece, 0};
         HAWSER_TRY(put_section(&out, dataset, s, error));
         HAWSER_TRY(end_piece(&out, error));
         header->sections[s].begin = begin;
@@ -130,7 +130,7 @@ static hawser_status write_all(const hawser_dataset *dataset, unsigned char *pie
     HAWSER_TRY(hw_file_write(file, zeros, aligned(sizeof header) - sizeof header, error));
     for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
         hw_cache_span span = {0};
-        writer out = {file, &span, piece, 0};
+        cache_writer out = {file, &span, piece, 0};
         HAWSER_TRY(put_section(&out, dataset, s, error));
         HAWSER_TRY(end_piece(&out, error));
         HAWSER_TRY(hw_file_write(file, zeros, aligned(span.size) - span.size, error));

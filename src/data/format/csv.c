@@ -150,7 +150,7 @@ static hawser_status pass_header(const hw_csv *csv, const hw_chunk *chunk, const
     return HAWSER_OK;
 }
 
-hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error)
+hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
 {
     const hw_csv *csv = context;
     const char *at = chunk->begin;

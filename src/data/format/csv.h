@@ -23,7 +23,7 @@ typedef struct hw_csv {
  * target, weights and offset names no column is taken to be a file by whoever loads. */
 hawser_status hw_csv_begin(hw_job *job, hw_csv *csv, hawser_error *error) HAWSER_MUST_USE;
 /* hw_parser; the context is the hw_csv. */
-hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error);
+hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error);
 void hw_csv_free(hw_csv *csv);
 
 /* Whether fields are separated by the character. */

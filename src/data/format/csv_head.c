@@ -176,14 +176,14 @@ static hawser_status give_roles(const hw_job *job, hw_csv *csv, hawser_error *er
     return HAWSER_OK;
 }
 
-typedef struct place {
+typedef struct csv_place {
     const char *name;
     size_t column;
-} place;
+} csv_place;
 
 static int by_name(const void *a, const void *b)
 {
-    const place *x = a, *y = b;
+    const csv_place *x = a, *y = b;
     int order = strcmp(x->name, y->name);
     return order != 0 ? order : x->column < y->column ? -1 : x->column > y->column;
 }
@@ -191,10 +191,10 @@ static int by_name(const void *a, const void *b)
 /* A name that two columns have says neither which is the target nor whose weight it is. Columns without a name may be many. */
 static hawser_status check_names(const hw_job *job, const hw_csv *csv, hawser_error *error)
 {
-    place *sorted = NULL;
+    csv_place *sorted = NULL;
     HAWSER_TRY(HW_NEW(&sorted, csv->width, "column names", error));
     for (size_t j = 0; j < csv->width; j++)
-        sorted[j] = (place){csv->names[j], j};
+        sorted[j] = (csv_place){csv->names[j], j};
     qsort(sorted, csv->width, sizeof *sorted, by_name);
     hawser_status status = HAWSER_OK;
     for (size_t j = 0; status == HAWSER_OK && j < csv->width; j++)

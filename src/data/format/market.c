@@ -158,7 +158,7 @@ static inline hawser_status read_index(const hw_chunk *chunk, const char **at, u
     return HAWSER_OK;
 }
 
-static hawser_status store(const hw_job *job, const hw_chunk *chunk, const char *at, hw_part *part, double value,
+static hawser_status store(const hw_job *job, const hw_chunk *chunk, const char *at, hw_text_part *part, double value,
                            hawser_error *error)
 {
     if (job->load->type != HAWSER_F32) {
@@ -172,8 +172,8 @@ static hawser_status store(const hw_job *job, const hw_chunk *chunk, const char 
     return HAWSER_OK;
 }
 
-static hawser_status read_entry(const market *m, const hw_job *job, const hw_chunk *chunk, const char **at, hw_part *part,
-                                hawser_error *error)
+static hawser_status read_entry(const market *m, const hw_job *job, const hw_chunk *chunk, const char **at,
+                                hw_text_part *part, hawser_error *error)
 {
     uint64_t row = 0, column = 0;
     double value = 0;
@@ -192,7 +192,7 @@ static hawser_status read_entry(const market *m, const hw_job *job, const hw_chu
     return store(job, chunk, begin, part, value, error);
 }
 
-static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error)
+static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
 {
     const market *m = context;
     const char *at = chunk->begin;
@@ -224,7 +224,7 @@ static void append_parts(hw_job *job, void *values, uint64_t room, size_t size)
 {
     uint64_t at = 0;
     for (uint64_t p = 0; p < hw_job_parts(job); p++) {
-        hw_part *part = hw_job_part(job, p);
+        hw_text_part *part = hw_job_part(job, p);
         uint64_t some = part->entries < room - at ? part->entries : room - at;
         if (some > 0)
             memcpy((char *)values + at * size, part->values, some * size);
@@ -238,7 +238,7 @@ static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, void *values
 {
     uint64_t i = 0, j = 0;
     for (uint64_t p = 0; p < hw_job_parts(job); p++) {
-        hw_part *part = hw_job_part(job, p);
+        hw_text_part *part = hw_job_part(job, p);
         for (uint64_t e = 0; e < part->entries; e++) {
             const char *value = (const char *)part->values + e * size;
             if (j < keep)

@@ -113,7 +113,7 @@ static inline const char *read_usual(const char *at, hw_words *w, sink *out)
 }
 
 /* The entries of a row, up to its line end or comment. One body for both storage types. */
-static inline const char *read_entries(const char *at, uint64_t first, hw_words *w, hw_part *part, bool single,
+static inline const char *read_entries(const char *at, uint64_t first, hw_words *w, hw_text_part *part, bool single,
                                        const hw_job *job, const hw_chunk *chunk, hawser_error *error)
 {
     sink to = {part->indices, part->values, part->entries, first, part->room.indices, single};
@@ -167,7 +167,7 @@ static const char *read_target(const char *at, bool none, double *target, const 
 }
 
 /* The row that has the largest index is looked for once more, since few chunks have a larger one than all before. */
-static void note_widest(const hw_chunk *chunk, hw_part *part)
+static void note_widest(const hw_chunk *chunk, hw_text_part *part)
 {
     uint64_t row = 0;
     while (row < part->rows && (part->ends[row] == 0 || part->indices[part->ends[row] - 1] != part->most))
@@ -181,7 +181,7 @@ static void note_widest(const hw_chunk *chunk, hw_part *part)
     part->widest = hw_spot_of(chunk, at);
 }
 
-static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, hw_part *part, bool single,
+static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, hw_text_part *part, bool single,
                                       hawser_error *error)
 {
     uint32_t before = part->most;
@@ -209,7 +209,7 @@ static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, 
     return HAWSER_OK;
 }
 
-hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error)
+hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
 {
     (void)context;
     bool single = job->load->type == HAWSER_F32;
@@ -219,7 +219,7 @@ hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chun
     return single ? read_rows(job, chunk, part, true, error) : read_rows(job, chunk, part, false, error);
 }
 
-hawser_status hw_svmlight_read(hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error)
+hawser_status hw_svmlight_read(hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
 {
     enum { ROW = 2, ENTRY = 4 }; /* the shortest of each, and what ends it: "1\n", "1:1 " */
     bool single = job->load->type == HAWSER_F32;

@@ -6,11 +6,11 @@
 #include "data/source/parse.h"
 
 /* hw_parser. The context is not used. Refuses what is no number, index 0 where the base is 1, indices that do not ascend. */
-hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error);
+hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error);
 
 /* The same into a part that is used again and again: its room is what a chunk of that length can hold, and of its pages those are taken
  * that are written. least and most go on from what they are. */
-hawser_status hw_svmlight_read(hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_svmlight_read(hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error) HAWSER_MUST_USE;
 
 /* An index of more than eight digits, which the hot loops leave: where its colon is, or NULL when it is none. */
 const char *hw_svmlight_long_index(const char *at, uint64_t *index);

@@ -13,14 +13,14 @@
 typedef struct gather_work {
     hw_job *job;
     hw_buckets *readers;
-    hw_part *parts;      /* of each reader: the chunk in hand */
+    hw_text_part *parts; /* of each reader: the chunk in hand */
     hw_stretch **order;  /* all readers' stretches as the input has them */
     uint64_t *places;    /* of each bucket: where its entries begin */
     _Atomic size_t next; /* bucket that nobody works at */
     size_t stretches, buckets;
     uint64_t rows, cols, stored;
-    uint32_t least; /* index */
-    hw_part widest; /* its most is the largest index, and where that is; nothing else */
+    uint32_t least;      /* index */
+    hw_text_part widest; /* its most is the largest index, and where that is; nothing else */
     uint32_t base;
     uint64_t *offsets;
     uint32_t *indices;
@@ -35,7 +35,7 @@ typedef struct gather_work {
 static hawser_status deal_chunk(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
 {
     const gather_work *w = context;
-    hw_part *part = &w->parts[reader];
+    hw_text_part *part = &w->parts[reader];
     HAWSER_TRY(hw_svmlight_read(w->job, chunk, part, error));
     w->job->rows_read[reader] += part->rows;
     return hw_buckets_add(&w->readers[reader], part, w->in_runs || w->job->input.readers == 1 ? reader : chunk->sequence,
@@ -92,14 +92,14 @@ static hawser_status read_all(gather_work *w, hawser_error *error)
 /* ---------------------------------------------------------------------------------------------------- gathering ---- */
 
 /* The columns of a bucket, as far as the matrix has them. */
-typedef struct span {
+typedef struct column_span {
     uint64_t begin; /* index */
     size_t width, seen;
-} span;
+} column_span;
 
-static span span_of(const gather_work *w, size_t bucket)
+static column_span span_of(const gather_work *w, size_t bucket)
 {
-    span s = {.begin = hw_bucket_begin(bucket)};
+    column_span s = {.begin = hw_bucket_begin(bucket)};
     s.width = (size_t)(hw_bucket_begin(bucket + 1) - s.begin);
     uint64_t end = w->cols + w->base;
     s.seen = s.begin >= end ? 0 : end - s.begin < s.width ? (size_t)(end - s.begin) : s.width;
@@ -111,7 +111,7 @@ static void count_entries(const gather_work *w, size_t bucket, uint64_t *counts)
     for (uint32_t k = 0; k < w->job->input.readers; k++) {
         const hw_buckets *own = &w->readers[k];
         uint64_t left = bucket < own->count ? own->buckets[bucket].entries : 0;
-        for (const hw_block *block = left > 0 ? own->buckets[bucket].first : NULL; left > 0; block = block->next) {
+        for (const hw_bucket_block *block = left > 0 ? own->buckets[bucket].first : NULL; left > 0; block = block->next) {
             const size_t bytes = block->entry_bytes;
             uint64_t here = block->entries < left ? block->entries : left;
             const char *at = (const char *)(block + 1), *end = at + here * bytes;
@@ -128,7 +128,7 @@ static void count_entries(const gather_work *w, size_t bucket, uint64_t *counts)
 }
 
 /* Counts become places and offsets; what is beyond the model's columns is counted alone. */
-static void place_columns(gather_work *w, size_t bucket, const span *s, uint64_t *counts)
+static void place_columns(gather_work *w, size_t bucket, const column_span *s, uint64_t *counts)
 {
     uint64_t sum = w->places[bucket], entries = 0, columns = 0;
     for (size_t j = 0; j < s->seen; j++) {
@@ -183,17 +183,17 @@ static inline void scatter(const gather_work *w, const char *at, uint64_t count,
 }
 
 /* Where a reader's next entries of the bucket stand. */
-typedef struct reading {
-    const hw_block *block;
+typedef struct column_reading {
+    const hw_bucket_block *block;
     uint64_t used; /* entries of it */
-} reading;
+} column_reading;
 
-static void scatter_stretch(const gather_work *w, size_t bucket, const hw_stretch *stretch, reading *from, size_t seen,
-                            uint64_t *places)
+static void scatter_stretch(const gather_work *w, size_t bucket, const hw_stretch *stretch, column_reading *from,
+                            size_t seen, uint64_t *places)
 {
     uint64_t left = bucket < stretch->counted ? stretch->counts[bucket] : 0;
     while (left > 0) {
-        const hw_block *block = from->block;
+        const hw_bucket_block *block = from->block;
         uint64_t room = block->entries - from->used, some = left < room ? left : room;
         const char *at = (const char *)(block + 1) + from->used * block->entry_bytes;
         if (block->entry_bytes == sizeof(hw_dealt) + 1)
@@ -205,7 +205,7 @@ static void scatter_stretch(const gather_work *w, size_t bucket, const hw_stretc
         left -= some;
         from->used += some;
         if (some == room)
-            *from = (reading){.block = block->next};
+            *from = (column_reading){.block = block->next};
     }
 }
 
@@ -219,14 +219,15 @@ static hawser_status take_pages(const gather_work *w, size_t bucket, hawser_erro
                           error);
 }
 
-static hawser_status gather_bucket(gather_work *w, size_t bucket, uint64_t *counts, reading *from, hawser_error *error)
+static hawser_status gather_bucket(gather_work *w, size_t bucket, uint64_t *counts, column_reading *from,
+                                   hawser_error *error)
 {
-    span s = span_of(w, bucket);
+    column_span s = span_of(w, bucket);
     memset(counts, 0, s.width * sizeof *counts);
     count_entries(w, bucket, counts);
     place_columns(w, bucket, &s, counts);
     for (uint32_t k = 0; k < w->job->input.readers; k++)
-        from[k] = (reading){.block = bucket < w->readers[k].count ? w->readers[k].buckets[bucket].first : NULL};
+        from[k] = (column_reading){.block = bucket < w->readers[k].count ? w->readers[k].buckets[bucket].first : NULL};
     if (s.seen > 0)
         HAWSER_TRY(take_pages(w, bucket, error));
     for (size_t i = 0; i < w->stretches; i++)
@@ -240,7 +241,7 @@ static hawser_status gather_some(void *context, uint32_t thread, hawser_error *e
 {
     gather_work *w = context;
     uint64_t *counts = NULL;
-    reading *from = NULL;
+    column_reading *from = NULL;
     (void)thread;
     hawser_status status = HW_NEW(&counts, 1 << HW_BUCKET_MOST, "counts of entries", error);
     if (status == HAWSER_OK)

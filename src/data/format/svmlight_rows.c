@@ -11,11 +11,11 @@
 
 typedef struct row_run {
     hw_tally tally;
-    hw_part part; /* the chunk in hand */
+    hw_text_part part; /* the chunk in hand */
     uint64_t row, last_row, entry, last_entry;
 } row_run;
 
-typedef struct place_work {
+typedef struct rows_work {
     hw_job *job;
     row_run *runs;
     uint32_t readers, base;
@@ -25,19 +25,19 @@ typedef struct place_work {
     void *values;
     double *target;
     bool single;
-} place_work;
+} rows_work;
 
 static hawser_status count_chunk(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
 {
-    const place_work *w = context;
+    const rows_work *w = context;
     (void)error;
     hw_svmlight_count(w->job, chunk, &w->runs[reader].tally);
     return HAWSER_OK;
 }
 
-static bool append(const place_work *w, row_run *run)
+static bool append(const rows_work *w, row_run *run)
 {
-    const hw_part *part = &run->part;
+    const hw_text_part *part = &run->part;
     if (part->entries > run->last_entry - run->entry)
         return false;
     for (uint64_t r = 0; r < part->rows; r++)
@@ -52,9 +52,9 @@ static bool append(const place_work *w, row_run *run)
 
 static hawser_status place_chunk(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
 {
-    const place_work *w = context;
+    const rows_work *w = context;
     row_run *run = &w->runs[reader];
-    hw_part *part = &run->part;
+    hw_text_part *part = &run->part;
     HAWSER_TRY(hw_svmlight_read(w->job, chunk, part, error));
     if (part->rows > run->last_row - run->row || !append(w, run))
         return hw_runs_changed(w->job, chunk->file, error);
@@ -66,7 +66,7 @@ static hawser_status place_chunk(void *context, uint32_t reader, const hw_chunk 
 }
 
 /* Rows and entries of each run, and of all. */
-static hawser_status sum_runs(place_work *w, hawser_error *error)
+static hawser_status sum_runs(rows_work *w, hawser_error *error)
 {
     for (uint32_t k = 0; k < w->readers; k++) {
         row_run *run = &w->runs[k];
@@ -78,7 +78,7 @@ static hawser_status sum_runs(place_work *w, hawser_error *error)
     return hw_check_rows(w->job, w->rows, error);
 }
 
-static hawser_status check_places(const place_work *w, hawser_error *error)
+static hawser_status check_places(const rows_work *w, hawser_error *error)
 {
     bool same = true;
     for (uint32_t k = 0; k < w->readers; k++)
@@ -86,7 +86,7 @@ static hawser_status check_places(const place_work *w, hawser_error *error)
     return same ? HAWSER_OK : hw_runs_changed(w->job, NULL, error);
 }
 
-static hawser_status make_arrays(place_work *w, hawser_dataset *dataset, hawser_error *error)
+static hawser_status make_arrays(rows_work *w, hawser_dataset *dataset, hawser_error *error)
 {
     hw_budget *budget = &w->job->budget;
     HAWSER_TRY(hw_budget_array(budget, (void **)&w->offsets, w->rows + 1, sizeof *w->offsets, "offsets", error));
@@ -103,14 +103,14 @@ static hawser_status make_arrays(place_work *w, hawser_dataset *dataset, hawser_
 }
 
 /* Rows were put down as if the base were 1; when index 0 was met it is 0, and what wrapped goes back. */
-static void correct_base(place_work *w, uint32_t base)
+static void correct_base(rows_work *w, uint32_t base)
 {
     for (uint64_t e = 0; w->base != base && e < w->stored; e++)
         w->indices[e] += w->base - base;
     w->base = base;
 }
 
-static hawser_status count_and_place(place_work *w, hawser_dataset *dataset, hawser_error *error)
+static hawser_status count_and_place(rows_work *w, hawser_dataset *dataset, hawser_error *error)
 {
     const hawser_load *load = w->job->load;
     HAWSER_TRY(hw_runs(w->job, count_chunk, w, error));
@@ -120,7 +120,7 @@ static hawser_status count_and_place(place_work *w, hawser_dataset *dataset, haw
     HAWSER_TRY(hw_runs(w->job, place_chunk, w, error));
     HAWSER_TRY(check_places(w, error));
     uint32_t least = UINT32_MAX;
-    hw_part widest = {0};
+    hw_text_part widest = {0};
     for (uint32_t k = 0; k < w->readers; k++) {
         least = w->runs[k].part.least < least ? w->runs[k].part.least : least;
         hw_part_widen(&widest, &w->runs[k].part);
@@ -150,7 +150,7 @@ hawser_status hw_place_rows(hw_job *job, hawser_dataset *dataset, bool *done, ha
         HAWSER_TRY(hw_runs_begin(job, done, error));
     if (!*done)
         return HAWSER_OK;
-    place_work w = {.job = job, .single = job->load->type == HAWSER_F32, .readers = job->input.readers};
+    rows_work w = {.job = job, .single = job->load->type == HAWSER_F32, .readers = job->input.readers};
     HAWSER_TRY(HW_NEW(&w.runs, w.readers, "runs", error));
     for (uint32_t k = 0; k < w.readers; k++)
         w.runs[k].part.least = UINT32_MAX;

@@ -14,11 +14,11 @@
 #include "data/formats.h"
 #include "data/layout/flip.h"
 
-typedef struct writer {
+typedef struct row_writer {
     hw_file file;
     const hawser_dataset *d; /* the rows asked for, sparse ones as CSR */
     hawser_error *error;
-} writer;
+} row_writer;
 
 static double dense_at(const hawser_matrix *A, size_t row, size_t column)
 {
@@ -30,19 +30,19 @@ static double sparse_at(const hawser_matrix *A, uint64_t entry)
     return hw_value_at(A->values, A->type, entry);
 }
 
-static hawser_status put_number(writer *out, double value, hawser_type type)
+static hawser_status put_number(row_writer *out, double value, hawser_type type)
 {
     char text[HW_NUMBER_TEXT];
     return hw_file_write(&out->file, text, hw_number_text(text, value, type), out->error);
 }
 
-static hawser_status put_text(writer *out, const char *text)
+static hawser_status put_text(row_writer *out, const char *text)
 {
     return hw_file_write(&out->file, text, strlen(text), out->error);
 }
 
 /* " 17:0.5" */
-static hawser_status put_entry(writer *out, uint64_t index, double value)
+static hawser_status put_entry(row_writer *out, uint64_t index, double value)
 {
     char text[2 * HW_NUMBER_TEXT];
     size_t size = 0;
@@ -54,7 +54,7 @@ static hawser_status put_entry(writer *out, uint64_t index, double value)
 }
 
 /* Columns keep the numbers that they came with, or a model of the original would misread the copy. */
-static hawser_status write_svmlight(writer *out)
+static hawser_status write_svmlight(row_writer *out)
 {
     const hawser_matrix *A = &out->d->matrix;
     uint64_t base = out->d->figures.index_base == 0 ? 0 : 1;
@@ -75,7 +75,7 @@ static hawser_status write_svmlight(writer *out)
 
 /* ---- CSV ---- */
 
-static hawser_status put_name(writer *out, const char *name)
+static hawser_status put_name(row_writer *out, const char *name)
 {
     if (name[0] != '\0' && strpbrk(name, ",;\t\"\r\n ") == NULL)
         return put_text(out, name);
@@ -120,7 +120,7 @@ static hawser_status sort_names(const hawser_dataset *d, const char *path, const
 }
 
 /* A column that came without a name: one that no other has. */
-static hawser_status put_free_name(writer *out, const char **sorted, size_t count, const char *name)
+static hawser_status put_free_name(row_writer *out, const char **sorted, size_t count, const char *name)
 {
     char text[40];
     (void)snprintf(text, sizeof text, "%s", name);
@@ -130,7 +130,7 @@ static hawser_status put_free_name(writer *out, const char **sorted, size_t coun
     return put_text(out, ",");
 }
 
-static hawser_status put_names(writer *out, const char **sorted, size_t count)
+static hawser_status put_names(row_writer *out, const char **sorted, size_t count)
 {
     const hawser_dataset *d = out->d;
     if (d->target != NULL && d->target_name != NULL) {
@@ -155,7 +155,7 @@ static hawser_status put_names(writer *out, const char **sorted, size_t count)
 }
 
 /* A header always, so that a reader need not guess whether there is one. */
-static hawser_status write_csv_head(writer *out)
+static hawser_status write_csv_head(row_writer *out)
 {
     const char **sorted = NULL;
     size_t count = 0;
@@ -166,7 +166,7 @@ static hawser_status write_csv_head(writer *out)
     return status;
 }
 
-static hawser_status write_csv(writer *out)
+static hawser_status write_csv(row_writer *out)
 {
     const hawser_matrix *A = &out->d->matrix;
     const double *const extra[] = {out->d->target, out->d->weights, out->d->offset};
@@ -195,7 +195,7 @@ static hawser_status write_csv(writer *out)
 
 /* ---- Matrix Market ---- */
 
-static hawser_status write_matrix_market(writer *out)
+static hawser_status write_matrix_market(row_writer *out)
 {
     const hawser_matrix *A = &out->d->matrix;
     if (A->layout == HAWSER_DENSE) {
@@ -221,7 +221,7 @@ static hawser_status write_matrix_market(writer *out)
 }
 
 /* A writer of the target alone, as a matrix of one column, at `path`.target. */
-static hawser_status begin_target(const hawser_dataset *d, const char *path, hawser_dataset *column, writer *out,
+static hawser_status begin_target(const hawser_dataset *d, const char *path, hawser_dataset *column, row_writer *out,
                                   hawser_error *error)
 {
     char *name = NULL;
@@ -233,7 +233,7 @@ static hawser_status begin_target(const hawser_dataset *d, const char *path, haw
                                           .type = HAWSER_F64,
                                           .values = d->target,
                                           .stride = d->matrix.rows}};
-    *out = (writer){.d = column, .error = error};
+    *out = (row_writer){.d = column, .error = error};
     HAWSER_TRY(HW_NEW(&name, size, "a file name", error));
     (void)snprintf(name, size, "%s.target", path);
     hawser_status status = hw_file_begin(&out->file, name, error);
@@ -246,7 +246,7 @@ static hawser_status begin_target(const hawser_dataset *d, const char *path, haw
 static hawser_status write_market_pair(const hawser_dataset *d, const char *path, hawser_error *error)
 {
     hawser_dataset column;
-    writer out = {.d = d, .error = error}, side = {0};
+    row_writer out = {.d = d, .error = error}, side = {0};
     if (strcmp(path, "-") == 0)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "Matrix Market keeps the target in a second file; name a file instead of -");
@@ -271,7 +271,7 @@ static hawser_status write_market_pair(const hawser_dataset *d, const char *path
 
 /* ---- npy ---- */
 
-static hawser_status put_binary(writer *out, double value, bool single)
+static hawser_status put_binary(row_writer *out, double value, bool single)
 {
     float narrow = (float)value;
     return single ? hw_file_write(&out->file, &narrow, sizeof narrow, out->error)
@@ -279,7 +279,7 @@ static hawser_status put_binary(writer *out, double value, bool single)
 }
 
 /* The target is the first column. Dense data goes out as it lies, by columns; sparse data by rows. */
-static hawser_status write_npy(writer *out)
+static hawser_status write_npy(row_writer *out)
 {
     const hawser_matrix *A = &out->d->matrix;
     const double *target = out->d->target;
@@ -309,10 +309,10 @@ static hawser_status write_npy(writer *out)
 
 /* ---- all ---- */
 
-static hawser_status write_rows(const hawser_dataset *rows, const char *path, hawser_status (*write)(writer *out),
+static hawser_status write_rows(const hawser_dataset *rows, const char *path, hawser_status (*write)(row_writer *out),
                                 hawser_error *error)
 {
-    writer out = {.d = rows, .error = error};
+    row_writer out = {.d = rows, .error = error};
     HAWSER_TRY(hw_file_begin(&out.file, path, error));
     hawser_status status = write(&out);
     if (status == HAWSER_OK)

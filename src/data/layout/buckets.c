@@ -85,7 +85,7 @@ static hawser_status new_space(hw_buckets *own, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status new_area(hw_buckets *own, hw_group *group, hawser_error *error)
+static hawser_status new_area(hw_buckets *own, hw_bucket_group *group, hawser_error *error)
 {
     if (own->spaces == NULL || (size_t)(own->space_end - own->space) < own->area_bytes)
         HAWSER_TRY(new_space(own, error));
@@ -104,10 +104,10 @@ static hawser_status new_area(hw_buckets *own, hw_group *group, hawser_error *er
 static void add_block(hw_buckets *own, size_t number, char *at, size_t bytes)
 {
     hw_bucket *bucket = &own->buckets[number];
-    hw_cursor *cursor = &own->cursors[number];
-    hw_block *block = (hw_block *)(void *)at;
+    hw_bucket_cursor *cursor = &own->cursors[number];
+    hw_bucket_block *block = (hw_bucket_block *)(void *)at;
     uint32_t each = (uint32_t)(sizeof(hw_dealt) + (cursor->full ? own->value_bytes : 1));
-    *block = (hw_block){.entries = (uint32_t)(bytes - sizeof *block) / each, .entry_bytes = each};
+    *block = (hw_bucket_block){.entries = (uint32_t)(bytes - sizeof *block) / each, .entry_bytes = each};
     if (bucket->last != NULL) {
         bucket->entries += bucket->last->entries;
         bucket->last->next = block;
@@ -124,7 +124,7 @@ static hawser_status new_block(hw_buckets *own, size_t number, hawser_error *err
 {
     enum { SHARE = 16, LEAST = 512, MOST = SMALL_AREA / 4 };
     hw_bucket *bucket = &own->buckets[number];
-    hw_group *group = &own->groups[bucket->group];
+    hw_bucket_group *group = &own->groups[bucket->group];
     size_t bytes = bucket->bytes / SHARE / LEAST * LEAST;
     bytes = bytes > MOST ? MOST : bytes < LEAST ? LEAST : bytes;
     if (group->end - group->at < LEAST)
@@ -141,12 +141,12 @@ static hawser_status new_block(hw_buckets *own, size_t number, hawser_error *err
 static void keep_whole(hw_buckets *own, size_t number)
 {
     enum { LEAST = 64 };
-    hw_block *last = own->buckets[number].last;
-    hw_cursor *cursor = &own->cursors[number];
+    hw_bucket_block *last = own->buckets[number].last;
+    hw_bucket_cursor *cursor = &own->cursors[number];
     cursor->full = true;
     if (last == NULL)
         return;
-    char *rest = cursor->at + -(uintptr_t)cursor->at % sizeof(hw_block);
+    char *rest = cursor->at + -(uintptr_t)cursor->at % sizeof(hw_bucket_block);
     size_t left = rest < cursor->end ? (size_t)(cursor->end - rest) : 0;
     last->entries -= (uint32_t)((size_t)(cursor->end - cursor->at) / last->entry_bytes);
     cursor->end = cursor->at;
@@ -158,7 +158,7 @@ void hw_bucket_done(hw_buckets *own, size_t number)
 {
     if (number >= own->count || own->buckets[number].entries == 0)
         return;
-    hw_group *group = &own->groups[own->buckets[number].group];
+    hw_bucket_group *group = &own->groups[own->buckets[number].group];
     if (atomic_fetch_sub(&group->left, 1) != 1)
         return;
     while (group->areas != NULL) {
@@ -230,7 +230,7 @@ void hw_stretch_drop(hw_buckets *own, hw_stretch *stretch)
 /* ------------------------------------------------------------------------------------------------------ dealing ---- */
 
 /* The first rows tell how entries are spread: groups are to have about as many each. Further buckets belong to the last. */
-static hawser_status make_groups(hw_buckets *own, const hw_part *part, hawser_error *error)
+static hawser_status make_groups(hw_buckets *own, const hw_text_part *part, hawser_error *error)
 {
     uint64_t *counts, sum = 0;
     HAWSER_TRY(HW_NEW(&own->groups, own->group_count, "buckets of columns", error));
@@ -260,20 +260,20 @@ static hawser_status more_buckets(hw_buckets *own, size_t needed, hawser_error *
 }
 
 /* Rows [begin, end) of a part, the first of which is number `row` of its stretch. One body for both storage types. */
-static inline hawser_status deal_rows(hw_buckets *own, const hw_part *part, uint64_t begin, uint64_t end, uint64_t row,
+static inline hawser_status deal_rows(hw_buckets *own, const hw_text_part *part, uint64_t begin, uint64_t end, uint64_t row,
                                       bool single, hawser_error *error)
 {
     const size_t size = single ? sizeof(float) : sizeof(double);
     const uint32_t *indices = part->indices;
     const void *values = part->values;
-    hw_cursor *const cursors = own->cursors;
+    hw_bucket_cursor *const cursors = own->cursors;
     uint64_t e = begin > 0 ? part->ends[begin - 1] : 0;
     for (uint64_t r = begin; r < end; r++, row++)
         for (uint64_t last = part->ends[r]; e < last; e++) {
             uint32_t index = indices[e];
             unsigned shift = hw_bucket_shift(index);
             size_t number = ((size_t)shift << HW_BUCKET_BITS) + (index >> shift);
-            hw_cursor *cursor = &cursors[number];
+            hw_bucket_cursor *cursor = &cursors[number];
             bool whole = cursor->full;
             unsigned char count = 0;
             if (!whole &&
@@ -296,7 +296,7 @@ static inline hawser_status deal_rows(hw_buckets *own, const hw_part *part, uint
     return HAWSER_OK;
 }
 
-hawser_status hw_buckets_add(hw_buckets *own, const hw_part *part, uint64_t order, bool targets, hawser_error *error)
+hawser_status hw_buckets_add(hw_buckets *own, const hw_text_part *part, uint64_t order, bool targets, hawser_error *error)
 {
     bool single = own->value_bytes == sizeof(float);
     if (part->entries > 0)

@@ -35,11 +35,11 @@ typedef struct hw_dealt {
 } hw_dealt;
 
 /* A piece of a bucket: entries stand behind it, back to back. */
-typedef struct hw_block {
-    struct hw_block *next;
+typedef struct hw_bucket_block {
+    struct hw_bucket_block *next;
     uint32_t entries;     /* that it has room for: all are there, but in a bucket's last */
     uint32_t entry_bytes; /* with the value */
-} hw_block;
+} hw_bucket_block;
 
 /* Memory that others are cut from. */
 typedef struct hw_area {
@@ -48,11 +48,11 @@ typedef struct hw_area {
 } hw_area;
 
 /* Neighbouring buckets that share areas of memory, which go back together. */
-typedef struct hw_group {
+typedef struct hw_bucket_group {
     hw_area *areas;
     char *at, *end;     /* of what is left of the newest area */
     atomic_size_t left; /* buckets that are still needed; once closed */
-} hw_group;
+} hw_bucket_group;
 
 /* Rows that a reader has met one after the other. */
 typedef struct hw_stretch {
@@ -66,13 +66,13 @@ typedef struct hw_stretch {
     uint32_t reader;
 } hw_stretch;
 
-typedef struct hw_cursor {
+typedef struct hw_bucket_cursor {
     char *at, *end; /* of what is left of the bucket's last block */
     bool full;      /* a value was no count: those that follow are kept whole */
-} hw_cursor;
+} hw_bucket_cursor;
 
 typedef struct hw_bucket {
-    hw_block *first, *last;
+    hw_bucket_block *first, *last;
     uint64_t entries; /* in blocks in front of the last; once closed: in all */
     uint64_t counted; /* in stretches that are closed */
     uint64_t bytes;
@@ -84,9 +84,9 @@ typedef struct hw_buckets {
     size_t value_bytes, area_bytes;
     uint32_t reader;
     size_t count, cursor_room, bucket_room, group_count;
-    hw_cursor *cursors;
+    hw_bucket_cursor *cursors;
     hw_bucket *buckets;
-    hw_group *groups;
+    hw_bucket_group *groups;
     hw_stretch *stretches;
     size_t stretch_count, stretch_room;
     char *space, *space_end; /* of addresses, where the next area is cut from */
@@ -99,7 +99,7 @@ void hw_buckets_begin(hw_buckets *buckets, hw_budget *budget, uint32_t reader, b
 /* What `readers` of these take at most, beyond the entries themselves, while columns are made of `expected` bytes of entries. */
 uint64_t hw_buckets_extra(uint32_t readers, uint64_t expected);
 /* Deals a part's rows out, and keeps their targets if asked. Rows of the same `order` follow each other. */
-hawser_status hw_buckets_add(hw_buckets *buckets, const hw_part *part, uint64_t order, bool targets,
+hawser_status hw_buckets_add(hw_buckets *buckets, const hw_text_part *part, uint64_t order, bool targets,
                              hawser_error *error) HAWSER_MUST_USE;
 /* Nothing more comes. */
 hawser_status hw_buckets_close(hw_buckets *buckets, hawser_error *error) HAWSER_MUST_USE;

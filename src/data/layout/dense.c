@@ -51,7 +51,7 @@ static hawser_status put_parts(void *context, uint32_t thread, hawser_error *err
     const dense_work *w = context;
     hw_job *job = w->dense.job;
     for (uint64_t p = thread; p < hw_job_parts(job); p += job->threads) {
-        hw_part *part = hw_job_part(job, p);
+        hw_text_part *part = hw_job_part(job, p);
         HAWSER_TRY(hw_dense_put(&w->dense, part->values, w->first_rows[p], part->rows, error));
         hw_part_free(job, part);
     }

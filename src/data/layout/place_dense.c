@@ -8,7 +8,7 @@
 #include "data/source/runs.h"
 
 typedef struct line_run {
-    hw_part part; /* the chunk in hand */
+    hw_text_part part; /* the chunk in hand */
     uint64_t lines, first, row, dropped;
 } line_run;
 
@@ -40,7 +40,7 @@ static hawser_status place_chunk(void *context, uint32_t reader, const hw_chunk 
 {
     const place_work *w = context;
     line_run *run = &w->runs[reader];
-    hw_part *part = &run->part;
+    hw_text_part *part = &run->part;
     part->rows = part->entries = part->dropped = 0;
     HAWSER_TRY(w->parser(w->context, w->job, chunk, part, error));
     if (part->rows > run->first + run->lines - run->row)

@@ -59,7 +59,7 @@ static inline void place_entry(const scatter_work *w, uint64_t *places, uint32_t
         ((double *)w->values)[place] = ((const double *)values)[e];
 }
 
-static inline void scatter_coordinates(const scatter_work *w, const hw_part *part, uint64_t *places, bool single)
+static inline void scatter_coordinates(const scatter_work *w, const hw_text_part *part, uint64_t *places, bool single)
 {
     const uint32_t *majors = w->by_row ? part->rows_of : part->indices, *minors = w->by_row ? part->indices : part->rows_of;
     for (uint64_t e = 0; e < part->entries; e++) {
@@ -70,7 +70,7 @@ static inline void scatter_coordinates(const scatter_work *w, const hw_part *par
     }
 }
 
-static void count_part(const scatter_work *w, const hw_part *part, uint64_t *places)
+static void count_part(const scatter_work *w, const hw_text_part *part, uint64_t *places)
 {
     const uint32_t *majors = w->by_row ? part->rows_of : part->indices, *minors = w->by_row ? part->indices : part->rows_of;
     for (uint64_t e = 0; e < part->entries; e++) {
@@ -87,7 +87,7 @@ static hawser_status run_of_parts(void *context, uint32_t thread, hawser_error *
     uint64_t *places = w->places + thread * w->majors;
     (void)error;
     for (uint64_t p = w->first_parts[thread]; p < w->first_parts[thread + 1]; p++) {
-        hw_part *part = hw_job_part(w->job, p);
+        hw_text_part *part = hw_job_part(w->job, p);
         if (!w->scattering) {
             count_part(w, part, places);
             continue;
@@ -107,7 +107,7 @@ static hawser_status copy_rows(void *context, uint32_t thread, hawser_error *err
     const scatter_work *w = context;
     (void)error;
     for (uint64_t p = w->first_parts[thread]; p < w->first_parts[thread + 1]; p++) {
-        hw_part *part = hw_job_part(w->job, p);
+        hw_text_part *part = hw_job_part(w->job, p);
         uint64_t row = w->first_rows[p], place = w->scattering ? w->offsets[row] : 0;
         for (uint64_t r = 0, e = 0; r < part->rows; r++, row++) {
             uint64_t begin = e, kept = 0;
@@ -248,7 +248,7 @@ static hawser_status count_unseen(hw_job *job, uint64_t base, uint64_t most, boo
     unsigned char *seen;
     HAWSER_TRY(hw_pages_new(&job->budget, (void **)&seen, bytes, error));
     for (uint64_t p = 0; p < hw_job_parts(job); p++) {
-        const hw_part *part = hw_job_part(job, p);
+        const hw_text_part *part = hw_job_part(job, p);
         for (uint64_t e = 0; e < part->entries; e++) {
             uint64_t column = part->indices[e] - base;
             if (column >= limit)
@@ -266,10 +266,10 @@ hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_erro
     const hawser_load *load = job->load;
     scatter_work w = {.job = job, .parts = hw_job_parts(job), .single = load->type == HAWSER_F32, .by_row = true};
     uint64_t rows, entries = 0, least = UINT32_MAX;
-    hw_part widest = {0};
+    hw_text_part widest = {0};
     hawser_status status = hw_job_rows(job, &rows, &w.first_rows, error);
     for (uint64_t p = 0; p < w.parts; p++) {
-        const hw_part *part = hw_job_part(job, p);
+        const hw_text_part *part = hw_job_part(job, p);
         entries += part->entries;
         least = part->least < least ? part->least : least;
         hw_part_widen(&widest, part);

@@ -7,18 +7,18 @@
 #include "data/share/shard.h"
 
 /* A piece: how many runs, those, and their values. */
-typedef struct run {
+typedef struct array_run {
     uint32_t column, row; /* of the first value; the others stand below it */
     uint64_t count;
-} run;
+} array_run;
 
-typedef struct writer {
+typedef struct array_writer {
     uint64_t runs, values; /* counted first, then written */
-    run *run;
+    array_run *run;
     char *value;
-} writer;
+} array_writer;
 
-static void add_run(writer *to, run r, const char *values, size_t size)
+static void add_run(array_writer *to, array_run r, const char *values, size_t size)
 {
     if (to->run == NULL) {
         to->runs++;
@@ -32,8 +32,8 @@ static void add_run(writer *to, run r, const char *values, size_t size)
 
 /* A run goes to the node of its column. Mirrored, each value is of the column that its row's number is. Columns beyond those that
  * are kept have no owner. */
-static void add_values(const hw_array_part *array, const hw_owners *owners, run r, const char *values, size_t size,
-                       writer *writers)
+static void add_values(const hw_array_part *array, const hw_owners *owners, array_run r, const char *values, size_t size,
+                       array_writer *writers)
 {
     uint32_t home = UINT32_MAX;
     if (r.column < array->cols) {
@@ -45,13 +45,13 @@ static void add_values(const hw_array_part *array, const hw_owners *owners, run 
         for (end = begin + 1; end < last && hw_owner(owners, end) == hw_owner(owners, begin);)
             end++;
         if (hw_owner(owners, begin) != home)
-            add_run(&writers[hw_owner(owners, begin)], (run){r.column, (uint32_t)begin, end - begin},
+            add_run(&writers[hw_owner(owners, begin)], (array_run){r.column, (uint32_t)begin, end - begin},
                     values + (begin - r.row) * size, size);
     }
 }
 
 /* Column by column; of a symmetric array each begins on the diagonal. */
-static void add_all(const hawser_dataset *values, const hw_owners *owners, size_t size, writer *writers)
+static void add_all(const hawser_dataset *values, const hw_owners *owners, size_t size, array_writer *writers)
 {
     const hw_array_part *array = &values->array;
     uint64_t left = values->found, in_front = array->first;
@@ -63,7 +63,7 @@ static void add_all(const hawser_dataset *values, const hw_owners *owners, size_
             continue;
         }
         uint64_t count = height - in_front < left ? height - in_front : left;
-        add_values(array, owners, (run){(uint32_t)column, (uint32_t)(top + in_front), count}, at, size, writers);
+        add_values(array, owners, (array_run){(uint32_t)column, (uint32_t)(top + in_front), count}, at, size, writers);
         at += count * size;
         left -= count;
         in_front = 0;
@@ -74,20 +74,20 @@ hawser_status hw_array_pack(const hawser_dataset *values, const hw_owners *owner
                             hawser_error *error)
 {
     size_t size = hw_type_size(values->matrix.type);
-    writer *writers;
+    array_writer *writers;
     if (values->array.first > values->promised || values->found > values->promised - values->array.first)
         return hw_shard_misfit(0, error);
     HAWSER_TRY(HW_NEW(&writers, nodes, "a part of the input", error));
     add_all(values, owners, size, writers);
     hawser_status status = HAWSER_OK;
     for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
-        uint64_t runs = writers[d].runs, length = sizeof runs + runs * sizeof(run) + writers[d].values * size;
+        uint64_t runs = writers[d].runs, length = sizeof runs + runs * sizeof(array_run) + writers[d].values * size;
         status = hw_new_array(&pieces[d].data, length, 1, "a part of the input for another node", error);
         if (status != HAWSER_OK)
             break;
         pieces[d].length = length;
         memcpy(pieces[d].data, &runs, sizeof runs);
-        writers[d].run = (run *)(void *)((char *)pieces[d].data + sizeof runs);
+        writers[d].run = (array_run *)(void *)((char *)pieces[d].data + sizeof runs);
         writers[d].value = (char *)(writers[d].run + runs);
     }
     if (status == HAWSER_OK)
@@ -96,7 +96,7 @@ hawser_status hw_array_pack(const hawser_dataset *values, const hw_owners *owner
     return status;
 }
 
-static void put_run(const hawser_matrix *A, bool symmetric, const hw_owners *owners, uint32_t self, run r,
+static void put_run(const hawser_matrix *A, bool symmetric, const hw_owners *owners, uint32_t self, array_run r,
                     const char *values, size_t size)
 {
     char *to = (char *)(uintptr_t)A->values;
@@ -117,10 +117,10 @@ hawser_status hw_array_fill(const hawser_matrix *A, bool symmetric, const hw_own
         return hw_shard_misfit(node, error);
     memcpy(&runs, piece->data, sizeof runs);
     uint64_t left = piece->length - sizeof runs;
-    if (runs > left / sizeof(run))
+    if (runs > left / sizeof(array_run))
         return hw_shard_misfit(node, error);
-    left -= runs * sizeof(run);
-    const run *r = (const run *)(const void *)((const char *)piece->data + sizeof runs);
+    left -= runs * sizeof(array_run);
+    const array_run *r = (const array_run *)(const void *)((const char *)piece->data + sizeof runs);
     const char *values = (const char *)(r + runs);
     for (uint64_t k = 0; k < runs; k++) {
         bool fits = r[k].row < A->rows && r[k].count <= A->rows - r[k].row && r[k].count <= left / size;

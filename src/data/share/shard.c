@@ -116,16 +116,16 @@ void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uin
 /* ------------------------------------------------------------------------------------------------------ packing ---- */
 
 /* A sparse piece: head, entries of each row (u32), columns (u32), padding to 8, values. A dense one: head, then column by column. */
-typedef struct head {
+typedef struct shard_head {
     uint64_t rows, entries;
-} head;
+} shard_head;
 
-static size_t values_at(const head *h)
+static size_t values_at(const shard_head *h)
 {
     return (sizeof *h + (h->rows + h->entries) * sizeof(uint32_t) + 7) / 8 * 8;
 }
 
-static hawser_status new_piece(hw_bytes *piece, size_t length, const head *h, hawser_error *error)
+static hawser_status new_piece(hw_bytes *piece, size_t length, const shard_head *h, hawser_error *error)
 {
     HAWSER_TRY(hw_new_array(&piece->data, length, 1, "a part of the input for another node", error));
     piece->length = length;
@@ -169,7 +169,7 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
     for (uint64_t e = 0; status == HAWSER_OK && A->rows != 0 && e < A->stored; e++)
         entries[hw_owner(owners, A->indices[e] + shift)]++;
     for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
-        head h = {A->rows, entries[d]};
+        shard_head h = {A->rows, entries[d]};
         status = new_piece(&pieces[d], values_at(&h) + entries[d] * hw_type_size(whole->type), &h, error);
         if (status != HAWSER_OK)
             break;
@@ -191,7 +191,7 @@ static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts
     const hawser_matrix *A = &rows->matrix;
     size_t size = hw_type_size(whole->type);
     for (uint32_t d = 0; d < nodes; d++) {
-        head h = {.rows = A->rows};
+        shard_head h = {.rows = A->rows};
         for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
             h.entries += hw_owner(owners, j) == d ? A->rows : 0;
         HAWSER_TRY(new_piece(&pieces[d], sizeof h + h.entries * size, &h, error));
@@ -273,7 +273,7 @@ hawser_status hw_shard_misfit(uint32_t node, hawser_error *error)
 static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *whole, const hw_bytes *piece, uint64_t first,
                                  uint64_t *places, uint32_t node, hawser_error *error)
 {
-    head h;
+    shard_head h;
     size_t size = hw_type_size(whole->type);
     if (piece->length < sizeof h)
         return hw_shard_misfit(node, error);
@@ -299,7 +299,7 @@ static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *w
 static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
                                 const hw_bytes *piece, uint64_t first, uint32_t node, hawser_error *error)
 {
-    head h;
+    shard_head h;
     size_t size = hw_type_size(whole->type), at = sizeof h;
     if (piece->length < sizeof h)
         return hw_shard_misfit(node, error);
@@ -333,7 +333,7 @@ hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole
                  : whole->scattered ? hw_array_fill(A, whole->symmetric != 0, owners, self, &pieces[node], node, error)
                                     : fill_dense(A, whole, owners, self, &pieces[node], first, node, error);
         if (status == HAWSER_OK && !whole->scattered)
-            first += ((const head *)pieces[node].data)->rows;
+            first += ((const shard_head *)pieces[node].data)->rows;
         free(pieces[node].data);
         pieces[node] = (hw_bytes){0};
     }

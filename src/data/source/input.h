@@ -21,14 +21,14 @@ enum { HW_CHUNK_SLACK = 64 };
 
 typedef struct hw_input_file {
     char *name;
-    uint64_t bytes;    /* as it lies on the disk; 0 when that cannot be told */
-    const char *map;   /* plain regular files and memory; NULL: a stream */
-    uint64_t from, to; /* of a map: the bytes to deal out; from line start to line end */
-    bool skipped;      /* a stream that belongs to another part */
-    hw_stream *stream; /* of an archive: open only from its first look to its end, since descriptors are few */
-    bool ended;        /* the stream has been read and closed */
-    uint64_t consumed; /* bytes that it took */
-    char *head;        /* stream: text that was looked at and not dealt out yet */
+    uint64_t bytes;      /* as it lies on the disk; 0 when that cannot be told */
+    const char *map;     /* plain regular files and memory; NULL: a stream */
+    uint64_t from, to;   /* of a map: the bytes to deal out; from line start to line end */
+    bool skipped;        /* a stream that belongs to another part */
+    hw_unpacker *stream; /* of an archive: open only from its first look to its end, since descriptors are few */
+    bool ended;          /* the stream has been read and closed */
+    uint64_t consumed;   /* bytes that it took */
+    char *head;          /* stream: text that was looked at and not dealt out yet */
     size_t head_used, head_room;
     bool borrowed; /* map is the caller's memory */
 } hw_input_file;

@@ -140,7 +140,7 @@ static hawser_status parse_chunk(void *context, uint32_t reader, const hw_chunk 
     hw_job *job = w->job;
     HAWSER_TRY(
         HW_GROW(&job->parts[reader], &job->part_rooms[reader], job->part_counts[reader] + 1, "a list of parts", error));
-    hw_part *part = &job->parts[reader][job->part_counts[reader]++];
+    hw_text_part *part = &job->parts[reader][job->part_counts[reader]++];
     memset(part, 0, sizeof *part);
     part->least = UINT32_MAX;
     HAWSER_TRY(w->parser(w->context, job, chunk, part, error));
@@ -159,7 +159,7 @@ hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_erro
     return hw_chunks(job, parse_chunk, &w, error);
 }
 
-hw_part *hw_job_part(const hw_job *job, uint64_t sequence)
+hw_text_part *hw_job_part(const hw_job *job, uint64_t sequence)
 {
     uint64_t reader = sequence % job->input.readers, place = sequence / job->input.readers;
     return place < job->part_counts[reader] ? &job->parts[reader][place] : NULL;
@@ -170,7 +170,7 @@ uint64_t hw_job_parts(const hw_job *job)
     return job->input.sequence;
 }
 
-void hw_part_widen(hw_part *part, const hw_part *other)
+void hw_part_widen(hw_text_part *part, const hw_text_part *other)
 {
     if (other->most <= part->most)
         return;
@@ -178,7 +178,7 @@ void hw_part_widen(hw_part *part, const hw_part *other)
     part->widest = other->widest;
 }
 
-void hw_part_free(hw_job *job, hw_part *part)
+void hw_part_free(hw_job *job, hw_text_part *part)
 {
     hw_pages_free(&job->budget, part->pages, part->bytes);
     part->pages = NULL;
@@ -199,7 +199,7 @@ void hw_job_free(hw_job *job)
     hw_input_close(&job->input);
 }
 
-hawser_status hw_part_room(hw_job *job, hw_part *part, const hw_part_sizes *sizes, hawser_error *error)
+hawser_status hw_part_room(hw_job *job, hw_text_part *part, const hw_part_sizes *sizes, hawser_error *error)
 {
     size_t bytes = (size_t)(sizes->ends * sizeof *part->ends + sizes->target * sizeof *part->target + sizes->value_bytes +
                             (sizes->rows_of + sizes->indices) * sizeof *part->indices + 8);
@@ -224,7 +224,7 @@ hawser_status hw_part_room(hw_job *job, hw_part *part, const hw_part_sizes *size
     return HAWSER_OK;
 }
 
-hawser_status hw_check_columns(const hw_job *job, const hw_part *widest, uint32_t base, hawser_dataset *dataset,
+hawser_status hw_check_columns(const hw_job *job, const hw_text_part *widest, uint32_t base, hawser_dataset *dataset,
                                hawser_error *error)
 {
     const hawser_load *load = job->load;

@@ -16,7 +16,7 @@ typedef struct hw_part_sizes {
 /* What one chunk came to. Arrays lie in one piece of pages, of the size that a count of the chunk's line ends and separators
  * bounds, and go back to the system with the part. Mapped text may be overwritten between that count and its parsing, which therefore holds to
  * the size. */
-typedef struct hw_part {
+typedef struct hw_text_part {
     hw_part_sizes room;
     uint64_t rows, entries;
     uint64_t *ends;       /* sparse text: entries up to and including each row */
@@ -29,7 +29,7 @@ typedef struct hw_part {
     uint64_t dropped;     /* rows left out because a value is missing */
     void *pages;
     size_t bytes;
-} hw_part;
+} hw_text_part;
 
 /* A chunk's text, without the byte order mark that a file may begin with. */
 static inline const char *hw_chunk_text(const hw_chunk *chunk)
@@ -51,14 +51,15 @@ typedef struct hw_job {
     hw_budget budget;
     hw_input input;
     uint32_t threads;
-    size_t chunk_bytes; /* 0: chosen; tests force small ones */
-    hw_part **parts;    /* by reader: its chunks' parts */
+    size_t chunk_bytes;   /* 0: chosen; tests force small ones */
+    hw_text_part **parts; /* by reader: its chunks' parts */
     size_t *part_counts, *part_rooms;
     uint64_t *rows_read; /* by reader; becomes the dataset's */
 } hw_job;
 
 /* Parses one chunk into a zeroed part; the part's pages are the job's even after a failure. Called by several threads. */
-typedef hawser_status (*hw_parser)(void *context, hw_job *job, const hw_chunk *chunk, hw_part *part, hawser_error *error);
+typedef hawser_status (*hw_parser)(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part,
+                                   hawser_error *error);
 
 /* Called with the chunks of a reader in their order, by several readers at a time. */
 typedef hawser_status (*hw_chunk_work)(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error);
@@ -72,16 +73,16 @@ hawser_status hw_chunks(hw_job *job, hw_chunk_work work, void *context, hawser_e
 hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_error *error) HAWSER_MUST_USE;
 
 /* Takes over the other's largest index and where it is, if it is larger, or as large and before. */
-void hw_part_widen(hw_part *part, const hw_part *other);
+void hw_part_widen(hw_text_part *part, const hw_text_part *other);
 /* The part of chunk `sequence`, NULL past the last. */
-hw_part *hw_job_part(const hw_job *job, uint64_t sequence);
+hw_text_part *hw_job_part(const hw_job *job, uint64_t sequence);
 /* Number of parts. */
 uint64_t hw_job_parts(const hw_job *job);
-void hw_part_free(hw_job *job, hw_part *part);
+void hw_part_free(hw_job *job, hw_text_part *part);
 void hw_job_free(hw_job *job);
 
 /* Pages for a part, cut into arrays; those of an emptied part serve again if they are enough. Counts of 0 give NULL. */
-hawser_status hw_part_room(hw_job *job, hw_part *part, const hw_part_sizes *sizes, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_part_room(hw_job *job, hw_text_part *part, const hw_part_sizes *sizes, hawser_error *error) HAWSER_MUST_USE;
 
 /* Refuses a column's name (its number is from 0) that is no UTF-8: model files are, so it could not be found again. */
 hawser_status hw_check_name(const char *path, const char *name, size_t column, hawser_error *error) HAWSER_MUST_USE;
@@ -91,7 +92,7 @@ hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *wh
 
 /* Refuses more columns than the input's text may claim; `base` is taken off `part`'s most. Of a part of an input it is kept where that was
  * met, for the nodes to judge together. */
-hawser_status hw_check_columns(const hw_job *job, const hw_part *widest, uint32_t base, hawser_dataset *dataset,
+hawser_status hw_check_columns(const hw_job *job, const hw_text_part *widest, uint32_t base, hawser_dataset *dataset,
                                hawser_error *error) HAWSER_MUST_USE;
 
 /* Calls work(context, k) for k = 0 .. count - 1, each on an own thread (the last on this one); returns the failure of the lowest

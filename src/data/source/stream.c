@@ -12,12 +12,12 @@
 
 enum { INPUT_BYTES = 1 << 17 };
 
-struct hw_stream {
+struct hw_unpacker {
     int fd;
     const char *name;
     hw_budget *budget;
     uint64_t taken; /* of it */
-    hw_packing packing;
+    hw_archive packing;
     bool at_end;    /* of the file */
     bool in_member; /* an archive's member has begun and not ended */
     bool done;      /* nothing more will come */
@@ -29,7 +29,7 @@ struct hw_stream {
     unsigned char input[INPUT_BYTES];
 };
 
-hw_packing hw_packing_of(const unsigned char *first, size_t count)
+hw_archive hw_packing_of(const unsigned char *first, size_t count)
 {
     if (count >= 3 && first[0] == 0x1f && first[1] == 0x8b && first[2] == 8)
         return HW_GZIP;
@@ -45,13 +45,13 @@ hw_packing hw_packing_of(const unsigned char *first, size_t count)
     return HW_PLAIN;
 }
 
-static const char *packing_name(hw_packing packing)
+static const char *packing_name(hw_archive packing)
 {
     return packing == HW_GZIP ? "gzip" : packing == HW_XZ ? "xz" : "zstd";
 }
 
 /* Tops the input up; what has not been used moves to the front. */
-static hawser_status fill(hw_stream *s, hawser_error *error)
+static hawser_status fill(hw_unpacker *s, hawser_error *error)
 {
     memmove(s->input, s->input + s->used, s->filled - s->used);
     s->filled -= s->used;
@@ -69,13 +69,13 @@ static hawser_status fill(hw_stream *s, hawser_error *error)
     return HAWSER_OK;
 }
 
-static uint64_t memory_left(const hw_stream *s)
+static uint64_t memory_left(const hw_unpacker *s)
 {
     uint64_t used = atomic_load(&s->budget->used);
     return used < s->budget->limit ? s->budget->limit - used : 1;
 }
 
-static hawser_status start(hw_stream *s, hawser_error *error)
+static hawser_status start(hw_unpacker *s, hawser_error *error)
 {
     bool ready = true;
     if (s->packing == HW_GZIP)
@@ -89,10 +89,10 @@ static hawser_status start(hw_stream *s, hawser_error *error)
                  : hawser_fail(error, HAWSER_NO_MEMORY, "%s: cannot start unpacking %s", s->name, packing_name(s->packing));
 }
 
-hawser_status hw_stream_open(int fd, const char *name, hw_budget *budget, hw_stream **stream, hawser_error *error)
+hawser_status hw_stream_open(int fd, const char *name, hw_budget *budget, hw_unpacker **stream, hawser_error *error)
 {
     *stream = NULL;
-    hw_stream *s;
+    hw_unpacker *s;
     hawser_status status = HW_NEW(&s, 1, "an input buffer", error);
     if (status != HAWSER_OK) {
         close(fd);
@@ -113,13 +113,13 @@ hawser_status hw_stream_open(int fd, const char *name, hw_budget *budget, hw_str
     return HAWSER_OK;
 }
 
-static hawser_status damaged(const hw_stream *s, const char *why, hawser_error *error)
+static hawser_status damaged(const hw_unpacker *s, const char *why, hawser_error *error)
 {
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s archive is damaged: %s", s->name, packing_name(s->packing), why);
 }
 
 /* Zeros may follow an archive, to fill a block of what it was written to (as gzip(1) has it); nothing else. */
-static hawser_status end_padded(hw_stream *s, hawser_error *error)
+static hawser_status end_padded(hw_unpacker *s, hawser_error *error)
 {
     do {
         for (; s->used < s->filled; s->used++)
@@ -132,7 +132,7 @@ static hawser_status end_padded(hw_stream *s, hawser_error *error)
 }
 
 /* One step of each decoder: takes input, writes at most `room` bytes, says how many. */
-static hawser_status step_gzip(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
+static hawser_status step_gzip(hw_unpacker *s, char *out, size_t room, size_t *got, hawser_error *error)
 {
     if (!s->in_member && s->filled - s->used < 3 && !s->at_end)
         HAWSER_TRY(fill(s, error)); /* enough of the next member to know it by */
@@ -160,7 +160,7 @@ static hawser_status step_gzip(hw_stream *s, char *out, size_t room, size_t *got
 }
 
 /* What the decoder has or wants by the header that it is at is counted; one that it may not have is refused as all memory is. */
-static hawser_status take_xz(hw_stream *s, hawser_error *error)
+static hawser_status take_xz(hw_unpacker *s, hawser_error *error)
 {
     uint64_t now = lzma_memusage(&s->xz);
     if (now <= s->taken)
@@ -170,7 +170,7 @@ static hawser_status take_xz(hw_stream *s, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status step_xz(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
+static hawser_status step_xz(hw_unpacker *s, char *out, size_t room, size_t *got, hawser_error *error)
 {
     s->xz.next_in = s->input + s->used;
     s->xz.avail_in = s->filled - s->used;
@@ -191,7 +191,7 @@ static hawser_status step_xz(hw_stream *s, char *out, size_t room, size_t *got, 
     return HAWSER_OK;
 }
 
-static hawser_status step_zstd(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
+static hawser_status step_zstd(hw_unpacker *s, char *out, size_t room, size_t *got, hawser_error *error)
 {
     ZSTD_inBuffer in = {s->input, s->filled, s->used};
     ZSTD_outBuffer to = {out, room, 0};
@@ -205,7 +205,7 @@ static hawser_status step_zstd(hw_stream *s, char *out, size_t room, size_t *got
     return HAWSER_OK;
 }
 
-static hawser_status step(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
+static hawser_status step(hw_unpacker *s, char *out, size_t room, size_t *got, hawser_error *error)
 {
     switch (s->packing) {
     case HW_GZIP: return step_gzip(s, out, room, got, error);
@@ -219,7 +219,7 @@ static hawser_status step(hw_stream *s, char *out, size_t room, size_t *got, haw
     return HAWSER_OK;
 }
 
-hawser_status hw_stream_read(hw_stream *s, char *out, size_t room, size_t *got, hawser_error *error)
+hawser_status hw_stream_read(hw_unpacker *s, char *out, size_t room, size_t *got, hawser_error *error)
 {
     size_t sum = 0;
     while (sum < room && !s->done) {
@@ -239,17 +239,17 @@ hawser_status hw_stream_read(hw_stream *s, char *out, size_t room, size_t *got, 
     return HAWSER_OK;
 }
 
-uint64_t hw_stream_consumed(const hw_stream *s)
+uint64_t hw_stream_consumed(const hw_unpacker *s)
 {
     return s->consumed - (s->filled - s->used);
 }
 
-hw_packing hw_stream_packing(const hw_stream *s)
+hw_archive hw_stream_packing(const hw_unpacker *s)
 {
     return s->packing;
 }
 
-void hw_stream_close(hw_stream *s)
+void hw_stream_close(hw_unpacker *s)
 {
     if (s == NULL)
         return;

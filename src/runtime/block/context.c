@@ -55,8 +55,8 @@ static hawser_status failed(const hawser_context *context)
 }
 
 /* The block's part of a declared state of one of two kinds, or NULL, refused by name. */
-static hw_part *find(hawser_context *context, const char *name, const char *call, hw_state_kind kind, hw_state_kind other,
-                     bool for_change)
+static hw_state_part *find(hawser_context *context, const char *name, const char *call, hw_state_kind kind,
+                           hw_state_kind other, bool for_change)
 {
     if (context == NULL)
         return NULL;
@@ -79,7 +79,7 @@ static hawser_status fetch_parts(hawser_context *context)
 {
     hw_worker *worker = context->worker;
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_part *part = &worker->parts[i];
+        hw_state_part *part = &worker->parts[i];
         part->viewed = false;
         if (part->data.residence != NULL && part->state->split == HAWSER_BY_COLUMN && declared(context, part->state))
             HAWSER_TRY(hw_fetch_part(&worker->station, part->state, &part->data));
@@ -92,7 +92,7 @@ static void check_entries(hawser_context *context)
 {
     const hw_worker *worker = context->worker;
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_part *part = &worker->parts[i];
+        hw_state_part *part = &worker->parts[i];
         uint64_t absent = atomic_load_explicit(&part->residence.presence.absent, memory_order_relaxed);
         if (absent != 0)
             refuse(context,
@@ -196,7 +196,7 @@ void *hawser_scratch(const hawser_context *context)
 
 const hawser_matrix *hawser_data_view(hawser_context *context, const char *state)
 {
-    hw_part *part = find(context, state, "hawser_data_view", HW_DATA, HW_DATA, false);
+    hw_state_part *part = find(context, state, "hawser_data_view", HW_DATA, HW_DATA, false);
     if (part == NULL)
         return NULL;
     part->viewed = true;
@@ -205,7 +205,7 @@ const hawser_matrix *hawser_data_view(hawser_context *context, const char *state
 
 hawser_status hawser_data_want(hawser_context *context, const char *state, const uint32_t *columns, size_t count)
 {
-    hw_part *part = find(context, state, "hawser_data_want", HW_DATA, HW_DATA, false);
+    hw_state_part *part = find(context, state, "hawser_data_want", HW_DATA, HW_DATA, false);
     if (part == NULL)
         return failed(context);
     if (columns == NULL && count > 0)
@@ -216,13 +216,13 @@ hawser_status hawser_data_want(hawser_context *context, const char *state, const
 
 double *hawser_cache(hawser_context *context, const char *state)
 {
-    hw_part *part = find(context, state, "hawser_cache", HW_REPLICATED, HW_REPLICATED, true);
+    hw_state_part *part = find(context, state, "hawser_cache", HW_REPLICATED, HW_REPLICATED, true);
     return part != NULL ? hw_replica_cache(part->replica) : NULL;
 }
 
 const double *hawser_view(hawser_context *context, const char *state)
 {
-    hw_part *part = find(context, state, "hawser_view", HW_REPLICATED, HW_PARTITIONED, false);
+    hw_state_part *part = find(context, state, "hawser_view", HW_REPLICATED, HW_PARTITIONED, false);
     if (part == NULL)
         return NULL;
     if (updates(context, part->state))
@@ -231,7 +231,7 @@ const double *hawser_view(hawser_context *context, const char *state)
 }
 
 /* A part of one of the kinds of which a block has a part. */
-static hw_part *find_own(hawser_context *context, const char *name, const char *call)
+static hw_state_part *find_own(hawser_context *context, const char *name, const char *call)
 {
     const hawser_state *state =
         context != NULL && name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
@@ -241,7 +241,7 @@ static hw_part *find_own(hawser_context *context, const char *name, const char *
 
 double *hawser_local(hawser_context *context, const char *state)
 {
-    hw_part *part = find_own(context, state, "hawser_local");
+    hw_state_part *part = find_own(context, state, "hawser_local");
     if (part == NULL)
         return NULL;
     if (part->state->kind == HW_STORED && part->state->function != NULL) {
@@ -253,7 +253,7 @@ double *hawser_local(hawser_context *context, const char *state)
 
 size_t hawser_part(hawser_context *context, const char *state, size_t *first)
 {
-    hw_part *part = find_own(context, state, "hawser_part");
+    hw_state_part *part = find_own(context, state, "hawser_part");
     if (first != NULL)
         *first = part != NULL ? part->begin : 0;
     return part != NULL ? part->count : 0;
@@ -273,7 +273,7 @@ static hawser_status of_store(hawser_context *context, hawser_status status)
 
 hawser_status hawser_next_chunk(hawser_context *context, const char *state, hawser_chunk *chunk)
 {
-    hw_part *part = find(context, state, "hawser_next_chunk", HW_STORED, HW_STORED, false);
+    hw_state_part *part = find(context, state, "hawser_next_chunk", HW_STORED, HW_STORED, false);
     if (chunk == NULL)
         return without(context, "hawser_next_chunk", "chunk");
     *chunk = (hawser_chunk){.block = UINT32_MAX};
@@ -282,7 +282,7 @@ hawser_status hawser_next_chunk(hawser_context *context, const char *state, haws
 
 hawser_status hawser_want(hawser_context *context, const char *state, const uint64_t *keys, size_t first, size_t count)
 {
-    hw_part *part = find(context, state, "hawser_want", HW_STORED, HW_STORED, false);
+    hw_state_part *part = find(context, state, "hawser_want", HW_STORED, HW_STORED, false);
     if (part == NULL)
         return failed(context);
     size_t size = hw_state_count(part->state);
@@ -294,7 +294,7 @@ hawser_status hawser_want(hawser_context *context, const char *state, const uint
 
 hawser_status hawser_wanted(hawser_context *context, const char *state, const double **values)
 {
-    hw_part *part = find(context, state, "hawser_wanted", HW_STORED, HW_STORED, false);
+    hw_state_part *part = find(context, state, "hawser_wanted", HW_STORED, HW_STORED, false);
     if (values == NULL)
         return without(context, "hawser_wanted", "values");
     *values = NULL;
@@ -303,7 +303,7 @@ hawser_status hawser_wanted(hawser_context *context, const char *state, const do
 
 hawser_status hawser_touch(hawser_context *context, const char *state, size_t first, size_t count)
 {
-    hw_part *part = find(context, state, "hawser_touch", HW_REPLICATED, HW_PARTITIONED, true);
+    hw_state_part *part = find(context, state, "hawser_touch", HW_REPLICATED, HW_PARTITIONED, true);
     if (part == NULL)
         return failed(context);
     size_t size = hw_state_count(part->state);
@@ -321,7 +321,7 @@ hawser_status hawser_touch(hawser_context *context, const char *state, size_t fi
 hawser_status hawser_inc(hawser_context *context, const char *state, const uint64_t *keys, const double *values,
                          size_t count)
 {
-    hw_part *part = find(context, state, "hawser_inc", HW_REPLICATED, HW_STORED, true);
+    hw_state_part *part = find(context, state, "hawser_inc", HW_REPLICATED, HW_STORED, true);
     if (part == NULL)
         return failed(context);
     if (count > 0 && (keys == NULL || values == NULL))
@@ -336,17 +336,17 @@ hawser_status hawser_inc(hawser_context *context, const char *state, const uint6
 
 double hawser_gain(hawser_context *context, const char *state)
 {
-    hw_part *part = find(context, state, "hawser_gain", HW_REPLICATED, HW_REPLICATED, false);
+    hw_state_part *part = find(context, state, "hawser_gain", HW_REPLICATED, HW_REPLICATED, false);
     return part == NULL ? (double)NAN : context->rebuilds == part->state ? 1 : hw_replica_gain(part->replica);
 }
 
 double hawser_damping(hawser_context *context, const char *state)
 {
-    hw_part *part = find(context, state, "hawser_damping", HW_REPLICATED, HW_REPLICATED, false);
+    hw_state_part *part = find(context, state, "hawser_damping", HW_REPLICATED, HW_REPLICATED, false);
     return part == NULL ? (double)NAN : context->rebuilds == part->state ? 1 : part->state->rule.damping;
 }
 
-static hawser_status publish(hawser_context *context, hw_part *part)
+static hawser_status publish(hawser_context *context, hw_state_part *part)
 {
     hw_worker *worker = context->worker;
     uint64_t bytes = worker->station.bytes_sent;
@@ -361,7 +361,7 @@ hawser_status hawser_publish(hawser_context *context, const char *state)
         return HAWSER_BAD_ARGUMENT;
     if (context->failed != HAWSER_OK)
         return context->failed;
-    hw_part *part = find(context, state, "hawser_publish", HW_REPLICATED, HW_PARTITIONED, true);
+    hw_state_part *part = find(context, state, "hawser_publish", HW_REPLICATED, HW_PARTITIONED, true);
     if (part == NULL)
         return failed(context);
     if (context->rebuilds != NULL)
@@ -384,7 +384,7 @@ hawser_status hawser_yield(hawser_context *context)
     HAWSER_TRY(hw_drain(&worker->station));
     /* Under BSP what arrives in a clock belongs to its end. */
     for (uint32_t i = 0; worker->policy.kind != HW_POLICY_BSP && i < worker->session->program->state_count; i++) {
-        hw_part *part = &worker->parts[i];
+        hw_state_part *part = &worker->parts[i];
         if (!part->live)
             continue;
         HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
@@ -436,7 +436,7 @@ static size_t line_not_finite(const hawser_matrix *A)
 
 hawser_status hawser_data_replace(hawser_context *context, const char *state, const hawser_matrix *matrix)
 {
-    hw_part *part = find(context, state, "hawser_data_replace", HW_DATA, HW_DATA, true);
+    hw_state_part *part = find(context, state, "hawser_data_replace", HW_DATA, HW_DATA, true);
     if (part == NULL)
         return failed(context);
     if (matrix == NULL)

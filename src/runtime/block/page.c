@@ -6,14 +6,14 @@
 #include "runtime/block/worker.h"
 
 #ifdef NDEBUG
-hawser_status hw_part_map_page(hw_part *part, hawser_error *error)
+hawser_status hw_part_map_page(hw_state_part *part, hawser_error *error)
 {
     (void)part;
     (void)error;
     return HAWSER_OK;
 }
 #else
-hawser_status hw_part_map_page(hw_part *part, hawser_error *error)
+hawser_status hw_part_map_page(hw_state_part *part, hawser_error *error)
 {
     size_t unit = (size_t)sysconf(_SC_PAGESIZE);
     size_t bytes = (hw_state_count(part->state) * sizeof(double) + unit - 1) / unit * unit;
@@ -27,14 +27,14 @@ hawser_status hw_part_map_page(hw_part *part, hawser_error *error)
 }
 #endif
 
-const double *hw_part_page(hw_part *part)
+const double *hw_part_page(hw_state_part *part)
 {
     if (part->page != NULL && !part->page_filled)
         hw_part_refresh_page(part);
     return part->page_filled ? part->page : hw_replica_cache(part->replica);
 }
 
-void hw_part_refresh_page(hw_part *part)
+void hw_part_refresh_page(hw_state_part *part)
 {
     part->page_filled = mprotect(part->page, part->page_bytes, PROT_READ | PROT_WRITE) == 0;
     if (!part->page_filled)
@@ -43,7 +43,7 @@ void hw_part_refresh_page(hw_part *part)
     (void)mprotect(part->page, part->page_bytes, PROT_READ);
 }
 
-void hw_part_unmap_page(hw_part *part)
+void hw_part_unmap_page(hw_state_part *part)
 {
     if (part->page != NULL)
         munmap(part->page, part->page_bytes);

@@ -12,7 +12,7 @@
 #include "base/finite.h"
 
 #define EACH_LIVE(worker, part)                                                                                             \
-    for (hw_part *part = (worker)->parts; part < (worker)->parts + (worker)->session->program->state_count; part++)         \
+    for (hw_state_part *part = (worker)->parts; part < (worker)->parts + (worker)->session->program->state_count; part++)   \
         if (part->live)
 
 /* One copy more of a message that is going to several places; the last place takes the message itself. */
@@ -36,7 +36,7 @@ static hawser_status unless_sent(hw_message *message, bool last, hawser_status s
 }
 
 /* To the other blocks of this node, in an order staggered by rank. */
-static hawser_status send_here(hw_worker *worker, hw_part *part, hw_message *message)
+static hawser_status send_here(hw_worker *worker, hw_state_part *part, hw_message *message)
 {
     const hw_session *session = worker->session;
     uint32_t local = session->local, own = worker->station.vehicle;
@@ -54,7 +54,7 @@ static hawser_status send_here(hw_worker *worker, hw_part *part, hw_message *mes
 }
 
 /* Sends to whom the destination names, one payload for all: to the other nodes once each. */
-static hawser_status send_update(hw_worker *worker, hw_part *part, hw_message *message)
+static hawser_status send_update(hw_worker *worker, hw_state_part *part, hw_message *message)
 {
     const hw_session *session = worker->session;
     uint32_t to = message->envelope.destination;
@@ -71,14 +71,14 @@ static hawser_status send_update(hw_worker *worker, hw_part *part, hw_message *m
     return here ? send_here(worker, part, message) : HAWSER_OK;
 }
 
-static hawser_status send_updates(hw_worker *worker, hw_part *part, hw_message *message)
+static hawser_status send_updates(hw_worker *worker, hw_state_part *part, hw_message *message)
 {
     for (; message != NULL; message = hw_replica_next(part->replica))
         HAWSER_TRY(send_update(worker, part, message));
     return HAWSER_OK;
 }
 
-hawser_status hw_worker_send_next(hw_worker *worker, hw_part *part)
+hawser_status hw_worker_send_next(hw_worker *worker, hw_state_part *part)
 {
     uint64_t bytes = worker->station.bytes_sent;
     HAWSER_TRY(send_updates(worker, part, hw_replica_next(part->replica)));
@@ -90,7 +90,7 @@ hawser_status hw_worker_send_next(hw_worker *worker, hw_part *part)
 void hw_worker_commit(hw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_part *local = &worker->parts[i];
+        hw_state_part *local = &worker->parts[i];
         if (local->pending)
             hw_tied_commit(local->copy, local->work, local->count, local->state->tied_to->rule.damping);
         local->pending = false;
@@ -98,11 +98,11 @@ void hw_worker_commit(hw_worker *worker)
 }
 
 /* A cut has been made: it goes out, and what is tied to the state is committed with it; `later`: once all blocks have done the clock. */
-static hawser_status send_cut(hw_worker *worker, hw_part *part, hw_message *message, bool later)
+static hawser_status send_cut(hw_worker *worker, hw_state_part *part, hw_message *message, bool later)
 {
     HAWSER_TRY(send_updates(worker, part, message != NULL ? message : hw_replica_next(part->replica)));
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_part *local = &worker->parts[i];
+        hw_state_part *local = &worker->parts[i];
         if (local->copy == NULL || local->state->tied_to != part->state)
             continue;
         size_t bad = hw_first_not_finite_f64(local->work, local->count);
@@ -129,7 +129,7 @@ static bool should_defer(const hw_worker *worker)
     return !(worker->deferring > 0) || session->crew->ops->now(session->crew) - worker->deferring < SECONDS_MOST;
 }
 
-hawser_status hw_worker_cut(hw_worker *worker, hw_part *part, bool last, bool flush)
+hawser_status hw_worker_cut(hw_worker *worker, hw_state_part *part, bool last, bool flush)
 {
     enum { CLOCKS_MOST = 64 };
     hw_message *message = NULL;
@@ -336,7 +336,7 @@ static hawser_status run_clock(hw_worker *worker)
 
 /* ---------------------------------------------------------------------------------------------------- begin and end ---- */
 
-static hawser_status rebuild(hw_worker *worker, hw_part *part, uint64_t epoch)
+static hawser_status rebuild(hw_worker *worker, hw_state_part *part, uint64_t epoch)
 {
     uint64_t clock = worker->clock;
     hw_replica_plain(part->replica, true);
@@ -362,7 +362,7 @@ static hawser_status rebuild(hw_worker *worker, hw_part *part, uint64_t epoch)
 static void mark_live(hw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_part *part = &worker->parts[i];
+        hw_state_part *part = &worker->parts[i];
         part->live = part->replica != NULL && hw_phase_updates(worker->operator, part->state);
     }
 }
@@ -383,7 +383,7 @@ static bool changes_source(const hw_worker *worker, const hawser_state *derived)
 }
 
 /* Does leaving this phase rebuild it? */
-static bool is_rebuilt(const hw_worker *worker, const hw_part *part)
+static bool is_rebuilt(const hw_worker *worker, const hw_state_part *part)
 {
     return part->state->rebuild != NULL && worker->operator->kind == HW_LOOP &&
                                            hw_phase_updates(worker->operator, part->state);
@@ -393,7 +393,7 @@ static bool is_rebuilt(const hw_worker *worker, const hw_part *part)
 static hawser_status rebuild_derived(hw_worker *worker, uint64_t epoch, bool leaving)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_part *part = &worker->parts[i];
+        hw_state_part *part = &worker->parts[i];
         if (part->state->rebuild == NULL)
             continue;
         if (is_rebuilt(worker, part) && (leaving || !part->fresh))

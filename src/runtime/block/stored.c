@@ -15,24 +15,24 @@ enum {
 };
 
 /* Something asked of the store. */
-typedef struct hw_task {
+typedef struct hw_chunk_task {
     hw_worker *worker;
-    struct hw_task *next; /* a push: what it carries lies behind it */
+    struct hw_chunk_task *next; /* a push: what it carries lies behind it */
     uint64_t number;
     hawser_status status;
     atomic_bool ended;
-} hw_task;
+} hw_chunk_task;
 
 /* All chunks, read in one iteration. */
 typedef struct chunk_slot {
     double *values; /* of the whole */
-    hw_task *chunks;
+    hw_chunk_task *chunks;
     bool asked;
     uint64_t clock; /* for which */
 } chunk_slot;
 
 typedef struct wanting {
-    hw_task task;
+    hw_chunk_task task;
     uint64_t *keys;
     double *values;
     size_t key_room, value_room;
@@ -56,12 +56,12 @@ bool hw_stored_ordered(const hawser_state *state)
     return state->function == NULL && hw_state_delay(state) != HW_DELAY_NONE;
 }
 
-uint64_t hw_stored_turn(const hw_part *part)
+uint64_t hw_stored_turn(const hw_state_part *part)
 {
     return part->stored->turn;
 }
 
-hawser_status hw_stored_open(hw_worker *worker, hw_part *part, hawser_error *error)
+hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_error *error)
 {
     const hw_session *session = worker->session;
     const hawser_state *state = part->state;
@@ -102,7 +102,7 @@ void hw_stored_close(hw_stored *stored)
 void hw_stored_forget(hw_worker *worker)
 {
     while (worker->pushes != NULL) {
-        hw_task *next = worker->pushes->next;
+        hw_chunk_task *next = worker->pushes->next;
         free(worker->pushes);
         worker->pushes = next;
     }
@@ -113,7 +113,7 @@ void hw_stored_forget(hw_worker *worker)
 /* On whichever thread learns of it; the task may be gone as soon as it has ended. */
 static void ended(void *user, uint64_t number, hawser_status status)
 {
-    hw_task *task = user;
+    hw_chunk_task *task = user;
     hw_worker *worker = task->worker;
     task->number = number;
     task->status = status;
@@ -122,13 +122,13 @@ static void ended(void *user, uint64_t number, hawser_status status)
     crew->ops->wake(crew, worker->station.vehicle);
 }
 
-static bool has_ended(const hw_task *task)
+static bool has_ended(const hw_chunk_task *task)
 {
     return atomic_load_explicit(&task->ended, memory_order_acquire);
 }
 
 /* What has become of an ended task, in the store's words. */
-static hawser_status outcome(hw_worker *worker, const hw_task *task)
+static hawser_status outcome(hw_worker *worker, const hw_chunk_task *task)
 {
     if (task->status == HAWSER_OK)
         return HAWSER_OK;
@@ -141,13 +141,13 @@ static bool task_has_ended(void *argument)
     return has_ended(argument);
 }
 
-static hawser_status wait_for(hw_worker *worker, hw_task *task)
+static hawser_status wait_for(hw_worker *worker, hw_chunk_task *task)
 {
     HAWSER_TRY(hw_wait(&worker->station, task_has_ended, task));
     return outcome(worker, task);
 }
 
-static hawser_request begin_task(hw_worker *worker, const hw_part *part, hw_task *task)
+static hawser_request begin_task(hw_worker *worker, const hw_state_part *part, hw_chunk_task *task)
 {
     const hw_stored *stored = part->stored;
     task->worker = worker;
@@ -162,8 +162,8 @@ static hawser_request begin_task(hw_worker *worker, const hw_part *part, hw_task
 /* Frees the pushes that have ended. */
 static hawser_status reap(hw_worker *worker)
 {
-    for (hw_task **at = &worker->pushes; *at != NULL;) {
-        hw_task *task = *at;
+    for (hw_chunk_task **at = &worker->pushes; *at != NULL;) {
+        hw_chunk_task *task = *at;
         if (!has_ended(task)) {
             at = &task->next;
             continue;
@@ -180,7 +180,7 @@ static hawser_status reap(hw_worker *worker)
 static bool all_pushed(void *argument)
 {
     const hw_worker *worker = argument;
-    for (const hw_task *task = worker->pushes; task != NULL; task = task->next)
+    for (const hw_chunk_task *task = worker->pushes; task != NULL; task = task->next)
         if (!has_ended(task))
             return false;
     return true;
@@ -197,11 +197,11 @@ static hawser_status settle(hw_worker *worker, uint32_t left)
 }
 
 /* Pushes a copy. */
-static hawser_status push(hw_worker *worker, hw_part *part, const uint64_t *keys, size_t first, const double *values,
+static hawser_status push(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first, const double *values,
                           size_t count)
 {
     uint64_t number;
-    hw_task *task = NULL;
+    hw_chunk_task *task = NULL;
     size_t bytes = count * sizeof(double);
     HAWSER_TRY(settle(worker, PUSHES_MOST));
     HAWSER_TRY(hw_new_array((void **)&task, 1, sizeof *task + bytes + (keys != NULL ? bytes : 0), "a push", &worker->error));
@@ -230,14 +230,14 @@ static hawser_status push(hw_worker *worker, hw_part *part, const uint64_t *keys
 /* ------------------------------------------------------------------------------------------------------------ chunks ---- */
 
 /* The own share is here already, and empty ones are nowhere. */
-static bool is_read(const hw_worker *worker, const hw_part *part, uint32_t block, size_t *begin, size_t *end)
+static bool is_read(const hw_worker *worker, const hw_state_part *part, uint32_t block, size_t *begin, size_t *end)
 {
     hw_plan_range(worker->session->plan, part->state, block, begin, end);
     return *begin < *end && !(part->stored->owned && block == worker->block);
 }
 
 /* Asks for all chunks, the next blocks' first, so that not all go to one server at once. */
-static hawser_status ask(hw_worker *worker, hw_part *part, chunk_slot *slot, uint64_t clock, uint64_t iteration)
+static hawser_status ask(hw_worker *worker, hw_state_part *part, chunk_slot *slot, uint64_t clock, uint64_t iteration)
 {
     uint32_t blocks = worker->session->blocks;
     uint64_t number;
@@ -247,14 +247,14 @@ static hawser_status ask(hw_worker *worker, hw_part *part, chunk_slot *slot, uin
         HAWSER_TRY(HW_NEW(&slot->values, hw_state_count(part->state), "chunks of a stored state", &worker->error));
     }
     for (uint32_t i = 0; i < blocks; i++) /* what is not asked for has ended well */
-        slot->chunks[i] = (hw_task){.ended = true};
+        slot->chunks[i] = (hw_chunk_task){.ended = true};
     slot->asked = true;
     slot->clock = clock;
     for (uint32_t i = 1; i <= blocks; i++) {
         uint32_t block = (worker->block + i) % blocks;
         if (!is_read(worker, part, block, &begin, &end))
             continue;
-        hw_task *task = &slot->chunks[block];
+        hw_chunk_task *task = &slot->chunks[block];
         hawser_request request = begin_task(worker, part, task);
         request.iteration = iteration;
         request.first = begin;
@@ -279,7 +279,7 @@ static hawser_status drop(hw_worker *worker, chunk_slot *slot)
 }
 
 /* Which slot has this clock's chunks, asked for by now; under bounded delay the next clock's are asked for as well. */
-static hawser_status this_clocks(hw_worker *worker, hw_part *part, chunk_slot **out)
+static hawser_status this_clocks(hw_worker *worker, hw_state_part *part, chunk_slot **out)
 {
     hw_stored *stored = part->stored;
     bool ahead = worker->policy.kind == HW_POLICY_DELAY;
@@ -308,7 +308,7 @@ void hw_stored_begin_unit(hw_worker *worker)
 
 typedef struct chunk_search {
     const hw_worker *worker;
-    const hw_part *part;
+    const hw_state_part *part;
     const chunk_slot *slot;
     uint32_t found; /* UINT32_MAX: none is here; the number of blocks: none is left */
 } chunk_search;
@@ -334,7 +334,7 @@ static bool one_is_here(void *argument)
     return s->found != UINT32_MAX;
 }
 
-hawser_status hw_stored_next(hw_worker *worker, hw_part *part, hawser_chunk *chunk)
+hawser_status hw_stored_next(hw_worker *worker, hw_state_part *part, hawser_chunk *chunk)
 {
     chunk_slot *slot = NULL;
     HAWSER_TRY(this_clocks(worker, part, &slot));
@@ -354,7 +354,7 @@ hawser_status hw_stored_next(hw_worker *worker, hw_part *part, hawser_chunk *chu
 
 /* ------------------------------------------------------------------------------------------------------------- wants ---- */
 
-hawser_status hw_stored_want(hw_worker *worker, hw_part *part, const uint64_t *keys, size_t first, size_t count)
+hawser_status hw_stored_want(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first, size_t count)
 {
     hw_stored *stored = part->stored;
     uint64_t number;
@@ -380,7 +380,7 @@ hawser_status hw_stored_want(hw_worker *worker, hw_part *part, const uint64_t *k
     return HAWSER_OK;
 }
 
-hawser_status hw_stored_wanted(hw_worker *worker, hw_part *part, const double **values)
+hawser_status hw_stored_wanted(hw_worker *worker, hw_state_part *part, const double **values)
 {
     hw_stored *stored = part->stored;
     wanting *want = &stored->wants[stored->oldest];
@@ -393,7 +393,7 @@ hawser_status hw_stored_wanted(hw_worker *worker, hw_part *part, const double **
     return HAWSER_OK;
 }
 
-static hawser_status drop_wants(hw_worker *worker, hw_part *part)
+static hawser_status drop_wants(hw_worker *worker, hw_state_part *part)
 {
     const double *values;
     while (part->stored->waiting > 0)
@@ -401,7 +401,7 @@ static hawser_status drop_wants(hw_worker *worker, hw_part *part)
     return HAWSER_OK;
 }
 
-hawser_status hw_stored_inc(hw_worker *worker, hw_part *part, const uint64_t *keys, const double *values, size_t count)
+hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64_t *keys, const double *values, size_t count)
 {
     return count > 0 ? push(worker, part, keys, 0, values, count) : HAWSER_OK;
 }
@@ -446,7 +446,7 @@ void hw_stored_begin_phase(hw_worker *worker)
 }
 
 /* In a state with an order: what has not been read in this iteration counts as read, or its writers would wait for ever. */
-static hawser_status end_reads(hw_worker *worker, hw_part *part, uint64_t iteration)
+static hawser_status end_reads(hw_worker *worker, hw_state_part *part, uint64_t iteration)
 {
     const hw_stored *stored = part->stored;
     size_t first = 0, last = hw_state_count(part->state) - 1;
@@ -460,7 +460,7 @@ static hawser_status end_reads(hw_worker *worker, hw_part *part, uint64_t iterat
                               &worker->error);
 }
 
-static hawser_status push_share(hw_worker *worker, hw_part *part)
+static hawser_status push_share(hw_worker *worker, hw_state_part *part)
 {
     hawser_error *error = &worker->error;
     hawser_status status = push(worker, part, NULL, part->begin, part->work, part->count);
@@ -473,7 +473,7 @@ static hawser_status push_share(hw_worker *worker, hw_part *part)
     return status;
 }
 
-static hawser_status end_clock_of(hw_worker *worker, hw_part *part, bool hollow)
+static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool hollow)
 {
     hw_stored *stored = part->stored;
     uint64_t iteration = stored->turn + worker->clock;
@@ -511,7 +511,7 @@ hawser_status hw_stored_end_phase(hw_worker *worker)
         return HAWSER_OK;
     HAWSER_TRY(settle(worker, 0));
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_part *part = &worker->parts[i];
+        hw_state_part *part = &worker->parts[i];
         if (part->stored == NULL || !part->stored->touched)
             continue;
         HAWSER_TRY(drop_wants(worker, part));

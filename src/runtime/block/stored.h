@@ -13,23 +13,23 @@
 
 typedef struct hw_stored hw_stored;
 
-hawser_status hw_stored_open(hw_worker *worker, hw_part *part, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_error *error) HAWSER_MUST_USE;
 void hw_stored_close(hw_stored *stored);
 void hw_stored_forget(hw_worker *worker); /* what was on its way when the store was closed */
 
-bool hw_stored_ordered(const hawser_state *state); /* by the store, chunk by chunk */
-uint64_t hw_stored_turn(const hw_part *part);      /* its next iteration */
+bool hw_stored_ordered(const hawser_state *state);  /* by the store, chunk by chunk */
+uint64_t hw_stored_turn(const hw_state_part *part); /* its next iteration */
 
 /* Which states the phase that begins has to do with. */
 void hw_stored_begin_phase(hw_worker *worker);
 
 /* What a unit calls. HAWSER_BAD_ARGUMENT: what it asks for is wrong. */
 void hw_stored_begin_unit(hw_worker *worker);
-hawser_status hw_stored_next(hw_worker *worker, hw_part *part, hawser_chunk *chunk) HAWSER_MUST_USE;
-hawser_status hw_stored_want(hw_worker *worker, hw_part *part, const uint64_t *keys, size_t first,
+hawser_status hw_stored_next(hw_worker *worker, hw_state_part *part, hawser_chunk *chunk) HAWSER_MUST_USE;
+hawser_status hw_stored_want(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first,
                              size_t count) HAWSER_MUST_USE;
-hawser_status hw_stored_wanted(hw_worker *worker, hw_part *part, const double **values) HAWSER_MUST_USE;
-hawser_status hw_stored_inc(hw_worker *worker, hw_part *part, const uint64_t *keys, const double *values,
+hawser_status hw_stored_wanted(hw_worker *worker, hw_state_part *part, const double **values) HAWSER_MUST_USE;
+hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64_t *keys, const double *values,
                             size_t count) HAWSER_MUST_USE;
 
 /* Shares go out; hollow: no unit has run. */

@@ -14,7 +14,7 @@
 static void put_gains(hw_worker *worker, const double *gains)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_part *part = &worker->parts[i];
+        hw_state_part *part = &worker->parts[i];
         if (part->state->kind == HW_REPLICATED && gains[i] != hw_replica_gain(part->replica))
             hw_replica_set_gain(part->replica, gains[i]);
     }
@@ -137,7 +137,7 @@ static hawser_status handle(void *owner, hw_message *message)
     return hawser_fail(&worker->error, HAWSER_INTERNAL, "block %u got a message of kind %u", worker->block, kind);
 }
 
-static hawser_status open_local(hw_worker *worker, hw_part *part, hawser_error *error)
+static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_error *error)
 {
     hw_plan_range(worker->session->plan, part->state, worker->block, &part->begin, &part->count);
     part->count -= part->begin;
@@ -153,7 +153,7 @@ static hawser_status open_local(hw_worker *worker, hw_part *part, hawser_error *
     return HAWSER_OK;
 }
 
-static hawser_status open_replica(hw_worker *worker, hw_part *part, hawser_error *error)
+static hawser_status open_replica(hw_worker *worker, hw_state_part *part, hawser_error *error)
 {
     const hw_session *session = worker->session;
     const hawser_state *state = part->state;
@@ -185,7 +185,7 @@ static hawser_status open_replica(hw_worker *worker, hw_part *part, hawser_error
     return hw_part_map_page(part, error);
 }
 
-static void open_data(hw_worker *worker, hw_part *part)
+static void open_data(hw_worker *worker, hw_state_part *part)
 {
     part->data = hw_plan_part(worker->session->plan, part->state, worker->block);
     if (part->data.residence == NULL)
@@ -196,7 +196,7 @@ static void open_data(hw_worker *worker, hw_part *part)
 
 static hawser_status open_part(hw_worker *worker, const hawser_state *state, hawser_error *error)
 {
-    hw_part *part = &worker->parts[state->number];
+    hw_state_part *part = &worker->parts[state->number];
     part->state = state;
     switch (state->kind) {
     case HW_DATA: open_data(worker, part); return HAWSER_OK;
@@ -247,7 +247,7 @@ void hw_worker_close(hw_worker *worker)
     const hawser_program *program = worker->session != NULL ? worker->session->program : NULL;
     hw_stored_forget(worker);
     for (uint32_t i = 0; worker->parts != NULL && i < program->state_count; i++) {
-        hw_part *part = &worker->parts[i];
+        hw_state_part *part = &worker->parts[i];
         hw_replica_free(part->replica);
         hw_adding_free(part->adding);
         hw_stored_close(part->stored);

@@ -10,7 +10,7 @@
 enum { HW_STALENESS_BUCKETS = 1024 };
 
 /* A block's part of one state. */
-typedef struct hw_part {
+typedef struct hw_state_part {
     const hawser_state *state;
     hw_replica *replica; /* replicated, partitioned */
     hw_adding *adding;   /* who adds up its updates on their way; NULL: nobody */
@@ -27,7 +27,7 @@ typedef struct hw_part {
     size_t page_bytes;
     bool page_filled;
     hw_flow flow; /* its updates */
-} hw_part;
+} hw_state_part;
 
 /* What one operator cost on one block. */
 typedef struct hw_event {
@@ -39,7 +39,7 @@ typedef struct hw_worker {
     hw_session *session;
     hw_station station;
     uint32_t block;
-    hw_part *parts; /* by state number */
+    hw_state_part *parts; /* by state number */
     void *scratch;
     hw_log *log;          /* of the job's history; NULL: none */
     hw_message *obituary; /* kept ready, so that want of memory can be reported */
@@ -59,7 +59,7 @@ typedef struct hw_worker {
     uint64_t started; /* clocks begun */
     uint64_t sent;    /* clocks done, whose changes were sent */
     uint64_t limit, final_limit;
-    struct hw_task *pushes; /* on their way to the store */
+    struct hw_chunk_task *pushes; /* on their way to the store */
     uint32_t push_count;
     double deferring;     /* since when changes wait that were not cut at their clock; 0: none do */
     uint64_t hollow_from; /* clocks from here on pass without work */
@@ -89,19 +89,19 @@ void hw_worker_close(hw_worker *worker);
 void hw_worker_main(hw_worker *worker);
 
 /* Sends a part (or the end) of this clock's changes of one state and commits what is tied to it. */
-hawser_status hw_worker_cut(hw_worker *worker, hw_part *part, bool last, bool flush) HAWSER_MUST_USE;
+hawser_status hw_worker_cut(hw_worker *worker, hw_state_part *part, bool last, bool flush) HAWSER_MUST_USE;
 /* Commits what is tied to states whose changes were sent: under BSP when all blocks have done that clock. */
 void hw_worker_commit(hw_worker *worker);
 /* Sends what a replica has to send on for others, after it has accepted something. */
-hawser_status hw_worker_send_next(hw_worker *worker, hw_part *part) HAWSER_MUST_USE;
+hawser_status hw_worker_send_next(hw_worker *worker, hw_state_part *part) HAWSER_MUST_USE;
 /* Runs one unit, or a rebuild when unit is NULL, with everything a unit may ask for. */
 hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds) HAWSER_MUST_USE;
 
 /* What a unit that only reads a travelling state sees: the cache; in debug builds a copy in pages mapped read-only, so that a write
  * through it is caught where it happens. */
-hawser_status hw_part_map_page(hw_part *part, hawser_error *error) HAWSER_MUST_USE;
-const double *hw_part_page(hw_part *part);
-void hw_part_refresh_page(hw_part *part); /* after a merge */
-void hw_part_unmap_page(hw_part *part);
+hawser_status hw_part_map_page(hw_state_part *part, hawser_error *error) HAWSER_MUST_USE;
+const double *hw_part_page(hw_state_part *part);
+void hw_part_refresh_page(hw_state_part *part); /* after a merge */
+void hw_part_unmap_page(hw_state_part *part);
 
 #endif

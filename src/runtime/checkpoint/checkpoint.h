@@ -31,13 +31,14 @@ hawser_status hw_store_tables_in(const hawser_store *store, const char *header, 
                                  hw_told_table **tables, size_t *count, hawser_error *error) HAWSER_MUST_USE;
 
 /* A table of a file that is read. */
-typedef struct hw_stored {
+typedef struct hw_saved_state {
     uint32_t table;
     uint64_t rows;
     uint64_t begin[3]; /* of its parts, in the file */
-} hw_stored;
+} hw_saved_state;
 /* Reads a header: the tables of the file, each of which the store has alike; `what` names the file. */
 hawser_status hw_store_tensors(const hawser_store *store, const char *header, size_t length, uint64_t file_size,
-                               const char *what, hw_stored **stored, size_t *count, hawser_error *error) HAWSER_MUST_USE;
+                               const char *what, hw_saved_state **stored, size_t *count,
+                               hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -30,7 +30,7 @@ typedef struct restoring {
     const char *path;
     int fd;
     uint64_t size;
-    hw_stored *stored; /* node 0's, as what follows */
+    hw_saved_state *stored; /* node 0's, as what follows */
     size_t stored_count, at;
     uint64_t row; /* of table `at`: the next */
     unsigned char *part[3];

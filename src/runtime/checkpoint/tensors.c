@@ -207,7 +207,7 @@ hawser_status hw_store_tables_in(const hawser_store *store, const char *header, 
 
 /* One tensor: as long as its rows say, and within the file. Of keys, or a dense table, the rows follow from it. */
 static bool read_tensor(const json_t *header, const hw_table_spec *spec, hw_part part, uint64_t data, uint64_t file_size,
-                        hw_stored *stored)
+                        hw_saved_state *stored)
 {
     char key[HW_TABLE_NAME + 16];
     const char *type = NULL;
@@ -227,7 +227,8 @@ static bool read_tensor(const json_t *header, const hw_table_spec *spec, hw_part
 }
 
 static hawser_status read_table(const hawser_store *store, const json_t *header, const char *name, const char *fact,
-                                uint64_t data, uint64_t file_size, const char *what, hw_stored *stored, hawser_error *error)
+                                uint64_t data, uint64_t file_size, const char *what, hw_saved_state *stored,
+                                hawser_error *error)
 {
     uint32_t t;
     size_t fixed = strcspn(fact, ";");
@@ -236,7 +237,7 @@ static hawser_status read_table(const hawser_store *store, const json_t *header,
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s has a table '%.63s' (%.*s), which the store lacks: make it first",
                            what, name, (int)(fixed < 150 ? fixed : 150), fact);
     HAWSER_TRY(check_alike(spec, fact, what, error));
-    *stored = (hw_stored){.table = t, .rows = spec->sparse ? 0 : spec->last - spec->first + 1};
+    *stored = (hw_saved_state){.table = t, .rows = spec->sparse ? 0 : spec->last - spec->first + 1};
     for (int p = HW_PART_KEYS; p >= HW_PART_VALUES; p--)
         if (hw_store_pass_of(spec, (hw_part)p) >= 0 && !read_tensor(header, spec, (hw_part)p, data, file_size, stored))
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: tensor '%s%s' is missing or not what its table says", what,
@@ -253,7 +254,7 @@ static bool is_whole(const json_t *header, uint64_t bytes)
 }
 
 hawser_status hw_store_tensors(const hawser_store *store, const char *header, size_t length, uint64_t file_size,
-                               const char *what, hw_stored **stored, size_t *count, hawser_error *error)
+                               const char *what, hw_saved_state **stored, size_t *count, hawser_error *error)
 {
     json_t *root = json_loadb(header, length, JSON_REJECT_DUPLICATES, NULL), *fact,
            *facts = json_object_get(root, "__metadata__");

@@ -235,7 +235,7 @@ static void collect_worker(hawser_run *run, const hw_session *session, const hw_
     hw_run_add_block(run, &record);
     hw_run_add_events(run, session, worker->events);
     for (uint32_t i = 0; i < session->program->state_count; i++) {
-        const hw_part *part = &worker->parts[i];
+        const hw_state_part *part = &worker->parts[i];
         add_flow(run, part->state, &part->flow);
         if (part->state->kind == HW_LOCAL)
             hw_run_add_part(run, part->state, part->begin, part->count, part->copy != NULL ? part->copy : part->work);
@@ -245,7 +245,7 @@ static void collect_worker(hawser_run *run, const hw_session *session, const hw_
 void hw_run_add_travelling(hawser_run *run, const hw_session *session)
 {
     for (uint32_t i = 0; i < session->program->state_count; i++) {
-        const hw_part *part = &session->workers[0].parts[i];
+        const hw_state_part *part = &session->workers[0].parts[i];
         if (part->replica != NULL)
             hw_run_add_part(run, part->state, 0, hw_state_count(part->state), hw_replica_base(part->replica));
     }
@@ -255,7 +255,7 @@ void hw_run_add_travelling(hawser_run *run, const hw_session *session)
 static void take_travelling(hawser_run *run, const hw_session *session)
 {
     for (uint32_t i = 0; i < session->program->state_count; i++) {
-        hw_part *part = &session->workers[0].parts[i];
+        hw_state_part *part = &session->workers[0].parts[i];
         if (part->replica == NULL)
             continue;
         hw_result *result = result_of(run, part->state);

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef struct hw_cursor {
+typedef struct hw_drive_cursor {
     char *bytes;
     size_t size, at;
-} hw_cursor;
+} hw_drive_cursor;
 
-static inline void hw_put(hw_cursor *cursor, const void *from, size_t count)
+static inline void hw_put(hw_drive_cursor *cursor, const void *from, size_t count)
 {
     if (cursor->bytes != NULL && count != 0 && count <= cursor->size - cursor->at)
         memcpy(cursor->bytes + cursor->at, from, count);
@@ -19,7 +19,7 @@ static inline void hw_put(hw_cursor *cursor, const void *from, size_t count)
 }
 
 /* Where the next `count` bytes lie, or NULL when there are fewer. Not aligned. */
-static inline const void *hw_get_there(hw_cursor *cursor, size_t count)
+static inline const void *hw_get_there(hw_drive_cursor *cursor, size_t count)
 {
     if (count > cursor->size - cursor->at)
         return NULL;
@@ -28,7 +28,7 @@ static inline const void *hw_get_there(hw_cursor *cursor, size_t count)
     return there;
 }
 
-static inline bool hw_get(hw_cursor *cursor, void *to, size_t count)
+static inline bool hw_get(hw_drive_cursor *cursor, void *to, size_t count)
 {
     const void *there = hw_get_there(cursor, count);
     if (there == NULL)

@@ -8,12 +8,12 @@
 #include "runtime/drive/cursor.h"
 #include "runtime/drive/keep.h"
 
-static const double *local_values(const hw_part *part)
+static const double *local_values(const hw_state_part *part)
 {
     return part->copy != NULL ? part->copy : part->work;
 }
 
-static void put_block(hw_cursor *cursor, const hw_worker *worker)
+static void put_block(hw_drive_cursor *cursor, const hw_worker *worker)
 {
     const hawser_program *program = worker->session->program;
     hw_block_record record = hw_worker_record(worker);
@@ -22,7 +22,7 @@ static void put_block(hw_cursor *cursor, const hw_worker *worker)
     for (uint32_t i = 0; i < program->state_count; i++)
         hw_put(cursor, &worker->parts[i].flow, sizeof(hw_flow));
     for (uint32_t i = 0; i < program->state_count; i++) {
-        const hw_part *part = &worker->parts[i];
+        const hw_state_part *part = &worker->parts[i];
         if (part->state->kind != HW_LOCAL)
             continue;
         uint64_t range[2] = {part->begin, part->count};
@@ -31,7 +31,7 @@ static void put_block(hw_cursor *cursor, const hw_worker *worker)
     }
 }
 
-static void put_links(hw_cursor *cursor, const hw_session *session)
+static void put_links(hw_drive_cursor *cursor, const hw_session *session)
 {
     for (uint32_t node = 0; node < session->nodes; node++) {
         hawser_link link;
@@ -40,7 +40,7 @@ static void put_links(hw_cursor *cursor, const hw_session *session)
     }
 }
 
-static void put_all(hw_cursor *cursor, const hw_session *session, uint64_t digest)
+static void put_all(hw_drive_cursor *cursor, const hw_session *session, uint64_t digest)
 {
     hw_put(cursor, &digest, sizeof digest);
     for (uint32_t i = 0; i < session->local; i++)
@@ -54,7 +54,7 @@ uint64_t hw_session_digest(const hw_session *session)
 {
     uint64_t digest = 0;
     for (uint32_t i = 0; i < session->program->state_count; i++) {
-        const hw_part *part = &session->workers[0].parts[i];
+        const hw_state_part *part = &session->workers[0].parts[i];
         if (part->replica != NULL)
             digest = hw_hash(hw_replica_base(part->replica), hw_state_count(part->state) * sizeof(double), digest);
     }
@@ -72,18 +72,18 @@ bool hw_gather_equals(const hw_message *message, uint64_t digest)
 
 hawser_status hw_gather_pack(const hw_session *session, hw_message **message, hawser_error *error)
 {
-    hw_cursor measure = {0};
+    hw_drive_cursor measure = {0};
     hw_keep_count(session);
     uint64_t digest = hw_session_digest(session);
     put_all(&measure, session, digest);
     HAWSER_TRY(hw_message_new(measure.at, message, error));
-    hw_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
+    hw_drive_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
     put_all(&cursor, session, digest);
     (*message)->envelope.length = cursor.at; /* a link may have gone meanwhile */
     return HAWSER_OK;
 }
 
-static bool take_block(hw_cursor *cursor, const hw_session *session, uint32_t node, hawser_run *run)
+static bool take_block(hw_drive_cursor *cursor, const hw_session *session, uint32_t node, hawser_run *run)
 {
     const hawser_program *program = session->program;
     hw_block_record record;
@@ -117,7 +117,7 @@ static bool take_block(hw_cursor *cursor, const hw_session *session, uint32_t no
 
 hawser_status hw_gather_take(const hw_session *session, const hw_message *message, hawser_run *run, hawser_error *error)
 {
-    hw_cursor cursor = {.bytes = message->payload, .size = message->envelope.length};
+    hw_drive_cursor cursor = {.bytes = message->payload, .size = message->envelope.length};
     uint32_t node = message->envelope.source - session->blocks - 1;
     uint64_t digest;
     bool fine = hw_get(&cursor, &digest, sizeof digest);

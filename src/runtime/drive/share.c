@@ -24,7 +24,7 @@ typedef struct figures {
 
 /* Room for what an algorithm might need is often far larger than what it came to need: zeros at either end stay here. By their bits, since
  * -0 is no zero. */
-static void put_values(hw_cursor *cursor, const double *values, size_t count)
+static void put_values(hw_drive_cursor *cursor, const double *values, size_t count)
 {
     static const double zero;
     size_t begin = 0, end = count;
@@ -38,7 +38,7 @@ static void put_values(hw_cursor *cursor, const double *values, size_t count)
 }
 
 /* `values` are zeros. */
-static bool take_values(hw_cursor *cursor, double *values, size_t count)
+static bool take_values(hw_drive_cursor *cursor, double *values, size_t count)
 {
     uint64_t range[2];
     return hw_get(cursor, range, sizeof range) && range[0] <= count && range[1] <= count - range[0] &&
@@ -53,7 +53,7 @@ static const hawser_state *next_result(const hawser_state *state)
     return state;
 }
 
-static void put_results(hw_cursor *cursor, const hw_session *session, const hawser_run *run, bool whole)
+static void put_results(hw_drive_cursor *cursor, const hw_session *session, const hawser_run *run, bool whole)
 {
     const hawser_state *state = session->program->states;
     for (uint32_t i = 0; i < run->result_count; i++, state = state->next) {
@@ -63,7 +63,7 @@ static void put_results(hw_cursor *cursor, const hw_session *session, const haws
     }
 }
 
-static void put_run(hw_cursor *cursor, const hw_session *session, const hawser_run *run, bool whole)
+static void put_run(hw_drive_cursor *cursor, const hw_session *session, const hawser_run *run, bool whole)
 {
     const hawser_figures *from = &run->figures;
     figures put = {.clocks = from->clocks,
@@ -86,13 +86,13 @@ hawser_status hw_share_pack(const hw_session *session, const hawser_error *ended
                             hw_message **message, hawser_error *error)
 {
     head first = {.status = ended->status, .has_run = run != NULL, .whole = whole};
-    hw_cursor measure = {.at = sizeof first};
+    hw_drive_cursor measure = {.at = sizeof first};
     if (ended->status != HAWSER_OK)
         snprintf(first.text, sizeof first.text, "%s", ended->text);
     if (run != NULL)
         put_run(&measure, session, run, whole);
     HAWSER_TRY(hw_message_new(measure.at, message, error));
-    hw_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
+    hw_drive_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
     hw_put(&cursor, &first, sizeof first);
     if (run != NULL)
         put_run(&cursor, session, run, whole);
@@ -100,7 +100,7 @@ hawser_status hw_share_pack(const hw_session *session, const hawser_error *ended
     return HAWSER_OK;
 }
 
-static bool take_figures(hw_cursor *cursor, const hw_session *session, hawser_run *run)
+static bool take_figures(hw_drive_cursor *cursor, const hw_session *session, hawser_run *run)
 {
     figures got;
     if (!hw_get(cursor, &got, sizeof got) || got.staleness_count > HW_STALENESS_BUCKETS)
@@ -122,7 +122,7 @@ static bool take_figures(hw_cursor *cursor, const hw_session *session, hawser_ru
            hw_get(cursor, run->metrics, sizeof run->metrics);
 }
 
-static bool take_results(hw_cursor *cursor, const hw_session *session, hawser_run *run, bool whole)
+static bool take_results(hw_drive_cursor *cursor, const hw_session *session, hawser_run *run, bool whole)
 {
     const hawser_state *state = session->program->states;
     bool fine = true;
@@ -141,7 +141,7 @@ hawser_status hw_share_take(const hw_session *session, const hw_message *message
     *out = NULL;
     head first;
     hawser_run *run = NULL;
-    hw_cursor cursor = {.bytes = message->payload, .size = message->envelope.length};
+    hw_drive_cursor cursor = {.bytes = message->payload, .size = message->envelope.length};
     if (!hw_get(&cursor, &first, sizeof first) || first.status < HAWSER_INTERNAL || first.status > HAWSER_VIEW_CHANGED)
         return hawser_fail(error, HAWSER_INTERNAL, "the driver's node ended the run in words that make no sense");
     first.text[sizeof first.text - 1] = '\0';

@@ -18,7 +18,7 @@ enum {
     PIECES_MOST = 64
 };
 
-static ssize_t outcome(hw_channel *channel, ssize_t moved)
+static ssize_t outcome(hw_net_channel *channel, ssize_t moved)
 {
     if (moved >= 0)
         return moved;
@@ -29,14 +29,14 @@ static ssize_t outcome(hw_channel *channel, ssize_t moved)
 }
 
 /* A full socket has woken the peer already; a broken one is noticed when it is read. */
-static void wake_peer(hw_channel *channel)
+static void wake_peer(hw_net_channel *channel)
 {
     (void)!send(channel->fd, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static ssize_t read_shared(hw_channel *channel, const struct iovec *pieces, int count)
+static ssize_t read_shared(hw_net_channel *channel, const struct iovec *pieces, int count)
 {
-    hw_ring *in = &channel->shared->in;
+    hw_shared_ring *in = &channel->shared->in;
     bool wakeup = false;
     ssize_t moved = hw_ring_read(in, pieces, count, &wakeup);
     if (wakeup)
@@ -53,7 +53,7 @@ static ssize_t read_shared(hw_channel *channel, const struct iovec *pieces, int 
 }
 
 /* In slices, so that both ends copy at the same time. */
-static ssize_t write_shared(hw_channel *channel, const struct iovec *pieces, int count)
+static ssize_t write_shared(hw_net_channel *channel, const struct iovec *pieces, int count)
 {
     ssize_t moved = 1, all = 0;
     for (int i = 0; i < count && moved > 0; i++)
@@ -74,7 +74,7 @@ static ssize_t write_shared(hw_channel *channel, const struct iovec *pieces, int
     return HW_CHANNEL_BROKEN;
 }
 
-static ssize_t write_socket(hw_channel *channel, const struct iovec *pieces, int count)
+static ssize_t write_socket(hw_net_channel *channel, const struct iovec *pieces, int count)
 {
     struct iovec part[PIECES_MOST];
     size_t left = WRITE_MOST;
@@ -89,7 +89,7 @@ static ssize_t write_socket(hw_channel *channel, const struct iovec *pieces, int
     return outcome(channel, sendmsg(channel->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-static ssize_t lane_outcome(hw_channel *channel, ssize_t moved)
+static ssize_t lane_outcome(hw_net_channel *channel, ssize_t moved)
 {
     if (moved > 0)
         return moved;
@@ -99,7 +99,7 @@ static ssize_t lane_outcome(hw_channel *channel, ssize_t moved)
     return HW_CHANNEL_BROKEN;
 }
 
-bool hw_channel_listen(hw_channel *channel)
+bool hw_channel_listen(hw_net_channel *channel)
 {
     char wakeups[64];
     if (channel->shared->in.ended)
@@ -110,7 +110,7 @@ bool hw_channel_listen(hw_channel *channel)
     return moved > 0;
 }
 
-ssize_t hw_channel_read(hw_channel *channel, const struct iovec *pieces, int count)
+ssize_t hw_channel_read(hw_net_channel *channel, const struct iovec *pieces, int count)
 {
     if (channel->shared != NULL)
         return read_shared(channel, pieces, count);
@@ -121,7 +121,7 @@ ssize_t hw_channel_read(hw_channel *channel, const struct iovec *pieces, int cou
     return outcome(channel, readv(channel->fd, pieces, count));
 }
 
-ssize_t hw_channel_write(hw_channel *channel, const struct iovec *pieces, int count)
+ssize_t hw_channel_write(hw_net_channel *channel, const struct iovec *pieces, int count)
 {
     if (channel->shared != NULL && channel->letter == 0)
         return write_shared(channel, pieces, count);
@@ -135,12 +135,12 @@ ssize_t hw_channel_write(hw_channel *channel, const struct iovec *pieces, int co
     return moved == 0 ? HW_CHANNEL_AGAIN : moved;
 }
 
-bool hw_channel_pending(hw_channel *channel)
+bool hw_channel_pending(hw_net_channel *channel)
 {
     return channel->tls != NULL && hw_tls_pending(channel->tls);
 }
 
-int64_t hw_channel_unread(const hw_channel *channel)
+int64_t hw_channel_unread(const hw_net_channel *channel)
 {
     int waiting = 0;
     if (channel->shared != NULL)
@@ -148,7 +148,7 @@ int64_t hw_channel_unread(const hw_channel *channel)
     return ioctl(channel->fd, SIOCOUTQ, &waiting) == 0 ? waiting : 0;
 }
 
-const char *hw_channel_trouble(const hw_channel *channel, char *text, size_t size)
+const char *hw_channel_trouble(const hw_net_channel *channel, char *text, size_t size)
 {
     int failure = atomic_load(&channel->failure);
     if (failure == ECONNRESET || failure == EPIPE)
@@ -164,7 +164,7 @@ const char *hw_channel_trouble(const hw_channel *channel, char *text, size_t siz
     return written < 0 ? "its connection failed" : text;
 }
 
-void hw_channel_close(hw_channel *channel)
+void hw_channel_close(hw_net_channel *channel)
 {
     hw_tls_free(channel->tls);
     channel->tls = NULL;

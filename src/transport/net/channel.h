@@ -15,29 +15,29 @@ enum { HW_CHANNEL_END = 0, HW_CHANNEL_AGAIN = -1, HW_CHANNEL_BROKEN = -2 };
 
 typedef struct hw_tls hw_tls;
 typedef struct hw_shared hw_shared;
-typedef struct hw_lane hw_lane;
+typedef struct hw_fabric_lane hw_fabric_lane;
 
-typedef struct hw_channel {
-    int fd;             /* non-blocking; -1: closed */
-    atomic_int failure; /* errno, or 0 where TLS found it wrong; set with HW_CHANNEL_BROKEN */
-    hw_tls *tls;        /* NULL: in clear */
-    hw_shared *shared;  /* NULL: all goes by the socket */
-    hw_lane *lane;      /* by UCX; the net's thread's alone */
-    size_t letter;      /* bytes that still go by the socket, before what goes by memory or lane */
-} hw_channel;
+typedef struct hw_net_channel {
+    int fd;               /* non-blocking; -1: closed */
+    atomic_int failure;   /* errno, or 0 where TLS found it wrong; set with HW_CHANNEL_BROKEN */
+    hw_tls *tls;          /* NULL: in clear */
+    hw_shared *shared;    /* NULL: all goes by the socket */
+    hw_fabric_lane *lane; /* by UCX; the net's thread's alone */
+    size_t letter;        /* bytes that still go by the socket, before what goes by memory or lane */
+} hw_net_channel;
 
 /* Bytes moved, or one of the above. One thread may read while another writes. */
-ssize_t hw_channel_read(hw_channel *channel, const struct iovec *pieces, int count);
-ssize_t hw_channel_write(hw_channel *channel, const struct iovec *pieces, int count);
+ssize_t hw_channel_read(hw_net_channel *channel, const struct iovec *pieces, int count);
+ssize_t hw_channel_write(hw_net_channel *channel, const struct iovec *pieces, int count);
 /* Decrypted bytes wait here that epoll does not know of. */
-bool hw_channel_pending(hw_channel *channel);
+bool hw_channel_pending(hw_net_channel *channel);
 /* Of one with memory: what the socket has to say, which is that there is something in memory, or that the other end is closed. True: it
  * said something, if only that somebody lives there. */
-bool hw_channel_listen(hw_channel *channel);
+bool hw_channel_listen(hw_net_channel *channel);
 /* Bytes written here that have not arrived at the other end, as far as can be told. */
-int64_t hw_channel_unread(const hw_channel *channel);
+int64_t hw_channel_unread(const hw_net_channel *channel);
 /* A clause for people: what `failure` means. */
-const char *hw_channel_trouble(const hw_channel *channel, char *text, size_t size);
-void hw_channel_close(hw_channel *channel);
+const char *hw_channel_trouble(const hw_net_channel *channel, char *text, size_t size);
+void hw_channel_close(hw_net_channel *channel);
 
 #endif

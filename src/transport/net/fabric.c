@@ -50,20 +50,20 @@ struct hw_fabric {
     ucp_address_t *address;
     size_t address_length;
     int fd;
-    hw_lane *lanes;
+    hw_fabric_lane *lanes;
 };
 
 /* Bytes on their way: UCX reads them until it says that it has done. */
 typedef struct parcel {
-    hw_lane *lane;
+    hw_fabric_lane *lane;
     size_t size;
     struct parcel *next; /* among the lane's spare ones */
     unsigned char bytes[];
 } parcel;
 
-struct hw_lane {
+struct hw_fabric_lane {
     hw_fabric *fabric;
-    hw_lane *next, **place;
+    hw_fabric_lane *next, **place;
     ucp_ep_h endpoint;
     parcel *spare;
     size_t under_way, parcels;
@@ -205,7 +205,7 @@ int hw_fabric_fd(const hw_fabric *fabric)
 /* A lane goes when UCX has let go of its endpoint and of every byte. */
 static void bury(hw_fabric *self)
 {
-    for (hw_lane *lane = self->lanes, *next; lane != NULL; lane = next) {
+    for (hw_fabric_lane *lane = self->lanes, *next; lane != NULL; lane = next) {
         next = lane->next;
         if (!lane->closed || lane->parcels > 0)
             continue;
@@ -244,7 +244,7 @@ void hw_fabric_free(hw_fabric *self)
     enum { TURNS = 100000 };
     if (self == NULL)
         return;
-    for (hw_lane *lane = self->lanes, *next; lane != NULL; lane = next) {
+    for (hw_fabric_lane *lane = self->lanes, *next; lane != NULL; lane = next) {
         next = lane->next;
         hw_lane_close(lane);
     }
@@ -266,12 +266,12 @@ void hw_fabric_free(hw_fabric *self)
 static void on_error(void *argument, ucp_ep_h endpoint, ucs_status_t status)
 {
     (void)endpoint, (void)status;
-    ((hw_lane *)argument)->broken = true;
+    ((hw_fabric_lane *)argument)->broken = true;
 }
 
-hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_lane **out, hawser_error *error)
+hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_fabric_lane **out, hawser_error *error)
 {
-    hw_lane *lane = NULL;
+    hw_fabric_lane *lane = NULL;
     *out = NULL;
     HAWSER_TRY(HW_NEW(&lane, 1, "a lane", error));
     const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
@@ -294,7 +294,7 @@ hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_lane **out
     return HAWSER_OK;
 }
 
-void hw_lane_close(hw_lane *lane)
+void hw_lane_close(hw_fabric_lane *lane)
 {
     if (lane == NULL || lane->closed)
         return;
@@ -311,7 +311,7 @@ void hw_lane_close(hw_lane *lane)
 static void on_sent(void *request, ucs_status_t status, void *argument)
 {
     parcel *one = argument;
-    hw_lane *lane = one->lane;
+    hw_fabric_lane *lane = one->lane;
     lane->broken |= status != UCS_OK;
     lane->under_way -= one->size;
     lane->parcels--;
@@ -321,7 +321,7 @@ static void on_sent(void *request, ucs_status_t status, void *argument)
         lane->fabric->ucx.request_free(request);
 }
 
-static parcel *take_parcel(hw_lane *lane)
+static parcel *take_parcel(hw_fabric_lane *lane)
 {
     parcel *one = lane->spare;
     if (one != NULL)
@@ -342,7 +342,7 @@ static size_t gather(unsigned char *to, size_t room, const struct iovec *pieces,
     return size;
 }
 
-ssize_t hw_lane_write(hw_lane *lane, const struct iovec *pieces, int count)
+ssize_t hw_lane_write(hw_fabric_lane *lane, const struct iovec *pieces, int count)
 {
     if (lane->broken)
         return HW_LANE_BROKEN;
@@ -367,7 +367,7 @@ ssize_t hw_lane_write(hw_lane *lane, const struct iovec *pieces, int count)
 }
 
 /* The next piece that has come. False: none. */
-static bool next_piece(hw_lane *lane)
+static bool next_piece(hw_fabric_lane *lane)
 {
     if (lane->came != NULL)
         return true;
@@ -382,7 +382,7 @@ static bool next_piece(hw_lane *lane)
     return true;
 }
 
-ssize_t hw_lane_read(hw_lane *lane, const struct iovec *pieces, int count)
+ssize_t hw_lane_read(hw_fabric_lane *lane, const struct iovec *pieces, int count)
 {
     size_t all = 0;
     for (int i = 0; i < count; i++)
@@ -404,12 +404,12 @@ end:
     return all > 0 ? (ssize_t)all : lane->broken ? HW_LANE_BROKEN : 0;
 }
 
-bool hw_lane_readable(hw_lane *lane)
+bool hw_lane_readable(hw_fabric_lane *lane)
 {
     return next_piece(lane) || lane->broken;
 }
 
-bool hw_lane_roomy(const hw_lane *lane)
+bool hw_lane_roomy(const hw_fabric_lane *lane)
 {
     return lane->under_way <= WINDOW / 2;
 }
@@ -454,35 +454,35 @@ bool hw_fabric_arm(hw_fabric *fabric)
     return true;
 }
 
-hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_lane **lane, hawser_error *error)
+hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_fabric_lane **lane, hawser_error *error)
 {
     (void)address;
     *lane = NULL;
     return hw_fabric_new(false, &fabric, error);
 }
 
-void hw_lane_close(hw_lane *lane)
+void hw_lane_close(hw_fabric_lane *lane)
 {
     (void)lane;
 }
 
-ssize_t hw_lane_write(hw_lane *lane, const struct iovec *pieces, int count)
+ssize_t hw_lane_write(hw_fabric_lane *lane, const struct iovec *pieces, int count)
 {
     (void)lane, (void)pieces, (void)count;
     return HW_LANE_BROKEN;
 }
 
-ssize_t hw_lane_read(hw_lane *lane, const struct iovec *pieces, int count)
+ssize_t hw_lane_read(hw_fabric_lane *lane, const struct iovec *pieces, int count)
 {
     return hw_lane_write(lane, pieces, count);
 }
 
-bool hw_lane_readable(hw_lane *lane)
+bool hw_lane_readable(hw_fabric_lane *lane)
 {
     return lane != NULL;
 }
 
-bool hw_lane_roomy(const hw_lane *lane)
+bool hw_lane_roomy(const hw_fabric_lane *lane)
 {
     return lane == NULL;
 }

@@ -21,7 +21,7 @@
 enum { HW_FABRIC_ADDRESS = 1000, HW_LANE_BROKEN = -2 };
 
 typedef struct hw_fabric hw_fabric;
-typedef struct hw_lane hw_lane;
+typedef struct hw_fabric_lane hw_fabric_lane;
 
 /* trusted: every way there is, RDMA and plain TCP too; else memory of this host alone. HAWSER_IO: this build or this system has no UCX, or
  * it finds no way. */
@@ -37,14 +37,15 @@ bool hw_fabric_progress(hw_fabric *fabric);
 bool hw_fabric_arm(hw_fabric *fabric);
 
 /* To the fabric that has this address. */
-hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_lane **lane, hawser_error *error) HAWSER_MUST_USE;
-void hw_lane_close(hw_lane *lane); /* what is under way is dropped; NULL is allowed */
+hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_fabric_lane **lane,
+                           hawser_error *error) HAWSER_MUST_USE;
+void hw_lane_close(hw_fabric_lane *lane); /* what is under way is dropped; NULL is allowed */
 /* Bytes moved; 0: no room, or nothing there; HW_LANE_BROKEN. What is written is copied. */
-ssize_t hw_lane_write(hw_lane *lane, const struct iovec *pieces, int count);
-ssize_t hw_lane_read(hw_lane *lane, const struct iovec *pieces, int count);
+ssize_t hw_lane_write(hw_fabric_lane *lane, const struct iovec *pieces, int count);
+ssize_t hw_lane_read(hw_fabric_lane *lane, const struct iovec *pieces, int count);
 /* There is something to read, if only that the lane is broken. */
-bool hw_lane_readable(hw_lane *lane);
+bool hw_lane_readable(hw_fabric_lane *lane);
 /* There is enough room that it is worth going on. */
-bool hw_lane_roomy(const hw_lane *lane);
+bool hw_lane_roomy(const hw_fabric_lane *lane);
 
 #endif

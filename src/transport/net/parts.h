@@ -45,7 +45,7 @@ typedef struct hw_link {
     hw_net *net;
     uint32_t node;
     hw_net_hello hello;
-    hw_channel channel;
+    hw_net_channel channel;
     bool by_fabric;          /* all writing is the reactor's */
     bool encrypted, checked; /* checked: payloads carry a checksum, since nothing below guards them */
     char transport[24], peer[HW_NET_ADDRESS];

@@ -16,20 +16,20 @@ static bool asked(atomic_uint *asks)
     return atomic_load(asks) != 0 && atomic_exchange(asks, 0) != 0;
 }
 
-static uint64_t room_of(const hw_ring *ring)
+static uint64_t room_of(const hw_shared_ring *ring)
 {
     uint64_t own = atomic_load_explicit(&ring->own, memory_order_relaxed);
     return ring->size - (own - atomic_load(&ring->control->read)); /* more than size: damaged */
 }
 
-static uint64_t there_is(const hw_ring *ring)
+static uint64_t there_is(const hw_shared_ring *ring)
 {
     uint64_t own = atomic_load_explicit(&ring->own, memory_order_relaxed);
     return (ring->ended ? ring->last : atomic_load(&ring->control->written)) - own;
 }
 
 /* `size` bytes at count `at`, round the end if need be. */
-static void copy(const hw_ring *ring, uint64_t at, unsigned char *bytes, size_t size, bool in)
+static void copy(const hw_shared_ring *ring, uint64_t at, unsigned char *bytes, size_t size, bool in)
 {
     size_t place = (size_t)at & (ring->size - 1), first = ring->size - place < size ? ring->size - place : size;
     if (in) {
@@ -48,7 +48,7 @@ typedef struct side {
 } side;
 
 /* Moves what fits into `most`, telling the other side from time to time. */
-static ssize_t move(hw_ring *ring, side self, const struct iovec *pieces, int count, uint64_t most, bool *wakeup)
+static ssize_t move(hw_shared_ring *ring, side self, const struct iovec *pieces, int count, uint64_t most, bool *wakeup)
 {
     uint64_t start = atomic_load_explicit(&ring->own, memory_order_relaxed), at = start, told = start;
     for (int i = 0; i < count && most > 0; i++)
@@ -75,7 +75,7 @@ static ssize_t move(hw_ring *ring, side self, const struct iovec *pieces, int co
     return (ssize_t)(at - start);
 }
 
-ssize_t hw_ring_write(hw_ring *ring, const struct iovec *pieces, int count, bool *wakeup)
+ssize_t hw_ring_write(hw_shared_ring *ring, const struct iovec *pieces, int count, bool *wakeup)
 {
     uint64_t room = room_of(ring);
     *wakeup = false;
@@ -84,7 +84,7 @@ ssize_t hw_ring_write(hw_ring *ring, const struct iovec *pieces, int count, bool
     return move(ring, (side){true, &ring->control->written, &ring->control->reader_asks}, pieces, count, room, wakeup);
 }
 
-ssize_t hw_ring_read(hw_ring *ring, const struct iovec *pieces, int count, bool *wakeup)
+ssize_t hw_ring_read(hw_shared_ring *ring, const struct iovec *pieces, int count, bool *wakeup)
 {
     uint64_t there = there_is(ring);
     *wakeup = false;
@@ -93,39 +93,39 @@ ssize_t hw_ring_read(hw_ring *ring, const struct iovec *pieces, int count, bool 
     return move(ring, (side){false, &ring->control->read, &ring->control->writer_asks}, pieces, count, there, wakeup);
 }
 
-bool hw_ring_readable(const hw_ring *ring)
+bool hw_ring_readable(const hw_shared_ring *ring)
 {
     return there_is(ring) != 0;
 }
 
-bool hw_ring_roomy(const hw_ring *ring)
+bool hw_ring_roomy(const hw_shared_ring *ring)
 {
     return room_of(ring) >= ring->size / ROOMY;
 }
 
-size_t hw_ring_unread(const hw_ring *ring)
+size_t hw_ring_unread(const hw_shared_ring *ring)
 {
     uint64_t room = room_of(ring);
     return room > ring->size ? 0 : ring->size - (size_t)room;
 }
 
-void hw_ring_end(hw_ring *ring)
+void hw_ring_end(hw_shared_ring *ring)
 {
     ring->last = atomic_load(&ring->control->written);
     ring->ended = true;
 }
 
-void hw_ring_ask_reader(hw_ring *ring)
+void hw_ring_ask_reader(hw_shared_ring *ring)
 {
     atomic_store(&ring->control->reader_asks, 1);
 }
 
-void hw_ring_unask_reader(hw_ring *ring)
+void hw_ring_unask_reader(hw_shared_ring *ring)
 {
     atomic_store_explicit(&ring->control->reader_asks, 0, memory_order_relaxed);
 }
 
-void hw_ring_ask_writer(hw_ring *ring)
+void hw_ring_ask_writer(hw_shared_ring *ring)
 {
     atomic_store(&ring->control->writer_asks, 1);
 }

@@ -37,33 +37,33 @@ typedef struct hw_ring_control {
 } hw_ring_control;
 
 /* One side's own view, in its own memory. Reading and writing are for one thread at a time, hw_ring_roomy for any. */
-typedef struct hw_ring {
+typedef struct hw_shared_ring {
     hw_ring_control *control;
     unsigned char *bytes;
     size_t size;
     atomic_uint_fast64_t own; /* the count that is this side's */
     bool ended;               /* the reader's: nothing beyond `last` counts */
     uint64_t last;
-} hw_ring;
+} hw_shared_ring;
 
 /* Returns the bytes moved, 0 if the ring is full or empty, or HW_RING_DAMAGED. Sets *wakeup if the caller must wake the other side. */
-ssize_t hw_ring_write(hw_ring *ring, const struct iovec *pieces, int count, bool *wakeup);
-ssize_t hw_ring_read(hw_ring *ring, const struct iovec *pieces, int count, bool *wakeup);
+ssize_t hw_ring_write(hw_shared_ring *ring, const struct iovec *pieces, int count, bool *wakeup);
+ssize_t hw_ring_read(hw_shared_ring *ring, const struct iovec *pieces, int count, bool *wakeup);
 
 /* The reader's: is there anything? Damage counts as something: who reads will find it. */
-bool hw_ring_readable(const hw_ring *ring);
+bool hw_ring_readable(const hw_shared_ring *ring);
 /* The writer's: is there so much room that it is worth going on? Damage counts as room. */
-bool hw_ring_roomy(const hw_ring *ring);
+bool hw_ring_roomy(const hw_shared_ring *ring);
 /* The writer's: bytes that have not been read; at most the ring's size. */
-size_t hw_ring_unread(const hw_ring *ring);
+size_t hw_ring_unread(const hw_shared_ring *ring);
 
 /* The reader's: the writer is gone, and what is there now is all that will be read. */
-void hw_ring_end(hw_ring *ring);
+void hw_ring_end(hw_shared_ring *ring);
 
 /* Requests a wakeup. The caller checks (readable, roomy) once more before it sleeps. */
-void hw_ring_ask_reader(hw_ring *ring);
-void hw_ring_ask_writer(hw_ring *ring);
+void hw_ring_ask_reader(hw_shared_ring *ring);
+void hw_ring_ask_writer(hw_shared_ring *ring);
 /* The reader is awake and needs none. */
-void hw_ring_unask_reader(hw_ring *ring);
+void hw_ring_unask_reader(hw_shared_ring *ring);
 
 #endif

@@ -56,7 +56,7 @@ void hw_shake_begin(hw_shake *shake, hw_identity *self, int fd, bool dials, uint
 {
     memset(shake, 0, sizeof *shake);
     shake->self = self;
-    shake->channel = (hw_channel){.fd = fd};
+    shake->channel = (hw_net_channel){.fd = fd};
     shake->dials = dials;
     shake->gift = -1;
     shake->expected = expected;

@@ -64,7 +64,7 @@ typedef enum hw_shake_state {
 
 typedef struct hw_shake {
     hw_identity *self;
-    hw_channel channel;
+    hw_net_channel channel;
     bool dials, encrypted;
     bool shares, insists; /* memory is to be shared; one of the sides takes nothing else */
     int gift;             /* what goes, or has come, with the proof; -1: nothing */

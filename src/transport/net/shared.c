@@ -17,9 +17,9 @@ static void lay_out(hw_shared *shared, bool dials)
     unsigned char *data = shared->mapping.data;
     size_t size = (shared->mapping.size - CONTROL) / 2;
     hw_ring_control *controls = (hw_ring_control *)(void *)data;
-    hw_ring *rings[] = {dials ? &shared->out : &shared->in, dials ? &shared->in : &shared->out};
+    hw_shared_ring *rings[] = {dials ? &shared->out : &shared->in, dials ? &shared->in : &shared->out};
     for (int i = 0; i < 2; i++)
-        *rings[i] = (hw_ring){.control = &controls[i], .bytes = data + CONTROL + (size_t)i * size, .size = size};
+        *rings[i] = (hw_shared_ring){.control = &controls[i], .bytes = data + CONTROL + (size_t)i * size, .size = size};
 }
 
 hawser_status hw_shared_new(size_t size, hw_shared **out, int *fd, hawser_error *error)

@@ -16,7 +16,7 @@ enum {
 
 typedef struct hw_shared {
     hw_mapping mapping;
-    hw_ring in, out;
+    hw_shared_ring in, out;
     bool asked;                 /* the reader has requested a wakeup and not received it yet */
     atomic_bool waits;          /* the writer, for room */
     uint32_t unlooked, penalty; /* the writer's: looks for room that it leaves out; how many, when the next is in vain */

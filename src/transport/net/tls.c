@@ -150,7 +150,7 @@ void hw_tls_contexts_free(hw_tls_contexts *contexts)
     free(contexts);
 }
 
-bool hw_tls_begin(hw_tls_contexts *contexts, hw_channel *channel, bool server, const char *identity,
+bool hw_tls_begin(hw_tls_contexts *contexts, hw_net_channel *channel, bool server, const char *identity,
                   const unsigned char key[HW_SECRET])
 {
     hw_tls *tls = NULL;
@@ -180,7 +180,7 @@ bool hw_tls_begin(hw_tls_contexts *contexts, hw_channel *channel, bool server, c
     return true;
 }
 
-hw_tls_progress hw_tls_shake(hw_channel *channel)
+hw_tls_progress hw_tls_shake(hw_net_channel *channel)
 {
     hw_tls *tls = channel->tls;
     ERR_clear_error();
@@ -208,7 +208,7 @@ void hw_tls_free(hw_tls *tls)
 }
 
 /* With the mutex held. */
-static ssize_t outcome(hw_channel *channel, int result)
+static ssize_t outcome(hw_net_channel *channel, int result)
 {
     hw_tls *tls = channel->tls;
     int what = SSL_get_error(tls->ssl, result);
@@ -221,7 +221,7 @@ static ssize_t outcome(hw_channel *channel, int result)
     return HW_CHANNEL_BROKEN;
 }
 
-ssize_t hw_tls_read(hw_channel *channel, void *to, size_t size)
+ssize_t hw_tls_read(hw_net_channel *channel, void *to, size_t size)
 {
     hw_tls *tls = channel->tls;
     size_t moved = 0;
@@ -233,7 +233,7 @@ ssize_t hw_tls_read(hw_channel *channel, void *to, size_t size)
     return said;
 }
 
-ssize_t hw_tls_write(hw_channel *channel, const void *from, size_t size)
+ssize_t hw_tls_write(hw_net_channel *channel, const void *from, size_t size)
 {
     hw_tls *tls = channel->tls;
     size_t moved = 0;
