@@ -516,7 +516,7 @@ static void a_refused_clock_ends_the_store(void **state)
         run_nodes(nodes, count, plain, clock_wrongly, NULL);
         for (uint32_t i = 0; i < count; i++)
             if (nodes[i].status != HAWSER_BAD_INPUT ||
-                strstr(nodes[i].error.text, ": clock 5 of worker 77 is refused, and who waits for it") == NULL)
+                strstr(nodes[i].error.text, ": clock 5 of worker 77 was refused, so requests that wait for it") == NULL)
                 fail_msg("node %u of %u: %s", i, count, nodes[i].error.text);
     }
 }
