@@ -173,6 +173,9 @@ HAWSER_API hawser_operator *hawser_unit(hawser_operator *parent, const char *nam
 /** Adds a unit that runs on one block only: block 0, or the block that has most of the data state that the unit reads. */
 HAWSER_API hawser_operator *hawser_unit_one(hawser_operator *parent, const char *name, hawser_unit_function *function,
                                             hawser_state *const *reads, hawser_state *const *updates);
+/** Declares that a unit calls hawser_allreduce, with at most `most` numbers at a time. The plan counts the memory for it. It refuses units that
+ *  run on one block, and loops under other policies than bsp. */
+HAWSER_API void hawser_reduces(hawser_operator *unit, size_t most);
 HAWSER_API hawser_operator *hawser_root(hawser_program *program); /**< a sequence */
 HAWSER_API hawser_operator *hawser_sequence(hawser_operator *parent);
 /** Children may run at the same time; refused when two of them update one state. */
@@ -201,7 +204,7 @@ HAWSER_API hawser_operator *hawser_loop(hawser_operator *parent, const char *nam
 /* ------------------------------------------------------------------------------------------------- inside a unit ---- */
 /* A pointer stays valid until the unit returns; its contents change only in hawser_yield and hawser_publish. Access to a state
  * that the unit did not declare fails with the state's name: the call returns HAWSER_BAD_PROGRAM or NULL, and the run fails whatever the unit
- * returns. Only hawser_want, hawser_wanted, hawser_next_chunk, and hawser_inc on stored states allocate memory. */
+ * returns. Only hawser_want, hawser_wanted, hawser_next_chunk, hawser_allreduce, and hawser_inc on stored states allocate memory. */
 
 HAWSER_API uint32_t hawser_block(const hawser_context *context);  /**< this block's number */
 HAWSER_API uint32_t hawser_blocks(const hawser_context *context); /**< B */
@@ -271,7 +274,10 @@ HAWSER_API double hawser_damping(hawser_context *context, const char *state); /*
  *  unit must return at once. */
 HAWSER_API hawser_status hawser_yield(hawser_context *context) HAWSER_MUST_USE;
 /** Returns whether a signal or the time limit has asked the whole run to end. A unit that computes for long checks it from time to time, and
- *  returns as soon as its states are consistent. Once true it stays true, on every block. A call takes about 30 ns. */
+ *  returns as soon as its states are consistent. Once true it stays true, on every block. A call takes about 30 ns.
+ *
+ *  In a unit that reduces (hawser_reduces) it returns what all blocks agreed on at the unit's last hawser_allreduce, and false before the
+ *  first. So all blocks leave a loop of reductions together. */
 HAWSER_API bool hawser_stopping(const hawser_context *context);
 /** Sends one state's changes, merges nothing. */
 HAWSER_API hawser_status hawser_publish(hawser_context *context, const char *state) HAWSER_MUST_USE;
@@ -290,9 +296,22 @@ HAWSER_API hawser_status hawser_data_replace(hawser_context *context, const char
 HAWSER_API hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, const char *format, ...)
     HAWSER_PRINTF(3, 4);
 
+/** How numbers of several blocks are combined. */
+typedef enum hawser_combine_by { HAWSER_SUM, HAWSER_MAX, HAWSER_MIN, HAWSER_LAST /**< block 0's */ } hawser_combine_by;
+/** Combines `count` numbers of every block, entry by entry, and stores the result in `values` on each block. `by` is HAWSER_SUM, HAWSER_MAX or
+ *  HAWSER_MIN. A sum has the same bits with any number of threads and nodes and over any topology; a zero in the result is 0.0, never -0.0.
+ *  Zeros at both ends of `values` are not sent: if a block's share is a range of the vector, it sets the rest to zero.
+ *
+ *  Returns HAWSER_OK, or the status that the unit must return at once: HAWSER_NOT_FINITE for NaN, and for a sum of infinities or one that
+ *  overflows; HAWSER_BAD_PROGRAM if blocks do not call it alike. A request to stop does not end it: see hawser_stopping.
+ *
+ *  Collective over the blocks of a unit that hawser_reduces declares: in a clock every block calls it equally often, each time with the same
+ *  `count` and `by`. Waits for all blocks. Filters, quotas and encodings do not apply. */
+HAWSER_API hawser_status hawser_allreduce(hawser_context *context, double *values, size_t count,
+                                          hawser_combine_by by) HAWSER_MUST_USE;
+
 /* Metrics are small numbers that units report and the driver combines over blocks (in the canonical order) when a unit or a
  * clock has ended everywhere. Stop tests read the combined value, and so does every block from its next trigger on. */
-typedef enum hawser_combine_by { HAWSER_SUM, HAWSER_MAX, HAWSER_MIN, HAWSER_LAST /**< block 0's */ } hawser_combine_by;
 /** Declares a metric before the run; at most 64. */
 HAWSER_API void hawser_metric_declare(hawser_program *program, const char *name, hawser_combine_by by);
 /** Reports this block's share; the last report in a clock counts. Returns HAWSER_NOT_FINITE for NaN. */

@@ -607,8 +607,9 @@ static bool walk_record(walk *w)
         return walk_state(w);
     if (r->kind == HW_EVENT_WAIT)
         return walk_wait(w);
-    if (r->kind == HW_EVENT_TURN)
-        return true; /* turns.c */
+    if (r->kind == HW_EVENT_TURN || r->kind == HW_EVENT_SHARE || r->kind == HW_EVENT_REDUCED ||
+        r->kind == HW_EVENT_REDUCTIONS)
+        return true; /* turns.c, reductions.c */
     if (r->kind == HW_EVENT_LOST) {
         if (!hw_is_cut(w->judge))
             return ALONE(w, HW_RULE_LOSS, "block %" PRIu32 " hears of a loss, and the job ends well", w->block);

@@ -26,6 +26,7 @@ static const struct {
     [HW_RULE_CREDIT] = {"credit", "nobody runs a clock that was not allowed"},
     [HW_RULE_WAIT] = {"wait", "nobody waits for others without a reason"},
     [HW_RULE_END] = {"end", "all blocks end at one clock, with everything in"},
+    [HW_RULE_REDUCTION] = {"reduction", "all blocks contribute to each reduction and get the same result"},
     [HW_RULE_LOSS] = {"loss", "nothing comes from a node once it is lost"},
 };
 
@@ -151,6 +152,8 @@ hawser_status hw_history_check(const hw_history *history, hw_verdict *verdict, h
         status = hw_judge_turns(&judge, error);
     if (status == HAWSER_OK)
         status = hw_judge_blocks(&judge, error);
+    if (status == HAWSER_OK)
+        status = hw_judge_reductions(&judge, error);
     if (status == HAWSER_OK)
         status = hw_judge_stripes(&judge, error);
     if (status == HAWSER_OK)

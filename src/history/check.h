@@ -26,6 +26,7 @@ typedef enum hw_rule {
     HW_RULE_CREDIT,     /* nobody runs a clock that was not allowed */
     HW_RULE_WAIT,       /* nobody waits for others without a reason */
     HW_RULE_END,        /* all blocks end at the same clock, with everything in */
+    HW_RULE_REDUCTION,  /* every block contributes once to each reduction, and all get the same result */
     HW_RULE_LOSS, /* nothing comes from a node once it is lost, and who is told that the store is lost asks it for nothing */
     HW_RULES
 } hw_rule;

@@ -81,8 +81,9 @@ static inline void hw_applied(hw_judge *judge, hw_rule rule)
 hawser_status hw_judge_turns(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
 uint64_t hw_turns_due(const hw_judge *judge, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy);
 
-/* blocks.c, stripes.c, tasks.c: HAWSER_OK whatever they find. */
+/* blocks.c, reductions.c, stripes.c, tasks.c: HAWSER_OK whatever they find. */
 hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_judge_reductions(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_judge_stripes(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_judge_tasks(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
 

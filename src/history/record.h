@@ -41,6 +41,10 @@ typedef enum hw_event_kind {
     HW_EVENT_HELD, /* what a filter or rounding keeps of it */
     /* Of blocks and clients: */
     HW_EVENT_LOST, /* it has heard that the job has lost a node */
+    /* A block's, in a unit that reduces: */
+    HW_EVENT_SHARE,      /* it contributes to a reduction */
+    HW_EVENT_REDUCED,    /* it has the result */
+    HW_EVENT_REDUCTIONS, /* it ends a clock after that many */
     /* The file's last: */
     HW_EVENT_CLOSE
 } hw_event_kind;
@@ -54,6 +58,7 @@ enum {
     HW_EVENT_PLAIN = 16,  /* BEGIN: a rebuild */
     HW_EVENT_HOLDS = 32,  /* STATE: under an accumulating filter */
     HW_EVENT_ROUNDS = 64, /* STATE: updates are rounded */
+    HW_EVENT_STOPS = 1,   /* SHARE, REDUCED: it has seen, one of them has seen, a request to stop */
     HW_EVENT_INPUT = 1,   /* WAIT: for others' updates; else for credit */
     HW_EVENT_CENTRIC = 1, /* TABLE: data-centric */
     HW_EVENT_ASSIGNS = 2, /* TABLE: what is pushed replaces what was there */

@@ -77,6 +77,16 @@ static void tell_block_record(const hw_witness *witness, const char *name, FILE 
                 r->object, r->clock);
         tell_policy(r, out);
         break;
+    case HW_EVENT_SHARE:
+    case HW_EVENT_REDUCED:
+        fprintf(out,
+                "block %" PRIu32 " %s reduction %" PRIu32 " of clock %" PRIu64 " in unit %" PRIu32 ", %" PRIu64 " numbers%s",
+                r->who, r->kind == HW_EVENT_SHARE ? "contributes to" : "has the result of", r->part, r->clock, r->object,
+                r->count, r->flags & HW_EVENT_STOPS ? ", with a request to stop" : "");
+        break;
+    case HW_EVENT_REDUCTIONS:
+        fprintf(out, "block %" PRIu32 " ends clock %" PRIu64 " after %" PRIu32 " reductions", r->who, r->clock, r->part);
+        break;
     case HW_EVENT_CREDIT: fprintf(out, "block %" PRIu32 " may run clocks below %" PRIu64, r->who, r->count); break;
     case HW_EVENT_LOST:
         fprintf(out, "here it is known that ");

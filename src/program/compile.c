@@ -20,8 +20,29 @@ static hawser_status check_names(const hawser_operator *unit, hawser_error *erro
     return HAWSER_OK;
 }
 
+/* A reduction takes all blocks, each as often as the others. */
+static hawser_status check_reducing(const hawser_operator *unit, hawser_error *error)
+{
+    char sync[HW_SYNC_TEXT];
+    if (unit->reduces == 0)
+        return HAWSER_OK;
+    if (unit->one)
+        REFUSE("unit '%s' runs on one block, so it cannot reduce over all blocks; make it a hawser_unit", unit->name);
+    for (const hawser_operator *loop = unit->parent; loop != NULL; loop = loop->parent)
+        if (loop->kind == HW_LOOP && loop->sync.tightness != HAWSER_BSP)
+            REFUSE(
+                "unit '%s' reduces over all blocks, but loop '%s' is under %s, where blocks run different clocks; use bsp",
+                unit->name, loop->name, hw_sync_text(loop->sync, sync));
+    for (const hawser_state *state = unit->program->states; state != NULL; state = state->next)
+        if (state->rebuild == unit->function)
+            REFUSE("unit '%s' reduces over all blocks, and its function also rebuilds state '%s'; a rebuild cannot reduce",
+                   unit->name, state->name);
+    return HAWSER_OK;
+}
+
 static hawser_status check_unit(const hawser_operator *unit, hawser_error *error)
 {
+    HAWSER_TRY(check_reducing(unit, error));
     for (hawser_state *const *item = unit->updates; *item != NULL; item++) {
         const hawser_state *state = *item;
         if (state->tied_to != NULL && !hw_unit_updates(unit, state->tied_to))

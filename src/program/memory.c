@@ -1,5 +1,6 @@
 /* memory.c - what a plan needs on the node with most blocks: data, replicas and what travels between them, and what units say they take. */
 #include "base/type.h"
+#include "exchange/reduction.h"
 #include "program/plan.h"
 
 static uint64_t blocks_of_a_node(const hw_plan_settings *settings)
@@ -77,6 +78,16 @@ static void of_replicas(hw_plan *plan, hw_state_plan *own)
     plan->memory_needed += own->block_bytes * here + (sent + doubles) * sizeof(double); /* and the result */
 }
 
+/* Shares of two reductions at a time, results that are kept in a clock, and over nodes a sum and what comes from the others. */
+static uint64_t of_reductions(const hw_plan *plan)
+{
+    enum { RESULTS = 1024 };
+    uint64_t bytes = hw_operator_reduces(plan->program->root) * sizeof(double), here = blocks_of_a_node(&plan->settings);
+    uint64_t nodes = plan->settings.nodes > 1 ? plan->settings.nodes : 1;
+    uint64_t kept = bytes > HW_REDUCTION_KEPT / RESULTS / here ? HW_REDUCTION_KEPT : bytes * RESULTS * here;
+    return bytes == 0 ? 0 : kept + 2 * here * bytes + (nodes > 1 ? (2 * (nodes - 1) + here) * bytes : 0);
+}
+
 void hw_plan_memory(hw_plan *plan)
 {
     enum {
@@ -88,6 +99,7 @@ void hw_plan_memory(hw_plan *plan)
     plan->memory_data = 0;
     plan->memory_needed = (program->scratch_bytes + program->expected_block) * here + program->expected_node;
     plan->memory_needed += plan->settings.blocks > 1 ? here * THREAD : 0;
+    plan->memory_needed += of_reductions(plan);
     plan->memory_needed += plan->settings.nodes > 1 ? (plan->settings.nodes - 1) * (uint64_t)LINK : 0;
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         hw_state_plan *own = &plan->states[state->number];

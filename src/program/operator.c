@@ -204,6 +204,21 @@ hawser_operator *hawser_unit_one(hawser_operator *parent, const char *name, haws
     return add_unit(parent, name, function, reads, updates, true);
 }
 
+void hawser_reduces(hawser_operator *unit, size_t most)
+{
+    if (unit == NULL)
+        return;
+    if (unit->kind != HW_UNIT)
+        hw_program_mistake(unit->program, HAWSER_BAD_PROGRAM, "hawser_reduces: '%s' is not a unit",
+                           unit->name != NULL ? unit->name : "an operator");
+    else if (most == 0 || most > HW_REDUCES_MOST)
+        hw_program_mistake(unit->program, HAWSER_BAD_PROGRAM,
+                           "hawser_reduces: unit '%s' declares reductions of %zu numbers; 1 to %llu are possible",
+                           unit->name, most, (unsigned long long)HW_REDUCES_MOST);
+    else
+        unit->reduces = most;
+}
+
 void hawser_scratch_size(hawser_program *program, size_t bytes, void (*release)(void *scratch))
 {
     if (program == NULL || program->root == NULL)
@@ -335,6 +350,16 @@ bool hw_operator_stores(const hawser_operator *operator)
         if (hw_operator_stores(child))
             return true;
     return false;
+}
+
+size_t hw_operator_reduces(const hawser_operator *operator)
+{
+    size_t most = operator->reduces;
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next) {
+        size_t below = hw_operator_reduces(child);
+        most = below > most ? below : most;
+    }
+    return most;
 }
 
 uint64_t hw_loop_delay(hawser_sync sync)

@@ -62,6 +62,8 @@ static void print_operator(const hw_plan *plan, const hawser_operator *operator,
             fprintf(out, " (block %u)", plan->placement[operator->number]);
         print_states(operator->reads, "; reads ", out);
         print_states(operator->updates, "; updates ", out);
+        if (operator->reduces != 0)
+            fprintf(out, "; reduces at most %zu numbers at a time over all blocks", operator->reduces);
     }
     if (operator->kind == HW_PARALLEL)
         fprintf(out, " (units triggered together, other children after them)");

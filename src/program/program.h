@@ -7,6 +7,7 @@
 #include "hawser/hawser.h"
 
 enum { HW_METRICS_MOST = 64 };
+#define HW_REDUCES_MOST ((size_t)1 << 40) /* numbers of one reduction */
 
 typedef enum hw_state_kind { HW_DATA, HW_REPLICATED, HW_PARTITIONED, HW_LOCAL, HW_STORED } hw_state_kind;
 
@@ -39,7 +40,8 @@ struct hawser_operator {
     char *name; /* NULL for sequences and parallels */
     uint32_t number;
     hw_operator_kind kind;
-    bool one; /* unit: on one block only */
+    bool one;       /* unit: on one block only */
+    size_t reduces; /* unit: most numbers of one hawser_allreduce; 0: it makes none */
     hawser_unit_function *function;
     hawser_state **reads, **updates; /* unit: ended by NULL, never NULL themselves */
     hawser_until until;
@@ -96,6 +98,8 @@ bool hw_operator_updates(const hawser_operator *operator, const hawser_state * s
 bool hw_operator_reads(const hawser_operator *operator, const hawser_state * state);
 /* True when a unit in it reads or updates a stored state. */
 bool hw_operator_stores(const hawser_operator *operator);
+/* The most numbers that a unit in it reduces; 0: none does. */
+size_t hw_operator_reduces(const hawser_operator *operator);
 /* How far chunks of stored states may lag where their order is kept chunk by chunk (consistency.h); HW_DELAY_NONE: it is not. */
 uint64_t hw_loop_delay(hawser_sync sync);
 /* Of a stored state: that of the loops that update it. */

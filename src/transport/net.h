@@ -180,7 +180,7 @@ uint64_t hw_net_pending(const hw_net *net);
 double hw_net_silence(hw_net *net, uint32_t node);
 void hw_net_accepts(hw_net *net, hw_net_accept_figures *figures);
 
-/* Drops updates (HW_MESSAGE_UPDATE, HW_MESSAGE_ADDEND) of runs up to `session` that wait to be sent, or will; of one that has gone in part the
+/* Drops updates (HW_MESSAGE_UPDATE, HW_MESSAGE_ADDEND, HW_MESSAGE_SHARE) of runs up to `session` that wait to be sent, or will; of one that has gone in part the
  * rest goes at once, whatever the rate limit. All else goes on as before. Does not block; any thread. */
 void hw_net_drop_updates(hw_net *net, uint32_t session);
 

@@ -45,9 +45,10 @@ typedef enum hw_message_kind {
     HW_MESSAGE_ASK,         /* client -> server of a store; belongs to no run */
     HW_MESSAGE_ANSWER,      /* server -> client */
     HW_MESSAGE_ADDEND,      /* block -> block: an update on its way to where it is added to others */
-    HW_MESSAGE_GUEST        /* between a store's servers and who has come to them: see runtime/store/words.h */
+    HW_MESSAGE_GUEST,       /* between a store's servers and who has come to them: see runtime/store/words.h */
+    HW_MESSAGE_SHARE /* block -> block: a share of a reduction within a unit; last: how many the block made in a clock */
 } hw_message_kind;
-enum { HW_MESSAGE_KINDS = HW_MESSAGE_GUEST + 1 };
+enum { HW_MESSAGE_KINDS = HW_MESSAGE_SHARE + 1 };
 
 /* Bytes of what an HW_MESSAGE_ANSWER says of itself; what it brings follows them. */
 enum { HW_ANSWER_HEAD = 48 };
@@ -76,7 +77,7 @@ typedef struct hw_envelope {
     uint32_t loop;        /* operator number of the loop or unit */
     uint64_t epoch;       /* how many times the driver has entered operators: the enclosing loops' iterations, flattened */
     uint64_t clock;       /* own iteration */
-    uint32_t part;        /* number of this part within the clock */
+    uint32_t part;        /* number of this part, or of the reduction, within the clock */
     uint32_t last;        /* 1: the clock's updates of this state by this source are complete with this part */
     uint32_t span;        /* clocks before `clock` that this update covers too (coalesced under SSP and TAP); 0: none */
     uint32_t first;       /* updates: the blocks whose deltas this is the canonical sum of begin here, */

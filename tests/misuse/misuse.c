@@ -189,8 +189,9 @@ static void make_program(fixture *f)
     f->stored = hawser_stored_state(p, "stored", COLUMNS, f->data, NULL, "add", NULL);
     f->states[0] = f->state;
     hawser_metric_declare(p, "metric", HAWSER_SUM);
-    hawser_unit(hawser_root(p), "probe", probe, HAWSER_READS(f->data),
-                HAWSER_UPDATES(f->state, f->local, f->stored, f->other));
+    hawser_reduces(hawser_unit(hawser_root(p), "probe", probe, HAWSER_READS(f->data),
+                               HAWSER_UPDATES(f->state, f->local, f->stored, f->other)),
+                   1);
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
     hawser_unit(loop, "rest", rest, NULL, HAWSER_UPDATES(f->state));
     f->parent = hawser_root(p);

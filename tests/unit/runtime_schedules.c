@@ -24,7 +24,7 @@
 
 enum { BLOCKS_MOST = VEHICLES_MOST - 1 };
 
-typedef enum form { REPLICATED, PARTITIONED, CHUNKS, SUMS } form;
+typedef enum form { REPLICATED, PARTITIONED, CHUNKS, SUMS, REDUCED } form;
 
 typedef struct job_case {
     form form;
@@ -53,6 +53,9 @@ typedef enum meddling {
     EARLY_WRITE,
     LOST_UPDATE,
     SILENT_UPDATE,
+    LOST_SHARE,
+    SILENT_SHARE,
+    OTHER_SHARE,
     SHORT_PAUSE
 } meddling;
 static meddling meddled;
@@ -74,6 +77,11 @@ typedef struct trial {
 } trial;
 
 /* ------------------------------------------------------------------------------------------------------------- units ---- */
+
+static uint64_t digest_of(uint64_t digest, const void *bytes, size_t size)
+{
+    return mixed(digest, hw_hash(bytes, size, 0));
+}
 
 /* Of every policy: how many clocks back a read may see, and how far ahead. */
 static double lag_most(hawser_sync sync)
@@ -133,6 +141,27 @@ static hawser_status count_clocks(hawser_context *context)
     w[blocks] += 0.1 * (own + 1) + (double)hawser_clock(context) / 3;
     if (t->c->yields)
         HAWSER_TRY(hawser_yield(context));
+    w[own] += 1;
+    return HAWSER_OK;
+}
+
+/* The same with two reductions in a clock: of what all have seen, and of amounts whose sum depends on their order. */
+static hawser_status reduce_counts(hawser_context *context)
+{
+    trial *t = hawser_user(context);
+    uint32_t own = hawser_block(context), blocks = hawser_blocks(context);
+    double *w = hawser_cache(context, "w"), counts[BLOCKS_MOST] = {0}, amount = 0.1 * (own + 1) + w[blocks] / 3;
+    for (uint32_t b = 0; b < blocks; b++)
+        saw(t, own, b, hawser_clock(context), w[b]);
+    counts[own] = w[own] + 1;
+    HAWSER_TRY(hawser_allreduce(context, counts, blocks, HAWSER_SUM));
+    for (uint32_t b = 0; b < blocks; b++)
+        if (counts[b] != (double)hawser_clock(context) + 1)
+            t->wrong = "a reduction has other shares than those of its clock";
+    HAWSER_TRY(misbehave(context));
+    HAWSER_TRY(hawser_allreduce(context, &amount, 1, HAWSER_SUM));
+    t->seen[own] = digest_of(t->seen[own], &amount, sizeof amount);
+    w[blocks] += own == 0 ? amount : 0;
     w[own] += 1;
     return HAWSER_OK;
 }
@@ -201,11 +230,12 @@ static hawser_program *program_of(trial *t)
     static const struct {
         const char *state;
         hawser_unit_function *unit;
-    } of[] = {{"w", count_clocks}, {"p", write_own}, {"theta", mix}, {"totals", count_up}};
+    } of[] = {{"w", count_clocks}, {"p", write_own}, {"theta", mix}, {"totals", count_up}, {"w", reduce_counts}};
     const job_case *c = t->c;
     hawser_program *program = hawser_program_new("small", t);
     hawser_state *state = NULL;
     switch (c->form) {
+    case REDUCED:
     case REPLICATED: state = hawser_replicated_state(program, "w", c->blocks + 1, 1, NULL, (hawser_rule){0}); break;
     case PARTITIONED: state = hawser_partitioned_state(program, "p", c->blocks, NULL, NULL); break;
     case CHUNKS: state = hawser_stored_state(program, "theta", 2 * (size_t)c->blocks, NULL, NULL, NULL, NULL); break;
@@ -215,7 +245,9 @@ static hawser_program *program_of(trial *t)
     if (c->clocks == 0)
         until = (hawser_until){.test = stop_behind, .user = t};
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", until, c->sync);
-    hawser_unit(loop, "unit", of[c->form].unit, NULL, HAWSER_UPDATES(state));
+    hawser_operator *unit = hawser_unit(loop, "unit", of[c->form].unit, NULL, HAWSER_UPDATES(state));
+    if (c->form == REDUCED)
+        hawser_reduces(unit, BLOCKS_MOST);
     return program;
 }
 
@@ -230,11 +262,6 @@ static int history_file(char *path, size_t size)
     assert_true(file >= 0);
     (void)snprintf(path, size, "/proc/self/fd/%d", file);
     return file;
-}
-
-static uint64_t digest_of(uint64_t digest, const void *bytes, size_t size)
-{
-    return mixed(digest, hw_hash(bytes, size, 0));
 }
 
 /* What the store notes down is left out: its tasks are numbered in the order in which they came. Credit counts apart from what is seen: between
@@ -269,7 +296,7 @@ static void judge_history(trial *t, int file)
 
 static void keep_result(trial *t, const hawser_run *run)
 {
-    static const char *const names[] = {"w", "p", "theta", "totals"};
+    static const char *const names[] = {"w", "p", "theta", "totals", "w"};
     const double *values = hawser_result(run, names[t->c->form], &t->count);
     assert_true(t->count <= sizeof t->result / sizeof *t->result);
     memcpy(t->result, values, t->count * sizeof *values);
@@ -390,7 +417,7 @@ static found walk_all(walk *w, const job_case *c)
 
 static void name_case(const job_case *c, char *name, size_t size)
 {
-    static const char *const forms[] = {"replicated", "partitioned", "chunks", "sums"};
+    static const char *const forms[] = {"replicated", "partitioned", "chunks", "sums", "reduced"};
     static const char *const syncs[] = {"bsp", "ssp:%u", "tap", "delay:%u", "dc:%u"};
     char sync[20];
     (void)snprintf(sync, sizeof sync, syncs[c->sync.tightness], c->sync.staleness);
@@ -491,6 +518,24 @@ static void stored(void **state)
         JOB(SUMS, 2, .clocks = 2, DELAY1),
         JOB(SUMS, 2, .clocks = 2, DELAY2, .ages = 1),
         JOB(SUMS, 3, .clocks = 2, SSP1, .ages = 1, .leads = 2, .delays = 1),
+    };
+    HOLD_ALL(cases);
+}
+
+/* Reductions within a clock: by all schedules of two blocks, up to a test, a request to stop and a failure between two of them. */
+static void reductions(void **state)
+{
+    (void)state;
+    static const job_case cases[] = {
+        JOB(REDUCED, 1, .clocks = 2),
+        JOB(REDUCED, 2, .clocks = 1),
+        JOB(REDUCED, 2, .clocks = 2, .delays = 2),
+        JOB(REDUCED, 2, .clocks = 2, .is_long = true),
+        JOB(REDUCED, 3, .clocks = 2, .delays = 1),
+        JOB(REDUCED, 2, .stop_at = 1, .ends = 2, .delays = 2),
+        JOB(REDUCED, 2, .stop_at = 4, .interrupts = true, .delays = 2),
+        JOB(REDUCED, 2, .clocks = 2, .fails = true, .delays = 2),
+        JOB(REDUCED, 3, .clocks = 2, .fails = true, .delays = 1),
     };
     HOLD_ALL(cases);
 }
@@ -602,8 +647,10 @@ static job_case draw_case(uint64_t seed)
 {
     static const hawser_tightness of_states[] = {HAWSER_BSP, HAWSER_SSP, HAWSER_TAP, HAWSER_DELAY, HAWSER_CENTRIC};
     hw_random random = hw_random_at(seed, 1, 0, 0);
-    job_case c = {.form = (form)hw_random_below(&random, 4), .blocks = 1 + (uint32_t)hw_random_below(&random, BLOCKS_MOST)};
+    job_case c = {.form = (form)hw_random_below(&random, 5), .blocks = 1 + (uint32_t)hw_random_below(&random, BLOCKS_MOST)};
     c.sync.tightness = of_states[hw_random_below(&random, c.form == CHUNKS ? 5 : 3)];
+    if (c.form == REDUCED)
+        c.sync.tightness = HAWSER_BSP;
     if (c.form == SUMS) /* under bsp a read may be ahead: they count at once */
         c.sync.tightness = of_states[1 + hw_random_below(&random, 3)];
     if (c.sync.tightness != HAWSER_BSP && c.sync.tightness != HAWSER_TAP)
@@ -723,9 +770,31 @@ WRAPPED(uint64_t, hw_credit_window, hw_policy policy)
     return meddled == WIDE_WINDOW ? window + 1 : meddled == NARROW_WINDOW && window > 1 ? window - 1 : window;
 }
 
+/* One receiver gets other numbers than the others. */
+static void falsify(hw_message *message)
+{
+    hw_message *other;
+    hw_message swapped = *message;
+    assert_int_equal(hw_message_new((size_t)message->envelope.length, &other, NULL), HAWSER_OK);
+    memcpy(other->payload, message->payload, (size_t)message->envelope.length);
+    ((unsigned char *)other->payload)[message->envelope.length - 1] ^= 0x80;
+    message->payload = other->payload;
+    message->shared = other->shared;
+    other->payload = swapped.payload;
+    other->shared = swapped.shared;
+    hw_message_free(other);
+}
+
 static bool meddle_with(hw_message *message)
 {
     hw_envelope *envelope = &message->envelope;
+    bool share = envelope->kind == HW_MESSAGE_SHARE && envelope->last == 0 && envelope->clock == 1;
+    if (meddled == SILENT_SHARE && share)
+        message->quiet = true;
+    if (meddled == OTHER_SHARE && share && envelope->part == 1)
+        falsify(message);
+    if (meddled == LOST_SHARE && share)
+        return true;
     bool update = envelope->kind == HW_MESSAGE_UPDATE;
     if (meddled == SILENT_UPDATE && update)
         message->quiet = true;
@@ -762,6 +831,9 @@ static void guards_are_missed(void **state)
         {EARLY_WRITE, "a chunk is written before it is read", JOB(CHUNKS, 2, .clocks = 2, DC0), "write-constraint"},
         {LOST_UPDATE, "an update is lost", JOB(REPLICATED, 2, .clocks = 2), "timeout"},
         {SILENT_UPDATE, "an update wakes nobody", JOB(REPLICATED, 2, .clocks = 2), "timeout"},
+        {LOST_SHARE, "a share is lost", JOB(REDUCED, 2, .clocks = 2), "timeout"},
+        {SILENT_SHARE, "a share wakes nobody", JOB(REDUCED, 2, .clocks = 2), "timeout"},
+        {OTHER_SHARE, "a share has other numbers", JOB(REDUCED, 2, .clocks = 2), "reduction"},
         {SHORT_PAUSE, "a block says one clock less", JOB(REPLICATED, 2, .stop_at = 4, .interrupts = true), "exactly-once"},
         {SHORT_PAUSE, "a block says one clock less", JOB(REPLICATED, 2, SSP1, .stop_at = 4, .interrupts = true),
          "exactly-once"},
@@ -792,6 +864,7 @@ int main(void)
         cmocka_unit_test(random_jobs),
         cmocka_unit_test(copies),
         cmocka_unit_test(stored),
+        cmocka_unit_test(reductions),
         cmocka_unit_test(ends),
         cmocka_unit_test(guards_are_missed),
     };

@@ -128,6 +128,7 @@ static uint32_t mail_of(const hw_message *message)
         return MAIL(to);
     switch (message->envelope.kind) {
     case HW_MESSAGE_UPDATE: return SORT(to, 0);
+    case HW_MESSAGE_SHARE: return SORT(to, 2);
     case HW_MESSAGE_TRIGGER:
     case HW_MESSAGE_CREDIT: return SORT(to, 1);
     case HW_MESSAGE_PAUSE: return SORT(to, to == driver ? message->envelope.source : 1);

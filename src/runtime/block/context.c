@@ -172,7 +172,14 @@ bool hawser_stopping(const hawser_context *context)
 {
     if (context == NULL)
         return false;
-    const hw_session *session = context->worker->session;
+    if (context->unit != NULL && context->unit->reduces > 0)
+        return context->stopping;
+    return hw_worker_asked(context->worker);
+}
+
+bool hw_worker_asked(const hw_worker *worker)
+{
+    const hw_session *session = worker->session;
     double limit = session->job->time_limit;
     return atomic_load_explicit(&session->job->interrupted, memory_order_relaxed) ||
            atomic_load_explicit(&session->ending, memory_order_relaxed) ||
@@ -474,7 +481,8 @@ hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, co
     hawser_status failure = is_failure(status) ? status : HAWSER_BAD_PROGRAM;
     /* What is wrong with the input is so wherever it is noticed. */
     context->failed = failure == HAWSER_BAD_INPUT ? hawser_fail(&context->worker->error, failure, "%s", text)
-                                                  : hawser_fail(&context->worker->error, failure, "unit '%s', block %u: %s",
+                                                  : hawser_fail(&context->worker->error, failure, "%s '%s', block %u: %s",
+                                                                context->unit != NULL ? "unit" : "rebuild of",
                                                                 running(context), context->worker->block, text);
     return failure;
 }

@@ -36,7 +36,7 @@ static hawser_status unless_sent(hw_message *message, bool last, hawser_status s
 }
 
 /* To the other blocks of this node, in an order staggered by rank. */
-static hawser_status send_here(hw_worker *worker, hw_state_part *part, hw_message *message)
+static hawser_status send_here(hw_worker *worker, hw_message *message, hw_flow *flow)
 {
     const hw_session *session = worker->session;
     uint32_t local = session->local, own = worker->station.vehicle;
@@ -44,31 +44,38 @@ static hawser_status send_here(hw_worker *worker, hw_state_part *part, hw_messag
     for (uint32_t i = 1; i < local; i++) {
         HAWSER_TRY(copy_for_one(worker, message, i + 1 == local, &copy));
         uint64_t length = copy->envelope.length;
-        part->flow.messages++;
-        part->flow.plain += length;
-        part->flow.bytes += sizeof copy->envelope + length;
+        if (flow != NULL)
+            *flow = (hw_flow){flow->messages + 1, flow->plain + length, flow->bytes + sizeof copy->envelope + length};
         hawser_status status = hw_send(&worker->station, session->own[(own + i) % local], copy);
         HAWSER_TRY(unless_sent(message, i + 1 == local, status));
     }
     return HAWSER_OK;
 }
 
-/* Sends to whom the destination names, one payload for all: to the other nodes once each. */
-static hawser_status send_update(hw_worker *worker, hw_state_part *part, hw_message *message)
+hawser_status hw_worker_send(hw_worker *worker, hw_message *message, size_t entries, hw_flow *flow)
 {
     const hw_session *session = worker->session;
     uint32_t to = message->envelope.destination;
     bool here = session->local > 1 && to != HW_TO_NODES, elsewhere = session->nodes > 1 && to != HW_TO_LOCAL;
     hw_message *copy;
-    message->envelope.loop = worker->operator->number;
     if (to < session->blocks)
-        return hw_send_update(&worker->station, to, message, hw_state_count(part->state), &part->flow);
+        return hw_send_update(&worker->station, to, message, entries, flow);
     if (elsewhere) {
         HAWSER_TRY(copy_for_one(worker, message, !here, &copy));
-        hawser_status status = hw_spread(&worker->station, copy, hw_state_count(part->state), &part->flow);
+        hawser_status status = hw_spread(&worker->station, copy, entries, flow);
         HAWSER_TRY(unless_sent(message, !here, status));
     }
-    return here ? send_here(worker, part, message) : HAWSER_OK;
+    if (here)
+        return send_here(worker, message, flow);
+    if (!elsewhere)
+        hw_message_free(message);
+    return HAWSER_OK;
+}
+
+static hawser_status send_update(hw_worker *worker, hw_state_part *part, hw_message *message)
+{
+    message->envelope.loop = worker->operator->number;
+    return hw_worker_send(worker, message, hw_state_count(part->state), &part->flow);
 }
 
 static hawser_status send_updates(hw_worker *worker, hw_state_part *part, hw_message *message)
@@ -187,6 +194,12 @@ static void use_credit(hw_worker *worker)
     }
 }
 
+/* Where a unit reduces a clock begins as under any bsp: all have ended the one before. */
+static bool reductions_are_over(const hw_worker *worker)
+{
+    return !worker->reduces || hw_reduction_all_ended(worker->reduction, worker->clock);
+}
+
 static bool inputs_are_in(hw_worker *worker)
 {
     EACH_LIVE(worker, part)
@@ -204,20 +217,19 @@ static bool may_go_on(void *argument)
     if (worker->clock >= worker->final_limit)
         return true;
     use_credit(worker);
-    return hw_admit_clock(own_limit(worker), worker->clock) && inputs_are_in(worker);
+    return hw_admit_clock(own_limit(worker), worker->clock) && inputs_are_in(worker) && reductions_are_over(worker);
 }
 
 /* Waits until the next clock may run, and notes down why it may not yet. */
 static hawser_status wait_to_go_on(hw_worker *worker)
 {
-    if (worker->log != NULL && !may_go_on(worker))
-        hw_log_put(worker->log,
-                   &(hw_event_record){
-                       .kind = HW_EVENT_WAIT,
-                       .flags = hw_admit_clock(own_limit(worker), worker->clock) && !worker->paused ? HW_EVENT_INPUT : 0,
-                       .who = worker->block,
-                       .epoch = worker->epoch + worker->session->program->state_count,
-                       .clock = worker->clock});
+    bool has_credit = hw_admit_clock(own_limit(worker), worker->clock) && !worker->paused;
+    if (worker->log != NULL && !may_go_on(worker) && !(has_credit && inputs_are_in(worker)))
+        hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_WAIT,
+                                                   .flags = has_credit ? HW_EVENT_INPUT : 0,
+                                                   .who = worker->block,
+                                                   .epoch = worker->epoch + worker->session->program->state_count,
+                                                   .clock = worker->clock});
     return hw_wait(&worker->station, may_go_on, worker);
 }
 
@@ -227,7 +239,7 @@ static bool all_are_in(void *argument)
     EACH_LIVE(worker, part)
     if (hw_clock_table_least(hw_replica_clocks(part->replica)) < worker->clock)
         return false;
-    return true;
+    return reductions_are_over(worker);
 }
 
 /* ------------------------------------------------------------------------------------------------------ one clock ---- */
@@ -311,6 +323,8 @@ static hawser_status run_clock(hw_worker *worker)
     HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
     worker->report.mask = 0;
     worker->report.hollow = hollow;
+    if (worker->reduces)
+        hw_reduction_begin_clock(worker->reduction, worker->clock);
     hawser_status status = hollow ? HAWSER_OK : run_units(worker);
     if (status != HAWSER_OK) {
         EACH_LIVE(worker, part)
@@ -321,6 +335,8 @@ static hawser_status run_clock(hw_worker *worker)
         return status;
     }
     uint64_t bytes = worker->station.bytes_sent;
+    if (worker->reduces)
+        HAWSER_TRY(hw_worker_end_reductions(worker));
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_worker_cut(worker, part, true, false));
     HAWSER_TRY(hw_stored_end_clock(worker, hollow));
@@ -464,6 +480,9 @@ hawser_status hw_phase_run(hw_worker *worker)
     HAWSER_TRY(rebuild_derived(worker, worker->epoch, false));
     EACH_LIVE(worker, part)
     hw_replica_begin(part->replica, worker->epoch + states, worker->policy);
+    worker->reduces = hw_operator_reduces(worker->operator) > 0;
+    if (worker->reduces)
+        hw_reduction_begin(worker->reduction, worker->epoch + states);
     for (;;) {
         HAWSER_TRY(hw_drain(&worker->station));
         if (!may_go_on(worker) || worker->clock >= worker->final_limit)
@@ -476,6 +495,7 @@ hawser_status hw_phase_run(hw_worker *worker)
     uint64_t clocks = worker->clock < worker->hollow_from ? worker->clock : worker->hollow_from;
     HAWSER_TRY(hw_stored_end_phase(worker));
     HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
+    worker->reduces = false;
     hw_worker_commit(worker);
     HAWSER_TRY(flush_held(worker));
     HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));

@@ -104,6 +104,7 @@ static hawser_status handle(void *owner, hw_message *message)
     case HW_MESSAGE_COLUMNS: return hw_fetch_take(&worker->station, message);
     case HW_MESSAGE_ADDEND:
     case HW_MESSAGE_UPDATE: return accept_update(worker, message);
+    case HW_MESSAGE_SHARE: return hw_worker_take_share(worker, message);
     case HW_MESSAGE_TRIGGER: keep_trigger(worker, message); return HAWSER_OK;
     case HW_MESSAGE_CREDIT: keep_credit(worker, message); return HAWSER_OK;
     case HW_MESSAGE_PAUSE: {
@@ -228,6 +229,7 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
     if (program->scratch_bytes != 0)
         HAWSER_TRY(hw_new_array(&worker->scratch, program->scratch_bytes, 1, "a block's scratch", error));
     HAWSER_TRY(hw_message_new(sizeof(hw_obituary), &worker->obituary, error));
+    HAWSER_TRY(hw_worker_open_reductions(worker, error));
     for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
         worker->metrics[i] = (double)NAN;
     return HAWSER_OK;
@@ -256,6 +258,7 @@ void hw_worker_close(hw_worker *worker)
         hw_part_unmap_page(part);
     }
     drop_scratch(worker);
+    hw_reduction_free(worker->reduction);
     free(worker->parts);
     free(worker->events);
     hw_message_free(worker->obituary);

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "data/residence.h"
 #include "exchange/exchange.h"
+#include "exchange/reduction.h"
 #include "runtime/session/session.h"
 
 enum { HW_STALENESS_BUCKETS = 1024 };
@@ -41,9 +42,10 @@ typedef struct hw_worker {
     uint32_t block;
     hw_state_part *parts; /* by state number */
     void *scratch;
-    hw_log *log;          /* of the job's history; NULL: none */
-    hw_message *obituary; /* kept ready, so that want of memory can be reported */
-    hw_message *trigger;  /* heard, not begun */
+    hw_reduction *reduction; /* NULL: no unit of the program reduces */
+    hw_log *log;             /* of the job's history; NULL: none */
+    hw_message *obituary;    /* kept ready, so that want of memory can be reported */
+    hw_message *trigger;     /* heard, not begun */
     hw_message *credits, *credits_last;
     bool over;   /* the job has ended */
     bool paused; /* the driver is about to say where the phase ends */
@@ -51,6 +53,7 @@ typedef struct hw_worker {
     uint64_t agreed; /* clocks of the phase that all blocks have done, where it is abandoned */
     /* The phase: */
     bool in_phase;
+    bool reduces; /* a unit of it does: then clocks wait for all blocks to end the one before */
     const hawser_operator *operator;
     hw_policy policy;
     uint64_t epoch;
@@ -80,6 +83,7 @@ struct hawser_context {
     const hawser_state *rebuilds; /* NULL in a unit */
     uint64_t clock;
     hw_random random;
+    bool stopping;        /* a unit that reduces: what all agreed on at its last reduction */
     hawser_status failed; /* an access that was refused: overrules what the unit returns */
 };
 
@@ -94,6 +98,15 @@ hawser_status hw_worker_cut(hw_worker *worker, hw_state_part *part, bool last, b
 void hw_worker_commit(hw_worker *worker);
 /* Sends what a replica has to send on for others, after it has accepted something. */
 hawser_status hw_worker_send_next(hw_worker *worker, hw_state_part *part) HAWSER_MUST_USE;
+/* Sends a message to whom its destination names, one payload for all: to each other node once. `entries`: of the state that it is an update of,
+ * to be packed for other nodes; 0: it is none. flow: where it is counted; NULL: nowhere else. */
+hawser_status hw_worker_send(hw_worker *worker, hw_message *message, size_t entries, hw_flow *flow) HAWSER_MUST_USE;
+/* Whether this node has heard that the run is to end. */
+bool hw_worker_asked(const hw_worker *worker);
+/* reduce.c: makes what a block needs where a unit of the program reduces; ends the reductions of a clock; takes a share of another block. */
+hawser_status hw_worker_open_reductions(hw_worker *worker, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_worker_end_reductions(hw_worker *worker) HAWSER_MUST_USE;
+hawser_status hw_worker_take_share(hw_worker *worker, hw_message *message) HAWSER_MUST_USE;
 /* Runs one unit, or a rebuild when unit is NULL, with everything a unit may ask for. */
 hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds) HAWSER_MUST_USE;
 

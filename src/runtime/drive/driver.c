@@ -150,7 +150,7 @@ void hw_driver_close(hw_driver *driver)
 static bool is_out_of_time(const hw_session *session)
 {
     double limit = session->job->time_limit;
-    return limit > 0 && session->crew->ops->now(session->crew) - session->began >= limit;
+    return atomic_load(&session->late) || (limit > 0 && session->crew->ops->now(session->crew) - session->began >= limit);
 }
 
 /* Units of all nodes are told to stop (hawser_stopping); a node that cannot be told stops with its clock. */
@@ -271,6 +271,8 @@ static hawser_status run_units(hw_driver *driver, const hawser_operator *operato
                            hw_phase_first(operator)->name);
     for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
         hw_driver_observe(driver, unit->name, driver->progress.clock);
+    if (hw_operator_reduces(operator) > 0) /* its blocks may have agreed to stop */
+        hw_driver_check(driver);
     return driver->error.status;
 }
 

@@ -84,6 +84,13 @@ void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sy
         const hawser_operator *operator= program->operators[i];
         if (!hw_operator_shipped(operator) || strcmp(operator->name, loop) != 0)
             continue;
+        if (hw_operator_reduces(operator) != 0 && sync.tightness != HAWSER_BSP) {
+            if (driver->error.status == HAWSER_OK)
+                (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM,
+                                  "hawser_progress_sync: a unit of loop '%s' reduces over all blocks, so it can only be bsp",
+                                  loop);
+            return;
+        }
         const hw_policy_row *row = hw_policy_row_of((unsigned)sync.tightness);
         bool fits = row != NULL && (hw_operator_stores(operator) ? hw_loop_delay(sync) == hw_loop_delay(operator->sync)
                                                                  : !row->stored_only);

@@ -31,6 +31,7 @@ typedef struct hw_session {
     uint32_t *tables;                       /* of the store, by state number */
     atomic_uint ended;                      /* local blocks that have ended */
     atomic_bool ending;                     /* the driver was asked to end the run */
+    atomic_bool late;                       /* blocks have agreed that the time limit is over */
     atomic_uint_fast64_t heard;             /* messages that the stations here have taken in */
     double began;
     double watch_next; /* when units are looked at again (session/watch.h) */

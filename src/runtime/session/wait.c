@@ -131,7 +131,8 @@ hawser_status hw_spread(hw_station *station, hw_message *message, size_t entries
 {
     hw_session *session = station->session;
     uint64_t plain = message->envelope.length;
-    HAWSER_TRY(pack(station, &message, entries));
+    if (entries > 0)
+        HAWSER_TRY(pack(station, &message, entries));
     count(station, message, session->nodes - 1, plain, flow);
     message->envelope.source = station->endpoint;
     hawser_status status = session->transport->ops->spread(session->transport, station->endpoint, message, station->error);
@@ -142,7 +143,7 @@ hawser_status hw_send_update(hw_station *station, uint32_t block, hw_message *me
 {
     hw_session *session = station->session;
     uint64_t plain = message->envelope.length;
-    if (hw_view_node(&session->view, block) != session->node)
+    if (entries > 0 && hw_view_node(&session->view, block) != session->node)
         HAWSER_TRY(pack(station, &message, entries));
     return send_counted(station, block, message, plain, flow);
 }

@@ -19,7 +19,7 @@ static uint16_t *pair_of(hw_link *link, const hw_envelope *envelope)
 
 static bool is_update(const hw_envelope *envelope)
 {
-    return envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND;
+    return envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND || envelope->kind == HW_MESSAGE_SHARE;
 }
 
 bool hw_pace_drops(const hw_net *net, const hw_message *message)

@@ -1,0 +1,414 @@
+#include "exchange/shares.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "codec/narrow.h"
+#include "exchange/replica.h"
+
+hw_share_head hw_share_head_of(const hw_message *message)
+{
+    hw_share_head head;
+    memcpy(&head, message->payload, sizeof head);
+    return head;
+}
+
+static const double *numbers_of(const hw_message *message)
+{
+    return (const double *)((const char *)message->payload + sizeof(hw_share_head));
+}
+
+uint64_t hw_share_digest(const hw_message *message)
+{
+    return hw_digest_64(numbers_of(message), message->envelope.count, hw_share_head_of(message).first);
+}
+
+bool hw_share_sound(const hw_message *message, uint32_t blocks)
+{
+    const hw_envelope *envelope = &message->envelope;
+    hw_share_head head;
+    if (envelope->source >= blocks || message->payload == NULL || envelope->length < sizeof head ||
+        (envelope->length - sizeof head) % sizeof(double) != 0 ||
+        envelope->count != (envelope->length - sizeof head) / sizeof(double) ||
+        !hw_is_subtree(blocks, envelope->first, envelope->covers))
+        return false;
+    head = hw_share_head_of(message);
+    return head.first <= head.count && envelope->count <= head.count - head.first && head.by <= HAWSER_MIN && head.stop <= 1;
+}
+
+static bool gathers(const hw_shares *shares)
+{
+    return shares->adding != NULL && shares->adding->gathers;
+}
+
+/* Numbers of a lane. */
+static void range_of(const hw_shares *shares, uint32_t lane, size_t *begin, size_t *end)
+{
+    *begin = shares->adding != NULL ? shares->adding->lane[lane].begin : 0;
+    *end = shares->adding != NULL ? shares->adding->lane[lane].end : shares->call.count;
+}
+
+static hw_reduce_run run_of(const hw_shares *shares, uint32_t lane)
+{
+    return shares->adding != NULL ? shares->adding->lane[lane].run : (hw_reduce_run){0, 0};
+}
+
+void hw_shares_close(hw_shares *shares)
+{
+    for (size_t i = 0; shares->pieces != NULL && i < (size_t)shares->lanes * shares->blocks; i++)
+        hw_message_free(shares->pieces[i]);
+    for (uint32_t k = 0; shares->totals != NULL && k < shares->lanes; k++)
+        hw_message_free(shares->totals[k]);
+    hw_message_free(shares->own);
+    hw_messages_free(shares->outgoing);
+    free(shares->pieces);
+    free(shares->covered);
+    free(shares->totals);
+    free(shares->missing);
+    free(shares->sum);
+    free(shares->scratch);
+    hw_adding_free(shares->adding);
+    *shares = (hw_shares){0};
+}
+
+static hawser_status open_arrays(hw_shares *shares, hawser_error *error)
+{
+    static const char what[] = "the shares of a reduction";
+    size_t pieces = (size_t)shares->lanes * shares->blocks;
+    uint32_t levels = 2;
+    while (levels < 33 && (UINT64_C(1) << levels) < shares->blocks)
+        levels++;
+    HAWSER_TRY(HW_NEW(&shares->pieces, pieces, what, error));
+    HAWSER_TRY(HW_NEW(&shares->covered, pieces, what, error));
+    HAWSER_TRY(HW_NEW(&shares->totals, shares->lanes, what, error));
+    HAWSER_TRY(HW_NEW(&shares->missing, shares->lanes, what, error));
+    HAWSER_TRY(HW_NEW(&shares->scratch, (size_t)(levels + 1) * HW_TILE, what, error));
+    return shares->adding != NULL && shares->adding->adds ? HW_NEW(&shares->sum, shares->call.count, what, error)
+                                                          : HAWSER_OK;
+}
+
+hawser_status hw_shares_open(hw_shares *shares, const hw_reduction_call *call, uint32_t block, uint32_t blocks,
+                             hw_adding *adding, hawser_error *error)
+{
+    hw_shares_close(shares);
+    *shares = (hw_shares){
+        .call = *call, .block = block, .blocks = blocks, .adding = adding, .lanes = adding != NULL ? adding->lanes : 1};
+    HAWSER_TRY(open_arrays(shares, error));
+    shares->open = true;
+    shares->absent = gathers(shares) ? shares->lanes : blocks;
+    for (uint32_t k = 0; k < shares->lanes; k++)
+        shares->missing[k] = run_of(shares, k).end - run_of(shares, k).begin;
+    return HAWSER_OK;
+}
+
+/* --------------------------------------------------------------------------------------------------- combination ---- */
+
+/* Numbers [begin, begin + count) of the vector, within one tile. */
+typedef struct window {
+    size_t begin, count;
+    hawser_combine_by by;
+} window;
+
+/* What one share says of a window: NULL if it adds nothing. */
+static const double *leaf(const hw_message *message, window where, double *scratch)
+{
+    size_t first = (size_t)hw_share_head_of(message).first, end = first + (size_t)message->envelope.count;
+    const double *numbers = numbers_of(message);
+    if (first <= where.begin && end >= where.begin + where.count)
+        return numbers + (where.begin - first);
+    size_t from = first > where.begin ? first : where.begin;
+    size_t to = end < where.begin + where.count ? end : where.begin + where.count;
+    if (from >= to && where.by == HAWSER_SUM)
+        return NULL;
+    memset(scratch, 0, where.count * sizeof *scratch);
+    if (from < to)
+        memcpy(scratch + (from - where.begin), numbers + (from - first), (to - from) * sizeof *scratch);
+    return scratch;
+}
+
+/* No share has NaN or -0.0, so the order of maxima and minima does not matter. */
+static void join(double *to, const double *left, const double *right, window where)
+{
+    switch (where.by) {
+    case HAWSER_MAX:
+        for (size_t i = 0; i < where.count; i++)
+            to[i] = left[i] > right[i] ? left[i] : right[i];
+        return;
+    case HAWSER_MIN:
+        for (size_t i = 0; i < where.count; i++)
+            to[i] = left[i] < right[i] ? left[i] : right[i];
+        return;
+    default:
+        for (size_t i = 0; i < where.count; i++)
+            to[i] = left[i] + right[i];
+    }
+}
+
+/* The canonical combination over blocks [first, first + count), whose shares have all arrived; NULL if they add nothing. */
+static const double *combine(const hw_shares *shares, uint32_t lane, window where, uint32_t first, uint32_t count,
+                             double *scratch)
+{
+    const hw_message *piece = shares->pieces[(size_t)lane * shares->blocks + first];
+    if (count == 1 || (piece != NULL && piece->envelope.covers == count))
+        return leaf(piece, where, scratch);
+    uint32_t left_count = hw_left_of(count);
+    const double *left = combine(shares, lane, where, first, left_count, scratch);
+    if (left == NULL)
+        return combine(shares, lane, where, first + left_count, count - left_count, scratch);
+    const double *right = combine(shares, lane, where, first + left_count, count - left_count, scratch + HW_TILE);
+    if (right == NULL)
+        return left;
+    join(scratch, left, right, where);
+    return scratch;
+}
+
+/* Numbers [begin, end) into `values`, which begins with number 0. */
+static void combine_range(const hw_shares *shares, uint32_t lane, hw_reduce_run run, size_t begin, size_t end,
+                          double *values)
+{
+    for (size_t at = begin; at < end; at += HW_TILE) {
+        window where = {at, end - at < HW_TILE ? end - at : HW_TILE, shares->call.by};
+        const double *numbers = combine(shares, lane, where, run.begin, run.end - run.begin, shares->scratch);
+        if (numbers != NULL)
+            memcpy(values + at, numbers, where.count * sizeof *values);
+        else
+            memset(values + at, 0, where.count * sizeof *values);
+    }
+}
+
+static void merge_stop(hw_stop_request *stop, const hw_message *share)
+{
+    hw_share_head head = hw_share_head_of(share);
+    stop->stop = stop->stop || head.stop != 0;
+    stop->asked = head.asked > stop->asked ? head.asked : stop->asked;
+}
+
+/* What the shares of these blocks say of a request to stop. */
+static hw_stop_request stop_of(const hw_shares *shares, uint32_t lane, hw_reduce_run run)
+{
+    hw_stop_request stop = {0};
+    for (uint32_t block = run.begin; block < run.end; block++) {
+        const hw_message *piece = shares->pieces[(size_t)lane * shares->blocks + block];
+        if (piece != NULL)
+            merge_stop(&stop, piece);
+    }
+    return stop;
+}
+
+/* ------------------------------------------------------------------------------------------------------ messages ---- */
+
+/* A share with numbers [begin, end) of `values`, which begins with number 0. Zeros at both ends are left out, and -0.0 becomes 0.0. */
+static hawser_status make(const hw_shares *shares, const double *values, size_t begin, size_t end, hw_share_place place,
+                          hw_stop_request stop, hw_message **message, hawser_error *error)
+{
+    while (begin < end && values[begin] == 0)
+        begin++;
+    while (end > begin && values[end - 1] == 0)
+        end--;
+    hw_share_head head = {shares->call.count, begin, stop.asked, (uint32_t)shares->call.by, stop.stop};
+    HAWSER_TRY(hw_message_new(sizeof head + (end - begin) * sizeof *values, message, error));
+    hw_message *made = *message;
+    memcpy(made->payload, &head, sizeof head);
+    double *numbers = (double *)((char *)made->payload + sizeof head);
+    for (size_t i = begin; i < end; i++)
+        numbers[i - begin] = values[i] + 0.0;
+    hw_envelope *envelope = &made->envelope;
+    envelope->kind = HW_MESSAGE_SHARE;
+    envelope->source = shares->block;
+    envelope->destination = place.to;
+    envelope->loop = shares->call.unit;
+    envelope->epoch = shares->epoch;
+    envelope->clock = shares->clock;
+    envelope->part = shares->number;
+    envelope->first = place.first;
+    envelope->covers = place.covers;
+    envelope->lane = place.lane;
+    envelope->count = end - begin;
+    return HAWSER_OK;
+}
+
+static bool same_bytes(const hw_message *a, const hw_message *b)
+{
+    return a->envelope.length == b->envelope.length && a->envelope.loop == b->envelope.loop &&
+           memcmp(a->payload, b->payload, (size_t)a->envelope.length) == 0;
+}
+
+static hawser_status send(hw_shares *shares, const hw_message *message, uint32_t to, hawser_error *error)
+{
+    hw_message *copy;
+    HAWSER_TRY(hw_message_share(message, &copy, error));
+    copy->envelope.destination = to;
+    hw_append(&shares->outgoing, copy);
+    return HAWSER_OK;
+}
+
+static hawser_status take_total(hw_shares *shares, uint32_t lane, hw_message *message)
+{
+    shares->totals[lane] = message;
+    shares->absent--;
+    return HAWSER_OK;
+}
+
+/* The largest subtrees of a lane's run, of those over blocks [first, first + count), each as one message. */
+static hawser_status send_subtrees(hw_shares *shares, uint32_t lane, uint32_t first, uint32_t count, hawser_error *error)
+{
+    const hw_adding_lane *of = &shares->adding->lane[lane];
+    if (first + count <= of->run.begin || first >= of->run.end)
+        return HAWSER_OK;
+    if (first < of->run.begin || first + count > of->run.end) {
+        uint32_t left = hw_left_of(count);
+        HAWSER_TRY(send_subtrees(shares, lane, first, left, error));
+        return send_subtrees(shares, lane, first + left, count - left, error);
+    }
+    hw_reduce_run run = {first, first + count};
+    hw_message *message;
+    size_t begin, end;
+    range_of(shares, lane, &begin, &end);
+    combine_range(shares, lane, run, begin, end, shares->sum);
+    hw_share_place place = {first, count, shares->lanes > 1 ? lane + 1 : 0, of->to};
+    HAWSER_TRY(make(shares, shares->sum, begin, end, place, stop_of(shares, lane, run), &message, error));
+    hawser_status status = send(shares, message, of->to, error);
+    if (status == HAWSER_OK && gathers(shares) && of->to == HW_TO_BLOCKS)
+        return take_total(shares, lane, message);
+    hw_message_free(message);
+    return status;
+}
+
+/* Keeps a share in one lane. Blocks that it is about have not said anything there yet. */
+static hawser_status keep(hw_shares *shares, uint32_t lane, const hw_message *message, hawser_error *error)
+{
+    const hw_envelope *envelope = &message->envelope;
+    size_t at = (size_t)lane * shares->blocks;
+    hw_reduce_run run = run_of(shares, lane);
+    HAWSER_TRY(hw_message_share(message, &shares->pieces[at + envelope->first], error));
+    for (uint32_t j = envelope->first; j < envelope->first + envelope->covers; j++)
+        shares->covered[at + j] = true;
+    if (!gathers(shares))
+        shares->absent -= envelope->covers;
+    bool adds = envelope->first >= run.begin && envelope->first + envelope->covers <= run.end;
+    if (!adds)
+        return HAWSER_OK;
+    shares->missing[lane] -= envelope->covers;
+    return shares->missing[lane] == 0 ? send_subtrees(shares, lane, 0, shares->blocks, error) : HAWSER_OK;
+}
+
+/* The share of that place that has arrived; NULL: none. *clash: others have arrived that have a part of it. */
+static const hw_message *arrived(const hw_shares *shares, uint32_t lane, const hw_envelope *envelope, bool *clash)
+{
+    size_t at = (size_t)lane * shares->blocks;
+    *clash = false;
+    if (gathers(shares) && envelope->covers == shares->blocks)
+        return shares->totals[lane];
+    const hw_message *piece = shares->pieces[at + envelope->first];
+    if (piece != NULL && piece->envelope.covers == envelope->covers)
+        return piece;
+    for (uint32_t j = envelope->first; j < envelope->first + envelope->covers; j++)
+        *clash = *clash || shares->covered[at + j];
+    return NULL;
+}
+
+/* Whether a share can be about that: of other blocks, and where shares are gathered of those that this block combines or of all. */
+static bool fits(const hw_shares *shares, uint32_t lane, const hw_message *message)
+{
+    const hw_envelope *envelope = &message->envelope;
+    size_t begin, end, first = (size_t)hw_share_head_of(message).first;
+    hw_reduce_run run = run_of(shares, lane);
+    bool own = shares->block >= envelope->first && shares->block - envelope->first < envelope->covers;
+    range_of(shares, lane, &begin, &end);
+    if (envelope->lane != 0 && (first < begin || first + envelope->count > end))
+        return false;
+    if (!gathers(shares))
+        return !own && envelope->lane == 0;
+    bool total = envelope->covers == shares->blocks;
+    return total ? envelope->lane != 0 || shares->lanes == 1
+                 : !own && envelope->first >= run.begin && envelope->first + envelope->covers <= run.end;
+}
+
+static hawser_status refuse(const hw_message *message, const char *why, hawser_error *error)
+{
+    const hw_envelope *envelope = &message->envelope;
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "block %u sent a share of reduction %u of clock %llu, by blocks %u to %u, that %s", envelope->source,
+                       envelope->part, (unsigned long long)envelope->clock, envelope->first,
+                       envelope->first + envelope->covers - 1, why);
+}
+
+hawser_status hw_shares_take(hw_shares *shares, hw_message *message, hawser_error *error)
+{
+    const hw_envelope *envelope = &message->envelope;
+    hawser_status status = HAWSER_OK;
+    uint32_t begin = envelope->lane == 0 ? 0 : envelope->lane - 1,
+             end = envelope->lane == 0 ? shares->lanes : envelope->lane;
+    if (end > shares->lanes)
+        status = refuse(message, "is about a range which no block combines", error);
+    for (uint32_t lane = begin; lane < end && status == HAWSER_OK; lane++) {
+        bool clash, total = gathers(shares) && envelope->covers == shares->blocks;
+        if (!fits(shares, lane, message)) {
+            status = refuse(message, "does not belong here", error);
+            break;
+        }
+        const hw_message *before = arrived(shares, lane, envelope, &clash);
+        if (clash || (before != NULL && !same_bytes(before, message)))
+            status = refuse(message, "has arrived before with other numbers", error);
+        else if (before == NULL && total)
+            return take_total(shares, lane, message);
+        else if (before == NULL)
+            status = keep(shares, lane, message, error);
+    }
+    hw_message_free(message);
+    return status;
+}
+
+hawser_status hw_shares_put(hw_shares *shares, const double *values, hw_stop_request stop, hawser_error *error)
+{
+    uint32_t to = shares->adding != NULL ? shares->adding->own_to : HW_TO_BLOCKS;
+    hw_share_place place = {shares->block, 1, 0, to};
+    HAWSER_TRY(make(shares, values, 0, shares->call.count, place, stop, &shares->own, error));
+    if (to != shares->block && shares->blocks > 1)
+        HAWSER_TRY(send(shares, shares->own, to, error));
+    for (uint32_t lane = 0; lane < shares->lanes && (!gathers(shares) || to == shares->block); lane++)
+        HAWSER_TRY(keep(shares, lane, shares->own, error));
+    return HAWSER_OK;
+}
+
+bool hw_shares_equal_own(const hw_shares *shares, const double *values)
+{
+    const double *numbers = numbers_of(shares->own);
+    size_t first = (size_t)hw_share_head_of(shares->own).first, end = first + (size_t)shares->own->envelope.count;
+    for (size_t i = 0; i < shares->call.count; i++) {
+        double now = values[i] + 0.0, before = i >= first && i < end ? numbers[i - first] : 0.0;
+        if (memcmp(&now, &before, sizeof now) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------------------- result ---- */
+
+bool hw_shares_complete(const hw_shares *shares)
+{
+    return shares->open && shares->absent == 0;
+}
+
+static void put_total(const hw_shares *shares, uint32_t lane, double *values)
+{
+    const hw_message *total = shares->totals[lane];
+    size_t begin, end, first = (size_t)hw_share_head_of(total).first, count = (size_t)total->envelope.count;
+    range_of(shares, lane, &begin, &end);
+    memset(values + begin, 0, (end - begin) * sizeof *values);
+    memcpy(values + first, numbers_of(total), count * sizeof *values);
+}
+
+void hw_shares_result(const hw_shares *shares, double *values, hw_stop_request *stop)
+{
+    hw_reduce_run all = {0, shares->blocks};
+    *stop = stop_of(shares, 0, all);
+    if (!gathers(shares))
+        combine_range(shares, 0, all, 0, shares->call.count, values);
+    for (uint32_t lane = 0; gathers(shares) && lane < shares->lanes; lane++) {
+        merge_stop(stop, shares->totals[lane]);
+        put_total(shares, lane, values);
+    }
+}

@@ -1,0 +1,80 @@
+/*
+ * shares.h - the shares of one reduction at one block: those that have arrived, what they combine to, and what is to be sent on.
+ *
+ * A share is about one block or about a subtree of the canonical tree; it is about the whole vector or about one range ("lane") of it.
+ * Where adding.h gathers shares at a root, each lane comes back as one total.
+ */
+#ifndef HW_EXCHANGE_SHARES_H
+#define HW_EXCHANGE_SHARES_H
+
+#include "exchange/adding.h"
+#include "hawser/hawser.h"
+#include "transport/transport.h"
+
+/* What all blocks must call alike. */
+typedef struct hw_reduction_call {
+    uint32_t unit; /* operator number */
+    size_t count;
+    hawser_combine_by by;
+} hw_reduction_call;
+
+/* A request to stop that shares carry; those of all blocks are merged. */
+typedef struct hw_stop_request {
+    bool stop;
+    uint64_t asked; /* what the signalled node reports (hw_asked); 0: it was no signal */
+} hw_stop_request;
+
+/* Begins the payload of a share; envelope.count numbers of the vector follow it. */
+typedef struct hw_share_head {
+    uint64_t count, first; /* numbers of the whole vector; number of the first that follows */
+    uint64_t asked;        /* of hw_stop_request */
+    uint32_t by, stop;     /* hawser_combine_by; 1: a block has seen a request to stop */
+} hw_share_head;
+
+/* What a share is about, and where it is sent. */
+typedef struct hw_share_place {
+    uint32_t first, covers, lane, to;
+} hw_share_place;
+
+typedef struct hw_shares {
+    bool open;
+    uint64_t epoch, clock;
+    uint32_t number;
+    hw_reduction_call call;
+    uint32_t block, blocks;
+    hw_adding *adding; /* NULL: shares go straight to all blocks */
+    uint32_t lanes;
+    hw_message **pieces; /* by lane, then first block */
+    bool *covered;       /* by lane, then block: its share, or a sum with it, has arrived */
+    hw_message **totals; /* by lane, where shares are gathered */
+    uint32_t *missing;   /* by lane: blocks whose shares this block combines for others, and which have not arrived */
+    uint32_t absent;     /* blocks, or where shares are gathered lanes, that the result still lacks */
+    hw_message *own;
+    hw_message *outgoing;
+    double *sum;     /* of call.count numbers, where this block combines for others */
+    double *scratch; /* a tile for each level of the tree */
+} hw_shares;
+
+/* Opens the set for a call; `adding` is the set's from now on, and may be NULL. */
+hawser_status hw_shares_open(hw_shares *shares, const hw_reduction_call *call, uint32_t block, uint32_t blocks,
+                             hw_adding *adding, hawser_error *error) HAWSER_MUST_USE;
+void hw_shares_close(hw_shares *shares);
+
+/* Contributes the own share. */
+hawser_status hw_shares_put(hw_shares *shares, const double *values, hw_stop_request stop,
+                            hawser_error *error) HAWSER_MUST_USE;
+/* Whether `values` are those that this block has contributed. */
+bool hw_shares_equal_own(const hw_shares *shares, const double *values);
+/* Takes the share of another block. */
+hawser_status hw_shares_take(hw_shares *shares, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+/* True when the result can be made; makes it, and what the shares say of a request to stop. */
+bool hw_shares_complete(const hw_shares *shares);
+void hw_shares_result(const hw_shares *shares, double *values, hw_stop_request *stop);
+
+/* Checks the layout of a share from anywhere. */
+bool hw_share_sound(const hw_message *message, uint32_t blocks);
+hw_share_head hw_share_head_of(const hw_message *message);
+/* Digest of the numbers of a share, at their places in the vector. */
+uint64_t hw_share_digest(const hw_message *message);
+
+#endif
