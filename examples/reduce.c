@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 {
     static double values[ROWS * COLS];
     for (size_t i = 0; i < ROWS * COLS; i++)
-        values[i] = sin(0.7 * (double)(i * i % 100003)) / (1 + (double)(i / ROWS) / 20);
+        values[i] = ((double)(i * i % 100003) / 50001.5 - 1) / (1 + (double)(i / ROWS) / 20);
     hawser_matrix A = {.rows = ROWS, .cols = COLS, .stored = ROWS * COLS, .values = values, .stride = ROWS};
     hawser_job *job = NULL;
     hawser_run *result = NULL;
