@@ -12,7 +12,7 @@
 #include "transport/net.h"
 
 enum {
-    HW_WIRE_VERSION = 3,
+    HW_WIRE_VERSION = 4,
     HW_FRAME_HEAD = 24,     /* bytes of every frame's head */
     HW_FRAME_MESSAGE = 128, /* of one that begins a message: head and envelope */
     HW_LETTER_HEAD = 16,

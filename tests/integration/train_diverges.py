@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
@@ -126,5 +127,19 @@ def check(number, chance):
     return "checked"
 
 
+def a_path_that_overflows_says_which_lambda_is_left():
+    with open("path.svm", "w") as file:
+        for i in range(60):
+            file.write("%de98 " % (i % 7 - 3) + " ".join("%d:%g" % (j, i % 5 + 0.3 * (i % 7) + 0.1 * math.sin(i * j)) for j in range(1, 9)) + "\n")
+    out = subprocess.run([HAWSER, "train", "lasso", "path.svm", "--index-base", "1", "--sigma", "1e-30", "--path", "6", "--workers", "8", "--exchange-every",
+                          "1", "--max-clocks", "4000", "-q", "-o", "path.model"], capture_output=True, text=True, env=CLEAN, timeout=60)
+    assert out.returncode == NUMERIC and "only, and not of the other 5" in out.stderr and "the best certified model is in path.model" in out.stderr, out
+
+
 if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        home = os.getcwd()
+        os.chdir(folder)
+        a_path_that_overflows_says_which_lambda_is_left()
+        os.chdir(home)
     sys.exit(draws.run(check, HAWSER, 60, 2000))

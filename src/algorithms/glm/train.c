@@ -102,6 +102,21 @@ static hawser_status take_best(hawser_job *job, hw_linear *linear, const hw_line
                : hawser_fail(error, HAWSER_NOT_FINITE, "the best model has no certificate: its objective overflows");
 }
 
+/* A failed run has no results, so the coefficients of the lambdas before the current one are lost. */
+static void note_lost_lambdas(const hw_linear *linear, hawser_training *training)
+{
+    if (linear->lambda_count < 2 || !isfinite(linear->rest.objective))
+        return;
+    for (size_t k = 0; k < HAWSER_NOTES; k++)
+        if (training->notes[k][0] == '\0') {
+            snprintf(training->notes[k], sizeof training->notes[k],
+                     "the training failed at lambda %.6g; the model has the coefficients of this lambda only, and not of "
+                     "the other %zu",
+                     linear->rest_lambda, linear->lambda_count - 1);
+            return;
+        }
+}
+
 static bool overflowed(hawser_status status)
 {
     return status == HAWSER_NOT_FINITE || status == HAWSER_DIVERGED;
@@ -126,6 +141,7 @@ static hawser_status run_and_finish(hawser_job *job, hw_linear *linear, const hw
         training->run = *rest;
         *rest = NULL;
         training->failure = own;
+        note_lost_lambdas(linear, training);
     } else if (linear->failure != HW_LINEAR_SOUND || hawser_result_metric(training->run, "failure") > 0.0) {
         hw_linear_say_failure(linear, input, &training->failure);
     }
