@@ -61,8 +61,12 @@ class Case:
         if self.where == "hosts":
             return sum(line.split()[3] == "01" for version in ("tcp", "tcp6")
                        for line in read(f"/proc/{pid}/net/{version}").splitlines()[1:])
-        return sum(os.path.basename(line.split()[7]).startswith("node") or "hawser-" in line and line.split()[5] == "03"
-                   for line in read("/proc/net/unix").splitlines()[1:] if len(line.split()) > 7 and self.scratch.temporary in line)
+        own = set()  # the socket of a node has a name without a file, and a link's accepted end has its listener's
+        for fd in os.listdir(f"/proc/{pid}/fd") if pid else []:
+            with contextlib.suppress(OSError):
+                own.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        rows = [line.split() for line in read("/proc/net/unix").splitlines()[1:]]
+        return sum(len(row) > 7 and row[5] == "03" and "hawser-" in row[7] and f"socket:[{row[6]}]" in own for row in rows)
 
     def reach(self, phase):
         """Waits until it is there; a job that has ended before is a failure at once."""
