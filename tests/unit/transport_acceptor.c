@@ -221,7 +221,7 @@ static void another_wire_format_is_refused_by_name(void **state)
     assert_true(hw_verdict_unpack(letter, head.length, &verdict));
     assert_false(verdict.welcome);
     assert_non_null(strstr(verdict.reason, "version 9"));
-    assert_non_null(strstr(verdict.reason, "version 3"));
+    assert_non_null(strstr(verdict.reason, "version 4"));
     close(fd);
     node_close(&server);
 }
