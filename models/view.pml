@@ -1,5 +1,5 @@
 /*
- * view.pml - how a lost node ends a job (src/cluster, src/runtime/nodes): everybody that lives ends, for one reason, and nobody has a result
+ * view.pml - how a lost node ends a job (src/cluster, src/runtime/drive): everybody that lives ends, for one reason, and nobody has a result
  * that others lack.
  *
  * NODES nodes; node 0 has the driver. Each of the others computes, then gives what it came to. The driver takes all of that, and tells all the

@@ -76,8 +76,9 @@ static inline hawser_sync hawser_centric(uint32_t delta)
 
 /* ------------------------------------------------------------------------------------------------------ states ---- */
 
-/** How a data state is split over the blocks: into ranges of columns (CSC, dense) or rows (CSR, dense), cut by hawser_balance. HAWSER_BY_ROW is
- *  refused for an input whose columns hawser_job_load has distributed over nodes. It is allowed for a cache file, which every node maps. */
+/** How a data state is split over the blocks: into ranges of columns (CSC, dense) or rows (CSR, dense), cut by hawser_balance. The plan
+ *  refuses HAWSER_BY_ROW if hawser_job_load has distributed the columns of the input over nodes. Every node maps a cache file, so it may be split
+ *  by rows. */
 typedef enum hawser_split { HAWSER_BY_COLUMN, HAWSER_BY_ROW, HAWSER_WHOLE } hawser_split;
 
 /** The argument of a user's merge function. A call may cover a range of the state, or a single update where updates apply at once. */
@@ -125,7 +126,7 @@ HAWSER_API void hawser_data_costs(hawser_state *data, const double *costs);
 HAWSER_API hawser_state *hawser_replicated_state(hawser_program *program, const char *name, size_t rows, size_t cols,
                                                  const double *initial, hawser_rule rule);
 
-/** Adds a partitioned state: `count` doubles of which each block owns a contiguous share. The owner alone writes its share and sends the values to
+/** Adds a partitioned state: `count` doubles of which each block owns a contiguous share. A block writes its own share and sends the values to
  *  all readers. If `along` is a data state the shares follow its split, else they are equal. */
 HAWSER_API hawser_state *hawser_partitioned_state(hawser_program *program, const char *name, size_t count,
                                                   hawser_state *along, const double *initial);
@@ -150,9 +151,9 @@ HAWSER_API void hawser_tie(hawser_state *local, hawser_state *replicated);
 /** Returns HAWSER_OK, the status that a call told the unit to return, or the status of a failure; any other number is HAWSER_BAD_PROGRAM. */
 typedef hawser_status hawser_unit_function(hawser_context *context);
 
-/** Declares that a replicated state is a function of other states. `rebuild` runs on each block and adds this block's share to
- *  hawser_cache(state), which starts at zero; the shares are summed in canonical order. It runs on entering and leaving a loop whose units
- *  update the state, so certificates are computed without drift. */
+/** Declares that a replicated state is a function of other states. `rebuild` runs on each block and adds the block's share to
+ *  hawser_cache(state), which starts at zero. The shares are summed in canonical order. `rebuild` runs when a loop that updates the state is
+ *  entered or left, so certificates are computed without drift. */
 HAWSER_API void hawser_derive(hawser_state *replicated, hawser_unit_function *rebuild);
 
 /** The form in which the deltas of a state are sent. Except for HAWSER_EXACT, deltas are rounded to the nearest number of the form, between
@@ -197,8 +198,8 @@ typedef struct hawser_until {
     void *user;
 } hawser_until;
 
-/** Adds a loop. Entering and leaving it is a BSP point: all deltas are merged and derived states rebuilt. A loop whose body holds only
- *  units is sent to the blocks as a whole and runs on clock credit; the driver steps a loop around other operators. */
+/** Adds a loop. Entering and leaving it is a BSP point: all deltas are merged and derived states rebuilt. A loop of units
+ *  only is sent to the blocks as a whole and runs on clock credit. The driver steps a loop that contains other operators. */
 HAWSER_API hawser_operator *hawser_loop(hawser_operator *parent, const char *name, hawser_until until, hawser_sync sync);
 
 /* ------------------------------------------------------------------------------------------------- inside a unit ---- */
@@ -456,7 +457,7 @@ typedef struct hawser_figures {
     const char *stop_reason;
     const hawser_flow *flows; /**< states first, then kinds; empty on other nodes than 0 */
     size_t flow_count;
-    uint64_t coalesced; /**< clocks whose updates were sent with those of a later clock, over all workers and states */
+    uint64_t coalesced; /**< clocks whose updates a later message carried, summed over workers and states */
     /** If stop_reason is "signal": the node that was asked to end first, "node 2 (ash)", or NULL with one node; and the number of the signal,
      * or 0 if there was none. Set on all nodes. */
     const char *interrupted_by;

@@ -1,6 +1,6 @@
 /*
- * view.h - which node runs which block, as all nodes of a job agree on it. Nothing else says so: who wants to know asks a view, and no
- * caller may count on a node's blocks being neighbours.
+ * view.h - which node runs which block, as all nodes of a job agree on it. The view is the only source: a caller asks it, and must not assume
+ * that the numbers of a node's blocks are consecutive.
  */
 #ifndef HW_BASE_VIEW_H
 #define HW_BASE_VIEW_H
@@ -31,7 +31,7 @@ static inline uint32_t hw_view_node(const hw_view *view, uint32_t block)
 uint32_t hw_view_count(const hw_view *view, uint32_t node);
 /* The first of a node's blocks from block `from` on; view->blocks if there is none. */
 uint32_t hw_view_next(const hw_view *view, uint32_t node, uint32_t from);
-/* Are each node's blocks neighbours, those of lower nodes first, and is no node without? */
+/* Returns whether each node has blocks with consecutive numbers, and lower nodes have lower blocks. */
 bool hw_view_in_order(const hw_view *view);
 
 #endif

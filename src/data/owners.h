@@ -1,4 +1,4 @@
-/* owners.h - which node has the entries of a column: the one that runs the column's block in the view that the input was dealt out by. */
+/* owners.h - which node has the entries of a column: the node that runs the column's block, in the view under which the input was distributed. */
 #ifndef HW_DATA_OWNERS_H
 #define HW_DATA_OWNERS_H
 
