@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Faults at random moments: kinds of fault, victims and moments are drawn by seed, and what holds after each is in judge.py.
 
-campaign.py [--seed S] [--trials N] [--trial N] [--fault KIND] [--job KIND] [--jobs N] [--keep]: 88 trials, or 880 with HAWSER_TEST_LONG. The last
-line of a failed trial is the command that repeats it; --keep leaves its files.
+campaign.py [--seed S] [--trials N] [--trial N] [--fault KIND] [--job KIND] [--jobs N] [--keep]: 88 trials, or 880 with HAWSER_TEST_LONG. Failed
+trials are printed once more, shortened, at the end: a log is often cut to its last lines. The last line of a failed trial is the command that repeats
+it; --keep leaves its files.
 """
 import argparse
 import concurrent.futures
@@ -44,7 +45,8 @@ def wait(job):
 
 
 def all_said(job):
-    names = [name for name in sorted(os.listdir(job.path)) if name.endswith((".err", ".out")) and job.text(name)]
+    names = sorted(os.listdir(job.path), key=lambda name: (name.endswith(".err"), name))  # errors last: the end of a text is what is kept
+    names = [name for name in names if name.endswith((".err", ".out")) and job.text(name)]
     return "".join(f"--- {name}\n{job.text(name)[-1500:]}\n" for name in names)
 
 
@@ -83,6 +85,13 @@ def clean(job, keep):
         harm.remove(job.group)
     if not keep:
         shutil.rmtree(job.path, ignore_errors=True)
+
+
+def shortened(text, lines):
+    """The text of a failed trial without its middle: what was wrong stands at the beginning, the command that repeats it at the end."""
+    whole, head = [line[:300] for line in text.splitlines()], lines // 3
+    tail = lines - head - 1
+    return "\n".join(whole if len(whole) <= lines else [*whole[:head], f"... {len(whole) - head - tail} lines are left out ...", *whole[-tail:]])
 
 
 def attempt(world, trial, keep):
@@ -131,7 +140,7 @@ def main():
     if os.environ.get("HAWSER_SANITIZE"):  # sanitizers need more memory than a limit leaves
         trials = [t for t in trials if t.fault not in ("memory", "cgroup")]
     trials = [t for t in trials if (not options.fault or t.fault in options.fault) and options.job in (None, t.job)]
-    before, world, failed = shared_memory(), World(), 0
+    before, world, failed = shared_memory(), World(), []
     try:
         world.reference(OLD)
         for trial in trials:  # one after the other, before trials share them
@@ -139,17 +148,18 @@ def main():
             world.reference(exact(trial.training))
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for line, faults in pool.map(lambda trial: attempt(world, trial, options.keep), trials):
-                failed += bool(faults)
                 print(line, flush=True)
+                failed += [line] if faults else []
     finally:
         if options.keep and failed:
             print("files are in", world.path)
         else:
             world.close()
     if shared_memory() - before:
-        print("left in /dev/shm:", *(shared_memory() - before))
-        failed += 1
-    print(f"{len(trials)} trials, {failed} failed")
+        failed.append(f"FAILED left in /dev/shm: {' '.join(shared_memory() - before)}")
+    for line in failed:
+        print(shortened(line, min(30, max(6, 54 // len(failed)))))
+    print(f"{len(trials)} trials, {len(failed)} failed")
     return 1 if failed else 0
 
 
