@@ -5,7 +5,8 @@
 #include "algorithms/solve/grades.h"
 
 enum {
-    SMALLEST_SET = 100 /* columns of all blocks' working sets together, where the support is small */
+    SMALLEST_SET = 100,  /* columns of all blocks' working sets together, where the support is small */
+    MOST_ADDED = 1 << 16 /* numbers of one reduction: longer sums take several, and less memory */
 };
 
 static const char *const grade_names[HW_LINEAR_GRADES] = {
@@ -241,4 +242,22 @@ hawser_status hw_linear_fail(hawser_context *context, const hawser_error *error)
 bool hw_linear_must_stop(void *context)
 {
     return hawser_stopping(context);
+}
+
+void hw_linear_adds(hawser_operator *unit, size_t most)
+{
+    hawser_reduces(unit, most < 1 ? 1 : most < MOST_ADDED ? most : MOST_ADDED);
+}
+
+hawser_status hw_linear_add(void *context, double *values, size_t count, hawser_error *error)
+{
+    for (size_t at = 0; at < count; at += MOST_ADDED) {
+        size_t length = count - at < MOST_ADDED ? count - at : MOST_ADDED;
+        hawser_status status = hawser_allreduce(context, values + at, length, HAWSER_SUM);
+        if (status != HAWSER_OK) {
+            error->status = status; /* the context has the text */
+            return status;
+        }
+    }
+    return HAWSER_OK;
 }

@@ -100,6 +100,16 @@ void hw_linear_face_go(hw_linear_face *face, const hw_linear_space *space)
     face->most = most;
 }
 
+hawser_status hw_linear_face_search(hw_linear_face *face, const hw_linear_space *space, uint64_t steps, hawser_error *error)
+{
+    while (hw_linear_face_turn(face, space, steps)) {
+        HAWSER_TRY(hw_linear_space_bend(space, face->parts, face->places, face->direction, face->count, &face->move,
+                                        face->bend, error));
+        hw_linear_face_go(face, space);
+    }
+    return HAWSER_OK;
+}
+
 bool hw_linear_face_end(hw_linear_face *face, const hw_linear_space *space)
 {
     if (face->used == 0)

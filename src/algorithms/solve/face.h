@@ -36,6 +36,9 @@ void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, co
 bool hw_linear_face_turn(hw_linear_face *face, const hw_linear_space *space, uint64_t steps);
 /* Goes along it; face->bend holds sigma' G direction. */
 void hw_linear_face_go(hw_linear_face *face, const hw_linear_space *space);
+/* Conjugate gradients from begin to end: turns, as long as hw_linear_face_turn makes a direction. */
+hawser_status hw_linear_face_search(hw_linear_face *face, const hw_linear_space *space, uint64_t steps,
+                                    hawser_error *error) HAWSER_MUST_USE;
 /* Is a member at x on the face of its signs and bounds? */
 bool hw_linear_on_face(double x, hw_linear_term term);
 /* Makes face->move of face->step. False: there was nothing to go for. */

@@ -107,6 +107,37 @@ void hw_linear_space_hear_rows(const hw_linear_space *space, const uint32_t *pla
         product->drift -= direction[f] * columns->mean[places[f]];
 }
 
+/* Zeros in what other blocks compute. */
+static void clear_others(const hw_linear_space *space, double *values)
+{
+    if (space->part != NULL)
+        memset(values, 0, space->length * sizeof *values);
+}
+
+hawser_status hw_linear_space_bend(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
+                                   const double *direction, size_t listed, hw_linear_image *product, double *bend,
+                                   hawser_error *error)
+{
+    bool by_slot = space->gram != NULL;
+    double *sums = by_slot ? product->values : bend;
+    if (by_slot)
+        clear_others(space, sums);
+    (void)hw_linear_space_share(space, parts, direction, listed, product, bend);
+    HAWSER_TRY(hw_linear_sum(space->part, sums, by_slot ? space->length : listed, error));
+    hw_linear_space_hear(space, places, direction, listed, sums, bend);
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_space_image(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
+                                    const double *direction, size_t listed, hw_linear_image *product, hawser_error *error)
+{
+    clear_others(space, product->values);
+    (void)hw_linear_space_rows(space, parts, direction, listed, product);
+    HAWSER_TRY(hw_linear_sum(space->part, product->values, space->length, error));
+    hw_linear_space_hear_rows(space, places, direction, listed, product->values, product);
+    return HAWSER_OK;
+}
+
 void hw_linear_space_go(const hw_linear_space *space, double length, const hw_linear_image *product,
                         const hw_linear_image *from, hw_linear_image *to)
 {

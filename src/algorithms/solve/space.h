@@ -12,6 +12,7 @@
 
 #include "algorithms/solve/gram.h"
 #include "algorithms/solve/packed.h"
+#include "algorithms/solve/part.h"
 #include "algorithms/solve/solver.h"
 
 /* Members are numbered 0 .. count; arrays by member. */
@@ -27,13 +28,6 @@ typedef struct hw_linear_members {
     double *memory;
     hw_linear_packed packed; /* their entries by row, where a descent has wanted that */
 } hw_linear_members;
-
-/* What one block of several sums over: entries [begin, end) of an image, and the matrix cut down to them (not in residual space on
- * sparse data). */
-typedef struct hw_linear_part {
-    size_t begin, end;
-    hawser_matrix view;
-} hw_linear_part;
 
 /* What one block adds to sums: `count` numbers, which begin at `first` of the `all` there are. */
 typedef struct hw_linear_share {
@@ -103,6 +97,15 @@ hw_linear_share hw_linear_space_share(const hw_linear_space *space, const uint32
 /* bend[f] = sigma' G direction at the f-th of the listed places, from those sums (in residual space, which may be `bend` itself). */
 void hw_linear_space_hear(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
                           const double *sums, double *bend);
+/* bend[f] = sigma' G direction at the f-th of the listed places; `parts` are these in the part's view, `product` is scratch. Of the products
+ * each block computes its part. */
+hawser_status hw_linear_space_bend(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
+                                   const double *direction, size_t listed, hw_linear_image *product, double *bend,
+                                   hawser_error *error) HAWSER_MUST_USE;
+/* In residual space: product = the image of a direction before sigma', of which each block computes its rows. */
+hawser_status hw_linear_space_image(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
+                                    const double *direction, size_t listed, hw_linear_image *product,
+                                    hawser_error *error) HAWSER_MUST_USE;
 /* In residual space, what this block adds to the image of a direction over the listed places (`parts`: in its view): its rows of it, in
  * `product`; */
 hw_linear_share hw_linear_space_rows(const hw_linear_space *space, const uint32_t *parts, const double *direction,
