@@ -40,7 +40,8 @@ def wait(job):
     if job.front.poll() is None:
         return None
     for helper in job.helpers:
-        until(lambda one=helper: one.poll() is not None)
+        if not until(lambda one=helper: one.poll() is not None):
+            job.complaints.append(f"process {helper.pid} did not end within {PATIENCE} s: {' '.join(map(str, helper.args))[:120]}")
     return job.front.returncode if job.terminal is None else job.terminal.code(job)
 
 

@@ -37,7 +37,8 @@ def stop(job):
     if job.trial.victim == "guest":
         time.sleep(3)  # the server ends its group, and serves on
     elif job.front.pid not in [p.pid for p in victims] and not until(lambda: job.front.poll() is not None):
-        job.complaints.append(f"what is stopped ({job.trial.victim}) is waited for without an end")
+        running = "; ".join(map(str, job.members()))
+        job.complaints.append(f"what is stopped ({job.trial.victim}) is waited for without an end: {running}")
     for process in victims:
         send(process.pid, signal.SIGCONT)
 

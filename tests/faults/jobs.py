@@ -165,7 +165,8 @@ class Job:
         until(lambda: os.path.exists(at) or self.front.poll() is not None)
         if os.path.exists(at):
             port = read(at).decode().strip().rpartition(":")[2]
-            self.helpers.append(self.start("guest", [PROBE, "count", self.log("counted"), f"127.0.0.1:{port}", self.world.key], limited=False))
+            own = [self.log("counted"), f"127.0.0.1:{port}", self.world.key, "--join-timeout", "10"]
+            self.helpers.append(self.start("guest", [PROBE, "count", *own], limited=False))
 
     def settled(self):
         """All processes that there will be are there, and work."""
