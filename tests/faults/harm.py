@@ -7,6 +7,8 @@ import time
 
 from watch import sees_to, send, state_of, until
 
+LAST_SECONDS = 20  # in which a launcher ends a node that is stopped when others have failed; its grace is 3 s
+
 
 class Skipped(Exception):
     pass
@@ -29,16 +31,24 @@ def kill(job):
     signal_victims(job, signal.SIGKILL)
 
 
+def alone(job, victims):
+    """The nodes that are stopped are the last of their job. If the others ended well, nobody misses them: the launcher waits as a shell does."""
+    stopped = [p.pid for p in victims]
+    return all(p.pid in stopped for p in job.members() if p.role == "node") and all(p.role == "node" for p in victims)
+
+
 def stop(job):
     """For good: what is stopped goes on once all others have ended."""
     wait_until_settled(job)
     victims = job.victims(job.trial.victim)
     signal_victims(job, signal.SIGSTOP)
+    ended = lambda: job.front.poll() is not None  # noqa: E731
     if job.trial.victim == "guest":
         time.sleep(3)  # the server ends its group, and serves on
-    elif job.front.pid not in [p.pid for p in victims] and not until(lambda: job.front.poll() is not None):
-        running = "; ".join(map(str, job.members()))
-        job.complaints.append(f"what is stopped ({job.trial.victim}) is waited for without an end: {running}")
+    elif job.front.pid not in [p.pid for p in victims] and not until(lambda: ended() or alone(job, victims)):
+        job.complaints.append(f"what is stopped ({job.trial.victim}) is waited for without an end: " + "; ".join(map(str, job.members())))
+    elif job.front.pid not in [p.pid for p in victims]:
+        job.last_stopped = not until(ended, LAST_SECONDS)
     for process in victims:
         send(process.pid, signal.SIGCONT)
 

@@ -93,6 +93,7 @@ class Job:
         self.group = self.confine = None  # harm.cgroup's
         self.old, self.complaints = b"", []
         self.reached_main = True
+        self.last_stopped = False  # a node was stopped when all others had ended, and its launcher waited for it
 
     @property
     def serves(self):

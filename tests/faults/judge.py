@@ -32,7 +32,7 @@ def expected(job):
             return {0}
         return {8, 0} if victim == "joiner" or victim == "agent" and front == "hosts" else {KILLED, 0}
     if fault == "stop":
-        return {0} if victim == "guest" else {8, 0}
+        return {0} if victim == "guest" or job.last_stopped else {8, 0}
     if fault == "pause":
         # On a busy machine a process may be kept waiting for a second beside the pause; the failure timeout is two.
         patient = victim == "suspend" or front in ("one", "serve") or job.trial.pause < 0.5 or victim == "guest"
