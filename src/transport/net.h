@@ -43,7 +43,8 @@ typedef struct hw_net_hello {
 typedef struct hw_net_events {
     void *argument;
     /* A peer has proved the key to the acceptor. Sets *number (hello->node unless that is HW_NET_ANY). Any status except HAWSER_OK
-     * rejects the peer with the error's text, which the peer receives. */
+     * rejects the peer with the error's text, which the peer receives. HAWSER_STOP rejects it for now: the peer tries again until its
+     * time is over, and the rejection is neither counted nor reported. */
     hawser_status (*admit)(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error);
     /* A link is up, dialled or accepted. */
     void (*up)(void *argument, uint32_t node, const hw_net_hello *hello);

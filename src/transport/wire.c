@@ -212,7 +212,7 @@ size_t hw_proof_pack(unsigned char *to, const unsigned char mac[HW_WIRE_MAC])
 
 size_t hw_verdict_pack(unsigned char *to, const hw_letter_verdict *verdict)
 {
-    unsigned char *at = put32(to + HW_LETTER_HEAD, verdict->welcome ? 1u + verdict->shares : 0u);
+    unsigned char *at = put32(to + HW_LETTER_HEAD, verdict->welcome ? 1u + verdict->shares : verdict->later ? 3u : 0u);
     at = put32(at, verdict->number);
     at = put_text(at, verdict->reason);
     memcpy(at, verdict->mac, HW_WIRE_MAC);
@@ -301,12 +301,13 @@ bool hw_verdict_unpack(const unsigned char *body, size_t length, hw_letter_verdi
     reader in = {body, body + length, length >= 8};
     if (!in.sound)
         return false;
-    uint32_t welcome = get32(&in.at);
-    verdict->welcome = welcome > 0;
-    verdict->shares = welcome == 2;
+    uint32_t result = get32(&in.at);
+    verdict->welcome = result == 1 || result == 2;
+    verdict->shares = result == 2;
+    verdict->later = result == 3;
     verdict->number = get32(&in.at);
     get_text(&in, verdict->reason, sizeof verdict->reason);
-    if (!in.sound || welcome > 2 || in.end - in.at != HW_WIRE_MAC)
+    if (!in.sound || result > 3 || in.end - in.at != HW_WIRE_MAC)
         return false;
     memcpy(verdict->mac, in.at, HW_WIRE_MAC);
     return true;

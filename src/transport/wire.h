@@ -12,7 +12,7 @@
 #include "transport/net.h"
 
 enum {
-    HW_WIRE_VERSION = 4,
+    HW_WIRE_VERSION = 5,
     HW_FRAME_HEAD = 24,     /* bytes of every frame's head */
     HW_FRAME_MESSAGE = 128, /* of one that begins a message: head and envelope */
     HW_LETTER_HEAD = 16,
@@ -76,6 +76,7 @@ typedef struct hw_letter_hello {
 typedef struct hw_letter_verdict {
     bool welcome;
     bool shares;     /* with a welcome: the memory that came with the proof is the link's from now on */
+    bool later;      /* without one: the dialler may try again */
     uint32_t number; /* of the one who dialled */
     char reason[HW_WIRE_REASON];
     unsigned char mac[HW_WIRE_MAC]; /* zeros under TLS and in refusals */

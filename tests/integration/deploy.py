@@ -347,8 +347,6 @@ def serve(scratch, store):
         pod.initialise()
         pod.run()
         until(lambda one=pod: listens(7000) or one.process.poll() is not None, f"readiness of the store: {pod.said()}")
-        # The port listens a moment before the tables are open; clients are rejected until then.
-        until(lambda: subprocess.run([HAWSER, "store", "stat", *at], capture_output=True, check=False, env=CLEAN).returncode == 0, "open tables")
         if name == "first":
             hawser("store", "make", "w", "--keys", "0..9", *at)
             hawser("store", "put", "w", "3=0.5", *at)

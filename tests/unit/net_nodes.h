@@ -31,6 +31,7 @@ typedef struct node {
     hw_message *first, **last; /* arrived, with `origin` saying from where */
     uint64_t arrived;
     uint32_t ups, losses, lost_node, admitted;
+    uint32_t not_yet; /* this many dials are rejected for now */
     char why[200];
     double silent;
     hw_transport *run; /* what arrives goes there instead, if it is of its session */
@@ -108,6 +109,11 @@ static inline hawser_status node_admit(void *argument, const hw_net_hello *hello
     if (strcmp(hello->name, "unwanted") == 0)
         return hawser_fail(error, HAWSER_PEER_LOST, "%s is not wanted here", hello->name);
     pthread_mutex_lock(&self->mutex);
+    if (self->not_yet > 0) {
+        self->not_yet--;
+        pthread_mutex_unlock(&self->mutex);
+        return hawser_fail(error, HAWSER_STOP, "not yet");
+    }
     self->admitted++;
     if (*number == HW_NET_ANY)
         *number = self->admitted;

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "runtime/serving/door.h"
 #include "runtime/store/hub.h"
 #include "servers.h"
 
@@ -298,6 +299,68 @@ static void another_release_is_refused(void **state)
     end_servers(&set);
 }
 
+typedef struct early_client {
+    const char *address;
+    hawser_status status;
+    hawser_error error;
+} early_client;
+
+static void *dial_early(void *argument)
+{
+    early_client *client = argument;
+    char build[HW_STORE_BUILD];
+    hw_net *net = NULL;
+    uint32_t number;
+    hw_store_build(build);
+    const hw_net_options options = {.job = HW_STORE_JOB,
+                                    .key = server_key,
+                                    .key_length = sizeof server_key,
+                                    .node = HW_NET_ANY,
+                                    .name = "early",
+                                    .build = build,
+                                    .dial_only = true,
+                                    .way = HW_NET_TCP};
+    client->status = hw_net_new(&options, &(hw_net_events){.argument = NULL}, &net, &client->error);
+    if (client->status == HAWSER_OK)
+        client->status = hw_net_dial(net, client->address, HW_NET_ANY, 20, &number, &client->error);
+    hw_net_free(net);
+    return NULL;
+}
+
+/* The server listens, and its tables open half a second after the client dials. */
+static void open_late(test_node *node)
+{
+    enum { HALF_A_SECOND = 500000 };
+    hawser_store *store = NULL;
+    hw_door *door = NULL;
+    pthread_t thread;
+    early_client client = {.status = HAWSER_OK};
+    const hw_door_options options = {.key = server_key, .key_length = sizeof server_key, .failure_timeout = 5};
+    node->status = hawser_store_open(node->job, &(hawser_store_options){.threads = 1}, &store, &node->error);
+    assert_int_equal(node->status, HAWSER_OK);
+    assert_int_equal(hw_door_open(store, &options, &door, &node->error), HAWSER_OK);
+    char cards[1][HW_NET_ADDRESS];
+    snprintf(cards[0], sizeof cards[0], "%s", hw_door_card(door));
+    client.address = cards[0];
+    assert_int_equal(pthread_create(&thread, NULL, dial_early, &client), 0);
+    usleep(HALF_A_SECOND);
+    assert_int_equal(hw_door_begin(door, (const char(*)[HW_NET_ADDRESS])cards, &node->error), HAWSER_OK);
+    pthread_join(thread, NULL);
+    node->status = client.status;
+    node->error = client.error;
+    hw_door_end(door, "over");
+    hw_door_free(door);
+    hawser_store_close(store);
+}
+
+static void client_waits_until_the_tables_are_open(void **state)
+{
+    (void)state;
+    test_node node;
+    run_nodes(&node, 1, plain_pairs, open_late, NULL);
+    check_all(&node, 1, "the client");
+}
+
 /* ------------------------------------------------------------------------------------------------------ files, ends ---- */
 
 static hawser_status save(test_node *node, hawser_store *store, group *how, hawser_error *error)
@@ -481,7 +544,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_one_line),  cmocka_unit_test(another_release_is_refused),
         cmocka_unit_test(files_at_any_number),        cmocka_unit_test(the_end_is_told),
         cmocka_unit_test(many_come_and_go),           cmocka_unit_test(a_refused_clock_ends_its_group_alone),
-        cmocka_unit_test(tables_are_bounded_for_all),
+        cmocka_unit_test(tables_are_bounded_for_all), cmocka_unit_test(client_waits_until_the_tables_are_open),
     };
     return cmocka_run_group_tests(tests, prepare_servers, remove_directory);
 }

@@ -221,7 +221,7 @@ static void another_wire_format_is_refused_by_name(void **state)
     assert_true(hw_verdict_unpack(letter, head.length, &verdict));
     assert_false(verdict.welcome);
     assert_non_null(strstr(verdict.reason, "version 9"));
-    assert_non_null(strstr(verdict.reason, "version 4"));
+    assert_non_null(strstr(verdict.reason, "version 5"));
     close(fd);
     node_close(&server);
 }
@@ -454,6 +454,39 @@ static void a_certificate_is_no_key(void **state)
     assert_int_equal(victim.ups, 0);
 }
 
+/* Nothing of it counts as rejected. */
+static void dialler_tries_again_while_it_is_rejected_for_now(void **state)
+{
+    (void)state;
+    for (int encrypted = 0; encrypted < 2; encrypted++) {
+        node nodes[2];
+        open_two(nodes, encrypted != 0, 5);
+        nodes[0].not_yet = 3;
+        node_dial(&nodes[1], &nodes[0], 0);
+        assert_int_equal(nodes[0].admitted, 1);
+        hw_net_accept_figures figures = figures_of(&nodes[0]);
+        assert_int_equal(figures.accepted, 1);
+        assert_int_equal(figures.refused_hello + figures.refused_key, 0);
+        assert_string_equal(figures.last_refused, "");
+        node_close(&nodes[1]);
+        node_close(&nodes[0]);
+    }
+}
+
+static void dialler_that_is_rejected_for_now_gives_up_in_time(void **state)
+{
+    (void)state;
+    node nodes[2];
+    hawser_error error;
+    uint32_t number;
+    open_two(nodes, false, 5);
+    nodes[0].not_yet = 1000;
+    assert_int_not_equal(hw_net_dial(nodes[1].net, hw_net_address(nodes[0].net), 0, 2, &number, &error), HAWSER_OK);
+    assert_true(node_count(&nodes[0], &nodes[0].not_yet) < 999); /* it has tried again */
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +495,8 @@ int main(void)
         cmocka_unit_test(who_is_late_is_sent_away),
         cmocka_unit_test(garbage_is_refused),
         cmocka_unit_test(another_wire_format_is_refused_by_name),
+        cmocka_unit_test(dialler_tries_again_while_it_is_rejected_for_now),
+        cmocka_unit_test(dialler_that_is_rejected_for_now_gives_up_in_time),
         cmocka_unit_test(replayed_in_clear),
         cmocka_unit_test(replayed_under_tls),
         cmocka_unit_test(reflected),

@@ -118,8 +118,10 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
     *number = hello->node;
     uint32_t first = store->self == 0 ? store->servers : NUMBERS_MOST,
              end = store->self == 0 ? NUMBERS_MOST : 2 * NUMBERS_MOST;
-    if (!door->open) {
-        status = hawser_fail(error, HAWSER_PEER_LOST, "the store is not open");
+    if (door->over) {
+        status = hawser_fail(error, HAWSER_PEER_LOST, "the servers are about to end");
+    } else if (!door->open) {
+        status = hawser_fail(error, HAWSER_STOP, "the tables of the servers are not open yet");
     } else if (hello->node == HW_NET_ANY) {
         do
             door->next_number = door->next_number < first || door->next_number + 1 >= end ? first : door->next_number + 1;

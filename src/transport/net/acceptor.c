@@ -115,18 +115,19 @@ static void advance(net_acceptor *self, stranger *one)
     if (progress == HW_SHAKE_DONE) {
         hawser_error error;
         (void)epoll_ctl(net->acceptor_poll, EPOLL_CTL_DEL, one->shake.channel.fd, NULL);
-        if (admit(net, &one->shake, &error) == HAWSER_OK) {
+        hawser_status status = admit(net, &one->shake, &error);
+        if (status == HAWSER_OK) {
             unlink_stranger(self, one);
             return;
         }
         struct epoll_event event = {.events = EPOLLOUT, .data.ptr = one};
         (void)epoll_ctl(net->acceptor_poll, EPOLL_CTL_ADD, one->shake.channel.fd, &event);
-        hw_shake_refuse(&one->shake, HW_FAULT_HELLO, error.text);
+        hw_shake_refuse(&one->shake, status == HAWSER_STOP ? HW_FAULT_LATER : HW_FAULT_HELLO, error.text);
         progress = hw_shake_step(&one->shake);
     }
     if (one->shake.fault != HW_FAULT_NONE && !one->decided) {
         one->decided = true;
-        if (!has_knocked(one))
+        if (!has_knocked(one) && one->shake.fault != HW_FAULT_LATER)
             count_refusal(self, one->from, one->shake.fault, false, one->shake.why);
     }
     if (progress == HW_SHAKE_FAILED)

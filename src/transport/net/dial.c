@@ -93,7 +93,7 @@ static hawser_status try_all(hw_net *net, const hw_target *targets, int count, h
         hw_shake_close(shake);
         late = progress != HW_SHAKE_FAILED;
         (void)hawser_fail(error, late ? HAWSER_TIMEOUT : HAWSER_PEER_LOST, "%s", shake->why);
-        if (!late && shake->fault != HW_FAULT_CUT)
+        if (!late && shake->fault != HW_FAULT_CUT && shake->fault != HW_FAULT_LATER)
             return hawser_fail(error, HAWSER_PEER_LOST, "%s%s", shake->fault == HW_FAULT_REFUSED ? "refused: " : "",
                                shake->why);
     }

@@ -182,7 +182,7 @@ void hw_shake_refuse(hw_shake *shake, hw_shake_fault fault, const char *why)
         shake->state = HW_SHAKE_OVER;
         return;
     }
-    hw_letter_verdict verdict = {.welcome = false};
+    hw_letter_verdict verdict = {.welcome = false, .later = fault == HW_FAULT_LATER};
     memcpy(verdict.reason, shake->why, sizeof verdict.reason);
     shake->out_size = hw_verdict_pack(shake->out, &verdict);
     shake->out_done = 0;
@@ -358,7 +358,8 @@ static hw_shake_progress after_hellos(hw_shake *shake, const unsigned char *peer
 
 static hw_shake_progress said_no(hw_shake *shake, const hw_letter_verdict *verdict)
 {
-    return fail(shake, HW_FAULT_REFUSED, "%s", verdict->reason[0] != '\0' ? verdict->reason : "it said no, and not why");
+    hw_shake_fault fault = verdict->later ? HW_FAULT_LATER : HW_FAULT_REFUSED;
+    return fail(shake, fault, "%s", verdict->reason[0] != '\0' ? verdict->reason : "it said no, and not why");
 }
 
 static hw_shake_progress refused(hw_shake *shake, const hw_letter_head *head)

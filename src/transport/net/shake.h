@@ -49,6 +49,7 @@ typedef enum hw_shake_fault {
     HW_FAULT_HELLO,   /* not one of ours, another build, another job, not who was expected */
     HW_FAULT_KEY,     /* does not know the key */
     HW_FAULT_REFUSED, /* the other side said no */
+    HW_FAULT_LATER,   /* the acceptor rejects the dialler for now; the dialler tries again */
     HW_FAULT_MEMORY
 } hw_shake_fault;
 
