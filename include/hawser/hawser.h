@@ -177,6 +177,9 @@ HAWSER_API hawser_operator *hawser_unit_one(hawser_operator *parent, const char 
 /** Declares that a unit calls hawser_allreduce, with at most `most` numbers at a time. The plan counts the memory for it. It refuses units that
  *  run on one block, and loops under other policies than bsp. */
 HAWSER_API void hawser_reduces(hawser_operator *unit, size_t most);
+/** Sets how many numbers such a unit is expected to reduce at a time, and in a clock, for the plan's estimate. The default is `most`, and
+ *  1024 times `most`. */
+HAWSER_API void hawser_reduces_expect(hawser_operator *unit, size_t numbers, size_t clock);
 HAWSER_API hawser_operator *hawser_root(hawser_program *program); /**< a sequence */
 HAWSER_API hawser_operator *hawser_sequence(hawser_operator *parent);
 /** Children may run at the same time; refused when two of them update one state. */

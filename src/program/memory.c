@@ -78,14 +78,16 @@ static void of_replicas(hw_plan *plan, hw_state_plan *own)
     plan->memory_needed += own->block_bytes * here + (sent + doubles) * sizeof(double); /* and the result */
 }
 
-/* Shares of two reductions at a time, results that are kept in a clock, and over nodes a sum and what comes from the others. */
+/* Shares of two reductions at a time; over nodes a sum, what comes from the others, and results that are kept in a clock. */
 static uint64_t of_reductions(const hw_plan *plan)
 {
-    enum { RESULTS = 1024 };
-    uint64_t bytes = hw_operator_reduces(plan->program->root) * sizeof(double), here = blocks_of_a_node(&plan->settings);
-    uint64_t nodes = plan->settings.nodes > 1 ? plan->settings.nodes : 1;
-    uint64_t kept = bytes > HW_REDUCTION_KEPT / RESULTS / here ? HW_REDUCTION_KEPT : bytes * RESULTS * here;
-    return bytes == 0 ? 0 : kept + 2 * here * bytes + (nodes > 1 ? (2 * (nodes - 1) + here) * bytes : 0);
+    size_t numbers, clock;
+    hw_operator_expects(plan->program->root, &numbers, &clock);
+    uint64_t bytes = numbers * sizeof(double), here = blocks_of_a_node(&plan->settings), nodes = plan->settings.nodes;
+    if (nodes <= 1)
+        return 2 * here * bytes;
+    uint64_t results = clock > HW_REDUCTION_KEPT / sizeof(double) / here ? HW_REDUCTION_KEPT : clock * sizeof(double) * here;
+    return results + 2 * here * bytes + (2 * (nodes - 1) + here) * bytes;
 }
 
 void hw_plan_memory(hw_plan *plan)

@@ -206,6 +206,7 @@ hawser_operator *hawser_unit_one(hawser_operator *parent, const char *name, haws
 
 void hawser_reduces(hawser_operator *unit, size_t most)
 {
+    enum { CLOCK = 1024 }; /* reductions in a clock, where nothing is said of them */
     if (unit == NULL)
         return;
     if (unit->kind != HW_UNIT)
@@ -216,7 +217,19 @@ void hawser_reduces(hawser_operator *unit, size_t most)
                            "hawser_reduces: unit '%s' declares reductions of %zu numbers; 1 to %llu are possible",
                            unit->name, most, (unsigned long long)HW_REDUCES_MOST);
     else
-        unit->reduces = most;
+        hawser_reduces_expect(unit, unit->reduces = most, CLOCK * most);
+}
+
+void hawser_reduces_expect(hawser_operator *unit, size_t numbers, size_t clock)
+{
+    if (unit == NULL)
+        return;
+    if (unit->reduces == 0)
+        hw_program_mistake(unit->program, HAWSER_BAD_PROGRAM,
+                           "hawser_reduces_expect: '%s' declares no reductions; call hawser_reduces first",
+                           unit->name != NULL ? unit->name : "an operator");
+    unit->expected = numbers < unit->reduces ? numbers : unit->reduces;
+    unit->expected_clock = clock;
 }
 
 void hawser_scratch_size(hawser_program *program, size_t bytes, void (*release)(void *scratch))
@@ -360,6 +373,18 @@ size_t hw_operator_reduces(const hawser_operator *operator)
         most = below > most ? below : most;
     }
     return most;
+}
+
+void hw_operator_expects(const hawser_operator *operator, size_t * numbers, size_t *clock)
+{
+    *numbers = operator->expected;
+    *clock = operator->expected_clock;
+    for (const hawser_operator *child = operator->first; child != NULL; child = child->next) {
+        size_t at_once, together;
+        hw_operator_expects(child, &at_once, &together);
+        *numbers = at_once > *numbers ? at_once : *numbers;
+        *clock = together > *clock ? together : *clock;
+    }
 }
 
 uint64_t hw_loop_delay(hawser_sync sync)

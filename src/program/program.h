@@ -40,8 +40,9 @@ struct hawser_operator {
     char *name; /* NULL for sequences and parallels */
     uint32_t number;
     hw_operator_kind kind;
-    bool one;       /* unit: on one block only */
-    size_t reduces; /* unit: most numbers of one hawser_allreduce; 0: it makes none */
+    bool one;                        /* unit: on one block only */
+    size_t reduces;                  /* unit: most numbers of one hawser_allreduce; 0: it makes none */
+    size_t expected, expected_clock; /* with that: numbers at a time, and in a clock, that a run is expected to reduce */
     hawser_unit_function *function;
     hawser_state **reads, **updates; /* unit: ended by NULL, never NULL themselves */
     hawser_until until;
@@ -100,6 +101,8 @@ bool hw_operator_reads(const hawser_operator *operator, const hawser_state * sta
 bool hw_operator_stores(const hawser_operator *operator);
 /* The most numbers that a unit in it reduces; 0: none does. */
 size_t hw_operator_reduces(const hawser_operator *operator);
+/* The most numbers that a unit in it is expected to reduce at a time, and in a clock. */
+void hw_operator_expects(const hawser_operator *operator, size_t * numbers, size_t *clock);
 /* How far chunks of stored states may lag where their order is kept chunk by chunk (consistency.h); HW_DELAY_NONE: it is not. */
 uint64_t hw_loop_delay(hawser_sync sync);
 /* Of a stored state: that of the loops that update it. */

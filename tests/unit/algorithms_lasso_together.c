@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "adding_blocks.h"
 #include "algorithms_lasso_problem.h"
 
 /* A search by `count` blocks that exchange their shares under BSP, from the coefficients as they are; v goes along. */
@@ -108,11 +109,11 @@ static void search_over_blocks(void **unused)
         }
 }
 
-/* Blocks that have posted their working sets and shared the work of the union's Gram matrix, as the runtime would have it. */
-static void enter_joint(problem *q, hw_lasso_block *blocks, double *triangle)
+/* Blocks that have posted their working sets and computed their parts of the union's Gram matrix, as the runtime would have it. */
+static void enter_joint(problem *q, hw_lasso_block *blocks)
 {
     uint32_t count = q->lasso.blocks;
-    size_t share = hw_lasso_joint_share(&q->lasso), first, made;
+    size_t share = hw_lasso_joint_share(&q->lasso);
     double *board = calloc(count * share, sizeof *board), *v = calloc(q->n, sizeof *v);
     image_of(q, v);
     for (uint32_t b = 0; b < count; b++) {
@@ -131,80 +132,88 @@ static void enter_joint(problem *q, hw_lasso_block *blocks, double *triangle)
     }
     for (uint32_t b = 0; b < count; b++) {
         assert_int_equal(hw_lasso_joint_union(&blocks[b], &q->matrix, board, NULL), HAWSER_OK);
-        assert_int_equal(
-            hw_lasso_joint_products(&blocks[b], &q->matrix, b, triangle, &first, &made, (hw_linear_stop){0}, NULL),
-            HAWSER_OK);
+        assert_int_equal(hw_lasso_joint_products(&blocks[b], b, (hw_linear_stop){0}, NULL), HAWSER_OK);
     }
     free(board);
     free(v);
 }
 
-/* One clock of a shared descent on all blocks; what a block says it changed is all that it changed. Returns how many are done. */
-static uint32_t descend_once(const problem *q, hw_lasso_block *blocks, const double *triangle, double *sums,
-                             hw_linear_stop stop)
+/* What one block does of a descent, and how it ended. */
+typedef struct descent {
+    problem *q;
+    hw_lasso_block *block;
+    hawser_status status;
+} descent;
+
+static void solve_one(adding_block *adding)
 {
-    uint32_t count = q->lasso.blocks, done = 0;
-    size_t length = hw_lasso_joint_sums(&q->lasso), changed;
-    double *own = malloc(length * sizeof *own), *now = malloc(length * sizeof *now);
-    memcpy(now, sums, length * sizeof *now);
-    for (uint32_t b = 0; b < count; b++) {
-        hw_lasso_block *block = &blocks[b];
-        hw_linear_round round = {.lambda = q->lambda,
-                                 .gain = 1.0,
-                                 .residual = block->residual,
-                                 .sum = block->sum,
-                                 .square = block->square,
-                                 .tolerance = 1e-10 * block->zero_objective,
-                                 .steps = UINT64_MAX,
-                                 .stop = stop};
-        memcpy(own, now, length * sizeof *own);
-        assert_int_equal(hw_lasso_joint_descend(block, triangle, &round, b, own, &changed, NULL), HAWSER_OK);
-        for (size_t i = 0; i < length; i++) {
-            assert_true(own[i] == now[i] || i < changed);
-            sums[i] += own[i] - now[i];
-        }
-        done += block->joint.solved;
-    }
-    free(own);
-    free(now);
-    return done;
+    descent *d = adding->argument;
+    hw_linear_part part = adding_part(adding);
+    hw_linear_round round = {.lambda = d->q->lambda,
+                             .gain = 1.0,
+                             .residual = d->block->residual,
+                             .sum = d->block->sum,
+                             .square = d->block->square,
+                             .tolerance = 1e-10 * d->block->zero_objective,
+                             .steps = UINT64_MAX,
+                             .stop = {adding_stops, adding}};
+    hawser_error error;
+    d->status = hw_lasso_joint_solve(d->block, &round, &part, d->q->lasso.alpha + d->block->columns.X.first, &error);
 }
 
-/* A working set chosen, solved together in the wanted space, moved to. Returns the clocks. */
-static size_t descend_together(problem *q, hw_lasso_block *blocks, bool gram, hw_linear_stop stop)
+typedef struct way {
+    bool gram, divided;
+    size_t stop_after;
+    uint32_t broken; /* the block that did not get all its products; none: UINT32_MAX */
+} way;
+
+/* A working set chosen, solved together in the wanted space, moved to. Returns how many sums that took. */
+static size_t descend_together(problem *q, hw_lasso_block *blocks, way w)
 {
     uint32_t count = q->lasso.blocks;
-    double *triangle = calloc(hw_lasso_joint_triangle(&q->matrix), sizeof *triangle),
-           *sums = calloc(hw_lasso_joint_sums(&q->lasso), sizeof *sums);
-    size_t clocks = 0;
-    enter_joint(q, blocks, triangle);
+    descent each[MOST_BLOCKS];
+    void *arguments[MOST_BLOCKS];
+    enter_joint(q, blocks);
     for (uint32_t b = 0; b < count; b++) {
-        assert_true(blocks[b].joint.use_gram || !gram);
-        blocks[b].joint.use_gram = gram;
-        blocks[b].joint.shared = true;
+        assert_true(blocks[b].joint.use_gram || !w.gram);
+        blocks[b].joint.use_gram = w.gram;
+        blocks[b].joint.divided = w.divided;
+        blocks[b].joint.broken = w.broken == b;
+        each[b] = (descent){.q = q, .block = &blocks[b]};
+        arguments[b] = &each[b];
     }
-    for (uint32_t done = 0; done == 0; clocks++) {
-        assert_true(clocks < 100000);
-        done = descend_once(q, blocks, triangle, sums, stop);
-        assert_true(done == 0 || done == count);
-    }
-    for (size_t i = 0; i < hw_lasso_joint_sums(&q->lasso); i++)
-        assert_true(sums[i] == 0.0); /* exactly: whatever is added up next shall be nothing else */
+    size_t sums = adding_run(count, w.stop_after, solve_one, arguments);
+    assert_true(sums != SIZE_MAX);
     for (uint32_t b = 0; b < count; b++) {
         const hw_linear_members *members = &blocks[b].joint.members;
-        assert_memory_equal(members->x, blocks[0].joint.members.x, members->count * sizeof(double));
-        hw_lasso_joint_move(&blocks[b], triangle, NULL, q->lasso.alpha + blocks[b].columns.X.first);
+        assert_int_equal(each[b].status, HAWSER_OK);
+        for (size_t k = 0; k < members->count; k++)
+            assert_true(members->x[k] == blocks[0].joint.members.x[k]);
     }
-    free(triangle);
-    free(sums);
-    return clocks;
+    return sums;
 }
 
-/* A descent that blocks share finds the optimum in either space, with each block at the same numbers at the same clock; when one of
- * them is asked to stop, all do so together. */
+/* Solves again and again, until the gap is closed; what one block solves alone and what all divide is the same optimum. */
+static void reach_optimum(problem *q, hw_lasso_block *blocks, bool gram, bool divided)
+{
+    double zero = reference_objective(q, (double[512]){0}), *alpha = calloc(q->p, sizeof(double));
+    double optimum = reference(q, alpha), found = reference_objective(q, q->lasso.alpha);
+    for (int round = 0; round < 300 && found - optimum > 1e-8 * zero; round++) {
+        descend_together(q, blocks, (way){gram, divided, 0, UINT32_MAX});
+        double now = reference_objective(q, q->lasso.alpha);
+        assert_true(now <= found * (1.0 + 1e-12));
+        found = now;
+    }
+    assert_true(found - optimum <= 1e-8 * zero);
+    free(alpha);
+}
+
+/* A descent of several blocks finds the optimum in either space, with the same coefficients on every block. After a request to stop all of them
+ * end it together, and where one block lacks its products none moves. */
 static void descent_over_blocks(void **unused)
 {
     (void)unused;
+    enum { STOP_AFTER = 5 };
     static const struct {
         size_t n, p;
         double density;
@@ -213,7 +222,6 @@ static void descent_over_blocks(void **unused)
     for (size_t kind = 0; kind < 4; kind++)
         for (uint32_t count = 1; count <= 8; count = 2 * count + 1) {
             problem q;
-            size_t looks = 5;
             make(&q, kinds[kind].n, kinds[kind].p, 0.6, kinds[kind].density, 71 + kind);
             double *weights = calloc(q.n, sizeof *weights);
             for (size_t i = 0; i < q.n; i++)
@@ -224,18 +232,16 @@ static void descent_over_blocks(void **unused)
             at_fraction(&q, 0.01);
             hw_lasso_block blocks[MOST_BLOCKS] = {0};
             double zero = reference_objective(&q, (double[512]){0});
-            assert_true(descend_together(&q, blocks, kinds[kind].gram, (hw_linear_stop){asked_at_last, &looks}) <= 7);
-            double cut = reference_objective(&q, q.lasso.alpha);
-            assert_true(cut < zero);
-            double *alpha = calloc(q.p, sizeof(double)), optimum = reference(&q, alpha), found = cut;
-            for (int round = 0; round < 300 && found - optimum > 1e-8 * zero; round++) {
-                descend_together(&q, blocks, kinds[kind].gram, (hw_linear_stop){0});
-                double now = reference_objective(&q, q.lasso.alpha);
-                assert_true(now <= found * (1.0 + 1e-12));
-                found = now;
-            }
-            assert_true(found - optimum <= 1e-8 * zero);
-            free(alpha);
+            bool gram = kinds[kind].gram;
+            assert_int_equal(descend_together(&q, blocks, (way){gram, true, 0, count - 1}), 1);
+            assert_true(reference_objective(&q, q.lasso.alpha) == zero);
+            for (uint32_t b = 0; b < count; b++)
+                blocks[b].joint_stale = true; /* its products were never added up */
+            assert_int_equal(descend_together(&q, blocks, (way){gram, true, STOP_AFTER, UINT32_MAX}), STOP_AFTER);
+            assert_true(reference_objective(&q, q.lasso.alpha) < zero);
+            reach_optimum(&q, blocks, gram, true);
+            memset(q.lasso.alpha, 0, q.p * sizeof *q.lasso.alpha);
+            reach_optimum(&q, blocks, gram, false);
             for (uint32_t b = 0; b < count; b++)
                 hw_lasso_block_release(&blocks[b]);
             drop(&q);

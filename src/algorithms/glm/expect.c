@@ -27,6 +27,7 @@ void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw
                    needs->entries * (double)X->stored / linear->blocks;
     if (needs->gram)
         block += size * (capacity * capacity + 16.0 * members);
+    block += size * needs->pairs * members * members / 2.0;
     /* target, and predictions in the end; alpha, the best, the result, and the model that is written */
     double node = size * ((needs->node_rows + 5.0) * n + 5.0 * p);
     hawser_scratch_expect(program, (uint64_t)block, (uint64_t)node);

@@ -15,6 +15,7 @@ typedef struct hw_linear_needs {
     double all;           /* bytes for each column of the whole, in each block */
     double entries;       /* bytes for each own entry, in each block */
     bool gram;            /* blocks have a Gram matrix of a working set */
+    double pairs;         /* doubles for each pair of its members, in each block, besides that matrix */
 } hw_linear_needs;
 
 /* Members that a working set of all blocks is expected to have. */

@@ -5,8 +5,9 @@
 
 #include "algorithms/glm/board.h"
 #include "algorithms/lasso/block.h"
+#include "algorithms/lasso/divide.h"
 
-/* In touched numbers of a product: below, an exchange takes longer than it saves. */
+/* In touched numbers of a product: below, a sum over all blocks takes longer than it saves. */
 static const double WORTH_SHARING = 40e3;
 
 size_t hw_lasso_joint_share(const hw_linear *lasso)
@@ -21,23 +22,23 @@ static size_t largest_gram(uint32_t blocks)
     return blocks > 2 ? (size_t)((double)most * sqrt(2.0 / blocks)) : most;
 }
 
-size_t hw_lasso_joint_triangle(const hawser_matrix *whole)
+/* New products that are divided at most: to exchange them costs too. */
+static size_t most_products(const hawser_matrix *whole)
 {
     size_t most = whole->cols < HW_LINEAR_LARGEST_GRAM ? whole->cols : HW_LINEAR_LARGEST_GRAM, all = most * (most + 1) / 2;
-    size_t fair = (size_t)(whole->stored / 64); /* all copies of the state together stay small beside the data */
+    size_t fair = (size_t)(whole->stored / 64);
     size_t limit = fair > HW_LASSO_JOINT_PRODUCTS ? fair : HW_LASSO_JOINT_PRODUCTS;
     return all < limit ? all : limit;
 }
 
 size_t hw_lasso_joint_sums(const hw_linear *lasso)
 {
-    return hw_linear_reduction_size(hw_linear_most_members(lasso));
+    size_t products = most_products(lasso->X), members = hw_linear_most_members(lasso);
+    return products > members ? products : members;
 }
 
 void hw_lasso_joint_free(hw_lasso_joint *joint)
 {
-    hw_linear_descent_free(joint->descent);
-    hw_linear_reduction_free(&joint->reduction);
     hw_linear_gram_free(&joint->gram);
     hw_linear_members_free(&joint->members);
     free(joint->whole.mean);
@@ -52,7 +53,7 @@ static hawser_status allocate(hw_lasso_joint *joint, const hw_linear *lasso, con
     if (joint->whole.mean == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the columns of a joint working set");
     joint->whole.norm = joint->whole.mean + whole->cols;
-    return hw_linear_reduction_new(&joint->reduction, hw_linear_most_members(lasso), error);
+    return HAWSER_OK;
 }
 
 size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share)
@@ -99,9 +100,9 @@ static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, c
     return HAWSER_OK;
 }
 
-/* First slot of a block's share of the new rows, so that the shares cost about the same: a row costs its column's entries times
+/* First slot of a block's part of the new rows, so that the parts cost about the same: a row costs its column's entries times
  * what they meet. */
-static size_t share_begin(const hw_lasso_joint *joint, uint32_t block, uint32_t blocks)
+static size_t slot_begin(const hw_lasso_joint *joint, uint32_t block, uint32_t blocks)
 {
     const hawser_matrix *X = &joint->whole.X;
     size_t count = joint->gram.count;
@@ -137,9 +138,6 @@ hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *w
     if (block->joint_stale)
         hw_linear_gram_clear(&joint->gram);
     block->joint_stale = false;
-    hw_linear_descent_free(joint->descent); /* of a run that was cut short */
-    joint->descent = NULL;
-    joint->solved = false;
     joint->whole.X = *whole;
     joint->whole.weights = block->columns.weights;
     joint->whole.total = block->columns.total;
@@ -147,17 +145,8 @@ hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *w
     return take_union(joint, block->lasso, board, block->scan.screened_at, error);
 }
 
-size_t hw_lasso_joint_clear(hw_lasso_joint *joint, uint32_t own, double *triangle)
-{
-    size_t count = own == 0 ? joint->held : 0;
-    joint->held = 0;
-    if (count > 0)
-        memset(triangle, 0, count * sizeof *triangle);
-    return count;
-}
-
-/* Shares by rows are equal, and no two blocks look at the same entry; but each sends all products. */
-static bool by_rows(const hw_lasso_joint *joint, uint32_t blocks)
+/* Parts by rows are equal, and no two blocks look at the same entry; but each sends all products. */
+static bool by_rows(const hw_lasso_joint *joint, uint32_t blocks, size_t products)
 {
     const hawser_matrix *X = &joint->whole.X;
     double entries = 0.0;
@@ -165,92 +154,130 @@ static bool by_rows(const hw_lasso_joint *joint, uint32_t blocks)
         uint32_t j = joint->gram.columns[a];
         entries += X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
     }
-    return (double)blocks * (double)joint->held < entries;
+    return (double)blocks * (double)products < entries;
 }
 
-hawser_status hw_lasso_joint_products(hw_lasso_block *block, const hawser_matrix *whole, uint32_t own, double *triangle,
-                                      size_t *first, size_t *count, hw_linear_stop stop, hawser_error *error)
+static void own_rows(const hw_lasso_joint *joint, uint32_t own, uint32_t blocks, size_t *begin, size_t *end)
+{
+    hw_lasso_divide_rows(&joint->whole.X, joint->members.columns, joint->members.count, own, blocks, begin, end);
+}
+
+static hawser_status fill(hw_lasso_joint *joint, uint32_t own, uint32_t blocks, hw_linear_stop stop, hawser_error *error)
+{
+    hw_linear_gram *gram = &joint->gram;
+    HAWSER_TRY(hw_linear_gram_admit(gram, joint->members.columns, joint->members.count, &joint->fresh, error));
+    size_t fresh = joint->fresh, low, high, products = triangle_at(joint, gram->count);
+    joint->begin = fresh;
+    joint->end = gram->count;
+    if (products > most_products(&joint->whole.X)) {
+        joint->fresh = gram->count;
+        return hw_linear_gram_fill(gram, &joint->whole, fresh, gram->count, stop, error);
+    }
+    if (by_rows(joint, blocks, products)) {
+        own_rows(joint, own, blocks, &low, &high);
+        return hw_linear_gram_share(gram, &joint->whole, fresh, low, high, own == 0, stop, error);
+    }
+    joint->begin = slot_begin(joint, own, blocks);
+    joint->end = slot_begin(joint, own + 1, blocks);
+    return hw_linear_gram_fill(gram, &joint->whole, joint->begin, joint->end, stop, error);
+}
+
+hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_linear_stop stop, hawser_error *error)
 {
     hw_lasso_joint *joint = &block->joint;
-    hw_linear_gram *gram = &joint->gram;
-    const hw_linear *lasso = block->lasso;
     const hw_linear_members *members = &joint->members;
-    *first = *count = 0;
-    joint->use_gram = hw_linear_gram_pays(gram, &joint->whole, members->columns, members->count, gram->most);
-    joint->shared =
+    joint->use_gram = hw_linear_gram_pays(&joint->gram, &joint->whole, members->columns, members->count, joint->gram.most);
+    joint->divided =
         hw_linear_product_cost(&joint->whole, members->columns, members->count, joint->use_gram) >= WORTH_SHARING;
-    if (!joint->use_gram)
-        return HAWSER_OK;
-    HAWSER_TRY(hw_linear_gram_admit(gram, members->columns, members->count, &joint->fresh, error));
-    size_t begin = joint->fresh, end = gram->count;
-    if (triangle_at(joint, end) > hw_lasso_joint_triangle(whole)) {
-        joint->fresh = end;
-        return hw_linear_gram_fill(gram, &joint->whole, begin, end, stop, error);
-    }
-    joint->held = triangle_at(joint, end);
-    if (by_rows(joint, lasso->blocks)) {
-        size_t low, high;
-        hw_lasso_joint_rows(joint, own, lasso->blocks, &low, &high);
-        HAWSER_TRY(hw_linear_gram_share(gram, &joint->whole, begin, low, high, own == 0, stop, error));
-    } else {
-        begin = share_begin(joint, own, lasso->blocks);
-        end = share_begin(joint, own + 1, lasso->blocks);
-        HAWSER_TRY(hw_linear_gram_fill(gram, &joint->whole, begin, end, stop, error));
-    }
-    *first = triangle_at(joint, begin);
-    *count = triangle_at(joint, end) - *first;
-    for (size_t a = begin; a < end; a++) {
-        const double *row = gram->values + a * gram->capacity;
-        double *sums = triangle + triangle_at(joint, a);
-        for (size_t b = 0; b <= a; b++)
-            sums[b] += row[b];
-    }
+    if (joint->use_gram)
+        HAWSER_TRY(fill(joint, own, block->lasso->blocks, stop, error));
+    joint->broken = hw_linear_stopping(stop);
     return HAWSER_OK;
 }
 
-void hw_lasso_joint_take(hw_lasso_joint *joint, const double *triangle)
+/* Rows [begin, end) of the triangle of products: to a list, zeros for those of other blocks; and from it, to both halves of the matrix. */
+static void list_products(const hw_lasso_joint *joint, size_t begin, size_t end, double *list)
+{
+    for (size_t a = begin; a < end; list += ++a)
+        if (a >= joint->begin && a < joint->end)
+            memcpy(list, joint->gram.values + a * joint->gram.capacity, (a + 1) * sizeof *list);
+        else
+            memset(list, 0, (a + 1) * sizeof *list);
+}
+
+static void take_products(const hw_lasso_joint *joint, size_t begin, size_t end, const double *list)
 {
     size_t ld = joint->gram.capacity;
     double *G = joint->gram.values;
-    for (size_t a = joint->fresh; a < joint->gram.count; a++) {
-        const double *row = triangle + triangle_at(joint, a);
+    for (size_t a = begin; a < end; list += ++a)
         for (size_t b = 0; b <= a; b++)
-            G[a * ld + b] = G[b * ld + a] = row[b];
-    }
-    joint->fresh = joint->gram.count;
+            G[a * ld + b] = G[b * ld + a] = list[b];
 }
 
-hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const double *triangle, const hw_linear_round *round,
-                                   double *solution, hawser_error *error)
+/* Every block uses the same bits. */
+static hawser_status add_products(hw_lasso_joint *joint, const hw_linear_part *part, hawser_error *error)
 {
-    hw_lasso_joint *joint = &block->joint;
+    size_t begin = joint->fresh, end = joint->gram.count, count = triangle_at(joint, end);
+    double *list = malloc((count + 1) * sizeof *list);
+    if (list == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu products of a working set's columns", count);
+    list_products(joint, begin, end, list);
+    hawser_status status = hw_linear_sum(part, list, count, error);
+    if (status == HAWSER_OK)
+        take_products(joint, begin, end, list);
+    joint->fresh = end;
+    free(list);
+    return status;
+}
+
+/* What this block sums over. */
+static void make_part(const hw_lasso_joint *joint, hw_linear_part *part)
+{
+    if (joint->use_gram) {
+        part->begin = hw_lasso_divide_evenly(joint->gram.count, part->block, part->blocks);
+        part->end = hw_lasso_divide_evenly(joint->gram.count, part->block + 1, part->blocks);
+        part->view = hawser_matrix_rows(&joint->gram.view, part->begin, part->end);
+        return;
+    }
+    own_rows(joint, part->block, part->blocks, &part->begin, &part->end);
+    if (joint->whole.X.layout == HAWSER_DENSE)
+        part->view = hawser_matrix_rows(&joint->whole.X, part->begin, part->end);
+}
+
+static hawser_status descend(hw_lasso_joint *joint, const hw_linear_round *round, hw_linear_part *part, hawser_error *error)
+{
     hw_linear_members *members = &joint->members;
-    if (joint->use_gram)
-        hw_lasso_joint_take(joint, triangle);
     hw_linear_round whole = *round;
     whole.columns = &joint->whole;
-    whole.gain = 1.0;                                            /* nobody else moves */
-    if (members->count != 0 && !hw_linear_stopping(round->stop)) /* else the matrix may have holes */
+    whole.gain = 1.0; /* nobody else moves */
+    if (joint->divided) {
+        make_part(joint, part);
+        whole.part = part;
+    }
+    if (joint->divided || part->block == 0)
         HAWSER_TRY(hw_linear_descend(members, joint->use_gram ? &joint->gram : NULL, &whole, error));
-    if (members->count != 0)
-        memcpy(solution, members->x, members->count * sizeof *solution);
-    return HAWSER_OK;
+    else
+        memset(members->x, 0, members->count * sizeof *members->x);
+    return joint->divided ? HAWSER_OK : hw_linear_sum(part, members->x, members->count, error);
 }
 
-void hw_lasso_joint_move(hw_lasso_block *block, const double *triangle, const double *solution, double *alpha)
+hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const hw_linear_round *round, hw_linear_part *part, double *alpha,
+                                   hawser_error *error)
 {
     hw_lasso_joint *joint = &block->joint;
     const hw_linear_members *members = &joint->members;
     size_t first = block->columns.X.first;
-    if (joint->use_gram) /* who did not solve it needs the matrix whole the next time */
-        hw_lasso_joint_take(joint, triangle);
-    if (joint->shared && !joint->solved) /* the run was cut short */
-        return;
-    if (joint->shared)
-        solution = members->x;
+    double broken = joint->broken;
+    HAWSER_TRY(hw_linear_sum(part, &broken, 1, error));
+    if (broken > 0.0 || members->count == 0)
+        return HAWSER_OK;
+    if (joint->use_gram)
+        HAWSER_TRY(add_products(joint, part, error));
+    HAWSER_TRY(descend(joint, round, part, error));
     for (size_t k = 0; k < members->count; k++) {
         size_t j = members->columns[k];
         if (j >= first && j < first + block->columns.X.cols)
-            alpha[j - first] = solution[k];
+            alpha[j - first] = members->x[k];
     }
+    return HAWSER_OK;
 }

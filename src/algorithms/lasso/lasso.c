@@ -22,6 +22,8 @@
 #include "algorithms/lasso/options.h"
 #include "algorithms/list.h"
 
+enum { PRODUCTS = 400 }; /* that conjugate gradients are expected to take in a clock */
+
 static const double NEVER = 1e300; /* a penalty or a slack that nothing has, and that may be added up */
 
 static uint64_t draw(void *context, uint64_t below)
@@ -151,62 +153,36 @@ static hawser_status post(hawser_context *context)
         hw_lasso_block_residual(block, hawser_view(context, "v"), false);
     size_t first = 0, room = hawser_part(context, "board", &first);
     size_t posted = hw_lasso_joint_post(block, hawser_local(context, "alpha"), hawser_local(context, "board"));
-    HAWSER_TRY(hawser_touch(context, "board", first, posted < room ? posted : room));
-    size_t cleared = hw_lasso_joint_clear(&block->joint, hawser_block(context), hawser_cache(context, "products"));
-    return hawser_touch(context, "products", 0, cleared);
+    return hawser_touch(context, "board", first, posted < room ? posted : room);
 }
 
-/* ... share the work of the union's Gram matrix, ... */
+/* ... compute the products of the union's Gram matrix, each a part, ... */
 static hawser_status products(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     const hawser_matrix *whole = hawser_data_view(context, "whole");
     const hw_linear_members *members = &block->joint.members;
-    size_t first = 0, count = 0;
     hawser_error error = {0};
     if (hw_lasso_joint_union(block, whole, hawser_view(context, "board"), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_data_want(context, "whole", members->columns, members->count));
-    if (hw_lasso_joint_products(block, whole, hawser_block(context), hawser_cache(context, "products"), &first, &count,
-                                (hw_linear_stop){hw_linear_must_stop, context}, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    HAWSER_TRY(hawser_report(context, "shared", block->joint.shared));
-    return hawser_touch(context, "products", first, count);
-}
-
-/* ... solve it together, a product a clock, ... */
-static hawser_status descend(hawser_context *context)
-{
-    hw_lasso_block *block = hawser_scratch(context);
-    size_t changed = 0;
-    hawser_error error = {0};
-    hw_linear_round round = make_round(context, block, NULL, NULL);
-    if (hw_lasso_joint_descend(block, hawser_view(context, "products"), &round, hawser_block(context),
-                               hawser_cache(context, "sums"), &changed, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    HAWSER_TRY(hawser_report(context, "unsolved", !block->joint.solved));
-    return hawser_touch(context, "sums", 0, changed);
-}
-
-/* ... or one of them solves it, ... */
-static hawser_status solve_jointly(hawser_context *context)
-{
-    hw_lasso_block *block = hawser_scratch(context);
-    hawser_error error = {0};
-    hw_linear_round round = make_round(context, block, NULL, NULL);
-    if (hw_lasso_joint_solve(block, hawser_view(context, "products"), &round, hawser_cache(context, "solution"), &error) !=
+    if (hw_lasso_joint_products(block, hawser_block(context), (hw_linear_stop){hw_linear_must_stop, context}, &error) !=
         HAWSER_OK)
         return hw_linear_fail(context, &error);
-    return hawser_touch(context, "solution", 0, block->joint.members.count);
+    return HAWSER_OK;
 }
 
-/* ... and all move their own part. */
-static hawser_status move(hawser_context *context)
+/* ... and solve it together. */
+static hawser_status solve(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
+    hawser_error error = {0};
+    hw_linear_round round = make_round(context, block, NULL, NULL);
+    hw_linear_part part = {
+        .block = hawser_block(context), .blocks = hawser_blocks(context), .add = hw_linear_add, .source = context};
     block->fresh = false;
-    hw_lasso_joint_move(block, hawser_view(context, "products"), hawser_view(context, "solution"),
-                        hawser_local(context, "alpha"));
+    if (hw_lasso_joint_solve(block, &round, &part, hawser_local(context, "alpha"), &error) != HAWSER_OK)
+        return hw_linear_fail(context, &error);
     return hawser_touch(context, "v", 0, 0);
 }
 
@@ -323,8 +299,6 @@ static void declare(hawser_program *program)
     hawser_metric_declare(program, "square", HAWSER_LAST);
     hawser_metric_declare(program, "target", HAWSER_LAST);
     hawser_metric_declare(program, "curved", HAWSER_SUM);
-    hawser_metric_declare(program, "shared", HAWSER_MAX);
-    hawser_metric_declare(program, "unsolved", HAWSER_MAX);
     hawser_metric_declare(program, "sprint_loss", HAWSER_LAST);
     hawser_metric_declare(program, "sprint_penalty", HAWSER_SUM);
     hawser_metric_declare(program, "reached_loss", HAWSER_LAST);
@@ -343,27 +317,16 @@ static hawser_operator *joint_work(const hw_linear_frame *frame, hw_linear *lass
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
     hawser_state *whole = hawser_data_state(p, "whole", lasso->X, HAWSER_WHOLE);
     hawser_state *board = hawser_partitioned_state(p, "board", lasso->blocks * hw_lasso_joint_share(lasso), NULL, NULL);
-    hawser_state *triangle =
-        hawser_replicated_state(p, "products", hw_lasso_joint_triangle(lasso->X), 1, NULL, (hawser_rule){0});
-    hawser_state *solution =
-        hawser_replicated_state(p, "solution", hw_linear_most_members(lasso), 1, NULL, (hawser_rule){0});
-    size_t members = hw_linear_expected(lasso);
     hawser_state_expect(board, hw_linear_expected_board(lasso, HW_LASSO_JOINT_FIELDS));
-    hawser_state_expect(triangle, members * (members + 1) / 2);
-    hawser_state_expect(solution, members);
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, lasso);
     hawser_operator *joint = hawser_sequence(small);
-    hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board, triangle));
-    hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), HAWSER_UPDATES(triangle));
-    hawser_operator *large = hawser_branch(joint, "large", hw_linear_shared, NULL);
-    hawser_state *sums = hawser_replicated_state(p, "sums", hw_lasso_joint_sums(lasso), 1, NULL, (hawser_rule){0});
-    hawser_state_expect(sums, 2 * members);
-    hawser_operator *descents = hawser_loop(large, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());
-    hawser_operator *steps = hawser_loop(descents, "descent", (hawser_until){.clocks = HW_LASSO_JOINT_CLOCKS}, hawser_bsp());
-    hawser_unit(steps, "descend", descend, HAWSER_READS(v, triangle), HAWSER_UPDATES(sums));
-    hawser_unit_one(large, "solve", solve_jointly, HAWSER_READS(v, triangle), HAWSER_UPDATES(solution));
+    hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(board));
+    hawser_unit(joint, "products", products, HAWSER_READS(X, whole, board), NULL);
     hawser_operator *once = hawser_loop(joint, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_unit(once, "move", move, HAWSER_READS(X, triangle, solution), HAWSER_UPDATES(v, alpha));
+    hawser_operator *together = hawser_unit(once, "solve", solve, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+    size_t members = hw_linear_expected(lasso), products = members * (members + 1) / 2;
+    hw_linear_adds(together, hw_lasso_joint_sums(lasso));
+    hawser_reduces_expect(together, products, products + PRODUCTS * members);
     return hawser_sequence(small);
 }
 
@@ -387,8 +350,10 @@ static void expect(hawser_program *program, const hw_linear *lasso)
         needs.rows += HW_LINEAR_HISTORY + 5.5;
         needs.columns += HW_LINEAR_HISTORY + 2.0;
     }
-    if (lasso->joint)
+    if (lasso->joint) {
         needs.all = 2 * sizeof(double) + sizeof(uint32_t);
+        needs.pairs = 1.0;
+    }
     hw_linear_expect(program, lasso, &needs);
 }
 

@@ -13,7 +13,7 @@ enum {
     MOST_ITERATIONS = 160
 };
 
-struct hw_linear_descent {
+typedef struct descent {
     hw_linear_members *members;
     hw_linear_round round;
     hw_linear_space space;
@@ -24,10 +24,9 @@ struct hw_linear_descent {
     double best;      /* local gap so far */
     unsigned stuck;   /* leaps since then */
     uint64_t used;    /* coordinate steps */
-    bool searching;   /* on a face, and a product is asked for */
     double *memory;
     uint32_t *lists;
-};
+} descent;
 
 void hw_linear_members_free(hw_linear_members *members)
 {
@@ -61,7 +60,7 @@ hawser_status hw_linear_members_reserve(hw_linear_members *members, size_t neede
 }
 
 /* One pass over the members; returns the number of coordinates that moved, none where the run is to end. */
-static size_t epoch(hw_linear_descent *d)
+static size_t epoch(descent *d)
 {
     hw_linear_members *members = d->members;
     size_t moved = 0;
@@ -93,7 +92,7 @@ static double penalty(const hw_linear_members *members, const double *x)
 }
 
 /* The local duality gap: the subproblem is itself a lasso, on sqrt(sigma') X with residual r / sqrt(sigma'). */
-static double local_gap(hw_linear_descent *d)
+static double local_gap(descent *d)
 {
     hw_linear_members *members = d->members;
     hw_linear_sums sums = {.square = hw_linear_space_square(&d->space, members->x, &d->image),
@@ -116,13 +115,13 @@ static double local_gap(hw_linear_descent *d)
     return hw_linear_gap(&sums, conjugate, plain, 0.0);
 }
 
-static double objective(hw_linear_descent *d, const double *x, const hw_linear_image *image)
+static double objective(descent *d, const double *x, const hw_linear_image *image)
 {
     return penalty(d->members, x) + 0.5 * hw_linear_space_square(&d->space, x, image);
 }
 
 /* Jumps to the candidate in blend, given its image, when that has a lower objective. */
-static bool accept(hw_linear_descent *d)
+static bool accept(descent *d)
 {
     hw_linear_members *members = d->members;
     if (!(objective(d, members->blend, &d->candidate) < objective(d, members->x, &d->image)))
@@ -135,7 +134,7 @@ static bool accept(hw_linear_descent *d)
 }
 
 /* Along the step that was found on the face. */
-static void leap(hw_linear_descent *d)
+static void leap(descent *d)
 {
     hw_linear_members *members = d->members;
     d->used += d->face.used;
@@ -157,7 +156,7 @@ static void leap(hw_linear_descent *d)
 }
 
 /* Some passes; false: that was all there is to do. */
-static bool pass(hw_linear_descent *d)
+static bool pass(descent *d)
 {
     for (size_t at = 0; at < d->epochs && d->used < d->round.steps; at++) {
         if (epoch(d) == 0)
@@ -167,7 +166,7 @@ static bool pass(hw_linear_descent *d)
     return d->used < d->round.steps;
 }
 
-static bool good_enough(hw_linear_descent *d)
+static bool good_enough(descent *d)
 {
     double gap = local_gap(d);
     d->stuck = gap < d->best ? 0 : d->stuck + 1;
@@ -175,86 +174,40 @@ static bool good_enough(hw_linear_descent *d)
     return gap <= d->tolerance || d->stuck == 20;
 }
 
-bool hw_linear_descent_go(hw_linear_descent *d)
-{
-    for (;;) {
-        if (!d->searching) {
-            if (d->used >= d->round.steps || !pass(d))
-                return false;
-            hw_linear_face_begin(&d->face, &d->space, &d->image, NULL, d->tolerance);
-            d->searching = true;
-        }
-        if (hw_linear_face_turn(&d->face, &d->space, d->round.steps - d->used))
-            return true;
-        d->searching = false;
-        leap(d);
-        if (good_enough(d))
-            return false;
-    }
-}
-
-hw_linear_share hw_linear_descent_share(hw_linear_descent *d)
-{
-    hw_linear_face *face = &d->face;
-    return hw_linear_space_share(&d->space, face->parts, face->direction, face->count, &face->move, face->bend);
-}
-
-void hw_linear_descent_hear(hw_linear_descent *d, const double *sums)
-{
-    hw_linear_face *face = &d->face;
-    hw_linear_space_hear(&d->space, face->places, face->direction, face->count, sums, face->bend);
-    hw_linear_face_go(face, &d->space);
-}
-
-void hw_linear_descent_free(hw_linear_descent *d)
-{
-    if (d == NULL)
-        return;
-    free(d->memory);
-    free(d->lists);
-    free(d);
-}
-
-hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
-                                    const hw_linear_part *part, hw_linear_descent **descent, hawser_error *error)
+static hawser_status begin(descent *d, hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
+                           hawser_error *error)
 {
     const hawser_matrix *X = &round->columns->X;
+    const hw_linear_part *part = round->part;
     size_t length = gram != NULL ? gram->count : X->rows, m = members->count, row = members->capacity;
     bool packed = gram == NULL && X->layout == HAWSER_CSC;
     if (packed)
         HAWSER_TRY(hw_linear_pack(&members->packed, X, members->columns, m, part != NULL ? part->begin : 0,
                                   part != NULL ? part->end : X->rows, error));
-    hw_linear_descent *d = calloc(1, sizeof *d);
-    double *memory = calloc(3 * length + 1, sizeof *memory);
-    uint32_t *lists = calloc(3 * m + 1, sizeof *lists);
-    if (d == NULL || memory == NULL || lists == NULL) {
-        free(d);
-        free(memory);
-        free(lists);
+    double *memory = d->memory = calloc(3 * length + 1, sizeof *memory);
+    uint32_t *lists = d->lists = calloc(3 * m + 1, sizeof *lists);
+    if (memory == NULL || lists == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns and %zu rows", m, X->rows);
-    }
     /* How exact pays: a certificate's scan costs much more than Gram steps. */
     double wanted = (gram != NULL ? 1e-3 : 0.3) * round->gap;
-    *d = (hw_linear_descent){.members = members,
-                             .round = *round,
-                             .image.values = gram != NULL ? memory : round->residual,
-                             .candidate.values = memory + length,
-                             .face = {.members = lists,
-                                      .places = lists + m,
-                                      .parts = lists + 2 * m,
-                                      .step = members->scratch,
-                                      .pull = members->scratch + row,
-                                      .direction = members->scratch + 2 * row,
-                                      .bend = members->scratch + 3 * row,
-                                      .curve = members->scratch + 4 * row,
-                                      .patience = LEAST_ITERATIONS,
-                                      .exact = 0.01,
-                                      .move.values = memory + 2 * length},
-                             .epochs = LEAST_EPOCHS,
-                             .tolerance = wanted > round->tolerance ? wanted : round->tolerance,
-                             .best = INFINITY,
-                             .memory = memory,
-                             .lists = lists};
+    d->members = members;
+    d->round = *round;
+    d->image.values = gram != NULL ? memory : round->residual;
+    d->candidate.values = memory + length;
+    d->face = (hw_linear_face){.members = lists,
+                               .places = lists + m,
+                               .parts = lists + 2 * m,
+                               .step = members->scratch,
+                               .pull = members->scratch + row,
+                               .direction = members->scratch + 2 * row,
+                               .bend = members->scratch + 3 * row,
+                               .curve = members->scratch + 4 * row,
+                               .patience = LEAST_ITERATIONS,
+                               .exact = 0.01,
+                               .move.values = memory + 2 * length};
+    d->epochs = LEAST_EPOCHS;
+    d->tolerance = wanted > round->tolerance ? wanted : round->tolerance;
+    d->best = INFINITY;
     d->space = (hw_linear_space){.members = members,
                                  .round = &d->round,
                                  .gram = gram,
@@ -263,17 +216,29 @@ hawser_status hw_linear_descent_new(hw_linear_members *members, const hw_linear_
                                  .length = length};
     if (round->slack != NULL)
         *round->slack = local_gap(d);
-    *descent = d;
+    return HAWSER_OK;
+}
+
+static hawser_status run(descent *d, hawser_error *error)
+{
+    while (d->used < d->round.steps && pass(d)) {
+        hw_linear_face_begin(&d->face, &d->space, &d->image, NULL, d->tolerance);
+        HAWSER_TRY(hw_linear_face_search(&d->face, &d->space, d->round.steps - d->used, error));
+        leap(d);
+        if (good_enough(d))
+            break;
+    }
     return HAWSER_OK;
 }
 
 hawser_status hw_linear_descend(hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
                                 hawser_error *error)
 {
-    hw_linear_descent *d = NULL;
-    HAWSER_TRY(hw_linear_descent_new(members, gram, round, NULL, &d, error));
-    while (hw_linear_descent_go(d))
-        hw_linear_descent_hear(d, hw_linear_descent_share(d).values);
-    hw_linear_descent_free(d);
-    return HAWSER_OK;
+    descent d = {0};
+    hawser_status status = begin(&d, members, gram, round, error);
+    if (status == HAWSER_OK)
+        status = run(&d, error);
+    free(d.memory);
+    free(d.lists);
+    return status;
 }

@@ -9,6 +9,7 @@
 #define HW_ALGORITHMS_SOLVE_SOLVER_H
 
 #include "algorithms/solve/columns.h"
+#include "algorithms/solve/part.h"
 #include "algorithms/solve/stop.h"
 
 typedef struct hw_linear_round {
@@ -29,6 +30,8 @@ typedef struct hw_linear_round {
     uint64_t (*draw)(void *source, uint64_t below);
     void *source;
     hw_linear_stop stop;
+    const hw_linear_part
+        *part; /* of this block, where several solve the same subproblem together; NULL: it solves its own */
 } hw_linear_round;
 
 typedef struct hw_linear_solver {

@@ -16,7 +16,8 @@ hawser_status hw_worker_open_reductions(hw_worker *worker, hawser_error *error)
                               .blocks = session->blocks,
                               .view = session->nodes > 1 ? &session->view : NULL,
                               .shape = session->job->settings.adding,
-                              .keep = HW_REDUCTION_KEPT / session->local,
+                              .keep =
+                                  session->nodes > 1 ? HW_REDUCTION_KEPT / session->local : 0, /* else none is lost alone */
                               .unit_name = unit_name,
                               .owner = worker,
                               .log = worker->log};
