@@ -142,6 +142,35 @@ static void expected_memory_counts(void **state)
     close_job(test);
 }
 
+/* Of reductions the plan counts shares of two at a time: as many numbers as are declared, or fewer where fewer are expected. */
+static void reductions_count(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "4");
+    hawser_program *program = hawser_program_new("reduces", NULL);
+    hawser_state *v = hawser_replicated_state(program, "v", 10, 1, NULL, (hawser_rule){0});
+    hawser_operator *reducing = hawser_unit(hawser_root(program), "unit", unit, NULL, HAWSER_UPDATES(v));
+    hawser_error error = {0};
+    hw_plan *plan = NULL;
+    uint64_t needed[3];
+    for (int k = 0; k < 3; k++) {
+        if (k == 1)
+            hawser_reduces(reducing, 5000);
+        if (k == 2)
+            hawser_reduces_expect(reducing, 100, 300);
+        assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_OK);
+        needed[k] = plan->memory_needed;
+        hw_plan_free(plan);
+    }
+    assert_int_equal(needed[1] - needed[0], 2 * 4 * 5000 * sizeof(double));
+    assert_int_equal(needed[2] - needed[0], 2 * 4 * 100 * sizeof(double));
+    hawser_reduces_expect(hawser_unit(hawser_root(program), "other", unit, NULL, HAWSER_UPDATES(v)), 100, 300);
+    assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_BAD_PROGRAM);
+    assert_non_null(strstr(error.text, "'other' declares no reductions"));
+    hawser_program_free(program);
+    close_job(test);
+}
+
 /* Over nodes, supposed ones: where blocks are, and what a clock costs at most. A message carries 100 numbers, 800 bytes. */
 static void over_nodes(void **state)
 {
@@ -224,6 +253,7 @@ int main(void)
                                        cmocka_unit_test(dot),
                                        cmocka_unit_test(too_big),
                                        cmocka_unit_test(expected_memory_counts),
+                                       cmocka_unit_test(reductions_count),
                                        cmocka_unit_test(over_nodes),
                                        cmocka_unit_test(too_many_nodes),
                                        cmocka_unit_test(what_columns_cost_besides)};
