@@ -146,6 +146,20 @@ hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *w
 }
 
 /* Parts by rows are equal, and no two blocks look at the same entry; but each sends all products. */
+static bool by_rows_pays(double entries, uint32_t blocks, size_t products)
+{
+    return (double)blocks * (double)products < entries;
+}
+
+size_t hw_lasso_joint_expected(const hw_linear *lasso, size_t members)
+{
+    const hawser_matrix *X = lasso->X;
+    size_t products = members * (members + 1) / 2;
+    double entries = (double)members * (double)X->stored / (double)X->cols;
+    size_t own = by_rows_pays(entries, lasso->blocks, products) ? products : products / lasso->blocks;
+    return own > members ? own : members;
+}
+
 static bool by_rows(const hw_lasso_joint *joint, uint32_t blocks, size_t products)
 {
     const hawser_matrix *X = &joint->whole.X;
@@ -154,7 +168,7 @@ static bool by_rows(const hw_lasso_joint *joint, uint32_t blocks, size_t product
         uint32_t j = joint->gram.columns[a];
         entries += X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
     }
-    return (double)blocks * (double)products < entries;
+    return by_rows_pays(entries, blocks, products);
 }
 
 static void own_rows(const hw_lasso_joint *joint, uint32_t own, uint32_t blocks, size_t *begin, size_t *end)

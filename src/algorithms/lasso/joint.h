@@ -36,6 +36,8 @@ void hw_lasso_joint_free(hw_lasso_joint *joint);
 size_t hw_lasso_joint_share(const hw_linear *lasso);
 /* The most numbers that are added up at a time. */
 size_t hw_lasso_joint_sums(const hw_linear *lasso);
+/* Of these, numbers that one block adds, as expected of a union of so many members. */
+size_t hw_lasso_joint_expected(const hw_linear *lasso, size_t members);
 
 /* Writes this block's members, as chosen last, to its share of the board; returns how many numbers that took, from the first on. */
 size_t hw_lasso_joint_post(const struct hw_lasso_block *block, const double *alpha, double *share);

@@ -326,7 +326,7 @@ static hawser_operator *joint_work(const hw_linear_frame *frame, hw_linear *lass
     hawser_operator *together = hawser_unit(once, "solve", solve, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
     size_t members = hw_linear_expected(lasso), products = members * (members + 1) / 2;
     hw_linear_adds(together, hw_lasso_joint_sums(lasso));
-    hawser_reduces_expect(together, products, products + PRODUCTS * members);
+    hawser_reduces_expect(together, hw_lasso_joint_expected(lasso, members), products + PRODUCTS * members);
     return hawser_sequence(small);
 }
 
