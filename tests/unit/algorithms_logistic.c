@@ -213,12 +213,12 @@ static void test_model(void **state)
             q.terms[k] = (hw_linear_term){0.0, 1e-3, -INFINITY, INFINITY};
             q.members.x[k] = 0.0;
         }
-        hw_logistic_quadratic_at(&q, &p.rows, &p.point);
+        assert_int_equal(hw_logistic_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
         double careful[COLUMNS], scale = q.scale;
         memcpy(careful, q.columns.norm, sizeof careful);
         for (int step = 0; step < 20; step++)
             hw_logistic_quadratic_judge(&q, 1.0);
-        hw_logistic_quadratic_at(&q, &p.rows, &p.point);
+        assert_int_equal(hw_logistic_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
         hw_logistic_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
         for (size_t j = 0; j < COLUMNS; j++) { /* second difference of the loss at its best intercept */
             double h = 1e-4, v[3][ROWS], loss[3];
@@ -268,12 +268,12 @@ static void test_inexact(void **state)
         }
         bool smooth = hw_logistic_smooth(&q);
         assert_int_equal(smooth, which == 2);
-        hw_logistic_quadratic_at(&q, &p.rows, &p.point);
+        assert_int_equal(hw_logistic_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
         hw_logistic_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
         double begun[ROWS], left = 0.0, sum = 0.0;
         memcpy(begun, q.residual, sizeof begun);
         hw_logistic_inexact run = {.target = 1e-13, .reference = smooth ? 1e20 : 0.0};
-        assert_int_equal(hw_logistic_inexact_run(&run, &q, q.residual, &error), HAWSER_OK);
+        assert_int_equal(hw_logistic_inexact_run(&run, &q, NULL, q.residual, &error), HAWSER_OK);
         assert_true(run.solved && run.first > 0.0 && smooth == (run.passes == 0));
         for (size_t k = 0; k < COLUMNS; k++) /* the model's residual at x, afresh */
             for (size_t i = 0; i < ROWS; i++)
@@ -319,10 +319,10 @@ static void test_unbent(void **state)
             q.terms[k] = (hw_linear_term){which < 2 ? 0.1 : 0.0, which < 2 ? 0.0 : 0.1, -INFINITY, INFINITY};
             q.members.x[k] = 0.5;
         }
-        hw_logistic_quadratic_at(&q, &p.rows, &p.point);
+        assert_int_equal(hw_logistic_quadratic_at(&q, &p.rows, &p.point, NULL, &error), HAWSER_OK);
         hw_logistic_quadratic_residual(&q, &p.point, p.v, p.v, q.residual);
         hw_logistic_inexact run = {.target = INFINITY};
-        assert_int_equal(hw_logistic_inexact_run(&run, &q, q.residual, &error), HAWSER_OK);
+        assert_int_equal(hw_logistic_inexact_run(&run, &q, NULL, q.residual, &error), HAWSER_OK);
         for (size_t k = 0; k < COLUMNS; k++)
             assert_true(q.members.x[k] == 0.5);
         hw_logistic_quadratic_free(&q);

@@ -1,4 +1,4 @@
-/* Newton's models, solved by one block and by several that share what they cost: the same bits on all of those, and the same objective. */
+/* Newton's models, solved by one block and by several that divide what they cost: the same bits on all of those, and the same objective. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,15 +59,73 @@ static void make(problem *p, uint64_t seed, bool dense, bool intercept)
     p->rows = (hw_logistic_rows){.count = n, .sign = p->sign, .total = (double)n, .intercept = intercept};
 }
 
+/* What the sides of a run add up: each in a thread of its own, all of them the same sums. */
+typedef struct crew {
+    pthread_barrier_t barrier;
+    double *values[BLOCKS];
+    size_t counts[BLOCKS], sums, dealt; /* sums so far; those each of whose numbers is of one side alone */
+    size_t fails_at;                    /* the sum that fails; 0: none */
+} crew;
+
 /* One block's side of a run from zero. */
 typedef struct side {
+    crew *crew;
+    const problem *problem;
     hw_logistic_quadratic q;
     hw_logistic_point point;
     hw_linear_part part;
     hw_logistic_newton newton;
-    hw_logistic_newton_state *state;
+    unsigned certificates;
+    hawser_status status;
+    pthread_t thread;
     double v[ROWS], move[ROWS], there[ROWS], pull[ROWS], curve[ROWS], x[COLUMNS];
 } side;
+
+/* Counts a sum whose numbers are each of one side. No side waits for one that computes most of them. */
+static void count_dealt(crew *c, size_t count)
+{
+    size_t by_side[BLOCKS] = {0}, all = 0, both = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t sides = 0;
+        for (size_t b = 0; b < BLOCKS; b++) {
+            bool has = c->values[b][i] != 0.0;
+            by_side[b] += has;
+            sides += has;
+        }
+        all += sides;
+        both += sides > 1;
+    }
+    c->dealt += both == 0 && all > 0;
+    for (size_t b = 0; both == 0 && all > count / 2 && b < BLOCKS; b++)
+        assert_true(by_side[b] >= all / BLOCKS / 4);
+}
+
+static hawser_status add(void *source, double *values, size_t count, hawser_error *error)
+{
+    side *s = source;
+    crew *c = s->crew;
+    double *sums = malloc((count + 1) * sizeof *sums);
+    assert_non_null(sums);
+    assert_true(count <= hw_logistic_newton_sums(COLUMNS, s->q.columns.X.rows));
+    c->values[s->part.block] = values;
+    c->counts[s->part.block] = count;
+    pthread_barrier_wait(&c->barrier);
+    for (size_t b = 0; b < BLOCKS; b++)
+        assert_int_equal(c->counts[b], count);
+    for (size_t i = 0; i < count; i++) {
+        sums[i] = 0.0;
+        for (size_t b = 0; b < BLOCKS; b++)
+            sums[i] += c->values[b][i];
+    }
+    if (s->part.block == 0) {
+        count_dealt(c, count);
+        c->sums++;
+    }
+    pthread_barrier_wait(&c->barrier);
+    memcpy(values, sums, count * sizeof *sums);
+    free(sums);
+    return c->sums == c->fails_at ? hawser_fail(error, HAWSER_PEER_LOST, "lost") : HAWSER_OK;
+}
 
 static void begin(side *s, const problem *p, double l1, bool gram, uint32_t own, uint32_t blocks)
 {
@@ -86,14 +145,13 @@ static void begin(side *s, const problem *p, double l1, bool gram, uint32_t own,
             (hw_linear_term){k < 3 ? 0.0 : l1, p->matrix.layout == HAWSER_DENSE ? 0.1 : 0.0, -INFINITY, INFINITY};
         s->q.members.x[k] = 0.0;
     }
-    s->part = (hw_linear_part){.begin = n * own / blocks, .end = n * (own + 1) / blocks};
+    s->problem = p;
+    s->part = (hw_linear_part){
+        .begin = n * own / blocks, .end = n * (own + 1) / blocks, .block = own, .blocks = blocks, .add = add, .source = s};
     if (p->matrix.layout == HAWSER_DENSE)
         s->part.view = hawser_matrix_rows(&p->matrix, s->part.begin, s->part.end);
-    s->newton = (hw_logistic_newton){.tolerance = 1e-12,
-                                     .gap = 1e-6,
-                                     .move = s->move,
-                                     .there = s->there,
-                                     .crew = {blocks > 1 ? &s->part : NULL, own, blocks}};
+    s->newton = (hw_logistic_newton){
+        .tolerance = 1e-12, .gap = 1e-6, .move = s->move, .there = s->there, .part = blocks > 1 ? &s->part : NULL};
 }
 
 /* The objective; and where members have come to. */
@@ -106,78 +164,82 @@ static double end(side *s)
     return objective;
 }
 
-/* What all sides want at one clock, added up; of how many numbers that is, or 0 where they want nothing more. `dealt`: each of them is
- * of one side alone. */
-static size_t add_up(side *sides, uint32_t blocks, double *sums, bool *dealt)
+/* One side, run as often as certificates would. */
+static void *run_side(void *opaque)
 {
+    side *s = opaque;
     hawser_error error;
-    size_t all = 0, given = 0, least = SIZE_MAX;
-    for (uint32_t b = 0; b < blocks; b++) {
-        bool wanted;
-        assert_int_equal(hw_logistic_newton_go(sides[b].state, &wanted, &error), HAWSER_OK);
-        assert_true(b == 0 || wanted == (all > 0));
-        if (!wanted)
-            continue;
-        hw_linear_share share = hw_logistic_newton_share(sides[b].state);
-        assert_true(share.all <= hw_logistic_newton_sums(COLUMNS, sides[b].q.columns.X.rows));
-        assert_true((b == 0 || share.all == all) && share.first + share.count <= share.all);
-        all = share.all;
-        given += share.count;
-        least = share.count < least ? share.count : least;
-        for (size_t i = 0; b == 0 && i < all; i++)
-            sums[i] = 0.0;
-        for (size_t i = 0; i < share.count; i++)
-            sums[share.first + i] += share.values[i];
-    }
-    *dealt = given == all;
-    assert_true(!*dealt || least >= all / blocks / 4); /* nobody has to wait for one who has most of it */
-    return all;
+    s->status = HAWSER_OK;
+    for (unsigned c = 0; c < s->certificates && s->status == HAWSER_OK; c++)
+        s->status = hw_logistic_newton_run(&s->newton, &s->q, &s->problem->rows, s->v, &s->point, &error);
+    return NULL;
 }
 
-/* All sides in step, as blocks are, as often as certificates would begin it; returns how many sums they made. */
-static size_t run_crew(side *sides, uint32_t blocks, const problem *p, unsigned certificates, size_t *dealt)
+static void run_alone(side *s)
 {
-    static double sums[MOST];
-    hawser_error error;
-    size_t clocks = 0;
-    *dealt = 0;
-    for (unsigned c = 0; c < certificates; c++) {
-        bool each_alone;
-        for (uint32_t b = 0; b < blocks; b++)
-            assert_int_equal(hw_logistic_newton_new(&sides[b].newton, &sides[b].q, &p->rows, sides[b].v, &sides[b].point,
-                                                    &sides[b].state, &error),
-                             HAWSER_OK);
-        for (; add_up(sides, blocks, sums, &each_alone) > 0; clocks++, *dealt += each_alone)
-            for (uint32_t b = 0; b < blocks; b++)
-                hw_logistic_newton_hear(sides[b].state, sums);
-        for (uint32_t b = 0; b < blocks; b++)
-            hw_logistic_newton_free(sides[b].state);
+    s->certificates = CERTIFICATES;
+    (void)run_side(s);
+    assert_int_equal(s->status, HAWSER_OK);
+}
+
+/* All sides at the same time, as blocks are. */
+static void run_crew(crew *c, side *sides, size_t fails_at)
+{
+    *c = (crew){.fails_at = fails_at};
+    assert_int_equal(pthread_barrier_init(&c->barrier, NULL, BLOCKS), 0);
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        sides[b].crew = c;
+        sides[b].certificates = CERTIFICATES;
+        assert_int_equal(pthread_create(&sides[b].thread, NULL, run_side, &sides[b]), 0);
     }
-    return clocks;
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        assert_int_equal(pthread_join(sides[b].thread, NULL), 0);
+        assert_int_equal(sides[b].status, fails_at > 0 ? HAWSER_PEER_LOST : HAWSER_OK);
+    }
+    pthread_barrier_destroy(&c->barrier);
 }
 
 static void together(void **state)
 {
     (void)state;
-    static side one, crew[BLOCKS];
+    static side one, sides[BLOCKS];
+    static crew c;
     problem *p = malloc(sizeof *p);
     assert_non_null(p);
     for (uint64_t seed = 1; seed < 25; seed++) {
-        bool dense = seed % 3 == 0;
-        size_t dealt;
-        make(p, seed, dense, seed % 2 == 0);
+        make(p, seed, seed % 3 == 0, seed % 2 == 0);
         begin(&one, p, L1, false, 0, 1);
-        (void)run_crew(&one, 1, p, CERTIFICATES, &dealt);
+        run_alone(&one);
         for (uint32_t b = 0; b < BLOCKS; b++)
-            begin(&crew[b], p, L1, false, b, BLOCKS);
-        size_t clocks = run_crew(crew, BLOCKS, p, CERTIFICATES, &dealt);
-        double objective = end(&one), first = end(&crew[0]);
-        assert_true(clocks > 50 && dealt > 30 && dealt < clocks); /* moments, pulls and images; and products */
+            begin(&sides[b], p, L1, false, b, BLOCKS);
+        run_crew(&c, sides, 0);
+        double objective = end(&one), first = end(&sides[0]);
+        assert_true(c.sums > 50 && c.dealt > 30 && c.dealt < c.sums); /* moments, pulls and images; and products */
         assert_true(fabs(first - objective) < 1e-9);
         for (uint32_t b = 1; b < BLOCKS; b++) {
-            assert_true(end(&crew[b]) == first);
-            assert_memory_equal(crew[b].x, crew[0].x, sizeof crew[0].x);
+            assert_true(end(&sides[b]) == first);
+            assert_memory_equal(sides[b].x, sides[0].x, sizeof sides[0].x);
         }
+    }
+    free(p);
+}
+
+/* Whichever sum fails, the run ends with its status and nothing is left in memory. */
+static void failed_sum_ends_the_run(void **state)
+{
+    (void)state;
+    static side sides[BLOCKS];
+    static crew c;
+    problem *p = malloc(sizeof *p);
+    assert_non_null(p);
+    for (size_t at = 1; at < 40; at++) {
+        make(p, at, at % 3 == 0, at % 2 == 0);
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            begin(&sides[b], p, L1, false, b, BLOCKS);
+        run_crew(&c, sides, at);
+        assert_int_equal(c.sums, at);
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            (void)end(&sides[b]);
     }
     free(p);
 }
@@ -186,24 +248,25 @@ static void together(void **state)
 static void left_smooth(void **state)
 {
     (void)state;
-    static side one, crew[BLOCKS];
+    static side one, sides[BLOCKS];
+    static crew c;
     problem *p = malloc(sizeof *p);
     assert_non_null(p);
     for (uint64_t seed = 1; seed < 7; seed++) {
-        size_t dealt;
         make(p, seed, false, seed % 2 == 0);
         begin(&one, p, 10.0, true, 0, 1);
-        (void)run_crew(&one, 1, p, CERTIFICATES, &dealt);
+        run_alone(&one);
         for (uint32_t b = 0; b < BLOCKS; b++)
-            begin(&crew[b], p, 10.0, true, b, BLOCKS);
-        assert_true(run_crew(crew, BLOCKS, p, CERTIFICATES, &dealt) > 3);
+            begin(&sides[b], p, 10.0, true, b, BLOCKS);
+        run_crew(&c, sides, 0);
+        assert_true(c.sums > 3);
         for (uint32_t b = 0; b < BLOCKS; b++) {
-            assert_int_equal(crew[b].q.members.count, 3);
-            assert_true(crew[b].q.use_gram && crew[b].q.members.packed.count == 3);
+            assert_int_equal(sides[b].q.members.count, 3);
+            assert_true(sides[b].q.use_gram && sides[b].q.members.packed.count == 3);
         }
         double objective = end(&one);
         for (uint32_t b = 0; b < BLOCKS; b++)
-            assert_true(fabs(end(&crew[b]) - objective) < 1e-9 && memcmp(crew[b].x, crew[0].x, sizeof crew[0].x) == 0);
+            assert_true(fabs(end(&sides[b]) - objective) < 1e-9 && memcmp(sides[b].x, sides[0].x, sizeof sides[0].x) == 0);
     }
     free(p);
 }
@@ -241,11 +304,11 @@ static void settled(void **state)
         double x[COLUMNS];
         make(p, seed, false, seed % 2 == 0);
         begin(&s, p, L1, false, 0, 1);
-        hw_logistic_quadratic_at(&s.q, &p->rows, &s.point);
+        assert_int_equal(hw_logistic_quadratic_at(&s.q, &p->rows, &s.point, NULL, &error), HAWSER_OK);
         hw_logistic_inexact run = {.target = 1e-12};
         double begun = violations(&s, p);
         s.q.learned.settled = true; /* they have not: all are zero */
-        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, s.q.residual, &error), HAWSER_OK);
+        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
         assert_true(run.solved && run.passes > 0 && violations(&s, p) < 1e-5 * begun);
         s.q.learned.settled = true;
         for (size_t k = 0; k < COLUMNS; k++)
@@ -253,7 +316,7 @@ static void settled(void **state)
         begun = violations(&s, p);
         memcpy(x, s.q.members.x, sizeof x);
         run = (hw_logistic_inexact){.target = INFINITY};
-        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, s.q.residual, &error), HAWSER_OK);
+        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
         assert_true(run.solved && run.passes == 0 && fabs(run.first - begun) < 1e-9 * begun);
         double left = violations(&s, p);
         assert_true(left < 0.5 * begun);
@@ -261,12 +324,12 @@ static void settled(void **state)
         (void)violations(&s, p);
         s.q.learned.settled = true;
         run = (hw_logistic_inexact){.target = INFINITY, .missing = 0.005}; /* what is near the end goes there */
-        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, s.q.residual, &error), HAWSER_OK);
+        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
         assert_true(run.passes == 0 && violations(&s, p) < 0.2 * left);
         memcpy(s.q.members.x, x, sizeof x);
         begun = violations(&s, p);
         run = (hw_logistic_inexact){.target = 0.5 * begun, .reference = 100.0 * begun, .idle = 2.0 * begun};
-        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, s.q.residual, &error), HAWSER_OK);
+        assert_int_equal(hw_logistic_inexact_run(&run, &s.q, NULL, s.q.residual, &error), HAWSER_OK);
         assert_true(run.solved && run.passes == 0);
         assert_memory_equal(s.q.members.x, x, sizeof x);
         (void)end(&s);
@@ -276,6 +339,7 @@ static void settled(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(together), cmocka_unit_test(left_smooth), cmocka_unit_test(settled)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(together), cmocka_unit_test(failed_sum_ends_the_run),
+                                       cmocka_unit_test(left_smooth), cmocka_unit_test(settled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

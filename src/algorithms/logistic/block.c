@@ -5,7 +5,6 @@
 
 #include "algorithms/glm/fold.h"
 #include "algorithms/logistic/delayed.h"
-#include "algorithms/logistic/share.h"
 #include "algorithms/logistic/steps.h"
 
 static const double TIGHT = 1e-18; /* of the objective, for the intercept that is saved */
@@ -26,7 +25,6 @@ void hw_logistic_block_release(hw_logistic_block *block)
     hw_linear_search_free(&block->search);
     hw_logistic_delayed_free(block->delayed);
     hw_logistic_steps_free(block->steps);
-    hw_logistic_share_free(block->share);
     free(block->row_weights);
     free(block->rounds_memory);
     free(block->whole_v);
@@ -88,7 +86,9 @@ hawser_status hw_logistic_block_for_all(hw_logistic_block *block, const hawser_m
         return no_memory(error, whole);
     block->whole_move = block->whole_v + n;
     block->whole_there = block->whole_move + n;
-    return hw_logistic_quadratic_new(&block->whole, whole, block->linear->seed, error);
+    HAWSER_TRY(hw_logistic_quadratic_new(&block->whole, whole, block->linear->seed, error));
+    block->learned_together = block->whole.learned;
+    return HAWSER_OK;
 }
 
 /* Without examples of both kinds there is nothing to tell apart. */

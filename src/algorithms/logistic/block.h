@@ -37,11 +37,11 @@ typedef struct hw_logistic_block {
     struct hw_logistic_delayed *delayed; /* of --solver dbpg */
     struct hw_logistic_steps *steps;     /* of --solver gd, sgd, minibatch */
 
-    /* where one solves for all */
+    /* the problem over the working sets of all blocks: see joint.h */
     hw_logistic_quadratic whole;
     double *whole_v, *whole_move, *whole_there;
     uint32_t *whole_list;
-    struct hw_logistic_share *share; /* or all do together */
+    hw_logistic_learned learned_together; /* from models that all blocks solved together; equal on all blocks */
 } hw_logistic_block;
 
 /* Makes the block ready for a fold; allocates on the first call. `most`: where to put the smallest lambda at which only columns

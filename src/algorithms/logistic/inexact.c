@@ -20,10 +20,8 @@ static const double FEW = 0.02;         /* of the members: so many signs change 
 static const double STRAY = 0.1;        /* of the violations: more of them off the face, and signs are not settled */
 static const double SMOOTH_EXACT = 0.3; /* the same where there are none: at most, less near the optimum */
 
-/* What is done next, with what was asked for: nothing, the members' pulls, a product, the image of the step on the face. */
-typedef enum stage { PASSING, LOOKING, SEARCHING, MOVING, ENDED } stage;
-
-typedef struct hw_logistic_inexact_state {
+/* What one run works on. */
+typedef struct run {
     hw_logistic_inexact *inexact;
     hw_logistic_quadratic *q;
     hw_linear_members *members;
@@ -32,11 +30,7 @@ typedef struct hw_logistic_inexact_state {
     hw_linear_image image, candidate;
     hw_linear_face face;
     uint32_t *order; /* of the members in a pass */
-    const hw_logistic_crew *crew;
-    size_t begin, end; /* the members at whose pulls this block looks */
-    bool smooth;
-    stage stage;
-    unsigned looks;
+    unsigned looks;  /* at the pulls of all members */
     double *memory;
     uint32_t *lists;
 } run;
@@ -49,7 +43,7 @@ bool hw_logistic_smooth(const hw_logistic_quadratic *q)
     return smooth;
 }
 
-static hawser_status begin(run *r, const hw_logistic_crew *crew, double *residual, hawser_error *error)
+static hawser_status begin(run *r, const hw_linear_part *part, double *residual, hawser_error *error)
 {
     const hawser_matrix *X = &r->q->columns.X;
     hw_linear_members *members = r->members;
@@ -75,11 +69,7 @@ static hawser_status begin(run *r, const hw_logistic_crew *crew, double *residua
     r->round = (hw_linear_round){.columns = &r->q->columns, .gain = 1.0, .residual = residual, .stop = r->inexact->stop};
     for (size_t i = 0; i < n; i++)
         r->round.sum += residual[i];
-    r->space = (hw_linear_space){.members = members, .round = &r->round, .part = crew->part, .length = n};
-    r->smooth = hw_logistic_smooth(r->q);
-    r->crew = crew;
-    r->stage = m > 0 && r->q->columns.total > 0.0 ? PASSING
-                                                  : ENDED; /* or all rows are further on the right side than doubles tell */
+    r->space = (hw_linear_space){.members = members, .round = &r->round, .part = part, .length = n};
     return HAWSER_OK;
 }
 
@@ -177,40 +167,22 @@ static hawser_status pack(run *r, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Asks for the members' pulls. */
-static void look(run *r)
+/* Computes the pulls on all members. */
+static hawser_status look(run *r, hawser_error *error)
 {
-    hw_logistic_quadratic_section(r->q, r->crew, &r->begin, &r->end);
+    double *pulls = r->members->gradient;
+    size_t begin, end;
+    hw_logistic_quadratic_section(r->q, r->space.part, &begin, &end);
+    memset(pulls, 0, r->members->count * sizeof *pulls);
+    for (size_t k = begin; k < end; k++)
+        pulls[k] = hw_linear_space_pull(&r->space, k, &r->image);
     r->looks++;
-    r->stage = LOOKING;
+    return hw_linear_sum(r->space.part, pulls, r->members->count, error);
 }
 
-/* Passes, until the members' pulls are wanted; else it is done. */
-static void descend(run *r)
-{
-    hw_logistic_inexact *inexact = r->inexact;
-    r->stage = ENDED;
-    while (inexact->passes + r->looks < MOST_PASSES) {
-        if (r->q->learned.settled && !inexact->hasty) {
-            look(r);
-            return;
-        }
-        double violation = pass(r) / r->q->scale;
-        inexact->first = inexact->passes++ == 0 ? violation : inexact->first;
-        if (violation <= inexact->target || hw_linear_stopping(r->round.stop))
-            return;
-        if (inexact->passes < PASSES)
-            continue;
-        inexact->solved = !inexact->hasty;
-        if (!inexact->hasty)
-            look(r);
-        return;
-    }
-}
-
-/* Where signs have settled: whether the pulls that were looked at are those of a face that is worth a search. If not, it goes on
- * otherwise. */
-static bool worth_searching(run *r)
+/* Whether pulls that a look found, once signs have settled, are so small that nothing is left to do. It also finds whether signs are still
+ * settled. */
+static bool near_enough(run *r)
 {
     hw_logistic_inexact *inexact = r->inexact;
     const hw_linear_members *members = r->members;
@@ -223,8 +195,7 @@ static bool worth_searching(run *r)
     bool first = inexact->passes == 0 && r->looks == 1;
     inexact->first = first ? violation : inexact->first;
     r->q->learned.settled = stray <= STRAY * violation;
-    r->stage = violation <= (first ? inexact->idle : inexact->target) || hw_linear_stopping(r->round.stop) ? ENDED : PASSING;
-    return r->stage == PASSING && r->q->learned.settled;
+    return violation <= (first ? inexact->idle : inexact->target) || hw_linear_stopping(r->round.stop);
 }
 
 /* What is left of violations on the face after a whole step there. */
@@ -236,17 +207,6 @@ static double remaining(const run *r)
     return sum / r->q->scale;
 }
 
-/* One search is all there is to it. */
-static void begin_smooth(run *r)
-{
-    hw_logistic_inexact *inexact = r->inexact;
-    hw_linear_face *face = &r->face;
-    inexact->first = face->most / r->q->scale;
-    double near = inexact->reference > 0.0 ? sqrt(inexact->first / inexact->reference) : 1.0;
-    face->target = fmin(SMOOTH_EXACT, near) * face->most;
-    face->patience = inexact->hasty ? HASTY_ITERATIONS : SMOOTH_ITERATIONS;
-}
-
 /* What a search may leave of the largest pull. The gap falls about as pulls do: where one search can bring it to its tolerance, the
  * next certificate may be the last. */
 static double exactness(const run *r)
@@ -256,134 +216,94 @@ static double exactness(const run *r)
     return first && inexact->missing >= CLOSE ? fmin(inexact->missing, EXACT) : EXACT;
 }
 
-/* The pulls are there. */
-static hawser_status begin_search(run *r, hawser_error *error)
+/* Conjugate gradients on the face, and a step along what they find. Returns OK with *enough true if little is left to do. */
+static hawser_status search(run *r, bool *enough, hawser_error *error)
 {
-    if (!r->smooth && r->q->learned.settled && !worth_searching(r))
+    hw_linear_face *face = &r->face;
+    bool *settled = &r->q->learned.settled;
+    HAWSER_TRY(pack(r, error));
+    face->exact = exactness(r);
+    hw_linear_face_begin(face, &r->space, &r->image, r->members->gradient, 0.0);
+    face->patience = *settled ? SETTLED_ITERATIONS : ITERATIONS;
+    HAWSER_TRY(hw_linear_face_search(face, &r->space, UINT64_MAX, error));
+    *settled = *settled && face->used > 0;
+    if (face->used == 0)
         return HAWSER_OK;
-    if (!r->inexact->hasty || r->space.part != NULL) /* a part of sparse rows has no other view */
-        HAWSER_TRY(pack(r, error));
-    r->face.exact = exactness(r);
-    hw_linear_face_begin(&r->face, &r->space, &r->image, r->members->gradient, 0.0);
-    r->face.patience = r->q->learned.settled ? SETTLED_ITERATIONS : ITERATIONS;
-    if (r->smooth)
-        begin_smooth(r);
-    r->stage = SEARCHING;
+    HAWSER_TRY(hw_linear_space_image(&r->space, face->parts, face->places, face->step, face->count, &face->move, error));
+    *settled = leap(r) && *settled;
+    *enough = *settled && remaining(r) <= r->inexact->target;
     return HAWSER_OK;
 }
 
-/* The search is over. */
-static void end_search(run *r)
+/* Passes until signs are about right, then searches on the face; passes again where a search changes signs. */
+static hawser_status descend(run *r, hawser_error *error)
 {
-    const hw_linear_face *face = &r->face;
     hw_logistic_inexact *inexact = r->inexact;
-    r->stage = r->smooth ? ENDED : face->used > 0 ? MOVING : PASSING;
-    r->q->learned.settled = r->q->learned.settled && face->used > 0;
-    if (!r->smooth)
-        return;
+    const bool *settled = &r->q->learned.settled;
+    bool enough = false;
+    while (!enough && inexact->passes + r->looks < MOST_PASSES) {
+        if (!*settled || inexact->hasty) {
+            double violation = pass(r) / r->q->scale;
+            inexact->first = inexact->passes++ == 0 ? violation : inexact->first;
+            if (violation <= inexact->target || hw_linear_stopping(r->round.stop))
+                return HAWSER_OK;
+            if (inexact->passes < PASSES)
+                continue;
+            inexact->solved = !inexact->hasty;
+            if (inexact->hasty)
+                return HAWSER_OK;
+        }
+        HAWSER_TRY(look(r, error));
+        bool seemed = *settled;
+        enough = seemed && near_enough(r);
+        if (!enough && *settled == seemed)
+            HAWSER_TRY(search(r, &enough, error));
+    }
+    return HAWSER_OK;
+}
+
+/* Conjugate gradients on the only face: one search is all. */
+static hawser_status descend_smooth(run *r, hawser_error *error)
+{
+    hw_logistic_inexact *inexact = r->inexact;
+    hw_linear_face *face = &r->face;
+    HAWSER_TRY(look(r, error));
+    if (!inexact->hasty || r->space.part != NULL) /* a part of sparse rows has no other view */
+        HAWSER_TRY(pack(r, error));
+    hw_linear_face_begin(face, &r->space, &r->image, r->members->gradient, 0.0);
+    inexact->first = face->most / r->q->scale;
+    double near = inexact->reference > 0.0 ? sqrt(inexact->first / inexact->reference) : 1.0;
+    face->target = fmin(SMOOTH_EXACT, near) * face->most;
+    face->patience = inexact->hasty ? HASTY_ITERATIONS : SMOOTH_ITERATIONS;
+    HAWSER_TRY(hw_linear_face_search(face, &r->space, UINT64_MAX, error));
     inexact->solved = !inexact->hasty || !(face->most > face->target);
     for (size_t f = 0; inexact->solved && f < face->count; f++)
         r->members->x[face->members[f]] += face->step[f];
-}
-
-static void end_step(run *r)
-{
-    bool whole = leap(r);
-    r->q->learned.settled = r->q->learned.settled && whole;
-    r->stage = r->q->learned.settled && remaining(r) <= r->inexact->target ? ENDED : PASSING;
-}
-
-hawser_status hw_logistic_inexact_go(run *r, bool *wanted, hawser_error *error)
-{
-    *wanted = false;
-    if (r->stage == LOOKING)
-        HAWSER_TRY(begin_search(r, error));
-    else if (r->stage == MOVING)
-        end_step(r);
-    if (r->stage == SEARCHING) {
-        *wanted = hw_linear_face_turn(&r->face, &r->space, UINT64_MAX);
-        if (*wanted)
-            return HAWSER_OK;
-        end_search(r);
-    }
-    if (r->stage == PASSING && r->smooth)
-        look(r);
-    else if (r->stage == PASSING)
-        descend(r);
-    *wanted = r->stage != ENDED;
-    if (*wanted)
-        return HAWSER_OK;
-    for (size_t i = 0; r->image.drift != 0.0 && i < r->space.length; i++)
-        r->image.values[i] += r->image.drift * r->q->curve[i];
-    r->image.drift = 0.0;
     return HAWSER_OK;
 }
 
-hw_linear_share hw_logistic_inexact_share(run *r)
+/* Adds what the image keeps as one number to its values. */
+static void end(run *r)
 {
-    hw_linear_face *face = &r->face;
-    double *pulls = r->members->gradient;
-    if (r->stage == SEARCHING)
-        return hw_linear_space_share(&r->space, face->parts, face->direction, face->count, &face->move, face->bend);
-    if (r->stage == MOVING)
-        return hw_linear_space_rows(&r->space, face->parts, face->step, face->count, &face->move);
-    for (size_t k = r->begin; k < r->end; k++)
-        pulls[k] = hw_linear_space_pull(&r->space, k, &r->image);
-    return (hw_linear_share){pulls + r->begin, r->begin, r->end - r->begin, r->members->count};
+    for (size_t i = 0; r->image.drift != 0.0 && i < r->space.length; i++)
+        r->image.values[i] += r->image.drift * r->q->curve[i];
 }
 
-void hw_logistic_inexact_hear(run *r, const double *sums)
+hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, const hw_linear_part *part,
+                                      double *residual, hawser_error *error)
 {
-    hw_linear_face *face = &r->face;
-    if (r->stage == MOVING) {
-        hw_linear_space_hear_rows(&r->space, face->places, face->step, face->count, sums, &face->move);
-    } else if (r->stage == SEARCHING) {
-        hw_linear_space_hear(&r->space, face->places, face->direction, face->count, sums, face->bend);
-        hw_linear_face_go(face, &r->space);
-    } else if (sums != r->members->gradient) {
-        memcpy(r->members->gradient, sums, r->members->count * sizeof *sums);
-    }
-}
-
-void hw_logistic_inexact_free(run *r)
-{
-    if (r == NULL)
-        return;
-    free(r->memory);
-    free(r->lists);
-    free(r);
-}
-
-hawser_status hw_logistic_inexact_new(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, double *residual,
-                                      const hw_logistic_crew *crew, run **state, hawser_error *error)
-{
+    run r = {.inexact = inexact, .q = q, .members = &q->members};
     inexact->first = 0.0;
     inexact->passes = 0;
     inexact->solved = true;
-    *state = calloc(1, sizeof **state);
-    if (*state == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns", q->members.count);
-    (*state)->inexact = inexact;
-    (*state)->q = q;
-    (*state)->members = &q->members;
-    hawser_status status = begin(*state, crew, residual, error);
-    if (status != HAWSER_OK) {
-        hw_logistic_inexact_free(*state);
-        *state = NULL;
-    }
-    return status;
-}
-
-hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, double *residual,
-                                      hawser_error *error)
-{
-    run *r = NULL;
-    bool wanted = true;
-    const hw_logistic_crew alone = {.blocks = 1};
-    HAWSER_TRY(hw_logistic_inexact_new(inexact, q, residual, &alone, &r, error));
-    hawser_status status;
-    while ((status = hw_logistic_inexact_go(r, &wanted, error)) == HAWSER_OK && wanted)
-        hw_logistic_inexact_hear(r, hw_logistic_inexact_share(r).values);
-    hw_logistic_inexact_free(r);
+    if (q->members.count == 0 || !(q->columns.total > 0.0)) /* or all rows are further on the right side than doubles tell */
+        return HAWSER_OK;
+    hawser_status status = begin(&r, part, residual, error);
+    if (status == HAWSER_OK)
+        status = hw_logistic_smooth(q) ? descend_smooth(&r, error) : descend(&r, error);
+    if (status == HAWSER_OK)
+        end(&r);
+    free(r.memory);
+    free(r.lists);
     return status;
 }

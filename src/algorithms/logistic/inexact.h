@@ -25,25 +25,10 @@ typedef struct hw_logistic_inexact {
 /* No member has an L1 part or bounds. */
 bool hw_logistic_smooth(const hw_logistic_quadratic *q);
 
-/* A run that stops wherever it needs what several blocks may share: the members' pulls, a product, or the image of a step
- * (solve/space.h). All of them run it alike, and go on with the sums of their shares. */
-typedef struct hw_logistic_inexact_state hw_logistic_inexact_state;
-
-/* Moves members.x, given the model's weighted residual there, which moves along (but not in a smooth model). What it is given has to
- * stay until the state is freed. */
-hawser_status hw_logistic_inexact_new(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, double *residual,
-                                      const hw_logistic_crew *crew, hw_logistic_inexact_state **state,
-                                      hawser_error *error) HAWSER_MUST_USE;
-/* Goes on; *wanted: to the next sums, else to the end. */
-hawser_status hw_logistic_inexact_go(hw_logistic_inexact_state *state, bool *wanted, hawser_error *error) HAWSER_MUST_USE;
-/* What this block adds to the sums. */
-hw_linear_share hw_logistic_inexact_share(hw_logistic_inexact_state *state);
-/* Takes the sums, before it goes on. */
-void hw_logistic_inexact_hear(hw_logistic_inexact_state *state, const double *sums);
-void hw_logistic_inexact_free(hw_logistic_inexact_state *state);
-
-/* All of it, by one block. */
-hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, double *residual,
-                                      hawser_error *error) HAWSER_MUST_USE;
+/* Moves members.x towards the model's minimum, given the model's weighted residual there, which moves along (but not in a smooth model).
+ * `part`: several blocks do the same, and each computes its part of the pulls, the products and the image of a step; NULL: one block does all.
+ * inexact->stop must answer alike on all of them. */
+hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, const hw_linear_part *part,
+                                      double *residual, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -3,7 +3,7 @@
  * working sets of columns, between certificates of all of them.
  *
  * Columns are split over the blocks; what they exchange is v = X alpha. Where all can work in step, the problem of all blocks'
- * working sets is solved as one: by one block, or where it is large by all of them (share.h). Otherwise (under SSP or TAP, with
+ * working sets is solved as one: by one block, or where it is large by all of them (joint.h). Otherwise (under SSP or TAP, with
  * filters, for sets too large to pass around) each of Newton's quadratic models is solved by all blocks in CoCoA rounds, as the
  * lasso is.
  */
@@ -15,13 +15,12 @@
 #include "algorithms/glm/fold.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
-#include "algorithms/logistic/board.h"
 #include "algorithms/logistic/delayed.h"
 #include "algorithms/logistic/evaluate.h"
+#include "algorithms/logistic/joint.h"
 #include "algorithms/logistic/kind.h"
 #include "algorithms/logistic/options.h"
 #include "algorithms/logistic/rounds.h"
-#include "algorithms/logistic/share.h"
 #include "algorithms/logistic/steps.h"
 
 enum {
@@ -29,7 +28,6 @@ enum {
     MOST_SMOOTH_MODELS = 30, /* the same without an L1 part, where certificates teach nothing */
     SMOOTH_CLOCKS = 200,     /* of conjugate gradients on one of them */
     LARGE = 1 << 19,         /* stored entries from which on a product is worth an exchange */
-    SHARED_CLOCKS = 16,      /* between two looks of the driver whether a shared descent is done */
     SOLVED = 1,              /* where members begin in a solution, after the intercept */
     FULL_SHARE = 8           /* a working set of that share of the columns costs no more than a certificate */
 };
@@ -130,88 +128,74 @@ static hw_logistic_effort effort_of(hawser_context *context, const hw_linear *li
                                 .stop = {hw_linear_must_stop, context}};
 }
 
-/* All blocks say what they chose, ... */
+/* All blocks gather their working sets. */
 static hawser_status post(hawser_context *context)
 {
     size_t first = 0, room = hawser_part(context, "board", &first);
-    size_t posted =
-        hw_logistic_board_post(hawser_scratch(context), hawser_local(context, "alpha"), hawser_local(context, "board"));
+    double members = 0.0, entries = 0.0;
+    size_t posted = hw_logistic_joint_post(hawser_scratch(context), hawser_local(context, "alpha"),
+                                           hawser_local(context, "board"), &members, &entries);
+    HAWSER_TRY(hawser_report(context, "gathered", members));
+    HAWSER_TRY(hawser_report(context, "entries", entries));
     return hawser_touch(context, "board", first, posted < room ? posted : room);
 }
 
-/* ... and settle whether they solve it together, ... */
-static hawser_status weigh(hawser_context *context)
+static bool divides(hawser_progress *progress, void *user)
+{
+    return hw_logistic_joint_divides(user, hawser_progress_metric(progress, "entries"),
+                                     (size_t)hawser_progress_metric(progress, "gathered"));
+}
+
+/* Solves the problem over the gathered sets from v. Stores the number of their members. */
+static hawser_status solve_joint(hawser_context *context, const double *v, hw_linear_part *part, size_t *members)
 {
     hw_logistic_block *block = hawser_scratch(context);
+    const double *sets = hawser_view(context, "board");
+    hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
     hawser_error error = {0};
-    if (hw_logistic_share_weigh(block, hawser_view(context, "board"), &error) != HAWSER_OK)
+    if (hw_logistic_block_for_all(block, hawser_data_view(context, "whole"), hw_linear_most_members(block->linear),
+                                  &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    return hawser_report(context, "shared", block->share->shared);
+    *members = hw_logistic_joint_list(block, sets);
+    HAWSER_TRY(hawser_data_want(context, "whole", block->whole_list, *members));
+    if (hw_logistic_joint_solve(block, sets, *members, v, hawser_metric(context, "lambda"), &effort, part, &error) !=
+        HAWSER_OK)
+        return hw_linear_fail(context, &error);
+    return HAWSER_OK;
 }
 
-/* The columns of all sets. */
-static hawser_status fetch(hawser_context *context, hw_logistic_block *block, const double *board)
-{
-    const hw_linear *linear = block->linear;
-    size_t room = hw_linear_most_members(linear);
-    hawser_error error = {0};
-    if (hw_logistic_block_for_all(block, hawser_data_view(context, "whole"), room, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return hawser_data_want(context, "whole", block->whole_list, hw_logistic_board_list(block, board));
-}
-
-/* ... which goes from one sum to the next, a clock each, ... */
+/* Where the problem is large all blocks solve it together, and each takes its own coefficients from the solution. */
 static hawser_status descend(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    hw_logistic_share *share = block->share;
-    const double *board = hawser_view(context, "board");
-    size_t changed = 0;
-    hawser_error error = {0};
-    hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
-    if (!share->begun) {
-        HAWSER_TRY(fetch(context, block, board));
-        if (hw_logistic_share_begin(block, board, hawser_view(context, "v"), hawser_metric(context, "lambda"), &effort,
-                                    hawser_block(context), &error) != HAWSER_OK)
-            return hw_linear_fail(context, &error);
-    }
-    if (!share->solved && hw_logistic_share_step(block, effort.stop, hawser_block(context), hawser_cache(context, "sums"),
-                                                 &changed, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    HAWSER_TRY(hawser_report(context, "unsolved", !share->solved));
-    return hawser_touch(context, "sums", 0, changed);
+    hw_linear_part part = {
+        .block = hawser_block(context), .blocks = hawser_blocks(context), .add = hw_linear_add, .source = context};
+    size_t members = 0;
+    HAWSER_TRY(solve_joint(context, hawser_cache(context, "v"), &part, &members));
+    hw_logistic_joint_take(block, members, hawser_local(context, "alpha"));
+    return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
 
-/* ... or one of them solves it, ... */
+/* Else one block solves it, ... */
 static hawser_status solve(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    const double *board = hawser_view(context, "board");
-    hawser_error error = {0};
-    HAWSER_TRY(fetch(context, block, board));
-    hw_logistic_effort effort = effort_of(context, block->linear, 1.0);
     double *solution = hawser_cache(context, "solution");
-    if (hw_logistic_board_solve(block, board, hawser_view(context, "v"), hawser_metric(context, "lambda"), &effort,
-                                solution + SOLVED, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    size_t members = 0;
+    HAWSER_TRY(solve_joint(context, hawser_view(context, "v"), NULL, &members));
     solution[0] = block->point.intercept;
-    return hawser_touch(context, "solution", 0, SOLVED + hw_logistic_board_list(block, board));
+    hw_logistic_joint_solution(block, members, solution + SOLVED);
+    return hawser_touch(context, "solution", 0, SOLVED + members);
 }
 
-/* ... and all move their own part. A shared descent that was cut short moves nothing. */
+/* ... and each block moves its own coefficients. */
 static hawser_status move(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
-    const hw_logistic_share *share = block->share;
     const double *solution = hawser_view(context, "solution");
-    bool shared = share != NULL && share->shared;
-    HAWSER_TRY(hawser_touch(context, "v", 0, 0)); /* derived when the loop is left */
-    if (!shared || share->solved)
-        hw_logistic_board_move(block, hawser_view(context, "board"), shared ? share->solution : solution + SOLVED,
-                               hawser_local(context, "alpha"));
-    if (!shared) /* where the next certificate begins, on all blocks */
-        block->point.intercept = solution[0];
-    return HAWSER_OK;
+    hw_logistic_joint_move(block, hawser_view(context, "board"), solution + SOLVED, hawser_local(context, "alpha"));
+    block->point.intercept = solution[0];    /* where the next certificate begins, on all blocks */
+    return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
 
 /* ---------------------------------------------------------------------------------------------------- all solve ---- */
@@ -383,8 +367,8 @@ static void declare(hawser_program *program)
     hawser_metric_declare(program, "penalty_after", HAWSER_SUM);
     hawser_metric_declare(program, "fall", HAWSER_LAST);
     hawser_metric_declare(program, "searching", HAWSER_MAX);
-    hawser_metric_declare(program, "shared", HAWSER_MAX);
-    hawser_metric_declare(program, "unsolved", HAWSER_MAX);
+    hawser_metric_declare(program, "gathered", HAWSER_SUM);
+    hawser_metric_declare(program, "entries", HAWSER_SUM);
     hw_logistic_delayed_declare(program);
     hw_logistic_steps_declare(program);
 }
@@ -411,26 +395,27 @@ static void joint_work(const hw_linear_frame *frame, hw_linear *linear, hawser_o
     hawser_program *p = frame->program;
     hawser_state *v = frame->v, *alpha = frame->alpha;
     hawser_state *whole = hawser_data_state(p, "whole", linear->X, HAWSER_WHOLE);
-    hawser_state *board = hawser_partitioned_state(p, "board", linear->blocks * hw_logistic_board_share(linear), NULL, NULL);
+    hawser_state *board = hawser_partitioned_state(p, "board", linear->blocks * hw_logistic_joint_share(linear), NULL, NULL);
     size_t room = hw_linear_most_members(linear);
     hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + room, 1, NULL, (hawser_rule){0});
     size_t members = hw_linear_expected(linear);
     hawser_state_expect(board, hw_linear_expected_board(linear, 4));
     hawser_state_expect(solution, SOLVED + members);
     hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(board));
+    hawser_until once = {.clocks = 1};
     hawser_operator *single = work;
     if (linear->blocks > 1) {
-        hawser_state *sums = hawser_replicated_state(p, "sums", hw_logistic_share_sums(linear), 1, NULL, (hawser_rule){0});
-        hawser_state_expect(sums, hw_logistic_share_expected_sums(linear));
-        hawser_unit(work, "weigh", weigh, HAWSER_READS(board), NULL);
-        single = hawser_branch(work, "large", hw_linear_shared, NULL);
-        hawser_operator *descents = hawser_loop(single, "descents", (hawser_until){.test = hw_linear_solved}, hawser_bsp());
-        hawser_operator *steps = hawser_loop(descents, "descent", (hawser_until){.clocks = SHARED_CLOCKS}, hawser_bsp());
-        hawser_unit(steps, "descend", descend, HAWSER_READS(frame->X, whole, v, board), HAWSER_UPDATES(sums));
+        hawser_operator *large = hawser_branch(work, "large", divides, linear);
+        hawser_operator *together = hawser_loop(large, "together", once, hawser_bsp());
+        hawser_operator *descent =
+            hawser_unit(together, "descend", descend, HAWSER_READS(frame->X, whole, board), HAWSER_UPDATES(v, alpha));
+        hw_linear_adds(descent, hw_logistic_joint_sums(linear));
+        hw_logistic_joint_expect(descent, linear);
+        single = hawser_sequence(large);
     }
     hawser_unit_one(single, "solve", solve, HAWSER_READS(whole, v, board), HAWSER_UPDATES(solution));
-    hawser_operator *once = hawser_loop(work, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_unit(once, "move", move, HAWSER_READS(board, solution), HAWSER_UPDATES(v, alpha));
+    single = hawser_loop(single, "joint", once, hawser_bsp());
+    hawser_unit(single, "move", move, HAWSER_READS(board, solution), HAWSER_UPDATES(v, alpha));
 }
 
 static void rounds_work(const hw_linear_frame *frame, hw_linear *linear, hawser_operator *work)
@@ -478,7 +463,7 @@ static void expect(hawser_program *program, const hw_linear *linear)
         needs.columns += 3.0;
     } else if (alone(linear) || linear->joint) {
         needs.node_rows = 5.0;
-        needs.rows += linear->blocks > 1 && hw_logistic_share_expected(linear) ? 5.0 : 0.0;
+        needs.rows += linear->blocks > 1 && hw_logistic_joint_expected(linear) ? 5.0 : 0.0;
         needs.all = sizeof(uint32_t);
     } else {
         needs.rows += 11.0;

@@ -18,28 +18,13 @@ typedef struct hw_logistic_newton {
     double gap;           /* how far the objective may be from its optimum */
     double *move, *there; /* scratch by row */
     hw_linear_stop stop;
-    hw_logistic_crew crew; /* who share what models cost */
+    const hw_linear_part *part; /* of several blocks that solve it together; NULL: one block does all */
 } hw_logistic_newton;
 
-/* A run that stops wherever blocks have something to share. All of them run it alike, and go on with the sums of their shares. */
-typedef struct hw_logistic_newton_state hw_logistic_newton_state;
-
-/* The sums' most numbers, for `room` members and so many rows. */
+/* The most numbers that blocks add up at a time, for `room` members and this many rows. */
 size_t hw_logistic_newton_sums(size_t room, size_t rows);
-/* Moves q->members.x, with v = X x (and the rest) and its point, until a step makes the objective fall by little. `newton` is copied;
- * what else it is given has to stay until the state is freed. */
-hawser_status hw_logistic_newton_new(const hw_logistic_newton *newton, hw_logistic_quadratic *q,
-                                     const hw_logistic_rows *rows, double *v, hw_logistic_point *point,
-                                     hw_logistic_newton_state **state, hawser_error *error) HAWSER_MUST_USE;
-/* Goes on; *wanted: to where sums are needed, else to the end. */
-hawser_status hw_logistic_newton_go(hw_logistic_newton_state *state, bool *wanted, hawser_error *error) HAWSER_MUST_USE;
-/* What this block adds to the sums: moments of members, or what a model's solution wants. */
-hw_linear_share hw_logistic_newton_share(hw_logistic_newton_state *state);
-/* Takes the sums, before it goes on. */
-void hw_logistic_newton_hear(hw_logistic_newton_state *state, const double *sums);
-void hw_logistic_newton_free(hw_logistic_newton_state *state);
-
-/* All of it, by one block. */
+/* Moves q->members.x, with v = X x (and the rest) and its point, until a step makes the objective fall by little. Blocks that solve it
+ * together call it alike; newton->stop must answer alike on all of them. */
 hawser_status hw_logistic_newton_run(const hw_logistic_newton *newton, hw_logistic_quadratic *q,
                                      const hw_logistic_rows *rows, double *v, hw_logistic_point *point,
                                      hawser_error *error) HAWSER_MUST_USE;

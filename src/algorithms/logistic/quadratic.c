@@ -107,7 +107,8 @@ static void measure(hw_linear_columns *columns, size_t j)
     columns->norm[j] = norm;
 }
 
-void hw_logistic_quadratic_bend(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point)
+/* How rows bend. */
+static void bend_rows(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point)
 {
     hw_linear_columns *columns = &q->columns;
     double bend = 0.0;
@@ -122,49 +123,64 @@ void hw_logistic_quadratic_bend(hw_logistic_quadratic *q, const hw_logistic_rows
     q->scale = bend > 0.0 ? rows->total / bend : 0.0;
 }
 
-void hw_logistic_quadratic_measure(hw_logistic_quadratic *q, size_t begin, size_t end)
-{
-    for (size_t k = begin; k < end; k++)
-        measure(&q->columns, q->members.columns[k]);
-}
-
 static double entries_of(const hawser_matrix *X, uint32_t j)
 {
     return X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
 }
 
-void hw_logistic_quadratic_section(const hw_logistic_quadratic *q, const hw_logistic_crew *crew, size_t *begin, size_t *end)
+void hw_logistic_quadratic_section(const hw_logistic_quadratic *q, const hw_linear_part *part, size_t *begin, size_t *end)
 {
     const hw_linear_members *members = &q->members;
-    double all = 0.0, before = 0.0, own = crew->own, blocks = crew->blocks;
-    bool shared = crew->part != NULL;
+    double all = 0.0, before = 0.0;
     *begin = 0;
-    *end = shared ? 0 : members->count;
-    for (size_t k = 0; shared && k < members->count; k++)
+    *end = part != NULL ? 0 : members->count;
+    for (size_t k = 0; part != NULL && k < members->count; k++)
         all += entries_of(&q->columns.X, members->columns[k]);
-    for (size_t k = 0; shared && k < members->count; k++) {
-        *begin += before * blocks < own * all;
-        *end += before * blocks < (own + 1.0) * all;
+    for (size_t k = 0; part != NULL && k < members->count; k++) {
+        *begin += before * part->blocks < part->block * all;
+        *end += before * part->blocks < (part->block + 1.0) * all;
         before += entries_of(&q->columns.X, members->columns[k]);
     }
 }
 
-void hw_logistic_quadratic_made(hw_logistic_quadratic *q)
+/* Means and norms of the members by curvature. */
+static hawser_status measure_members(hw_logistic_quadratic *q, const hw_linear_part *part, hawser_error *error)
+{
+    hw_linear_columns *columns = &q->columns;
+    const hw_linear_members *members = &q->members;
+    double *moments = members->scratch;
+    size_t begin, end;
+    if (members->count == 0)
+        return HAWSER_OK;
+    hw_logistic_quadratic_section(q, part, &begin, &end);
+    memset(moments, 0, 2 * members->count * sizeof *moments);
+    for (size_t k = begin; k < end; k++) {
+        uint32_t j = members->columns[k];
+        measure(columns, j);
+        moments[2 * k] = columns->mean[j];
+        moments[2 * k + 1] = columns->norm[j];
+    }
+    HAWSER_TRY(hw_linear_sum(part, moments, 2 * members->count, error));
+    for (size_t k = 0; k < members->count; k++) {
+        columns->mean[members->columns[k]] = moments[2 * k];
+        columns->norm[members->columns[k]] = moments[2 * k + 1];
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows,
+                                       const hw_logistic_point *point, const hw_linear_part *part, hawser_error *error)
 {
     hw_linear_members *members = &q->members;
+    bend_rows(q, rows, point);
+    HAWSER_TRY(measure_members(q, part, error));
     for (size_t k = 0; k < members->count; k++) {
         hw_linear_term term = q->terms[k];
         members->terms[k] = (hw_linear_term){q->scale * term.l1, q->scale * term.l2, term.lower, term.upper};
     }
     hw_linear_gram_clear(&q->gram);
     q->use_gram = hw_linear_gram_pays(&q->gram, &q->columns, members->columns, members->count, HW_LINEAR_LARGEST_GRAM);
-}
-
-void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point)
-{
-    hw_logistic_quadratic_bend(q, rows, point);
-    hw_logistic_quadratic_measure(q, 0, q->members.count);
-    hw_logistic_quadratic_made(q);
+    return HAWSER_OK;
 }
 
 bool hw_logistic_quadratic_on_gram(const hawser_matrix *X, double entries, size_t count)

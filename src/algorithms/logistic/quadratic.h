@@ -31,12 +31,6 @@ typedef struct hw_logistic_quadratic {
     double *memory;
 } hw_logistic_quadratic;
 
-/* Which of several blocks, who all do the same but for what they share, this one is. */
-typedef struct hw_logistic_crew {
-    const hw_linear_part *part; /* the rows that it sums over; NULL: there is one block */
-    uint32_t own, blocks;
-} hw_logistic_crew;
-
 /* What a solution is looked for with. */
 typedef struct hw_logistic_effort {
     double gain;      /* sigma' */
@@ -58,14 +52,13 @@ hawser_status hw_logistic_quadratic_take(hw_logistic_quadratic *q, const uint32_
                                          hawser_error *error) HAWSER_MUST_USE;
 /* After passes: leaves out members that are zero and will stay it, if they are many. */
 void hw_logistic_quadratic_leave(hw_logistic_quadratic *q);
-/* Makes it the model at a point: */
-void hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point);
-/* how rows bend; means and norms of the members [begin, end); and what follows from all of these. */
-void hw_logistic_quadratic_bend(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point);
-void hw_logistic_quadratic_measure(hw_logistic_quadratic *q, size_t begin, size_t end);
-void hw_logistic_quadratic_made(hw_logistic_quadratic *q);
-/* The members [*begin, *end) that are a block's part: as many entries as each other has. All of them where there is one block. */
-void hw_logistic_quadratic_section(const hw_logistic_quadratic *q, const hw_logistic_crew *crew, size_t *begin, size_t *end);
+/* Makes it the model at a point. `part`: each of several blocks computes the means and norms of some members. `q->members.scratch` holds
+ * their sums. */
+hawser_status hw_logistic_quadratic_at(hw_logistic_quadratic *q, const hw_logistic_rows *rows,
+                                       const hw_logistic_point *point, const hw_linear_part *part,
+                                       hawser_error *error) HAWSER_MUST_USE;
+/* The members [*begin, *end) that are a block's part: about as many stored entries as each other block has. All members if `part` is NULL. */
+void hw_logistic_quadratic_section(const hw_logistic_quadratic *q, const hw_linear_part *part, size_t *begin, size_t *end);
 /* Will models of so many columns and entries of X be solved on their Gram matrix, as a rule? */
 bool hw_logistic_quadratic_on_gram(const hawser_matrix *X, double entries, size_t count);
 /* Learns from how far the line search went. A row on the wrong side bends little where it is, and more on its way to the other: a

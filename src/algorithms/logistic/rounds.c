@@ -13,7 +13,7 @@ hawser_status hw_logistic_rounds_begin(hw_logistic_block *block, const double *v
     for (size_t k = 0; k < count; k++)
         own->terms[k] = hw_linear_term_at(&block->columns, list[k], lambda);
     hw_logistic_settle(&block->rows, v, tolerance, &block->point);
-    hw_logistic_quadratic_at(own, &block->rows, &block->point);
+    HAWSER_TRY(hw_logistic_quadratic_at(own, &block->rows, &block->point, NULL, error));
     memcpy(block->start, v, n * sizeof *v);
     memcpy(block->start_alpha, alpha, block->columns.X.cols * sizeof *alpha);
     return HAWSER_OK;

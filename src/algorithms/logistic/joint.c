@@ -1,0 +1,164 @@
+#include "algorithms/logistic/joint.h"
+
+#include <string.h>
+
+#include "algorithms/glm/board.h"
+#include "algorithms/glm/expect.h"
+
+enum { COLUMN, COEFFICIENT, L1, L2, FIELDS };
+
+enum {
+    WORTH_DIVIDING = 1 << 18, /* stored entries from which on half a product costs more than a reduction */
+    IMAGES = 4,               /* steps and products that one solution is expected to take */
+    PRODUCTS = 60
+};
+
+size_t hw_logistic_joint_share(const hw_linear *linear)
+{
+    return hw_linear_board_share(linear, FIELDS);
+}
+
+static double entries_of(const hawser_matrix *X, size_t j)
+{
+    return X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
+}
+
+size_t hw_logistic_joint_post(const hw_logistic_block *block, const double *alpha, double *share, double *members,
+                              double *entries)
+{
+    const hw_linear *linear = block->linear;
+    size_t count = 0, room = hw_linear_room(linear);
+    const uint32_t *list = linear->settings.solver->members(block->solver, &count);
+    count = count < room ? count : room;
+    share[0] = *members = (double)count;
+    *entries = 0.0;
+    for (size_t k = 0; k < count; k++) {
+        double *fields = share + 1 + k * FIELDS;
+        uint32_t j = list[k];
+        fields[COLUMN] = (double)(block->columns.X.first + j);
+        fields[COEFFICIENT] = alpha[j];
+        fields[L1] = block->columns.l1[j];
+        fields[L2] = block->columns.l2[j];
+        *entries += entries_of(&block->columns.X, j);
+    }
+    return 1 + count * FIELDS;
+}
+
+bool hw_logistic_joint_divides(const hw_linear *linear, double entries, size_t members)
+{
+    return entries >= WORTH_DIVIDING && !hw_logistic_quadratic_on_gram(linear->X, entries, members);
+}
+
+bool hw_logistic_joint_expected(const hw_linear *linear)
+{
+    const hawser_matrix *X = linear->X;
+    size_t members = hw_linear_expected(linear);
+    return hw_logistic_joint_divides(linear, (double)members * (double)X->stored / (double)X->cols, members);
+}
+
+size_t hw_logistic_joint_sums(const hw_linear *linear)
+{
+    return hw_logistic_newton_sums(hw_linear_most_members(linear), linear->X->rows);
+}
+
+void hw_logistic_joint_expect(hawser_operator *unit, const hw_linear *linear)
+{
+    size_t members = hw_linear_expected(linear), rows = linear->X->rows;
+    bool expected = hw_logistic_joint_expected(linear);
+    hawser_reduces_expect(unit, expected ? hw_logistic_newton_sums(members, rows) : 1,
+                          expected ? IMAGES * rows + PRODUCTS * members : 1);
+}
+
+size_t hw_logistic_joint_list(hw_logistic_block *block, const double *sets)
+{
+    hw_linear_board board = hw_linear_board_look(block->linear, FIELDS, sets);
+    size_t count = 0;
+    for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL;)
+        block->whole_list[count++] = (uint32_t)fields[COLUMN];
+    return count;
+}
+
+/* Makes block->whole the problem over the gathered sets. */
+static hawser_status take(hw_logistic_block *block, const double *sets, size_t count, double lambda, hawser_error *error)
+{
+    const hw_linear *linear = block->linear;
+    hw_logistic_quadratic *whole = &block->whole;
+    HAWSER_TRY(hw_logistic_quadratic_take(whole, block->whole_list, count, error));
+    hw_linear_board board = hw_linear_board_look(linear, FIELDS, sets);
+    size_t at = 0;
+    for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL; at++) {
+        size_t j = (size_t)fields[COLUMN];
+        whole->members.x[at] = fields[COEFFICIENT];
+        whole->terms[at] =
+            (hw_linear_term){lambda * fields[L1], lambda * fields[L2], linear->lower != NULL ? linear->lower[j] : -INFINITY,
+                             linear->upper != NULL ? linear->upper[j] : INFINITY};
+    }
+    return HAWSER_OK;
+}
+
+/* The rows over which this block sums. */
+static void take_rows(const hw_logistic_block *block, hw_linear_part *part)
+{
+    const hawser_matrix *X = &block->whole.columns.X;
+    hw_logistic_block_rows(block, part->block, &part->begin, &part->end);
+    if (X->layout == HAWSER_DENSE)
+        part->view = hawser_matrix_rows(X, part->begin, part->end);
+}
+
+hawser_status hw_logistic_joint_solve(hw_logistic_block *block, const double *sets, size_t count, const double *v,
+                                      double lambda, const hw_logistic_effort *effort, hw_linear_part *part,
+                                      hawser_error *error)
+{
+    hw_logistic_quadratic *whole = &block->whole;
+    hw_logistic_newton newton = {.tolerance = effort->tolerance,
+                                 .gap = effort->gap,
+                                 .move = block->whole_move,
+                                 .there = block->whole_there,
+                                 .stop = effort->stop,
+                                 .part = part};
+    HAWSER_TRY(take(block, sets, count, lambda, error));
+    memcpy(block->whole_v, v, block->rows.count * sizeof *v);
+    if (part != NULL) {
+        take_rows(block, part);
+        whole->learned = block->learned_together; /* what the block has learned alone the others do not know */
+    }
+    HAWSER_TRY(hw_logistic_newton_run(&newton, whole, &block->rows, block->whole_v, &block->point, error));
+    if (part != NULL)
+        block->learned_together = whole->learned;
+    return HAWSER_OK;
+}
+
+void hw_logistic_joint_solution(const hw_logistic_block *block, size_t count, double *solution)
+{
+    const hw_logistic_quadratic *whole = &block->whole;
+    memset(solution, 0, count * sizeof *solution);
+    for (size_t k = 0; k < whole->members.count; k++)
+        solution[whole->at[k]] = whole->members.x[k];
+}
+
+void hw_logistic_joint_take(const hw_logistic_block *block, size_t count, double *alpha)
+{
+    const hw_linear_members *members = &block->whole.members;
+    size_t first = block->columns.X.first, cols = block->columns.X.cols;
+    for (size_t k = 0; k < count; k++) {
+        size_t j = block->whole_list[k];
+        if (j >= first && j < first + cols)
+            alpha[j - first] = 0.0;
+    }
+    for (size_t k = 0; k < members->count; k++) {
+        size_t j = members->columns[k];
+        if (j >= first && j < first + cols)
+            alpha[j - first] = members->x[k];
+    }
+}
+
+void hw_logistic_joint_move(const hw_logistic_block *block, const double *sets, const double *solution, double *alpha)
+{
+    size_t first = block->columns.X.first, at = 0;
+    hw_linear_board board = hw_linear_board_look(block->linear, FIELDS, sets);
+    for (const double *fields; (fields = hw_linear_board_next(&board)) != NULL; at++) {
+        size_t j = (size_t)fields[COLUMN];
+        if (j >= first && j < first + block->columns.X.cols)
+            alpha[j - first] = solution[at];
+    }
+}
