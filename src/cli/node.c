@@ -11,7 +11,7 @@ static void write_word(FILE *out, const char *word)
     (void)fwrite(word, 1, strlen(word) + 1, out);
 }
 
-static void write_errand(const hw_call *call, FILE *out)
+static void write_arguments(const hw_call *call, FILE *out)
 {
     const hawser_option *row;
     write_word(out, call->command->name);
@@ -29,12 +29,12 @@ static void write_errand(const hw_call *call, FILE *out)
 }
 
 /* What nodes that are started by hand are told to do. */
-static hawser_status make_errand(const hw_call *call, char **errand, size_t *length, hawser_error *error)
+static hawser_status make_arguments(const hw_call *call, char **arguments, size_t *length, hawser_error *error)
 {
-    FILE *out = open_memstream(errand, length);
+    FILE *out = open_memstream(arguments, length);
     if (out == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what the job is");
-    write_errand(call, out);
+    write_arguments(call, out);
     bool bad = ferror(out) != 0;
     return fclose(out) == 0 && !bad ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory to say what the job is");
 }
@@ -54,17 +54,17 @@ static hawser_status check_files(void *argument, uint32_t node, hawser_error *er
 hawser_status hw_open_job(hw_call *call, hawser_status (*first)(void *argument, hawser_error *error), void *argument,
                           hawser_job **job, hawser_error *error)
 {
-    char *errand = NULL;
+    char *arguments = NULL;
     hawser_status status = HAWSER_OK;
     opening o = {call, first, argument};
     hw_entry entry = {
         .joined = call->joined != NULL && *call->joined != NULL ? call->joined : NULL, .check = check_files, .argument = &o};
     if (hawser_options_integer(call->options, "listen") != 0)
-        status = make_errand(call, &errand, &entry.errand_length, error);
-    entry.errand = errand;
+        status = make_arguments(call, &arguments, &entry.arguments_length, error);
+    entry.arguments = arguments;
     if (status == HAWSER_OK)
         status = hw_job_enter(call->options, &entry, job, error);
-    free(errand);
+    free(arguments);
     return status;
 }
 

@@ -318,8 +318,8 @@ static hawser_status pass_on(hw_cluster *cluster, uint32_t node, hw_message *mes
 void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message)
 {
     hw_cluster *cluster = argument;
-    if (message->envelope.kind == HW_MESSAGE_CARD) {
-        hw_cluster_hear_card(cluster, node, message);
+    if (message->envelope.kind == HW_MESSAGE_JOIN) {
+        hw_cluster_receive_join(cluster, node, message);
         return;
     }
     if (message->envelope.kind == HW_MESSAGE_DATA) {

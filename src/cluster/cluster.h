@@ -1,8 +1,8 @@
 /*
  * cluster.h - the members of a job: who is there, where, and who was lost.
  *
- * Node 0 is the manager; it runs on the driver's node. Joining: every node makes its net, node 0 publishes its card, the others dial
- * it; when all are there the manager sends the book (number, name and address of everybody), each member dials those with smaller
+ * Node 0 is the manager; it runs on the driver's node. Joining: every node makes its net, node 0 publishes its address, the others dial
+ * it; when all are there the manager sends the member list (number, name and address of everybody), each member dials those with smaller
  * numbers, says "ready", and all go on together. Membership is one view, number 1, for the whole job: a lost node ends it.
  */
 #ifndef HW_CLUSTER_CLUSTER_H

@@ -15,7 +15,7 @@ typedef struct hw_joiner {
     char host_id[64];
     bool taken;  /* the manager has given this number away */
     bool linked; /* our link to it is up */
-    bool told;   /* the manager knows its card */
+    bool told;   /* the manager has its address */
     bool ready;
     hw_message *parcels, *parcels_last; /* of alltoalls, in order */
     bool lost;
@@ -31,8 +31,8 @@ struct hw_cluster {
     uint32_t self, nodes, nodes_most;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
-    hw_joiner *members; /* nodes_most */
-    bool book, go;      /* the manager's word is here */
+    hw_joiner *members;   /* nodes_most */
+    bool has_members, go; /* the manager has sent them */
     bool is_lost;
     bool leaving;      /* the others are told so */
     bool gave_up;      /* the last run has not ended here */
@@ -68,7 +68,7 @@ void hw_cluster_left(void *argument, uint32_t node);
 void hw_cluster_starved(void *argument, uint32_t node);
 void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss);
 /* join.c: takes a message between manager and member. */
-void hw_cluster_hear_card(hw_cluster *cluster, uint32_t node, hw_message *message);
+void hw_cluster_receive_join(hw_cluster *cluster, uint32_t node, hw_message *message);
 /* alltoall.c: keeps a parcel until it is asked for. */
 void hw_cluster_keep_parcel(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_drop_parcels(hw_cluster *cluster);

@@ -1,4 +1,4 @@
-/* join.c - how a cluster comes to be: cards to the manager, the book to all, links between all, and off they go together. */
+/* join.c - how a cluster comes to be: join requests to the manager, the member list to all, links between all, and off they go together. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -14,24 +14,24 @@
 #include "base/thread.h"
 #include "cluster/internal.h"
 
-/* What a HW_MESSAGE_CARD says; in envelope.part. */
+/* The kinds of HW_MESSAGE_JOIN; in envelope.part. */
 typedef enum word {
-    WORD_CARD = 1, /* member -> manager: a card */
-    WORD_BOOK,     /* manager -> members: all cards */
-    WORD_READY,    /* member -> manager: linked to everybody */
-    WORD_GO,       /* manager -> members: so is everybody */
-    WORD_REFUSED,  /* manager -> members: it will not be; payload: why */
-    WORD_LEAVE     /* to all: after envelope.session runs I am no more */
+    WORD_REQUEST = 1, /* member -> manager: join_request */
+    WORD_MEMBERS,     /* manager -> members: the member list */
+    WORD_READY,       /* member -> manager: linked to everybody */
+    WORD_GO,          /* manager -> members: so is everybody */
+    WORD_REFUSED,     /* manager -> members: it will not be; payload: why */
+    WORD_LEAVE        /* to all: after envelope.session runs I am no more */
 } word;
 
 #define FAREWELL_SECONDS 5.0
 #define TELL_SECONDS     10.0 /* of waiting for one node, and then twice as many each time; sooner where --timeout is short: */
 #define TELL_PART        0.25
 
-typedef struct card {
+typedef struct join_request {
     hw_member member;
     char host_id[64];
-} card;
+} join_request;
 
 static hawser_status make_word(const hw_cluster *cluster, word what, const void *payload, size_t length,
                                hw_message **message, hawser_error *error)
@@ -39,7 +39,7 @@ static hawser_status make_word(const hw_cluster *cluster, word what, const void 
     HAWSER_TRY(hw_message_new(length, message, error));
     if (length != 0)
         memcpy((*message)->payload, payload, length);
-    (*message)->envelope.kind = HW_MESSAGE_CARD;
+    (*message)->envelope.kind = HW_MESSAGE_JOIN;
     (*message)->envelope.part = what;
     (*message)->envelope.session = cluster->session;
     return HAWSER_OK;
@@ -60,31 +60,31 @@ static bool ends_in_zero(const char *text, size_t size)
     return memchr(text, '\0', size) != NULL;
 }
 
-static bool sane(const card *said)
+static bool sane(const join_request *request)
 {
-    const hw_member *member = &said->member;
+    const hw_member *member = &request->member;
     return ends_in_zero(member->name, sizeof member->name) && ends_in_zero(member->address, sizeof member->address) &&
-           ends_in_zero(said->host_id, sizeof said->host_id) && member->processors != 0;
+           ends_in_zero(request->host_id, sizeof request->host_id) && member->processors != 0;
 }
 
-static bool take_card(hw_cluster *cluster, uint32_t node, const hw_message *message)
+static bool take_request(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
-    const card *said = message->payload;
-    if (cluster->self != 0 || node >= cluster->nodes_most || message->envelope.length != sizeof *said || !sane(said))
+    const join_request *request = message->payload;
+    if (cluster->self != 0 || node >= cluster->nodes_most || message->envelope.length != sizeof *request || !sane(request))
         return false;
     hw_joiner *joiner = &cluster->members[node];
-    joiner->member = said->member;
+    joiner->member = request->member;
     joiner->member.node = node;
-    memcpy(joiner->host_id, said->host_id, sizeof joiner->host_id);
+    memcpy(joiner->host_id, request->host_id, sizeof joiner->host_id);
     joiner->told = true;
     return true;
 }
 
-static bool take_book(hw_cluster *cluster, uint32_t node, const hw_message *message)
+static bool take_members(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
     const hw_member *members = message->payload;
     size_t count = message->envelope.length / sizeof *members;
-    if (node != 0 || cluster->book || count <= cluster->self || count > cluster->nodes_most ||
+    if (node != 0 || cluster->has_members || count <= cluster->self || count > cluster->nodes_most ||
         message->envelope.length != count * sizeof *members)
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -94,7 +94,7 @@ static bool take_book(hw_cluster *cluster, uint32_t node, const hw_message *mess
         cluster->members[i].member = members[i];
     }
     cluster->nodes = (uint32_t)count;
-    cluster->book = true;
+    cluster->has_members = true;
     return true;
 }
 
@@ -141,7 +141,7 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
         hw_cluster_note_loss(cluster, &loss);
 }
 
-void hw_cluster_hear_card(hw_cluster *cluster, uint32_t node, hw_message *message)
+void hw_cluster_receive_join(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     bool fine = true;
     word what = (word)message->envelope.part;
@@ -152,8 +152,8 @@ void hw_cluster_hear_card(hw_cluster *cluster, uint32_t node, hw_message *messag
     }
     pthread_mutex_lock(&cluster->mutex);
     switch (what) {
-    case WORD_CARD: fine = take_card(cluster, node, message); break;
-    case WORD_BOOK: fine = take_book(cluster, node, message); break;
+    case WORD_REQUEST: fine = take_request(cluster, node, message); break;
+    case WORD_MEMBERS: fine = take_members(cluster, node, message); break;
     case WORD_READY: cluster->members[node].ready = true; break;
     case WORD_GO: cluster->go = node == 0; break;
     case WORD_REFUSED: fine = take_refusal(cluster, node, message); break;
@@ -321,9 +321,9 @@ static bool all_ready(const hw_cluster *cluster)
     return true;
 }
 
-static bool has_book(const hw_cluster *cluster)
+static bool has_members(const hw_cluster *cluster)
 {
-    return cluster->book;
+    return cluster->has_members;
 }
 
 static bool has_go(const hw_cluster *cluster)
@@ -382,9 +382,9 @@ static hawser_status see_to_descriptors(uint32_t nodes, hawser_error *error)
     return hw_machine_descriptors((uint64_t)nodes + OTHERS, what, "each", error);
 }
 
-static card own_card(const hw_cluster *cluster, const hw_cluster_options *options)
+static join_request own_request(const hw_cluster *cluster, const hw_cluster_options *options)
 {
-    card own = {.member = {.node = cluster->self, .processors = options->processors}};
+    join_request own = {.member = {.node = cluster->self, .processors = options->processors}};
     snprintf(own.member.name, sizeof own.member.name, "%s", cluster->place->name);
     snprintf(own.member.address, sizeof own.member.address, "%s", hw_net_address(cluster->net));
     hw_cluster_host_id(own.host_id, sizeof own.host_id);
@@ -403,19 +403,19 @@ static void number_hosts(hw_cluster *cluster)
     }
 }
 
-static hawser_status send_book(hw_cluster *cluster, hawser_error *error)
+static hawser_status send_members(hw_cluster *cluster, hawser_error *error)
 {
-    hw_member *book = NULL;
-    HAWSER_TRY(HW_NEW(&book, cluster->nodes, "the book of nodes", error));
+    hw_member *list = NULL;
+    HAWSER_TRY(HW_NEW(&list, cluster->nodes, "the member list", error));
     pthread_mutex_lock(&cluster->mutex);
     number_hosts(cluster);
     for (uint32_t i = 0; i < cluster->nodes; i++)
-        book[i] = cluster->members[i].member;
+        list[i] = cluster->members[i].member;
     pthread_mutex_unlock(&cluster->mutex);
     hawser_status status = HAWSER_OK;
     for (uint32_t i = 1; i < cluster->nodes && status == HAWSER_OK; i++)
-        status = tell(cluster, i, WORD_BOOK, book, cluster->nodes * sizeof *book, error);
-    free(book);
+        status = tell(cluster, i, WORD_MEMBERS, list, cluster->nodes * sizeof *list, error);
+    free(list);
     return status;
 }
 
@@ -426,7 +426,7 @@ static void launcher_gone(void *argument)
     hw_cluster_note_loss(cluster, &loss);
 }
 
-/* The lifeline may be the channel that the manager's card comes by: not before that is read. */
+/* The lifeline may be the channel that the manager's address arrives by: it is read first. */
 static hawser_status watch_launcher(hw_cluster *cluster, hawser_error *error)
 {
     return hw_lifeline_begin(&cluster->lifeline, cluster->place->lifeline, launcher_gone, cluster, error);
@@ -434,7 +434,7 @@ static hawser_status watch_launcher(hw_cluster *cluster, hawser_error *error)
 
 static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options, double deadline, hawser_error *error)
 {
-    card own = own_card(cluster, options);
+    join_request own = own_request(cluster, options);
     pthread_mutex_lock(&cluster->mutex);
     cluster->members[0].member = own.member;
     memcpy(cluster->members[0].host_id, own.host_id, sizeof own.host_id);
@@ -444,7 +444,7 @@ static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options
     HAWSER_TRY(cluster->place->ops->publish(cluster->place, hw_net_address(cluster->net), error));
     HAWSER_TRY(watch_launcher(cluster, error));
     HAWSER_TRY(wait_for(cluster, all_told, deadline, "not all nodes have joined", error));
-    HAWSER_TRY(send_book(cluster, error));
+    HAWSER_TRY(send_members(cluster, error));
     HAWSER_TRY(wait_for(cluster, all_ready, deadline, "not all nodes have reached each other", error));
     for (uint32_t i = 1; i < cluster->nodes; i++)
         HAWSER_TRY(tell(cluster, i, WORD_GO, NULL, 0, error));
@@ -483,9 +483,9 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     pthread_mutex_lock(&cluster->mutex); /* the net's thread reads it */
     cluster->self = number;
     pthread_mutex_unlock(&cluster->mutex);
-    card own = own_card(cluster, options);
-    HAWSER_TRY(tell(cluster, 0, WORD_CARD, &own, sizeof own, error));
-    HAWSER_TRY(wait_for(cluster, has_book, deadline, "the manager has not heard of all nodes", error));
+    join_request own = own_request(cluster, options);
+    HAWSER_TRY(tell(cluster, 0, WORD_REQUEST, &own, sizeof own, error));
+    HAWSER_TRY(wait_for(cluster, has_members, deadline, "the manager has not heard of all nodes", error));
     HAWSER_TRY(see_to_descriptors(cluster->nodes, error));
     hw_net_set_ring(cluster->net, ring_size(cluster->nodes));
     for (uint32_t i = 1; i < cluster->self; i++)

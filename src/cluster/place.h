@@ -1,11 +1,11 @@
 /*
  * place.h - how a process learns that it is one node of several: what its launcher says.
  *
- * A launcher hands each process a number, how many there are, the job's name and key, and carries one address card from node 0, the
+ * A launcher hands each process a number, how many there are, the job's name and key, and carries one address from node 0, the
  * manager, to the others. After that the nodes talk among themselves. One file a launcher implements hw_place_ops.
  *
  * `hawser run` (cli/run) uses a channel: a socket in HAWSER_LAUNCH ("fd:N") with lines of text: launcher -> node "key HEX", node 0 ->
- * launcher "card CARD", launcher -> others "manager CARD", node -> launcher "lost N WHY" when another node's failure is about to end it.
+ * launcher "address ADDRESS", launcher -> others "manager ADDRESS", node -> launcher "lost N WHY" when another node's failure is about to end it.
  * Its end of file says that the launcher is gone. HAWSER_NODE, HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME, HAWSER_SOCKETS (other nodes
  * are on this host: the directory for Unix sockets, or "@" for abstract ones) and HAWSER_LOCAL (all nodes are) say the rest; the key is never
  * in the environment.
@@ -24,10 +24,10 @@ enum {
 
 typedef struct hw_place_ops {
     const char *how; /* for people: "hawser run", "PMIx" ... */
-    /* Node 0 hands in its card; blocks shortly. */
-    hawser_status (*publish)(hw_place *place, const char *card, hawser_error *error);
-    /* The others wait for node 0's card for at most `seconds`. */
-    hawser_status (*fetch)(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error);
+    /* Node 0 hands in its address; blocks shortly. */
+    hawser_status (*publish)(hw_place *place, const char *address, hawser_error *error);
+    /* The others wait for node 0's address for at most `seconds`. */
+    hawser_status (*fetch)(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error);
     /* Another node has failed or was lost, and this one will end for it: so that the launcher can tell cause from consequence. May be
      * NULL; never blocks; any thread, one at a time. */
     void (*lost)(hw_place *place, uint32_t node, const char *why);
@@ -51,7 +51,7 @@ struct hw_place {
     bool local;               /* all nodes are on one host */
     bool by_hand;             /* only the manager may know what the job is */
     uint16_t port;            /* where node 0 has to listen, since the others know it beforehand; 0: anywhere */
-    const char *listening;    /* addresses on which node 0 listens, while it publishes its card */
+    const char *listening;    /* addresses on which node 0 listens, while it publishes its address */
     char manager[160];        /* host of node 0, where the launcher says it beforehand */
 };
 

@@ -5,22 +5,22 @@
 
 #include "cluster/place.h"
 
-static hawser_status publish(hw_place *place, const char *card, hawser_error *error)
+static hawser_status publish(hw_place *place, const char *address, hawser_error *error)
 {
     (void)error;
     /* The library speaks here because somebody has to start the others by it, and nothing returns before they are there. */
     fprintf(stderr,
             "hawser: waiting for %u more at %s (hawser node --join HOST:PORT --key-file FILE)\n"
             "hawser: listening on %s (--interface chooses)\n",
-            place->nodes - 1, card, place->listening);
+            place->nodes - 1, address, place->listening);
     return HAWSER_OK;
 }
 
-static hawser_status fetch(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error)
+static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error)
 {
     (void)seconds;
     (void)error;
-    snprintf(card, HW_NET_ADDRESS, "%s", place->manager);
+    snprintf(address, HW_NET_ADDRESS, "%s", place->manager);
     return HAWSER_OK;
 }
 

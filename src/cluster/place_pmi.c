@@ -110,25 +110,25 @@ static hawser_status meet(hw_place *place, double seconds, hawser_error *error)
 }
 
 /* As hexadecimal digits: the protocol knows no quotes. */
-static hawser_status publish(hw_place *place, const char *card, hawser_error *error)
+static hawser_status publish(hw_place *place, const char *address, hawser_error *error)
 {
     char text[2 * HW_NET_ADDRESS + 1];
-    hw_key_text((const unsigned char *)card, strnlen(card, HW_NET_ADDRESS - 1), text);
-    HAWSER_TRY(put(place, "hawser-card", text, error));
+    hw_key_text((const unsigned char *)address, strnlen(address, HW_NET_ADDRESS - 1), text);
+    HAWSER_TRY(put(place, "hawser-address", text, error));
     return meet(place, BARRIER_SECONDS, error);
 }
 
-static hawser_status fetch(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error)
+static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error)
 {
     char *text = NULL;
     HAWSER_TRY(meet(place, seconds, error));
-    HAWSER_TRY(get(place, "hawser-card", &text, error));
+    HAWSER_TRY(get(place, "hawser-address", &text, error));
     size_t n = 0;
     for (; n + 1 < HW_NET_ADDRESS && text[2 * n] != '\0' && text[2 * n + 1] != '\0'; n++) {
         const char pair[3] = {text[2 * n], text[2 * n + 1], '\0'};
-        card[n] = (char)strtoul(pair, NULL, 16);
+        address[n] = (char)strtoul(pair, NULL, 16);
     }
-    card[n] = '\0';
+    address[n] = '\0';
     return HAWSER_OK;
 }
 

@@ -142,18 +142,18 @@ static bool get_count(const store *it, const char *key, uint32_t *count)
     return right;
 }
 
-static hawser_status publish(hw_place *place, const char *card, hawser_error *error)
+static hawser_status publish(hw_place *place, const char *address, hawser_error *error)
 {
     char text[HW_NET_ADDRESS];
-    snprintf(text, sizeof text, "%s", card);
-    HAWSER_TRY(put(place->state, "hawser.card", text, error));
+    snprintf(text, sizeof text, "%s", address);
+    HAWSER_TRY(put(place->state, "hawser.address", text, error));
     return meet(place->state, MEETING_SECONDS, error);
 }
 
-static hawser_status fetch(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error)
+static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error)
 {
     HAWSER_TRY(meet(place->state, seconds, error));
-    return get_text(place->state, "hawser.card", card, HW_NET_ADDRESS, error);
+    return get_text(place->state, "hawser.address", address, HW_NET_ADDRESS, error);
 }
 
 /* The library is not unloaded: its threads may outlive PMIx_Finalize by a moment, and it may be the program's as well. */

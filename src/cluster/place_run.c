@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "cluster/place.h"
 
-enum { KEY_SECONDS = 30, CARD_SECONDS = 10, LONGEST_LINE = 512 };
+enum { KEY_SECONDS = 30, ADDRESS_SECONDS = 10, LONGEST_LINE = 512 };
 
 /* What has been read and not been taken yet. */
 typedef struct text_reader {
@@ -74,13 +74,13 @@ static const char *after(const char *line, const char *word)
     return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
 }
 
-static hawser_status publish(hw_place *place, const char *card, hawser_error *error)
+static hawser_status publish(hw_place *place, const char *address, hawser_error *error)
 {
     char line[HW_NET_ADDRESS + 16];
-    int length = snprintf(line, sizeof line, "card %s\n", card);
+    int length = snprintf(line, sizeof line, "address %s\n", address);
     if (length < 0 || (size_t)length >= sizeof line)
-        return hawser_fail(error, HAWSER_INTERNAL, "an address card of %zu bytes", strlen(card));
-    double deadline = hw_seconds() + CARD_SECONDS;
+        return hawser_fail(error, HAWSER_INTERNAL, "an address of %zu bytes", strlen(address));
+    double deadline = hw_seconds() + ADDRESS_SECONDS;
     for (size_t sent = 0; sent < (size_t)length;) {
         HAWSER_TRY(await(place->channel[1], POLLOUT, deadline, "take this node's address", error));
         ssize_t put = send(place->channel[1], line + sent, (size_t)length - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -92,14 +92,14 @@ static hawser_status publish(hw_place *place, const char *card, hawser_error *er
     return HAWSER_OK;
 }
 
-static hawser_status fetch(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error)
+static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error)
 {
     char line[LONGEST_LINE];
     HAWSER_TRY(read_line(place, hw_seconds() + seconds, "hand on the address of node 0", line, error));
     const char *found = after(line, "manager");
     if (found == NULL || strlen(found) >= HW_NET_ADDRESS)
         return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run said '%.40s' instead of the address of node 0", line);
-    memcpy(card, found, strlen(found) + 1);
+    memcpy(address, found, strlen(found) + 1);
     return HAWSER_OK;
 }
 

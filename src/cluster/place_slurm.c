@@ -7,19 +7,19 @@
 
 enum { PORT_LOW = 20000, PORT_HIGH = 29999 }; /* below the ports that systems give out by themselves */
 
-static hawser_status publish(hw_place *place, const char *card, hawser_error *error)
+static hawser_status publish(hw_place *place, const char *address, hawser_error *error)
 {
     (void)place;
-    (void)card;
+    (void)address;
     (void)error;
     return HAWSER_OK; /* the others know */
 }
 
-static hawser_status fetch(hw_place *place, double seconds, char card[HW_NET_ADDRESS], hawser_error *error)
+static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error)
 {
     (void)seconds;
     (void)error;
-    snprintf(card, HW_NET_ADDRESS, "%s:%u", place->manager, place->port);
+    snprintf(address, HW_NET_ADDRESS, "%s:%u", place->manager, place->port);
     return HAWSER_OK;
 }
 

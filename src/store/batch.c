@@ -16,7 +16,7 @@ static hawser_status new_batch(hw_server *server, const hw_request_head *head, h
     const hw_reply_head reply = {.outcome = HW_APPLIED,
                                  .values = HW_VALUES_NONE,
                                  .table = head->table,
-                                 .leg = head->leg,
+                                 .slice = head->slice,
                                  .parts = head->parts,
                                  .task = head->task,
                                  .clock = UINT64_MAX};
@@ -33,34 +33,34 @@ static hawser_status new_batch(hw_server *server, const hw_request_head *head, h
     return HAWSER_OK;
 }
 
-hawser_status hw_batch_join(hw_seat *seat, const hw_request_head *head, hw_batch **batch, hawser_error *error)
+hawser_status hw_batch_join(hw_client_session *session, const hw_request_head *head, hw_batch **batch, hawser_error *error)
 {
     *batch = NULL;
     if (head->operation != HW_PUSH || head->parts < 2)
         return HAWSER_OK;
-    for (hw_batch *known = seat->batches; known != NULL; known = known->next)
+    for (hw_batch *known = session->batches; known != NULL; known = known->next)
         if (known->task == head->task && known->parts == head->parts) {
             *batch = known;
             return HAWSER_OK;
         }
-    if (seat->open == OPEN_MOST)
+    if (session->open == OPEN_MOST)
         return hawser_fail(error, HAWSER_BAD_INPUT, "began %d pushes in parts, and one more, without ending any", OPEN_MOST);
-    HAWSER_TRY(new_batch(seat->group->server, head, batch, error));
-    (*batch)->next = seat->batches;
-    seat->batches = *batch;
-    seat->open++;
+    HAWSER_TRY(new_batch(session->group->server, head, batch, error));
+    (*batch)->next = session->batches;
+    session->batches = *batch;
+    session->open++;
     return HAWSER_OK;
 }
 
-void hw_batch_heard(hw_seat *seat, hw_batch *batch)
+void hw_batch_heard(hw_client_session *session, hw_batch *batch)
 {
     if (batch == NULL || ++batch->heard < batch->parts)
         return;
-    hw_batch **place = &seat->batches;
+    hw_batch **place = &session->batches;
     while (*place != batch)
         place = &(*place)->next;
     *place = batch->next;
-    seat->open--;
+    session->open--;
 }
 
 static void free_batch(hw_batch *batch)

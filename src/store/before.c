@@ -166,11 +166,11 @@ static void keep_list(const hw_stripe *stripe, hw_before *before, const uint64_t
 /* A list says that all keys between its ends are of its iteration, and changes its own: the others' rows are kept if somebody else changes them. */
 void hw_before_keep(hw_stripe *stripe, const hw_piece *piece, uint64_t least)
 {
-    const hw_errand *errand = piece->errand;
-    hw_progress *progress = hw_progress_of(stripe, errand);
+    const hw_inflight *inflight = piece->inflight;
+    hw_progress *progress = hw_progress_of(stripe, inflight);
     hw_before *before = &progress->before;
-    const uint64_t *keys = errand->request.keys;
-    uint64_t delay = stripe->spec->delay, next = errand->request.head.clock + 1;
+    const uint64_t *keys = inflight->request.keys;
+    uint64_t delay = stripe->spec->delay, next = inflight->request.head.clock + 1;
     bool some = false;
     before_run r;
     for (bool more = next_run(stripe, &progress->written, piece->first, piece->last, &r); more;
@@ -203,8 +203,8 @@ static bool is_newer(const hw_stripe *stripe, uint64_t written, uint64_t iterati
 
 bool hw_before_is_past(const hw_stripe *stripe, const hw_piece *piece)
 {
-    const hw_request_head *head = &piece->errand->request.head;
-    const hw_range_clock *clock = &hw_progress_of(stripe, piece->errand)->clocks[head->worker];
+    const hw_request_head *head = &piece->inflight->request.head;
+    const hw_range_clock *clock = &hw_progress_of(stripe, piece->inflight)->clocks[head->worker];
     before_run r;
     for (bool more = next_run(stripe, clock, piece->first, piece->last, &r); more;
          more = run_behind(stripe, clock, piece->last, &r))
@@ -215,8 +215,8 @@ bool hw_before_is_past(const hw_stripe *stripe, const hw_piece *piece)
 
 bool hw_before_lacks(const hw_stripe *stripe, const hw_piece *piece)
 {
-    const hw_progress *progress = hw_progress_of(stripe, piece->errand);
-    uint64_t iteration = piece->errand->request.head.clock;
+    const hw_progress *progress = hw_progress_of(stripe, piece->inflight);
+    uint64_t iteration = piece->inflight->request.head.clock;
     before_run r;
     for (bool more = next_run(stripe, &progress->written, piece->first, piece->last, &r); more;
          more = run_behind(stripe, &progress->written, piece->last, &r))
@@ -227,15 +227,15 @@ bool hw_before_lacks(const hw_stripe *stripe, const hw_piece *piece)
 
 static void give_range(const hw_stripe *stripe, const hw_piece *piece, const hw_progress *progress)
 {
-    const hw_errand *errand = piece->errand;
+    const hw_inflight *inflight = piece->inflight;
     const hw_before *before = &progress->before;
     size_t bytes = row_bytes(stripe);
     before_run r;
     for (bool more = next_run(stripe, &progress->written, piece->first, piece->last, &r); more;
          more = run_behind(stripe, &progress->written, piece->last, &r)) {
         size_t end = r.row + (size_t)(r.last - r.first) + 1;
-        unsigned char *out = errand->out + (piece->begin + (size_t)(r.first - piece->first)) * bytes;
-        for (size_t i = r.row, n; is_newer(stripe, r.time, errand->request.head.clock) && i < end; i += n) {
+        unsigned char *out = inflight->out + (piece->begin + (size_t)(r.first - piece->first)) * bytes;
+        for (size_t i = r.row, n; is_newer(stripe, r.time, inflight->request.head.clock) && i < end; i += n) {
             n = alike(before->kept, i, end);
             if (is_marked(before->kept, i))
                 memcpy(out + (i - r.row) * bytes, before->rows + i * bytes, n * bytes);
@@ -245,18 +245,18 @@ static void give_range(const hw_stripe *stripe, const hw_piece *piece, const hw_
 
 void hw_before_give(const hw_stripe *stripe, const hw_piece *piece)
 {
-    const hw_errand *errand = piece->errand;
-    const hw_progress *progress = hw_progress_of(stripe, errand);
+    const hw_inflight *inflight = piece->inflight;
+    const hw_progress *progress = hw_progress_of(stripe, inflight);
     const hw_before *before = &progress->before;
-    const uint64_t *keys = errand->request.keys;
+    const uint64_t *keys = inflight->request.keys;
     size_t bytes = row_bytes(stripe);
     if (keys == NULL)
         give_range(stripe, piece, progress);
     for (size_t i = piece->begin; keys != NULL && i < piece->end; i++) {
-        if (!is_newer(stripe, hw_range_clock_at(&progress->written, keys[i]), errand->request.head.clock))
+        if (!is_newer(stripe, hw_range_clock_at(&progress->written, keys[i]), inflight->request.head.clock))
             continue;
         size_t row = row_at(stripe, arc_of(stripe, keys[i]), keys[i]);
         if (is_marked(before->kept, row))
-            memcpy(errand->out + i * bytes, before->rows + row * bytes, bytes);
+            memcpy(inflight->out + i * bytes, before->rows + row * bytes, bytes);
     }
 }

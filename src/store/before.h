@@ -34,7 +34,7 @@ void hw_before_keep(struct hw_stripe *stripe, const struct hw_piece *piece, uint
 bool hw_before_is_past(const struct hw_stripe *stripe, const struct hw_piece *piece);
 /* Is a version that it needs not kept? */
 bool hw_before_lacks(const struct hw_stripe *stripe, const struct hw_piece *piece);
-/* Puts what its iteration may see in the place of the newer rows that the errand's reply has. */
+/* Puts what its iteration may see in the place of the newer rows that the request's reply has. */
 void hw_before_give(const struct hw_stripe *stripe, const struct hw_piece *piece);
 
 #endif

@@ -49,7 +49,7 @@ static void free_task(hw_task *t)
 {
     if (t == NULL)
         return;
-    free(t->legs);
+    free(t->slices);
     free(t->runs);
     hw_message_free(t->room);
     hw_message_free(t->bits);
@@ -263,34 +263,34 @@ static void end(hw_client *client, hw_task *t)
 
 /* ----------------------------------------------------------------------------------------------------------- sending ---- */
 
-/* The rows of a leg that lie apart, for the message that takes them. */
+/* The rows of a slice that lie apart, for the message that takes them. */
 typedef struct gathering {
-    const hw_leg *part;
+    const hw_slice *part;
     size_t bytes; /* of a row */
 } gathering;
 
 static void gather(const void *argument, const void *values, void *to)
 {
     const gathering *g = argument;
-    hw_leg_gather(g->part, values, g->bytes, to);
+    hw_slice_gather(g->part, values, g->bytes, to);
 }
 
-/* A leg's keys, where they go as such; NULL: as a range, or as bits. */
-static hawser_status keys_of(hw_client *client, const hw_task *t, const hw_leg *part, const uint64_t **keys,
+/* A slice's keys, where they go as such; NULL: as a range, or as bits. */
+static hawser_status keys_of(hw_client *client, const hw_task *t, const hw_slice *part, const uint64_t **keys,
                              hawser_error *error)
 {
     const uint64_t *own = t->order.keys;
     *keys = own == NULL || part->bits != NULL ? NULL : part->rows != NULL ? t->keys + part->begin : own + part->begin;
-    if (*keys == NULL || part->rows != NULL || !hw_leg_apart(part))
+    if (*keys == NULL || part->rows != NULL || !hw_slice_apart(part))
         return HAWSER_OK;
     HAWSER_TRY(HW_GROW(&client->gathered_keys, &client->gathered_keys_room, part->count, "the keys of a task", error));
-    hw_leg_gather(part, (const unsigned char *)own, sizeof *own, (unsigned char *)client->gathered_keys);
+    hw_slice_gather(part, (const unsigned char *)own, sizeof *own, (unsigned char *)client->gathered_keys);
     *keys = client->gathered_keys;
     return HAWSER_OK;
 }
 
-/* How the keys of a leg go; `again`: the server has forgotten them. */
-static void choose_keys(hw_client *client, const hw_task *t, hw_leg *part, const uint64_t *keys, bool again,
+/* How the keys of a slice go; `again`: the server has forgotten them. */
+static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, const uint64_t *keys, bool again,
                         hw_request *request)
 {
     hw_request_head *head = &request->head;
@@ -328,11 +328,11 @@ static void choose_keys(hw_client *client, const hw_task *t, hw_leg *part, const
     request->bits = part->bits;
 }
 
-/* Does the next leg, to the same server, leave with this one? */
-static bool followed(const hw_task *t, const hw_leg *part)
+/* Does the next slice, to the same server, leave with this one? */
+static bool followed(const hw_task *t, const hw_slice *part)
 {
-    size_t number = (size_t)(part - t->legs);
-    return t->order.operation == HW_PULL && t->order.keys == NULL && number + 1 < t->leg_count &&
+    size_t number = (size_t)(part - t->slices);
+    return t->order.operation == HW_PULL && t->order.keys == NULL && number + 1 < t->slice_count &&
            part[1].server == part->server && number % HW_FOLLOWED + 1 < HW_FOLLOWED;
 }
 
@@ -354,7 +354,7 @@ static bool is_patient(const hw_client *client)
     return client->open >= OPEN;
 }
 
-static hawser_status send_leg(hw_client *client, const hw_task *t, hw_leg *part, bool again, hawser_error *error)
+static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *part, bool again, hawser_error *error)
 {
     const hw_order *order = &t->order;
     const hw_table_spec *spec = &client->tables[order->table];
@@ -362,7 +362,7 @@ static hawser_status send_leg(hw_client *client, const hw_task *t, hw_leg *part,
                                    .table = client->there[order->table],
                                    .worker = order->worker,
                                    .again = order->again,
-                                   .leg = (uint32_t)(part - t->legs),
+                                   .slice = (uint32_t)(part - t->slices),
                                    .parts = part->parts,
                                    .task = t->number,
                                    .clock = order->clock,
@@ -370,7 +370,7 @@ static hawser_status send_leg(hw_client *client, const hw_task *t, hw_leg *part,
     hw_message *message = NULL;
     const uint64_t *keys = NULL;
     const gathering rows = {part, hw_task_row(client, t)};
-    bool apart = hw_leg_apart(part);
+    bool apart = hw_slice_apart(part);
     if (order->values != NULL)
         request.values = (const unsigned char *)order->values + (apart ? 0 : part->begin * rows.bytes);
     request.gather = apart ? gather : NULL;
@@ -396,13 +396,13 @@ static hawser_status send_leg(hw_client *client, const hw_task *t, hw_leg *part,
 
 static void count_parts(const hw_client *client, hw_task *t)
 {
-    if (t->order.operation != HW_PUSH || t->leg_count < 2)
+    if (t->order.operation != HW_PUSH || t->slice_count < 2)
         return;
     memset(client->counts, 0, client->options.servers * sizeof *client->counts);
-    for (size_t i = 0; i < t->leg_count; i++)
-        client->counts[t->legs[i].server]++;
-    for (size_t i = 0; i < t->leg_count; i++)
-        t->legs[i].parts = client->counts[t->legs[i].server] > 1 ? client->counts[t->legs[i].server] : 0;
+    for (size_t i = 0; i < t->slice_count; i++)
+        client->counts[t->slices[i].server]++;
+    for (size_t i = 0; i < t->slice_count; i++)
+        t->slices[i].parts = client->counts[t->slices[i].server] > 1 ? client->counts[t->slices[i].server] : 0;
     t->batched = true;
 }
 
@@ -411,8 +411,8 @@ static void give_up(hw_task *t, hawser_status status)
 {
     if (t->failed == HAWSER_OK)
         t->failed = status;
-    t->legs_left = t->batched ? 0 : t->legs_left - (t->leg_count - t->legs_sent);
-    t->legs_sent = t->leg_count;
+    t->slices_left = t->batched ? 0 : t->slices_left - (t->slice_count - t->slices_sent);
+    t->slices_sent = t->slice_count;
 }
 
 /* What goes of a push to a table that holds something back, in place of it. */
@@ -449,7 +449,7 @@ static void begin(hw_client *client, hw_task *t)
     if (status == HAWSER_OK && !nothing && !t->is_cut)
         status = hw_task_cut(client, t, &t->error);
     count_parts(client, t);
-    t->legs_left = t->leg_count;
+    t->slices_left = t->slice_count;
     t->noted = status == HAWSER_OK && !nothing;
     if (t->noted)
         hw_note_asked(client->options.log, &client->tables[t->order.table], &t->order, t->number);
@@ -478,18 +478,18 @@ bool hw_client_more(hw_client *client)
     if (t == NULL)
         return false;
     hawser_status status = HAWSER_OK;
-    if (t->legs_sent < t->leg_count)
-        status = send_leg(client, t, &t->legs[t->legs_sent++], false, &t->error);
+    if (t->slices_sent < t->slice_count)
+        status = send_slice(client, t, &t->slices[t->slices_sent++], false, &t->error);
     bool clock = t->order.operation == HW_CLOCK; /* nobody answers to a clock */
     if (status != HAWSER_OK || clock)
-        t->legs_left--;
+        t->slices_left--;
     if (status != HAWSER_OK)
         give_up(t, status);
     if (status != HAWSER_OK && send_followed(client, false, &t->error) != HAWSER_OK)
-        t->legs_left--;
-    if (t->legs_sent == t->leg_count) {
+        t->slices_left--;
+    if (t->slices_sent == t->slice_count) {
         (void)take_first(&client->sending, &client->sending_end);
-        if (t->legs_left == 0)
+        if (t->slices_left == 0)
             end(client, t);
         begin_ready(client);
     }
@@ -633,18 +633,18 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
 /* ----------------------------------------------------------------------------------------------------------- hearing ---- */
 
 /* Of values as they lie; NULL: these do not. */
-static void *place_of(const hw_client *client, const hw_task *t, const hw_leg *part, const hw_reply_head *head)
+static void *place_of(const hw_client *client, const hw_task *t, const hw_slice *part, const hw_reply_head *head)
 {
     const hw_table_spec *spec = &client->tables[t->order.table];
     unsigned char *out = t->order.out;
-    if (out == NULL || hw_leg_apart(part) || head->outcome != HW_APPLIED || head->parts != 0 ||
+    if (out == NULL || hw_slice_apart(part) || head->outcome != HW_APPLIED || head->parts != 0 ||
         head->values != HW_VALUES_DENSE || head->count != part->count * spec->width ||
         head->value_bytes != part->count * hw_task_row(client, t))
         return NULL;
     return out + part->begin * hw_task_row(client, t);
 }
 
-static bool take_values(hw_client *client, hw_task *t, const hw_leg *part, const hw_reply_head *head,
+static bool take_values(hw_client *client, hw_task *t, const hw_slice *part, const hw_reply_head *head,
                         const hw_message *message)
 {
     const hw_table_spec *spec = &client->tables[t->order.table];
@@ -656,7 +656,7 @@ static bool take_values(hw_client *client, hw_task *t, const hw_leg *part, const
         return true;
     if (message->landed)
         return message->tail == place_of(client, t, part, head);
-    if (!hw_leg_apart(part))
+    if (!hw_slice_apart(part))
         return hw_reply_read(spec, head, message, out + part->begin * bytes);
     const unsigned char *values = hw_reply_dense(spec, head, message);
     if (values == NULL) {
@@ -666,7 +666,7 @@ static bool take_values(hw_client *client, hw_task *t, const hw_leg *part, const
             return false;
         values = client->gathered;
     }
-    hw_leg_scatter(part, values, bytes, out);
+    hw_slice_scatter(part, values, bytes, out);
     return true;
 }
 
@@ -686,15 +686,15 @@ static void refused(hw_task *t, const hw_reply_head *head, const hw_message *mes
 }
 
 /* What a reply is about: *part NULL where it came too late to matter. Of a clock, whose parts are done when they leave, there is none. */
-static hawser_status leg_of(const hw_client *client, uint32_t server, const hw_reply_head *head, hw_task **t, hw_leg **part,
-                            hawser_error *error)
+static hawser_status slice_of(const hw_client *client, uint32_t server, const hw_reply_head *head, hw_task **t,
+                              hw_slice **part, hawser_error *error)
 {
     *part = NULL;
     *t = find(client, head->task);
     if (*t == NULL && head->task != 0 && head->task < client->next)
         return HAWSER_OK; /* the task has failed meanwhile */
-    if (*t != NULL && client->there[(*t)->order.table] == head->table && (*t)->waits == 0 && head->leg < (*t)->legs_sent)
-        *part = &(*t)->legs[head->leg];
+    if (*t != NULL && client->there[(*t)->order.table] == head->table && (*t)->waits == 0 && head->slice < (*t)->slices_sent)
+        *part = &(*t)->slices[head->slice];
     bool asks = *part != NULL && (*t)->order.operation != HW_CLOCK && (head->outcome != HW_FORGOTTEN || (*part)->known);
     if (asks && (*part)->server == server && (head->parts > 0 || !(*part)->done))
         return HAWSER_OK;
@@ -705,48 +705,48 @@ void *hw_client_place(const hw_client *client, uint32_t server, const hw_message
 {
     hw_reply_head head = {0};
     hw_task *t = NULL;
-    hw_leg *part = NULL;
-    if (!hw_reply_head_of(reply, &head) || leg_of(client, server, &head, &t, &part, NULL) != HAWSER_OK || part == NULL)
+    hw_slice *part = NULL;
+    if (!hw_reply_head_of(reply, &head) || slice_of(client, server, &head, &t, &part, NULL) != HAWSER_OK || part == NULL)
         return NULL;
     return place_of(client, t, part, &head);
 }
 
 /* All parts of a push at a server are done; those that it has refused were before, unless it had no memory to say so. */
-static hawser_status take_batch(hw_task *t, const hw_leg *part, const hw_reply_head *head, const hw_message *message,
+static hawser_status take_batch(hw_task *t, const hw_slice *part, const hw_reply_head *head, const hw_message *message,
                                 hawser_error *error)
 {
     uint32_t parts = 0;
-    for (size_t i = 0; i < t->legs_sent; i++)
-        parts += t->legs[i].server == part->server;
+    for (size_t i = 0; i < t->slices_sent; i++)
+        parts += t->slices[i].server == part->server;
     if ((head->outcome != HW_APPLIED && head->outcome != HW_REFUSED) || head->count != 0 || part->parts != head->parts ||
         parts != head->parts)
         return hawser_fail(error, HAWSER_BAD_INPUT, "server %u answers for %u parts of a push that has %u there",
                            part->server, head->parts, part->parts);
     if (head->outcome == HW_REFUSED)
         refused(t, head, message, part->server);
-    for (size_t i = 0; i < t->legs_sent; i++)
-        if (t->legs[i].server == part->server && !t->legs[i].done) {
-            t->legs[i].done = true;
-            t->legs_left--;
+    for (size_t i = 0; i < t->slices_sent; i++)
+        if (t->slices[i].server == part->server && !t->slices[i].done) {
+            t->slices[i].done = true;
+            t->slices_left--;
         }
     return HAWSER_OK;
 }
 
 /* The server has forgotten the keys of a part. */
-static void send_again(hw_client *client, hw_task *t, hw_leg *part)
+static void send_again(hw_client *client, hw_task *t, hw_slice *part)
 {
-    hawser_status status = send_leg(client, t, part, true, &t->error);
+    hawser_status status = send_slice(client, t, part, true, &t->error);
     if (status == HAWSER_OK)
         return;
     part->done = true;
-    t->legs_left--;
+    t->slices_left--;
     if (t->failed == HAWSER_OK)
         t->failed = status;
     if (t->batched) /* the others will not be answered without it; one that is being sent ends there */
         give_up(t, status);
 }
 
-static void take_reply(hw_client *client, hw_task *t, hw_leg *part, const hw_reply_head *head, const hw_message *message)
+static void take_reply(hw_client *client, hw_task *t, hw_slice *part, const hw_reply_head *head, const hw_message *message)
 {
     hawser_status status = HAWSER_OK;
     if (head->outcome == HW_REFUSED || head->outcome == HW_NO_ROOM || head->outcome == HW_NOT_FINITE)
@@ -759,28 +759,28 @@ static void take_reply(hw_client *client, hw_task *t, hw_leg *part, const hw_rep
     if (head->outcome == HW_APPLIED && head->clock < t->oldest)
         t->oldest = head->clock;
     part->done = true;
-    t->legs_left--;
+    t->slices_left--;
 }
 
 /* One server may refuse a clock before it has been sent to all: the others apply what they have of it, so that the tables can be saved. */
 static void send_rest_of_clock(hw_client *client)
 {
     hw_task *t = client->sending;
-    if (t == NULL || t->order.operation != HW_CLOCK || t->legs_sent == 0)
+    if (t == NULL || t->order.operation != HW_CLOCK || t->slices_sent == 0)
         return;
-    while (t->legs_sent < t->leg_count)
-        if (send_leg(client, t, &t->legs[t->legs_sent++], false, NULL) != HAWSER_OK)
+    while (t->slices_sent < t->slice_count)
+        if (send_slice(client, t, &t->slices[t->slices_sent++], false, NULL) != HAWSER_OK)
             return; /* the store has ended with another failure */
 }
 
 /* Nobody waits for an answer to a clock, but others wait for the clock: nothing can go on. Who asks later how his tasks ended is told, too. */
-static hawser_status hear_regret(hw_client *client, uint32_t server, const hw_reply_head *head, const hw_message *message,
-                                 hawser_error *error)
+static hawser_status receive_refusal(hw_client *client, uint32_t server, const hw_reply_head *head,
+                                     const hw_message *message, hawser_error *error)
 {
-    char words[HW_REGRET_WORDS + 1];
-    if (client->regrets) /* other servers refuse it, too */
+    char words[HW_REFUSAL_WORDS + 1];
+    if (client->refusals) /* other servers refuse it, too */
         return HAWSER_OK;
-    client->regrets = true;
+    client->refusals = true;
     hw_refusal_read(head, message, words, sizeof words);
     hawser_status why = head->outcome == HW_CLOCK_OVERFLOWED ? HAWSER_NOT_FINITE : HAWSER_BAD_INPUT;
     hawser_status status = hawser_fail(error, why, "server %u: %s", server, words);
@@ -794,18 +794,18 @@ hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *mes
 {
     hw_reply_head head = {0};
     hw_task *t = NULL;
-    hw_leg *part = NULL;
+    hw_slice *part = NULL;
     client->figures.bytes_received += message->envelope.length;
     bool is_reply = hw_reply_head_of(message, &head);
-    bool regret = is_reply && (head.outcome == HW_CLOCK_REFUSED || head.outcome == HW_CLOCK_OVERFLOWED);
-    hawser_status status = regret     ? hear_regret(client, server, &head, message, error)
-                           : is_reply ? leg_of(client, server, &head, &t, &part, error)
+    bool refusal = is_reply && (head.outcome == HW_CLOCK_REFUSED || head.outcome == HW_CLOCK_OVERFLOWED);
+    hawser_status status = refusal    ? receive_refusal(client, server, &head, message, error)
+                           : is_reply ? slice_of(client, server, &head, &t, &part, error)
                                       : hawser_fail(error, HAWSER_BAD_INPUT, "server %u sent what is no reply", server);
     if (status != HAWSER_OK || part == NULL) {
         hw_message_free(message);
         return status;
     }
-    bool sending = t->legs_sent < t->leg_count;
+    bool sending = t->slices_sent < t->slice_count;
     if (head.parts > 0)
         status = take_batch(t, part, &head, message, error);
     else if (head.outcome == HW_FORGOTTEN)
@@ -813,7 +813,7 @@ hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *mes
     else
         take_reply(client, t, part, &head, message);
     hw_message_free(message);
-    if (status == HAWSER_OK && t->legs_left == 0 && !sending)
+    if (status == HAWSER_OK && t->slices_left == 0 && !sending)
         end(client, t);
     begin_ready(client);
     return status;

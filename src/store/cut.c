@@ -1,4 +1,4 @@
-/* cut.c - a task is cut by server into legs, a message each; the keys of its list are made ready to go. */
+/* cut.c - a task is cut by server into slices, a message each; the keys of its list are made ready to go. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,15 +7,15 @@
 #include "codec/keys.h"
 #include "store/task.h"
 
-static hawser_status new_legs(hw_task *t, size_t most, hawser_error *error)
+static hawser_status new_slices(hw_task *t, size_t most, hawser_error *error)
 {
-    return HW_NEW(&t->legs, most, "the parts of a task", error);
+    return HW_NEW(&t->slices, most, "the parts of a task", error);
 }
 
-static hw_leg *add_leg(hw_task *t, uint32_t server)
+static hw_slice *add_slice(hw_task *t, uint32_t server)
 {
-    hw_leg *added = &t->legs[t->leg_count++];
-    *added = (hw_leg){.server = server};
+    hw_slice *added = &t->slices[t->slice_count++];
+    *added = (hw_slice){.server = server};
     return added;
 }
 
@@ -34,7 +34,7 @@ static bool add_range_part(const hw_client *client, hw_task *t, hw_range_place *
     const hw_arc *arc = &client->arcs[order->table].arcs[next->arc];
     uint64_t last = arc->last < order->last ? arc->last : order->last;
     uint64_t own = most - 1 - (next->first - arc->first) % most; /* less one */
-    hw_leg *part = add_leg(t, arc->server);
+    hw_slice *part = add_slice(t, arc->server);
     part->first = next->first;
     part->last = last - part->first <= own ? last : part->first + own;
     part->begin = (size_t)(part->first - order->first);
@@ -47,20 +47,20 @@ static bool add_range_part(const hw_client *client, hw_task *t, hw_range_place *
     return true;
 }
 
-/* Legs go to the servers in turn, so that all of them work at once. Pulls take HW_FOLLOWED in each turn, which leave in one write. */
+/* Slices go to the servers in turn, so that all of them work at once. Pulls take HW_FOLLOWED in each turn, which leave in one write. */
 static hawser_status cut_range(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
     const hw_arcs *arcs = &client->arcs[order->table];
     size_t from = hw_arcs_find(arcs, order->first), to = hw_arcs_find(arcs, order->last), most = part_keys(client, t);
     size_t together = order->operation == HW_PULL ? HW_FOLLOWED : 1;
-    HAWSER_TRY(new_legs(t, to - from + 2 + (size_t)((order->last - order->first) / most), error));
+    HAWSER_TRY(new_slices(t, to - from + 2 + (size_t)((order->last - order->first) / most), error));
     for (uint32_t i = 0; i < client->options.servers; i++)
         client->cursors[i] = (hw_range_place){from + i, i == 0           ? order->first
                                                         : from + i <= to ? arcs->arcs[from + i].first
                                                                          : 0};
-    for (size_t before = SIZE_MAX; before != t->leg_count;) {
-        before = t->leg_count;
+    for (size_t before = SIZE_MAX; before != t->slice_count;) {
+        before = t->slice_count;
         for (uint32_t i = 0; i < client->options.servers; i++)
             for (size_t n = 0; n < together && add_range_part(client, t, &client->cursors[i], to, most); n++)
                 ;
@@ -71,9 +71,9 @@ static hawser_status cut_range(const hw_client *client, hw_task *t, hawser_error
 /* Every server hears of a clock. */
 static hawser_status cut_clock(const hw_client *client, hw_task *t, hawser_error *error)
 {
-    HAWSER_TRY(new_legs(t, client->options.servers, error));
+    HAWSER_TRY(new_slices(t, client->options.servers, error));
     for (uint32_t s = 0; s < client->options.servers; s++) {
-        hw_leg *part = add_leg(t, s);
+        hw_slice *part = add_slice(t, s);
         part->first = t->order.first;
         part->last = t->order.last;
     }
@@ -84,20 +84,20 @@ static hawser_status cut_clock(const hw_client *client, hw_task *t, hawser_error
 static void add_parts(hw_task *t, uint32_t server, const uint32_t *rows, size_t begin, size_t count, size_t most)
 {
     for (size_t at = 0; at < count; at += most) {
-        hw_leg *part = add_leg(t, server);
+        hw_slice *part = add_slice(t, server);
         part->begin = begin + at;
         part->count = count - at < most ? count - at : most;
         part->rows = rows != NULL ? rows + part->begin : NULL;
     }
 }
 
-/* Puts rows into the leg of their server that is not full. */
+/* Puts rows into the slice of their server that is not full. */
 static void add_run(hw_task *t, hw_filling *to, uint32_t server, size_t begin, size_t count, size_t most)
 {
     for (size_t n; count > 0; begin += n, count -= n) {
         hw_run *added = &t->runs[t->run_count++];
         if (to->part == NULL || to->part->count == most) {
-            to->part = add_leg(t, server);
+            to->part = add_slice(t, server);
             to->part->begin = begin;
             to->part->runs = added;
         } else {
@@ -110,16 +110,16 @@ static void add_run(hw_task *t, hw_filling *to, uint32_t server, size_t begin, s
     }
 }
 
-/* A dense table's keys: a run an arc, and a leg as many runs as fill it, so that legs of all servers leave in turn. Keys that do not ascend make no
+/* A dense table's keys: a run an arc, and a slice as many runs as fill it, so that slices of all servers leave in turn. Keys that do not ascend make no
  * more runs than others: the next is of a later arc, or they are turned down. */
 static hawser_status cut_by_arc(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
     const hw_arcs *arcs = &client->arcs[order->table];
     size_t most = part_keys(client, t), arcs_most = arcs->count < order->count ? arcs->count : order->count;
-    size_t legs_most = client->options.servers + order->count / most, before = 0;
-    HAWSER_TRY(new_legs(t, legs_most, error));
-    HAWSER_TRY(HW_NEW(&t->runs, arcs_most + legs_most, "the keys of a task", error));
+    size_t slices_most = client->options.servers + order->count / most, before = 0;
+    HAWSER_TRY(new_slices(t, slices_most, error));
+    HAWSER_TRY(HW_NEW(&t->runs, arcs_most + slices_most, "the keys of a task", error));
     memset(client->filling, 0, client->options.servers * sizeof *client->filling);
     for (size_t i = 0, end; i < order->count; i = end) {
         size_t at = hw_arcs_find(arcs, order->keys[i]);
@@ -159,7 +159,7 @@ static hawser_status cut_by_key(const hw_client *client, hw_task *t, hawser_erro
     uint32_t count = client->options.servers;
     size_t most = part_keys(client, t), *places = NULL, each = sizeof *t->keys + sizeof *t->rows;
     hw_message *found = NULL;
-    HAWSER_TRY(new_legs(t, count + order->count / most, error));
+    HAWSER_TRY(new_slices(t, count + order->count / most, error));
     HAWSER_TRY(hw_pool_message(client->pool, order->count * each, &t->room, error));
     t->keys = t->room->payload;
     t->rows = (uint32_t *)(t->keys + order->count);
@@ -188,21 +188,21 @@ hawser_status hw_task_unordered(const hw_table_spec *spec, hawser_error *error)
                        spec->name);
 }
 
-/* A leg's keys as runs: its own, or the one that it is. */
-static const hw_run *runs_of(const hw_leg *part, hw_run *one)
+/* A slice's keys as runs: its own, or the one that it is. */
+static const hw_run *runs_of(const hw_slice *part, hw_run *one)
 {
     *one = (hw_run){.begin = part->begin, .count = part->count};
     return part->runs != NULL ? part->runs : one;
 }
 
-/* Room for the bits of all legs whose keys lie close; where there is none, keys go as they would without. */
+/* Room for the bits of all slices whose keys lie close; where there is none, keys go as they would without. */
 static uint64_t *make_room(const hw_client *client, hw_task *t)
 {
     const uint64_t *keys = t->order.keys;
     size_t words = 0;
     hw_run one;
-    for (size_t l = 0; l < t->leg_count; l++) {
-        hw_leg *part = &t->legs[l];
+    for (size_t l = 0; l < t->slice_count; l++) {
+        hw_slice *part = &t->slices[l];
         const hw_run *last = runs_of(part, &one);
         while (last->next != NULL)
             last = last->next;
@@ -223,8 +223,8 @@ static hawser_status pack(const hw_client *client, hw_task *t, hawser_error *err
     const hw_bits *bits = hw_bits_best();
     uint64_t *words = make_room(client, t);
     bool right = true;
-    for (size_t l = 0; right && l < t->leg_count; l++) {
-        hw_leg *part = &t->legs[l];
+    for (size_t l = 0; right && l < t->slice_count; l++) {
+        hw_slice *part = &t->slices[l];
         uint64_t span = part->last - part->first;
         bool close = words != NULL && hw_keys_crowded(part->first, part->last, part->count);
         hw_run one;
@@ -253,13 +253,13 @@ static hawser_status cut_list(const hw_client *client, hw_task *t, hawser_error 
     if (several) {
         HAWSER_TRY(cut_by_arc(client, t, error));
     } else {
-        HAWSER_TRY(new_legs(t, 1 + order->count / most, error));
+        HAWSER_TRY(new_slices(t, 1 + order->count / most, error));
         add_parts(t, 0, NULL, 0, order->count, most);
     }
     return spec->sparse ? HAWSER_OK : pack(client, t, error);
 }
 
-/* Legs whose values a pull of no keys would bring do not exist: an order has keys. */
+/* Slices whose values a pull of no keys would bring do not exist: an order has keys. */
 hawser_status hw_task_cut(const hw_client *client, hw_task *t, hawser_error *error)
 {
     t->is_cut = true;
@@ -281,8 +281,8 @@ static inline void move_row(unsigned char *to, const unsigned char *from, size_t
         memcpy(to, from, bytes);
 }
 
-/* A leg's rows of what the task has, beside each other. */
-void hw_leg_gather(const hw_leg *part, const unsigned char *from, size_t bytes, unsigned char *to)
+/* A slice's rows of what the task has, beside each other. */
+void hw_slice_gather(const hw_slice *part, const unsigned char *from, size_t bytes, unsigned char *to)
 {
     for (const hw_run *r = part->runs; r != NULL; to += r->count * bytes, r = r->next)
         memcpy(to, from + r->begin * bytes, r->count * bytes);
@@ -291,7 +291,7 @@ void hw_leg_gather(const hw_leg *part, const unsigned char *from, size_t bytes, 
 }
 
 /* And back. */
-void hw_leg_scatter(const hw_leg *part, const unsigned char *from, size_t bytes, unsigned char *to)
+void hw_slice_scatter(const hw_slice *part, const unsigned char *from, size_t bytes, unsigned char *to)
 {
     for (const hw_run *r = part->runs; r != NULL; from += r->count * bytes, r = r->next)
         memcpy(to + r->begin * bytes, from, r->count * bytes);

@@ -30,7 +30,7 @@ static void leave_table(const hw_server *server, hw_group *group, uint32_t table
 static hawser_status enter_stripe(hw_group *group, hw_stripe *stripe, hw_progress *progress, hawser_error *error)
 {
     hw_sums_init(&progress->sums, stripe->spec, group->workers);
-    progress->farewell = (hw_piece){.errand = group->farewell, .stripe = stripe};
+    progress->farewell = (hw_piece){.inflight = group->farewell, .stripe = stripe};
     HAWSER_TRY(HW_NEW(&progress->clocks, group->workers, "the clocks of a table", error));
     for (uint32_t w = 0; w < group->workers; w++) {
         HAWSER_TRY(hw_range_clock_new(stripe->first, stripe->last, &progress->clocks[w], error));
@@ -98,44 +98,45 @@ hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **out, 
     return HAWSER_OK;
 }
 
-hawser_status hw_seat_new(hw_group *group, uint32_t client, hw_seat **out, hawser_error *error)
+hawser_status hw_client_session_new(hw_group *group, uint32_t client, hw_client_session **out, hawser_error *error)
 {
-    hw_seat *seat = NULL;
-    hw_message *regret = NULL;
-    HAWSER_TRY(hw_regret_new(&regret, error));
-    hawser_status status = HW_NEW(&seat, 1, "a client's place", error);
+    hw_client_session *session = NULL;
+    hw_message *refusal = NULL;
+    HAWSER_TRY(hw_clock_refusal_new(&refusal, error));
+    hawser_status status = HW_NEW(&session, 1, "a client's place", error);
     if (status != HAWSER_OK) {
-        hw_message_free(regret);
+        hw_message_free(refusal);
         return status;
     }
-    atomic_init(&seat->regret, regret);
-    seat->group = group;
-    seat->client = client;
-    hw_lists_init(&seat->lists, group->server->options.list_bytes);
-    seat->next = atomic_load(&group->seats);
-    atomic_store(&group->seats, seat); /* a stripe may be telling those before */
+    atomic_init(&session->refusal, refusal);
+    session->group = group;
+    session->client = client;
+    hw_lists_init(&session->lists, group->server->options.list_bytes);
+    session->next = atomic_load(&group->sessions);
+    atomic_store(&group->sessions, session); /* a stripe may be telling those before */
     atomic_fetch_add(&group->seated, 1);
-    *out = seat;
+    *out = session;
     return HAWSER_OK;
 }
 
-void hw_group_regret(hw_group *group, const hw_seat *of, const hw_request_head *head, hw_outcome outcome, const char *words)
+void hw_group_refuse(hw_group *group, const hw_client_session *of, const hw_request_head *head, hw_outcome outcome,
+                     const char *words)
 {
     hw_server *server = group->server;
-    char text[HW_REGRET_WORDS];
+    char text[HW_REFUSAL_WORDS];
     atomic_fetch_add_explicit(&server->refused, 1, memory_order_relaxed);
     snprintf(text, sizeof text, "clock %llu of worker %u %s: %s", (unsigned long long)head->clock, head->worker,
              outcome == HW_CLOCK_OVERFLOWED ? "has failed" : "was refused, so requests that wait for it can never complete",
              words);
-    for (hw_seat *seat = atomic_load(&group->seats); seat != NULL; seat = seat->next) {
-        hw_message *message = atomic_exchange(&seat->regret, NULL);
+    for (hw_client_session *session = atomic_load(&group->sessions); session != NULL; session = session->next) {
+        hw_message *message = atomic_exchange(&session->refusal, NULL);
         hw_request_head own = *head;
-        if (seat != of) /* no task of this one's */
-            own.task = own.leg = 0;
+        if (session != of) /* no task of this one's */
+            own.task = own.slice = 0;
         if (message == NULL)
             continue;
-        hw_regret_write(message, &own, outcome, text);
-        server->options.reply(server->options.argument, seat->client, message);
+        hw_clock_refusal_write(message, &own, outcome, text);
+        server->options.reply(server->options.argument, session->client, message);
     }
 }
 
@@ -175,12 +176,12 @@ void hw_group_free(hw_group *group)
     *at = group->next;
     for (uint32_t t = 0; t < server->made; t++)
         leave_table(server, group, t);
-    for (hw_seat *seat = group->seats, *next; seat != NULL; seat = next) {
-        next = seat->next;
-        hw_lists_free(&seat->lists);
-        hw_batches_free(seat->batches);
-        hw_message_free(atomic_load(&seat->regret));
-        free(seat);
+    for (hw_client_session *session = group->sessions, *next; session != NULL; session = next) {
+        next = session->next;
+        hw_lists_free(&session->lists);
+        hw_batches_free(session->batches);
+        hw_message_free(atomic_load(&session->refusal));
+        free(session);
     }
     free(group->farewell);
     free(group);

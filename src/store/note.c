@@ -52,29 +52,29 @@ void hw_note_table(hw_log *log, const hw_table_spec *spec, uint32_t number, uint
 /* Of the rows of a piece in `values`, which has all rows of the request. */
 static uint64_t digest_piece(const hw_piece *piece, const unsigned char *values)
 {
-    const hw_errand *errand = piece->errand;
-    const hw_table_spec *spec = errand->spec;
+    const hw_inflight *inflight = piece->inflight;
+    const hw_table_spec *spec = inflight->spec;
     size_t bytes = spec->width * hw_value_size(spec->type), rows = piece->end - piece->begin;
-    if (errand->grouped != NULL)
-        return digest_list(spec, values, errand->grouped + piece->begin, errand->rows + piece->begin, rows);
+    if (inflight->grouped != NULL)
+        return digest_list(spec, values, inflight->grouped + piece->begin, inflight->rows + piece->begin, rows);
     values += piece->begin * bytes;
-    if (errand->request.head.keys == HW_KEYS_RANGE)
+    if (inflight->request.head.keys == HW_KEYS_RANGE)
         return digest_range(spec, values, piece->first, (size_t)(piece->last - piece->first) + 1);
-    return digest_list(spec, values, errand->request.keys + piece->begin, NULL, rows);
+    return digest_list(spec, values, inflight->request.keys + piece->begin, NULL, rows);
 }
 
 static hw_event_record record_of(const hw_piece *piece, hw_event_kind kind)
 {
-    const hw_errand *errand = piece->errand;
-    const hw_request_head *head = &errand->request.head;
-    bool sparse = errand->spec->sparse, range = head->keys == HW_KEYS_RANGE && errand->grouped == NULL;
+    const hw_inflight *inflight = piece->inflight;
+    const hw_request_head *head = &inflight->request.head;
+    bool sparse = inflight->spec->sparse, range = head->keys == HW_KEYS_RANGE && inflight->grouped == NULL;
     hw_event_record record = {.kind = (uint8_t)kind,
                               .object = head->table,
                               .who = head->worker,
-                              .from = errand->client,
-                              .part = head->leg,
+                              .from = inflight->client,
+                              .part = head->slice,
                               .epoch = head->task,
-                              .clock = errand->spec->centric || kind == HW_EVENT_CLOCK ? head->clock : head->least,
+                              .clock = inflight->spec->centric || kind == HW_EVENT_CLOCK ? head->clock : head->least,
                               .first = sparse ? head->first : piece->first,
                               .last = sparse ? head->last : piece->last};
     record.flags = (uint8_t)((range ? 0 : HW_EVENT_LISTED) | (head->again != 0 ? HW_EVENT_AGAIN : 0));
@@ -85,22 +85,22 @@ static hw_event_record record_of(const hw_piece *piece, hw_event_kind kind)
 
 void hw_note_piece(const hw_stripe *stripe, const hw_piece *piece)
 {
-    const hw_errand *errand = piece->errand;
+    const hw_inflight *inflight = piece->inflight;
     if (stripe->log == NULL)
         return;
-    if (errand->request.head.operation == HW_CLOCK) {
+    if (inflight->request.head.operation == HW_CLOCK) {
         hw_event_record record = record_of(piece, HW_EVENT_CLOCK);
         hw_log_put(stripe->log, &record);
         return;
     }
-    if (errand->request.values != NULL) {
+    if (inflight->request.values != NULL) {
         hw_event_record record = record_of(piece, HW_EVENT_TAKEN);
-        record.digest = digest_piece(piece, errand->request.values);
+        record.digest = digest_piece(piece, inflight->request.values);
         hw_log_put(stripe->log, &record);
     }
-    if (errand->out != NULL) {
+    if (inflight->out != NULL) {
         hw_event_record record = record_of(piece, HW_EVENT_GIVEN);
-        record.digest = digest_piece(piece, errand->out);
+        record.digest = digest_piece(piece, inflight->out);
         hw_log_put(stripe->log, &record);
     }
 }
@@ -117,12 +117,12 @@ void hw_note_refused(const hw_stripe *stripe, const hw_piece *piece)
 
 void hw_note_waits(const hw_stripe *stripe, const hw_piece *piece)
 {
-    const hw_errand *errand = piece->errand;
+    const hw_inflight *inflight = piece->inflight;
     if (stripe->log == NULL)
         return;
     hw_event_record record = record_of(piece, HW_EVENT_WAIT);
     record.flags |=
-        (uint8_t)((errand->out != NULL ? HW_EVENT_PULLS : 0) | (errand->request.values != NULL ? HW_EVENT_PUSHES : 0));
+        (uint8_t)((inflight->out != NULL ? HW_EVENT_PULLS : 0) | (inflight->request.values != NULL ? HW_EVENT_PUSHES : 0));
     hw_log_put(stripe->log, &record);
 }
 

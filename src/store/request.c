@@ -142,7 +142,7 @@ hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, 
 {
     hw_reply_head reply = {.outcome = (uint8_t)outcome,
                            .table = head->table,
-                           .leg = head->leg,
+                           .slice = head->slice,
                            .task = head->task,
                            .value_bytes = strlen(words)};
     HAWSER_TRY(hw_message_new(sizeof reply + (size_t)reply.value_bytes, message, error));
@@ -151,16 +151,16 @@ hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, 
     return HAWSER_OK;
 }
 
-hawser_status hw_regret_new(hw_message **message, hawser_error *error)
+hawser_status hw_clock_refusal_new(hw_message **message, hawser_error *error)
 {
-    return hw_message_new(sizeof(hw_reply_head) + HW_REGRET_WORDS, message, error);
+    return hw_message_new(sizeof(hw_reply_head) + HW_REFUSAL_WORDS, message, error);
 }
 
-void hw_regret_write(hw_message *message, const hw_request_head *head, hw_outcome outcome, const char *words)
+void hw_clock_refusal_write(hw_message *message, const hw_request_head *head, hw_outcome outcome, const char *words)
 {
-    size_t length = strlen(words) < HW_REGRET_WORDS ? strlen(words) : HW_REGRET_WORDS;
+    size_t length = strlen(words) < HW_REFUSAL_WORDS ? strlen(words) : HW_REFUSAL_WORDS;
     const hw_reply_head reply = {
-        .outcome = (uint8_t)outcome, .table = head->table, .leg = head->leg, .task = head->task, .value_bytes = length};
+        .outcome = (uint8_t)outcome, .table = head->table, .slice = head->slice, .task = head->task, .value_bytes = length};
     memcpy(message->payload, &reply, sizeof reply);
     memcpy((unsigned char *)message->payload + sizeof reply, words, length);
     message->envelope.length = sizeof reply + length;

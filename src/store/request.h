@@ -37,7 +37,7 @@ typedef struct hw_request_head {
     uint32_t table;  /* number */
     uint32_t list;   /* 0: no number; else the number by which these keys may be named from now on, or are named */
     uint32_t worker; /* whose clock; in a data-centric table, whose read or write */
-    uint32_t leg;    /* which part of the task this is; comes back in the reply */
+    uint32_t slice;  /* which part of the task this is; comes back in the reply */
     uint32_t parts;  /* pushes that go in several: how many the server gets, which it answers together; else 0 */
     uint64_t task;   /* the client's name for it; comes back in the reply */
     uint64_t clock;  /* of the worker */
@@ -71,7 +71,7 @@ typedef enum hw_outcome {
 
 typedef struct hw_reply_head {
     uint8_t outcome, values, unused[2];
-    uint32_t table, leg;
+    uint32_t table, slice;
     uint32_t parts; /* 0: this one is done; else all of so many are that the push has here, but for what was refused */
     uint64_t task;
     uint64_t clock; /* least clock of all workers on the keys, when the values were read */
@@ -109,10 +109,10 @@ hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head
 void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_pool *pool, hw_message **message);
 hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
                                hawser_error *error) HAWSER_MUST_USE;
-/* A refusal that is made beforehand, for words of HW_REGRET_WORDS bytes at most; and what it says in the end. */
-enum { HW_REGRET_WORDS = 500 };
-hawser_status hw_regret_new(hw_message **message, hawser_error *error) HAWSER_MUST_USE;
-void hw_regret_write(hw_message *message, const hw_request_head *head, hw_outcome outcome, const char *words);
+/* A refusal that is made beforehand, for words of HW_REFUSAL_WORDS bytes at most; and what it says in the end. */
+enum { HW_REFUSAL_WORDS = 500 };
+hawser_status hw_clock_refusal_new(hw_message **message, hawser_error *error) HAWSER_MUST_USE;
+void hw_clock_refusal_write(hw_message *message, const hw_request_head *head, hw_outcome outcome, const char *words);
 /* Makes a reply a refusal without words, where there is no memory for one with words. */
 void hw_reply_to_refusal(hw_message *reply);
 bool hw_reply_head_of(const hw_message *message, hw_reply_head *head);

@@ -41,14 +41,14 @@ hawser_status hw_server_no_room(hw_server *server, const hw_table_spec *spec, co
 }
 
 /* Room for all keys of each piece, or for those that are in no row yet. */
-static uint64_t rows_of(hw_errand *errand, bool missing)
+static uint64_t rows_of(hw_inflight *inflight, bool missing)
 {
-    uint64_t count = 0, row = hw_table_row_room(errand->spec);
-    for (uint32_t i = 0; i < errand->count; i++) {
-        hw_piece *piece = &errand->pieces[i];
+    uint64_t count = 0, row = hw_table_row_room(inflight->spec);
+    for (uint32_t i = 0; i < inflight->count; i++) {
+        hw_piece *piece = &inflight->pieces[i];
         uint64_t own = piece->end - piece->begin;
         if (missing)
-            own = hw_table_shard_missing(piece->stripe->shards[0], errand->grouped + piece->begin, (size_t)own);
+            own = hw_table_shard_missing(piece->stripe->shards[0], inflight->grouped + piece->begin, (size_t)own);
         piece->promised = own * row;
         count += own;
     }
@@ -56,22 +56,22 @@ static uint64_t rows_of(hw_errand *errand, bool missing)
 }
 
 /* Only where room is scarce are keys looked up. Of a summed table each worker's sum of a clock may have the row. */
-hawser_status hw_errand_take_room(hw_errand *errand, hawser_error *error)
+hawser_status hw_inflight_take_room(hw_inflight *inflight, hawser_error *error)
 {
-    const hw_table_spec *spec = errand->spec;
-    if (!spec->sparse || errand->request.values == NULL)
+    const hw_table_spec *spec = inflight->spec;
+    if (!spec->sparse || inflight->request.values == NULL)
         return HAWSER_OK;
-    uint64_t bytes = rows_of(errand, false);
-    bool taken = hw_server_take_room(errand->server, bytes);
+    uint64_t bytes = rows_of(inflight, false);
+    bool taken = hw_server_take_room(inflight->server, bytes);
     if (!taken && !spec->summed) {
-        bytes = rows_of(errand, true);
-        taken = bytes == 0 || hw_server_take_room(errand->server, bytes);
+        bytes = rows_of(inflight, true);
+        taken = bytes == 0 || hw_server_take_room(inflight->server, bytes);
     }
     if (taken)
         return HAWSER_OK;
-    for (uint32_t i = 0; i < errand->count; i++)
-        errand->pieces[i].promised = 0;
-    return hw_server_no_room(errand->server, spec, "what this push adds", bytes, error);
+    for (uint32_t i = 0; i < inflight->count; i++)
+        inflight->pieces[i].promised = 0;
+    return hw_server_no_room(inflight->server, spec, "what this push adds", bytes, error);
 }
 
 uint64_t hw_stripe_new_rows(hw_stripe *stripe)

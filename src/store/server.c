@@ -9,14 +9,14 @@
 
 enum { STRIPES = 8, LIST_BYTES = 16 << 20 };
 
-static hawser_status seat_own(hw_server *server, hawser_error *error)
+static hawser_status own_session(hw_server *server, hawser_error *error)
 {
     const hw_server_options *options = &server->options;
     hw_group *own = NULL;
-    HAWSER_TRY(HW_NEW(&server->seats, options->clients, "the clients of a server", error));
+    HAWSER_TRY(HW_NEW(&server->sessions, options->clients, "the clients of a server", error));
     HAWSER_TRY(hw_group_new(server, options->workers, &own, error));
     for (uint32_t c = 0; c < options->clients; c++)
-        HAWSER_TRY(hw_seat_new(own, c, &server->seats[c], error));
+        HAWSER_TRY(hw_client_session_new(own, c, &server->sessions[c], error));
     return HAWSER_OK;
 }
 
@@ -37,7 +37,7 @@ hawser_status hw_server_new(const hw_server_options *options, hw_server **out, h
     if (status == HAWSER_OK)
         status = hw_pool_new(&server->pool, error);
     if (status == HAWSER_OK)
-        status = seat_own(server, error);
+        status = own_session(server, error);
     if (status != HAWSER_OK) {
         hw_server_free(server);
         return status;
@@ -50,9 +50,9 @@ static void free_waiting(hw_piece *piece)
 {
     while (piece != NULL) {
         hw_piece *next = piece->next;
-        bool farewell = piece->errand->request.head.operation == HW_FAREWELL; /* the group's own */
-        if (!farewell && atomic_fetch_sub(&piece->errand->left, 1) == 1)
-            hw_errand_free(piece->errand);
+        bool farewell = piece->inflight->request.head.operation == HW_FAREWELL; /* the group's own */
+        if (!farewell && atomic_fetch_sub(&piece->inflight->left, 1) == 1)
+            hw_inflight_free(piece->inflight);
         piece = next;
     }
 }
@@ -88,7 +88,7 @@ void hw_server_free(hw_server *server)
         hw_group_free(server->groups);
     for (size_t t = 0; t < server->table_count; t++)
         free_served(server, server->tables[t]);
-    free(server->seats);
+    free(server->sessions);
     hw_pool_free(server->pool);
     hw_ring_free(&server->ring);
     free(server);

@@ -17,7 +17,7 @@
 typedef struct hw_server hw_server;
 typedef struct hw_stripe hw_stripe;
 typedef struct hw_group hw_group;
-typedef struct hw_seat hw_seat;
+typedef struct hw_client_session hw_client_session;
 
 typedef struct hw_server_options {
     uint32_t self, servers;
@@ -69,20 +69,22 @@ void hw_server_table_figures(const hw_server *server, uint32_t number, uint64_t 
 
 /* Takes a request in (and the message). What is wrong with it is told to the client - with a clock, to which nobody waits for an answer, to every
  * client of its group, once (HW_CLOCK_REFUSED); HAWSER_NO_MEMORY where even that is not
- * possible, HAWSER_BAD_INPUT where it is no request at all, begins one push more in parts than any client has open, or is a clock of a guest
- * whose group has clocks on too many ranges of keys: the text says which client, of a seat's a clause about it. Small requests for stripes
+ * possible, HAWSER_BAD_INPUT where it is no request at all, begins one push more in parts than any client has open, or is a clock of a client
+ * whose group has clocks on too many ranges of keys: the text says which client, of a session a clause about it. Small requests for stripes
  * that nobody works on are done at once. */
 hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
 /* A group is the clients and workers whose clocks are one another's business: pulls that wait for clocks, sums of a clock and data-centric order
  * are about the workers of one group, values are common to all. The clients that the options name are one; others come and go. Their clocks
- * begin when they come. hw_group_new, _end, _free and hw_seat_new are called one at a time, and not while a table is made. */
+ * begin when they come. hw_group_new, _end, _free and hw_client_session_new are called one at a time, and not while a table is made. */
 hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **group, hawser_error *error) HAWSER_MUST_USE;
 /* Whoever stands by `client` in replies. Belongs to the group. */
-hawser_status hw_seat_new(hw_group *group, uint32_t client, hw_seat **seat, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_client_session_new(hw_group *group, uint32_t client, hw_client_session **session,
+                                    hawser_error *error) HAWSER_MUST_USE;
 /* hw_server_hear for a client of such a group. */
-hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
-/* Nothing of its seats is heard any more, which is the caller's part: drops what waits, and of summed tables what it has pushed in clocks that are
+hawser_status hw_client_session_receive(hw_client_session *session, hw_message *message,
+                                        hawser_error *error) HAWSER_MUST_USE;
+/* Nothing of its sessions is heard any more, which is the caller's part: drops what waits, and of summed tables what it has pushed in clocks that are
  * not over. Afterwards, when hw_group_over, nothing is on its way to its clients, and it may be freed. */
 void hw_group_end(hw_group *group);
 bool hw_group_over(const hw_group *group);

@@ -96,11 +96,11 @@ static uint64_t least_on_own(const hw_stripe *stripe, const hw_range_clock *cloc
     return least;
 }
 
-static uint64_t least_ended(const hw_stripe *stripe, const hw_errand *errand, uint64_t first, uint64_t last)
+static uint64_t least_ended(const hw_stripe *stripe, const hw_inflight *inflight, uint64_t first, uint64_t last)
 {
-    const hw_progress *progress = hw_progress_of(stripe, errand);
+    const hw_progress *progress = hw_progress_of(stripe, inflight);
     uint64_t least = UINT64_MAX;
-    for (uint32_t w = 0; w < errand->group->workers; w++) {
+    for (uint32_t w = 0; w < inflight->group->workers; w++) {
         uint64_t own = least_on_own(stripe, &progress->clocks[w], first, last);
         if (own < least)
             least = own;
@@ -109,59 +109,59 @@ static uint64_t least_ended(const hw_stripe *stripe, const hw_errand *errand, ui
 }
 
 /* Clocks of all workers of the asking one's group that are in the values. */
-static uint64_t least_clock(const hw_stripe *stripe, const hw_errand *errand, uint64_t first, uint64_t last)
+static uint64_t least_clock(const hw_stripe *stripe, const hw_inflight *inflight, uint64_t first, uint64_t last)
 {
-    uint64_t least = least_ended(stripe, errand, first, last);
-    const hw_clock_sum *sum = hw_progress_of(stripe, errand)->sums.clocks;
+    uint64_t least = least_ended(stripe, inflight, first, last);
+    const hw_clock_sum *sum = hw_progress_of(stripe, inflight)->sums.clocks;
     return sum != NULL && sum->clock < least ? sum->clock : least;
 }
 
 /* The keys of a piece from its first to its last; between those of a list others may lie, which cost nothing but patience. */
 static void span_of(const hw_piece *piece, uint64_t *first, uint64_t *last)
 {
-    const hw_errand *errand = piece->errand;
+    const hw_inflight *inflight = piece->inflight;
     *first = piece->first;
     *last = piece->last;
-    if (errand->spec->sparse) {
-        *first = errand->request.head.first;
-        *last = errand->request.head.last;
+    if (inflight->spec->sparse) {
+        *first = inflight->request.head.first;
+        *last = inflight->request.head.last;
     }
 }
 
 /* May it be done now? */
 static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
 {
-    const hw_errand *errand = piece->errand;
-    const hw_request *request = &errand->request;
+    const hw_inflight *inflight = piece->inflight;
+    const hw_request *request = &inflight->request;
     const hw_request_head *head = &request->head;
     uint64_t first, last;
     span_of(piece, &first, &last);
     if (head->operation == HW_CLOCK || head->operation == HW_PUT)
         return true;
     if (!stripe->spec->centric)
-        return head->least == 0 || least_clock(stripe, errand, first, last) >= head->least;
+        return head->least == 0 || least_clock(stripe, inflight, first, last) >= head->least;
     if (head->again != 0 && hw_before_is_past(stripe, piece)) /* it is refused */
         return true;
     uint64_t delay = stripe->spec->delay;
-    if (request->values != NULL && !hw_admit_chunk_write(delay, least_clock(stripe, errand, first, last), head->clock))
+    if (request->values != NULL && !hw_admit_chunk_write(delay, least_clock(stripe, inflight, first, last), head->clock))
         return false;
-    const hw_range_clock *written = &hw_progress_of(stripe, errand)->written;
-    return errand->out == NULL || hw_admit_chunk_read(delay, least_on_own(stripe, written, first, last), head->clock);
+    const hw_range_clock *written = &hw_progress_of(stripe, inflight)->written;
+    return inflight->out == NULL || hw_admit_chunk_read(delay, least_on_own(stripe, written, first, last), head->clock);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- doing ---- */
 
-static size_t row_bytes(const hw_errand *errand)
+static size_t row_bytes(const hw_inflight *inflight)
 {
-    return errand->spec->width * hw_value_size(errand->spec->type);
+    return inflight->spec->width * hw_value_size(inflight->spec->type);
 }
 
-/* Why an errand fails, where no hawser_status says it. */
+/* Why a request in flight fails, where no hawser_status says it. */
 enum { WAITS_TOO_MUCH = 1, AHEAD_TOO_MUCH, IS_PAST, IS_NOT_KEPT };
 
-static void fail(hw_errand *errand, int why)
+static void fail(hw_inflight *inflight, int why)
 {
-    atomic_store_explicit(&errand->failed, why, memory_order_relaxed);
+    atomic_store_explicit(&inflight->failed, why, memory_order_relaxed);
 }
 
 static void lower(_Atomic uint64_t *least, uint64_t to)
@@ -172,20 +172,20 @@ static void lower(_Atomic uint64_t *least, uint64_t to)
 }
 
 /* Fails if a piece could not be done, or not all of it. */
-static void fail_after(hw_errand *errand, hawser_status status, const hw_overflow *overflow)
+static void fail_after(hw_inflight *inflight, hawser_status status, const hw_overflow *overflow)
 {
     if (overflow->any) {
-        lower(&errand->overflowed, overflow->key);
-        fail(errand, HAWSER_NOT_FINITE);
+        lower(&inflight->overflowed, overflow->key);
+        fail(inflight, HAWSER_NOT_FINITE);
     }
     if (status != HAWSER_OK)
-        fail(errand, status);
+        fail(inflight, status);
 }
 
-static void words_of(const hw_errand *errand, int failed, char *words, size_t size)
+static void words_of(const hw_inflight *inflight, int failed, char *words, size_t size)
 {
-    const char *table = errand->spec->name;
-    size_t most = hw_waiting_most(errand->server) >> 20;
+    const char *table = inflight->spec->name;
+    size_t most = hw_waiting_most(inflight->server) >> 20;
     if (failed == WAITS_TOO_MUCH)
         snprintf(
             words, size,
@@ -202,16 +202,16 @@ static void words_of(const hw_errand *errand, int failed, char *words, size_t si
         snprintf(words, size,
                  "table '%s': worker %u has read a later iteration than %llu on these keys; its last one alone can be read "
                  "again",
-                 table, errand->request.head.worker, (unsigned long long)errand->request.head.clock);
+                 table, inflight->request.head.worker, (unsigned long long)inflight->request.head.clock);
     else if (failed == IS_NOT_KEPT)
         snprintf(words, size,
                  "table '%s': what worker %u would read again in iteration %llu was not kept, for want of memory "
                  "(--memory-limit of the servers)",
-                 table, errand->request.head.worker, (unsigned long long)errand->request.head.clock);
+                 table, inflight->request.head.worker, (unsigned long long)inflight->request.head.clock);
     else if (failed == HAWSER_NOT_FINITE)
         snprintf(words, size, "table '%s': key %llu overflows: %s would make it infinite or NaN, so it keeps its last value",
-                 table, (unsigned long long)atomic_load_explicit(&errand->overflowed, memory_order_relaxed),
-                 errand->request.head.operation == HW_CLOCK ? "the sum of all workers' pushes in a clock" : "this push");
+                 table, (unsigned long long)atomic_load_explicit(&inflight->overflowed, memory_order_relaxed),
+                 inflight->request.head.operation == HW_CLOCK ? "the sum of all workers' pushes in a clock" : "this push");
     else
         snprintf(words, size, "table '%s': %s", table,
                  failed == HAWSER_BAD_INPUT   ? "a push in a clock that its worker has ended"
@@ -222,9 +222,9 @@ static void words_of(const hw_errand *errand, int failed, char *words, size_t si
 /* A range: shard by shard. */
 static void do_range(hw_stripe *stripe, const hw_piece *piece)
 {
-    hw_errand *errand = piece->errand;
-    size_t bytes = row_bytes(errand), at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, piece->first);
-    const unsigned char *values = errand->request.values;
+    hw_inflight *inflight = piece->inflight;
+    size_t bytes = row_bytes(inflight), at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, piece->first);
+    const unsigned char *values = inflight->request.values;
     for (; at < stripe->shard_count && stripe->arcs[at].first <= piece->last; at++) {
         const hw_arc *arc = &stripe->arcs[at];
         uint64_t first = arc->first > piece->first ? arc->first : piece->first;
@@ -232,10 +232,11 @@ static void do_range(hw_stripe *stripe, const hw_piece *piece)
         size_t offset = (piece->begin + (size_t)(first - piece->first)) * bytes;
         hw_overflow overflow = {0};
         if (values != NULL)
-            fail_after(errand, hw_table_shard_apply_range(stripe->shards[at], first, last, values + offset, &overflow, NULL),
+            fail_after(inflight,
+                       hw_table_shard_apply_range(stripe->shards[at], first, last, values + offset, &overflow, NULL),
                        &overflow);
-        if (errand->out != NULL && !errand->lends)
-            hw_table_shard_get_range(stripe->shards[at], first, last, errand->out + offset);
+        if (inflight->out != NULL && !inflight->lends)
+            hw_table_shard_get_range(stripe->shards[at], first, last, inflight->out + offset);
     }
 }
 
@@ -252,8 +253,8 @@ static void rows_of(const hw_stripe *stripe, const uint64_t *keys, size_t count,
 }
 
 /* Pushes to keys of one shard; rows: what that calls them, NULL: the same. */
-static void apply_list(hw_errand *errand, hw_table_shard *shard, const uint64_t *rows, const uint64_t *keys, size_t count,
-                       const unsigned char *values)
+static void apply_list(hw_inflight *inflight, hw_table_shard *shard, const uint64_t *rows, const uint64_t *keys,
+                       size_t count, const unsigned char *values)
 {
     hw_overflow overflow = {0};
     hawser_status status = hw_table_shard_apply(shard, rows != NULL ? rows : keys, count, values, &overflow, NULL);
@@ -262,38 +263,38 @@ static void apply_list(hw_errand *errand, hw_table_shard *shard, const uint64_t 
             overflow.key = keys[i];
             break;
         }
-    fail_after(errand, status, &overflow);
+    fail_after(inflight, status, &overflow);
 }
 
 /* Keys of several arcs are done together, by their rows: memory is asked for long before it is needed, which ends where a list does. */
 static void do_list(hw_stripe *stripe, const hw_piece *piece)
 {
     enum { BATCH = 2048 };
-    hw_errand *errand = piece->errand;
+    hw_inflight *inflight = piece->inflight;
     bool several = stripe->rows != NULL;
     hw_table_shard *shard = several ? stripe->rows : stripe->shards[0];
-    size_t bytes = row_bytes(errand), most = several ? BATCH : piece->end - piece->begin;
-    const unsigned char *values = errand->request.values;
+    size_t bytes = row_bytes(inflight), most = several ? BATCH : piece->end - piece->begin;
+    const unsigned char *values = inflight->request.values;
     uint64_t rows[BATCH];
     for (size_t i = piece->begin, n; i < piece->end; i += n) {
         n = piece->end - i < most ? piece->end - i : most;
-        const uint64_t *keys = errand->request.keys + i;
+        const uint64_t *keys = inflight->request.keys + i;
         if (several)
             rows_of(stripe, keys, n, rows);
         if (values != NULL)
-            apply_list(errand, shard, several ? rows : NULL, keys, n, values + i * bytes);
-        if (errand->out != NULL)
-            hw_table_shard_get(shard, several ? rows : keys, n, errand->out + i * bytes);
+            apply_list(inflight, shard, several ? rows : NULL, keys, n, values + i * bytes);
+        if (inflight->out != NULL)
+            hw_table_shard_get(shard, several ? rows : keys, n, inflight->out + i * bytes);
     }
 }
 
 /* Keys that come as bits: shard by shard. */
 static void do_bits(hw_stripe *stripe, const hw_piece *piece)
 {
-    hw_errand *errand = piece->errand;
-    const uint64_t *bits = errand->request.bits, from = errand->request.head.first;
-    const unsigned char *values = errand->request.values;
-    size_t bytes = row_bytes(errand), row = piece->begin;
+    hw_inflight *inflight = piece->inflight;
+    const uint64_t *bits = inflight->request.bits, from = inflight->request.head.first;
+    const unsigned char *values = inflight->request.values;
+    size_t bytes = row_bytes(inflight), row = piece->begin;
     size_t at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, piece->first);
     for (; at < stripe->shard_count && stripe->arcs[at].first <= piece->last; at++) {
         const hw_arc *arc = &stripe->arcs[at];
@@ -306,11 +307,11 @@ static void do_bits(hw_stripe *stripe, const hw_piece *piece)
         hw_overflow overflow = {0};
         if (values != NULL)
             fail_after(
-                errand,
+                inflight,
                 hw_table_shard_apply_bits(shard, first, last, bits, from, values + row * bytes, &count, &overflow, NULL),
                 &overflow);
-        if (errand->out != NULL)
-            count = hw_table_shard_get_bits(shard, first, last, bits, from, errand->out + row * bytes);
+        if (inflight->out != NULL)
+            count = hw_table_shard_get_bits(shard, first, last, bits, from, inflight->out + row * bytes);
         row += count;
     }
 }
@@ -319,27 +320,27 @@ static void do_bits(hw_stripe *stripe, const hw_piece *piece)
 static void do_grouped(hw_stripe *stripe, const hw_piece *piece)
 {
     enum { BUFFER = 8192 };
-    hw_errand *errand = piece->errand;
-    size_t bytes = row_bytes(errand), most = BUFFER / bytes > 0 ? BUFFER / bytes : 1;
-    const unsigned char *values = errand->request.values;
+    hw_inflight *inflight = piece->inflight;
+    size_t bytes = row_bytes(inflight), most = BUFFER / bytes > 0 ? BUFFER / bytes : 1;
+    const unsigned char *values = inflight->request.values;
     _Alignas(8) unsigned char near[BUFFER], *buffer = near;
     if (bytes > BUFFER && (buffer = malloc(bytes)) == NULL) {
-        fail(errand, HAWSER_NO_MEMORY);
+        fail(inflight, HAWSER_NO_MEMORY);
         return;
     }
     for (size_t i = piece->begin, n; i < piece->end; i += n) {
         n = piece->end - i < most ? piece->end - i : most;
-        const uint64_t *keys = errand->grouped + i;
-        const uint32_t *rows = errand->rows + i;
+        const uint64_t *keys = inflight->grouped + i;
+        const uint32_t *rows = inflight->rows + i;
         for (size_t k = 0; values != NULL && k < n; k++)
             memcpy(buffer + k * bytes, values + rows[k] * bytes, bytes);
         if (values != NULL)
-            apply_list(errand, stripe->shards[0], NULL, keys, n, buffer);
-        if (errand->out == NULL)
+            apply_list(inflight, stripe->shards[0], NULL, keys, n, buffer);
+        if (inflight->out == NULL)
             continue;
         hw_table_shard_get(stripe->shards[0], keys, n, buffer);
         for (size_t k = 0; k < n; k++)
-            memcpy(errand->out + rows[k] * bytes, buffer + k * bytes, bytes);
+            memcpy(inflight->out + rows[k] * bytes, buffer + k * bytes, bytes);
     }
     if (buffer != near)
         free(buffer);
@@ -348,54 +349,54 @@ static void do_grouped(hw_stripe *stripe, const hw_piece *piece)
 /* Rows are set, one by one, whatever the function. */
 static void set_rows(hw_stripe *stripe, const hw_piece *piece)
 {
-    hw_errand *errand = piece->errand;
-    size_t bytes = row_bytes(errand);
-    const unsigned char *values = errand->request.values;
+    hw_inflight *inflight = piece->inflight;
+    size_t bytes = row_bytes(inflight);
+    const unsigned char *values = inflight->request.values;
     for (size_t i = piece->begin; i < piece->end; i++) {
-        uint64_t key = errand->grouped != NULL        ? errand->grouped[i]
-                       : errand->request.keys != NULL ? errand->request.keys[i]
-                                                      : piece->first + (i - piece->begin);
-        size_t row = errand->grouped != NULL ? errand->rows[i] : i;
-        size_t at = errand->grouped != NULL ? 0 : hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, key);
+        uint64_t key = inflight->grouped != NULL        ? inflight->grouped[i]
+                       : inflight->request.keys != NULL ? inflight->request.keys[i]
+                                                        : piece->first + (i - piece->begin);
+        size_t row = inflight->grouped != NULL ? inflight->rows[i] : i;
+        size_t at = inflight->grouped != NULL ? 0 : hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, key);
         hawser_status status = hw_table_shard_put(stripe->shards[at], key, values + row * bytes, NULL, NULL);
         if (status != HAWSER_OK)
-            fail(errand, status);
+            fail(inflight, status);
     }
 }
 
 /* Of what a piece changes, where somebody may need it yet. */
 static void keep_before(hw_stripe *stripe, const hw_piece *piece)
 {
-    const hw_errand *errand = piece->errand;
-    if (stripe->spec->centric && stripe->spec->delay != HW_DELAY_NONE && errand->request.values != NULL &&
-        errand->request.head.operation != HW_PUT)
-        hw_before_keep(stripe, piece, least_ended(stripe, errand, piece->first, piece->last));
+    const hw_inflight *inflight = piece->inflight;
+    if (stripe->spec->centric && stripe->spec->delay != HW_DELAY_NONE && inflight->request.values != NULL &&
+        inflight->request.head.operation != HW_PUT)
+        hw_before_keep(stripe, piece, least_ended(stripe, inflight, piece->first, piece->last));
 }
 
 static void put_by(hw_stripe *stripe, const hw_piece *piece)
 {
     if (!hw_stripe_may_put_by(stripe, piece)) {
-        fail(piece->errand, AHEAD_TOO_MUCH);
+        fail(piece->inflight, AHEAD_TOO_MUCH);
         return;
     }
     hw_overflow overflow = {0};
     hawser_status status = hw_stripe_put_by(stripe, piece, &overflow, NULL);
-    fail_after(piece->errand, status, &overflow);
+    fail_after(piece->inflight, status, &overflow);
 }
 
 /* What is done moves the keys' clocks: a clock that has ended, an iteration in which they were read or written. Ending an iteration counts as
  * having read what was not. */
 static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
 {
-    hw_errand *errand = piece->errand;
-    const hw_request_head *head = &errand->request.head;
+    hw_inflight *inflight = piece->inflight;
+    const hw_request_head *head = &inflight->request.head;
     bool ends = head->operation == HW_CLOCK, centric = stripe->spec->centric;
-    hw_progress *progress = hw_progress_of(stripe, errand);
+    hw_progress *progress = hw_progress_of(stripe, inflight);
     uint64_t first, last;
     span_of(piece, &first, &last);
     hawser_status status = HAWSER_OK;
     hw_overflow overflow = {0};
-    if (ends || (centric && errand->out != NULL)) {
+    if (ends || (centric && inflight->out != NULL)) {
         hw_range_clock *clock = &progress->clocks[head->worker];
         size_t before = clock->count;
         status = hw_range_clock_advance(clock, first, last, head->clock + 1, NULL);
@@ -405,32 +406,32 @@ static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
         }
     }
     if (status == HAWSER_OK && ends && progress->sums.clocks != NULL)
-        status = hw_stripe_settle(stripe, errand->group, progress, least_ended(stripe, errand, stripe->first, stripe->last),
-                                  &overflow, NULL);
-    if (status == HAWSER_OK && centric && errand->request.values != NULL) {
+        status = hw_stripe_settle(stripe, inflight->group, progress,
+                                  least_ended(stripe, inflight, stripe->first, stripe->last), &overflow, NULL);
+    if (status == HAWSER_OK && centric && inflight->request.values != NULL) {
         size_t before = progress->written.count;
         status = hw_range_clock_advance(&progress->written, first, last, head->clock + 1, NULL);
         atomic_fetch_add_explicit(&progress->ranges, (uint64_t)progress->written.count - before, memory_order_relaxed);
     }
-    fail_after(errand, status, &overflow);
+    fail_after(inflight, status, &overflow);
 }
 
 /* Its reply becomes a refusal, or every client of its group is told of a clock. False: there was no memory to say it. */
-static bool refuse(hw_errand *errand, int failed, hw_message **reply)
+static bool refuse(hw_inflight *inflight, int failed, hw_message **reply)
 {
     char words[400];
     hw_message *refusal = NULL;
-    words_of(errand, failed, words, sizeof words);
-    if (errand->request.head.operation == HW_CLOCK) {
-        hw_group_regret(errand->group, errand->seat, &errand->request.head,
+    words_of(inflight, failed, words, sizeof words);
+    if (inflight->request.head.operation == HW_CLOCK) {
+        hw_group_refuse(inflight->group, inflight->session, &inflight->request.head,
                         failed == HAWSER_NOT_FINITE ? HW_CLOCK_OVERFLOWED : HW_CLOCK_REFUSED, words);
         return true;
     }
-    atomic_fetch_add_explicit(&errand->server->refused, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&inflight->server->refused, 1, memory_order_relaxed);
     hw_outcome outcome = failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_NO_ROOM
                          : failed == HAWSER_NOT_FINITE                       ? HW_NOT_FINITE
                                                                              : HW_REFUSED;
-    bool told = hw_refusal_write(&errand->request.head, outcome, words, &refusal, NULL) == HAWSER_OK;
+    bool told = hw_refusal_write(&inflight->request.head, outcome, words, &refusal, NULL) == HAWSER_OK;
     if (told) {
         hw_message_free(*reply);
         *reply = refusal;
@@ -440,38 +441,38 @@ static bool refuse(hw_errand *errand, int failed, hw_message **reply)
     return told;
 }
 
-/* The last piece of an errand sends the reply. */
+/* The last piece of a request in flight sends the reply. */
 static void finish(hw_piece *piece)
 {
-    hw_errand *errand = piece->errand;
-    if (atomic_fetch_sub_explicit(&errand->left, 1, memory_order_acq_rel) > 1)
+    hw_inflight *inflight = piece->inflight;
+    if (atomic_fetch_sub_explicit(&inflight->left, 1, memory_order_acq_rel) > 1)
         return;
-    hw_server *server = errand->server;
-    hw_message *reply = errand->reply;
-    hw_batch *batch = errand->batch;
+    hw_server *server = inflight->server;
+    hw_message *reply = inflight->reply;
+    hw_batch *batch = inflight->batch;
     hw_reply_head head;
     bool told = true;
-    int failed = atomic_load_explicit(&errand->failed, memory_order_relaxed);
+    int failed = atomic_load_explicit(&inflight->failed, memory_order_relaxed);
     if (failed != HAWSER_OK) {
-        told = refuse(errand, failed, &reply);
+        told = refuse(inflight, failed, &reply);
     } else if (reply != NULL) {
         memcpy(&head, reply->payload, sizeof head);
-        head.clock = atomic_load_explicit(&errand->least, memory_order_relaxed);
+        head.clock = atomic_load_explicit(&inflight->least, memory_order_relaxed);
         memcpy(reply->payload, &head, sizeof head);
-        if (errand->out != NULL)
-            hw_reply_pack(errand->spec, errand->lends ? errand->out : NULL, server->pool, &reply);
+        if (inflight->out != NULL)
+            hw_reply_pack(inflight->spec, inflight->lends ? inflight->out : NULL, server->pool, &reply);
         atomic_fetch_add_explicit(&server->bytes_out, reply->envelope.length, memory_order_relaxed);
     }
-    errand->reply = NULL;
-    errand->batch = NULL;
-    hw_seat *seat = errand->seat;
-    size_t bytes = errand->bytes;
-    bool waited = atomic_load(&errand->waited);
-    hw_errand_free(errand);
+    inflight->reply = NULL;
+    inflight->batch = NULL;
+    hw_client_session *session = inflight->session;
+    size_t bytes = inflight->bytes;
+    bool waited = atomic_load(&inflight->waited);
+    hw_inflight_free(inflight);
     if (reply != NULL)
-        server->options.reply(server->options.argument, seat->client, reply);
-    hw_batch_done(server, seat->client, batch, told);
-    hw_seat_relieve(seat, bytes, waited);
+        server->options.reply(server->options.argument, session->client, reply);
+    hw_batch_done(server, session->client, batch, told);
+    hw_client_session_relieve(session, bytes, waited);
 }
 
 /* A pull that is done again, of what is not there any more. */
@@ -480,42 +481,42 @@ static bool comes_too_late(hw_stripe *stripe, const hw_piece *piece)
     bool past = hw_before_is_past(stripe, piece);
     if (!past && !hw_before_lacks(stripe, piece))
         return false;
-    fail(piece->errand, past ? IS_PAST : IS_NOT_KEPT);
+    fail(piece->inflight, past ? IS_PAST : IS_NOT_KEPT);
     hw_note_refused(stripe, piece);
     return true;
 }
 
 static void do_piece(hw_stripe *stripe, hw_piece *piece)
 {
-    hw_errand *errand = piece->errand;
-    bool again = errand->request.head.again != 0;
+    hw_inflight *inflight = piece->inflight;
+    bool again = inflight->request.head.again != 0;
     if (again && comes_too_late(stripe, piece)) {
         finish(piece);
         return;
     }
-    if (errand->request.head.operation != HW_CLOCK) {
-        if (errand->out != NULL && errand->group->workers > 0) {
+    if (inflight->request.head.operation != HW_CLOCK) {
+        if (inflight->out != NULL && inflight->group->workers > 0) {
             uint64_t first, last;
             span_of(piece, &first, &last);
-            lower(&errand->least, least_clock(stripe, errand, first, last));
+            lower(&inflight->least, least_clock(stripe, inflight, first, last));
         }
         keep_before(stripe, piece);
-        if (errand->request.head.operation == HW_PUT)
+        if (inflight->request.head.operation == HW_PUT)
             set_rows(stripe, piece);
-        else if (stripe->spec->summed && errand->request.values != NULL)
+        else if (stripe->spec->summed && inflight->request.values != NULL)
             put_by(stripe, piece);
-        else if (errand->grouped != NULL)
+        else if (inflight->grouped != NULL)
             do_grouped(stripe, piece);
-        else if (errand->request.head.keys == HW_KEYS_RANGE)
+        else if (inflight->request.head.keys == HW_KEYS_RANGE)
             do_range(stripe, piece);
-        else if (errand->request.bits != NULL)
+        else if (inflight->request.bits != NULL)
             do_bits(stripe, piece);
         else
             do_list(stripe, piece);
         if (again)
             hw_before_give(stripe, piece);
     }
-    if (errand->request.head.operation != HW_PUT)
+    if (inflight->request.head.operation != HW_PUT)
         note_clocks(stripe, piece);
     hw_note_piece(stripe, piece);
     hw_stripe_count_rows(stripe, piece->promised);
@@ -523,27 +524,27 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
     finish(piece);
 }
 
-/* Has a guest too much that waits, or been refused what this is a part of? What waits in part already is counted in whole. */
-static bool may_wait(const hw_errand *errand)
+/* Has a client too much that waits, or been refused what this is a part of? What waits in part already is counted in whole. */
+static bool may_wait(const hw_inflight *inflight)
 {
-    if (!hw_errand_of_guest(errand))
+    if (!hw_inflight_of_client(inflight))
         return true;
-    if (atomic_load_explicit(&errand->failed, memory_order_relaxed) != HAWSER_OK)
+    if (atomic_load_explicit(&inflight->failed, memory_order_relaxed) != HAWSER_OK)
         return false;
-    return atomic_load(&errand->waited) || atomic_load(&errand->seat->waiting) <= hw_waiting_most(errand->server);
+    return atomic_load(&inflight->waited) || atomic_load(&inflight->session->waiting) <= hw_waiting_most(inflight->server);
 }
 
 static void let_wait(hw_stripe *stripe, hw_piece *piece)
 {
-    if (!may_wait(piece->errand)) {
+    if (!may_wait(piece->inflight)) {
         int as_yet = HAWSER_OK;
-        atomic_compare_exchange_strong(&piece->errand->failed, &as_yet, WAITS_TOO_MUCH);
+        atomic_compare_exchange_strong(&piece->inflight->failed, &as_yet, WAITS_TOO_MUCH);
         finish(piece);
         return;
     }
     atomic_fetch_add_explicit(&stripe->server->deferred, 1, memory_order_relaxed);
     hw_note_waits(stripe, piece);
-    hw_errand_waits(piece->errand);
+    hw_inflight_waits(piece->inflight);
     piece->next = NULL;
     *stripe->waiting_end = piece;
     stripe->waiting_end = &piece->next;
@@ -552,16 +553,16 @@ static void let_wait(hw_stripe *stripe, hw_piece *piece)
 /* A group has ended: what it waits for will not be. */
 static void drop_group(hw_stripe *stripe, const hw_piece *farewell)
 {
-    hw_group *group = farewell->errand->group;
+    hw_group *group = farewell->inflight->group;
     hw_piece **at = &stripe->waiting;
     while (*at != NULL) {
         hw_piece *piece = *at;
-        if (piece->errand->group != group) {
+        if (piece->inflight->group != group) {
             at = &piece->next;
             continue;
         }
         *at = piece->next;
-        fail(piece->errand, HAWSER_PEER_LOST);
+        fail(piece->inflight, HAWSER_PEER_LOST);
         finish(piece);
     }
     stripe->waiting_end = at;
@@ -625,11 +626,11 @@ void hw_stripe_work(hw_stripe *stripe)
     do {
         for (hw_piece *piece = take_all(stripe), *next; piece != NULL; piece = next) {
             next = piece->next;
-            if (piece->errand->request.head.operation == HW_FAREWELL) {
+            if (piece->inflight->request.head.operation == HW_FAREWELL) {
                 drop_group(stripe, piece);
                 continue;
             }
-            bool moves = piece->errand->request.head.operation == HW_CLOCK || stripe->spec->centric;
+            bool moves = piece->inflight->request.head.operation == HW_CLOCK || stripe->spec->centric;
             uint64_t first, last;
             span_of(piece, &first, &last);
             if (may_be_done(stripe, piece)) {

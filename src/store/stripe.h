@@ -1,4 +1,4 @@
-/* stripe.h - the inside of a server, shared by server.c (tables), hear.c (requests to pieces) and stripe.c (pieces done). */
+/* stripe.h - the inside of a server, shared by server.c (tables), receive.c (requests to pieces) and stripe.c (pieces done). */
 #ifndef HW_STORE_STRIPE_H
 #define HW_STORE_STRIPE_H
 
@@ -10,15 +10,15 @@
 #include "store/sums.h"
 
 /* A request on its way through the stripes. */
-typedef struct hw_errand hw_errand;
+typedef struct hw_inflight hw_inflight;
 
 /* The part of it that one stripe does. */
 typedef struct hw_piece {
     struct hw_piece *next;
-    hw_errand *errand;
+    hw_inflight *inflight;
     hw_stripe *stripe;
     uint64_t first, last; /* keys of a range */
-    size_t begin, end;    /* of the errand's keys; of a range: numbers of its rows, counted from the request's first */
+    size_t begin, end;    /* of the request's keys; of a range: numbers of its rows, counted from the request's first */
     uint64_t promised;    /* room for rows that it may make; see room.c */
 } hw_piece;
 
@@ -42,15 +42,15 @@ typedef struct hw_progress {
     hw_piece farewell;       /* of the group's */
 } hw_progress;
 
-struct hw_seat {
-    hw_seat *next;
+struct hw_client_session {
+    hw_client_session *next;
     hw_group *group;
     uint32_t client;
     hw_lists lists;
-    hw_batch *batches;            /* of which parts are still to come, */
-    uint32_t open;                /* and how many they are */
-    atomic_size_t waiting;        /* bytes of its requests that wait for clocks */
-    _Atomic(hw_message *) regret; /* for the first clock of the group that is refused; made beforehand, as the farewell */
+    hw_batch *batches;             /* of which parts are still to come, */
+    uint32_t open;                 /* and how many they are */
+    atomic_size_t waiting;         /* bytes of its requests that wait for clocks */
+    _Atomic(hw_message *) refusal; /* for the first clock of the group that is refused; made beforehand, as the farewell */
 };
 
 struct hw_group {
@@ -59,17 +59,17 @@ struct hw_group {
     uint32_t workers;
     bool ended;
     atomic_bool over;
-    _Atomic(hw_seat *) seats;              /* newest first */
+    _Atomic(hw_client_session *) sessions; /* newest first */
     atomic_uint seated;                    /* how many */
     atomic_size_t put_by;                  /* bytes of its sums of clocks that are not over, of all tables */
-    hw_errand *farewell;                   /* made beforehand: want of memory must not keep a group */
+    hw_inflight *farewell;                 /* made beforehand: want of memory must not keep a group */
     hw_progress *progress[HW_TABLES_MOST]; /* by table, then stripe */
 };
 
-struct hw_errand {
+struct hw_inflight {
     hw_server *server;
     hw_group *group;
-    hw_seat *seat;
+    hw_client_session *session;
     uint32_t client;
     size_t bytes;        /* that it holds, the reply's among them */
     atomic_bool waited;  /* for a clock: they count there */
@@ -128,7 +128,7 @@ struct hw_server {
     atomic_size_t table_count;    /* tables before it stay where they are, while others come */
     uint32_t made;                /* the same, or one more that is not shown yet */
     hw_group *groups;             /* newest first; the last is of the options' clients, */
-    hw_seat **seats;              /* whose seats these are */
+    hw_client_session **sessions; /* whose sessions these are */
     hw_pool *pool;                /* of replies, and of what requests are unpacked to */
     _Atomic uint64_t room, taken; /* bytes that tables may take; that rows there are and rows that are promised do */
     _Atomic uint64_t requests, refused, forgotten, deferred, keys_in, keys_out, bytes_in, bytes_out;
@@ -139,33 +139,33 @@ hawser_status hw_stripe_open(hw_stripe *stripe, hw_server *server, hw_served *se
 void hw_stripe_close(hw_stripe *stripe);
 /* Puts a piece; true when the caller must see that the stripe is worked. */
 bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece);
-void hw_errand_free(hw_errand *errand);
-/* hear.c: one of its pieces waits for a clock. */
-void hw_errand_waits(hw_errand *errand);
+void hw_inflight_free(hw_inflight *inflight);
+/* receive.c: one of its pieces waits for a clock. */
+void hw_inflight_waits(hw_inflight *inflight);
 /* The servers' own clients are theirs to trust. */
-static inline bool hw_errand_of_guest(const hw_errand *errand)
+static inline bool hw_inflight_of_client(const hw_inflight *inflight)
 {
-    return errand->client >= errand->server->options.clients;
+    return inflight->client >= inflight->server->options.clients;
 }
-/* Bytes that a guest may have here for want of clocks. */
+/* Bytes that a client may have here for want of clocks. */
 static inline size_t hw_waiting_most(const hw_server *server)
 {
     enum { WAITING_BYTES = 1 << 30 };
     return server->options.waiting_bytes > 0 ? server->options.waiting_bytes : WAITING_BYTES;
 }
-/* What an errand of this seat held is free; `errand` is gone. */
-void hw_seat_relieve(hw_seat *seat, size_t bytes, bool waited);
+/* What a request in flight of this session held is free; `inflight` is gone. */
+void hw_client_session_relieve(hw_client_session *session, size_t bytes, bool waited);
 /* batch.c: that of a request, made if need be; NULL: it is answered alone. The hearer's, as the next. */
-hawser_status hw_batch_join(hw_seat *seat, const hw_request_head *head, hw_batch **batch,
+hawser_status hw_batch_join(hw_client_session *session, const hw_request_head *head, hw_batch **batch,
                             hawser_error *error) HAWSER_MUST_USE;
 /* A part has come, and need not come again. */
-void hw_batch_heard(hw_seat *seat, hw_batch *batch);
+void hw_batch_heard(hw_client_session *session, hw_batch *batch);
 /* A part is done, or refused, and the client has been told of that; the last one sends the reply. Any thread. */
 void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch, bool told);
 /* A part never will be: the server ends. */
 void hw_batch_drop(hw_batch *batch);
 void hw_batches_free(hw_batch *first);
-/* hear.c: who has a key, and in which shard; NULL: another server. */
+/* receive.c: who has a key, and in which shard; NULL: another server. */
 hw_stripe *hw_served_stripe(const hw_server *server, hw_served *served, uint64_t key, size_t *shard);
 /* room.c: memory of a row of this table, as it counts. */
 uint64_t hw_table_row_room(const hw_table_spec *spec);
@@ -175,7 +175,7 @@ void hw_server_give_room(hw_server *server, uint64_t bytes);
 hawser_status hw_server_no_room(hw_server *server, const hw_table_spec *spec, const char *what, uint64_t bytes,
                                 hawser_error *error);
 /* For the rows that each piece of a push may make, until that has been done; HAWSER_NO_MEMORY. */
-hawser_status hw_errand_take_room(hw_errand *errand, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_inflight_take_room(hw_inflight *inflight, hawser_error *error) HAWSER_MUST_USE;
 /* hw_stripe_new_rows returns the change in row memory since the last call, modulo 2^64; the caller charges it to the quota. hw_stripe_count_rows
  * charges it itself, less the `promised` bytes that were reserved. Both are only for the thread that works on the stripe. */
 uint64_t hw_stripe_new_rows(hw_stripe *stripe);
@@ -185,13 +185,14 @@ void hw_stripe_count_sums(const hw_stripe *stripe, const hw_sums *sums, uint64_t
 /* group.c: every group gets clocks in a table that has been made, all or none; loses them. */
 hawser_status hw_groups_enter(hw_server *server, uint32_t table, hawser_error *error) HAWSER_MUST_USE;
 void hw_groups_leave(hw_server *server, uint32_t table);
-static inline hw_progress *hw_progress_of(const hw_stripe *stripe, const hw_errand *errand)
+static inline hw_progress *hw_progress_of(const hw_stripe *stripe, const hw_inflight *inflight)
 {
-    return &errand->group->progress[errand->request.head.table][stripe->number];
+    return &inflight->group->progress[inflight->request.head.table][stripe->number];
 }
 /* A clock of the group's is refused, or has overflowed: all its clients are told, once. Any thread. */
-void hw_group_regret(hw_group *group, const hw_seat *of, const hw_request_head *head, hw_outcome outcome, const char *words);
-/* summed.c: may it be kept, beside what its group's guests have in clocks that are not over? In the oldest of these, always: without that none
+void hw_group_refuse(hw_group *group, const hw_client_session *of, const hw_request_head *head, hw_outcome outcome,
+                     const char *words);
+/* summed.c: may it be kept, beside what its group's clients have in clocks that are not over? In the oldest of these, always: without that none
  * would ever end. */
 bool hw_stripe_may_put_by(const hw_stripe *stripe, const hw_piece *piece);
 /* Keeps a push until its clock is over; HAWSER_BAD_INPUT: its worker has ended that. */

@@ -9,32 +9,32 @@
 /* Keys and rows of a piece beside each other, where they do not lie so: those of a range, and of a sparse table. */
 static hawser_status gather(const hw_piece *piece, size_t row_bytes, hw_summed *rows, hawser_error *error)
 {
-    const hw_errand *errand = piece->errand;
+    const hw_inflight *inflight = piece->inflight;
     rows->count = piece->end - piece->begin;
     HAWSER_TRY(HW_NEW(&rows->keys, rows->count, "the keys of a request", error));
-    if (errand->grouped == NULL) {
+    if (inflight->grouped == NULL) {
         for (size_t i = 0; i < rows->count; i++)
             rows->keys[i] = piece->first + i;
         return HAWSER_OK;
     }
     HAWSER_TRY(hw_new_array((void **)&rows->values, rows->count, row_bytes, "the values of a request", error));
-    memcpy(rows->keys, errand->grouped + piece->begin, rows->count * sizeof *rows->keys);
+    memcpy(rows->keys, inflight->grouped + piece->begin, rows->count * sizeof *rows->keys);
     for (size_t i = 0; i < rows->count; i++)
         memcpy(rows->values + i * row_bytes,
-               (const unsigned char *)errand->request.values + errand->rows[piece->begin + i] * row_bytes, row_bytes);
+               (const unsigned char *)inflight->request.values + inflight->rows[piece->begin + i] * row_bytes, row_bytes);
     return HAWSER_OK;
 }
 
 bool hw_stripe_may_put_by(const hw_stripe *stripe, const hw_piece *piece)
 {
-    const hw_errand *errand = piece->errand;
-    const hw_group *group = errand->group;
-    const hw_progress *progress = hw_progress_of(stripe, errand);
-    if (!hw_errand_of_guest(errand) ||
+    const hw_inflight *inflight = piece->inflight;
+    const hw_group *group = inflight->group;
+    const hw_progress *progress = hw_progress_of(stripe, inflight);
+    if (!hw_inflight_of_client(inflight) ||
         atomic_load(&group->put_by) / atomic_load(&group->seated) <= hw_waiting_most(stripe->server))
         return true;
     for (uint32_t w = 0; w < group->workers; w++)
-        if (hw_range_clock_at(&progress->clocks[w], stripe->first) < errand->request.head.clock)
+        if (hw_range_clock_at(&progress->clocks[w], stripe->first) < inflight->request.head.clock)
             return false;
     return true;
 }
@@ -49,15 +49,15 @@ static void recount(const hw_stripe *stripe, hw_group *group, const hw_sums *sum
 static hawser_status add_up(const hw_stripe *stripe, hw_progress *progress, const hw_piece *piece, hw_overflow *overflow,
                             hawser_error *error)
 {
-    const hw_errand *errand = piece->errand;
-    const hw_request *request = &errand->request;
+    const hw_inflight *inflight = piece->inflight;
+    const hw_request *request = &inflight->request;
     const hw_request_head *head = &request->head;
     size_t row_bytes = stripe->spec->width * hw_value_size(stripe->spec->type);
     const unsigned char *values = (const unsigned char *)request->values + piece->begin * row_bytes;
     if (head->clock < hw_range_clock_at(&progress->clocks[head->worker], stripe->first))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': worker %u pushes in clock %llu, which it has ended",
                            stripe->spec->name, head->worker, (unsigned long long)head->clock);
-    if (errand->grouped == NULL && head->keys != HW_KEYS_RANGE)
+    if (inflight->grouped == NULL && head->keys != HW_KEYS_RANGE)
         return hw_sums_put(&progress->sums, head->worker, head->clock, request->keys + piece->begin,
                            piece->end - piece->begin, values, overflow, error);
     hw_summed rows = {0};
@@ -71,11 +71,11 @@ static hawser_status add_up(const hw_stripe *stripe, hw_progress *progress, cons
 
 hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hw_overflow *overflow, hawser_error *error)
 {
-    hw_progress *progress = hw_progress_of(stripe, piece->errand);
+    hw_progress *progress = hw_progress_of(stripe, piece->inflight);
     size_t bytes = progress->sums.bytes;
     uint64_t rows = progress->sums.rows;
     hawser_status status = add_up(stripe, progress, piece, overflow, error);
-    recount(stripe, piece->errand->group, &progress->sums, bytes, rows);
+    recount(stripe, piece->inflight->group, &progress->sums, bytes, rows);
     return status;
 }
 

@@ -7,11 +7,11 @@
 /* Rows of a task, one after the other. */
 typedef struct hw_run {
     size_t begin, count;
-    struct hw_run *next; /* of its leg's */
+    struct hw_run *next; /* of its slice's */
 } hw_run;
 
 /* What one message asks of a server. */
-typedef struct hw_leg {
+typedef struct hw_slice {
     uint32_t server;
     uint32_t parts; /* of a push, that this server answers together; 0: each is answered */
     bool done;
@@ -22,7 +22,7 @@ typedef struct hw_leg {
     const uint64_t *bits; /* of the keys first .. last, where they go so */
     uint32_t list;        /* number under which the keys were sent, 0: none */
     bool known;           /* only that number was sent */
-} hw_leg;
+} hw_slice;
 
 /* Where a server's next keys of a range begin. */
 typedef struct hw_range_place {
@@ -30,9 +30,9 @@ typedef struct hw_range_place {
     uint64_t first;
 } hw_range_place;
 
-/* The leg of a server that is being filled. */
+/* The slice of a server that is being filled. */
 typedef struct hw_filling {
-    hw_leg *part;
+    hw_slice *part;
     hw_run *last;
 } hw_filling;
 
@@ -45,14 +45,14 @@ typedef struct hw_task {
     size_t waits; /* for so many others */
     struct hw_task **followers;
     size_t follower_count, follower_room;
-    hw_leg *legs;
-    size_t leg_count, legs_left, legs_sent;
-    hw_run *runs; /* where there are several servers: of a dense table's legs */
+    hw_slice *slices;
+    size_t slice_count, slices_left, slices_sent;
+    hw_run *runs; /* where there are several servers: of a dense table's slices */
     size_t run_count;
     hw_message *room; /* of a sparse table's: keys by server, and which of the task's rows each is */
     uint64_t *keys;
     uint32_t *rows;
-    hw_message *bits; /* of all legs that have some */
+    hw_message *bits; /* of all slices that have some */
     bool is_cut;
     uint64_t oldest; /* clock */
     bool batched;    /* servers answer its parts together */
@@ -82,12 +82,12 @@ struct hw_client {
     size_t window_count, window_room, open;
     uint64_t base, next;
     hw_task *ready, **ready_end;     /* may begin */
-    hw_task *sending, **sending_end; /* have begun; their legs leave in this order */
-    hw_message *followed;            /* a leg's, that leaves with the next: it has to be there first */
+    hw_task *sending, **sending_end; /* have begun; their slices leave in this order */
+    hw_message *followed;            /* a slice's, that leaves with the next: it has to be there first */
     uint32_t followed_to;
     bool beginning;          /* somebody further up the stack begins them */
-    bool regrets;            /* a clock of the group has been refused */
-    unsigned char *gathered; /* rows of one leg */
+    bool refusals;           /* a clock of the group has been refused */
+    unsigned char *gathered; /* rows of one slice */
     uint64_t *gathered_keys; /* and its keys */
     size_t gathered_room, gathered_keys_room;
     hw_client_figures figures;
@@ -98,14 +98,14 @@ struct hw_client {
 hawser_status hw_task_cut(const hw_client *client, hw_task *task, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_task_unordered(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
 
-/* Do a leg's rows lie apart from each other in the task? */
-static inline bool hw_leg_apart(const hw_leg *leg)
+/* Do a slice's rows lie apart from each other in the task? */
+static inline bool hw_slice_apart(const hw_slice *slice)
 {
-    return leg->rows != NULL || (leg->runs != NULL && leg->runs->next != NULL);
+    return slice->rows != NULL || (slice->runs != NULL && slice->runs->next != NULL);
 }
 /* Its rows, of `bytes` each, of what the task has, beside each other; and back. */
-void hw_leg_gather(const hw_leg *leg, const unsigned char *from, size_t bytes, unsigned char *to);
-void hw_leg_scatter(const hw_leg *leg, const unsigned char *from, size_t bytes, unsigned char *to);
+void hw_slice_gather(const hw_slice *slice, const unsigned char *from, size_t bytes, unsigned char *to);
+void hw_slice_scatter(const hw_slice *slice, const unsigned char *from, size_t bytes, unsigned char *to);
 static inline size_t hw_task_row(const hw_client *client, const hw_task *task)
 {
     const hw_table_spec *spec = &client->tables[task->order.table];

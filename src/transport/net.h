@@ -2,7 +2,7 @@
  * net.h - a mesh of processes ("nodes"): authenticated links, ordered messages, signs of life.
  *
  * A net lives as long as a job; the transports of its runs (transport.h) send through it. It owns two threads: one serves the links
- * (epoll: reads, queued writes, heartbeats), one, the acceptor, shakes hands with whoever connects, so that strangers never hold up a
+ * (epoll: reads, queued writes, heartbeats), one, the acceptor, shakes hands with whoever connects, so that half-open connections never hold up a
  * link. Nodes have numbers; 0 is the manager's. Messages from one node to another arrive once and in the order sent, or the link is
  * reported lost; a lost link stays lost (the next incarnation of a node is another node).
  *
@@ -19,7 +19,7 @@
 
 enum {
     HW_NET_NAME = 64,       /* bytes of a node's or job's name, the zero included */
-    HW_NET_ADDRESS = 256,   /* bytes of an address card */
+    HW_NET_ADDRESS = 256,   /* bytes of an address */
     HW_NET_LISTENING = 480, /* bytes of the addresses on which a net listens, as people read them */
     HW_NET_KEY_LEAST = 16,  /* bytes of a job key */
     HW_NET_KEY_MOST = 64,
@@ -35,7 +35,7 @@ typedef struct hw_net_hello {
     uint32_t node;                /* number, or HW_NET_ANY */
     uint64_t incarnation;         /* of the node: drawn at random when its net is made */
     char name[HW_NET_NAME];       /* for people: host name and process id, or what the launcher calls it */
-    char address[HW_NET_ADDRESS]; /* its card: where it listens */
+    char address[HW_NET_ADDRESS]; /* its address: where it listens */
 } hw_net_hello;
 
 /* Events of the net. The net calls them on its own threads, one at a time for each node. They must not block, and may call
@@ -87,9 +87,9 @@ typedef struct hw_net_options {
     const char *name;  /* own name */
     const char *build; /* version and build id: a peer of another one is refused, both named */
     /* Name or address to listen on; "all": every address of the host. NULL: the addresses that the default route or, without one, the first
-     * interface that is up has, the one of `known_as`, and loopback. The card names the first. */
+     * interface that is up has, the one of `known_as`, and loopback. The address names the first. */
     const char *interface;
-    const char *known_as;         /* host name by which others find this node without its card; NULL: none */
+    const char *known_as;         /* host name by which others find this node without its address; NULL: none */
     uint16_t port_low, port_high; /* 0, 0: the system's choice */
     /* Also listens on a Unix socket in this directory (mode 0700) for this user's processes of the same host; "@": on one that is in no
      * directory, for those of the same network namespace */
@@ -129,16 +129,16 @@ typedef struct hw_net_accept_figures {
 /* Listens and starts the threads. HAWSER_IO names interface and port that could not be had. */
 hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *events, hw_net **net,
                          hawser_error *error) HAWSER_MUST_USE;
-/* Own card: "unix:PATH@HOSTID,tcp:ADDRESS:PORT", IPv6 in brackets. HOSTID (boot id) tells peers whether the path is theirs too. */
+/* Own address: "unix:PATH@HOSTID,tcp:ADDRESS:PORT", IPv6 in brackets. HOSTID (boot id) tells peers whether the path is theirs too. */
 const char *hw_net_address(const hw_net *net);
 /* The TCP addresses on which it listens, for people: "192.0.2.7:7000, 127.0.0.1:7000". */
 const char *hw_net_listening(const hw_net *net);
 
-/* One of two nodes dials, not both. Connects to a card or plain HOST:PORT, the Unix path first where it is ours, trying
+/* One of two nodes dials, not both. Connects to an address or plain HOST:PORT, the Unix path first where it is ours, trying
  * again until `seconds` have passed: a peer may not be listening yet. `node`: whom to expect, or HW_NET_ANY. *number: own
  * number as the peer says it. Blocks; any thread but the net's own. HAWSER_PEER_LOST: nobody there, or refused, with the
  * peer's words; HAWSER_TIMEOUT. */
-hawser_status hw_net_dial(hw_net *net, const char *card, uint32_t node, double seconds, uint32_t *number,
+hawser_status hw_net_dial(hw_net *net, const char *address, uint32_t node, double seconds, uint32_t *number,
                           hawser_error *error) HAWSER_MUST_USE;
 
 /* options.ring of links that are dialled from now on. By the thread that dials. */

@@ -36,7 +36,7 @@ typedef enum hw_message_kind {
     HW_MESSAGE_COLUMNS,     /* agent -> block: their entries */
     HW_MESSAGE_GATHER,      /* agent -> driver: results and figures of a node's blocks */
     HW_MESSAGE_RESULT,      /* driver -> agent: how the run ended, and the results of all */
-    HW_MESSAGE_CARD,        /* between managers and members, below any run: see cluster */
+    HW_MESSAGE_JOIN,        /* between managers and members, below any run: see cluster */
     HW_MESSAGE_DATA,        /* agent -> agent: a part of the input on its way to the node that needs it */
     HW_MESSAGE_PUT,         /* bytes on their way into a segment; never seen by an endpoint */
     HW_MESSAGE_FLAG,        /* something put there is worth a look; the sender's own words */
@@ -45,7 +45,7 @@ typedef enum hw_message_kind {
     HW_MESSAGE_ASK,         /* client -> server of a store; belongs to no run */
     HW_MESSAGE_ANSWER,      /* server -> client */
     HW_MESSAGE_ADDEND,      /* block -> block: an update on its way to where it is added to others */
-    HW_MESSAGE_GUEST,       /* between a store's servers and who has come to them: see runtime/store/words.h */
+    HW_MESSAGE_CLIENT,      /* between a store's servers and who has come to them: see runtime/store/control.h */
     HW_MESSAGE_SHARE /* block -> block: a share of a reduction within a unit; last: how many the block made in a clock */
 } hw_message_kind;
 enum { HW_MESSAGE_KINDS = HW_MESSAGE_SHARE + 1 };

@@ -5,10 +5,10 @@
 
 #include "base/hash.h"
 
-#define FRAME_MAGIC  UINT32_C(0x314d5748) /* "HWM1" */
-#define LETTER_MAGIC UINT32_C(0x52535748) /* "HWSR" */
+#define FRAME_MAGIC     UINT32_C(0x314d5748) /* "HWM1" */
+#define HANDSHAKE_MAGIC UINT32_C(0x52535748) /* "HWSR" */
 
-enum { CHECK_AT = 8 }; /* of the check sum, in frames and letters alike */
+enum { CHECK_AT = 8 }; /* of the check sum, in frames and messages of the handshake */
 
 static unsigned char *put16(unsigned char *to, uint16_t value)
 {
@@ -176,10 +176,10 @@ static unsigned char *put_text(unsigned char *to, const char *text)
     return to + length;
 }
 
-size_t hw_letter_seal(unsigned char *to, hw_letter_type type, size_t length)
+size_t hw_handshake_seal(unsigned char *to, hw_handshake_type type, size_t length)
 {
-    size_t size = HW_LETTER_HEAD + length;
-    unsigned char *at = put32(to, LETTER_MAGIC);
+    size_t size = HW_HANDSHAKE_HEAD + length;
+    unsigned char *at = put32(to, HANDSHAKE_MAGIC);
     at = put16(at, HW_WIRE_VERSION);
     at = put16(at, (uint16_t)type);
     at = put32(at, 0);
@@ -188,9 +188,9 @@ size_t hw_letter_seal(unsigned char *to, hw_letter_type type, size_t length)
     return size;
 }
 
-size_t hw_hello_pack(unsigned char *to, const hw_letter_hello *hello)
+size_t hw_hello_pack(unsigned char *to, const hw_handshake_hello *hello)
 {
-    unsigned char *at = put_text(to + HW_LETTER_HEAD, hello->build);
+    unsigned char *at = put_text(to + HW_HANDSHAKE_HEAD, hello->build);
     at = put_text(at, hello->job);
     at = put_text(at, hello->peer.name);
     at = put_text(at, hello->peer.address);
@@ -201,42 +201,42 @@ size_t hw_hello_pack(unsigned char *to, const hw_letter_hello *hello)
     memcpy(at, hello->nonce, HW_WIRE_NONCE);
     at = put32(at + HW_WIRE_NONCE, hello->fabric_size);
     memcpy(at, hello->fabric, hello->fabric_size);
-    return hw_letter_seal(to, HW_LETTER_HELLO, (size_t)(at + hello->fabric_size - to) - HW_LETTER_HEAD);
+    return hw_handshake_seal(to, HW_HANDSHAKE_HELLO, (size_t)(at + hello->fabric_size - to) - HW_HANDSHAKE_HEAD);
 }
 
 size_t hw_proof_pack(unsigned char *to, const unsigned char mac[HW_WIRE_MAC])
 {
-    memcpy(to + HW_LETTER_HEAD, mac, HW_WIRE_MAC);
-    return hw_letter_seal(to, HW_LETTER_PROOF, HW_WIRE_MAC);
+    memcpy(to + HW_HANDSHAKE_HEAD, mac, HW_WIRE_MAC);
+    return hw_handshake_seal(to, HW_HANDSHAKE_PROOF, HW_WIRE_MAC);
 }
 
-size_t hw_verdict_pack(unsigned char *to, const hw_letter_verdict *verdict)
+size_t hw_handshake_reply_pack(unsigned char *to, const hw_handshake_reply *reply)
 {
-    unsigned char *at = put32(to + HW_LETTER_HEAD, verdict->welcome ? 1u + verdict->shares : verdict->later ? 3u : 0u);
-    at = put32(at, verdict->number);
-    at = put_text(at, verdict->reason);
-    memcpy(at, verdict->mac, HW_WIRE_MAC);
-    return hw_letter_seal(to, HW_LETTER_VERDICT, (size_t)(at + HW_WIRE_MAC - to) - HW_LETTER_HEAD);
+    unsigned char *at = put32(to + HW_HANDSHAKE_HEAD, reply->accepted ? 1u + reply->shares : reply->later ? 3u : 0u);
+    at = put32(at, reply->number);
+    at = put_text(at, reply->reason);
+    memcpy(at, reply->mac, HW_WIRE_MAC);
+    return hw_handshake_seal(to, HW_HANDSHAKE_REPLY, (size_t)(at + HW_WIRE_MAC - to) - HW_HANDSHAKE_HEAD);
 }
 
-bool hw_letter_head_unpack(const unsigned char *from, hw_letter_head *head, const char **why)
+bool hw_handshake_head_unpack(const unsigned char *from, hw_handshake_head *head, const char **why)
 {
     const unsigned char *at = from;
     *why = "it does not speak Hawser's protocol";
-    if (get32(&at) != LETTER_MAGIC)
+    if (get32(&at) != HANDSHAKE_MAGIC)
         return false;
     head->version = get16(&at);
     head->type = get16(&at);
     at += 4;
     head->length = get32(&at);
-    *why = "it sent a letter longer than any may be";
-    return head->length <= HW_LETTER_BODY;
+    *why = "its handshake message is too long";
+    return head->length <= HW_HANDSHAKE_BODY;
 }
 
-bool hw_letter_sound(const unsigned char *letter, const hw_letter_head *head)
+bool hw_handshake_sound(const unsigned char *message, const hw_handshake_head *head)
 {
-    const unsigned char *at = letter + CHECK_AT;
-    return get32(&at) == check_sum(letter, HW_LETTER_HEAD + (size_t)head->length);
+    const unsigned char *at = message + CHECK_AT;
+    return get32(&at) == check_sum(message, HW_HANDSHAKE_HEAD + (size_t)head->length);
 }
 
 typedef struct reader {
@@ -263,9 +263,9 @@ unsound:
     in->sound = false;
 }
 
-bool hw_hello_unpack(const unsigned char *body, size_t length, hw_letter_hello *hello)
+bool hw_hello_unpack(const unsigned char *body, size_t length, hw_handshake_hello *hello)
 {
-    *hello = (hw_letter_hello){0};
+    *hello = (hw_handshake_hello){0};
     reader in = {body, body + length, true};
     get_text(&in, hello->build, sizeof hello->build);
     get_text(&in, hello->job, sizeof hello->job);
@@ -295,20 +295,20 @@ bool hw_proof_unpack(const unsigned char *body, size_t length, unsigned char mac
     return true;
 }
 
-bool hw_verdict_unpack(const unsigned char *body, size_t length, hw_letter_verdict *verdict)
+bool hw_handshake_reply_unpack(const unsigned char *body, size_t length, hw_handshake_reply *reply)
 {
-    *verdict = (hw_letter_verdict){0};
+    *reply = (hw_handshake_reply){0};
     reader in = {body, body + length, length >= 8};
     if (!in.sound)
         return false;
     uint32_t result = get32(&in.at);
-    verdict->welcome = result == 1 || result == 2;
-    verdict->shares = result == 2;
-    verdict->later = result == 3;
-    verdict->number = get32(&in.at);
-    get_text(&in, verdict->reason, sizeof verdict->reason);
+    reply->accepted = result == 1 || result == 2;
+    reply->shares = result == 2;
+    reply->later = result == 3;
+    reply->number = get32(&in.at);
+    get_text(&in, reply->reason, sizeof reply->reason);
     if (!in.sound || result > 3 || in.end - in.at != HW_WIRE_MAC)
         return false;
-    memcpy(verdict->mac, in.at, HW_WIRE_MAC);
+    memcpy(reply->mac, in.at, HW_WIRE_MAC);
     return true;
 }

@@ -1,5 +1,5 @@
 /*
- * wire.h - bytes on a link: frames that carry messages, and the letters of a handshake. docs/wire.md describes both.
+ * wire.h - bytes on a link: frames that carry messages, and the messages of a handshake. docs/wire.md describes both.
  *
  * Everything is little-endian and of fixed layout. What comes in is checked (magic, type, check sum, lengths against limits, reserved
  * bytes) before anything is allocated or believed.
@@ -15,9 +15,9 @@ enum {
     HW_WIRE_VERSION = 5,
     HW_FRAME_HEAD = 24,     /* bytes of every frame's head */
     HW_FRAME_MESSAGE = 128, /* of one that begins a message: head and envelope */
-    HW_LETTER_HEAD = 16,
-    HW_LETTER_BODY = 2048, /* at most */
-    HW_LETTER_MOST = HW_LETTER_HEAD + HW_LETTER_BODY,
+    HW_HANDSHAKE_HEAD = 16,
+    HW_HANDSHAKE_BODY = 2048, /* at most */
+    HW_HANDSHAKE_MOST = HW_HANDSHAKE_HEAD + HW_HANDSHAKE_BODY,
     HW_WIRE_BUILD = 160, /* bytes of a build's name, the zero included */
     HW_WIRE_NONCE = 32,
     HW_WIRE_MAC = 32,
@@ -50,19 +50,19 @@ size_t hw_frame_size(const unsigned char *from);
 bool hw_frame_unpack(const unsigned char *from, hw_frame *frame, const char **why);
 
 /* Letters: what is said before the first frame. The head's layout is the same in every version. */
-typedef enum hw_letter_type { HW_LETTER_HELLO = 1, HW_LETTER_PROOF, HW_LETTER_VERDICT } hw_letter_type;
+typedef enum hw_handshake_type { HW_HANDSHAKE_HELLO = 1, HW_HANDSHAKE_PROOF, HW_HANDSHAKE_REPLY } hw_handshake_type;
 
-typedef struct hw_letter_head {
+typedef struct hw_handshake_head {
     uint16_t version;
     uint16_t type;
     uint32_t length; /* of the body */
-} hw_letter_head;
+} hw_handshake_head;
 
 /* Flags: this side asks for encryption; could share memory; accepts nothing else within a host. */
 enum { HW_HELLO_ENCRYPT = 1, HW_HELLO_SHARES = 2, HW_HELLO_INSISTS = 4 };
 enum { HW_WIRE_FABRIC = 1000 }; /* bytes of an address of UCX, at most */
 
-typedef struct hw_letter_hello {
+typedef struct hw_handshake_hello {
     char build[HW_WIRE_BUILD];
     char job[HW_NET_NAME];
     hw_net_hello peer;
@@ -71,31 +71,31 @@ typedef struct hw_letter_hello {
     unsigned char nonce[HW_WIRE_NONCE];
     uint32_t fabric_size; /* 0: does not go by UCX */
     unsigned char fabric[HW_WIRE_FABRIC];
-} hw_letter_hello;
+} hw_handshake_hello;
 
-typedef struct hw_letter_verdict {
-    bool welcome;
-    bool shares;     /* with a welcome: the memory that came with the proof is the link's from now on */
+typedef struct hw_handshake_reply {
+    bool accepted;
+    bool shares;     /* if accepted: the link uses the memory that was passed with the proof */
     bool later;      /* without one: the dialler may try again */
     uint32_t number; /* of the one who dialled */
     char reason[HW_WIRE_REASON];
     unsigned char mac[HW_WIRE_MAC]; /* zeros under TLS and in refusals */
-} hw_letter_verdict;
+} hw_handshake_reply;
 
-/* Puts head and check sum before a body of `length` bytes that stands at to + HW_LETTER_HEAD; size of the whole. */
-size_t hw_letter_seal(unsigned char *to, hw_letter_type type, size_t length);
-/* Each writes a whole letter into `to` (HW_LETTER_MOST bytes) and returns its size. */
-size_t hw_hello_pack(unsigned char *to, const hw_letter_hello *hello);
+/* Puts head and check sum before a body of `length` bytes that stands at to + HW_HANDSHAKE_HEAD; size of the whole. */
+size_t hw_handshake_seal(unsigned char *to, hw_handshake_type type, size_t length);
+/* Each writes a whole message into `to` (HW_HANDSHAKE_MOST bytes) and returns its size. */
+size_t hw_hello_pack(unsigned char *to, const hw_handshake_hello *hello);
 size_t hw_proof_pack(unsigned char *to, const unsigned char mac[HW_WIRE_MAC]);
-size_t hw_verdict_pack(unsigned char *to, const hw_letter_verdict *verdict);
+size_t hw_handshake_reply_pack(unsigned char *to, const hw_handshake_reply *reply);
 
-/* A head; another version is read too, so that it can be named. False: not one of ours, or longer than any letter. */
-bool hw_letter_head_unpack(const unsigned char *from, hw_letter_head *head, const char **why);
-/* A whole letter's check sum. */
-bool hw_letter_sound(const unsigned char *letter, const hw_letter_head *head);
+/* A head; another version is read too, so that it can be named. False: not one of ours, or longer than any message of a handshake. */
+bool hw_handshake_head_unpack(const unsigned char *from, hw_handshake_head *head, const char **why);
+/* A whole message's check sum. */
+bool hw_handshake_sound(const unsigned char *message, const hw_handshake_head *head);
 /* Bodies. Texts come out ended by zero and without control characters. */
-bool hw_hello_unpack(const unsigned char *body, size_t length, hw_letter_hello *hello);
+bool hw_hello_unpack(const unsigned char *body, size_t length, hw_handshake_hello *hello);
 bool hw_proof_unpack(const unsigned char *body, size_t length, unsigned char mac[HW_WIRE_MAC]);
-bool hw_verdict_unpack(const unsigned char *body, size_t length, hw_letter_verdict *verdict);
+bool hw_handshake_reply_unpack(const unsigned char *body, size_t length, hw_handshake_reply *reply);
 
 #endif

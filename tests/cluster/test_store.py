@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Servers of a store on one host, groups of guests on two others, over TLS: a node of one group is killed in the middle. Its group ends by name,
+"""Servers of a store on one host, groups of clients on two others, over TLS: a node of one group is killed in the middle. Its group ends by name,
 the other goes on, and every key has what was answered; nothing of it can be read on the way."""
 import os
 import signal
@@ -73,7 +73,7 @@ def one_is_killed(scratch, box):
 
 
 def captured(scratch, box):
-    """What a guest on another host writes is on the network in clear only where both say so."""
+    """What a client on another host writes is on the network in clear only where both say so."""
     pattern = struct.pack("<d", PATTERN)
     for more in ((), ("--trust-fabric",)):
         print("captured", *more, flush=True)

@@ -67,7 +67,7 @@ static void *serve(void *argument)
     hawser_store *store = NULL;
     hawser_error error = {0};
     const hw_serving how = {
-        .door = {.key = key, .key_length = sizeof key, .failure_timeout = 1}, .directory = folder, .ready = ready};
+        .listener = {.key = key, .key_length = sizeof key, .failure_timeout = 1}, .directory = folder, .ready = ready};
     hawser_status status = hawser_store_open(open_job(), &(hawser_store_options){.threads = 2}, &store, &error);
     if (status == HAWSER_OK)
         status = hw_store_serve(store, &how, &error);
@@ -181,10 +181,10 @@ static hw_message *word_of(const uint8_t *body, size_t size, const uint32_t *num
     body += taken, size -= taken;
     uint32_t word = f[0] % 12;
     char name[4] = {(char)(f[1] % 128), f[2] % 2 == 0 ? '\0' : 'x', '\0'};
-    const hw_told_seat seat = {
+    const hw_register_wire session = {
         .group = numbers[f[1] % GUESTS], .node = f[2] % 3, .nodes = f[3] % 3, .workers = f[4] < 250 ? f[4] % 4 : UINT32_MAX};
-    const hw_told_keys keys = {.table = f[1] % 6, .first = f[2], .last = f[3] < 100 ? UINT64_MAX : f[3], .most = f[4]};
-    hw_told_table table = {.type = f[1] % 5,
+    const hw_keys_wire keys = {.table = f[1] % 6, .first = f[2], .last = f[3] < 100 ? UINT64_MAX : f[3], .most = f[4]};
+    hw_table_wire table = {.type = f[1] % 5,
                            .width = f[2] % 8,
                            .sparse = f[3] % 2,
                            .summed = f[4] % 3 == 0,
@@ -195,16 +195,16 @@ static hw_message *word_of(const uint8_t *body, size_t size, const uint32_t *num
     table.last = table.sparse != 0 && f[7] % 4 != 0 ? UINT64_MAX : table.last % 1000;
     memset(table.name, 'a' + f[7] % 3, 1 + f[7] % 3);
     strcpy(table.function, f[5] % 2 == 0 ? "add" : "adagrad");
-    hw_message *message = word == HW_WORD_SEAT                           ? message_of(&seat, sizeof seat, NULL, 0)
-                          : word == HW_WORD_KEYS                         ? message_of(&keys, sizeof keys, NULL, 0)
-                          : word == HW_WORD_TABLE                        ? message_of(&table, sizeof table, NULL, 0)
-                          : word == HW_WORD_SAVE || word == HW_WORD_LOAD ? message_of(name, strlen(name) + 1, NULL, 0)
-                                                                         : message_of(NULL, 0, body, size);
+    hw_message *message = word == HW_CONTROL_REGISTER ? message_of(&session, sizeof session, NULL, 0)
+                          : word == HW_CONTROL_KEYS   ? message_of(&keys, sizeof keys, NULL, 0)
+                          : word == HW_CONTROL_TABLE  ? message_of(&table, sizeof table, NULL, 0)
+                          : word == HW_CONTROL_SAVE || word == HW_CONTROL_LOAD ? message_of(name, strlen(name) + 1, NULL, 0)
+                                                                               : message_of(NULL, 0, body, size);
     if (f[7] > 240) { /* not what belongs to it */
         hw_message_free(message);
         message = message_of(NULL, 0, body, size);
     }
-    message->envelope.kind = HW_MESSAGE_GUEST;
+    message->envelope.kind = HW_MESSAGE_CLIENT;
     message->envelope.part = word;
     return message;
 }

@@ -78,7 +78,7 @@ static hw_message *reply_of(const uint8_t *body, size_t size)
     hw_reply_head head = {.outcome = f[0] % 5,
                           .values = f[1] % 7,
                           .table = f[2] % 3,
-                          .leg = f[3] % 3,
+                          .slice = f[3] % 3,
                           .parts = f[6] % 3,
                           .task = f[4] % 6,
                           .count = f[5],

@@ -1,8 +1,8 @@
-/* Any bytes on a link, and any letters in a handshake. Whatever comes, nothing may be read or written out of bounds, what is delivered
+/* Any bytes on a link, and any messages in a handshake. Whatever comes, nothing may be read or written out of bounds, what is delivered
  * is as long as it says, nobody is let in, and a refusal names its reason.
  *
  * Input: a byte that chooses link, dialler or acceptor; then pieces: a byte that says what, a length, bytes. A piece is sent as it is, or
- * as the body of a letter or the fields of a frame with a check sum that is right, which a fuzzer would not find. */
+ * as the body of a message or the fields of a frame with a check sum that is right, which a fuzzer would not find. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -39,7 +39,7 @@ static size_t put_frame(unsigned char *to, const uint8_t *bytes, size_t length)
 static size_t put_stream(unsigned char *to, const uint8_t *data, size_t size)
 {
     size_t used = 0;
-    while (size >= 2 && used + 2 * HW_LETTER_MOST < STREAM) {
+    while (size >= 2 && used + 2 * HW_HANDSHAKE_MOST < STREAM) {
         uint8_t what = data[0];
         size_t length = data[1];
         data += 2;
@@ -48,8 +48,8 @@ static size_t put_stream(unsigned char *to, const uint8_t *data, size_t size)
         if (what % 4 == 0) {
             used += put_frame(to + used, data, length);
         } else if (what % 4 == 1) {
-            memcpy(to + used + HW_LETTER_HEAD, data, length);
-            used += hw_letter_seal(to + used, (hw_letter_type)(what / 4 % 5), length);
+            memcpy(to + used + HW_HANDSHAKE_HEAD, data, length);
+            used += hw_handshake_seal(to + used, (hw_handshake_type)(what / 4 % 5), length);
         } else {
             memcpy(to + used, data, length);
             used += length;

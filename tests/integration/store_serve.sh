@@ -288,7 +288,7 @@ code 1 "$shared" look "$HAWSER_STORE" other
 has err "^shared: .*key"
 ends 0
 
-# ---- servers of one's own, with a function that guests know by name
+# ---- servers of one's own, with a function that clients know by name
 own() { # N
     rm -f at
     "$hawser" run -n "$1" -- "$serving" serve key at >serve.out 2>serve.err </dev/null &
@@ -340,7 +340,7 @@ code 1 "$serving" push "$HAWSER_STORE" key
 has err "there is no function 'bounded'"
 ends 0
 
-# ---- a guest that was stopped for long hears that, whatever it was doing, and no word of a lost server
+# ---- a client that was stopped for long hears that, whatever it was doing, and no word of a lost server
 lines_of() { [[ -f $1 ]] && (($(wc -l <"$1") == $2)); }
 groups_are() { "${store[@]}" stat --json 2>/dev/null | grep -q "\"groups\":$1"; }
 for kind in push waiting; do
@@ -356,7 +356,7 @@ for kind in push waiting; do
     kill -CONT $frozen
     got=0
     wait $frozen || got=$?
-    ((got != 0)) || complain "a guest that was lost ended well"
+    ((got != 0)) || complain "a client that was lost ended well"
     has frozen.err "this program did not run for [0-9.]+ s \(it was stopped, .*server 0 of the store \(.*\) has ended the connection"
     lacks frozen.err "server .* was lost"
     ends 0

@@ -22,7 +22,7 @@
 #include "sanitized.h"
 #include "schedules.h"
 
-enum { BLOCKS_MOST = VEHICLES_MOST - 1 };
+enum { BLOCKS_MOST = RUNNERS_MOST - 1 };
 
 typedef enum form { REPLICATED, PARTITIONED, CHUNKS, SUMS, REDUCED } form;
 

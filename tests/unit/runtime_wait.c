@@ -1,4 +1,4 @@
-/* A wait that would time out looks once more, and a vehicle that has been woken counts as busy before it runs again. */
+/* A wait that would time out looks once more, and a runner that has been woken counts as busy before it runs again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,35 +12,35 @@
 #include "job.h"
 #include "runtime/session/status.h"
 
-/* A crew of which the last other vehicle sends its message between the waiter's look at its mail and the question who is busy. */
-typedef struct late_crew {
-    hw_crew super;
+/* A executor of which the last other runner sends its message between the waiter's look at its mail and the question who is busy. */
+typedef struct late_executor {
+    hw_executor super;
     hw_transport *transport;
     bool sends, sent;
     double time;
-} late_crew;
+} late_executor;
 
-static double late_now(hw_crew *super)
+static double late_now(hw_executor *super)
 {
-    return ((late_crew *)super)->time += 100;
+    return ((late_executor *)super)->time += 100;
 }
 
-static uint32_t late_busy(hw_crew *super)
+static uint32_t late_busy(hw_executor *super)
 {
-    late_crew *crew = (late_crew *)super;
+    late_executor *executor = (late_executor *)super;
     hw_message *message;
-    if (crew->sends && !crew->sent) {
-        crew->sent = true;
+    if (executor->sends && !executor->sent) {
+        executor->sent = true;
         assert_int_equal(hw_message_new(0, &message, NULL), HAWSER_OK);
-        assert_int_equal(crew->transport->ops->send(crew->transport, 1, 0, message, NULL), HAWSER_OK);
+        assert_int_equal(executor->transport->ops->send(executor->transport, 1, 0, message, NULL), HAWSER_OK);
     }
     return 1;
 }
 
-static void late_park(hw_crew *super, uint32_t number, double deadline)
+static void late_park(hw_executor *super, uint32_t number, double deadline)
 {
     (void)number;
-    ((late_crew *)super)->time = deadline;
+    ((late_executor *)super)->time = deadline;
 }
 
 static hawser_status hear(void *owner, hw_message *message)
@@ -58,18 +58,18 @@ static bool heard(void *argument)
 static void mail_at_the_last_moment_is_heard(void **state)
 {
     (void)state;
-    static const hw_crew_ops ops = {.now = late_now, .busy = late_busy, .park = late_park};
+    static const hw_executor_ops ops = {.now = late_now, .busy = late_busy, .park = late_park};
     for (int sends = 0; sends < 2; sends++) {
         test_job test = OPEN_JOB("workers", "1", "timeout", "50");
         hawser_error error = {0};
         bool came = false;
-        late_crew crew = {.super = {&ops}, .sends = sends};
-        assert_int_equal(hw_inproc_new(2, &crew.transport, &error), HAWSER_OK);
-        hw_session session = {.job = test.job, .transport = crew.transport, .crew = &crew.super, .blocks = 1};
-        hw_station station = {.session = &session, .owner = &came, .handle = hear, .error = &error};
-        assert_int_equal(hw_wait(&station, heard, &came), sends ? HAWSER_OK : HAWSER_TIMEOUT);
+        late_executor executor = {.super = {&ops}, .sends = sends};
+        assert_int_equal(hw_inproc_new(2, &executor.transport, &error), HAWSER_OK);
+        hw_session session = {.job = test.job, .transport = executor.transport, .executor = &executor.super, .blocks = 1};
+        hw_mailbox mailbox = {.session = &session, .owner = &came, .handle = hear, .error = &error};
+        assert_int_equal(hw_wait(&mailbox, heard, &came), sends ? HAWSER_OK : HAWSER_TIMEOUT);
         assert_true(sends || strstr(error.text, "timed out after 50 s") != NULL);
-        crew.transport->ops->free(crew.transport);
+        executor.transport->ops->free(executor.transport);
         close_job(test);
     }
 }
@@ -79,107 +79,107 @@ static void mail_at_the_last_moment_is_heard(void **state)
 enum { TIMEOUT = 50, MESSAGE_AT = 1000 };
 
 /* Time goes on only while the driver of node 0 waits; the test speaks for node 1 at each step. */
-typedef struct far_crew {
-    hw_crew super;
+typedef struct far_executor {
+    hw_executor super;
     hw_session *session;
-    void (*step)(struct far_crew *crew);
+    void (*step)(struct far_executor *executor);
     double time;
     uint32_t busy;
     hw_tidings tidings;
     uint64_t sequence;
-} far_crew;
+} far_executor;
 
-static double far_now(hw_crew *super)
+static double far_now(hw_executor *super)
 {
-    return ((far_crew *)super)->time;
+    return ((far_executor *)super)->time;
 }
 
-static uint32_t far_busy(hw_crew *super)
+static uint32_t far_busy(hw_executor *super)
 {
-    return ((far_crew *)super)->busy + 1;
+    return ((far_executor *)super)->busy + 1;
 }
 
-static void far_put(far_crew *crew, const hw_tidings *tidings)
+static void far_put(far_executor *executor, const hw_tidings *tidings)
 {
-    hw_transport *transport = crew->session->transport;
-    uint32_t from = hw_agent_endpoint(crew->session, 1), to = hw_agent_endpoint(crew->session, 0);
+    hw_transport *transport = executor->session->transport;
+    uint32_t from = hw_agent_endpoint(executor->session, 1), to = hw_agent_endpoint(executor->session, 0);
     hw_message *message;
     assert_int_equal(hw_message_new(sizeof *tidings, &message, NULL), HAWSER_OK);
     memcpy(message->payload, tidings, sizeof *tidings);
     message->envelope.state = message->envelope.epoch = 1;
-    message->envelope.clock = ++crew->sequence;
+    message->envelope.clock = ++executor->sequence;
     assert_int_equal(transport->ops->put(transport, from, to, message, NULL), HAWSER_OK);
 }
 
-static void far_park(hw_crew *super, uint32_t number, double deadline)
+static void far_park(hw_executor *super, uint32_t number, double deadline)
 {
-    far_crew *crew = (far_crew *)super;
+    far_executor *executor = (far_executor *)super;
     (void)number;
-    crew->time = deadline;
-    crew->step(crew);
-    if (crew->time >= MESSAGE_AT && crew->time < MESSAGE_AT + 1) {
+    executor->time = deadline;
+    executor->step(executor);
+    if (executor->time >= MESSAGE_AT && executor->time < MESSAGE_AT + 1) {
         hw_message *message;
         assert_int_equal(hw_message_new(0, &message, NULL), HAWSER_OK);
-        hw_transport *transport = crew->session->transport;
+        hw_transport *transport = executor->session->transport;
         assert_int_equal(transport->ops->send(transport, 0, 1, message, NULL), HAWSER_OK);
     }
 }
 
-static void says_nothing(far_crew *crew)
+static void says_nothing(far_executor *executor)
 {
-    (void)crew;
+    (void)executor;
 }
 
-static void rests_from_10(far_crew *crew)
+static void rests_from_10(far_executor *executor)
 {
-    if (crew->sequence == 0 && crew->time >= 10)
-        far_put(crew, &(hw_tidings){.heard = 3});
+    if (executor->sequence == 0 && executor->time >= 10)
+        far_put(executor, &(hw_tidings){.heard = 3});
 }
 
-static void works_until_200(far_crew *crew)
+static void works_until_200(far_executor *executor)
 {
-    if (crew->sequence == 0 || (crew->sequence == 1 && crew->time >= 200))
-        far_put(crew, &(hw_tidings){.busy = crew->sequence == 0});
+    if (executor->sequence == 0 || (executor->sequence == 1 && executor->time >= 200))
+        far_put(executor, &(hw_tidings){.busy = executor->sequence == 0});
 }
 
-static void sends_until_200(far_crew *crew)
+static void sends_until_200(far_executor *executor)
 {
-    if (crew->sequence == 0 || (crew->sequence == 1 && crew->time >= 200))
-        far_put(crew, &(hw_tidings){.queued = crew->sequence == 0 ? 1000 : 0});
+    if (executor->sequence == 0 || (executor->sequence == 1 && executor->time >= 200))
+        far_put(executor, &(hw_tidings){.queued = executor->sequence == 0 ? 1000 : 0});
 }
 
-static void hears_now_and_then_until_300(far_crew *crew)
+static void hears_now_and_then_until_300(far_executor *executor)
 {
-    if (crew->time <= 300 && (double)crew->sequence * 30 <= crew->time)
-        far_put(crew, &(hw_tidings){.heard = crew->sequence});
+    if (executor->time <= 300 && (double)executor->sequence * 30 <= executor->time)
+        far_put(executor, &(hw_tidings){.heard = executor->sequence});
 }
 
-static void works_here_until_400(far_crew *crew)
+static void works_here_until_400(far_executor *executor)
 {
-    if (crew->sequence == 0)
-        far_put(crew, &(hw_tidings){0});
-    crew->busy = crew->time < 400;
+    if (executor->sequence == 0)
+        far_put(executor, &(hw_tidings){0});
+    executor->busy = executor->time < 400;
 }
 
 /* How long the driver, or the agent of `node`, waits: until what is aimed at, or the message at MESSAGE_AT. */
-static double waits(uint32_t node, void (*step)(far_crew *), hawser_status wanted)
+static double waits(uint32_t node, void (*step)(far_executor *), hawser_status wanted)
 {
-    static const hw_crew_ops ops = {.now = far_now, .busy = far_busy, .park = far_park};
+    static const hw_executor_ops ops = {.now = far_now, .busy = far_busy, .park = far_park};
     test_job test = OPEN_JOB("workers", "1", "timeout", "50");
     hawser_error error = {0};
     bool came = false;
     hw_session session = {.job = test.job, .blocks = 1, .node = node, .nodes = 2};
-    far_crew crew = {.super = {&ops}, .session = &session, .step = step};
-    session.crew = &crew.super;
+    far_executor executor = {.super = {&ops}, .session = &session, .step = step};
+    session.executor = &executor.super;
     assert_int_equal(hw_inproc_new(4, &session.transport, &error), HAWSER_OK);
     assert_int_equal(hw_board_open(&session, &session.board, &error), HAWSER_OK);
-    hw_station station = {.session = &session, .endpoint = 1, .owner = &came, .handle = hear, .poll = 0.5, .error = &error};
-    assert_int_equal(hw_wait(&station, heard, &came), wanted);
+    hw_mailbox mailbox = {.session = &session, .endpoint = 1, .owner = &came, .handle = hear, .poll = 0.5, .error = &error};
+    assert_int_equal(hw_wait(&mailbox, heard, &came), wanted);
     assert_true(wanted == HAWSER_OK || strstr(error.text, "all workers on all nodes were waiting") != NULL);
     hw_board_close(session.board);
     session.transport->ops->free(session.transport);
     close_job(test);
-    return crew.time;
+    return executor.time;
 }
 
 /* The driver gives up when all nodes have been silent at work for the timeout, and not before: heartbeats are not what it goes by. */
@@ -187,7 +187,7 @@ static void a_job_in_which_no_node_works_ends(void **state)
 {
     (void)state;
     static const struct {
-        void (*step)(far_crew *);
+        void (*step)(far_executor *);
         double from; /* since when all is quiet */
     } cases[] = {{rests_from_10, 10},
                  {works_until_200, 200},
@@ -203,7 +203,7 @@ static void a_job_in_which_no_node_works_ends(void **state)
 }
 
 typedef struct meeting {
-    hw_crew *crew;
+    hw_executor *executor;
     atomic_int round, looked;
     int least; /* that were busy right after a wake */
 } meeting;
@@ -213,19 +213,19 @@ enum { ROUNDS = 300 };
 static void body(void *argument, uint32_t number)
 {
     meeting *m = argument;
-    const hw_crew_ops *ops = m->crew->ops;
+    const hw_executor_ops *ops = m->executor->ops;
     for (int round = 0; round < ROUNDS; round++)
         if (number == 0) {
             while (atomic_load(&m->round) <= round)
-                ops->park(m->crew, 0, ops->now(m->crew) + 60);
+                ops->park(m->executor, 0, ops->now(m->executor) + 60);
             while (atomic_load(&m->looked) <= round)
                 (void)sched_yield();
         } else {
-            while (ops->busy(m->crew) > 1)
+            while (ops->busy(m->executor) > 1)
                 (void)sched_yield();
             atomic_fetch_add(&m->round, 1);
-            ops->wake(m->crew, 0);
-            int busy = (int)ops->busy(m->crew);
+            ops->wake(m->executor, 0);
+            int busy = (int)ops->busy(m->executor);
             m->least = busy < m->least ? busy : m->least;
             atomic_fetch_add(&m->looked, 1);
         }
@@ -236,9 +236,9 @@ static void who_is_woken_is_busy_at_once(void **state)
     (void)state;
     hawser_error error = {0};
     meeting m = {.least = 2};
-    assert_int_equal(hw_thread_crew(2, 1, 0, &m.crew, &error), HAWSER_OK);
-    assert_int_equal(m.crew->ops->run(m.crew, body, &m, &error), HAWSER_OK);
-    m.crew->ops->free(m.crew);
+    assert_int_equal(hw_thread_executor(2, 1, 0, &m.executor, &error), HAWSER_OK);
+    assert_int_equal(m.executor->ops->run(m.executor, body, &m, &error), HAWSER_OK);
+    m.executor->ops->free(m.executor);
     assert_int_equal(m.least, 2);
 }
 

@@ -2,7 +2,7 @@
  * schedules.h - a walk over all schedules of a small job: it is run again and again, depth first over who went on at each point, through the
  * runtime as it is. For one test file, linked with --wrap as tests/CMakeLists.txt says.
  *
- * A step is what one vehicle does between two points at which another could go on: it looks at its mail, or sends one message, or asks the
+ * A step is what one runner does between two points at which another could go on: it looks at its mail, or sends one message, or asks the
  * store for one thing. What stands between the library's parts here makes points between these, so that steps are no coarser than what
  * threads do to each other. Three things keep the number of schedules down, and runtime_schedules.c shows on the smallest jobs that no
  * outcome is lost by them:
@@ -20,42 +20,42 @@
 #include "runtime/block/worker.h"
 #include "transport/queue.h"
 
-enum { VEHICLES_MOST = 5, STEPS_MOST = 2000, CLASSES_MOST = 1 << 16 };
+enum { RUNNERS_MOST = 5, STEPS_MOST = 2000, CLASSES_MOST = 1 << 16 };
 
-/* What a step touches, as bits: the mail of a vehicle, of four sorts, or a chunk in the store. */
-#define SORT(vehicle, sort) (1U << (4 * (vehicle) + (sort)))
-#define MAIL(vehicle)       (15U << 4 * (vehicle))
-#define CHUNK(number)       (1U << (4 * VEHICLES_MOST + (number)))
-#define THE_STORE           (15U << 4 * VEHICLES_MOST)
-enum { THINGS = 4 * VEHICLES_MOST + 4 };
+/* What a step touches, as bits: the mail of a runner, of four sorts, or a chunk in the store. */
+#define SORT(runner, sort) (1U << (4 * (runner) + (sort)))
+#define MAIL(runner)       (15U << 4 * (runner))
+#define CHUNK(number)      (1U << (4 * RUNNERS_MOST + (number)))
+#define THE_STORE          (15U << 4 * RUNNERS_MOST)
+enum { THINGS = 4 * RUNNERS_MOST + 4 };
 
 typedef struct step {
-    uint32_t vehicle, ready;         /* who made it, and who could have */
-    uint32_t touched;                /* by it */
-    uint32_t todo, done, asleep;     /* who is to go on here, who has been walked, whose walk would only repeat */
-    uint32_t touches[VEHICLES_MOST]; /* what the step of one who has been walked or sleeps touched */
-    uint32_t turn, delays;           /* whose turn it was; how often it was another's, up to here */
+    uint32_t runner, ready;         /* who made it, and who could have */
+    uint32_t touched;               /* by it */
+    uint32_t todo, done, asleep;    /* who is to go on here, who has been walked, whose walk would only repeat */
+    uint32_t touches[RUNNERS_MOST]; /* what the step of one who has been walked or sleeps touched */
+    uint32_t turn, delays;          /* whose turn it was; how often it was another's, up to here */
 } step;
 
 typedef struct walk {
     bool every;      /* schedules that differ in nothing that matters, too */
     bool exact;      /* every look at the mail is a step, and all mail of one sort */
     uint32_t delays; /* how often another than the next in turn goes on, at most; 0: as often as it matters */
-    bool fair;       /* where nothing is decided vehicles take turns, and do not go on until they wait */
+    bool fair;       /* where nothing is decided runners take turns, and do not go on until they wait */
     uint64_t draws;  /* runs whose schedules are drawn, in place of a walk */
     uint64_t chunk;  /* keys of one in the store that may be asked for apart from others; 0: no such */
     /* Of the run that is being made: */
     step steps[STEPS_MOST];
     size_t known, at; /* steps to make again; made */
     bool running;
-    bool aborting;                     /* the driver has ended the job: a wake says nothing any more */
-    bool repeats;                      /* this has been walked already, and is only brought to its end */
-    bool wrote, took;                  /* what the step has done already */
-    bool looks;                        /* at once, which is no step of its own */
-    bool mailed;                       /* a wake is the mail's */
-    uint32_t current, vehicles, waits; /* waits: who looks as soon as anything comes */
-    hw_crew *crew;
-    hw_crew_ops ops;
+    bool aborting;                    /* the driver has ended the job: a wake says nothing any more */
+    bool repeats;                     /* this has been walked already, and is only brought to its end */
+    bool wrote, took;                 /* what the step has done already */
+    bool looks;                       /* at once, which is no step of its own */
+    bool mailed;                      /* a wake is the mail's */
+    uint32_t current, runners, waits; /* waits: who looks as soon as anything comes */
+    hw_executor *executor;
+    hw_executor_ops ops;
     /* Of all: */
     hw_random random;
     uint64_t runs, repeated, longest;
@@ -98,7 +98,7 @@ static void begin_write(uint32_t things)
     if (!is_walking())
         return;
     if (walking->wrote || walking->took)
-        walking->crew->ops->breathe(walking->crew, walking->current);
+        walking->executor->ops->breathe(walking->executor, walking->current);
     touch(things);
     walking->wrote = true;
 }
@@ -108,7 +108,7 @@ static void begin_look(void)
     if (!is_walking())
         return;
     if (!walking->looks && walking->wrote)
-        walking->crew->ops->breathe(walking->crew, walking->current);
+        walking->executor->ops->breathe(walking->executor, walking->current);
     if (!walking->looks)
         touch(MAIL(walking->current));
     walking->took = true;
@@ -123,7 +123,7 @@ static void begin_look(void)
  * not matter to who hears it. That of anything else does. */
 static uint32_t mail_of(const hw_message *message)
 {
-    uint32_t to = message->envelope.destination, driver = walking->vehicles - 1;
+    uint32_t to = message->envelope.destination, driver = walking->runners - 1;
     if (walking->exact)
         return MAIL(to);
     switch (message->envelope.kind) {
@@ -194,7 +194,7 @@ WRAPPED(hawser_status, hawser_store_clock, hawser_store *store, uint32_t table, 
 WRAPPED(void, hawser_interrupt, hawser_job *job)
 {
     if (is_walking())
-        begin_write(MAIL(walking->vehicles - 1));
+        begin_write(MAIL(walking->runners - 1));
     __real_hawser_interrupt(job);
 }
 
@@ -215,58 +215,59 @@ WRAPPED(uint64_t, hw_machine_peak_rss, void)
 }
 
 /* An answer of the store is kept apart from mail. */
-static void wake_noted(hw_crew *crew, uint32_t number)
+static void wake_noted(hw_executor *executor, uint32_t number)
 {
     bool answer = !walking->exact && (walking->steps[walking->at - 1].touched & THE_STORE) != 0;
     if (!walking->mailed && !walking->aborting)
         touch(answer ? SORT(number, 2) : MAIL(number));
-    walking->ops.wake(crew, number);
+    walking->ops.wake(executor, number);
 }
 
-static void park_noted(hw_crew *crew, uint32_t number, double deadline)
+static void park_noted(hw_executor *executor, uint32_t number, double deadline)
 {
     walking->waits |= walking->exact ? 0 : 1U << number;
-    walking->ops.park(crew, number, deadline);
+    walking->ops.park(executor, number, deadline);
     walking->waits &= ~(1U << number);
 }
 
-WRAPPED(hawser_status, hw_wait, hw_station *station, bool (*ready)(void *argument), void *argument)
+WRAPPED(hawser_status, hw_wait, hw_mailbox *mailbox, bool (*ready)(void *argument), void *argument)
 {
     if (!is_walking() || walking->exact)
-        return __real_hw_wait(station, ready, argument);
+        return __real_hw_wait(mailbox, ready, argument);
     do {
         walking->looks = true;
-        HAWSER_TRY(__real_hw_wait(station, ready, argument));
-        walking->crew->ops->breathe(walking->crew, station->vehicle);
-        HAWSER_TRY(hw_drain(station));
+        HAWSER_TRY(__real_hw_wait(mailbox, ready, argument));
+        walking->executor->ops->breathe(walking->executor, mailbox->runner);
+        HAWSER_TRY(hw_drain(mailbox));
     } while (!ready(argument));
     return HAWSER_OK;
 }
 
-static hawser_status run_noted(hw_crew *crew, void (*body)(void *argument, uint32_t number), void *argument,
+static hawser_status run_noted(hw_executor *executor, void (*body)(void *argument, uint32_t number), void *argument,
                                hawser_error *error)
 {
     walking->running = true;
-    hawser_status status = walking->ops.run(crew, body, argument, error);
+    hawser_status status = walking->ops.run(executor, body, argument, error);
     walking->running = false;
     return status;
 }
 
-WRAPPED(hawser_status, hw_fiber_crew, uint32_t count, uint64_t seed, hw_chooser chooser, hw_crew **crew, hawser_error *error)
+WRAPPED(hawser_status, hw_fiber_executor, uint32_t count, uint64_t seed, hw_chooser chooser, hw_executor **executor,
+        hawser_error *error)
 {
-    static hw_crew_ops noting;
-    HAWSER_TRY(__real_hw_fiber_crew(count, seed, chooser, crew, error));
+    static hw_executor_ops noting;
+    HAWSER_TRY(__real_hw_fiber_executor(count, seed, chooser, executor, error));
     if (walking == NULL)
         return HAWSER_OK;
-    assert_true(count <= VEHICLES_MOST);
-    walking->crew = *crew;
-    walking->vehicles = count;
-    walking->ops = *(*crew)->ops;
+    assert_true(count <= RUNNERS_MOST);
+    walking->executor = *executor;
+    walking->runners = count;
+    walking->ops = *(*executor)->ops;
     noting = walking->ops;
     noting.run = run_noted;
     noting.wake = wake_noted;
     noting.park = park_noted;
-    (*crew)->ops = &noting;
+    (*executor)->ops = &noting;
     return HAWSER_OK;
 }
 
@@ -276,9 +277,9 @@ WRAPPED(hawser_status, hw_fiber_crew, uint32_t count, uint64_t seed, hw_chooser 
 static uint32_t next_in_turn(const walk *w, uint32_t among)
 {
     uint32_t next = w->current + (w->fair ? 1 : 0);
-    while (!has(among, next % w->vehicles))
+    while (!has(among, next % w->runners))
         next++;
-    return next % w->vehicles;
+    return next % w->runners;
 }
 
 /* Whose step after the one before this would have been walked there in vain is asleep until something of what it touches is touched. */
@@ -288,8 +289,8 @@ static uint32_t who_sleeps(const walk *w, step *s)
     if (w->every || w->delays > 0 || w->draws > 0 || w->at == 0)
         return 0;
     const step *before = &w->steps[w->at - 1];
-    for (uint32_t v = 0; v < w->vehicles; v++)
-        if (has((before->asleep | before->done) & ~(1U << before->vehicle), v) &&
+    for (uint32_t v = 0; v < w->runners; v++)
+        if (has((before->asleep | before->done) & ~(1U << before->runner), v) &&
             (before->touches[v] & before->touched) == 0) {
             asleep |= 1U << v;
             s->touches[v] = before->touches[v];
@@ -308,9 +309,9 @@ static void begin_step(walk *w, step *s, uint32_t ready)
         awake = ready;
     }
     if (w->draws > 0)
-        w->current = (uint32_t)hw_random_below(&w->random, w->vehicles);
-    s->vehicle = s->turn = next_in_turn(w, awake);
-    s->todo = w->every || s->delays < w->delays ? ready : 1U << s->vehicle;
+        w->current = (uint32_t)hw_random_below(&w->random, w->runners);
+    s->runner = s->turn = next_in_turn(w, awake);
+    s->todo = w->every || s->delays < w->delays ? ready : 1U << s->runner;
 }
 
 /* The step of who goes on, at a point at which others could. */
@@ -319,12 +320,12 @@ static void decide(walk *w, uint32_t can)
     assert_true(w->at < STEPS_MOST);
     step *s = &w->steps[w->at];
     if (w->repeats)
-        s->vehicle = next_in_turn(w, can);
+        s->runner = next_in_turn(w, can);
     else if (w->at >= w->known)
         begin_step(w, s, can);
     else if (s->ready != can)
         fail_msg("step %zu is another than it was", w->at);
-    w->current = s->vehicle;
+    w->current = s->runner;
     s->touched = 0;
     w->at += w->repeats ? 0 : 1;
 }
@@ -351,16 +352,16 @@ static uint32_t go_on(void *argument, const uint32_t *ready, uint32_t count)
 
 /* Which steps of a run come before which, whatever the order of those that touch nothing in common. */
 typedef struct order {
-    uint32_t count[STEPS_MOST][VEHICLES_MOST]; /* of each vehicle's steps: how many come before, the own one included */
+    uint32_t count[STEPS_MOST][RUNNERS_MOST]; /* of each runner's steps: how many come before, the own one included */
     size_t earlier[STEPS_MOST][THINGS + 1];
-    uint32_t earlier_count[STEPS_MOST]; /* steps right before, of the same vehicle or touching the same */
-    uint32_t number[STEPS_MOST];        /* among its vehicle's, from 1 */
+    uint32_t earlier_count[STEPS_MOST]; /* steps right before, of the same runner or touching the same */
+    uint32_t number[STEPS_MOST];        /* among its runner's, from 1 */
     uint64_t digest;
 } order;
 
 static bool comes_before(const walk *w, const order *o, size_t a, size_t b)
 {
-    return o->count[b][w->steps[a].vehicle] >= o->number[a];
+    return o->count[b][w->steps[a].runner] >= o->number[a];
 }
 
 static uint64_t mixed(uint64_t digest, uint64_t value)
@@ -377,23 +378,23 @@ static void add_earlier(order *o, size_t i, size_t j)
         if (o->earlier[i][k] == j)
             return;
     o->earlier[i][o->earlier_count[i]++] = j;
-    for (uint32_t v = 0; v < VEHICLES_MOST; v++)
+    for (uint32_t v = 0; v < RUNNERS_MOST; v++)
         if (o->count[j][v] > o->count[i][v])
             o->count[i][v] = o->count[j][v];
 }
 
 static void order_steps(const walk *w, order *o)
 {
-    size_t by_vehicle[VEHICLES_MOST] = {0}, by_thing[THINGS] = {0}; /* 1 + the last; 0: none */
+    size_t by_runner[RUNNERS_MOST] = {0}, by_thing[THINGS] = {0}; /* 1 + the last; 0: none */
     uint64_t versions[THINGS] = {0};
     o->digest = 0;
     for (size_t i = 0; i < w->at; i++) {
         const step *s = &w->steps[i];
-        size_t last = by_vehicle[s->vehicle];
+        size_t last = by_runner[s->runner];
         memset(o->count[i], 0, sizeof o->count[i]);
         o->earlier_count[i] = 0;
         o->number[i] = last > 0 ? o->number[last - 1] + 1 : 1;
-        uint64_t own = mixed(mixed(0, s->vehicle), o->number[i]);
+        uint64_t own = mixed(mixed(0, s->runner), o->number[i]);
         if (last > 0)
             add_earlier(o, i, last - 1);
         for (uint32_t t = 0; t < THINGS; t++) {
@@ -404,23 +405,23 @@ static void order_steps(const walk *w, order *o)
             by_thing[t] = i + 1;
             own = mixed(own, t << 16 | versions[t]++);
         }
-        by_vehicle[s->vehicle] = i + 1;
-        o->count[i][s->vehicle] = o->number[i];
+        by_runner[s->runner] = i + 1;
+        o->count[i][s->runner] = o->number[i];
         o->digest += mixed(own, 1);
     }
 }
 
-/* May step i, of another vehicle, come before step j, which it comes after now with none between that explains it? */
+/* May step i, of another runner, come before step j, which it comes after now with none between that explains it? */
 static bool races(const walk *w, const order *o, size_t j, size_t i)
 {
-    uint32_t vehicle = w->steps[i].vehicle;
-    if (w->steps[j].vehicle == vehicle)
+    uint32_t runner = w->steps[i].runner;
+    if (w->steps[j].runner == runner)
         return false;
     for (uint32_t k = 0; k < o->earlier_count[i]; k++)
         if (o->earlier[i][k] != j && comes_before(w, o, j, o->earlier[i][k]))
             return false;
     size_t woken = j; /* where it is no longer asleep: by a step that happens without j as well? */
-    while (!has(w->steps[woken].ready, vehicle))
+    while (!has(w->steps[woken].ready, runner))
         woken++;
     return woken == j || (woken - 1 != j && !comes_before(w, o, j, woken - 1));
 }
@@ -433,11 +434,11 @@ static void add_todo(walk *w, const order *o, size_t j, size_t i)
     for (size_t k = j + 1; k <= i; k++) {
         if (k < i && comes_before(w, o, j, k))
             continue;
-        bool free = !has(seen, w->steps[k].vehicle);
+        bool free = !has(seen, w->steps[k].runner);
         for (size_t m = 0; m < count && free; m++)
             free = !comes_before(w, o, without[m], k);
-        seen |= 1U << w->steps[k].vehicle;
-        first |= free ? 1U << w->steps[k].vehicle : 0;
+        seen |= 1U << w->steps[k].runner;
+        first |= free ? 1U << w->steps[k].runner : 0;
         without[count++] = k;
     }
     step *s = &w->steps[j];
@@ -445,7 +446,7 @@ static void add_todo(walk *w, const order *o, size_t j, size_t i)
     if (first == 0)
         s->todo |= s->ready;
     else if ((first & s->todo) == 0)
-        s->todo |= has(first, w->steps[i].vehicle) ? 1U << w->steps[i].vehicle : first & ~(first - 1);
+        s->todo |= has(first, w->steps[i].runner) ? 1U << w->steps[i].runner : first & ~(first - 1);
 }
 
 static void learn(walk *w)
@@ -472,15 +473,15 @@ static bool back(walk *w)
 {
     for (size_t n = w->at; n > 0; n--) {
         step *s = &w->steps[n - 1];
-        s->done |= 1U << s->vehicle;
-        s->touches[s->vehicle] = s->touched;
+        s->done |= 1U << s->runner;
+        s->touches[s->runner] = s->touched;
         uint32_t left = s->todo & ~s->done & ~s->asleep;
         if (left == 0)
             continue;
-        if (s->vehicle == s->turn)
+        if (s->runner == s->turn)
             s->delays++;
-        for (s->vehicle = 0; !has(left, s->vehicle);)
-            s->vehicle++;
+        for (s->runner = 0; !has(left, s->runner);)
+            s->runner++;
         w->known = n;
         return true;
     }

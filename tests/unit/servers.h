@@ -48,11 +48,11 @@ static void serve_body(test_node *node)
         set->first = node->job;
         pthread_mutex_unlock(&set->mutex);
     }
-    const hw_serving how = {.door = {.key = server_key,
-                                     .key_length = sizeof server_key,
-                                     .failure_timeout = set->patience > 0 ? set->patience : 5,
-                                     .unread_most = set->unread_most,
-                                     .warn = set->warn},
+    const hw_serving how = {.listener = {.key = server_key,
+                                         .key_length = sizeof server_key,
+                                         .failure_timeout = set->patience > 0 ? set->patience : 5,
+                                         .unread_most = set->unread_most,
+                                         .warn = set->warn},
                             .memory = set->memory,
                             .load = set->load,
                             .save = set->save,

@@ -437,18 +437,18 @@ static uint64_t bytes_of(const world *w)
 
 enum { GUEST = 1, ROWS = 3000 };
 
-/* All a guest's client has sent is heard from its seat. */
-static void hear_guest(world *w, hw_seat *seat)
+/* All a guest's client has sent is heard from its session. */
+static void hear_guest(world *w, hw_client_session *session)
 {
     while (hw_client_more(w->client[GUEST]))
         continue;
     while (w->there[GUEST][0].first != NULL)
-        assert_int_equal(hw_seat_hear(seat, take(&w->there[GUEST][0]), NULL), HAWSER_OK);
+        assert_int_equal(hw_client_session_receive(session, take(&w->there[GUEST][0]), NULL), HAWSER_OK);
     run_dry(w);
 }
 
 /* One worker alone reads and writes two iterations, and then may read the second again. */
-static uint64_t two_iterations(world *w, uint32_t table, hw_seat *seat)
+static uint64_t two_iterations(world *w, uint32_t table, hw_client_session *session)
 {
     static double ones[ROWS], out[ROWS];
     uint64_t task = 0;
@@ -463,18 +463,18 @@ static uint64_t two_iterations(world *w, uint32_t table, hw_seat *seat)
         order.operation = HW_PULL, order.out = out, order.values = NULL, order.again = true;
         task = submit(w, GUEST, order);
     }
-    hear_guest(w, seat);
+    hear_guest(w, session);
     for (size_t i = 0; i < ROWS && w->status[GUEST][task] == HAWSER_OK; i++)
         assert_true(out[i] == 1); /* what the first iteration wrote */
     return task;
 }
 
-static world *open_guests(uint64_t delay, uint32_t *table, hw_group **group, hw_seat **seat)
+static world *open_guests(uint64_t delay, uint32_t *table, hw_group **group, hw_client_session **session)
 {
     world *w = open_world_of((world_shape){.seed = 3, .servers = 1, .clients = 2, .workers = 1});
     *table = create(w, centric_spec(HW_VALUE_F64, 1, ROWS - 1, delay, "add"));
     assert_int_equal(hw_group_new(w->server[0], 1, group, NULL), HAWSER_OK);
-    assert_int_equal(hw_seat_new(*group, GUEST, seat, NULL), HAWSER_OK);
+    assert_int_equal(hw_client_session_new(*group, GUEST, session, NULL), HAWSER_OK);
     return w;
 }
 
@@ -491,10 +491,10 @@ static void memory_goes_back(void **state)
     (void)state;
     uint32_t table;
     hw_group *group;
-    hw_seat *seat;
-    world *w = open_guests(0, &table, &group, &seat);
+    hw_client_session *session;
+    world *w = open_guests(0, &table, &group, &session);
     uint64_t room = room_of(w), bytes = bytes_of(w);
-    assert_int_equal(w->status[GUEST][two_iterations(w, table, seat)], HAWSER_OK);
+    assert_int_equal(w->status[GUEST][two_iterations(w, table, session)], HAWSER_OK);
     uint64_t kept = room_of(w) - room; /* once each row, and a bit */
     assert_true(kept >= ROWS * sizeof(double) && kept <= ROWS * sizeof(double) + ROWS / 8 + 3 * sizeof(uint64_t));
     assert_int_equal(bytes_of(w) - bytes, kept);
@@ -511,8 +511,8 @@ static void nothing_is_kept_for_nobody(void **state)
     for (int k = 0; k < 2; k++) {
         uint32_t table;
         hw_group *group;
-        hw_seat *seat;
-        world *w = open_guests(k == 0 ? UINT64_MAX : 5, &table, &group, &seat);
+        hw_client_session *session;
+        world *w = open_guests(k == 0 ? UINT64_MAX : 5, &table, &group, &session);
         uint64_t room = room_of(w);
         static double ones[ROWS];
         for (uint64_t a = 0; a < 4; a++) {
@@ -521,7 +521,7 @@ static void nothing_is_kept_for_nobody(void **state)
             order.operation = HW_PUSH, order.values = ones;
             (void)submit(w, GUEST, order);
         }
-        hear_guest(w, seat);
+        hear_guest(w, session);
         assert_int_equal(room_of(w), room);
         end_guests(w, group);
         close_world(w);
@@ -534,16 +534,16 @@ static void without_room(void **state)
     (void)state;
     uint32_t table;
     hw_group *group;
-    hw_seat *seat;
+    hw_client_session *session;
     static double out[ROWS], ones[ROWS];
-    world *w = open_guests(0, &table, &group, &seat);
+    world *w = open_guests(0, &table, &group, &session);
     hw_server_limit(w->server[0], room_of(w) + 100);
-    uint64_t task = two_iterations(w, table, seat);
+    uint64_t task = two_iterations(w, table, session);
     assert_int_equal(w->status[GUEST][task], HAWSER_NO_MEMORY);
     assert_non_null(strstr(w->error.text, "was not kept, for want of memory (--memory-limit"));
     hw_order order = {.operation = HW_PULL, .table = table, .last = ROWS - 1, .out = out, .clock = 2};
     task = submit(w, GUEST, order);
-    hear_guest(w, seat);
+    hear_guest(w, session);
     assert_true(w->status[GUEST][task] == HAWSER_OK && out[0] == 2 && out[ROWS - 1] == 2);
     hw_server_limit(w->server[0], 0);
     order.again = true; /* what nobody has written since is there without any version */
@@ -552,7 +552,7 @@ static void without_room(void **state)
     (void)submit(w, GUEST, order);
     order.again = true, order.operation = HW_PULL, order.out = out, order.values = NULL;
     uint64_t later = submit(w, GUEST, order);
-    hear_guest(w, seat);
+    hear_guest(w, session);
     assert_true(w->status[GUEST][task] == HAWSER_OK && w->status[GUEST][later] == HAWSER_OK && out[0] == 2);
     end_guests(w, group);
     close_world(w);

@@ -1,4 +1,4 @@
-/* What a guest makes a server keep is bounded, and what it is refused for that is never what would end the waiting. */
+/* What a client makes a server keep is bounded, and what it is refused for that is never what would end the waiting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +14,11 @@
 
 enum { GUEST = 1, WORKERS = 2, KEYS = 512, KIB = 1 << 10 };
 
-/* One server, one seat of a guest's, and what it was answered. */
+/* One server, one session of a client's, and what it was answered. */
 typedef struct scene {
     hw_server *server;
     hw_group *group;
-    hw_seat *seat;
+    hw_client_session *session;
     uint32_t asked, replies, refused;
     char words[400]; /* of the last refusal */
     double got[KEYS];
@@ -69,7 +69,7 @@ static scene *begin(hw_table_spec spec, size_t waiting_bytes)
     assert_int_equal(hw_server_new(&options, &s->server, NULL), HAWSER_OK);
     assert_int_equal(hw_server_create(s->server, &spec, &number, NULL), HAWSER_OK);
     assert_int_equal(hw_group_new(s->server, WORKERS, &s->group, NULL), HAWSER_OK);
-    assert_int_equal(hw_seat_new(s->group, GUEST, &s->seat, NULL), HAWSER_OK);
+    assert_int_equal(hw_client_session_new(s->group, GUEST, &s->session, NULL), HAWSER_OK);
     return s;
 }
 
@@ -91,7 +91,7 @@ static hawser_status say(scene *s, hw_request_head head, const void *data, hawse
     memcpy(message->payload, &head, sizeof head);
     if (data != NULL)
         memcpy((unsigned char *)message->payload + sizeof head, data, bytes);
-    return hw_seat_hear(s->seat, message, error);
+    return hw_client_session_receive(s->session, message, error);
 }
 
 static void ask(scene *s, hw_request_head head, const void *data)
@@ -273,7 +273,7 @@ static void push_rows(scene *s, hw_operation operation, uint64_t first, size_t c
     assert_int_equal(hw_message_new(sizeof head + padded + count * sizeof *ones, &message, NULL), HAWSER_OK);
     memcpy(message->payload, &head, sizeof head);
     memcpy((unsigned char *)message->payload + sizeof head, body, padded + count * sizeof *ones);
-    assert_int_equal(hw_seat_hear(s->seat, message, NULL), HAWSER_OK);
+    assert_int_equal(hw_client_session_receive(s->session, message, NULL), HAWSER_OK);
 }
 
 /* The value of a key, which is alone in its list. */

@@ -136,7 +136,7 @@ static void what_was_made_before_a_failure_leaves(void **state)
 static bool clock_without_memory(long n)
 {
     world *w = open_world(PARTS_SEED, 1, 2, 1, 0);
-    uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, 10 * KEYS)), regrets[2] = {0};
+    uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, 10 * KEYS)), refusals[2] = {0};
     for (uint64_t i = 0; i < KEYS; i++) /* as many ranges */
         submit(w, 0, (hw_order){.operation = HW_CLOCK, .table = table, .first = 10 * i, .last = 10 * i});
     hawser_error error = {0};
@@ -155,10 +155,10 @@ static bool clock_without_memory(long n)
                        "of worker 0 was refused, so requests that wait for it can never complete: table 't': ") == NULL)
                 fail_msg("%s", error.text);
             assert_non_null(strstr(error.text, "no memory left"));
-            regrets[c]++;
+            refusals[c]++;
         }
-    if (told || regrets[0] > 0)
-        assert_true(regrets[0] == failed && regrets[1] == failed && (w->moment > KEYS) == failed);
+    if (told || refusals[0] > 0)
+        assert_true(refusals[0] == failed && refusals[1] == failed && (w->moment > KEYS) == failed);
     else
         assert_int_equal(error.status, HAWSER_NO_MEMORY);
     close_world(w);

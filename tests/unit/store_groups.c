@@ -18,25 +18,25 @@ static void run_dry(world *w)
 /* Client 1 of the world sits in a group of its own at every server. */
 typedef struct visitors {
     hw_group *group[SERVERS_MOST];
-    hw_seat *seat[SERVERS_MOST];
+    hw_client_session *session[SERVERS_MOST];
 } visitors;
 
 static void come(world *w, uint32_t workers, visitors *v)
 {
     for (uint32_t s = 0; s < w->servers; s++) {
         assert_int_equal(hw_group_new(w->server[s], workers, &v->group[s], NULL), HAWSER_OK);
-        assert_int_equal(hw_seat_new(v->group[s], GUEST, &v->seat[s], NULL), HAWSER_OK);
+        assert_int_equal(hw_client_session_new(v->group[s], GUEST, &v->session[s], NULL), HAWSER_OK);
     }
 }
 
-/* What the guest has sent is heard from its seat. */
+/* What the guest has sent is heard from its session. */
 static void hear_guest(world *w, visitors *v)
 {
     while (hw_client_more(w->client[GUEST]))
         continue;
     for (uint32_t s = 0; s < w->servers; s++)
         while (w->there[GUEST][s].first != NULL)
-            assert_int_equal(hw_seat_hear(v->seat[s], take(&w->there[GUEST][s]), NULL), HAWSER_OK);
+            assert_int_equal(hw_client_session_receive(v->session[s], take(&w->there[GUEST][s]), NULL), HAWSER_OK);
     run_dry(w);
 }
 

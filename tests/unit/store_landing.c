@@ -67,14 +67,14 @@ static void distrust(const world *w, uint32_t server, const hw_message *reply, c
         hw_message *head = head_of(reply);
         hw_reply_head said;
         size_t byte = bit / 8;
-        bool leg = byte >= offsetof(hw_reply_head, leg) && byte < offsetof(hw_reply_head, parts);
+        bool slice = byte >= offsetof(hw_reply_head, slice) && byte < offsetof(hw_reply_head, parts);
         bool unread = (byte >= offsetof(hw_reply_head, unused) && byte < offsetof(hw_reply_head, table)) ||
                       (byte >= offsetof(hw_reply_head, clock) && byte < offsetof(hw_reply_head, count));
         ((unsigned char *)head->payload)[byte] ^= (unsigned char)(1 << bit % 8);
         memcpy(&said, head->payload, sizeof said);
-        assert_true(!has_room(w, server, head, out) || leg || unread);
+        assert_true(!has_room(w, server, head, out) || slice || unread);
         head->envelope.length = HW_ANSWER_HEAD + said.value_bytes;
-        assert_true(!has_room(w, server, head, out) || leg || unread);
+        assert_true(!has_room(w, server, head, out) || slice || unread);
         hw_message_free(head);
     }
 }

@@ -9,7 +9,7 @@
 
 #include "codec/keys.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/serving/door.h"
+#include "runtime/serving/client_listener.h"
 #include "stranger.h"
 
 enum { KEYS = 500, ASKED_MOST = 50 };
@@ -150,7 +150,7 @@ static void end(scene *s)
 static void come_by_and_sit(stranger *one, hw_net_way way, const char *address)
 {
     stranger_comes_by(one, way, address);
-    stranger_sits(one, (hw_told_seat){.group = one->number, .nodes = 1, .workers = 1});
+    stranger_sits(one, (hw_register_wire){.group = one->number, .nodes = 1, .workers = 1});
     assert_int_equal(one->answered, HAWSER_OK);
 }
 
@@ -178,26 +178,26 @@ static void what_none_says_ends_a_guest(void **state)
     stranger one;
     hw_request_head head = {.operation = HW_PULL, .table = 0};
     for (unsigned kind = 1; kind < HW_MESSAGE_KINDS; kind++) {
-        if (kind == HW_MESSAGE_ASK || kind == HW_MESSAGE_GUEST)
+        if (kind == HW_MESSAGE_ASK || kind == HW_MESSAGE_CLIENT)
             continue;
         stranger_comes(&one, s->set.address);
         stranger_says(&one, (uint16_t)kind, 1, &head, kind % 2 == 0 ? sizeof head : 0);
-        is_dropped(&one, "which is none of a guest's");
+        is_dropped(&one, "which is none of a client's");
     }
     for (int seated = 0; seated < 2; seated++) {
-        const uint32_t words[] = {0, HW_WORD_ANSWER, HW_WORD_ENDED, 77, UINT32_MAX};
+        const uint32_t words[] = {0, HW_CONTROL_REPLY, HW_CONTROL_ENDED, 77, UINT32_MAX};
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
             if (seated == 1)
                 come_and_sit(&one, s);
             else
                 stranger_comes(&one, s->set.address);
-            stranger_says(&one, HW_MESSAGE_GUEST, words[i], &head, sizeof head);
+            stranger_says(&one, HW_MESSAGE_CLIENT, words[i], &head, sizeof head);
             is_dropped(&one, "has no answer");
         }
     }
     stranger_comes(&one, s->set.address);
     stranger_says(&one, HW_MESSAGE_ASK, 0, &head, sizeof head);
-    is_dropped(&one, "before it had a seat");
+    is_dropped(&one, "before it had a session");
     end(s);
 }
 
@@ -261,7 +261,7 @@ static void what_is_wrong_in_a_request_is_refused(void **state)
     end(s);
 }
 
-/* Nobody waits for an answer to a clock, but others for the clock: the first that is wrong is told to every guest of the group, and to no other. */
+/* Nobody waits for an answer to a clock, but others for the clock: the first that is wrong is told to every client of the group, and to no other. */
 static void a_wrong_clock_is_told_to_its_group(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ static void a_wrong_clock_is_told_to_its_group(void **state)
         come_and_sit(&other, s);
         for (uint32_t g = 0; g < 2; g++) {
             stranger_comes(&two[g], s->set.address);
-            stranger_sits(&two[g], (hw_told_seat){.group = two[0].number, .node = g, .nodes = 2, .workers = 1});
+            stranger_sits(&two[g], (hw_register_wire){.group = two[0].number, .node = g, .nodes = 2, .workers = 1});
             assert_int_equal(two[g].answered, HAWSER_OK);
         }
         for (int again = 0; again < 2; again++)
@@ -307,10 +307,10 @@ static void nobody_asks_for_all_memory(void **state)
     scene *s = begin(1);
     stranger one;
     uint32_t number = 0;
-    const hw_told_table told = {
+    const hw_table_wire told = {
         .name = "wide", .function = "add", .type = HW_VALUE_F64, .width = WIDTH, .sparse = 1, .last = UINT64_MAX};
     come_and_sit(&one, s);
-    stranger_says(&one, HW_MESSAGE_GUEST, HW_WORD_TABLE, &told, sizeof told);
+    stranger_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &told, sizeof told);
     stranger_waits(&one, 2, 0);
     assert_int_equal(one.answered, HAWSER_OK);
     number = 2;
@@ -355,18 +355,18 @@ static void seats_are_for_one_each(void **state)
     scene *s = begin(1);
     stranger one, other;
     come_and_sit(&one, s);
-    stranger_sits(&one, (hw_told_seat){.group = one.number, .nodes = 1, .workers = 1});
-    assert_non_null(strstr(one.said, "has a seat already"));
+    stranger_sits(&one, (hw_register_wire){.group = one.number, .nodes = 1, .workers = 1});
+    assert_non_null(strstr(one.said, "has a session already"));
     stranger_comes(&other, s->set.address);
-    stranger_sits(&other, (hw_told_seat){.group = one.number, .nodes = 1, .workers = 1});
+    stranger_sits(&other, (hw_register_wire){.group = one.number, .nodes = 1, .workers = 1});
     assert_non_null(strstr(other.said, "is here already"));
-    stranger_sits(&other, (hw_told_seat){.group = one.number, .node = 1, .nodes = 2, .workers = 1});
+    stranger_sits(&other, (hw_register_wire){.group = one.number, .node = 1, .nodes = 2, .workers = 1});
     assert_non_null(strstr(other.said, "nodes of a group differ"));
-    const hw_told_seat none[] = {{.nodes = 0, .workers = 1},
-                                 {.node = 1, .nodes = 1, .workers = 1},
-                                 {.nodes = 1, .workers = 0},
-                                 {.nodes = 1, .workers = UINT32_MAX},
-                                 {.nodes = UINT32_MAX, .workers = UINT32_MAX}};
+    const hw_register_wire none[] = {{.nodes = 0, .workers = 1},
+                                     {.node = 1, .nodes = 1, .workers = 1},
+                                     {.nodes = 1, .workers = 0},
+                                     {.nodes = 1, .workers = UINT32_MAX},
+                                     {.nodes = UINT32_MAX, .workers = UINT32_MAX}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         stranger_sits(&other, none[i]);
         assert_non_null(strstr(other.said, "a group has 1 to"));
@@ -379,16 +379,16 @@ static void seats_are_for_one_each(void **state)
 
 /* ------------------------------------------------------------------------------------------------- what takes time ---- */
 
-/* While a file is written keys are listed and guests come; while one is read, guests come. */
+/* While a file is written keys are listed and clients come; while one is read, clients come. */
 static void nobody_waits_for_a_disk(void **state)
 {
     (void)state;
     scene *s = begin(1);
     stranger lists, comes;
-    const hw_told_keys asked = {.table = 1, .last = UINT64_MAX, .most = UINT64_MAX};
+    const hw_keys_wire asked = {.table = 1, .last = UINT64_MAX, .most = UINT64_MAX};
     come_and_sit(&lists, s);
     hw_store_hold_all(s->set.store, false); /* as who saves */
-    stranger_says(&lists, HW_MESSAGE_GUEST, HW_WORD_KEYS, &asked, sizeof asked);
+    stranger_says(&lists, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
     stranger_waits(&lists, 2, 0);
     assert_int_equal(lists.answered, HAWSER_OK);
     come_and_sit(&comes, s);
@@ -396,7 +396,7 @@ static void nobody_waits_for_a_disk(void **state)
     hw_store_release_all(s->set.store);
 
     hw_store_hold_all(s->set.store, true); /* as who loads */
-    stranger_says(&lists, HW_MESSAGE_GUEST, HW_WORD_KEYS, &asked, sizeof asked);
+    stranger_says(&lists, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
     for (int i = 0; i < 3; i++) {
         come_and_sit(&comes, s);
         stranger_goes(&comes);
@@ -414,11 +414,11 @@ static void who_does_not_wait_for_answers_goes(void **state)
     (void)state;
     scene *s = begin(1);
     stranger one;
-    const hw_told_keys asked = {.table = 1, .last = UINT64_MAX, .most = 1};
+    const hw_keys_wire asked = {.table = 1, .last = UINT64_MAX, .most = 1};
     come_and_sit(&one, s);
     hw_store_hold_all(s->set.store, true);
     for (int i = 0; i < 20; i++)
-        stranger_says(&one, HW_MESSAGE_GUEST, HW_WORD_KEYS, &asked, sizeof asked);
+        stranger_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_KEYS, &asked, sizeof asked);
     is_dropped(&one, "does not wait for answers");
     hw_store_release_all(s->set.store);
     end(s);
@@ -431,9 +431,9 @@ enum { BIG = 1 << 15, BIG_BYTES = 8 * BIG, UNREAD = 4 * BIG_BYTES, PULLS = 400 }
 /* Makes a table of which a pull of all brings BIG_BYTES, unless it is there. */
 static void make_big(stranger *one)
 {
-    const hw_told_table told = {.name = "big", .function = "add", .type = HW_VALUE_F64, .width = 1, .last = BIG - 1};
+    const hw_table_wire told = {.name = "big", .function = "add", .type = HW_VALUE_F64, .width = 1, .last = BIG - 1};
     uint32_t before = one->answers;
-    stranger_says(one, HW_MESSAGE_GUEST, HW_WORD_TABLE, &told, sizeof told);
+    stranger_says(one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &told, sizeof told);
     stranger_waits(one, before + 1, 0);
     assert_int_equal(one->answered, HAWSER_OK);
 }
@@ -476,7 +476,7 @@ static const hw_net_way ways[] = {HW_NET_TCP, HW_NET_UNIX, HW_NET_SHARED};
 /* By one of the ways: from now on it takes no replies, or rests after each, and it asks for many. */
 static void come_and_pull(stranger *one, const scene *s, hw_net_way way, bool stuffed, unsigned rest, int pulls)
 {
-    come_by_and_sit(one, way, way == HW_NET_TCP ? s->set.address : hw_door_card(s->set.store->door));
+    come_by_and_sit(one, way, way == HW_NET_TCP ? s->set.address : hw_client_listener_address(s->set.store->listener));
     make_big(one);
     fill_big(one);
     slow_down(one, stuffed, rest);
@@ -559,7 +559,7 @@ static void what_waits_for_clocks_is_bounded(void **state)
     for (int i = 0; i < MOST + MORE; i++)
         stranger_says(&one, HW_MESSAGE_ASK, 0, &waits, sizeof waits);
     uint32_t answers = one.answers;
-    stranger_says(&one, HW_MESSAGE_GUEST, HW_WORD_STAT, NULL, 0); /* answered behind all refusals */
+    stranger_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_STAT, NULL, 0); /* answered behind all refusals */
     stranger_waits(&one, answers + 1, 0);
     assert_in_range(one.refusals, 1, MORE + OTHERS);
     stranger_says(&one, HW_MESSAGE_ASK, 0, &pull_big, sizeof pull_big);
@@ -619,7 +619,7 @@ static void *ask_on_and_on(void *argument)
     return NULL;
 }
 
-/* Of a group of two one asks on and on, and the other wants its seat and goes at once. */
+/* Of a group of two one asks on and on, and the other wants its session and goes at once. */
 static void who_goes_at_once_ends_its_group_alone(void **state)
 {
     (void)state;
@@ -628,12 +628,12 @@ static void who_goes_at_once_ends_its_group_alone(void **state)
         stranger asks, goes;
         pthread_t thread;
         stranger_comes(&asks, s->set.address);
-        stranger_sits(&asks, (hw_told_seat){.group = asks.number, .nodes = 2, .workers = 1});
+        stranger_sits(&asks, (hw_register_wire){.group = asks.number, .nodes = 2, .workers = 1});
         assert_int_equal(asks.answered, HAWSER_OK);
         assert_int_equal(pthread_create(&thread, NULL, ask_on_and_on, &asks), 0);
         stranger_comes(&goes, s->set.address);
-        const hw_told_seat seat = {.group = asks.number, .node = 1, .nodes = 2, .workers = 1};
-        stranger_says(&goes, HW_MESSAGE_GUEST, HW_WORD_SEAT, &seat, sizeof seat);
+        const hw_register_wire session = {.group = asks.number, .node = 1, .nodes = 2, .workers = 1};
+        stranger_says(&goes, HW_MESSAGE_CLIENT, HW_CONTROL_REGISTER, &session, sizeof session);
         stranger_goes(&goes);
         hw_net_stop(asks.net, 5); /* its group may go on, if its other node had gone before it could sit down */
         stranger_over(&asks);

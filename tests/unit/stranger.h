@@ -1,9 +1,9 @@
-/* stranger.h - a guest of a store's servers that has their key and says what it likes. For test files that begin with cmocka's includes. */
+/* stranger.h - a client of a store's servers that has their key and says what it likes. For test files that begin with cmocka's includes. */
 #ifndef HW_TESTS_UNIT_STRANGER_H
 #define HW_TESTS_UNIT_STRANGER_H
 
 #include "base/clock.h"
-#include "runtime/store/words.h"
+#include "runtime/store/control.h"
 #include "servers.h"
 #include "store/request.h"
 
@@ -14,7 +14,7 @@ typedef struct stranger {
     uint32_t number;
     uint32_t answers, replies, refusals; /* to words; to requests, of which refused */
     hawser_status answered;              /* the last word's */
-    char said[1000], ended[1000];        /* in it; why the guest was sent away */
+    char said[1000], ended[1000];        /* in it; why the client was sent away */
     bool over;                           /* the link is gone */
     bool stuffed;                        /* it takes no reply; changed with the mutex held */
     unsigned rest;                       /* microseconds that it rests after each */
@@ -29,7 +29,7 @@ static void stranger_hears(void *argument, uint32_t node, hw_message *message)
     pthread_mutex_lock(&one->mutex);
     while (one->stuffed && envelope->kind == HW_MESSAGE_ANSWER)
         pthread_cond_wait(&one->changed, &one->mutex);
-    bool word = envelope->kind == HW_MESSAGE_GUEST, ends = word && envelope->part == HW_WORD_ENDED;
+    bool word = envelope->kind == HW_MESSAGE_CLIENT, ends = word && envelope->part == HW_CONTROL_ENDED;
     if (word)
         snprintf(ends ? one->ended : one->said, sizeof one->said, "%.*s",
                  (int)(envelope->length < 900 ? envelope->length : 900),
@@ -143,10 +143,10 @@ static void stranger_waits(stranger *one, uint32_t answers, uint32_t replies)
     pthread_mutex_unlock(&one->mutex);
 }
 
-static void stranger_sits(stranger *one, hw_told_seat seat)
+static void stranger_sits(stranger *one, hw_register_wire session)
 {
     uint32_t before = one->answers;
-    stranger_says(one, HW_MESSAGE_GUEST, HW_WORD_SEAT, &seat, sizeof seat);
+    stranger_says(one, HW_MESSAGE_CLIENT, HW_CONTROL_REGISTER, &session, sizeof session);
     stranger_waits(one, before + 1, 0);
 }
 

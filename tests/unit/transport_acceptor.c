@@ -159,11 +159,11 @@ static void who_is_late_is_sent_away(void **state)
     node_close(&server);
 }
 
-static size_t good_hello(unsigned char letter[HW_LETTER_MOST])
+static size_t good_hello(unsigned char message[HW_HANDSHAKE_MOST])
 {
-    hw_letter_hello hello = {
+    hw_handshake_hello hello = {
         .job = "test", .build = "1.0 (test)", .peer = {.node = 9, .name = "stranger", .incarnation = 5}};
-    return hw_hello_pack(letter, &hello);
+    return hw_hello_pack(message, &hello);
 }
 
 /* Garbage, and every kind of half a hello. */
@@ -174,20 +174,20 @@ static void garbage_is_refused(void **state)
     hw_net_options options = node_options(0, NULL);
     node_open(&server, &options);
     uint16_t port = port_of(hw_net_address(server.net));
-    unsigned char letter[HW_LETTER_MOST];
-    size_t size = good_hello(letter);
+    unsigned char message[HW_HANDSHAKE_MOST];
+    size_t size = good_hello(message);
     uint64_t refused = 0;
     for (size_t i = 0; i < size; i += 7) {
         int fd = connect_to(port);
-        (void)send_all(fd, letter, i); /* truncated */
+        (void)send_all(fd, message, i); /* truncated */
         close(fd);
-        letter[i] ^= 0x10; /* damaged */
+        message[i] ^= 0x10; /* damaged */
         fd = connect_to(port);
-        (void)send_all(fd, letter, size);
+        (void)send_all(fd, message, size);
         shutdown(fd, SHUT_WR);
-        (void)!recv(fd, letter + sizeof letter - 1, 1, 0);
+        (void)!recv(fd, message + sizeof message - 1, 1, 0);
         close(fd);
-        letter[i] ^= 0x10;
+        message[i] ^= 0x10;
         refused += i == 0 ? 1 : 2; /* nothing at all is a probe, which is not refused */
     }
     int fd = connect_to(port);
@@ -207,21 +207,21 @@ static void another_wire_format_is_refused_by_name(void **state)
     hw_net_options options = node_options(0, NULL);
     node_open(&server, &options);
     int fd = connect_to(port_of(hw_net_address(server.net)));
-    unsigned char letter[HW_LETTER_MOST];
-    size_t size = good_hello(letter);
-    letter[4] = 9; /* the version */
-    assert_true(send_all(fd, letter, size));
+    unsigned char message[HW_HANDSHAKE_MOST];
+    size_t size = good_hello(message);
+    message[4] = 9; /* the version */
+    assert_true(send_all(fd, message, size));
     const char *why;
-    hw_letter_head head;
-    hw_letter_verdict verdict;
-    assert_true(receive_all(fd, letter, HW_LETTER_HEAD));
-    assert_true(hw_letter_head_unpack(letter, &head, &why));
-    assert_int_equal(head.type, HW_LETTER_VERDICT);
-    assert_true(receive_all(fd, letter, head.length));
-    assert_true(hw_verdict_unpack(letter, head.length, &verdict));
-    assert_false(verdict.welcome);
-    assert_non_null(strstr(verdict.reason, "version 9"));
-    assert_non_null(strstr(verdict.reason, "version 5"));
+    hw_handshake_head head;
+    hw_handshake_reply reply;
+    assert_true(receive_all(fd, message, HW_HANDSHAKE_HEAD));
+    assert_true(hw_handshake_head_unpack(message, &head, &why));
+    assert_int_equal(head.type, HW_HANDSHAKE_REPLY);
+    assert_true(receive_all(fd, message, head.length));
+    assert_true(hw_handshake_reply_unpack(message, head.length, &reply));
+    assert_false(reply.accepted);
+    assert_non_null(strstr(reply.reason, "version 9"));
+    assert_non_null(strstr(reply.reason, "version 5"));
     close(fd);
     node_close(&server);
 }
@@ -261,23 +261,23 @@ static void replayed_under_tls(void **state)
     a_replay_is_refused(true);
 }
 
-/* A letter from one side, with a hello changed on the way. */
-static bool relay_letter(int from, int to, bool disguise)
+/* A message from one side, with a hello changed on the way. */
+static bool relay_message(int from, int to, bool disguise)
 {
-    unsigned char letter[HW_LETTER_MOST];
-    hw_letter_head head;
-    hw_letter_hello hello;
+    unsigned char message[HW_HANDSHAKE_MOST];
+    hw_handshake_head head;
+    hw_handshake_hello hello;
     const char *why;
-    if (!receive_all(from, letter, HW_LETTER_HEAD) || !hw_letter_head_unpack(letter, &head, &why) ||
-        !receive_all(from, letter + HW_LETTER_HEAD, head.length))
+    if (!receive_all(from, message, HW_HANDSHAKE_HEAD) || !hw_handshake_head_unpack(message, &head, &why) ||
+        !receive_all(from, message + HW_HANDSHAKE_HEAD, head.length))
         return false;
-    size_t size = HW_LETTER_HEAD + (size_t)head.length;
-    if (disguise && hw_hello_unpack(letter + HW_LETTER_HEAD, head.length, &hello)) {
+    size_t size = HW_HANDSHAKE_HEAD + (size_t)head.length;
+    if (disguise && hw_hello_unpack(message + HW_HANDSHAKE_HEAD, head.length, &hello)) {
         hello.peer.incarnation ^= 1;
         hello.peer.node = 4;
-        size = hw_hello_pack(letter, &hello);
+        size = hw_hello_pack(message, &hello);
     }
-    return send_all(to, letter, size);
+    return send_all(to, message, size);
 }
 
 typedef struct mirror {
@@ -291,8 +291,8 @@ static void *mirror_main(void *argument)
 {
     mirror *self = argument;
     int victim = accept(self->listener, NULL, NULL), gate = connect_to(self->target);
-    (void)!(relay_letter(victim, gate, self->disguise) && relay_letter(gate, victim, self->disguise) &&
-            relay_letter(victim, gate, false) && relay_letter(gate, victim, false));
+    (void)!(relay_message(victim, gate, self->disguise) && relay_message(gate, victim, self->disguise) &&
+            relay_message(victim, gate, false) && relay_message(gate, victim, false));
     close(victim);
     close(gate);
     return NULL;
@@ -409,19 +409,19 @@ static SSL_CTX *certified_server(void)
 static void *impostor_main(void *argument)
 {
     int listener = *(int *)argument, fd = accept(listener, NULL, NULL);
-    unsigned char letter[HW_LETTER_MOST];
-    hw_letter_head head;
+    unsigned char message[HW_HANDSHAKE_MOST];
+    hw_handshake_head head;
     const char *why;
     SSL_CTX *context = certified_server();
     SSL *ssl = SSL_new(context);
-    if (receive_all(fd, letter, HW_LETTER_HEAD) && hw_letter_head_unpack(letter, &head, &why) &&
-        receive_all(fd, letter, head.length) && send_all(fd, letter, good_hello(letter))) {
+    if (receive_all(fd, message, HW_HANDSHAKE_HEAD) && hw_handshake_head_unpack(message, &head, &why) &&
+        receive_all(fd, message, head.length) && send_all(fd, message, good_hello(message))) {
         SSL_set_fd(ssl, fd);
         int accepted = SSL_accept(ssl);
-        hw_letter_verdict verdict = {.welcome = true, .number = 1};
-        size_t size = hw_verdict_pack(letter, &verdict);
+        hw_handshake_reply reply = {.accepted = true, .number = 1};
+        size_t size = hw_handshake_reply_pack(message, &reply);
         if (accepted == 1)
-            (void)SSL_write(ssl, letter, (int)size);
+            (void)SSL_write(ssl, message, (int)size);
     }
     SSL_free(ssl);
     SSL_CTX_free(context);

@@ -23,7 +23,7 @@ typedef struct agent {
     int signals;
     const sigset_t *mask;
     int node_in, node_out;
-    /* The errand, as it comes in: */
+    /* The job, as it comes in: */
     char *key, *job, *directory;
     uint32_t nodes;
     char **words, **variables;
@@ -36,7 +36,7 @@ typedef struct agent {
     struct pollfd *set;
 } agent;
 
-/* ------------------------------------------------------------------------------------------------- the errand ---- */
+/* ------------------------------------------------------------------------------------------------- the job ---- */
 
 static hawser_status add_text(char ***list, size_t *count, size_t *capacity, const char *text, hawser_error *error)
 {
@@ -76,7 +76,7 @@ static bool overridden(const agent *it, const char *variable)
     return false;
 }
 
-/* Ours, those that came with the errand, and the place of this node; one array, whose last entries (five to seven) are its own. */
+/* Ours, those that came with the job, and the place of this node; one array, whose last entries (five to seven) are its own. */
 static hawser_status environment_of(const agent *it, const hw_child *child, char own[7][160], char ***out,
                                     hawser_error *error)
 {
@@ -121,15 +121,15 @@ static hawser_status start_child(agent *it, hw_child *child, hawser_error *error
     char own[7][160], text[40];
     int code = 126;
     hawser_error why = {0};
-    hw_child_job errand = {.words = it->words,
-                           .key = it->key,
-                           .directory = it->directory,
-                           .in = it->node_in,
-                           .out = it->node_out,
-                           .signals = it->mask};
-    HAWSER_TRY(environment_of(it, child, own, &errand.environment, error));
-    hawser_status status = hw_child_start(child, &errand, &code, &why);
-    free(errand.environment);
+    hw_child_job job = {.words = it->words,
+                        .key = it->key,
+                        .directory = it->directory,
+                        .in = it->node_in,
+                        .out = it->node_out,
+                        .signals = it->mask};
+    HAWSER_TRY(environment_of(it, child, own, &job.environment, error));
+    hawser_status status = hw_child_start(child, &job, &code, &why);
+    free(job.environment);
     if (status == HAWSER_OK && child->pid > 0) {
         snprintf(text, sizeof text, "%ld", (long)child->pid);
         return hw_wire_put_text(&it->wire, HW_FRAME_STARTED, child->node, text, error);
@@ -154,7 +154,7 @@ static hawser_status start_all(agent *it, hawser_error *error)
 static hawser_status go(agent *it, hawser_error *error)
 {
     if (it->words == NULL || it->count == 0 || it->key == NULL || it->job == NULL || it->going)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run sent an errand without words, nodes, key or job");
+        return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run sent a job without arguments, nodes, key or job");
     it->going = true;
     HAWSER_TRY(HW_NEW(&it->set, 3 + WATCHED * it->count, "a list of descriptors", error));
     return start_all(it, error);
@@ -162,11 +162,11 @@ static hawser_status go(agent *it, hawser_error *error)
 
 /* ------------------------------------------------------------------------------------------------- the nodes ---- */
 
-static hawser_status tell_manager(agent *it, const char *card, hawser_error *error)
+static hawser_status tell_manager(agent *it, const char *address, hawser_error *error)
 {
     for (size_t i = 0; i < it->count; i++)
         if (it->children[i].node != 0 && it->children[i].channel >= 0)
-            HAWSER_TRY(hw_child_tell(&it->children[i], "manager", card, error));
+            HAWSER_TRY(hw_child_tell(&it->children[i], "manager", address, error));
     return HAWSER_OK;
 }
 
@@ -228,7 +228,7 @@ static hawser_status pass_on(agent *it, const hw_child *child, int *fd, hw_frame
     return HAWSER_OK;
 }
 
-/* "card CARD" of node 0, and "lost N WHY". */
+/* "address ADDRESS" of node 0, and "lost N WHY". */
 static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
 {
     char piece[LONGEST_LINE];
@@ -242,8 +242,8 @@ static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
     for (char *end; (end = memchr(child->heard.data + child->heard.from, '\n', hw_buffer_left(&child->heard))) != NULL;) {
         const char *line = child->heard.data + child->heard.from;
         *end = '\0';
-        if (child->node == 0 && strncmp(line, "card ", 5) == 0)
-            HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_CARD, 0, line + 5, error));
+        if (child->node == 0 && strncmp(line, "address ", 5) == 0)
+            HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_ADDRESS, 0, line + 5, error));
         else if (strncmp(line, "lost ", 5) == 0)
             HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_LOST, child->node, line + 5, error));
         hw_buffer_drop(&child->heard, (size_t)(end - line) + 1);

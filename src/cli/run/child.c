@@ -30,20 +30,20 @@ static void close_ends(ends *all)
     }
 }
 
-static bool make_ends(const hw_child *child, const hw_child_job *errand, ends *all)
+static bool make_ends(const hw_child *child, const hw_child_job *job, ends *all)
 {
     bool first = child->node == 0;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, all->channel) != 0 || pipe2(all->err, O_CLOEXEC) != 0 ||
         pipe2(all->news, O_CLOEXEC) != 0)
         return false;
-    if (first && errand->in >= 0)
-        all->in[0] = fcntl(errand->in, F_DUPFD_CLOEXEC, 0);
+    if (first && job->in >= 0)
+        all->in[0] = fcntl(job->in, F_DUPFD_CLOEXEC, 0);
     else if (first)
         (void)!pipe2(all->in, O_CLOEXEC);
     else
         all->in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (first && errand->out >= 0)
-        all->out[1] = fcntl(errand->out, F_DUPFD_CLOEXEC, 0);
+    if (first && job->out >= 0)
+        all->out[1] = fcntl(job->out, F_DUPFD_CLOEXEC, 0);
     else
         (void)!pipe2(all->out, O_CLOEXEC);
     return all->in[0] >= 0 && all->out[1] >= 0;
@@ -51,7 +51,7 @@ static bool make_ends(const hw_child *child, const hw_child_job *errand, ends *a
 
 /* In the new process: descriptors 0 to 3 and nothing else (the rest closes by itself), the old signals, the program. Of what it may
  * call there, nothing allocates. */
-static void become(const hw_child_job *errand, const ends *all)
+static void become(const hw_child_job *job, const ends *all)
 {
     int from[4] = {all->in[0], all->out[1], all->err[1], all->channel[1]}, code;
     (void)setpgid(0, 0);
@@ -64,13 +64,13 @@ static void become(const hw_child_job *errand, const ends *all)
     for (int i = 0; i < 4; i++)
         if (dup2(from[i], i) < 0)
             goto failed;
-    if (errand->directory != NULL && chdir(errand->directory) != 0) {
+    if (job->directory != NULL && chdir(job->directory) != 0) {
         code = -errno;
         (void)!write(news, &code, sizeof code);
         _exit(126);
     }
-    (void)sigprocmask(SIG_SETMASK, errand->signals, NULL);
-    (void)execvpe(errand->words[0], errand->words, errand->environment);
+    (void)sigprocmask(SIG_SETMASK, job->signals, NULL);
+    (void)execvpe(job->words[0], job->words, job->environment);
     code = errno;
     (void)!write(news, &code, sizeof code);
     _exit(errno == ENOENT ? 127 : 126);
@@ -81,7 +81,7 @@ failed:
 }
 
 /* The news pipe closes unread when the program runs. */
-static bool runs(int news, const hw_child_job *errand, int *code, hawser_error *error)
+static bool runs(int news, const hw_child_job *job, int *code, hawser_error *error)
 {
     int said = 0;
     ssize_t got;
@@ -93,9 +93,9 @@ static bool runs(int news, const hw_child_job *errand, int *code, hawser_error *
     *code = said == ENOENT ? 127 : 126;
     hawser_status ignored;
     if (said < 0)
-        ignored = hawser_fail(error, HAWSER_IO, "cannot work in %s: %s", errand->directory, strerror(-said));
+        ignored = hawser_fail(error, HAWSER_IO, "cannot work in %s: %s", job->directory, strerror(-said));
     else
-        ignored = hawser_fail(error, HAWSER_IO, "cannot run %s: %s", errand->words[0], strerror(said));
+        ignored = hawser_fail(error, HAWSER_IO, "cannot run %s: %s", job->words[0], strerror(said));
     (void)ignored;
     return false;
 }
@@ -108,13 +108,13 @@ static void keep(int *mine, int *theirs)
         (void)fcntl(*mine, F_SETFL, fcntl(*mine, F_GETFL) | O_NONBLOCK);
 }
 
-hawser_status hw_child_start(hw_child *child, const hw_child_job *errand, int *code, hawser_error *error)
+hawser_status hw_child_start(hw_child *child, const hw_child_job *job, int *code, hawser_error *error)
 {
     ends all = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
-    HAWSER_TRY(hw_child_tell(child, "key", errand->key, error));
-    pid_t pid = make_ends(child, errand, &all) ? fork() : -1;
+    HAWSER_TRY(hw_child_tell(child, "key", job->key, error));
+    pid_t pid = make_ends(child, job, &all) ? fork() : -1;
     if (pid == 0)
-        become(errand, &all);
+        become(job, &all);
     if (pid < 0) {
         int reason = errno;
         close_ends(&all);
@@ -123,7 +123,7 @@ hawser_status hw_child_start(hw_child *child, const hw_child_job *errand, int *c
     (void)setpgid(pid, pid); /* whoever comes first, parent or child */
     hw_close_fd(&all.news[1]);
     child->pid = pid;
-    if (runs(all.news[0], errand, code, error)) {
+    if (runs(all.news[0], job, code, error)) {
         keep(&child->channel, &all.channel[0]);
         keep(&child->in, &all.in[1]);
         keep(&child->out, &all.out[0]);

@@ -31,7 +31,7 @@ typedef struct hw_child_job {
 } hw_child_job;
 
 /* Starts it. HAWSER_OK with child->pid 0: it could not be executed, *code says what a shell would say, and `error` why. */
-hawser_status hw_child_start(hw_child *child, const hw_child_job *errand, int *code, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_child_start(hw_child *child, const hw_child_job *job, int *code, hawser_error *error) HAWSER_MUST_USE;
 /* Sends to its whole group. */
 void hw_child_signal(const hw_child *child, int number);
 /* Queues a line for its channel. */

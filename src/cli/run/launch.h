@@ -14,7 +14,7 @@
 #include "cli/run/hosts.h"
 #include "cli/run/wire.h"
 
-enum { HW_CARD_MOST = 512 }; /* bytes of an address card, the zero included; more than place.h knows */
+enum { HW_ADDRESS_MOST = 512 }; /* bytes of an address, the zero included; more than place.h knows */
 
 /* Follows "was killed by signal 9 (KILL)". */
 #define HW_OUT_OF_MEMORY "; unless a person did that, the machine was out of memory, which the kernel's log shows"
@@ -66,7 +66,7 @@ typedef struct hw_launch {
     char job[64], key[65];
     FILE *stream_out, *stream_err;
     /* What has become of it: */
-    char card[HW_CARD_MOST]; /* of node 0; "": not heard yet */
+    char address[HW_ADDRESS_MOST]; /* of node 0; "": not heard yet */
     hw_post *posts;
     size_t post_count;
     hw_run_node *nodes;

@@ -1,4 +1,4 @@
-/* post.c - one agent as the launcher sees it: started here or through ssh, given its errand, listened to. */
+/* post.c - one agent as the launcher sees it: started here or through ssh, given its job, listened to. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ hawser_status hw_post_start(hw_launch *launch, hw_post *post, hawser_error *erro
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------- the errand ---- */
+/* ------------------------------------------------------------------------------------------------- the job ---- */
 
 /* Another host knows neither our directory nor our variables of Hawser. */
 static hawser_status send_surroundings(hw_post *post, hawser_error *error)
@@ -134,7 +134,7 @@ static hawser_status send_surroundings(hw_post *post, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status send_errand(hw_launch *launch, hw_post *post, hawser_error *error)
+static hawser_status send_job(hw_launch *launch, hw_post *post, hawser_error *error)
 {
     HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_KEY, 0, launch->key, error));
     HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_JOB, launch->node_count, launch->job, error));
@@ -150,7 +150,8 @@ static hawser_status send_errand(hw_launch *launch, hw_post *post, hawser_error 
     HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_GO, 0, "", error));
     if (post->first == 0 && post->host != NULL && launch->stdin_fd < 0)
         HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_INPUT, 0, "", error));
-    return launch->card[0] != '\0' ? hw_wire_put_text(&post->wire, HW_FRAME_MANAGER, 0, launch->card, error) : HAWSER_OK;
+    return launch->address[0] != '\0' ? hw_wire_put_text(&post->wire, HW_FRAME_MANAGER, 0, launch->address, error)
+                                      : HAWSER_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------- listening ---- */
@@ -184,16 +185,16 @@ static hawser_status greet(hw_launch *launch, hw_post *post, hawser_error *error
     hw_buffer_drop(bytes, (size_t)(found - text) + length);
     post->greeted = true;
     post->silent = 0;
-    return send_errand(launch, post, error);
+    return send_job(launch, post, error);
 }
 
-/* A host that is slow to log in gets it behind its errand: before that its agent would have no node to tell. */
-static hawser_status spread_card(hw_launch *launch, const char *card, hawser_error *error)
+/* A host that is slow to log in gets it behind its job: before that its agent would have no node to tell. */
+static hawser_status spread_address(hw_launch *launch, const char *address, hawser_error *error)
 {
-    snprintf(launch->card, sizeof launch->card, "%s", card);
+    snprintf(launch->address, sizeof launch->address, "%s", address);
     for (size_t i = 0; i < launch->post_count; i++)
         if (!launch->posts[i].closed && launch->posts[i].greeted)
-            HAWSER_TRY(hw_wire_put_text(&launch->posts[i].wire, HW_FRAME_MANAGER, 0, card, error));
+            HAWSER_TRY(hw_wire_put_text(&launch->posts[i].wire, HW_FRAME_MANAGER, 0, address, error));
     return HAWSER_OK;
 }
 
@@ -245,7 +246,7 @@ static hawser_status take_frame(hw_launch *launch, const hw_post *post, const hw
     switch (frame->kind) {
     case HW_FRAME_STARTED: launch->nodes[frame->number].pid = strtol(frame->payload, NULL, 10); return HAWSER_OK;
     case HW_FRAME_FAILED: return take_failure(launch, frame, error);
-    case HW_FRAME_CARD: return spread_card(launch, frame->payload, error);
+    case HW_FRAME_ADDRESS: return spread_address(launch, frame->payload, error);
     case HW_FRAME_OUT:
     case HW_FRAME_ERR: return take_output(launch, frame, error);
     case HW_FRAME_TAKEN:

@@ -28,12 +28,12 @@ typedef enum hw_frame_kind {
     HW_FRAME_GO,
     /* Later: */
     HW_FRAME_SIGNAL,  /* number: for every node here */
-    HW_FRAME_MANAGER, /* the card of node 0 */
+    HW_FRAME_MANAGER, /* the address of node 0 */
     HW_FRAME_INPUT,   /* for node 0; empty: no more */
     /* From the agent; number is the node's: */
     HW_FRAME_STARTED, /* payload: process id, decimal */
     HW_FRAME_FAILED,  /* not started; payload: a code as a shell would give, and why */
-    HW_FRAME_CARD,
+    HW_FRAME_ADDRESS,
     HW_FRAME_OUT,
     HW_FRAME_ERR,
     HW_FRAME_TAKEN, /* number: bytes of input that node 0 has taken */

@@ -17,7 +17,7 @@ enum { NUMBERS = 1 << 16, KEYS_MOST = 1 << 16 };
 
 /* Rows on their way. */
 typedef struct rows {
-    hw_errands errands;
+    hw_store_session session;
     hawser_table table;
     uint32_t number;
     size_t most, count;
@@ -32,8 +32,8 @@ static size_t row_bytes(const rows *r)
 
 static hawser_status begin(hw_call *call, rows *r, hawser_error *error)
 {
-    HAWSER_TRY(hw_errands_begin(call, &r->errands, error));
-    HAWSER_TRY(hawser_store_find(r->errands.store, call->words[0], &r->table, &r->number, error));
+    HAWSER_TRY(hw_store_session_begin(call, &r->session, error));
+    HAWSER_TRY(hawser_store_find(r->session.store, call->words[0], &r->table, &r->number, error));
     if (r->table.sparse)
         r->table.last = UINT64_MAX;
     r->most = NUMBERS / r->table.width > 0 ? NUMBERS / r->table.width : 1;
@@ -45,7 +45,7 @@ static void end(rows *r)
 {
     free(r->keys);
     free(r->values);
-    hw_errands_end(&r->errands);
+    hw_store_session_end(&r->session);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- reading ---- */
@@ -68,8 +68,8 @@ static void print_number(FILE *out, const rows *r, size_t row, uint32_t i)
 
 static void print_rows(const rows *r)
 {
-    FILE *out = r->errands.call->out;
-    bool json = hawser_options_flag(r->errands.call->options, "json");
+    FILE *out = r->session.call->out;
+    bool json = hawser_options_flag(r->session.call->options, "json");
     for (size_t row = 0; row < r->count; row++) {
         fprintf(out, json ? "{\"key\": %" PRIu64 ", \"values\": [" : "%" PRIu64, r->keys[row]);
         for (uint32_t i = 0; i < r->table.width; i++) {
@@ -87,8 +87,8 @@ static hawser_status pull(rows *r, hawser_error *error)
     if (r->count == 0)
         return HAWSER_OK;
     const hawser_request request = {.table = r->number, .keys = r->keys, .count = r->count, .out = r->values};
-    HAWSER_TRY(hawser_pull(r->errands.store, &request, &task, error));
-    HAWSER_TRY(hawser_store_wait(r->errands.store, task, error));
+    HAWSER_TRY(hawser_pull(r->session.store, &request, &task, error));
+    HAWSER_TRY(hawser_store_wait(r->session.store, task, error));
     print_rows(r);
     return HAWSER_OK;
 }
@@ -109,7 +109,7 @@ static hawser_status get_dense(rows *r, uint64_t first, uint64_t last, hawser_er
 static hawser_status list_keys(rows *r, uint64_t first, uint64_t last, uint64_t **keys, size_t *count, bool *more,
                                hawser_error *error)
 {
-    hawser_store *store = r->errands.store;
+    hawser_store *store = r->session.store;
     size_t room = 0;
     uint64_t bound = last; /* keys beyond it a server may have kept to itself */
     *count = 0;
@@ -184,7 +184,7 @@ static hawser_status flush(rows *r, hawser_error *error)
 {
     size_t count = r->count;
     r->count = 0;
-    return count > 0 ? hw_store_set(r->errands.store, r->number, r->keys, count, r->values, error) : HAWSER_OK;
+    return count > 0 ? hw_store_set(r->session.store, r->number, r->keys, count, r->values, error) : HAWSER_OK;
 }
 
 /* One number of a row; the place behind it. */

@@ -54,7 +54,7 @@ typedef struct serving {
     hawser_error error;
 } serving;
 
-/* Whoever starts guests reads this: one line on standard output. */
+/* Whoever starts clients reads this: one line on standard output. */
 static void tell(void *argument, const char *address)
 {
     serving *s = argument;
@@ -190,7 +190,7 @@ hawser_status hw_serve(hw_call *call, hawser_error *error)
     hw_interrupt_words(call->interrupt, "before the servers began; no file is written");
     if (!hawser_options_has(call->options, "key-file"))
         return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "guests prove themselves by a key: give --key-file FILE ('hawser key FILE' makes one)");
+                           "clients prove themselves by a key: give --key-file FILE ('hawser key FILE' makes one)");
     /* What is wrong on this node alone is said before others are joined. */
     hawser_status status = hw_key_read(hawser_options_text(call->options, "key-file"), key, &length, error);
     explicit_bzero(key, sizeof key);

@@ -11,29 +11,29 @@
 /* What a server has said. */
 typedef struct told {
     hw_bytes bytes;
-    hw_told_stat stat;
+    hw_stat_wire stat;
     size_t tables;
 } told;
 
-static hw_told_count count_at(const told *one, size_t table)
+static hw_count_wire count_at(const told *one, size_t table)
 {
-    hw_told_count count;
+    hw_count_wire count;
     memcpy(&count, (const char *)one->bytes.data + sizeof one->stat + table * sizeof count, sizeof count);
     count.table.name[HW_TABLE_NAME - 1] = count.table.function[HW_TABLE_NAME - 1] = '\0';
     return count;
 }
 
-static hawser_status ask_all(const hw_errands *errands, told *all, uint32_t servers, hawser_error *error)
+static hawser_status ask_all(const hw_store_session *session, told *all, uint32_t servers, hawser_error *error)
 {
     for (uint32_t s = 0; s < servers; s++) {
         told *one = &all[s];
-        HAWSER_TRY(hw_store_stat_of(errands->store, s, &one->bytes, error));
+        HAWSER_TRY(hw_store_stat_of(session->store, s, &one->bytes, error));
         size_t length = one->bytes.length;
         if (length < sizeof one->stat)
             return hawser_fail(error, HAWSER_BAD_INPUT, "server %u says nothing of itself", s);
         memcpy(&one->stat, one->bytes.data, sizeof one->stat);
         one->stat.name[HW_NET_NAME - 1] = '\0';
-        one->tables = (length - sizeof one->stat) / sizeof(hw_told_count);
+        one->tables = (length - sizeof one->stat) / sizeof(hw_count_wire);
         if (one->tables < all[0].tables)
             all[0].tables = one->tables; /* one that is just being made */
     }
@@ -50,7 +50,7 @@ static void print_text(FILE *out, const told *all, uint32_t servers)
     fprintf(out, "%-7s %-20s %12s %14s %12s %9s %9s %14s %14s\n", "server", "name", "keys", "bytes", "requests", "refused",
             "deferred", "counted", "limit");
     for (uint32_t s = 0; s < servers; s++) {
-        const hw_told_stat *stat = &all[s].stat;
+        const hw_stat_wire *stat = &all[s].stat;
         fprintf(out,
                 "%-7" PRIu32 " %-20s %12" PRIu64 " %14" PRIu64 " %12" PRIu64 " %9" PRIu64 " %9" PRIu64 " %14" PRIu64
                 " %14" PRIu64 "\n",
@@ -60,7 +60,7 @@ static void print_text(FILE *out, const told *all, uint32_t servers)
     fprintf(out, "groups besides this command: %" PRIu32 "\n",
             all[0].stat.groups > 0 ? all[0].stat.groups - 1 : all[0].stat.groups);
     for (size_t t = 0; t < all[0].tables; t++) {
-        hw_told_count count = count_at(&all[0], t);
+        hw_count_wire count = count_at(&all[0], t);
         uint64_t keys = 0, bytes = 0;
         for (uint32_t s = 0; s < servers; s++) {
             keys += count_at(&all[s], t).keys;
@@ -78,7 +78,7 @@ static void print_text(FILE *out, const told *all, uint32_t servers)
 
 static json_t *table_json(const told *all, uint32_t servers, size_t t, bool *ok)
 {
-    const hw_told_count count = count_at(&all[0], t);
+    const hw_count_wire count = count_at(&all[0], t);
     json_t *object = json_object(), *keys = json_array(), *bytes = json_array();
     hw_json_text(object, "name", count.table.name, ok);
     hw_json_text(object, "type", type_name(count.table.type), ok);
@@ -90,7 +90,7 @@ static json_t *table_json(const told *all, uint32_t servers, size_t t, bool *ok)
         hw_json_count(object, "last", count.table.last, ok);
     }
     for (uint32_t s = 0; s < servers; s++) {
-        hw_told_count own = count_at(&all[s], t);
+        hw_count_wire own = count_at(&all[s], t);
         hw_json_append(keys, json_integer((json_int_t)own.keys), ok);
         hw_json_append(bytes, json_integer((json_int_t)own.bytes), ok);
     }
@@ -104,7 +104,7 @@ static hawser_status print_json(FILE *out, const told *all, uint32_t servers, ha
     bool ok = true;
     json_t *root = json_object(), *list = json_array(), *tables = json_array();
     for (uint32_t s = 0; s < servers; s++) {
-        const hw_told_stat *stat = &all[s].stat;
+        const hw_stat_wire *stat = &all[s].stat;
         json_t *object = json_object();
         hw_json_text(object, "name", stat->name, &ok);
         hw_json_count(object, "keys", stat->keys, &ok);
@@ -126,16 +126,16 @@ static hawser_status print_json(FILE *out, const told *all, uint32_t servers, ha
     return hw_json_line(out, root, ok, error);
 }
 
-static hawser_status look(const hw_errands *errands, hawser_error *error)
+static hawser_status look(const hw_store_session *session, hawser_error *error)
 {
-    uint32_t servers = hw_store_servers(errands->store);
+    uint32_t servers = hw_store_servers(session->store);
     told *all = NULL;
     HAWSER_TRY(HW_NEW(&all, servers, "what servers say", error));
-    hawser_status status = ask_all(errands, all, servers, error);
-    if (status == HAWSER_OK && hawser_options_flag(errands->call->options, "json"))
-        status = print_json(errands->call->out, all, servers, error);
+    hawser_status status = ask_all(session, all, servers, error);
+    if (status == HAWSER_OK && hawser_options_flag(session->call->options, "json"))
+        status = print_json(session->call->out, all, servers, error);
     else if (status == HAWSER_OK)
-        print_text(errands->call->out, all, servers);
+        print_text(session->call->out, all, servers);
     for (uint32_t s = 0; s < servers; s++)
         free(all[s].bytes.data);
     free(all);
@@ -144,10 +144,10 @@ static hawser_status look(const hw_errands *errands, hawser_error *error)
 
 hawser_status hw_store_stat(hw_call *call, hawser_error *error)
 {
-    hw_errands errands;
-    hawser_status status = hw_errands_begin(call, &errands, error);
+    hw_store_session session;
+    hawser_status status = hw_store_session_begin(call, &session, error);
     if (status == HAWSER_OK)
-        status = look(&errands, error);
-    hw_errands_end(&errands);
+        status = look(&session, error);
+    hw_store_session_end(&session);
     return status;
 }

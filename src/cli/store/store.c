@@ -29,9 +29,9 @@ hawser_status hw_job_options(const hw_call *call, hawser_options **options, haws
     return status;
 }
 
-hawser_status hw_errands_begin(hw_call *call, hw_errands *errands, hawser_error *error)
+hawser_status hw_store_session_begin(hw_call *call, hw_store_session *session, hawser_error *error)
 {
-    *errands = (hw_errands){.call = call};
+    *session = (hw_store_session){.call = call};
     if (!hawser_options_has(call->options, "store"))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "whose? give --store HOST:PORT, as 'hawser serve' says it (or set HAWSER_STORE)");
@@ -39,19 +39,19 @@ hawser_status hw_errands_begin(hw_call *call, hw_errands *errands, hawser_error 
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "the servers want their key: give --key-file FILE, the one that 'hawser serve' has (or set "
                            "HAWSER_KEY_FILE)");
-    HAWSER_TRY(hw_job_options(call, &errands->options, error));
-    HAWSER_TRY(hawser_options_set(errands->options, "alone", "yes", HAWSER_FROM_PROGRAM, call->command->name, error));
-    HAWSER_TRY(hawser_open_options(errands->options, &errands->job, error));
+    HAWSER_TRY(hw_job_options(call, &session->options, error));
+    HAWSER_TRY(hawser_options_set(session->options, "alone", "yes", HAWSER_FROM_PROGRAM, call->command->name, error));
+    HAWSER_TRY(hawser_open_options(session->options, &session->job, error));
     const hawser_store_options options = {.at = hawser_options_text(call->options, "store"),
                                           .key_file = hawser_options_text(call->options, "key-file")};
-    return hawser_store_open(errands->job, &options, &errands->store, error);
+    return hawser_store_open(session->job, &options, &session->store, error);
 }
 
-void hw_errands_end(hw_errands *errands)
+void hw_store_session_end(hw_store_session *session)
 {
-    hawser_store_close(errands->store);
-    hawser_close(errands->job);
-    hawser_options_free(errands->options);
+    hawser_store_close(session->store);
+    hawser_close(session->job);
+    hawser_options_free(session->options);
 }
 
 bool hw_read_key(const char *text, size_t length, uint64_t *key)
@@ -131,12 +131,12 @@ const hawser_option *hw_store_make_rows(void)
 
 static hawser_status do_file(hw_call *call, bool save, hawser_error *error)
 {
-    hw_errands errands;
-    hawser_status status = hw_errands_begin(call, &errands, error);
+    hw_store_session session;
+    hawser_status status = hw_store_session_begin(call, &session, error);
     if (status == HAWSER_OK)
-        status = save ? hawser_store_save(errands.store, call->words[0], error)
-                      : hawser_store_load(errands.store, call->words[0], error);
-    hw_errands_end(&errands);
+        status = save ? hawser_store_save(session.store, call->words[0], error)
+                      : hawser_store_load(session.store, call->words[0], error);
+    hw_store_session_end(&session);
     return status;
 }
 
@@ -150,15 +150,15 @@ hawser_status hw_store_load_command(hw_call *call, hawser_error *error)
     return do_file(call, false, error);
 }
 
-static hawser_status make(const hw_errands *errands, hawser_error *error)
+static hawser_status make(const hw_store_session *session, hawser_error *error)
 {
-    const hawser_options *options = errands->call->options;
+    const hawser_options *options = session->call->options;
     const char *type = hawser_options_text(options, "type"), *keys = hawser_options_text(options, "keys");
     size_t count = 0;
     uint32_t number;
     const double *parameters = hawser_options_numbers(options, "parameters", &count);
     const hw_function *function = hw_function_find(hawser_options_text(options, "function"));
-    hawser_table table = {.name = errands->call->words[0],
+    hawser_table table = {.name = session->call->words[0],
                           .type = strcmp(type, "f32") == 0   ? HAWSER_F32
                                   : strcmp(type, "i64") == 0 ? HAWSER_I64
                                                              : HAWSER_F64,
@@ -175,15 +175,15 @@ static hawser_status make(const hw_errands *errands, hawser_error *error)
                            count);
     for (size_t i = 0; i < count; i++)
         table.parameters[i] = parameters[i];
-    return hawser_store_table(errands->store, &table, &number, error);
+    return hawser_store_table(session->store, &table, &number, error);
 }
 
 hawser_status hw_store_make(hw_call *call, hawser_error *error)
 {
-    hw_errands errands;
-    hawser_status status = hw_errands_begin(call, &errands, error);
+    hw_store_session session;
+    hawser_status status = hw_store_session_begin(call, &session, error);
     if (status == HAWSER_OK)
-        status = make(&errands, error);
-    hw_errands_end(&errands);
+        status = make(&session, error);
+    hw_store_session_end(&session);
     return status;
 }

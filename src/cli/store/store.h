@@ -7,18 +7,18 @@
 #include "store/table.h"
 
 /* What a call on a store has open. */
-typedef struct hw_errands {
+typedef struct hw_store_session {
     hw_call *call;
     hawser_options *options; /* the job's */
     hawser_job *job;
     hawser_store *store;
-} hw_errands;
+} hw_store_session;
 
 /* Options of a job of which the call names some; job options that the call does not have keep their defaults. */
 hawser_status hw_job_options(const hw_call *call, hawser_options **options, hawser_error *error) HAWSER_MUST_USE;
 /* Comes to the servers that --store names, as a group of one. */
-hawser_status hw_errands_begin(hw_call *call, hw_errands *errands, hawser_error *error) HAWSER_MUST_USE;
-void hw_errands_end(hw_errands *errands);
+hawser_status hw_store_session_begin(hw_call *call, hw_store_session *session, hawser_error *error) HAWSER_MUST_USE;
+void hw_store_session_end(hw_store_session *session);
 
 /* A whole number of 64 bits; false: something else. */
 bool hw_read_key(const char *text, size_t length, uint64_t *key);

@@ -82,7 +82,7 @@ static hawser_status fetch_parts(hawser_context *context)
         hw_state_part *part = &worker->parts[i];
         part->viewed = false;
         if (part->data.residence != NULL && part->state->split == HAWSER_BY_COLUMN && declared(context, part->state))
-            HAWSER_TRY(hw_fetch_part(&worker->station, part->state, &part->data));
+            HAWSER_TRY(hw_fetch_part(&worker->mailbox, part->state, &part->data));
     }
     return HAWSER_OK;
 }
@@ -130,12 +130,12 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
     worker->error = (hawser_error){0};
     hw_stored_begin_unit(worker);
     HAWSER_TRY(fetch_parts(&context));
-    hw_crew *crew = worker->session->crew;
+    hw_executor *executor = worker->session->executor;
     uint32_t number = unit != NULL ? unit->number : (uint32_t)worker->session->program->operator_count + rebuilds->number;
-    atomic_store_explicit(&worker->station.running, number + 1, memory_order_relaxed);
-    atomic_store_explicit(&worker->station.at_work, (uint64_t)(crew->ops->now(crew) * 1e9), memory_order_relaxed);
+    atomic_store_explicit(&worker->mailbox.running, number + 1, memory_order_relaxed);
+    atomic_store_explicit(&worker->mailbox.at_work, (uint64_t)(executor->ops->now(executor) * 1e9), memory_order_relaxed);
     hawser_status status = (unit != NULL ? unit->function : rebuilds->rebuild)(&context);
-    atomic_store_explicit(&worker->station.at_work, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->mailbox.at_work, 0, memory_order_relaxed);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].page_filled = false;
     if (status == HAWSER_OK)
@@ -183,7 +183,7 @@ bool hw_worker_asked(const hw_worker *worker)
     double limit = session->job->time_limit;
     return atomic_load_explicit(&session->job->interrupted, memory_order_relaxed) ||
            atomic_load_explicit(&session->ending, memory_order_relaxed) ||
-           (limit > 0 && session->crew->ops->now(session->crew) - session->began >= limit);
+           (limit > 0 && session->executor->ops->now(session->executor) - session->began >= limit);
 }
 
 uint64_t hawser_clock(const hawser_context *context)
@@ -218,7 +218,7 @@ hawser_status hawser_data_want(hawser_context *context, const char *state, const
     if (columns == NULL && count > 0)
         return without(context, "hawser_data_want", "columns");
     part->wanted = true;
-    return hw_fetch_want(&context->worker->station, part->state, columns, count);
+    return hw_fetch_want(&context->worker->mailbox, part->state, columns, count);
 }
 
 double *hawser_cache(hawser_context *context, const char *state)
@@ -356,9 +356,9 @@ double hawser_damping(hawser_context *context, const char *state)
 static hawser_status publish(hawser_context *context, hw_state_part *part)
 {
     hw_worker *worker = context->worker;
-    uint64_t bytes = worker->station.bytes_sent;
+    uint64_t bytes = worker->mailbox.bytes_sent;
     HAWSER_TRY(hw_worker_cut(worker, part, false, false));
-    worker->events[worker->operator->number].bytes += worker->station.bytes_sent - bytes;
+    worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
     return HAWSER_OK;
 }
 
@@ -388,7 +388,7 @@ hawser_status hawser_yield(hawser_context *context)
     for (hawser_state *const *item = context->unit->updates; *item != NULL; item++)
         if (hw_state_travels(*item))
             HAWSER_TRY(publish(context, &worker->parts[(*item)->number]));
-    HAWSER_TRY(hw_drain(&worker->station));
+    HAWSER_TRY(hw_drain(&worker->mailbox));
     /* Under BSP what arrives in a clock belongs to its end. */
     for (uint32_t i = 0; worker->policy.kind != HW_POLICY_BSP && i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];

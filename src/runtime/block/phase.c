@@ -39,14 +39,14 @@ static hawser_status unless_sent(hw_message *message, bool last, hawser_status s
 static hawser_status send_here(hw_worker *worker, hw_message *message, hw_flow *flow)
 {
     const hw_session *session = worker->session;
-    uint32_t local = session->local, own = worker->station.vehicle;
+    uint32_t local = session->local, own = worker->mailbox.runner;
     hw_message *copy;
     for (uint32_t i = 1; i < local; i++) {
         HAWSER_TRY(copy_for_one(worker, message, i + 1 == local, &copy));
         uint64_t length = copy->envelope.length;
         if (flow != NULL)
             *flow = (hw_flow){flow->messages + 1, flow->plain + length, flow->bytes + sizeof copy->envelope + length};
-        hawser_status status = hw_send(&worker->station, session->own[(own + i) % local], copy);
+        hawser_status status = hw_send(&worker->mailbox, session->own[(own + i) % local], copy);
         HAWSER_TRY(unless_sent(message, i + 1 == local, status));
     }
     return HAWSER_OK;
@@ -59,10 +59,10 @@ hawser_status hw_worker_send(hw_worker *worker, hw_message *message, size_t entr
     bool here = session->local > 1 && to != HW_TO_NODES, elsewhere = session->nodes > 1 && to != HW_TO_LOCAL;
     hw_message *copy;
     if (to < session->blocks)
-        return hw_send_update(&worker->station, to, message, entries, flow);
+        return hw_send_update(&worker->mailbox, to, message, entries, flow);
     if (elsewhere) {
         HAWSER_TRY(copy_for_one(worker, message, !here, &copy));
-        hawser_status status = hw_spread(&worker->station, copy, entries, flow);
+        hawser_status status = hw_spread(&worker->mailbox, copy, entries, flow);
         HAWSER_TRY(unless_sent(message, !here, status));
     }
     if (here)
@@ -87,10 +87,10 @@ static hawser_status send_updates(hw_worker *worker, hw_state_part *part, hw_mes
 
 hawser_status hw_worker_send_next(hw_worker *worker, hw_state_part *part)
 {
-    uint64_t bytes = worker->station.bytes_sent;
+    uint64_t bytes = worker->mailbox.bytes_sent;
     HAWSER_TRY(send_updates(worker, part, hw_replica_next(part->replica)));
     if (worker->operator!= NULL)
-        worker->events[worker->operator->number].bytes += worker->station.bytes_sent - bytes;
+        worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
     return HAWSER_OK;
 }
 
@@ -133,7 +133,7 @@ static bool should_defer(const hw_worker *worker)
     hw_transport *transport = session->transport;
     if (session->job->backlog == 0 || session->nodes == 1 || transport->ops->pending(transport) <= session->job->backlog)
         return false;
-    return !(worker->deferring > 0) || session->crew->ops->now(session->crew) - worker->deferring < SECONDS_MOST;
+    return !(worker->deferring > 0) || session->executor->ops->now(session->executor) - worker->deferring < SECONDS_MOST;
 }
 
 hawser_status hw_worker_cut(hw_worker *worker, hw_state_part *part, bool last, bool flush)
@@ -142,7 +142,7 @@ hawser_status hw_worker_cut(hw_worker *worker, hw_state_part *part, bool last, b
     hw_message *message = NULL;
     if (!flush && should_defer(worker) && hw_replica_defer(part->replica, worker->clock, last, CLOCKS_MOST)) {
         if (!(worker->deferring > 0))
-            worker->deferring = worker->session->crew->ops->now(worker->session->crew);
+            worker->deferring = worker->session->executor->ops->now(worker->session->executor);
         return HAWSER_OK;
     }
     HAWSER_TRY(hw_replica_cut(part->replica, worker->clock, last, flush, &message, &worker->error));
@@ -230,7 +230,7 @@ static hawser_status wait_to_go_on(hw_worker *worker)
                                                    .who = worker->block,
                                                    .epoch = worker->epoch + worker->session->program->state_count,
                                                    .clock = worker->clock});
-    return hw_wait(&worker->station, may_go_on, worker);
+    return hw_wait(&worker->mailbox, may_go_on, worker);
 }
 
 static bool all_are_in(void *argument)
@@ -283,14 +283,14 @@ static hawser_status run_units(hw_worker *worker)
         if (unit->one && session->plan->placement[unit->number] != worker->block)
             continue;
         hw_event *event = &worker->events[unit->number];
-        double start = hw_seconds(), waited = worker->station.waited;
+        double start = hw_seconds(), waited = worker->mailbox.waited;
         HAWSER_TRY(hw_context_run(worker, unit, NULL));
         event->count++;
         event->seconds += hw_seconds() - start;
-        event->waited += worker->station.waited - waited;
+        event->waited += worker->mailbox.waited - waited;
     }
     if (slow > 0 && operator->kind == HW_LOOP)
-        session->crew->ops->sleep(session->crew, worker->station.vehicle, slow * (hw_thread_cpu_seconds() - cpu));
+        session->executor->ops->sleep(session->executor, worker->mailbox.runner, slow * (hw_thread_cpu_seconds() - cpu));
     return HAWSER_OK;
 }
 
@@ -303,17 +303,17 @@ static hawser_status send_report(hw_worker *worker)
     message->envelope.clock = worker->clock;
     /* Close to an end that is agreed the driver has nothing to say before it. */
     message->quiet = worker->policy.kind == HW_POLICY_BSP && worker->final_limit - worker->clock <= QUIET_MOST;
-    worker->report.bytes = worker->station.bytes_sent;
+    worker->report.bytes = worker->mailbox.bytes_sent;
     worker->report.lead = worker->most_lead;
     memcpy(message->payload, &worker->report, sizeof worker->report);
-    return hw_send(&worker->station, worker->session->blocks, message);
+    return hw_send(&worker->mailbox, worker->session->blocks, message);
 }
 
 static hawser_status run_clock(hw_worker *worker)
 {
     bool hollow = worker->clock >= worker->hollow_from;
     worker->started = worker->clock + 1;
-    atomic_store_explicit(&worker->station.begun, worker->first_clock + worker->started, memory_order_relaxed);
+    atomic_store_explicit(&worker->mailbox.begun, worker->first_clock + worker->started, memory_order_relaxed);
     if (!hollow)
         note_staleness(worker);
     HAWSER_TRY(check_guarantee(worker));
@@ -334,19 +334,19 @@ static hawser_status run_clock(hw_worker *worker)
                 memcpy(worker->parts[i].work, worker->parts[i].copy, worker->parts[i].count * sizeof(double));
         return status;
     }
-    uint64_t bytes = worker->station.bytes_sent;
+    uint64_t bytes = worker->mailbox.bytes_sent;
     if (worker->reduces)
         HAWSER_TRY(hw_worker_end_reductions(worker));
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_worker_cut(worker, part, true, false));
     HAWSER_TRY(hw_stored_end_clock(worker, hollow));
-    worker->events[worker->operator->number].bytes += worker->station.bytes_sent - bytes;
+    worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
     if (!has_deferred(worker))
         worker->deferring = 0;
     HAWSER_TRY(send_report(worker));
     worker->sent = ++worker->clock;
     if (worker->operator->kind == HW_LOOP)
-        worker->last_clock = worker->session->crew->ops->now(worker->session->crew);
+        worker->last_clock = worker->session->executor->ops->now(worker->session->executor);
     return HAWSER_OK;
 }
 
@@ -367,7 +367,7 @@ static hawser_status rebuild(hw_worker *worker, hw_state_part *part, uint64_t ep
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].live = &worker->parts[i] == part;
     worker->clock = 1;
-    HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
+    HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     HAWSER_TRY(hw_replica_end(part->replica, 1, &worker->error));
     hw_replica_plain(part->replica, false);
     part->fresh = true;
@@ -435,7 +435,7 @@ static hawser_status flush_held(hw_worker *worker)
     }
     if (!held)
         return HAWSER_OK;
-    HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
+    HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
     EACH_LIVE(worker, part)
@@ -452,7 +452,7 @@ static void begin(hw_worker *worker, const hw_message *trigger)
     worker->epoch = trigger->envelope.epoch;
     worker->entry = control->entry;
     worker->first_clock = control->first_clock;
-    atomic_store_explicit(&worker->station.begun, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->mailbox.begun, 0, memory_order_relaxed);
     worker->clock = worker->sent = 0;
     worker->in_phase = true;
     hw_stored_begin_phase(worker);
@@ -465,7 +465,7 @@ static hawser_status send_done(hw_worker *worker)
     HAWSER_TRY(hw_message_new(0, &message, &worker->error));
     message->envelope.kind = HW_MESSAGE_DONE;
     message->envelope.clock = worker->started;
-    return hw_send(&worker->station, worker->session->blocks, message);
+    return hw_send(&worker->mailbox, worker->session->blocks, message);
 }
 
 hawser_status hw_phase_run(hw_worker *worker)
@@ -476,7 +476,7 @@ hawser_status hw_phase_run(hw_worker *worker)
     begin(worker, trigger);
     hw_message_free(trigger);
     hw_event *event = &worker->events[worker->operator->number];
-    double start = hw_seconds(), waited = worker->station.waited;
+    double start = hw_seconds(), waited = worker->mailbox.waited;
     HAWSER_TRY(rebuild_derived(worker, worker->epoch, false));
     EACH_LIVE(worker, part)
     hw_replica_begin(part->replica, worker->epoch + states, worker->policy);
@@ -484,7 +484,7 @@ hawser_status hw_phase_run(hw_worker *worker)
     if (worker->reduces)
         hw_reduction_begin(worker->reduction, worker->epoch + states);
     for (;;) {
-        HAWSER_TRY(hw_drain(&worker->station));
+        HAWSER_TRY(hw_drain(&worker->mailbox));
         if (!may_go_on(worker) || worker->clock >= worker->final_limit)
             HAWSER_TRY(send_deferred(worker));
         HAWSER_TRY(wait_to_go_on(worker));
@@ -494,11 +494,11 @@ hawser_status hw_phase_run(hw_worker *worker)
     }
     uint64_t clocks = worker->clock < worker->hollow_from ? worker->clock : worker->hollow_from;
     HAWSER_TRY(hw_stored_end_phase(worker));
-    HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
+    HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     worker->reduces = false;
     hw_worker_commit(worker);
     HAWSER_TRY(flush_held(worker));
-    HAWSER_TRY(hw_wait(&worker->station, all_are_in, worker));
+    HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_replica_end(part->replica, worker->clock, &worker->error));
     HAWSER_TRY(rebuild_derived(worker, worker->epoch + states + 1, true));
@@ -506,7 +506,7 @@ hawser_status hw_phase_run(hw_worker *worker)
         worker->clocks += clocks;
         event->count += clocks;
         event->seconds += hw_seconds() - start;
-        event->waited += worker->station.waited - waited;
+        event->waited += worker->mailbox.waited - waited;
     }
     worker->in_phase = false;
     return send_done(worker);

@@ -26,11 +26,11 @@ hawser_status hw_worker_open_reductions(hw_worker *worker, hawser_error *error)
 
 static hawser_status send_shares(hw_worker *worker)
 {
-    uint64_t bytes = worker->station.bytes_sent;
+    uint64_t bytes = worker->mailbox.bytes_sent;
     for (hw_message *message; (message = hw_reduction_next(worker->reduction)) != NULL;)
         HAWSER_TRY(hw_worker_send(worker, message, 0, NULL));
     if (worker->operator!= NULL)
-        worker->events[worker->operator->number].bytes += worker->station.bytes_sent - bytes;
+        worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
     return HAWSER_OK;
 }
 
@@ -108,7 +108,7 @@ hawser_status hawser_allreduce(hawser_context *context, double *values, size_t c
     if (status == HAWSER_OK)
         status = send_shares(worker);
     if (status == HAWSER_OK)
-        status = hw_wait(&worker->station, result_is_there, worker);
+        status = hw_wait(&worker->mailbox, result_is_there, worker);
     if (status == HAWSER_OK)
         status = hw_reduction_take(worker->reduction, values, &stop, &worker->error);
     tell_driver(worker->session, stop);

@@ -118,8 +118,8 @@ static void ended(void *user, uint64_t number, hawser_status status)
     task->number = number;
     task->status = status;
     atomic_store_explicit(&task->ended, true, memory_order_release);
-    hw_crew *crew = worker->session->crew;
-    crew->ops->wake(crew, worker->station.vehicle);
+    hw_executor *executor = worker->session->executor;
+    executor->ops->wake(executor, worker->mailbox.runner);
 }
 
 static bool has_ended(const hw_chunk_task *task)
@@ -133,7 +133,7 @@ static hawser_status outcome(hw_worker *worker, const hw_chunk_task *task)
     if (task->status == HAWSER_OK)
         return HAWSER_OK;
     hawser_status status = hawser_store_wait(worker->session->store, task->number, &worker->error);
-    return hw_hear_why(&worker->station, status != HAWSER_OK ? status : task->status);
+    return hw_hear_why(&worker->mailbox, status != HAWSER_OK ? status : task->status);
 }
 
 static bool task_has_ended(void *argument)
@@ -143,7 +143,7 @@ static bool task_has_ended(void *argument)
 
 static hawser_status wait_for(hw_worker *worker, hw_chunk_task *task)
 {
-    HAWSER_TRY(hw_wait(&worker->station, task_has_ended, task));
+    HAWSER_TRY(hw_wait(&worker->mailbox, task_has_ended, task));
     return outcome(worker, task);
 }
 
@@ -153,7 +153,7 @@ static hawser_request begin_task(hw_worker *worker, const hw_state_part *part, h
     task->worker = worker;
     atomic_store_explicit(&task->ended, false, memory_order_relaxed);
     return (hawser_request){.table = stored->table,
-                            .worker = worker->station.vehicle,
+                            .worker = worker->mailbox.runner,
                             .iteration = stored->turn + (stored->turns ? worker->clock : 0),
                             .done = ended,
                             .user = task};
@@ -192,7 +192,7 @@ static hawser_status settle(hw_worker *worker, uint32_t left)
     HAWSER_TRY(reap(worker));
     if (worker->push_count <= left)
         return HAWSER_OK;
-    HAWSER_TRY(hw_wait(&worker->station, all_pushed, worker));
+    HAWSER_TRY(hw_wait(&worker->mailbox, all_pushed, worker));
     return reap(worker);
 }
 
@@ -339,7 +339,7 @@ hawser_status hw_stored_next(hw_worker *worker, hw_state_part *part, hawser_chun
     chunk_slot *slot = NULL;
     HAWSER_TRY(this_clocks(worker, part, &slot));
     chunk_search search = {.worker = worker, .part = part, .slot = slot};
-    HAWSER_TRY(hw_wait(&worker->station, one_is_here, &search));
+    HAWSER_TRY(hw_wait(&worker->mailbox, one_is_here, &search));
     if (search.found == worker->session->blocks)
         return HAWSER_OK;
     size_t end;
@@ -456,7 +456,7 @@ static hawser_status end_reads(hw_worker *worker, hw_state_part *part, uint64_t 
         first = part->begin;
         last = first + part->count - 1;
     }
-    return hawser_store_clock(worker->session->store, stored->table, worker->station.vehicle, iteration, first, last,
+    return hawser_store_clock(worker->session->store, stored->table, worker->mailbox.runner, iteration, first, last,
                               &worker->error);
 }
 

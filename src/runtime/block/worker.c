@@ -52,7 +52,7 @@ static hawser_status answer_pause(hw_worker *worker, const hw_envelope *asked)
     answer->envelope.clock = worker->started;
     answer->envelope.count = worker->trigger != NULL ? 0 : worker->sent; /* a phase that has not begun yet has no clock */
     worker->paused = true;
-    return hw_send(&worker->station, worker->session->blocks, answer);
+    return hw_send(&worker->mailbox, worker->session->blocks, answer);
 }
 
 static void keep_credit(hw_worker *worker, hw_message *message)
@@ -96,12 +96,12 @@ static void keep_trigger(hw_worker *worker, hw_message *message)
     worker->trigger = message;
 }
 
-/* The station's ear. HAWSER_PEER_LOST once the job is over. */
+/* The mailbox's ear. HAWSER_PEER_LOST once the job is over. */
 static hawser_status handle(void *owner, hw_message *message)
 {
     hw_worker *worker = owner;
     switch (message->envelope.kind) {
-    case HW_MESSAGE_COLUMNS: return hw_fetch_take(&worker->station, message);
+    case HW_MESSAGE_COLUMNS: return hw_fetch_take(&worker->mailbox, message);
     case HW_MESSAGE_ADDEND:
     case HW_MESSAGE_UPDATE: return accept_update(worker, message);
     case HW_MESSAGE_SHARE: return hw_worker_take_share(worker, message);
@@ -119,7 +119,7 @@ static hawser_status handle(void *owner, hw_message *message)
                                                        .from = hw_recorder_lost(worker->session->job),
                                                        .epoch = worker->epoch + worker->session->program->state_count,
                                                        .clock = worker->clock});
-        hawser_status status = hw_fail_loss(&worker->station, message, worker->operator!= NULL ? worker->operator->name : NULL,
+        hawser_status status = hw_fail_loss(&worker->mailbox, message, worker->operator!= NULL ? worker->operator->name : NULL,
                                             worker->first_clock + worker->clock);
         hw_message_free(message);
         worker->over = true;
@@ -213,9 +213,9 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
 {
     worker->session = session;
     worker->block = block;
-    worker->station = (hw_station){.session = session,
+    worker->mailbox = (hw_mailbox){.session = session,
                                    .endpoint = block,
-                                   .vehicle = hw_session_vehicle(session, block),
+                                   .runner = hw_session_runner(session, block),
                                    .owner = worker,
                                    .handle = handle,
                                    .error = &worker->error};
@@ -276,7 +276,7 @@ static void send_obituary(hw_worker *worker, hawser_status status)
     obituary->status = status;
     memcpy(obituary->text, worker->error.text, sizeof obituary->text);
     /* When even this cannot be sent the driver is gone, and with it everyone who could care. */
-    if (hw_send(&worker->station, worker->session->blocks, message) != HAWSER_OK)
+    if (hw_send(&worker->mailbox, worker->session->blocks, message) != HAWSER_OK)
         worker->over = true;
 }
 
@@ -301,7 +301,7 @@ void hw_worker_main(hw_worker *worker)
 {
     worker->cpu_began = hw_thread_cpu_seconds();
     while (!worker->over) {
-        hawser_status status = hw_wait(&worker->station, has_trigger, worker);
+        hawser_status status = hw_wait(&worker->mailbox, has_trigger, worker);
         if (status == HAWSER_OK)
             status = hw_phase_run(worker);
         if (status != HAWSER_OK && !worker->over) {

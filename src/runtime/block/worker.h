@@ -38,7 +38,7 @@ typedef struct hw_event {
 
 typedef struct hw_worker {
     hw_session *session;
-    hw_station station;
+    hw_mailbox mailbox;
     uint32_t block;
     hw_state_part *parts; /* by state number */
     void *scratch;

@@ -5,7 +5,7 @@
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/store/asking.h"
 #include "runtime/store/hub.h"
-#include "runtime/store/visit.h"
+#include "runtime/store/remote.h"
 #include "store/checkpoint.h"
 
 /* Rows of a table; `rows`: of a sparse one, by server. */
@@ -21,14 +21,15 @@ hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const 
                               hawser_error *error) HAWSER_MUST_USE;
 
 /* Has servers that run on their own save or load a file of this name. */
-hawser_status hw_store_ask_file(hawser_store *store, hw_word word, const char *name, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_store_ask_file(hawser_store *store, hw_control_message word, const char *name,
+                                hawser_error *error) HAWSER_MUST_USE;
 /* What tables a file has, as its header says it, by whoever reads it; the caller frees them. store: its checksum is right too, and those that the
  * store has are the same there; NULL: that is not looked at. */
-hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw_told_table **tables, size_t *count,
+hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw_table_wire **tables, size_t *count,
                                  hawser_error *error) HAWSER_MUST_USE;
 /* tensors.c: the same of a header, but for the checksum. */
 hawser_status hw_store_tables_in(const hawser_store *store, const char *header, size_t length, const char *what,
-                                 hw_told_table **tables, size_t *count, hawser_error *error) HAWSER_MUST_USE;
+                                 hw_table_wire **tables, size_t *count, hawser_error *error) HAWSER_MUST_USE;
 
 /* A table of a file that is read. */
 typedef struct hw_saved_state {

@@ -59,14 +59,14 @@ static hawser_status check_sum(const restoring *r, hawser_error *error)
 {
     hw_seal seal = {0};
     unsigned char piece[HW_SEAL_PIECE];
-    uint64_t end = r->size - sizeof(uint64_t), told;
+    uint64_t end = r->size - sizeof(uint64_t), stored;
     for (uint64_t at = 0; at < end; at += sizeof piece) {
         size_t count = end - at < sizeof piece ? (size_t)(end - at) : sizeof piece;
         HAWSER_TRY(read_at(r, at, piece, count, error));
         hw_seal_add(&seal, piece, count);
     }
-    HAWSER_TRY(read_at(r, end, &told, sizeof told, error));
-    if (told == hw_seal_of(&seal))
+    HAWSER_TRY(read_at(r, end, &stored, sizeof stored, error));
+    if (stored == hw_seal_of(&seal))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_INPUT,
                        "%s: the checksum does not match: the file was damaged, or changed by other software", r->path);
@@ -329,7 +329,7 @@ static hawser_status tell_half(hawser_status status, hawser_error *error)
     return hawser_fail(error, status, "%.900s; its tables are in the store in part", why.text);
 }
 
-/* Each server is told how many rows it gets of every table, and all have room for theirs before anybody forgets what is there. */
+/* Each server is stored how many rows it gets of every table, and all have room for theirs before anybody forgets what is there. */
 static hawser_status replace(restoring *r, hawser_error *error)
 {
     hawser_store *store = r->store;
@@ -397,7 +397,7 @@ static hawser_status load(restoring *r, hawser_error *error)
     return status == HAWSER_OK ? hw_cluster_agree(store->job->cluster, name_damaged(r, error), error) : status;
 }
 
-hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw_told_table **tables, size_t *count,
+hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw_table_wire **tables, size_t *count,
                                  hawser_error *error)
 {
     restoring r = {.path = path, .fd = -1};
@@ -418,8 +418,8 @@ hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_er
 {
     HW_GIVEN(store);
     HW_GIVEN(path);
-    if (store->visit != NULL) {
-        hawser_status status = hw_store_ask_file(store, HW_WORD_LOAD, path, error);
+    if (store->remote != NULL) {
+        hawser_status status = hw_store_ask_file(store, HW_CONTROL_LOAD, path, error);
         for (uint32_t t = 0; (status == HAWSER_OK || status == HAWSER_NOT_FINITE) && t < hw_client_tables(store->client);
              t++)
             hw_near_forget(store, t);

@@ -44,8 +44,8 @@ static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
     pthread_mutex_lock(&store->making);
     for (uint32_t t = 0; status == HAWSER_OK && store->server != NULL && t < tables; t++) {
         own[t] = hw_server_rows(store->server, t);
-        /* Of guests a clock that is not over is not in, as when their group is lost. */
-        if (store->door == NULL && hw_server_between(store->server, t, &clock))
+        /* Of clients a clock that is not over is not in, as when their group is lost. */
+        if (store->listener == NULL && hw_server_between(store->server, t, &clock))
             status = hawser_fail(error, HAWSER_BAD_ARGUMENT,
                                  "table '%s' has updates of clock %" PRIu64 ", which not all workers have ended",
                                  hw_client_table_at(store->client, t)->name, clock);
@@ -236,17 +236,17 @@ static hawser_status save(saving *s, const char *path, hawser_error *error)
     return status == HAWSER_OK ? tell_overflow(store, &overflow, error) : status;
 }
 
-hawser_status hw_store_ask_file(hawser_store *store, hw_word word, const char *name, hawser_error *error)
+hawser_status hw_store_ask_file(hawser_store *store, hw_control_message word, const char *name, hawser_error *error)
 {
     hw_message *answer = NULL;
     hawser_error overflow = {0};
     hawser_status status =
-        word == HW_WORD_SAVE ? wait_for_all(store, &overflow, error) : hawser_store_wait_all(store, error);
+        word == HW_CONTROL_SAVE ? wait_for_all(store, &overflow, error) : hawser_store_wait_all(store, error);
     if (status == HAWSER_OK)
         status = hw_store_heard(store, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
     if (store->self == 0)
-        status = hw_visit_ask(store->visit, 0, word, name, strlen(name) + 1, &answer, error);
+        status = hw_remote_ask(store->remote, 0, word, name, strlen(name) + 1, &answer, error);
     hw_message_free(answer);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
     return tell_overflow(store, &overflow, error);
@@ -256,8 +256,8 @@ hawser_status hawser_store_save(hawser_store *store, const char *path, hawser_er
 {
     HW_GIVEN(store);
     HW_GIVEN(path);
-    if (store->visit != NULL)
-        return hw_store_ask_file(store, HW_WORD_SAVE, path, error);
+    if (store->remote != NULL)
+        return hw_store_ask_file(store, HW_CONTROL_SAVE, path, error);
     hawser_error own = {0};
     saving s = {.store = store, .error = error != NULL ? error : &own, .file = {.fd = -1}};
     hawser_status status = save(&s, path, s.error);

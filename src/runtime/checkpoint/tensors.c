@@ -124,33 +124,33 @@ hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const 
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
 
 /* A table as its fact says it: describe_all. */
-static bool read_fact(const char *name, const char *fact, hw_told_table *told)
+static bool read_fact(const char *name, const char *fact, hw_table_wire *wire)
 {
     char type[4], function[HW_TABLE_NAME];
     unsigned width = 0;
     int used = 0;
-    *told = (hw_told_table){.last = UINT64_MAX};
-    if (strlen(name) >= sizeof told->name || sscanf(fact, "%3s %63s width %u%n", type, function, &width, &used) != 3)
+    *wire = (hw_table_wire){.last = UINT64_MAX};
+    if (strlen(name) >= sizeof wire->name || sscanf(fact, "%3s %63s width %u%n", type, function, &width, &used) != 3)
         return false;
-    memcpy(told->name, name, strlen(name) + 1);
-    memcpy(told->function, function, strlen(function) + 1);
-    told->type = strcmp(type, "F32") == 0 ? HW_VALUE_F32 : strcmp(type, "F64") == 0 ? HW_VALUE_F64 : HW_VALUE_I64;
-    told->width = width;
+    memcpy(wire->name, name, strlen(name) + 1);
+    memcpy(wire->function, function, strlen(function) + 1);
+    wire->type = strcmp(type, "F32") == 0 ? HW_VALUE_F32 : strcmp(type, "F64") == 0 ? HW_VALUE_F64 : HW_VALUE_I64;
+    wire->width = width;
     fact += used;
-    told->sparse = sscanf(fact, " keys %" SCNu64 " to %" SCNu64 "%n", &told->first, &told->last, &used) != 2;
-    fact += told->sparse ? 0 : used;
+    wire->sparse = sscanf(fact, " keys %" SCNu64 " to %" SCNu64 "%n", &wire->first, &wire->last, &used) != 2;
+    fact += wire->sparse ? 0 : used;
     if (*fact++ != ';')
         return false;
     for (int i = 0; i < HW_FUNCTION_PARAMETERS; i++) {
-        const char *end = hawser_read_number(fact, &told->parameters[i]);
+        const char *end = hawser_read_number(fact, &wire->parameters[i]);
         if (end == NULL)
             break;
         fact = end;
     }
-    told->summed = strncmp(fact, " summed", 7) == 0;
-    fact += told->summed ? 7 : 0;
-    told->centric = sscanf(fact, " centric %" SCNu64 "%n", &told->delay, &used) == 1;
-    return fact[told->centric ? used : 0] == '\0';
+    wire->summed = strncmp(fact, " summed", 7) == 0;
+    fact += wire->summed ? 7 : 0;
+    wire->centric = sscanf(fact, " centric %" SCNu64 "%n", &wire->delay, &used) == 1;
+    return fact[wire->centric ? used : 0] == '\0';
 }
 
 /* The store's table of that name; NULL: none. */
@@ -177,7 +177,7 @@ static hawser_status check_alike(const hw_table_spec *spec, const char *fact, co
 }
 
 hawser_status hw_store_tables_in(const hawser_store *store, const char *header, size_t length, const char *what,
-                                 hw_told_table **tables, size_t *count, hawser_error *error)
+                                 hw_table_wire **tables, size_t *count, hawser_error *error)
 {
     uint32_t number;
     json_t *root = json_loadb(header, length, JSON_REJECT_DUPLICATES, NULL), *fact,

@@ -22,7 +22,7 @@ static hawser_status handle(void *owner, hw_message *message)
     }
     hawser_status status =
         message->envelope.kind == HW_MESSAGE_LOST
-            ? hw_fail_loss(&agent->station, message, NULL, 0)
+            ? hw_fail_loss(&agent->mailbox, message, NULL, 0)
             : hawser_fail(&agent->error, HAWSER_INTERNAL, "an agent got a message of kind %u", message->envelope.kind);
     hw_message_free(message);
     return status;
@@ -31,9 +31,9 @@ static hawser_status handle(void *owner, hw_message *message)
 void hw_agent_open(hw_agent *agent, hw_session *session)
 {
     agent->session = session;
-    agent->station = (hw_station){.session = session,
+    agent->mailbox = (hw_mailbox){.session = session,
                                   .endpoint = hw_agent_endpoint(session, session->node),
-                                  .vehicle = session->local,
+                                  .runner = session->local,
                                   .owner = agent,
                                   .handle = handle,
                                   .poll = POLL_SECONDS,
@@ -48,7 +48,7 @@ void hw_agent_close(hw_agent *agent)
 static hawser_status say(hw_agent *agent, hw_message *message, hw_message_kind kind)
 {
     message->envelope.kind = (uint16_t)kind;
-    return hw_send(&agent->station, agent->session->blocks, message);
+    return hw_send(&agent->mailbox, agent->session->blocks, message);
 }
 
 static hawser_status say_program(hw_agent *agent)
@@ -91,19 +91,19 @@ static bool has_result(void *argument)
 /* Where node 0 cannot be told any more it has left a result, or its loss is on the way. */
 static hawser_status unless_gone(hw_agent *agent, hawser_status status)
 {
-    return status == HAWSER_PEER_LOST ? hw_wait(&agent->station, has_result, agent) : status;
+    return status == HAWSER_PEER_LOST ? hw_wait(&agent->mailbox, has_result, agent) : status;
 }
 
 static hawser_status serve(hw_agent *agent)
 {
     hw_message *gathered = NULL;
     HAWSER_TRY(unless_gone(agent, say_program(agent)));
-    HAWSER_TRY(hw_wait(&agent->station, blocks_have_ended, agent));
+    HAWSER_TRY(hw_wait(&agent->mailbox, blocks_have_ended, agent));
     if (agent->result != NULL)
         return HAWSER_OK;
     HAWSER_TRY(hw_gather_pack(agent->session, &gathered, &agent->error));
     HAWSER_TRY(unless_gone(agent, say(agent, gathered, HW_MESSAGE_GATHER)));
-    return hw_wait(&agent->station, has_result, agent);
+    return hw_wait(&agent->mailbox, has_result, agent);
 }
 
 void hw_agent_main(hw_agent *agent)

@@ -6,7 +6,7 @@
 
 typedef struct hw_agent {
     hw_session *session;
-    hw_station station;
+    hw_mailbox mailbox;
     hawser_error error;
     hw_message *result; /* the driver's last word */
     bool told;          /* the driver knows that we were interrupted */

@@ -13,12 +13,12 @@ hawser_worker_figures hw_worker_figures_of(const hw_worker *worker)
 {
     const hw_session *session = worker->session;
     return (hawser_worker_figures){.cpu_seconds = worker->cpu_seconds,
-                                   .wait_seconds = worker->station.waited,
+                                   .wait_seconds = worker->mailbox.waited,
                                    .last_clock_seconds = fmax(0.0, worker->last_clock - session->began),
                                    .clocks = worker->clocks,
-                                   .bytes_sent = worker->station.bytes_sent,
-                                   .bytes_received = worker->station.bytes_received,
-                                   .messages_sent = worker->station.messages_sent,
+                                   .bytes_sent = worker->mailbox.bytes_sent,
+                                   .bytes_received = worker->mailbox.bytes_received,
+                                   .messages_sent = worker->mailbox.messages_sent,
                                    .peak_rss = hw_machine_peak_rss(),
                                    .node = session->node};
 }
@@ -27,7 +27,7 @@ hw_block_record hw_worker_record(const hw_worker *worker)
 {
     hw_block_record record = {
         .block = worker->block, .most_lead = worker->most_lead, .figures = hw_worker_figures_of(worker)};
-    memcpy(record.kinds, worker->station.kinds, sizeof record.kinds);
+    memcpy(record.kinds, worker->mailbox.kinds, sizeof record.kinds);
     memcpy(record.staleness, worker->staleness, sizeof record.staleness);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         if (worker->parts[i].replica != NULL)
@@ -87,7 +87,7 @@ static hawser_status make_flows(hawser_run *run, hawser_error *error)
         [HW_MESSAGE_TRIGGER] = "trigger", [HW_MESSAGE_DONE] = "done",     [HW_MESSAGE_REPORT] = "report",
         [HW_MESSAGE_CREDIT] = "credit",   [HW_MESSAGE_PAUSE] = "pause",   [HW_MESSAGE_ABORT] = "abort",
         [HW_MESSAGE_UPDATE] = "update",   [HW_MESSAGE_GATHER] = "gather", [HW_MESSAGE_RESULT] = "result",
-        [HW_MESSAGE_CARD] = "card",       [HW_MESSAGE_DATA] = "data",     [HW_MESSAGE_ADDEND] = "addend",
+        [HW_MESSAGE_JOIN] = "join",       [HW_MESSAGE_DATA] = "data",     [HW_MESSAGE_ADDEND] = "addend",
         [HW_MESSAGE_ASK] = "ask",         [HW_MESSAGE_SHARE] = "share"};
     HAWSER_TRY(HW_NEW(&run->flows, run->result_count + HW_KINDS, "figures", error));
     for (uint32_t i = 0; i < run->result_count; i++)
@@ -289,7 +289,7 @@ static hawser_status collect_others(hawser_run *run, const hw_session *session, 
     return HAWSER_OK;
 }
 
-/* Operators without a name or a visit are no lines. */
+/* Operators without a name or a remote are no lines. */
 static void drop_empty_lines(hawser_run *run)
 {
     size_t kept = 0;
@@ -357,7 +357,7 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     hawser_status status = collect_stored(run, session, error);
     for (uint32_t i = 0; i < session->local; i++)
         collect_worker(run, session, &session->workers[i]);
-    hw_run_add_kinds(run, session->driver->station.kinds);
+    hw_run_add_kinds(run, session->driver->mailbox.kinds);
     if (status == HAWSER_OK)
         status = collect_others(run, session, error);
     if (status == HAWSER_OK)

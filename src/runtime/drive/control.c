@@ -16,7 +16,7 @@ static hawser_status send_all(hw_driver *driver, hw_message *message)
                 return status;
             }
         }
-        hawser_status status = hw_send(&driver->station, i, copy);
+        hawser_status status = hw_send(&driver->mailbox, i, copy);
         if (status != HAWSER_OK && i + 1 < blocks)
             hw_message_free(message);
         HAWSER_TRY(status);

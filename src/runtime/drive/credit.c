@@ -32,12 +32,12 @@ static bool row_complete(const hw_driver *driver)
 static const char *asked_to_end(hw_shipment *shipment)
 {
     hw_driver *driver = shipment->driver;
-    hw_crew *crew = driver->session->crew;
+    hw_executor *executor = driver->session->executor;
     double seconds = shipment->loop->until.seconds;
     hw_driver_check(driver);
     if (driver->stopping != NULL)
         return driver->stopping;
-    if (seconds > 0 && crew->ops->now(crew) - shipment->until.began >= seconds) {
+    if (seconds > 0 && executor->ops->now(executor) - shipment->until.began >= seconds) {
         driver->repeatable = "a loop was ended by time";
         return "seconds";
     }
@@ -167,9 +167,9 @@ static void plan_phase(hw_shipment *shipment)
 
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop)
 {
-    hw_crew *crew = driver->session->crew;
+    hw_executor *executor = driver->session->executor;
     hw_shipment shipment = {.driver = driver, .loop = loop};
-    hw_until_begin(&shipment.until, &loop->until, crew->ops->now(crew));
+    hw_until_begin(&shipment.until, &loop->until, executor->ops->now(executor));
     hw_driver_check(driver);
     shipment.reason = driver->stopping;
     while (shipment.reason == NULL) {

@@ -36,7 +36,7 @@ static hawser_status keep_heard(hw_driver *driver, hw_message *message)
 
 static hawser_status hear_loss(hw_driver *driver, hw_message *message)
 {
-    hawser_status status = hw_fail_loss(&driver->station, message, driver->progress.name, driver->progress.clock);
+    hawser_status status = hw_fail_loss(&driver->mailbox, message, driver->progress.name, driver->progress.clock);
     hw_message_free(message);
     return status;
 }
@@ -107,9 +107,9 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     driver->give_up = isinf(left) ? GIVE_UP * session->job->grace : fmin(GIVE_UP_LATE * left, left - LEAST_RUN);
     driver->progress = (hawser_progress){.driver = driver, .name = program->name};
     session->progress = &driver->progress;
-    driver->station = (hw_station){.session = session,
+    driver->mailbox = (hw_mailbox){.session = session,
                                    .endpoint = session->blocks,
-                                   .vehicle = session->local,
+                                   .runner = session->local,
                                    .owner = driver,
                                    .handle = handle,
                                    .poll = POLL_SECONDS,
@@ -150,7 +150,8 @@ void hw_driver_close(hw_driver *driver)
 static bool is_out_of_time(const hw_session *session)
 {
     double limit = session->job->time_limit;
-    return atomic_load(&session->late) || (limit > 0 && session->crew->ops->now(session->crew) - session->began >= limit);
+    return atomic_load(&session->late) ||
+           (limit > 0 && session->executor->ops->now(session->executor) - session->began >= limit);
 }
 
 /* Units of all nodes are told to stop (hawser_stopping); a node that cannot be told stops with its clock. */
@@ -158,17 +159,17 @@ static void say_ending(hw_driver *driver)
 {
     hw_session *session = driver->session;
     hawser_error ignored;
-    driver->station.error = &ignored;
+    driver->mailbox.error = &ignored;
     atomic_store(&session->ending, true);
     for (uint32_t node = 1; node < session->nodes; node++) {
         hw_message *message = NULL;
         if (hw_message_new(0, &message, &ignored) != HAWSER_OK)
             break;
         message->envelope.kind = HW_MESSAGE_INTERRUPT;
-        if (hw_send(&driver->station, hw_agent_endpoint(session, node), message) != HAWSER_OK)
+        if (hw_send(&driver->mailbox, hw_agent_endpoint(session, node), message) != HAWSER_OK)
             continue;
     }
-    driver->station.error = &driver->error;
+    driver->mailbox.error = &driver->error;
 }
 
 void hw_driver_check(hw_driver *driver)
@@ -213,7 +214,7 @@ static bool is_in_or_late(void *argument)
 static hawser_status wait_until(hw_driver *driver, bool (*ready)(void *argument), void *argument, double left, bool *in)
 {
     hw_limited limited = {driver, ready, argument, left, false};
-    HAWSER_TRY(hw_wait(&driver->station, is_in_or_late, &limited));
+    HAWSER_TRY(hw_wait(&driver->mailbox, is_in_or_late, &limited));
     *in = limited.in;
     return HAWSER_OK;
 }
@@ -298,8 +299,8 @@ static void note_stop(hw_driver *driver, const hawser_operator *loop, const char
 static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
 {
     hw_until until;
-    hw_crew *crew = driver->session->crew;
-    hw_until_begin(&until, &loop->until, crew->ops->now(crew));
+    hw_executor *executor = driver->session->executor;
+    hw_until_begin(&until, &loop->until, executor->ops->now(executor));
     const char *reason = NULL;
     hw_driver_check(driver);
     for (uint64_t clock = 0; reason == NULL; clock++) {
@@ -431,17 +432,17 @@ hawser_status hw_driver_gather(hw_driver *driver)
 static void say_abort(hw_driver *driver)
 {
     hawser_error ignored; /* a block that cannot be told has gone already */
-    driver->station.error = &ignored;
+    driver->mailbox.error = &ignored;
     for (uint32_t i = 0; i < driver->session->blocks; i++) {
         hw_message *message = driver->aborts[i];
         driver->aborts[i] = NULL;
         message->envelope.kind = HW_MESSAGE_ABORT;
         message->envelope.last = driver->abandoned;
         message->envelope.count = driver->agreed;
-        if (hw_send(&driver->station, i, message) != HAWSER_OK)
+        if (hw_send(&driver->mailbox, i, message) != HAWSER_OK)
             continue;
     }
-    driver->station.error = &driver->error;
+    driver->mailbox.error = &driver->error;
 }
 
 void hw_driver_main(hw_driver *driver)

@@ -12,7 +12,7 @@ typedef struct hw_reports {
 
 typedef struct hw_driver {
     hw_session *session;
-    hw_station station;
+    hw_mailbox mailbox;
     hawser_error error;
     hawser_progress progress;
     double metrics[HW_METRICS_MOST];

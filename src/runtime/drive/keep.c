@@ -32,7 +32,7 @@ static hawser_status put_share(hw_session *session, const hawser_state *state, u
     uint64_t task;
     bool ordered = hw_stored_ordered(state);
     hw_plan_range(session->plan, state, block, &begin, &end);
-    uint32_t table = session->tables[state->number], worker = hw_session_vehicle(session, block);
+    uint32_t table = session->tables[state->number], worker = hw_session_runner(session, block);
     if (ordered)
         HAWSER_TRY(hawser_store_clock(session->store, table, worker, 0, 0, hw_state_count(state) - 1, error));
     if (begin == end || (!ordered && state->initial == NULL))
@@ -79,7 +79,7 @@ hawser_status hw_keep_open(hw_session *session, hawser_error *error)
 {
     if (!hw_operator_stores(session->program->root))
         return HAWSER_OK;
-    const hw_hub_seats seats = {session->own, session->local, session->blocks, session->job->fibers};
+    const hw_hub_sessions seats = {session->own, session->local, session->blocks, session->job->fibers};
     HAWSER_TRY(hw_hub_open(session->job, NULL, &seats, &session->store, error));
     return fill(session, error);
 }
@@ -107,14 +107,14 @@ void hw_keep_count(const hw_session *session)
     pthread_mutex_lock(&store->mutex); /* as a client; other nodes may still ask it as a server */
     const hw_client_figures figures = *hw_client_figures_of(store->client);
     pthread_mutex_unlock(&store->mutex);
-    hw_station *station = &session->workers[0].station;
-    hw_flow *flow = &station->kinds[HW_MESSAGE_ASK];
+    hw_mailbox *mailbox = &session->workers[0].mailbox;
+    hw_flow *flow = &mailbox->kinds[HW_MESSAGE_ASK];
     flow->messages += figures.messages;
     flow->plain += figures.bytes_plain;
     flow->bytes += figures.bytes_sent;
-    station->messages_sent += figures.messages;
-    station->bytes_sent += figures.bytes_sent;
-    station->bytes_received += figures.bytes_received;
+    mailbox->messages_sent += figures.messages;
+    mailbox->bytes_sent += figures.bytes_sent;
+    mailbox->bytes_received += figures.bytes_received;
 }
 
 /* Requests of a run that was abandoned may wait for versions that no block will write. */

@@ -44,7 +44,7 @@ double hawser_progress_seconds(const hawser_progress *progress)
     if (progress == NULL)
         return 0;
     const hw_session *session = progress->driver->session;
-    return session->crew->ops->now(session->crew) - session->began;
+    return session->executor->ops->now(session->executor) - session->began;
 }
 
 const char *hawser_progress_loop(const hawser_progress *progress)

@@ -1,4 +1,4 @@
-/* run.c - the life of one execution: plan, blocks, transport, crew, and what is left. */
+/* run.c - the life of one execution: plan, blocks, transport, executor, and what is left. */
 #include "runtime/drive/agent.h"
 #include "runtime/drive/keep.h"
 #include "runtime/session/fetch.h"
@@ -11,8 +11,8 @@
 
 static void wake_endpoint(void *argument)
 {
-    hw_station *station = argument;
-    station->session->crew->ops->wake(station->session->crew, station->vehicle);
+    hw_mailbox *mailbox = argument;
+    mailbox->session->executor->ops->wake(mailbox->session->executor, mailbox->runner);
 }
 
 static hawser_status place_blocks(hw_session *session, hawser_error *error)
@@ -27,10 +27,10 @@ static hawser_status place_blocks(hw_session *session, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status open_crew(hw_session *session, hawser_error *error)
+static hawser_status open_executor(hw_session *session, hawser_error *error)
 {
     const hawser_job *job = session->job;
-    uint32_t vehicles = session->local + 1, threads = job->settings.threads;
+    uint32_t runners = session->local + 1, threads = job->settings.threads;
     uint32_t sharing = 1;
     if (session->cluster != NULL)
         sharing = hw_cluster_host_members(session->cluster, hw_cluster_member(session->cluster, session->node)->host);
@@ -39,8 +39,8 @@ static hawser_status open_crew(hw_session *session, hawser_error *error)
     /* Who waits may look for a while before he sleeps only where nobody else is to run in his place. */
     int spin = threads == session->local && session->local * sharing <= job->settings.processors;
     if (job->fibers)
-        return hw_fiber_crew(vehicles, job->fiber_seed, job->chooser, &session->crew, error);
-    return hw_thread_crew(vehicles, threads, spin, &session->crew, error);
+        return hw_fiber_executor(runners, job->fiber_seed, job->chooser, &session->executor, error);
+    return hw_thread_executor(runners, threads, spin, &session->executor, error);
 }
 
 static hawser_status open_transport(hw_session *session, hawser_error *error)
@@ -79,19 +79,19 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers", session->blocks,
                            session->nodes);
     HAWSER_TRY(hw_keep_open(session, error));
-    HAWSER_TRY(open_crew(session, error));
+    HAWSER_TRY(open_executor(session, error));
     HAWSER_TRY(HW_NEW(&session->workers, session->local, "blocks", error));
-    HAWSER_TRY(HW_NEW(&session->stations, session->local, "blocks", error));
+    HAWSER_TRY(HW_NEW(&session->mailboxes, session->local, "blocks", error));
     for (uint32_t i = 0; i < session->local; i++)
-        session->stations[i] = &session->workers[i].station;
+        session->mailboxes[i] = &session->workers[i].mailbox;
     for (uint32_t i = 0; i < session->local; i++)
         HAWSER_TRY(hw_worker_open(&session->workers[i], session, session->own[i], error));
     HAWSER_TRY(open_driver(session, error));
     HAWSER_TRY(open_transport(session, error));
     hw_transport *transport = session->transport;
     for (uint32_t i = 0; i < session->local; i++)
-        transport->ops->on_delivery(transport, session->own[i], wake_endpoint, &session->workers[i].station);
-    hw_station *last = session->node == 0 ? &session->driver->station : &session->agent->station;
+        transport->ops->on_delivery(transport, session->own[i], wake_endpoint, &session->workers[i].mailbox);
+    hw_mailbox *last = session->node == 0 ? &session->driver->mailbox : &session->agent->mailbox;
     transport->ops->on_delivery(transport, last->endpoint, wake_endpoint, last);
     if (session->cluster == NULL)
         return HAWSER_OK;
@@ -118,11 +118,11 @@ static void close_session(hw_session *session, const hawser_error *ended)
     free(session->driver);
     free(session->agent);
     free(session->workers);
-    free(session->stations);
+    free(session->mailboxes);
     free(session->own);
     hw_view_free(&session->view);
-    if (session->crew != NULL)
-        session->crew->ops->free(session->crew);
+    if (session->executor != NULL)
+        session->executor->ops->free(session->executor);
 }
 
 static void body(void *argument, uint32_t number)
@@ -131,7 +131,7 @@ static void body(void *argument, uint32_t number)
     if (number < session->local) {
         hw_worker_main(&session->workers[number]);
         atomic_fetch_add(&session->ended, 1);
-        session->crew->ops->wake(session->crew, session->local);
+        session->executor->ops->wake(session->executor, session->local);
     } else if (session->driver != NULL) {
         hw_driver_main(session->driver);
     } else {
@@ -146,9 +146,9 @@ static hawser_status share(hw_session *session, const hawser_error *ended, const
     hw_message *messages[2] = {NULL, NULL}; /* without travelling states, and with them */
     hawser_error error;
     hawser_status status = HAWSER_OK;
-    hw_station *station = &session->driver->station;
+    hw_mailbox *mailbox = &session->driver->mailbox;
     uint64_t digest = run != NULL ? hw_session_digest(session) : 0;
-    station->error = &error;
+    mailbox->error = &error;
     for (uint32_t node = 1; node < session->nodes && status == HAWSER_OK; node++) {
         bool whole = run != NULL && !session->driver->abandoned && !hw_gather_equals(session->driver->heard[node], digest);
         hw_message *copy = NULL;
@@ -156,7 +156,7 @@ static hawser_status share(hw_session *session, const hawser_error *ended, const
             status = hw_share_pack(session, ended, run, whole, &messages[whole], &error);
         if (status == HAWSER_OK)
             status = hw_message_share(messages[whole], &copy, &error);
-        if (status == HAWSER_OK && hw_send(station, hw_agent_endpoint(session, node), copy) != HAWSER_OK)
+        if (status == HAWSER_OK && hw_send(mailbox, hw_agent_endpoint(session, node), copy) != HAWSER_OK)
             continue;
     }
     hw_message_free(messages[0]);
@@ -166,16 +166,16 @@ static hawser_status share(hw_session *session, const hawser_error *ended, const
 
 static hawser_status execute_here(hw_session *session, hawser_run **run, hawser_error *error)
 {
-    hw_crew *crew = session->crew;
-    session->began = crew->ops->now(crew);
-    HAWSER_TRY(crew->ops->run(crew, body, session, error));
+    hw_executor *executor = session->executor;
+    session->began = executor->ops->now(executor);
+    HAWSER_TRY(executor->ops->run(executor, body, session, error));
     session->led = true;
     hawser_status status = session->driver->error.status;
     if (status != HAWSER_OK && error != NULL)
         *error = session->driver->error;
     if (status != HAWSER_OK && status != HAWSER_STOP)
         return status;
-    HAWSER_TRY(hw_run_collect(session, crew->ops->now(crew) - session->began, run, error));
+    HAWSER_TRY(hw_run_collect(session, executor->ops->now(executor) - session->began, run, error));
     return status;
 }
 
@@ -197,10 +197,10 @@ static hawser_status lead(hw_session *session, hawser_run **run, hawser_error *e
 
 static hawser_status follow(hw_session *session, hawser_run **run, hawser_error *error)
 {
-    hw_crew *crew = session->crew;
+    hw_executor *executor = session->executor;
     hw_agent *agent = session->agent;
-    session->began = crew->ops->now(crew);
-    HAWSER_TRY(crew->ops->run(crew, body, session, error));
+    session->began = executor->ops->now(executor);
+    HAWSER_TRY(executor->ops->run(executor, body, session, error));
     session->agreed = agent->result != NULL;
     if (agent->error.status == HAWSER_OK)
         return hw_share_take(session, agent->result, run, error);

@@ -43,8 +43,8 @@ const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock)
         reason = "test";
     if (reason == NULL && until->clocks != 0 && clock + 1 >= until->clocks)
         reason = "clocks";
-    hw_crew *crew = driver->session->crew;
-    if (reason == NULL && until->seconds > 0 && crew->ops->now(crew) - state->began >= until->seconds) {
+    hw_executor *executor = driver->session->executor;
+    if (reason == NULL && until->seconds > 0 && executor->ops->now(executor) - state->began >= until->seconds) {
         reason = "seconds";
         driver->repeatable = "a loop was ended by time";
     }

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "runtime/exec/crew.h"
+#include "runtime/exec/executor.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HW_ASAN 1
@@ -41,7 +41,7 @@ typedef struct hw_fiber {
 } hw_fiber;
 
 typedef struct hw_fibers {
-    hw_crew super;
+    hw_executor super;
     uint32_t count, current, alive;
     double time;
     hw_random random;
@@ -56,12 +56,12 @@ typedef struct hw_fibers {
 } hw_fibers;
 
 /* Leaves `from` for `to`; an ended fiber gives its sanitizer's stack back. */
-static void switch_fiber(hw_fibers *crew, hw_fiber *from, hw_fiber *to)
+static void switch_fiber(hw_fibers *executor, hw_fiber *from, hw_fiber *to)
 {
-    (void)crew;
+    (void)executor;
 #ifdef HW_ASAN
-    const void *bottom = to == &crew->home ? crew->home_stack : to->stack;
-    size_t size = to == &crew->home ? crew->home_size : STACK_BYTES;
+    const void *bottom = to == &executor->home ? executor->home_stack : to->stack;
+    size_t size = to == &executor->home ? executor->home_size : STACK_BYTES;
     __sanitizer_start_switch_fiber(from->ended ? NULL : &from->fake_stack, bottom, size);
 #endif
 #ifdef HW_TSAN
@@ -78,45 +78,45 @@ static void switch_fiber(hw_fibers *crew, hw_fiber *from, hw_fiber *to)
 /* makecontext passes ints only, so the pointer comes in two halves. */
 static void fiber_main(unsigned high, unsigned low)
 {
-    hw_fibers *crew = (hw_fibers *)(uintptr_t)((uint64_t)high << 32 | low);
+    hw_fibers *executor = (hw_fibers *)(uintptr_t)((uint64_t)high << 32 | low);
 #ifdef HW_ASAN
-    __sanitizer_finish_switch_fiber(NULL, &crew->home_stack, &crew->home_size);
+    __sanitizer_finish_switch_fiber(NULL, &executor->home_stack, &executor->home_size);
 #endif
-    uint32_t number = crew->current;
-    crew->body(crew->argument, number);
-    crew->fibers[number].ended = true;
-    crew->alive--;
-    switch_fiber(crew, &crew->fibers[number], &crew->home);
+    uint32_t number = executor->current;
+    executor->body(executor->argument, number);
+    executor->fibers[number].ended = true;
+    executor->alive--;
+    switch_fiber(executor, &executor->fibers[number], &executor->home);
 }
 
-static bool runnable(const hw_fibers *crew, const hw_fiber *fiber)
+static bool runnable(const hw_fibers *executor, const hw_fiber *fiber)
 {
-    return !fiber->ended && (!fiber->parked || fiber->woken || fiber->deadline <= crew->time);
+    return !fiber->ended && (!fiber->parked || fiber->woken || fiber->deadline <= executor->time);
 }
 
 /* When all wait, time goes to the first deadline. */
-static uint32_t choose(hw_fibers *crew)
+static uint32_t choose(hw_fibers *executor)
 {
     uint32_t ready = 0;
     double first = 1e300;
-    for (uint32_t i = 0; i < crew->count; i++) {
-        if (runnable(crew, &crew->fibers[i]))
-            crew->ready[ready++] = i;
-        if (!crew->fibers[i].ended && crew->fibers[i].deadline < first)
-            first = crew->fibers[i].deadline;
+    for (uint32_t i = 0; i < executor->count; i++) {
+        if (runnable(executor, &executor->fibers[i]))
+            executor->ready[ready++] = i;
+        if (!executor->fibers[i].ended && executor->fibers[i].deadline < first)
+            first = executor->fibers[i].deadline;
     }
     if (ready == 0) {
-        crew->time = first;
-        return choose(crew);
+        executor->time = first;
+        return choose(executor);
     }
-    if (crew->chooser.choose != NULL)
-        return crew->ready[crew->chooser.choose(crew->chooser.argument, crew->ready, ready)];
-    return crew->ready[hw_random_below(&crew->random, ready)];
+    if (executor->chooser.choose != NULL)
+        return executor->ready[executor->chooser.choose(executor->chooser.argument, executor->ready, ready)];
+    return executor->ready[hw_random_below(&executor->random, ready)];
 }
 
-static bool prepare(hw_fibers *crew, hw_fiber *fiber)
+static bool prepare(hw_fibers *executor, hw_fiber *fiber)
 {
-    uint64_t pointer = (uintptr_t)crew;
+    uint64_t pointer = (uintptr_t)executor;
     if (getcontext(&fiber->context) != 0)
         return false;
     fiber->context.uc_stack.ss_sp = fiber->stack;
@@ -125,115 +125,116 @@ static bool prepare(hw_fibers *crew, hw_fiber *fiber)
     return true;
 }
 
-static hawser_status run(hw_crew *super, void (*body)(void *argument, uint32_t number), void *argument, hawser_error *error)
+static hawser_status run(hw_executor *super, void (*body)(void *argument, uint32_t number), void *argument,
+                         hawser_error *error)
 {
-    hw_fibers *crew = (hw_fibers *)super;
-    crew->body = body;
-    crew->argument = argument;
-    crew->alive = crew->count;
-    for (uint32_t i = 0; i < crew->count; i++)
-        if (!prepare(crew, &crew->fibers[i]))
+    hw_fibers *executor = (hw_fibers *)super;
+    executor->body = body;
+    executor->argument = argument;
+    executor->alive = executor->count;
+    for (uint32_t i = 0; i < executor->count; i++)
+        if (!prepare(executor, &executor->fibers[i]))
             return hawser_fail(error, HAWSER_INTERNAL, "cannot make a fiber");
 #ifdef HW_TSAN
-    crew->home.race = __tsan_get_current_fiber();
-    for (uint32_t i = 0; i < crew->count; i++)
-        crew->fibers[i].race = __tsan_create_fiber(0);
+    executor->home.race = __tsan_get_current_fiber();
+    for (uint32_t i = 0; i < executor->count; i++)
+        executor->fibers[i].race = __tsan_create_fiber(0);
 #endif
-    while (crew->alive != 0) {
-        crew->current = choose(crew);
-        crew->fibers[crew->current].parked = false;
-        switch_fiber(crew, &crew->home, &crew->fibers[crew->current]);
+    while (executor->alive != 0) {
+        executor->current = choose(executor);
+        executor->fibers[executor->current].parked = false;
+        switch_fiber(executor, &executor->home, &executor->fibers[executor->current]);
     }
 #ifdef HW_TSAN
-    for (uint32_t i = 0; i < crew->count; i++)
-        __tsan_destroy_fiber(crew->fibers[i].race);
+    for (uint32_t i = 0; i < executor->count; i++)
+        __tsan_destroy_fiber(executor->fibers[i].race);
 #endif
     return HAWSER_OK;
 }
 
-static void park(hw_crew *super, uint32_t number, double deadline)
+static void park(hw_executor *super, uint32_t number, double deadline)
 {
-    hw_fibers *crew = (hw_fibers *)super;
-    hw_fiber *self = &crew->fibers[number];
+    hw_fibers *executor = (hw_fibers *)super;
+    hw_fiber *self = &executor->fibers[number];
     self->parked = true;
     self->deadline = deadline;
-    switch_fiber(crew, self, &crew->home);
+    switch_fiber(executor, self, &executor->home);
     self->woken = false;
 }
 
-static void wake(hw_crew *super, uint32_t number)
+static void wake(hw_executor *super, uint32_t number)
 {
     ((hw_fibers *)super)->fibers[number].woken = true;
 }
 
-static void breathe(hw_crew *super, uint32_t number)
+static void breathe(hw_executor *super, uint32_t number)
 {
-    hw_fibers *crew = (hw_fibers *)super;
-    if (crew->chooser.choose != NULL || hw_random_below(&crew->random, 2) == 0)
-        switch_fiber(crew, &crew->fibers[number], &crew->home);
+    hw_fibers *executor = (hw_fibers *)super;
+    if (executor->chooser.choose != NULL || hw_random_below(&executor->random, 2) == 0)
+        switch_fiber(executor, &executor->fibers[number], &executor->home);
 }
 
-static void sleep_seconds(hw_crew *super, uint32_t number, double seconds)
+static void sleep_seconds(hw_executor *super, uint32_t number, double seconds)
 {
-    hw_fibers *crew = (hw_fibers *)super;
-    double until = crew->time + seconds;
-    bool woken = crew->fibers[number].woken;
-    while (crew->time < until) {
+    hw_fibers *executor = (hw_fibers *)super;
+    double until = executor->time + seconds;
+    bool woken = executor->fibers[number].woken;
+    while (executor->time < until) {
         park(super, number, until);
         woken = true; /* perhaps: one look too many at the inbox does no harm */
     }
-    crew->fibers[number].woken = woken;
+    executor->fibers[number].woken = woken;
 }
 
-static double now(hw_crew *super)
+static double now(hw_executor *super)
 {
     return ((hw_fibers *)super)->time;
 }
 
-static uint32_t busy(hw_crew *super)
+static uint32_t busy(hw_executor *super)
 {
-    const hw_fibers *crew = (const hw_fibers *)super;
+    const hw_fibers *executor = (const hw_fibers *)super;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < crew->count; i++)
-        count += !crew->fibers[i].ended && (!crew->fibers[i].parked || crew->fibers[i].woken);
+    for (uint32_t i = 0; i < executor->count; i++)
+        count += !executor->fibers[i].ended && (!executor->fibers[i].parked || executor->fibers[i].woken);
     return count;
 }
 
-static void free_crew(hw_crew *super)
+static void free_executor(hw_executor *super)
 {
-    hw_fibers *crew = (hw_fibers *)super;
-    for (uint32_t i = 0; crew->fibers != NULL && i < crew->count; i++)
-        if (crew->fibers[i].stack != NULL)
-            munmap(crew->fibers[i].stack, STACK_BYTES);
-    free(crew->fibers);
-    free(crew->ready);
-    free(crew);
+    hw_fibers *executor = (hw_fibers *)super;
+    for (uint32_t i = 0; executor->fibers != NULL && i < executor->count; i++)
+        if (executor->fibers[i].stack != NULL)
+            munmap(executor->fibers[i].stack, STACK_BYTES);
+    free(executor->fibers);
+    free(executor->ready);
+    free(executor);
 }
 
-hawser_status hw_fiber_crew(uint32_t count, uint64_t seed, hw_chooser chooser, hw_crew **out, hawser_error *error)
+hawser_status hw_fiber_executor(uint32_t count, uint64_t seed, hw_chooser chooser, hw_executor **out, hawser_error *error)
 {
-    static const hw_crew_ops ops = {run, park, wake, breathe, sleep_seconds, now, busy, free_crew};
+    static const hw_executor_ops ops = {run, park, wake, breathe, sleep_seconds, now, busy, free_executor};
     *out = NULL;
-    hw_fibers *crew = NULL;
-    HAWSER_TRY(HW_NEW(&crew, 1, "fibers", error));
-    crew->super.ops = &ops;
-    crew->count = count;
-    crew->random = hw_random_at(seed, 0, 0, 0);
-    crew->chooser = chooser;
-    hawser_status status = HW_NEW(&crew->ready, count, "fibers", error);
+    hw_fibers *executor = NULL;
+    HAWSER_TRY(HW_NEW(&executor, 1, "fibers", error));
+    executor->super.ops = &ops;
+    executor->count = count;
+    executor->random = hw_random_at(seed, 0, 0, 0);
+    executor->chooser = chooser;
+    hawser_status status = HW_NEW(&executor->ready, count, "fibers", error);
     if (status == HAWSER_OK)
-        status = HW_NEW(&crew->fibers, count, "fibers", error);
+        status = HW_NEW(&executor->fibers, count, "fibers", error);
     for (uint32_t i = 0; i < count && status == HAWSER_OK; i++) {
         void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (stack == MAP_FAILED)
             status = hawser_fail(error, HAWSER_NO_MEMORY, "cannot map the stack of a fiber");
         else
-            crew->fibers[i].stack = stack;
+            executor->fibers[i].stack = stack;
     }
     if (status != HAWSER_OK) {
-        free_crew(&crew->super);
+        free_executor(&executor->super);
         return status;
     }
-    *out = &crew->super;
+    *out = &executor->super;
     return HAWSER_OK;
 }

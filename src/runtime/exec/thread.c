@@ -11,14 +11,14 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "runtime/exec/crew.h"
+#include "runtime/exec/executor.h"
 
 /* A peer's share of a clock is about as long as one's own: for that long looking costs less than falling asleep and being woken. */
 #define SPIN_SECONDS 50e-6
 enum { LOOKS = 32 }; /* between two looks at the time */
 
 typedef struct hw_thread {
-    struct hw_threads *crew;
+    struct hw_threads *executor;
     pthread_t id;
     uint32_t number;
     atomic_bool woken;
@@ -29,7 +29,7 @@ typedef struct hw_thread {
 } hw_thread;
 
 typedef struct hw_threads {
-    hw_crew super;
+    hw_executor super;
     uint32_t count;
     int spin;
     void (*body)(void *argument, uint32_t number);
@@ -43,36 +43,36 @@ typedef struct hw_threads {
     hw_thread *threads;
 } hw_threads;
 
-static void take_permit(hw_threads *crew)
+static void take_permit(hw_threads *executor)
 {
-    pthread_mutex_lock(&crew->mutex);
-    while (crew->permits == 0)
-        pthread_cond_wait(&crew->condition, &crew->mutex);
-    crew->permits--;
-    pthread_mutex_unlock(&crew->mutex);
+    pthread_mutex_lock(&executor->mutex);
+    while (executor->permits == 0)
+        pthread_cond_wait(&executor->condition, &executor->mutex);
+    executor->permits--;
+    pthread_mutex_unlock(&executor->mutex);
 }
 
-static void give_permit(hw_threads *crew)
+static void give_permit(hw_threads *executor)
 {
-    pthread_mutex_lock(&crew->mutex);
-    crew->permits++;
-    pthread_cond_signal(&crew->condition);
-    pthread_mutex_unlock(&crew->mutex);
+    pthread_mutex_lock(&executor->mutex);
+    executor->permits++;
+    pthread_cond_signal(&executor->condition);
+    pthread_mutex_unlock(&executor->mutex);
 }
 
 /* Threads that are all woken by one begin on its processor, and it takes the kernel tens of milliseconds to spread them. So where there
  * is a processor for each they are born on different ones, and free to move from there on. */
 static int start_thread(hw_thread *self, void *(*body)(void *argument))
 {
-    hw_threads *crew = self->crew;
-    int here = sched_getcpu(), count = CPU_COUNT(&crew->processors);
+    hw_threads *executor = self->executor;
+    int here = sched_getcpu(), count = CPU_COUNT(&executor->processors);
     pthread_attr_t attributes;
     if (here < 0 || count < 2 || pthread_attr_init(&attributes) != 0)
         return pthread_create(&self->id, NULL, body, self);
     int place = here, steps = (int)(self->number % (uint32_t)count) + 1;
     while (steps > 0) {
         place = (place + 1) % CPU_SETSIZE;
-        steps -= CPU_ISSET(place, &crew->processors) ? 1 : 0;
+        steps -= CPU_ISSET(place, &executor->processors) ? 1 : 0;
     }
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -86,55 +86,56 @@ static int start_thread(hw_thread *self, void *(*body)(void *argument))
 static void *thread_main(void *argument)
 {
     hw_thread *self = argument;
-    hw_threads *crew = self->crew;
-    pthread_mutex_lock(&crew->mutex);
-    while (crew->gate == 0)
-        pthread_cond_wait(&crew->condition, &crew->mutex);
-    bool go = crew->gate > 0;
-    pthread_mutex_unlock(&crew->mutex);
+    hw_threads *executor = self->executor;
+    pthread_mutex_lock(&executor->mutex);
+    while (executor->gate == 0)
+        pthread_cond_wait(&executor->condition, &executor->mutex);
+    bool go = executor->gate > 0;
+    pthread_mutex_unlock(&executor->mutex);
     if (!go)
         return NULL;
-    if (CPU_COUNT(&crew->processors) > 1)
-        (void)sched_setaffinity(0, sizeof crew->processors, &crew->processors);
-    take_permit(crew);
-    crew->body(crew->argument, self->number);
-    atomic_fetch_sub(&crew->busy, 1);
-    give_permit(crew);
+    if (CPU_COUNT(&executor->processors) > 1)
+        (void)sched_setaffinity(0, sizeof executor->processors, &executor->processors);
+    take_permit(executor);
+    executor->body(executor->argument, self->number);
+    atomic_fetch_sub(&executor->busy, 1);
+    give_permit(executor);
     return NULL;
 }
 
-static void open_gate(hw_threads *crew, int gate)
+static void open_gate(hw_threads *executor, int gate)
 {
-    pthread_mutex_lock(&crew->mutex);
-    crew->gate = gate;
-    pthread_cond_broadcast(&crew->condition);
-    pthread_mutex_unlock(&crew->mutex);
+    pthread_mutex_lock(&executor->mutex);
+    executor->gate = gate;
+    pthread_cond_broadcast(&executor->condition);
+    pthread_mutex_unlock(&executor->mutex);
 }
 
-static hawser_status run(hw_crew *super, void (*body)(void *argument, uint32_t number), void *argument, hawser_error *error)
+static hawser_status run(hw_executor *super, void (*body)(void *argument, uint32_t number), void *argument,
+                         hawser_error *error)
 {
-    hw_threads *crew = (hw_threads *)super;
-    crew->body = body;
-    crew->argument = argument;
-    crew->gate = 0;
-    atomic_store(&crew->busy, crew->count);
+    hw_threads *executor = (hw_threads *)super;
+    executor->body = body;
+    executor->argument = argument;
+    executor->gate = 0;
+    atomic_store(&executor->busy, executor->count);
     uint32_t started = 0;
     int failure = 0;
-    while (started + 1 < crew->count && failure == 0) {
-        failure = start_thread(&crew->threads[started], thread_main);
+    while (started + 1 < executor->count && failure == 0) {
+        failure = start_thread(&executor->threads[started], thread_main);
         if (failure == 0)
             started++;
     }
-    open_gate(crew, failure == 0 ? 1 : -1);
+    open_gate(executor, failure == 0 ? 1 : -1);
     if (failure == 0) {
-        body(argument, crew->count - 1);
-        atomic_fetch_sub(&crew->busy, 1);
+        body(argument, executor->count - 1);
+        atomic_fetch_sub(&executor->busy, 1);
     }
     for (uint32_t i = 0; i < started; i++)
-        pthread_join(crew->threads[i].id, NULL);
+        pthread_join(executor->threads[i].id, NULL);
     if (failure != 0)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot start thread %u of %u: %s; use fewer workers", started + 1,
-                           crew->count - 1, strerror(failure));
+                           executor->count - 1, strerror(failure));
     return HAWSER_OK;
 }
 
@@ -146,19 +147,19 @@ static void wait_until(hw_thread *self, double deadline)
     pthread_mutex_lock(&self->mutex);
     if (!atomic_load(&self->woken)) {
         self->parked = true;
-        atomic_fetch_sub(&self->crew->busy, 1);
+        atomic_fetch_sub(&self->executor->busy, 1);
     }
     int result = 0;
     while (!atomic_load(&self->woken) && result != ETIMEDOUT)
         result = pthread_cond_timedwait(&self->condition, &self->mutex, &until);
     if (self->parked)
-        atomic_fetch_add(&self->crew->busy, 1);
+        atomic_fetch_add(&self->executor->busy, 1);
     self->parked = false;
     atomic_store(&self->woken, false);
     pthread_mutex_unlock(&self->mutex);
 }
 
-/* True: somebody woke this vehicle while it looked. */
+/* True: somebody woke this runner while it looked. */
 static bool spin(hw_thread *self)
 {
     double end = hw_seconds() + SPIN_SECONDS;
@@ -172,40 +173,40 @@ static bool spin(hw_thread *self)
     return false;
 }
 
-static void park(hw_crew *super, uint32_t number, double deadline)
+static void park(hw_executor *super, uint32_t number, double deadline)
 {
-    hw_threads *crew = (hw_threads *)super;
-    hw_thread *self = &crew->threads[number];
-    bool driver = number + 1 == crew->count;
-    if (atomic_exchange(&self->woken, false) || (crew->spin && !driver && spin(self)))
+    hw_threads *executor = (hw_threads *)super;
+    hw_thread *self = &executor->threads[number];
+    bool driver = number + 1 == executor->count;
+    if (atomic_exchange(&self->woken, false) || (executor->spin && !driver && spin(self)))
         return;
     if (!driver)
-        give_permit(crew);
+        give_permit(executor);
     wait_until(self, deadline);
     if (!driver)
-        take_permit(crew);
+        take_permit(executor);
 }
 
-static void wake(hw_crew *super, uint32_t number)
+static void wake(hw_executor *super, uint32_t number)
 {
     hw_thread *thread = &((hw_threads *)super)->threads[number];
     if (atomic_exchange(&thread->woken, true))
         return;
     pthread_mutex_lock(&thread->mutex);
     if (thread->parked)
-        atomic_fetch_add(&thread->crew->busy, 1);
+        atomic_fetch_add(&thread->executor->busy, 1);
     thread->parked = false;
     pthread_cond_signal(&thread->condition);
     pthread_mutex_unlock(&thread->mutex);
 }
 
-static void breathe(hw_crew *super, uint32_t number)
+static void breathe(hw_executor *super, uint32_t number)
 {
     (void)super;
     (void)number;
 }
 
-static void sleep_seconds(hw_crew *super, uint32_t number, double seconds)
+static void sleep_seconds(hw_executor *super, uint32_t number, double seconds)
 {
     (void)super;
     (void)number;
@@ -214,29 +215,29 @@ static void sleep_seconds(hw_crew *super, uint32_t number, double seconds)
         continue;
 }
 
-static double now(hw_crew *super)
+static double now(hw_executor *super)
 {
     (void)super;
     return hw_seconds();
 }
 
-static uint32_t busy(hw_crew *super)
+static uint32_t busy(hw_executor *super)
 {
     return atomic_load(&((hw_threads *)super)->busy);
 }
 
-static void free_crew(hw_crew *super)
+static void free_executor(hw_executor *super)
 {
-    hw_threads *crew = (hw_threads *)super;
-    for (uint32_t i = 0; crew->threads != NULL && i < crew->count; i++)
-        if (crew->threads[i].made) {
-            pthread_mutex_destroy(&crew->threads[i].mutex);
-            pthread_cond_destroy(&crew->threads[i].condition);
+    hw_threads *executor = (hw_threads *)super;
+    for (uint32_t i = 0; executor->threads != NULL && i < executor->count; i++)
+        if (executor->threads[i].made) {
+            pthread_mutex_destroy(&executor->threads[i].mutex);
+            pthread_cond_destroy(&executor->threads[i].condition);
         }
-    pthread_mutex_destroy(&crew->mutex);
-    pthread_cond_destroy(&crew->condition);
-    free(crew->threads);
-    free(crew);
+    pthread_mutex_destroy(&executor->mutex);
+    pthread_cond_destroy(&executor->condition);
+    free(executor->threads);
+    free(executor);
 }
 
 static bool make_thread(hw_thread *thread)
@@ -249,34 +250,34 @@ static bool make_thread(hw_thread *thread)
     return thread->made;
 }
 
-hawser_status hw_thread_crew(uint32_t count, uint32_t permits, int spin, hw_crew **out, hawser_error *error)
+hawser_status hw_thread_executor(uint32_t count, uint32_t permits, int spin, hw_executor **out, hawser_error *error)
 {
-    static const hw_crew_ops ops = {run, park, wake, breathe, sleep_seconds, now, busy, free_crew};
+    static const hw_executor_ops ops = {run, park, wake, breathe, sleep_seconds, now, busy, free_executor};
     *out = NULL;
-    hw_threads *crew = NULL;
-    HAWSER_TRY(HW_NEW(&crew, 1, "threads", error));
-    crew->super.ops = &ops;
-    crew->count = count;
-    crew->permits = permits;
-    crew->spin = spin;
-    CPU_ZERO(&crew->processors);
-    if (spin && count > 2 && sched_getaffinity(0, sizeof crew->processors, &crew->processors) != 0)
-        CPU_ZERO(&crew->processors); /* more processors than fit there */
-    if (pthread_mutex_init(&crew->mutex, NULL) != 0 || pthread_cond_init(&crew->condition, NULL) != 0) {
-        free(crew);
+    hw_threads *executor = NULL;
+    HAWSER_TRY(HW_NEW(&executor, 1, "threads", error));
+    executor->super.ops = &ops;
+    executor->count = count;
+    executor->permits = permits;
+    executor->spin = spin;
+    CPU_ZERO(&executor->processors);
+    if (spin && count > 2 && sched_getaffinity(0, sizeof executor->processors, &executor->processors) != 0)
+        CPU_ZERO(&executor->processors); /* more processors than fit there */
+    if (pthread_mutex_init(&executor->mutex, NULL) != 0 || pthread_cond_init(&executor->condition, NULL) != 0) {
+        free(executor);
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a mutex");
     }
-    hawser_status status = HW_NEW(&crew->threads, count, "threads", error);
+    hawser_status status = HW_NEW(&executor->threads, count, "threads", error);
     for (uint32_t i = 0; i < count && status == HAWSER_OK; i++) {
-        crew->threads[i].crew = crew;
-        crew->threads[i].number = i;
-        if (!make_thread(&crew->threads[i]))
+        executor->threads[i].executor = executor;
+        executor->threads[i].number = i;
+        if (!make_thread(&executor->threads[i]))
             status = hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a condition variable");
     }
     if (status != HAWSER_OK) {
-        free_crew(&crew->super);
+        free_executor(&executor->super);
         return status;
     }
-    *out = &crew->super;
+    *out = &executor->super;
     return HAWSER_OK;
 }

@@ -46,13 +46,13 @@ hw_net_way hw_read_way(const hawser_options *options)
 }
 
 /* By hand the manager says to everybody what is to be done; who knows already passes over it. */
-static hawser_status give_errand(hw_cluster *cluster, const hw_entry *entry, hawser_error *error)
+static hawser_status share_arguments(hw_cluster *cluster, const hw_entry *entry, hawser_error *error)
 {
     uint32_t nodes = hw_cluster_nodes(cluster);
     hw_bytes *bytes = NULL;
-    HAWSER_TRY(HW_NEW(&bytes, 2 * (size_t)nodes, "an errand", error));
+    HAWSER_TRY(HW_NEW(&bytes, 2 * (size_t)nodes, "an arguments", error));
     for (uint32_t i = 0; i < nodes && hw_cluster_self(cluster) == 0; i++)
-        bytes[i] = (hw_bytes){(void *)entry->errand, entry->errand_length};
+        bytes[i] = (hw_bytes){(void *)entry->arguments, entry->arguments_length};
     hawser_status status = hw_cluster_alltoall(cluster, bytes, bytes + nodes, error);
     for (uint32_t i = 0; i < nodes && status == HAWSER_OK; i++)
         if (i == 0 && entry->heard != NULL)
@@ -95,7 +95,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
     if (place->ops == NULL || place->nodes == 1)
         return HAWSER_OK;
     HAWSER_TRY(hw_cluster_join(place, &how, cluster, error));
-    return place->by_hand ? give_errand(*cluster, entry, error) : HAWSER_OK;
+    return place->by_hand ? share_arguments(*cluster, entry, error) : HAWSER_OK;
 }
 
 /* Slurm takes the processes away at SLURM_JOB_END_TIME; what is left until then, less time to save. */

@@ -10,8 +10,8 @@
 typedef struct hw_entry {
     const hw_place *place; /* known already; copied. NULL: the launchers are asked */
     hw_cluster **joined;   /* a cluster that has been joined already: the job's from now on, and NULL here */
-    const char *errand;    /* by hand: what the manager tells the others */
-    size_t errand_length;
+    const char *arguments; /* by hand: what the manager tells the others */
+    size_t arguments_length;
     hw_bytes *heard; /* by hand: what the manager told; the caller frees its data */
     /* Asked on every node before the job opens a file: what one node refuses ends all. */
     hawser_status (*check)(void *argument, uint32_t node, hawser_error *error);

@@ -7,7 +7,7 @@
 #include "cluster/cluster.h"
 #include "hawser/hawser.h"
 #include "program/plan.h"
-#include "runtime/exec/crew.h"
+#include "runtime/exec/executor.h"
 #include "runtime/job/enter.h"
 #include "runtime/job/recorder.h"
 

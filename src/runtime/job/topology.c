@@ -9,38 +9,38 @@
 #include "runtime/job/job.h"
 
 /* Words, a zero, and on node 0 the text of the file that they name, ended by a zero. */
-static hawser_status make_card(const char *words, bool reads, char **card, size_t *length, hawser_error *error)
+static hawser_status make_text(const char *words, bool reads, char **text, size_t *length, hawser_error *error)
 {
     size_t capacity = 0, used = strlen(words) + 1;
     HAWSER_TRY(hw_topology_check(words, error));
-    HAWSER_TRY(HW_GROW(card, &capacity, used + 1, "a topology's text", error));
-    memcpy(*card, words, used);
+    HAWSER_TRY(HW_GROW(text, &capacity, used + 1, "a topology's text", error));
+    memcpy(*text, words, used);
     FILE *file = reads && strncmp(words, "file:", 5) == 0 ? fopen(words + 5, "r") : NULL;
     bool failed = reads && strncmp(words, "file:", 5) == 0 && file == NULL;
     hawser_status status = HAWSER_OK;
     for (size_t got = 1; file != NULL && got > 0 && status == HAWSER_OK; used += got) {
         got = 0;
-        status = HW_GROW(card, &capacity, used + 4097, "a topology's text", error);
+        status = HW_GROW(text, &capacity, used + 4097, "a topology's text", error);
         if (status == HAWSER_OK)
-            got = fread(*card + used, 1, 4096, file);
+            got = fread(*text + used, 1, 4096, file);
     }
     failed = failed || (file != NULL && ferror(file));
     if (failed)
         status = hawser_fail(error, HAWSER_IO, "topology = %s: %s", words, strerror(errno));
     if (file != NULL)
         fclose(file);
-    (*card)[used] = '\0';
+    (*text)[used] = '\0';
     *length = used + 1;
     return status;
 }
 
 /* All nodes were asked for the same. */
-static hawser_status compare(const hw_bytes *cards, uint32_t nodes, hawser_error *error)
+static hawser_status compare(const hw_bytes *texts, uint32_t nodes, hawser_error *error)
 {
-    const char *first = cards[0].data;
+    const char *first = texts[0].data;
     for (uint32_t node = 0; node < nodes; node++) {
-        const char *words = cards[node].data;
-        if (cards[node].length < 2 || words[cards[node].length - 1] != '\0')
+        const char *words = texts[node].data;
+        if (texts[node].length < 2 || words[texts[node].length - 1] != '\0')
             return hawser_fail(error, HAWSER_INTERNAL, "node %u says nothing about the topology", node);
         if (strcmp(words, first) != 0)
             return hawser_fail(error, HAWSER_BAD_OPTION, "node %u was given --topology %s, node 0 --topology %s", node,
@@ -49,11 +49,11 @@ static hawser_status compare(const hw_bytes *cards, uint32_t nodes, hawser_error
     return HAWSER_OK;
 }
 
-/* The graph and what is said of it; `card` as make_card made it. */
-static hawser_status draw(hawser_job *job, const char *card, hawser_error *error)
+/* The graph and what is said of it; `text` as make_text made it. */
+static hawser_status draw(hawser_job *job, const char *text, hawser_error *error)
 {
     hw_plan_settings *settings = &job->settings;
-    const char *words = card, *edges = words + strlen(words) + 1;
+    const char *words = text, *edges = words + strlen(words) + 1;
     bool file = strncmp(words, "file:", 5) == 0;
     HAWSER_TRY(hw_topology_new(words, file ? edges : NULL, settings->nodes, &job->topology, error));
     settings->graph = job->topology;
@@ -70,9 +70,9 @@ static hawser_status draw(hawser_job *job, const char *card, hawser_error *error
     return HAWSER_OK;
 }
 
-static hawser_status lay(hawser_job *job, const char *card, hawser_error *error)
+static hawser_status lay(hawser_job *job, const char *text, hawser_error *error)
 {
-    HAWSER_TRY(draw(job, card, error));
+    HAWSER_TRY(draw(job, text, error));
     return hw_topology_routes(job->topology, hw_cluster_net(job->cluster), error);
 }
 
@@ -88,7 +88,7 @@ static hawser_status name_nodes(hawser_job *job, hawser_error *error)
 hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *error)
 {
     hw_plan_settings *settings = &job->settings;
-    char *card = NULL;
+    char *text = NULL;
     size_t length = 0;
     uint64_t processors = (uint64_t)nodes * settings->processors;
     if (job->cluster != NULL)
@@ -105,10 +105,10 @@ hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *erro
     if (settings->blocks < nodes)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers",
                            settings->blocks, nodes);
-    hawser_status status = make_card(hawser_options_text(job->options, "topology"), true, &card, &length, error);
+    hawser_status status = make_text(hawser_options_text(job->options, "topology"), true, &text, &length, error);
     if (status == HAWSER_OK)
-        status = draw(job, card, error);
-    free(card);
+        status = draw(job, text, error);
+    free(text);
     return status;
 }
 
@@ -119,25 +119,25 @@ hawser_status hw_job_topology(hawser_job *job, hawser_error *error)
     job->settings.nodes = nodes;
     if (job->cluster == NULL)
         return hw_topology_check(words, error);
-    char *card = NULL;
+    char *text = NULL;
     size_t length = 0;
-    hw_bytes *cards = NULL;
-    hawser_status status = make_card(words, hw_cluster_self(job->cluster) == 0, &card, &length, error);
+    hw_bytes *texts = NULL;
+    hawser_status status = make_text(words, hw_cluster_self(job->cluster) == 0, &text, &length, error);
     if (status == HAWSER_OK)
-        status = HW_NEW(&cards, nodes, "the nodes' topologies", error);
+        status = HW_NEW(&texts, nodes, "the nodes' topologies", error);
     status = hw_cluster_agree(job->cluster, status, error);
     if (status == HAWSER_OK)
-        status = hw_cluster_allgather(job->cluster, (hw_bytes){card, length}, cards, error);
+        status = hw_cluster_allgather(job->cluster, (hw_bytes){text, length}, texts, error);
     if (status == HAWSER_OK) {
-        status = compare(cards, nodes, error);
+        status = compare(texts, nodes, error);
         if (status == HAWSER_OK)
-            status = lay(job, cards[0].data, error);
+            status = lay(job, texts[0].data, error);
         /* Nobody sends before everybody knows what to pass on. */
         status = hw_cluster_agree(job->cluster, status, error);
         for (uint32_t node = 0; node < nodes; node++)
-            free(cards[node].data);
+            free(texts[node].data);
     }
-    free(cards);
-    free(card);
+    free(texts);
+    free(text);
     return status == HAWSER_OK ? name_nodes(job, error) : status;
 }

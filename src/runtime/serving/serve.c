@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/serving/door.h"
+#include "runtime/serving/client_listener.h"
 
 #define BEAT  0.25 /* seconds of a round in which nobody asks for anything */
 #define RETRY 1.0  /* seconds until tables that could not be written are written again */
@@ -18,15 +18,15 @@
 /* What a node says in a round: node 0's word with what belongs to it; from all, whether to end. */
 typedef struct said {
     uint32_t word, ends;
-    unsigned char data[sizeof(hw_told_table)];
+    unsigned char data[sizeof(hw_table_wire)];
 } said;
 
 static hawser_status make_table(hawser_store *store, const said *order, uint32_t *number, hawser_error *error)
 {
-    hw_told_table told;
+    hw_table_wire wire;
     hw_table_spec spec;
-    memcpy(&told, order->data, sizeof told);
-    HAWSER_TRY(hw_cluster_agree(store->job->cluster, hw_table_hear(store, &told, &spec, error), error));
+    memcpy(&wire, order->data, sizeof wire);
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, hw_table_unpack(store, &wire, &spec, error), error));
     return hw_hub_create(store, &spec, number, error);
 }
 
@@ -39,7 +39,7 @@ static hawser_status broadcast(hawser_store *store, hw_bytes own, hw_bytes *in, 
 /* The tables of a file are made where they are not there, and filled. */
 static hawser_status load(hawser_store *store, const char *path, hawser_error *error)
 {
-    hw_told_table *tables = NULL, none = {0};
+    hw_table_wire *tables = NULL, none = {0};
     size_t count = 0;
     hw_bytes *in = NULL;
     hawser_status status = HW_NEW(&in, store->nodes, "the tables of a file", error);
@@ -51,8 +51,8 @@ static hawser_status load(hawser_store *store, const char *path, hawser_error *e
         status = broadcast(store, own, in, error);
     for (size_t i = 0; status == HAWSER_OK && i < in[0].length / sizeof *tables; i++) {
         uint32_t number;
-        said order = {.word = HW_WORD_TABLE};
-        memcpy(order.data, (hw_told_table *)in[0].data + i, sizeof *tables);
+        said order = {.word = HW_CONTROL_TABLE};
+        memcpy(order.data, (hw_table_wire *)in[0].data + i, sizeof *tables);
         const char *name = (const char *)order.data;
         bool there = false;
         for (uint32_t t = 0; t < hw_client_tables(store->client) && !there; t++)
@@ -65,7 +65,7 @@ static hawser_status load(hawser_store *store, const char *path, hawser_error *e
     return status == HAWSER_OK ? hawser_store_load(store, path, error) : status;
 }
 
-/* A guest names a file, not a place. */
+/* A client names a file, not a place. */
 static hawser_status path_of(const hw_serving *how, const hw_message *asked, char *path, size_t size, hawser_error *error)
 {
     const char *name = asked->payload, *directory = how->directory != NULL ? how->directory : ".";
@@ -81,11 +81,11 @@ static hawser_status path_of(const hw_serving *how, const hw_message *asked, cha
     return HAWSER_OK;
 }
 
-/* Guests' files lie beside others, the servers' key perhaps: one of tables alone is written over. */
+/* Clients' files lie beside others, the servers' key perhaps: one of tables alone is written over. */
 static hawser_status check_target(const char *path, hawser_error *error)
 {
     struct stat facts;
-    hw_told_table *tables = NULL;
+    hw_table_wire *tables = NULL;
     size_t count = 0;
     hawser_error ignored = {0};
     if (lstat(path, &facts) != 0)
@@ -102,16 +102,16 @@ static hawser_status check_target(const char *path, hawser_error *error)
 static said next_word(hawser_store *store, hw_message **asked)
 {
     said order = {.ends = atomic_load(&store->job->interrupted)};
-    *asked = store->self == 0 && !order.ends ? hw_door_wait(store->door, BEAT) : NULL;
+    *asked = store->self == 0 && !order.ends ? hw_client_listener_wait(store->listener, BEAT) : NULL;
     if (*asked == NULL)
         return order;
     order.word = (*asked)->envelope.part;
-    if (order.word == HW_WORD_TABLE && (*asked)->envelope.length == sizeof order.data)
+    if (order.word == HW_CONTROL_TABLE && (*asked)->envelope.length == sizeof order.data)
         memcpy(order.data, (*asked)->payload, sizeof order.data);
     return order;
 }
 
-/* A failure that the asker is told leaves the servers as they were, but for empty tables that a file would have filled; one of the job's ends
+/* A failure that the asker is wire leaves the servers as they were, but for empty tables that a file would have filled; one of the job's ends
  * them. */
 static hawser_status obey(hawser_store *store, const hw_serving *how, const said *order, hw_message *asked,
                           hawser_error *error)
@@ -119,18 +119,18 @@ static hawser_status obey(hawser_store *store, const hw_serving *how, const said
     char path[4096] = "";
     uint32_t number = 0;
     hawser_status status = HAWSER_OK;
-    if (order->word == HW_WORD_TABLE) {
+    if (order->word == HW_CONTROL_TABLE) {
         status = make_table(store, order, &number, error);
-    } else if (order->word == HW_WORD_SAVE || order->word == HW_WORD_LOAD) {
+    } else if (order->word == HW_CONTROL_SAVE || order->word == HW_CONTROL_LOAD) {
         status = store->self == 0 ? path_of(how, asked, path, sizeof path, error) : HAWSER_OK;
-        if (status == HAWSER_OK && store->self == 0 && order->word == HW_WORD_SAVE)
+        if (status == HAWSER_OK && store->self == 0 && order->word == HW_CONTROL_SAVE)
             status = check_target(path, error);
         status = hw_cluster_agree(store->job->cluster, status, error);
         if (status == HAWSER_OK)
-            status = order->word == HW_WORD_SAVE ? hawser_store_save(store, path, error) : load(store, path, error);
+            status = order->word == HW_CONTROL_SAVE ? hawser_store_save(store, path, error) : load(store, path, error);
     }
     if (asked != NULL)
-        hw_door_answer(store->door, asked, status, &number, sizeof number, error);
+        hw_client_listener_answer(store->listener, asked, status, &number, sizeof number, error);
     bool fatal = status == HAWSER_PEER_LOST || status == HAWSER_TIMEOUT || status == HAWSER_INTERNAL;
     return fatal ? status : HAWSER_OK;
 }
@@ -140,8 +140,8 @@ static void say_who_was_asked(const hawser_store *store, const hw_serving *how, 
     char text[200];
     const hw_member *member = hw_cluster_member(store->job->cluster, node);
     snprintf(text, sizeof text, "node %u (%s) was asked to end, and so all servers end", node, member->name);
-    if (how->door.warn != NULL)
-        how->door.warn(how->door.argument, text);
+    if (how->listener.warn != NULL)
+        how->listener.warn(how->listener.argument, text);
 }
 
 static hawser_status one_round(hawser_store *store, const hw_serving *how, hw_bytes *in, bool *ends, hawser_error *error)
@@ -169,29 +169,30 @@ static hawser_status one_round(hawser_store *store, const hw_serving *how, hw_by
     return obey(store, how, &order, asked, error);
 }
 
-/* Every server's card to all; then the doors are open. */
-static hawser_status open_doors(hawser_store *store, const hw_serving *how, hawser_error *error)
+/* Every server's address to all; then the doors are open. */
+static hawser_status open_listeners(hawser_store *store, const hw_serving *how, hawser_error *error)
 {
     hw_bytes *in = NULL;
-    char card[HW_NET_ADDRESS] = "", (*cards)[HW_NET_ADDRESS] = NULL;
-    static const hw_door_ops guests = {hw_door_reply, hw_door_owe, hw_door_free};
-    store->guests = &guests;
-    hawser_status status = hw_door_open(store, &how->door, &store->door, error);
+    char address[HW_NET_ADDRESS] = "", (*addresses)[HW_NET_ADDRESS] = NULL;
+    static const hw_client_listener_ops client_ops = {hw_client_listener_reply, hw_client_listener_owe,
+                                                      hw_client_listener_free};
+    store->client_ops = &client_ops;
+    hawser_status status = hw_client_listener_open(store, &how->listener, &store->listener, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&in, store->nodes, "the servers' addresses", error);
     if (status == HAWSER_OK)
-        status = HW_NEW(&cards, store->nodes, "the servers' addresses", error);
+        status = HW_NEW(&addresses, store->nodes, "the servers' addresses", error);
     if (status == HAWSER_OK)
-        snprintf(card, sizeof card, "%s", hw_door_card(store->door));
+        snprintf(address, sizeof address, "%s", hw_client_listener_address(store->listener));
     status = hw_cluster_agree(store->job->cluster, status, error);
     if (status == HAWSER_OK)
-        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){card, sizeof card}, in, error);
+        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){address, sizeof address}, in, error);
     for (uint32_t n = 0; status == HAWSER_OK && n < store->nodes; n++)
-        memcpy(cards[n], in[n].data, sizeof *cards);
+        memcpy(addresses[n], in[n].data, sizeof *addresses);
     if (status == HAWSER_OK)
-        status = hw_door_begin(store->door, (const char(*)[HW_NET_ADDRESS])cards, error);
+        status = hw_client_listener_begin(store->listener, (const char(*)[HW_NET_ADDRESS])addresses, error);
     hw_bytes_free(in, store->nodes);
-    free(cards);
+    free(addresses);
     return hw_cluster_agree(store->job->cluster, status, error);
 }
 
@@ -200,11 +201,11 @@ static hawser_status serve(hawser_store *store, const hw_serving *how, hawser_er
     hw_bytes *in = NULL;
     bool ends = false;
     HAWSER_TRY(HW_NEW(&in, store->nodes, "what servers say", error));
-    const char *card = hw_door_card(store->door), *address = strstr(card, "tcp:");
+    const char *address = hw_client_listener_address(store->listener), *tcp = strstr(address, "tcp:");
     if (how->listening != NULL)
-        how->listening(how->argument, hw_door_listening(store->door));
+        how->listening(how->argument, hw_client_listener_listening(store->listener));
     if (store->self == 0 && how->ready != NULL)
-        how->ready(how->argument, address != NULL ? address + strlen("tcp:") : card);
+        how->ready(how->argument, tcp != NULL ? tcp + strlen("tcp:") : address);
     hawser_status status = HAWSER_OK;
     while (status == HAWSER_OK && !ends)
         status = one_round(store, how, in, &ends, error);
@@ -271,11 +272,11 @@ hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_
     hw_server_limit(store->server, how->memory);
     if (how->load != NULL)
         HAWSER_TRY(begin_with(store, how, error));
-    status = open_doors(store, how, error);
+    status = open_listeners(store, how, error);
     if (status == HAWSER_OK)
         status = serve(store, how, error);
-    if (store->door != NULL)
-        hw_door_end(store->door, status == HAWSER_OK ? "the servers were told to end" : error->text);
+    if (store->listener != NULL)
+        hw_client_listener_end(store->listener, status == HAWSER_OK ? "the servers were wire to end" : error->text);
     if (status == HAWSER_OK && how->save != NULL)
         status = save_in_the_end(store, how, error);
     return status;

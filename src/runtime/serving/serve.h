@@ -3,28 +3,28 @@
 #define HW_RUNTIME_SERVING_SERVE_H
 
 #include "hawser/store.h"
-#include "runtime/store/words.h"
+#include "runtime/store/control.h"
 
-/* Where guests come in. */
-typedef struct hw_door_options {
+/* Where clients come in. */
+typedef struct hw_client_listener_options {
     const unsigned char *key;
     size_t key_length;
     const char *interface; /* as hw_net_options has these */
     uint16_t port_low, port_high;
     bool trust_fabric;
     double failure_timeout;
-    uint64_t unread_most; /* bytes that a guest may have asked for and not taken before it is read on; 0: HW_STORE_UNREAD */
+    uint64_t unread_most; /* bytes that a client may have asked for and not taken before it is read on; 0: HW_STORE_UNREAD */
     void (*warn)(void *argument, const char *text); /* one line for people; any thread; may be NULL */
     void *argument;
-} hw_door_options;
+} hw_client_listener_options;
 
 typedef struct hw_serving {
-    hw_door_options door;
+    hw_client_listener_options listener;
     uint64_t memory;       /* bytes that the tables of this server may take; 0: any number */
-    const char *directory; /* node 0's, where guests' files lie; NULL: the present one */
+    const char *directory; /* node 0's, where clients' files lie; NULL: the present one */
     const char *load;      /* tables to begin with, read by node 0; NULL: none */
     const char *save;      /* where the tables go in the end, written by node 0; NULL: nowhere */
-    /* On node 0, when guests may come: HOST:PORT. */
+    /* On node 0, when clients may come: HOST:PORT. */
     void (*ready)(void *argument, const char *address);
     /* On every node, before: the TCP addresses on which it listens. May be NULL. */
     void (*listening)(void *argument, const char *addresses);

@@ -16,7 +16,7 @@ typedef struct telling {
     hawser_error *error;
 } telling;
 
-/* Whoever starts guests reads the file: it is there when it is whole. */
+/* Whoever starts clients reads the file: it is there when it is whole. */
 static void tell(void *argument, const char *address)
 {
     telling *t = argument;
@@ -55,7 +55,7 @@ static void damaged(void *argument, const char *text)
 
 static hawser_status check(const hawser_store *store, hawser_error *error)
 {
-    if (store->visit != NULL)
+    if (store->remote != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a store with servers elsewhere (`at`) does not serve itself");
     if (store->servers < store->nodes)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
@@ -96,7 +96,7 @@ static hawser_status open_key(const hawser_store *store, const hawser_serving *g
         path = hawser_options_text(store->job->options, "key-file");
     if (path == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "guests prove themselves by a key: give --key-file FILE ('hawser key FILE' makes one)");
+                           "clients prove themselves by a key: give --key-file FILE ('hawser key FILE' makes one)");
     return hw_key_read(path, key, length, error);
 }
 
@@ -121,18 +121,18 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     if (status == HAWSER_OK)
         status = check_files(store, t.given, error);
     if (status == HAWSER_OK)
-        status = open_key(store, t.given, key, &how.door.key_length, error);
+        status = open_key(store, t.given, key, &how.listener.key_length, error);
     if (status == HAWSER_OK)
-        status = hw_read_ports(options, &how.door.port_low, &how.door.port_high, error);
+        status = hw_read_ports(options, &how.listener.port_low, &how.listener.port_high, error);
     if (status == HAWSER_OK && t.given->address_file != NULL)
         (void)unlink(t.given->address_file); /* of an earlier run: who waits for it would read the old port */
     status = hw_cluster_agree(store->job->cluster, status, error);
-    how.door.key = key;
-    how.door.interface = hawser_options_text(options, "interface");
-    how.door.trust_fabric = hawser_options_flag(options, "trust-fabric");
-    how.door.failure_timeout = hawser_options_number(options, "failure-timeout");
-    how.door.warn = t.given->warn;
-    how.door.argument = t.given->argument;
+    how.listener.key = key;
+    how.listener.interface = hawser_options_text(options, "interface");
+    how.listener.trust_fabric = hawser_options_flag(options, "trust-fabric");
+    how.listener.failure_timeout = hawser_options_number(options, "failure-timeout");
+    how.listener.warn = t.given->warn;
+    how.listener.argument = t.given->argument;
     if (status == HAWSER_OK)
         status = hw_store_serve(store, &how, error);
     explicit_bzero(key, sizeof key);

@@ -54,17 +54,17 @@ hawser_status hw_fetch_serve(void *argument, hw_message *message, hawser_error *
 
 /* ------------------------------------------------------------------------------------------------------- asking ---- */
 
-hawser_status hw_fetch_take(hw_station *station, hw_message *message)
+hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message)
 {
-    struct hawser_residence *residence = residence_of(station->session, message->envelope.state);
-    hw_crew *crew = station->session->crew;
+    struct hawser_residence *residence = residence_of(mailbox->session, message->envelope.state);
+    hw_executor *executor = mailbox->session->executor;
     hawser_status status = residence != NULL
-                               ? hw_columns_take(residence, message->payload, message->envelope.length, station->error)
-                               : hawser_fail(station->error, HAWSER_INTERNAL, "columns came of state %u, which is no data",
+                               ? hw_columns_take(residence, message->payload, message->envelope.length, mailbox->error)
+                               : hawser_fail(mailbox->error, HAWSER_INTERNAL, "columns came of state %u, which is no data",
                                              message->envelope.state);
     hw_message_free(message);
-    for (uint32_t vehicle = 0; vehicle < station->session->local; vehicle++) /* others may wait for the same ones */
-        crew->ops->wake(crew, vehicle);
+    for (uint32_t runner = 0; runner < mailbox->session->local; runner++) /* others may wait for the same ones */
+        executor->ops->wake(executor, runner);
     return status;
 }
 
@@ -96,52 +96,52 @@ static size_t take_unasked(struct hawser_residence *residence, const uint32_t *c
     return found;
 }
 
-static hawser_status ask(hw_station *station, const hawser_state *state, const uint32_t *columns, size_t count,
+static hawser_status ask(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count,
                          uint32_t *list)
 {
-    const hw_session *session = station->session;
+    const hw_session *session = mailbox->session;
     for (uint32_t node = 0; node < session->nodes; node++) {
         size_t found = node == session->node ? 0 : take_unasked(state->matrix->residence, columns, count, node, list);
         hw_message *message = NULL;
         if (found == 0)
             continue;
-        HAWSER_TRY(hw_message_new(found * sizeof *list, &message, station->error));
+        HAWSER_TRY(hw_message_new(found * sizeof *list, &message, mailbox->error));
         memcpy(message->payload, list, found * sizeof *list);
         message->envelope.kind = HW_MESSAGE_WANT;
         message->envelope.state = state->number;
-        HAWSER_TRY(hw_send(station, hw_agent_endpoint(session, node), message));
+        HAWSER_TRY(hw_send(mailbox, hw_agent_endpoint(session, node), message));
     }
     return HAWSER_OK;
 }
 
-hawser_status hw_fetch_want(hw_station *station, const hawser_state *state, const uint32_t *columns, size_t count)
+hawser_status hw_fetch_want(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count)
 {
     struct hawser_residence *residence = state->matrix->residence;
     uint32_t *list = NULL;
     for (size_t k = 0; k < count; k++)
         if (columns[k] >= state->matrix->cols)
-            return hawser_fail(station->error, HAWSER_BAD_ARGUMENT, "column %u is wanted of state '%s', which has %zu",
+            return hawser_fail(mailbox->error, HAWSER_BAD_ARGUMENT, "column %u is wanted of state '%s', which has %zu",
                                columns[k], state->name, state->matrix->cols);
     if (residence == NULL)
         return HAWSER_OK;
     wish wanted = {.residence = residence, .columns = columns, .count = count};
     if (all_here(&wanted))
         return HAWSER_OK;
-    HAWSER_TRY(HW_NEW(&list, count, "wanted columns", station->error));
-    hawser_status status = ask(station, state, columns, count, list);
+    HAWSER_TRY(HW_NEW(&list, count, "wanted columns", mailbox->error));
+    hawser_status status = ask(mailbox, state, columns, count, list);
     free(list);
-    return status == HAWSER_OK ? hw_wait(station, all_here, &wanted) : status;
+    return status == HAWSER_OK ? hw_wait(mailbox, all_here, &wanted) : status;
 }
 
-hawser_status hw_fetch_part(hw_station *station, const hawser_state *state, hawser_matrix *part)
+hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, hawser_matrix *part)
 {
     uint32_t *list = NULL;
     size_t count = 0;
-    HAWSER_TRY(HW_NEW(&list, part->cols, "columns of a block", station->error));
+    HAWSER_TRY(HW_NEW(&list, part->cols, "columns of a block", mailbox->error));
     for (size_t j = part->first; j < part->first + part->cols; j++)
         if (!hw_is_here(part->residence, (uint32_t)j))
             list[count++] = (uint32_t)j;
-    hawser_status status = hw_fetch_want(station, state, list, count);
+    hawser_status status = hw_fetch_want(mailbox, state, list, count);
     free(list);
     if (status == HAWSER_OK)
         part->residence = NULL; /* they stay */

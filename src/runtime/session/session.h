@@ -4,11 +4,11 @@
 
 #include "base/view.h"
 #include "cluster/cluster.h"
-#include "runtime/exec/crew.h"
+#include "runtime/exec/executor.h"
 #include "runtime/job/job.h"
 #include "transport/transport.h"
 
-/* Vehicles 0 .. local - 1 carry this node's blocks, own[0] < own[1] < ..., the one behind them the driver on node 0 and the node's agent
+/* Runners 0 .. local - 1 carry this node's blocks, own[0] < own[1] < ..., the one behind them the driver on node 0 and the node's agent
  * elsewhere. */
 typedef struct hw_session {
     hawser_job *job;
@@ -16,13 +16,13 @@ typedef struct hw_session {
     const hw_plan *plan;
     hw_cluster *cluster; /* NULL: one node */
     hw_transport *transport;
-    hw_crew *crew;
+    hw_executor *executor;
     uint32_t blocks, local;
     hw_view view;
     uint32_t *own; /* this node's blocks */
     uint32_t node, nodes;
     struct hw_worker *workers;              /* `local` of them */
-    struct hw_station **stations;           /* theirs */
+    struct hw_mailbox **mailboxes;          /* theirs */
     struct hw_driver *driver;               /* node 0's */
     const struct hawser_progress *progress; /* node 0's: what the driver is at */
     struct hw_agent *agent;                 /* the others' */
@@ -32,7 +32,7 @@ typedef struct hw_session {
     atomic_uint ended;                      /* local blocks that have ended */
     atomic_bool ending;                     /* the driver was asked to end the run */
     atomic_bool late;                       /* blocks have agreed that the time limit is over */
-    atomic_uint_fast64_t heard;             /* messages that the stations here have taken in */
+    atomic_uint_fast64_t heard;             /* messages that the mailboxes here have taken in */
     double began;
     double watch_next; /* when units are looked at again (session/watch.h) */
     bool led;          /* the driver has come to its end */
@@ -40,13 +40,13 @@ typedef struct hw_session {
     uint32_t run;      /* which of the job's, in its history */
 } hw_session;
 
-/* The vehicle of a block of this node. */
-static inline uint32_t hw_session_vehicle(const hw_session *session, uint32_t block)
+/* The runner of a block of this node. */
+static inline uint32_t hw_session_runner(const hw_session *session, uint32_t block)
 {
-    uint32_t vehicle = 0;
-    while (session->own[vehicle] != block)
-        vehicle++;
-    return vehicle;
+    uint32_t runner = 0;
+    while (session->own[runner] != block)
+        runner++;
+    return runner;
 }
 
 /* Endpoint of a node's agent. */
@@ -73,17 +73,17 @@ struct hawser_progress {
 };
 
 /* An endpoint's inbox, and the one place where anything waits. */
-typedef struct hw_station {
+typedef struct hw_mailbox {
     hw_session *session;
-    uint32_t endpoint, vehicle;
+    uint32_t endpoint, runner;
     void *owner;
     hawser_status (*handle)(void *owner, hw_message *message); /* takes the message */
     double poll; /* seconds after which `ready` is asked again without news; 0: never */
     hawser_error *error;
-    hawser_status failed; /* what ended this station; said again to whoever asks again */
+    hawser_status failed; /* what ended this mailbox; said again to whoever asks again */
     double waited;
     atomic_uint_fast64_t
-        at_work; /* a block's: nanoseconds of the crew's time since which a unit computes; 0: none does, or it waits */
+        at_work; /* a block's: nanoseconds of the executor's time since which a unit computes; 0: none does, or it waits */
     atomic_uint_fast64_t begun; /* a block's: clocks begun, in the loop's own count */
     atomic_uint
         running; /* a block's: 1 + the number of the unit that runs, or behind all operators 1 + that of the derived state that is rebuilt; 0: none */
@@ -91,24 +91,24 @@ typedef struct hw_station {
     double warn_at;   /* seconds at work of the next warning */
     uint64_t messages_sent, bytes_sent, bytes_received;
     hw_flow kinds[HW_KINDS]; /* by kind of message */
-} hw_station;
+} hw_mailbox;
 
 /* Hears every message that is here. Whatever `handle` says that is not HAWSER_OK ends it. */
-hawser_status hw_drain(hw_station *station) HAWSER_MUST_USE;
-/* Waits until ready(argument), hearing messages meanwhile. HAWSER_OK, what `handle` said, or HAWSER_TIMEOUT when every vehicle of
+hawser_status hw_drain(hw_mailbox *mailbox) HAWSER_MUST_USE;
+/* Waits until ready(argument), hearing messages meanwhile. HAWSER_OK, what `handle` said, or HAWSER_TIMEOUT when every runner of
  * the job has been waiting for the job's timeout: a unit that computes for long is no silence. With several nodes only the driver says
  * so, by what they put on its board. */
-hawser_status hw_wait(hw_station *station, bool (*ready)(void *argument), void *argument) HAWSER_MUST_USE;
-hawser_status hw_send(hw_station *station, uint32_t destination, hw_message *message) HAWSER_MUST_USE;
+hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *argument) HAWSER_MUST_USE;
+hawser_status hw_send(hw_mailbox *mailbox, uint32_t destination, hw_message *message) HAWSER_MUST_USE;
 /* To every block of the other nodes; packed where that is smaller, `entries` being the state's. What it came to is added to *flow. */
-hawser_status hw_spread(hw_station *station, hw_message *message, size_t entries, hw_flow *flow) HAWSER_MUST_USE;
+hawser_status hw_spread(hw_mailbox *mailbox, hw_message *message, size_t entries, hw_flow *flow) HAWSER_MUST_USE;
 /* An update to one block, packed where it is on another node and that is smaller. */
-hawser_status hw_send_update(hw_station *station, uint32_t block, hw_message *message, size_t entries,
+hawser_status hw_send_update(hw_mailbox *mailbox, uint32_t block, hw_message *message, size_t entries,
                              hw_flow *flow) HAWSER_MUST_USE;
-/* What to say when another end is gone: the loss that this station hears of in a moment. Other statuses stay. */
-hawser_status hw_hear_why(hw_station *station, hawser_status status) HAWSER_MUST_USE;
-/* Says that a node was lost, and what the job was at: where this station was (at NULL: where the driver last said it was). */
-hawser_status hw_fail_loss(hw_station *station, const hw_message *message, const char *at, uint64_t clock) HAWSER_MUST_USE;
+/* What to say when another end is gone: the loss that this mailbox hears of in a moment. Other statuses stay. */
+hawser_status hw_hear_why(hw_mailbox *mailbox, hawser_status status) HAWSER_MUST_USE;
+/* Says that a node was lost, and what the job was at: where this mailbox was (at NULL: where the driver last said it was). */
+hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_message *message, const char *at, uint64_t clock) HAWSER_MUST_USE;
 
 /* Head of TRIGGER and CREDIT payloads; then come the metrics and, per state, the gain. */
 typedef struct hw_control {

@@ -80,8 +80,8 @@ void hw_board_close(hw_board *board)
 static uint64_t slowest(const hw_session *session)
 {
     uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; session->stations != NULL && i < session->local; i++) {
-        uint64_t begun = atomic_load_explicit(&session->stations[i]->begun, memory_order_relaxed);
+    for (uint32_t i = 0; session->mailboxes != NULL && i < session->local; i++) {
+        uint64_t begun = atomic_load_explicit(&session->mailboxes[i]->begun, memory_order_relaxed);
         least = begun < least ? begun : least;
     }
     return least == UINT64_MAX ? 0 : least;
@@ -95,7 +95,7 @@ static hw_tidings own(const hw_board *board)
     memset(&tidings, 0, sizeof tidings); /* padding too: it is compared */
     tidings.heard = atomic_load_explicit(&session->heard, memory_order_relaxed);
     tidings.queued = session->transport->ops->pending(session->transport);
-    tidings.busy = session->crew->ops->busy(session->crew) - 1;
+    tidings.busy = session->executor->ops->busy(session->executor) - 1;
     tidings.clocks = progress != NULL ? progress->clock : slowest(session);
     if (progress != NULL && progress->name != NULL)
         (void)!snprintf(tidings.phase, sizeof tidings.phase, "%.50s", progress->name);

@@ -18,7 +18,7 @@ typedef struct hw_tidings {
     uint64_t queued; /* bytes that waited to leave it */
     /* The driver's node: of its loop, as the driver has them; else begun by the slowest of its blocks. 0: none yet */
     uint64_t clocks;
-    uint32_t busy;  /* vehicles at work besides the one that says so */
+    uint32_t busy;  /* runners at work besides the one that says so */
     char phase[52]; /* the driver's node: the operator that it has the job in */
 } hw_tidings;
 
@@ -26,7 +26,7 @@ typedef struct hw_tidings {
 hawser_status hw_board_open(hw_session *session, hw_board **board, hawser_error *error) HAWSER_MUST_USE;
 void hw_board_close(hw_board *board); /* before the transport goes; NULL is allowed */
 
-/* The rest is for the vehicle of this node's driver or agent alone. */
+/* The rest is for the runner of this node's driver or agent alone. */
 /* Puts what has changed if it is time, and looks. Never blocks. NULL is allowed. */
 void hw_board_tick(hw_board *board, double now);
 /* The latest of `node`; false: it has said nothing, or not to this node. */

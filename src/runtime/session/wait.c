@@ -5,80 +5,80 @@
 #include "runtime/session/status.h"
 #include "runtime/session/watch.h"
 
-hawser_status hw_drain(hw_station *station)
+hawser_status hw_drain(hw_mailbox *mailbox)
 {
-    hw_transport *transport = station->session->transport;
+    hw_transport *transport = mailbox->session->transport;
     hw_message *message;
     uint64_t count = 0;
-    while (station->failed == HAWSER_OK && (message = transport->ops->receive(transport, station->endpoint)) != NULL) {
+    while (mailbox->failed == HAWSER_OK && (message = transport->ops->receive(transport, mailbox->endpoint)) != NULL) {
         count++;
-        station->bytes_received += sizeof message->envelope + message->envelope.length;
-        station->failed = station->handle(station->owner, message);
+        mailbox->bytes_received += sizeof message->envelope + message->envelope.length;
+        mailbox->failed = mailbox->handle(mailbox->owner, message);
     }
     if (count > 0)
-        atomic_fetch_add_explicit(&station->session->heard, count, memory_order_relaxed);
-    return station->failed;
+        atomic_fetch_add_explicit(&mailbox->session->heard, count, memory_order_relaxed);
+    return mailbox->failed;
 }
 
 /* This node's driver or agent. */
-static bool speaks_for_node(const hw_station *station)
+static bool speaks_for_node(const hw_mailbox *mailbox)
 {
-    return station->vehicle == station->session->local;
+    return mailbox->runner == mailbox->session->local;
 }
 
-/* For how long nobody has been at work anywhere, as far as this station can say. Of other nodes the driver alone knows. */
-static double quiet(const hw_station *station, double timeout, double now)
+/* For how long nobody has been at work anywhere, as far as this mailbox can say. Of other nodes the driver alone knows. */
+static double quiet(const hw_mailbox *mailbox, double timeout, double now)
 {
-    const hw_session *session = station->session;
+    const hw_session *session = mailbox->session;
     if (session->nodes <= 1)
         return timeout;
-    return speaks_for_node(station) ? hw_board_quiet(session->board, now) : 0;
+    return speaks_for_node(mailbox) ? hw_board_quiet(session->board, now) : 0;
 }
 
-hawser_status hw_wait(hw_station *station, bool (*ready)(void *argument), void *argument)
+hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *argument)
 {
-    hw_crew *crew = station->session->crew;
-    double timeout = station->session->job->timeout;
-    double deadline = crew->ops->now(crew) + timeout;
+    hw_executor *executor = mailbox->session->executor;
+    double timeout = mailbox->session->job->timeout;
+    double deadline = executor->ops->now(executor) + timeout;
     for (;;) {
-        HAWSER_TRY(hw_drain(station));
+        HAWSER_TRY(hw_drain(mailbox));
         if (ready(argument))
             return HAWSER_OK;
-        double start = crew->ops->now(crew);
-        if (speaks_for_node(station)) {
-            hw_board_tick(station->session->board, start);
-            hw_watch_units(station->session, start);
+        double start = executor->ops->now(executor);
+        if (speaks_for_node(mailbox)) {
+            hw_board_tick(mailbox->session->board, start);
+            hw_watch_units(mailbox->session, start);
         }
         if (start >= deadline) {
-            bool idle = crew->ops->busy(crew) <= 1;
-            double silence = quiet(station, timeout, start);
-            HAWSER_TRY(hw_drain(station)); /* what others sent before they fell idle may have come since the look above */
+            bool idle = executor->ops->busy(executor) <= 1;
+            double silence = quiet(mailbox, timeout, start);
+            HAWSER_TRY(hw_drain(mailbox)); /* what others sent before they fell idle may have come since the look above */
             if (ready(argument))
                 return HAWSER_OK;
             if (idle && silence >= timeout)
-                return hawser_fail(station->error, HAWSER_TIMEOUT,
+                return hawser_fail(mailbox->error, HAWSER_TIMEOUT,
                                    "%s %u timed out after %.0f s: all workers%s were waiting (see --timeout)",
-                                   station->endpoint < station->session->blocks ? "block" : "driver", station->endpoint,
-                                   timeout, station->session->nodes > 1 ? " on all nodes" : "");
+                                   mailbox->endpoint < mailbox->session->blocks ? "block" : "driver", mailbox->endpoint,
+                                   timeout, mailbox->session->nodes > 1 ? " on all nodes" : "");
             deadline = start + (silence < timeout ? timeout - silence : timeout);
         }
-        double until = station->poll > 0 && start + station->poll < deadline ? start + station->poll : deadline;
-        uint64_t at_work = atomic_exchange_explicit(&station->at_work, 0, memory_order_relaxed);
-        crew->ops->park(crew, station->vehicle, until);
-        double end = crew->ops->now(crew);
+        double until = mailbox->poll > 0 && start + mailbox->poll < deadline ? start + mailbox->poll : deadline;
+        uint64_t at_work = atomic_exchange_explicit(&mailbox->at_work, 0, memory_order_relaxed);
+        executor->ops->park(executor, mailbox->runner, until);
+        double end = executor->ops->now(executor);
         if (at_work != 0)
-            atomic_store_explicit(&station->at_work, (uint64_t)(end * 1e9), memory_order_relaxed);
-        station->waited += end - start;
+            atomic_store_explicit(&mailbox->at_work, (uint64_t)(end * 1e9), memory_order_relaxed);
+        mailbox->waited += end - start;
     }
 }
 
 /* To so many places, of which each takes it for itself. */
-static void count(hw_station *station, const hw_message *message, uint64_t places, uint64_t plain, hw_flow *flow)
+static void count(hw_mailbox *mailbox, const hw_message *message, uint64_t places, uint64_t plain, hw_flow *flow)
 {
     uint64_t bytes = places * (sizeof message->envelope + message->envelope.length);
-    hw_flow *const flows[] = {message->envelope.kind < HW_KINDS ? &station->kinds[message->envelope.kind] : NULL, flow};
-    station->messages_sent += places;
-    station->bytes_sent += bytes;
+    hw_flow *const flows[] = {message->envelope.kind < HW_KINDS ? &mailbox->kinds[message->envelope.kind] : NULL, flow};
+    mailbox->messages_sent += places;
+    mailbox->bytes_sent += bytes;
     for (int i = 0; i < 2; i++)
         if (flows[i] != NULL)
             *flows[i] = (hw_flow){flows[i]->messages + places, flows[i]->plain + places * plain, flows[i]->bytes + bytes};
@@ -86,40 +86,40 @@ static void count(hw_station *station, const hw_message *message, uint64_t place
 
 /* The other end is gone. Why is on its way to this inbox, and is what has to be told; driver and agents see
  * to it themselves. */
-hawser_status hw_hear_why(hw_station *station, hawser_status status)
+hawser_status hw_hear_why(hw_mailbox *mailbox, hawser_status status)
 {
     enum { SECONDS_MOST = 2 };
-    hw_crew *crew = station->session->crew;
-    if (status != HAWSER_PEER_LOST || station->session->nodes == 1 || station->endpoint >= station->session->blocks)
+    hw_executor *executor = mailbox->session->executor;
+    if (status != HAWSER_PEER_LOST || mailbox->session->nodes == 1 || mailbox->endpoint >= mailbox->session->blocks)
         return status;
-    double until = crew->ops->now(crew) + SECONDS_MOST;
-    while (hw_drain(station) == HAWSER_OK && crew->ops->now(crew) < until)
-        crew->ops->park(crew, station->vehicle, until);
-    return station->failed != HAWSER_OK ? station->failed : status;
+    double until = executor->ops->now(executor) + SECONDS_MOST;
+    while (hw_drain(mailbox) == HAWSER_OK && executor->ops->now(executor) < until)
+        executor->ops->park(executor, mailbox->runner, until);
+    return mailbox->failed != HAWSER_OK ? mailbox->failed : status;
 }
 
-static hawser_status send_counted(hw_station *station, uint32_t destination, hw_message *message, uint64_t plain,
+static hawser_status send_counted(hw_mailbox *mailbox, uint32_t destination, hw_message *message, uint64_t plain,
                                   hw_flow *flow)
 {
-    hw_session *session = station->session;
-    count(station, message, 1, plain, flow);
-    message->envelope.source = station->endpoint;
+    hw_session *session = mailbox->session;
+    count(mailbox, message, 1, plain, flow);
+    message->envelope.source = mailbox->endpoint;
     hawser_status status =
-        session->transport->ops->send(session->transport, station->endpoint, destination, message, station->error);
-    session->crew->ops->breathe(session->crew, station->vehicle);
-    return hw_hear_why(station, status);
+        session->transport->ops->send(session->transport, mailbox->endpoint, destination, message, mailbox->error);
+    session->executor->ops->breathe(session->executor, mailbox->runner);
+    return hw_hear_why(mailbox, status);
 }
 
-hawser_status hw_send(hw_station *station, uint32_t destination, hw_message *message)
+hawser_status hw_send(hw_mailbox *mailbox, uint32_t destination, hw_message *message)
 {
-    return send_counted(station, destination, message, message->envelope.length, NULL);
+    return send_counted(mailbox, destination, message, message->envelope.length, NULL);
 }
 
 /* For other nodes: packed where that is smaller. On failure *message is gone. */
-static hawser_status pack(hw_station *station, hw_message **message, size_t entries)
+static hawser_status pack(hw_mailbox *mailbox, hw_message **message, size_t entries)
 {
     hw_message *packed = NULL;
-    hawser_status status = hw_pack(*message, entries, &packed, station->error);
+    hawser_status status = hw_pack(*message, entries, &packed, mailbox->error);
     if (status != HAWSER_OK || packed != NULL) {
         hw_message_free(*message);
         *message = packed;
@@ -127,39 +127,39 @@ static hawser_status pack(hw_station *station, hw_message **message, size_t entr
     return status;
 }
 
-hawser_status hw_spread(hw_station *station, hw_message *message, size_t entries, hw_flow *flow)
+hawser_status hw_spread(hw_mailbox *mailbox, hw_message *message, size_t entries, hw_flow *flow)
 {
-    hw_session *session = station->session;
+    hw_session *session = mailbox->session;
     uint64_t plain = message->envelope.length;
     if (entries > 0)
-        HAWSER_TRY(pack(station, &message, entries));
-    count(station, message, session->nodes - 1, plain, flow);
-    message->envelope.source = station->endpoint;
-    hawser_status status = session->transport->ops->spread(session->transport, station->endpoint, message, station->error);
-    return hw_hear_why(station, status);
+        HAWSER_TRY(pack(mailbox, &message, entries));
+    count(mailbox, message, session->nodes - 1, plain, flow);
+    message->envelope.source = mailbox->endpoint;
+    hawser_status status = session->transport->ops->spread(session->transport, mailbox->endpoint, message, mailbox->error);
+    return hw_hear_why(mailbox, status);
 }
 
-hawser_status hw_send_update(hw_station *station, uint32_t block, hw_message *message, size_t entries, hw_flow *flow)
+hawser_status hw_send_update(hw_mailbox *mailbox, uint32_t block, hw_message *message, size_t entries, hw_flow *flow)
 {
-    hw_session *session = station->session;
+    hw_session *session = mailbox->session;
     uint64_t plain = message->envelope.length;
     if (entries > 0 && hw_view_node(&session->view, block) != session->node)
-        HAWSER_TRY(pack(station, &message, entries));
-    return send_counted(station, block, message, plain, flow);
+        HAWSER_TRY(pack(mailbox, &message, entries));
+    return send_counted(mailbox, block, message, plain, flow);
 }
 
-hawser_status hw_fail_loss(hw_station *station, const hw_message *message, const char *at, uint64_t clock)
+hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_message *message, const char *at, uint64_t clock)
 {
     char text[700], there[100] = "";
     const hw_loss *loss = message->payload;
-    const hw_board *board = speaks_for_node(station) ? station->session->board : NULL;
+    const hw_board *board = speaks_for_node(mailbox) ? mailbox->session->board : NULL;
     hw_tidings tidings;
     if (message->envelope.length != sizeof(hw_loss))
-        return hawser_fail(station->error, HAWSER_INTERNAL, "a loss was told in %llu bytes",
+        return hawser_fail(mailbox->error, HAWSER_INTERNAL, "a loss was told in %llu bytes",
                            (unsigned long long)message->envelope.length);
     hw_loss_text(loss, text, sizeof text);
     if (loss->told != 0)
-        return hawser_fail(station->error, hw_loss_status(loss), "%s", text);
+        return hawser_fail(mailbox->error, hw_loss_status(loss), "%s", text);
     if (loss->node != 0 && hw_board_of(board, loss->node, &tidings) && tidings.clocks > 0)
         (void)!snprintf(there, sizeof there, ", and node %u, when it last said so, in clock %llu", loss->node,
                         (unsigned long long)tidings.clocks - 1);
@@ -167,7 +167,7 @@ hawser_status hw_fail_loss(hw_station *station, const hw_message *message, const
         at = tidings.phase;
         clock = tidings.clocks;
     }
-    return hawser_fail(station->error, HAWSER_PEER_LOST, "%s; the job was in '%s', clock %llu%s", text,
+    return hawser_fail(mailbox->error, HAWSER_PEER_LOST, "%s; the job was in '%s', clock %llu%s", text,
                        at != NULL ? at : "its beginning", (unsigned long long)clock, there);
 }
 

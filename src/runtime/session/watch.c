@@ -25,7 +25,7 @@ static const char *name_of(const hawser_program *program, uint32_t running, cons
     return "?";
 }
 
-static void name_unit(const hw_session *session, const hw_station *block, double seconds, char *text, size_t size)
+static void name_unit(const hw_session *session, const hw_mailbox *block, double seconds, char *text, size_t size)
 {
     uint32_t number = atomic_load_explicit(&block->running, memory_order_relaxed);
     uint64_t begun = atomic_load_explicit(&block->begun, memory_order_relaxed);
@@ -39,7 +39,7 @@ static void name_unit(const hw_session *session, const hw_station *block, double
 }
 
 /* No thread can be taken out of a unit, so the process ends; the other nodes are told why. */
-static void end_process(hw_session *session, const hw_station *block, double seconds)
+static void end_process(hw_session *session, const hw_mailbox *block, double seconds)
 {
     char text[600], why[400];
     name_unit(session, block, seconds, why, sizeof why);
@@ -50,14 +50,14 @@ static void end_process(hw_session *session, const hw_station *block, double sec
     _exit(EXIT_TIMEOUT);
 }
 
-static void warn(const hw_session *session, const hw_station *block, double seconds)
+static void warn(const hw_session *session, const hw_mailbox *block, double seconds)
 {
     char why[400];
     name_unit(session, block, seconds, why, sizeof why);
     fprintf(stderr, "hawser: %s; it may need that long, or never return (--unit-timeout ends the job then)\n", why);
 }
 
-static void watch(hw_session *session, hw_station *block, double now)
+static void watch(hw_session *session, hw_mailbox *block, double now)
 {
     const hawser_job *job = session->job;
     uint64_t since = atomic_load_explicit(&block->at_work, memory_order_relaxed);
@@ -83,6 +83,6 @@ void hw_watch_units(hw_session *session, double now)
         return;
     double shortest = warning > 0 && timeout > 0 ? fmin(warning, timeout) : fmax(warning, timeout);
     session->watch_next = shortest > 0 ? now + fmin(shortest / 8, 1) : (double)INFINITY;
-    for (uint32_t i = 0; session->stations != NULL && i < session->local && shortest > 0; i++)
-        watch(session, session->stations[i], now);
+    for (uint32_t i = 0; session->mailboxes != NULL && i < session->local && shortest > 0; i++)
+        watch(session, session->mailboxes[i], now);
 }

@@ -4,7 +4,7 @@
 
 #include "runtime/session/session.h"
 
-/* Looks at this node's blocks if it is time. For the vehicle of this node's driver or agent, which computes nothing itself. */
+/* Looks at this node's blocks if it is time. For the runner of this node's driver or agent, which computes nothing itself. */
 void hw_watch_units(hw_session *session, double now);
 
 #endif

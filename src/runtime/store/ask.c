@@ -23,9 +23,9 @@ void hw_ask_go(hawser_store *store)
     hw_hub_unlock(store);
 }
 
-hawser_status hw_ask_told(const hawser_store *store, hawser_status status, hawser_error *error)
+hawser_status hw_ask_completion(const hawser_store *store, hawser_status status, hawser_error *error)
 {
-    if (status == HAWSER_PEER_LOST && error != NULL && store->visit == NULL && store->job->cluster != NULL)
+    if (status == HAWSER_PEER_LOST && error != NULL && store->remote == NULL && store->job->cluster != NULL)
         hw_cluster_name_lost(store->job->cluster, error);
     return status;
 }
@@ -40,17 +40,17 @@ static hawser_status submit(hawser_store *store, hw_order *order, const hawser_r
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the request waits for %zu tasks, but `after` is NULL",
                            request->after_count);
     if (request->done != NULL) {
-        hw_told *told = malloc(sizeof *told);
-        if (told == NULL)
+        hw_completion *completion = malloc(sizeof *completion);
+        if (completion == NULL)
             return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a task");
-        *told = (hw_told){.done = request->done, .user = request->user};
-        order->tag = told;
+        *completion = (hw_completion){.done = request->done, .user = request->user};
+        order->tag = completion;
     }
     hawser_status status = hw_ask_begin(store, order, task, error);
     hw_ask_go(store);
     if (status != HAWSER_OK)
         free(order->tag);
-    return hw_ask_told(store, status, error);
+    return hw_ask_completion(store, status, error);
 }
 
 static hw_order order_of(const hawser_store *store, const hawser_request *request, hw_operation operation)
@@ -200,7 +200,7 @@ static hawser_status wait_for(hawser_store *store, hw_waiter *w, hawser_error *e
     return HAWSER_OK;
 }
 
-/* Of the task, or with 0 of any that nobody has been told of; it is told once. */
+/* Of the task, or with 0 of any that nobody has been completion of; it is completion once. */
 static hawser_status failure_of(hawser_store *store, uint64_t task, hawser_error *error)
 {
     for (size_t i = 0; i < store->failure_count; i++) {
@@ -245,7 +245,7 @@ hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t
         tasks[w.which] = 0;
     }
     hw_hub_unlock(store);
-    return hw_ask_told(store, status, error);
+    return hw_ask_completion(store, status, error);
 }
 
 hawser_status hawser_store_wait(hawser_store *store, uint64_t task, hawser_error *error)
@@ -264,7 +264,7 @@ hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
     if (status == HAWSER_OK)
         status = failure_of(store, 0, error);
     hw_hub_unlock(store);
-    return hw_ask_told(store, status, error);
+    return hw_ask_completion(store, status, error);
 }
 
 void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures)

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "runtime/store/hub.h"
-#include "runtime/store/visit.h"
+#include "runtime/store/remote.h"
 
 /* The client's way out, its lock held. */
 hawser_status hw_hub_send(void *argument, uint32_t server, hw_message *message, hawser_error *error)
@@ -22,7 +22,7 @@ hawser_status hw_hub_send(void *argument, uint32_t server, hw_message *message, 
     return HAWSER_OK;
 }
 
-/* Kept until somebody waits for it. Where there is no memory for that, nobody is told that all is well any more. */
+/* Kept until somebody waits for it. Where there is no memory for that, nobody is completion that all is well any more. */
 static void keep_failure(hawser_store *store, uint64_t task, hawser_status status, const hawser_error *error)
 {
     hawser_error *kept = &store->untold;
@@ -38,23 +38,23 @@ static void keep_failure(hawser_store *store, uint64_t task, hawser_status statu
 void hw_hub_finished(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error)
 {
     hawser_store *store = argument;
-    hw_told *told = tag;
+    hw_completion *completion = tag;
     if (status != HAWSER_OK)
         keep_failure(store, task, status, error);
-    if (told == NULL)
+    if (completion == NULL)
         return;
-    told->task = task;
-    told->status = status;
-    *store->told_end = told;
-    store->told_end = &told->next;
+    completion->task = task;
+    completion->status = status;
+    *store->completions_end = completion;
+    store->completions_end = &completion->next;
 }
 
 /* One message out, without the lock: to the own server, which may answer at once, or into the net. */
 static hawser_status carry_one(hawser_store *store, hw_message *message, hawser_error *error)
 {
     uint32_t server = message->envelope.destination;
-    if (store->visit != NULL)
-        return hw_visit_tell(store->visit, server, message, error);
+    if (store->remote != NULL)
+        return hw_remote_send(store->remote, server, message, error);
     if (server == store->self)
         return hw_server_hear(store->server, store->self, message, error);
     return hw_cluster_tell(store->job->cluster, server, message, error);
@@ -71,7 +71,7 @@ static hawser_status carry_lent(hawser_store *store, hw_message *message, hawser
         return HAWSER_OK;
     }
     pthread_mutex_lock(&store->lending);
-    store->lent_leg = head.leg;
+    store->lent_slice = head.slice;
     atomic_store(&store->lent, head.task);
     pthread_mutex_unlock(&store->mutex);
     hawser_status status = carry_one(store, message, error);
@@ -116,7 +116,7 @@ static void await_end_of(hawser_store *store, const hw_message *reply)
 {
     hw_reply_head head;
     while (hw_reply_head_of(reply, &head) && head.task != 0 && head.task == atomic_load(&store->lent) &&
-           (head.parts > 0 || head.outcome == HW_FORGOTTEN || head.leg == store->lent_leg))
+           (head.parts > 0 || head.outcome == HW_FORGOTTEN || head.slice == store->lent_slice))
         await_hands_off(store, &store->lending);
 }
 
@@ -134,15 +134,15 @@ void hw_hub_unlock(hawser_store *store)
             if (waiter->asleep)
                 pthread_cond_signal(&waiter->ended);
         }
-    hw_told *told = store->told;
-    store->told = NULL;
-    store->told_end = &store->told;
+    hw_completion *completion = store->completions;
+    store->completions = NULL;
+    store->completions_end = &store->completions;
     pthread_mutex_unlock(&store->mutex);
-    while (told != NULL) {
-        hw_told *next = told->next;
-        told->done(told->user, told->task, told->status);
-        free(told);
-        told = next;
+    while (completion != NULL) {
+        hw_completion *next = completion->next;
+        completion->done(completion->user, completion->task, completion->status);
+        free(completion);
+        completion = next;
     }
 }
 
@@ -183,7 +183,7 @@ void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
         return;
     }
     if (client >= store->nodes) {
-        store->guests->reply(store->door, client, message);
+        store->client_ops->reply(store->listener, client, message);
         return;
     }
     message->envelope.kind = HW_MESSAGE_ANSWER;
@@ -196,7 +196,7 @@ void hw_hub_owe(void *argument, uint32_t client, int64_t bytes)
 {
     hawser_store *store = argument;
     if (client >= store->nodes)
-        store->guests->owe(store->door, client, bytes);
+        store->client_ops->owe(store->listener, client, bytes);
 }
 
 void hw_hub_ready(void *argument, hw_stripe *stripe)

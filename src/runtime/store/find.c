@@ -4,7 +4,7 @@
 
 #include "base/argument.h"
 #include "base/memory.h"
-#include "runtime/store/visit.h"
+#include "runtime/store/remote.h"
 
 static void describe(const hw_table_spec *spec, const char *name, hawser_table *table)
 {
@@ -27,16 +27,16 @@ static void describe(const hw_table_spec *spec, const char *name, hawser_table *
 }
 
 /* Of the servers' tables the one of that name; else the names that there are. */
-static hawser_status pick(const hw_message *answer, const char *name, hw_told_table *told, hawser_error *error)
+static hawser_status pick(const hw_message *answer, const char *name, hw_table_wire *wire, hawser_error *error)
 {
     char names[500] = "";
     size_t used = 0, length = (size_t)answer->envelope.length;
-    for (size_t at = sizeof(hw_told_stat); at + sizeof(hw_told_count) <= length; at += sizeof(hw_told_count)) {
-        hw_told_count count;
+    for (size_t at = sizeof(hw_stat_wire); at + sizeof(hw_count_wire) <= length; at += sizeof(hw_count_wire)) {
+        hw_count_wire count;
         memcpy(&count, (const char *)answer->payload + at, sizeof count);
         count.table.name[sizeof count.table.name - 1] = '\0';
         if (strcmp(count.table.name, name) == 0) {
-            *told = count.table;
+            *wire = count.table;
             return HAWSER_OK;
         }
         if (used + 70 < sizeof names)
@@ -49,21 +49,21 @@ static hawser_status pick(const hw_message *answer, const char *name, hw_told_ta
 /* Node 0 asks, all nodes know. */
 static hawser_status find_there(hawser_store *store, const char *name, hw_table_spec *spec, hawser_error *error)
 {
-    hw_told_table told = {0};
+    hw_table_wire wire = {0};
     hw_message *answer = NULL;
     hw_bytes *in = NULL;
     hawser_status status = HW_NEW(&in, store->nodes, "what all nodes say", error);
     if (status == HAWSER_OK && store->self == 0)
-        status = hw_visit_ask(store->visit, 0, HW_WORD_STAT, NULL, 0, &answer, error);
+        status = hw_remote_ask(store->remote, 0, HW_CONTROL_STAT, NULL, 0, &answer, error);
     if (status == HAWSER_OK && store->self == 0)
-        status = pick(answer, name, &told, error);
+        status = pick(answer, name, &wire, error);
     hw_message_free(answer);
     status = hw_cluster_agree(store->job->cluster, status, error);
     if (status == HAWSER_OK)
-        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){&told, sizeof told}, in, error);
+        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){&wire, sizeof wire}, in, error);
     if (status == HAWSER_OK) {
-        memcpy(&told, in[0].data, sizeof told);
-        status = hw_table_hear(store, &told, spec, error);
+        memcpy(&wire, in[0].data, sizeof wire);
+        status = hw_table_unpack(store, &wire, spec, error);
     }
     hw_bytes_free(in, store->nodes);
     return status;
@@ -87,7 +87,7 @@ hawser_status hawser_store_find(hawser_store *store, const char *name, hawser_ta
         return HAWSER_OK;
     }
     HAWSER_TRY(hw_table_check_name(name, error)); /* before others say it */
-    if (store->visit == NULL)
+    if (store->remote == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the store has no table '%.63s'", name);
     hw_table_spec spec;
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, find_there(store, name, &spec, error), error));

@@ -45,7 +45,7 @@ const hw_function *hw_hub_function(const hawser_store *store, const char *name)
 hawser_status hw_hub_function_there(hawser_store *store, const char *name, const hw_function **function, hawser_error *error)
 {
     *function = hw_hub_function(store, name);
-    if (*function != NULL || store->visit == NULL)
+    if (*function != NULL || store->remote == NULL)
         return HAWSER_OK;
     hw_foreign **at = &store->foreign;
     while (*at != NULL && strcmp((*at)->name, name) != 0)

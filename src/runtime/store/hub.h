@@ -23,14 +23,14 @@ typedef struct hw_failure {
     hawser_error error;
 } hw_failure;
 
-/* What is told to a user when a task has ended. */
-typedef struct hw_told {
+/* What is completion to a user when a task has ended. */
+typedef struct hw_completion {
     void (*done)(void *user, uint64_t task, hawser_status status);
     void *user;
     uint64_t task;
     hawser_status status;
-    struct hw_told *next;
-} hw_told;
+    struct hw_completion *next;
+} hw_completion;
 
 /* Stripes that wait for a thread; each at most once. */
 typedef struct hw_stripe_pool {
@@ -74,13 +74,13 @@ typedef struct hw_waiter {
     struct hw_waiter *next;
 } hw_waiter;
 
-/* Replies to guests of stand-alone servers leave by a net of their own (runtime/serving/door.h). */
-typedef struct hw_door hw_door;
-typedef struct hw_door_ops {
-    void (*reply)(hw_door *door, uint32_t guest, hw_message *message); /* takes the message */
-    void (*owe)(hw_door *door, uint32_t guest, int64_t bytes);
-    void (*free)(hw_door *door);
-} hw_door_ops;
+/* Replies to clients of stand-alone servers leave by a net of their own (runtime/serving/client_listener.h). */
+typedef struct hw_client_listener hw_client_listener;
+typedef struct hw_client_listener_ops {
+    void (*reply)(hw_client_listener *listener, uint32_t client, hw_message *message); /* takes the message */
+    void (*owe)(hw_client_listener *listener, uint32_t client, int64_t bytes);
+    void (*free)(hw_client_listener *listener);
+} hw_client_listener_ops;
 
 struct hawser_store {
     hawser_job *job;
@@ -90,14 +90,14 @@ struct hawser_store {
     uint32_t workers;  /* of all nodes */
     hw_server *server; /* NULL: this node does not serve */
     hw_stripe_pool pool;
-    pthread_mutex_t making;  /* held while tables, or groups of guests, come or go */
+    pthread_mutex_t making;  /* held while tables, or groups of clients, come or go */
     pthread_mutex_t holding; /* guards: */
     uint32_t
         holders[HW_TABLES_MOST]; /* of a table's stripes: how many who read; HW_HOLDER_CHANGES: one who does not only read */
-    struct hw_visit *visit;      /* to servers that run on their own; NULL: nodes of the job serve */
-    hw_door *door;               /* for guests; NULL: none are let in */
-    const hw_door_ops *guests;   /* what the door does for the store */
-    pthread_mutex_t mutex;       /* guards what follows, the client with it */
+    struct hw_remote *remote;    /* to servers that run on their own; NULL: nodes of the job serve */
+    hw_client_listener *listener;             /* for clients; NULL: none are let in */
+    const hw_client_listener_ops *client_ops; /* what the listener does for the store */
+    pthread_mutex_t mutex;                    /* guards what follows, the client with it */
     hw_waiter *waiters;
     bool looks;                 /* before it sleeps: there is another processor */
     uint32_t unlooked, penalty; /* waits that begin with a sleep; how many, when the next look is in vain */
@@ -106,9 +106,9 @@ struct hawser_store {
     bool carrying;                    /* somebody empties the outbox, */
     pthread_mutex_t lending;          /* and holds this while values are sent from where they lie: */
     _Atomic uint64_t lent;            /* of this task, which does not end meanwhile (0: of none), */
-    uint32_t lent_leg;                /* for this part of it */
+    uint32_t lent_slice;              /* for this part of it */
     pthread_mutex_t landing;          /* held while a read of the net's puts values where they are to be */
-    hw_told *told, **told_end;
+    hw_completion *completions, **completions_end;
     hw_failure *failures; /* that nobody has waited for yet */
     size_t failure_count, failure_room;
     hawser_error untold; /* a failure that there was no memory to keep */
@@ -128,30 +128,30 @@ static inline uint32_t hw_hub_worker(const hawser_store *store, uint32_t worker)
 }
 
 /* A store for a program's blocks: who has clocks on this node, and of how many. */
-typedef struct hw_hub_seats {
+typedef struct hw_hub_sessions {
     const uint32_t *numbers; /* of this node's, */
     uint32_t own, all;       /* so many, of so many */
     bool still;              /* no threads: everything is done by who asks */
-} hw_hub_seats;
-/* hawser_store_open, with the options' `workers` and `threads` where there are no seats. */
-hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_seats *seats,
+} hw_hub_sessions;
+/* hawser_store_open, with the options' `workers` and `threads` where there are no sessions. */
+hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_sessions *sessions,
                           hawser_store **store, hawser_error *error) HAWSER_MUST_USE;
 
 /* Makes a table on all servers of the job, or finds it; all nodes call it. */
 hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint32_t *number,
                             hawser_error *error) HAWSER_MUST_USE;
 
-/* ask.c: begins a task, whose tag is a hw_told or NULL; its messages go with the next hw_ask_go. */
+/* ask.c: begins a task, whose tag is a hw_completion or NULL; its messages go with the next hw_ask_go. */
 hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error) HAWSER_MUST_USE;
 /* Lets waiting messages go. */
 void hw_ask_go(hawser_store *store);
-/* A failure as a user is told of it: with all nodes that were lost at once, and not only the first. */
-hawser_status hw_ask_told(const hawser_store *store, hawser_status status, hawser_error *error) HAWSER_MUST_USE;
+/* A failure as a user is completion of it: with all nodes that were lost at once, and not only the first. */
+hawser_status hw_ask_completion(const hawser_store *store, hawser_status status, hawser_error *error) HAWSER_MUST_USE;
 
 /* functions.c: takes the options' in; finds one by name, NULL: there is none. */
 hawser_status hw_hub_functions(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 const hw_function *hw_hub_function(const hawser_store *store, const char *name);
-/* The same at a guest, to whom every name is one that servers may know. */
+/* The same at a client, to whom every name is one that servers may know. */
 hawser_status hw_hub_function_there(hawser_store *store, const char *name, const hw_function **function,
                                     hawser_error *error) HAWSER_MUST_USE;
 void hw_hub_functions_free(hawser_store *store);
@@ -208,7 +208,7 @@ hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_
 struct timespec hw_hub_deadline(const hawser_store *store);
 /* Has what this one waits for ended? waiter->which: the task's place. The mutex is held. */
 bool hw_hub_is_over(const hawser_store *store, hw_waiter *waiter);
-/* Lets go of the mutex, having sent what the client has begun and told who waits for what has ended. */
+/* Lets go of the mutex, having sent what the client has begun and completion who waits for what has ended. */
 void hw_hub_unlock(hawser_store *store);
 
 #endif

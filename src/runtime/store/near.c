@@ -73,8 +73,8 @@ hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clock
     int was = HW_CLOCKED_NOT;
     if (atomic_compare_exchange_strong(&near->clocks, &was, how) || was == (int)how)
         return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': its clocks are told by %s, so that %s", near->spec.name,
-                       was == HW_CLOCKED_NEAR ? "hawser_table_clock" : "hawser_store_clock",
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': its clocks are completion by %s, so that %s",
+                       near->spec.name, was == HW_CLOCKED_NEAR ? "hawser_table_clock" : "hawser_store_clock",
                        was == HW_CLOCKED_NEAR ? "hawser_store_clock cannot tell them too"
                                               : "hawser_table_get, hawser_table_inc and hawser_table_clock cannot be used");
 }
@@ -215,15 +215,15 @@ static hawser_status flush(hawser_store *store, hw_near *near, uint32_t table, u
     while (!hw_cache_may_flush(near->cache))
         HAWSER_TRY(await_change(store, near, error));
     hw_flushed *flushed = NULL;
-    hw_told *told = NULL;
+    hw_completion *completion = NULL;
     uint64_t task;
     HAWSER_TRY(HW_NEW(&flushed, 1, "increments", error));
-    hawser_status status = HW_NEW(&told, 1, "increments", error);
+    hawser_status status = HW_NEW(&completion, 1, "increments", error);
     if (status == HAWSER_OK)
         status = hw_cache_flush(near->cache, worker, flushed, error);
     bool any = status == HAWSER_OK && flushed->count > 0;
     if (any) {
-        *told = (hw_told){.done = pushed, .user = flushed};
+        *completion = (hw_completion){.done = pushed, .user = flushed};
         const hw_order order = {.operation = HW_PUSH,
                                 .table = table,
                                 .keys = flushed->keys,
@@ -231,11 +231,11 @@ static hawser_status flush(hawser_store *store, hw_near *near, uint32_t table, u
                                 .values = flushed->values,
                                 .worker = hw_hub_worker(store, worker),
                                 .clock = hw_cache_clock(near->cache, worker),
-                                .tag = told};
+                                .tag = completion};
         status = hw_ask_begin(store, &order, &task, error);
     }
     if (!any || status != HAWSER_OK) {
-        free(told);
+        free(completion);
         pushed(flushed, 0, status);
     }
     return status;
@@ -265,7 +265,7 @@ hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t wor
     pthread_mutex_unlock(&near->mutex);
     if (early)
         hw_ask_go(store);
-    return hw_ask_told(store, status, error);
+    return hw_ask_completion(store, status, error);
 }
 
 hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t worker, hawser_error *error)
@@ -289,7 +289,7 @@ hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t w
         hw_cache_tick(near->cache, worker);
     pthread_mutex_unlock(&near->mutex);
     hw_ask_go(store);
-    return hw_ask_told(store, status, error);
+    return hw_ask_completion(store, status, error);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
@@ -361,5 +361,5 @@ hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t wor
     if (status != HAWSER_OK)
         pthread_cond_broadcast(&near->changed);
     pthread_mutex_unlock(&near->mutex);
-    return hw_ask_told(store, status, error);
+    return hw_ask_completion(store, status, error);
 }

@@ -9,7 +9,7 @@
 #include "codec/forms.h"
 #include "runtime/store/asking.h"
 #include "runtime/store/hub.h"
-#include "runtime/store/visit.h"
+#include "runtime/store/remote.h"
 #include "store/note.h"
 
 /* What nodes compare before they go on. */
@@ -40,7 +40,7 @@ static hawser_status same_on_all(hawser_job *job, const void *own, size_t length
     return status;
 }
 
-static hawser_status resolve(hawser_store *store, const hawser_store_options *given, const hw_hub_seats *seats,
+static hawser_status resolve(hawser_store *store, const hawser_store_options *given, const hw_hub_sessions *sessions,
                              hawser_error *error)
 {
     enum { THREADS_MOST = 4, CACHE_BYTES = 64 << 20 };
@@ -49,7 +49,7 @@ static hawser_status resolve(hawser_store *store, const hawser_store_options *gi
     store->nodes = hawser_job_nodes(store->job);
     store->self = hawser_job_node(store->job);
     store->servers = options->servers > 0 ? options->servers : store->nodes;
-    if (options->at != NULL && (options->servers > 0 || seats != NULL))
+    if (options->at != NULL && (options->servers > 0 || sessions != NULL))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the servers at %s are as many as there are: leave `servers` out",
                            options->at);
     if (options->at != NULL && store->job->recorder != NULL)
@@ -65,14 +65,14 @@ static hawser_status resolve(hawser_store *store, const hawser_store_options *gi
         uint32_t processors = hw_machine_processors();
         options->threads = processors < THREADS_MOST ? processors : THREADS_MOST;
     }
-    if (seats != NULL) {
-        options->workers = seats->own;
-        options->threads = seats->still ? 0 : options->threads;
+    if (sessions != NULL) {
+        options->workers = sessions->own;
+        options->threads = sessions->still ? 0 : options->threads;
     }
     HAWSER_TRY(HW_NEW(&store->own, options->workers, "the numbers of workers", error));
     for (uint32_t w = 0; w < options->workers; w++)
-        store->own[w] = seats != NULL ? seats->numbers[w] : store->self * options->workers + w;
-    store->workers = seats != NULL ? seats->all : store->nodes * options->workers;
+        store->own[w] = sessions != NULL ? sessions->numbers[w] : store->self * options->workers + w;
+    store->workers = sessions != NULL ? sessions->all : store->nodes * options->workers;
     if (options->cache_bytes == 0)
         options->cache_bytes = CACHE_BYTES;
     if (!(options->timeout > 0))
@@ -82,7 +82,7 @@ static hawser_status resolve(hawser_store *store, const hawser_store_options *gi
 
 static hawser_status make_server(hawser_store *store, const uint64_t *names, hawser_error *error)
 {
-    if (store->visit != NULL || store->self >= store->servers)
+    if (store->remote != NULL || store->self >= store->servers)
         return HAWSER_OK;
     hw_server_options options = {
         .self = store->self,
@@ -118,7 +118,7 @@ static hawser_status make_ends(hawser_store *store, hawser_error *error)
         .send = hw_hub_send,
         .finished = hw_hub_finished,
         .lends = true,
-        .near = store->visit != NULL ? UINT32_MAX : store->self,
+        .near = store->remote != NULL ? UINT32_MAX : store->self,
         .log = store->log,
     };
     hawser_status status = hw_client_new(&options, &store->client, error);
@@ -130,13 +130,13 @@ static hawser_status make_ends(hawser_store *store, hawser_error *error)
 
 static void free_store(hawser_store *store)
 {
-    hw_visit_close(store->visit);
+    hw_remote_close(store->remote);
     hw_stripe_pool_stop(&store->pool);
     hw_near_close(store);
     hw_client_free(store->client);
     hw_server_free(store->server);
-    if (store->door != NULL)
-        store->guests->free(store->door);
+    if (store->listener != NULL)
+        store->client_ops->free(store->listener);
     hw_recorder_drop(store->log);
     free(store->failures);
     free(store->own);
@@ -163,12 +163,12 @@ static hawser_status connect_store(hawser_store *store, hawser_error *error)
 static hawser_status visit_servers(hawser_store *store, hawser_status status, hawser_error *error)
 {
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
-    HAWSER_TRY(hw_visit_open(store, &store->visit, error));
-    store->servers = hw_visit_servers(store->visit);
+    HAWSER_TRY(hw_remote_open(store, &store->remote, error));
+    store->servers = hw_remote_servers(store->remote);
     return HAWSER_OK;
 }
 
-hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_seats *seats,
+hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_sessions *sessions,
                           hawser_store **out, hawser_error *error)
 {
     *out = NULL;
@@ -180,7 +180,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     store->outbox_end = &store->outbox;
     store->looks = hw_machine_processors() > 1;
     store->penalty = 1;
-    store->told_end = &store->told;
+    store->completions_end = &store->completions;
     pthread_mutex_init(&store->mutex, NULL);
     pthread_mutex_init(&store->making, NULL);
     pthread_mutex_init(&store->holding, NULL);
@@ -189,7 +189,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     pthread_mutex_init(&store->pool.mutex, NULL);
     pthread_cond_init(&store->pool.filled, NULL);
     store->run = hw_recorder_run(job->recorder);
-    hawser_status status = resolve(store, options, seats, error);
+    hawser_status status = resolve(store, options, sessions, error);
     if (status == HAWSER_OK)
         status = hw_hub_functions(store, error);
     if (status == HAWSER_OK)
@@ -198,8 +198,8 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
         status = visit_servers(store, status, error);
     if (status == HAWSER_OK)
         status = make_ends(store, error);
-    if (status == HAWSER_OK && store->visit != NULL)
-        status = hw_visit_begin(store->visit, error);
+    if (status == HAWSER_OK && store->remote != NULL)
+        status = hw_remote_begin(store->remote, error);
     if (status == HAWSER_OK)
         status = connect_store(store, error);
     /* When all have said yes, all have their channels open. */
@@ -260,7 +260,7 @@ static hw_value_type type_of(hawser_type type)
     return HW_VALUE_F64;
 }
 
-/* What a table is told and would not heed: most likely something else was forgotten. */
+/* What a table is wire and would not heed: most likely something else was forgotten. */
 static hawser_status check_heeded(const hawser_table *table, const hw_function *function, hawser_error *error)
 {
     enum { MOST = sizeof table->parameters / sizeof *table->parameters };
@@ -368,14 +368,14 @@ hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint
 /* Node 0 asks, all nodes know. */
 static hawser_status create_there(hawser_store *store, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
 {
-    hw_told_table told;
+    hw_table_wire wire;
     hw_message *answer = NULL;
     hw_bytes *in = NULL;
     uint32_t there = 0;
     hawser_status status = HW_NEW(&in, store->nodes, "what all nodes say", error);
-    hw_table_tell(spec, &told);
+    hw_table_pack(spec, &wire);
     if (status == HAWSER_OK && store->self == 0)
-        status = hw_visit_ask(store->visit, 0, HW_WORD_TABLE, &told, sizeof told, &answer, error);
+        status = hw_remote_ask(store->remote, 0, HW_CONTROL_TABLE, &wire, sizeof wire, &answer, error);
     if (status == HAWSER_OK && store->self == 0 && answer->envelope.length != sizeof there)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "the servers have not said the number of table '%s'", spec->name);
     if (status == HAWSER_OK && store->self == 0)
@@ -399,8 +399,8 @@ hawser_status hawser_store_table(hawser_store *store, const hawser_table *table,
     HW_GIVEN(number);
     hw_table_spec spec;
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, spec_of(store, table, &spec, error), error));
-    HAWSER_TRY(store->visit != NULL ? create_there(store, &spec, number, error)
-                                    : hw_hub_create(store, &spec, number, error));
+    HAWSER_TRY(store->remote != NULL ? create_there(store, &spec, number, error)
+                                     : hw_hub_create(store, &spec, number, error));
     table_facts own = {.type = spec.type,
                        .width = spec.width,
                        .sparse = spec.sparse,

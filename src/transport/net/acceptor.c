@@ -13,21 +13,21 @@
 #include "transport/net/parts.h"
 
 enum { EVENTS = 64 };
-#define PATIENCE 0.5 /* seconds that a stranger has before he may have to make room for another */
+#define PATIENCE 0.5 /* seconds that a half-open connection has before another may replace it */
 
-static const char CROWD[] = "too many strangers at a time";
+static const char TOO_MANY[] = "too many half-open connections";
 
-typedef struct stranger {
-    struct stranger *next, *previous; /* in order of arrival, which is that of their deadlines */
+typedef struct half_open {
+    struct half_open *next, *previous; /* in order of arrival, which is that of their deadlines */
     double deadline;
     char from[HW_NET_ADDRESS];
     hw_shake shake;
     bool decided; /* refused or admitted */
-} stranger;
+} half_open;
 
 typedef struct net_acceptor {
     hw_net *net;
-    stranger *oldest, *newest;
+    half_open *oldest, *newest;
     uint32_t count;
     double told_at; /* the owner, of one that was turned away; 0: never */
     uint64_t untold;
@@ -65,7 +65,7 @@ static void count_refusal(net_acceptor *self, const char *from, hw_shake_fault f
     tell_owner(self, from, why);
 }
 
-static void unlink_stranger(net_acceptor *self, stranger *one)
+static void unlink_half_open(net_acceptor *self, half_open *one)
 {
     if (one->previous != NULL)
         one->previous->next = one->next;
@@ -83,32 +83,32 @@ static void unlink_stranger(net_acceptor *self, stranger *one)
 /* The peer has proved the key; the owner has the last word. */
 static hawser_status admit(hw_net *net, hw_shake *shake, hawser_error *error)
 {
-    unsigned char letter[HW_LETTER_MOST];
+    unsigned char message[HW_HANDSHAKE_MOST];
     const hw_net_hello *hello = &shake->peer.peer;
     uint32_t number = hello->node;
     if (net->events.admit != NULL)
         HAWSER_TRY(net->events.admit(net->events.argument, hello, &number, error));
     if (number == HW_NET_ANY)
         return hawser_fail(error, HAWSER_PEER_LOST, "%s hands out no node numbers", net->self.name);
-    size_t size = hw_shake_welcome(shake, number, letter);
+    size_t size = hw_shake_accept(shake, number, message);
     if (size == 0)
         return hawser_fail(error, HAWSER_IO, "OpenSSL could not make a proof");
-    return hw_net_add(net, shake, number, letter, size, error);
+    return hw_net_add(net, shake, number, message, size, error);
 }
 
-static void watch(net_acceptor *self, stranger *one, hw_shake_progress progress)
+static void watch(net_acceptor *self, half_open *one, hw_shake_progress progress)
 {
     struct epoll_event event = {.events = progress == HW_SHAKE_WRITE ? EPOLLOUT : EPOLLIN, .data.ptr = one};
     (void)epoll_ctl(self->net->acceptor_poll, EPOLL_CTL_MOD, one->shake.channel.fd, &event);
 }
 
 /* It came and went without a word: a supervisor looks whether the port is open. Nothing was refused. */
-static bool has_knocked(const stranger *one)
+static bool has_sent(const half_open *one)
 {
     return one->shake.fault == HW_FAULT_CUT && one->shake.have == 0 && one->shake.own_size == 0;
 }
 
-static void advance(net_acceptor *self, stranger *one)
+static void advance(net_acceptor *self, half_open *one)
 {
     hw_net *net = self->net;
     hw_shake_progress progress = hw_shake_step(&one->shake);
@@ -117,7 +117,7 @@ static void advance(net_acceptor *self, stranger *one)
         (void)epoll_ctl(net->acceptor_poll, EPOLL_CTL_DEL, one->shake.channel.fd, NULL);
         hawser_status status = admit(net, &one->shake, &error);
         if (status == HAWSER_OK) {
-            unlink_stranger(self, one);
+            unlink_half_open(self, one);
             return;
         }
         struct epoll_event event = {.events = EPOLLOUT, .data.ptr = one};
@@ -127,11 +127,11 @@ static void advance(net_acceptor *self, stranger *one)
     }
     if (one->shake.fault != HW_FAULT_NONE && !one->decided) {
         one->decided = true;
-        if (!has_knocked(one) && one->shake.fault != HW_FAULT_LATER)
+        if (!has_sent(one) && one->shake.fault != HW_FAULT_LATER)
             count_refusal(self, one->from, one->shake.fault, false, one->shake.why);
     }
     if (progress == HW_SHAKE_FAILED)
-        unlink_stranger(self, one);
+        unlink_half_open(self, one);
     else
         watch(self, one, progress);
 }
@@ -150,11 +150,11 @@ static void crowded(net_acceptor *self, const char *from, const char *why)
  * come. */
 static bool make_room(net_acceptor *self)
 {
-    stranger *oldest = self->oldest;
+    half_open *oldest = self->oldest;
     if (oldest == NULL || oldest->deadline - self->net->handshake_timeout > hw_seconds() - PATIENCE)
         return false;
-    crowded(self, oldest->from, CROWD);
-    unlink_stranger(self, oldest);
+    crowded(self, oldest->from, TOO_MANY);
+    unlink_half_open(self, oldest);
     return true;
 }
 
@@ -169,16 +169,16 @@ static void turn_away(net_acceptor *self, int listener)
     crowded(self, "somebody", "no descriptor is left here; see `ulimit -n`");
 }
 
-static void receive_stranger(net_acceptor *self, int fd)
+static void accept_one(net_acceptor *self, int fd)
 {
     hw_net *net = self->net;
     bool room = self->count < HW_NET_HALF_OPEN_MOST || make_room(self);
-    stranger *one = room ? malloc(sizeof *one) : NULL;
+    half_open *one = room ? malloc(sizeof *one) : NULL;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = one};
     if (one == NULL || epoll_ctl(net->acceptor_poll, EPOLL_CTL_ADD, fd, &event) != 0) {
         free(one);
         close(fd);
-        crowded(self, "somebody", CROWD);
+        crowded(self, "somebody", TOO_MANY);
         return;
     }
     hw_socket_tune(fd);
@@ -193,7 +193,7 @@ static void receive_stranger(net_acceptor *self, int fd)
     self->count++;
 }
 
-static void welcome(net_acceptor *self, int listener)
+static void accept_all(net_acceptor *self, int listener)
 {
     for (;;) {
         int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -201,7 +201,7 @@ static void welcome(net_acceptor *self, int listener)
             if (hw_unix_socket(fd) && !hw_same_user(fd))
                 close(fd); /* not counted: a dialler of another user sees whose socket this is, too, and goes on by TCP */
             else
-                receive_stranger(self, fd);
+                accept_one(self, fd);
             continue;
         }
         if ((errno == EMFILE || errno == ENFILE) && make_room(self))
@@ -215,10 +215,10 @@ static void welcome(net_acceptor *self, int listener)
 static void expire(net_acceptor *self, double now)
 {
     while (self->oldest != NULL && self->oldest->deadline <= now) {
-        stranger *one = self->oldest;
+        half_open *one = self->oldest;
         if (!one->decided)
             count_refusal(self, one->from, HW_FAULT_NONE, true, "did not finish its handshake in time");
-        unlink_stranger(self, one);
+        unlink_half_open(self, one);
     }
 }
 
@@ -244,13 +244,13 @@ static void *acceptor_main(void *argument)
             else if (!is_listener(net, what))
                 advance(&self, what);
         }
-        for (int i = 0; i < count; i++) /* last: it may send strangers away that have events above */
+        for (int i = 0; i < count; i++) /* last: it may close connections that have events above */
             if (is_listener(net, events[i].data.ptr))
-                welcome(&self, *(int *)events[i].data.ptr);
+                accept_all(&self, *(int *)events[i].data.ptr);
         expire(&self, hw_seconds());
     }
     while (self.oldest != NULL)
-        unlink_stranger(&self, self.oldest);
+        unlink_half_open(&self, self.oldest);
     return NULL;
 }
 

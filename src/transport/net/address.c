@@ -39,7 +39,7 @@ socklen_t hw_unix_address(const char *path, size_t length, struct sockaddr_un *a
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
 }
 
-/* One entry of a card: "unix:PATH@HOST", "tcp:HOST:PORT" or plain HOST:PORT, with IPv6 in brackets. */
+/* One entry of an address: "unix:PATH@HOST", "tcp:HOST:PORT" or plain HOST:PORT, with IPv6 in brackets. */
 static bool unix_target(const char *entry, const char *host, hw_target *target)
 {
     const char *at = strrchr(entry, '@');
@@ -50,16 +50,16 @@ static bool unix_target(const char *entry, const char *host, hw_target *target)
     return true;
 }
 
-static hawser_status tcp_targets(char *entry, const char *card, hw_target *targets, int *count, hawser_error *error)
+static hawser_status tcp_targets(char *entry, const char *address, hw_target *targets, int *count, hawser_error *error)
 {
     char *colon = strrchr(entry, ':');
     if (colon == NULL || colon == entry || colon[1] == '\0')
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" is no address: HOST:PORT is one, [ADDRESS]:PORT for IPv6",
-                           card);
+                           address);
     uint64_t number = 0;
     if (strlen(colon + 1) > 5 || *hw_digits(colon + 1, &number) != '\0' || number == 0 || number > UINT16_MAX)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" has no port: one from 1 to %d follows the last colon", card,
-                           UINT16_MAX);
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" has no port: one from 1 to %d follows the last colon",
+                           address, UINT16_MAX);
     *colon = '\0';
     char *name = entry, *port = colon + 1;
     size_t length = strlen(name);
@@ -80,15 +80,15 @@ static hawser_status tcp_targets(char *entry, const char *card, hw_target *targe
     return HAWSER_OK;
 }
 
-hawser_status hw_card_targets(const char *card, const char *host, hw_net_way way, hw_target targets[HW_CANDIDATES],
-                              int *count, hawser_error *error)
+hawser_status hw_address_targets(const char *address, const char *host, hw_net_way way, hw_target targets[HW_CANDIDATES],
+                                 int *count, hawser_error *error)
 {
     *count = 0;
     char copy[HW_NET_ADDRESS + HW_NUMBER_SLACK] = {0}; /* digits are read by eight */
-    if (strlen(card) >= HW_NET_ADDRESS)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "an address of %zu characters: at most %d", strlen(card),
+    if (strlen(address) >= HW_NET_ADDRESS)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "an address of %zu characters: at most %d", strlen(address),
                            HW_NET_ADDRESS - 1);
-    memcpy(copy, card, strlen(card) + 1);
+    memcpy(copy, address, strlen(address) + 1);
     char *rest = copy, *entry;
     bool local = false;
     while ((entry = strsep(&rest, ",")) != NULL) {
@@ -96,14 +96,14 @@ hawser_status hw_card_targets(const char *card, const char *host, hw_net_way way
             local = true;
             *count += way != HW_NET_TCP && *count < HW_CANDIDATES && unix_target(entry + 5, host, &targets[*count]);
         } else if (*count == 0 || way == HW_NET_BEST || way == HW_NET_UCX) {
-            HAWSER_TRY(tcp_targets(strncmp(entry, "tcp:", 4) == 0 ? entry + 4 : entry, card, targets, count, error));
+            HAWSER_TRY(tcp_targets(strncmp(entry, "tcp:", 4) == 0 ? entry + 4 : entry, address, targets, count, error));
         }
     }
     if (*count == 0 && local && way == HW_NET_TCP)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "\"%s\" listens on no TCP port, which --transport tcp asks for",
-                           card);
+                           address);
     if (*count == 0)
-        return hawser_fail(error, HAWSER_PEER_LOST, "\"%s\" cannot be reached from here%s", card,
+        return hawser_fail(error, HAWSER_PEER_LOST, "\"%s\" cannot be reached from here%s", address,
                            local ? ": it listens for processes of its own host alone" : "");
     return HAWSER_OK;
 }

@@ -1,4 +1,4 @@
-/* address.h - where nodes listen: sockets, cards, and the way from a card to a connection. */
+/* address.h - where nodes listen: sockets, addresses, and the way from an address to a connection. */
 #ifndef HW_TRANSPORT_NET_ADDRESS_H
 #define HW_TRANSPORT_NET_ADDRESS_H
 
@@ -16,7 +16,7 @@ typedef struct hw_listeners {
     int fds[HW_LISTENERS_MOST]; /* listening sockets */
     int count;
     char path[HW_UNIX_PATH]; /* path of the Unix socket, which hw_listeners_close removes; "@NAME": an abstract socket */
-    char card[HW_NET_ADDRESS];
+    char address[HW_NET_ADDRESS];
     char listening[HW_NET_LISTENING];
 } hw_listeners;
 
@@ -37,10 +37,10 @@ hawser_status hw_listeners_open(const hw_net_options *options, uint64_t incarnat
                                 hawser_error *error) HAWSER_MUST_USE;
 void hw_listeners_close(hw_listeners *listeners);
 
-/* What a card (or HOST:PORT) names, in the order in which to try: the Unix path first, if `host` is ours; it alone, or
+/* What an address (or HOST:PORT) names, in the order in which to try: the Unix path first, if `host` is ours; it alone, or
  * not at all, as `way` says. Names are resolved now. */
-hawser_status hw_card_targets(const char *card, const char *host, hw_net_way way, hw_target targets[HW_CANDIDATES],
-                              int *count, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_address_targets(const char *address, const char *host, hw_net_way way, hw_target targets[HW_CANDIDATES],
+                                 int *count, hawser_error *error) HAWSER_MUST_USE;
 
 /* A non-blocking connect; -1: errno. EINPROGRESS is success. Sockets of ours are close-on-exec and send at once. */
 int hw_connect_begin(const hw_target *target);

@@ -123,15 +123,15 @@ ssize_t hw_channel_read(hw_net_channel *channel, const struct iovec *pieces, int
 
 ssize_t hw_channel_write(hw_net_channel *channel, const struct iovec *pieces, int count)
 {
-    if (channel->shared != NULL && channel->letter == 0)
+    if (channel->shared != NULL && channel->handshake_left == 0)
         return write_shared(channel, pieces, count);
-    if (channel->lane != NULL && channel->letter == 0)
+    if (channel->lane != NULL && channel->handshake_left == 0)
         return lane_outcome(channel, hw_lane_write(channel->lane, pieces, count));
     if (channel->tls != NULL)
         return hw_tls_write(channel, pieces[0].iov_base, pieces[0].iov_len);
     ssize_t moved = write_socket(channel, pieces, count);
-    if (moved > 0 && channel->letter > 0) /* a piece of its own, and the only one */
-        channel->letter -= (size_t)moved;
+    if (moved > 0 && channel->handshake_left > 0) /* a piece of its own, and the only one */
+        channel->handshake_left -= (size_t)moved;
     return moved == 0 ? HW_CHANNEL_AGAIN : moved;
 }
 

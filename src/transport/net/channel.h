@@ -18,12 +18,12 @@ typedef struct hw_shared hw_shared;
 typedef struct hw_fabric_lane hw_fabric_lane;
 
 typedef struct hw_net_channel {
-    int fd;               /* non-blocking; -1: closed */
-    atomic_int failure;   /* errno, or 0 where TLS found it wrong; set with HW_CHANNEL_BROKEN */
-    hw_tls *tls;          /* NULL: in clear */
-    hw_shared *shared;    /* NULL: all goes by the socket */
-    hw_fabric_lane *lane; /* by UCX; the net's thread's alone */
-    size_t letter;        /* bytes that still go by the socket, before what goes by memory or lane */
+    int fd;                /* non-blocking; -1: closed */
+    atomic_int failure;    /* errno, or 0 where TLS found it wrong; set with HW_CHANNEL_BROKEN */
+    hw_tls *tls;           /* NULL: in clear */
+    hw_shared *shared;     /* NULL: all goes by the socket */
+    hw_fabric_lane *lane;  /* by UCX; the net's thread's alone */
+    size_t handshake_left; /* bytes that still go by the socket, before what goes by memory or lane */
 } hw_net_channel;
 
 /* Bytes moved, or one of the above. One thread may read while another writes. */

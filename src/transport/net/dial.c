@@ -105,21 +105,21 @@ void hw_net_set_ring(hw_net *net, size_t bytes)
     net->self.ring = bytes;
 }
 
-hawser_status hw_net_dial(hw_net *net, const char *card, uint32_t node, double seconds, uint32_t *number,
+hawser_status hw_net_dial(hw_net *net, const char *address, uint32_t node, double seconds, uint32_t *number,
                           hawser_error *error)
 {
     double start = hw_seconds(), deadline = start + seconds, pause = first_rest;
     hw_shake *shake = NULL;
     HAWSER_TRY(HW_NEW(&shake, 1, "a handshake", error));
     shake->expected = node;
-    shake->channel.fd = shake->gift = -1;
+    shake->channel.fd = shake->descriptor = -1;
     hawser_error last = {.status = HAWSER_TIMEOUT, .text = "no answer"};
     hawser_status status;
     for (;;) {
         hw_target targets[HW_CANDIDATES];
         int count;
         /* Names are resolved each time: a node may come back with another address. */
-        status = hw_card_targets(card, net->host, net->self.way, targets, &count, &last);
+        status = hw_address_targets(address, net->host, net->self.way, targets, &count, &last);
         if (status == HAWSER_OK)
             status = try_all(net, targets, count, shake, deadline, &last);
         else if (status == HAWSER_PEER_LOST)
@@ -140,5 +140,5 @@ hawser_status hw_net_dial(hw_net *net, const char *card, uint32_t node, double s
     free(shake);
     if (status == HAWSER_OK)
         return HAWSER_OK;
-    return hawser_fail(error, status, "cannot join %s after %.1f s: %s", card, hw_seconds() - start, last.text);
+    return hawser_fail(error, status, "cannot join %s after %.1f s: %s", address, hw_seconds() - start, last.text);
 }

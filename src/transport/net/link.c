@@ -167,12 +167,12 @@ static void advance(hw_link *link, size_t moved)
 /* Room is waited for in memory, not at the socket. */
 static bool by_memory(const hw_link *link)
 {
-    return link->channel.shared != NULL && link->channel.letter == 0;
+    return link->channel.shared != NULL && link->channel.handshake_left == 0;
 }
 
 static bool by_lane(const hw_link *link)
 {
-    return link->channel.lane != NULL && link->channel.letter == 0;
+    return link->channel.lane != NULL && link->channel.handshake_left == 0;
 }
 
 /* What is left of a tail is copied: its sender takes it back. */

@@ -1,4 +1,4 @@
-/* listen.c - the sockets on which a net hears, and the card that says where they are. */
+/* listen.c - the sockets on which a net hears, and the address that says where they are. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -132,7 +132,7 @@ static void parse(const char *text, struct sockaddr_storage *address)
         inet_pton(AF_INET, text, &((struct sockaddr_in *)(void *)address)->sin_addr);
 }
 
-/* The addresses to listen on, and the one that the card names. */
+/* The addresses to listen on, and the one that the address names. */
 typedef struct choice {
     struct sockaddr_storage at[HW_LISTENERS_MOST - 1], told; /* one of the listeners is a Unix socket */
     int count;                                               /* the first is necessary; a host may lack the others */
@@ -380,7 +380,7 @@ hawser_status hw_listeners_open(const hw_net_options *options, uint64_t incarnat
         return status;
     }
     bool both = local && text[0] != '\0';
-    (void)!snprintf(listeners->card, sizeof listeners->card, "%s%s%s%s%s%.100s", local ? "unix:" : "", listeners->path,
+    (void)!snprintf(listeners->address, sizeof listeners->address, "%s%s%s%s%s%.100s", local ? "unix:" : "", listeners->path,
                     local ? "@" : "", local ? host : "", both ? "," : "", text);
     return HAWSER_OK;
 }

@@ -92,7 +92,7 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
     link->channel.tls = shake->channel.tls;
     link->channel.shared = shake->shared;
     link->shared_bytes = shake->shared != NULL ? shake->shared->mapping.size : 0;
-    link->channel.letter = shake->shared != NULL || shake->lane ? first_size : 0;
+    link->channel.handshake_left = shake->shared != NULL || shake->lane ? first_size : 0;
     link->by_fabric = shake->lane;
     memcpy(link->fabric, shake->peer.fabric, sizeof link->fabric);
     describe(link, shake);
@@ -169,7 +169,7 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     if (options->way == HW_NET_UCX)
         HAWSER_TRY(hw_fabric_new(options->trust_fabric, &self->fabric, error));
     HAWSER_TRY(hw_listeners_open(options, self->incarnation, &net->listeners, error));
-    memcpy(self->address, net->listeners.card, sizeof self->address);
+    memcpy(self->address, net->listeners.address, sizeof self->address);
     HAWSER_TRY(hw_reactor_start(net, error));
     return hw_acceptor_start(net, error);
 }
@@ -203,7 +203,7 @@ hawser_status hw_net_new(const hw_net_options *options, const hw_net_events *eve
 
 const char *hw_net_address(const hw_net *net)
 {
-    return net->listeners.card;
+    return net->listeners.address;
 }
 
 const char *hw_net_listening(const hw_net *net)

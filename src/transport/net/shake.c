@@ -24,7 +24,7 @@ static hw_shake_progress fail(hw_shake *shake, hw_shake_fault fault, const char 
 static void pack_hello(hw_shake *shake)
 {
     hw_identity *self = shake->self;
-    hw_letter_hello hello = {.flags = 0};
+    hw_handshake_hello hello = {.flags = 0};
     memcpy(hello.build, self->build, sizeof hello.build);
     memcpy(hello.job, self->job, sizeof hello.job);
     memcpy(hello.peer.name, self->name, sizeof hello.peer.name);
@@ -58,21 +58,21 @@ void hw_shake_begin(hw_shake *shake, hw_identity *self, int fd, bool dials, uint
     shake->self = self;
     shake->channel = (hw_net_channel){.fd = fd};
     shake->dials = dials;
-    shake->gift = -1;
+    shake->descriptor = -1;
     shake->expected = expected;
     shake->state = dials ? HW_SHAKE_CONNECTING : HW_SHAKE_HELLO;
 }
 
-static void drop_gift(hw_shake *shake)
+static void close_descriptor(hw_shake *shake)
 {
-    if (shake->gift >= 0)
-        close(shake->gift);
-    shake->gift = -1;
+    if (shake->descriptor >= 0)
+        close(shake->descriptor);
+    shake->descriptor = -1;
 }
 
 static void share_nothing(hw_shake *shake)
 {
-    drop_gift(shake);
+    close_descriptor(shake);
     hw_shared_free(shake->shared);
     shake->shared = NULL;
 }
@@ -95,13 +95,13 @@ static hw_shake_progress broken(hw_shake *shake, ssize_t said)
 /* The proof, with the memory. Where the system hands nothing over, the proof alone. */
 static ssize_t give(hw_shake *shake, const struct iovec *piece)
 {
-    ssize_t moved = hw_mapping_send(shake->channel.fd, piece, 1, shake->gift);
+    ssize_t moved = hw_mapping_send(shake->channel.fd, piece, 1, shake->descriptor);
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return HW_CHANNEL_AGAIN;
     if (moved < 0)
         share_nothing(shake);
     else
-        drop_gift(shake);
+        close_descriptor(shake);
     return moved < 0 ? hw_channel_write(&shake->channel, piece, 1) : moved;
 }
 
@@ -110,7 +110,7 @@ static hw_shake_progress flush(hw_shake *shake)
 {
     while (shake->out_done < shake->out_size) {
         struct iovec piece = {shake->out + shake->out_done, shake->out_size - shake->out_done};
-        bool gives = shake->dials && shake->gift >= 0;
+        bool gives = shake->dials && shake->descriptor >= 0;
         ssize_t moved = gives ? give(shake, &piece) : hw_channel_write(&shake->channel, &piece, 1);
         if (moved == HW_CHANNEL_AGAIN)
             return HW_SHAKE_WRITE;
@@ -121,9 +121,9 @@ static hw_shake_progress flush(hw_shake *shake)
     return HW_SHAKE_DONE;
 }
 
-static ssize_t receive_gift(hw_shake *shake, const struct iovec *piece)
+static ssize_t receive_with_descriptor(hw_shake *shake, const struct iovec *piece)
 {
-    ssize_t moved = hw_mapping_receive(shake->channel.fd, piece->iov_base, piece->iov_len, &shake->gift);
+    ssize_t moved = hw_mapping_receive(shake->channel.fd, piece->iov_base, piece->iov_len, &shake->descriptor);
     if (moved >= 0)
         return moved;
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)
@@ -132,12 +132,12 @@ static ssize_t receive_gift(hw_shake *shake, const struct iovec *piece)
     return HW_CHANNEL_BROKEN;
 }
 
-/* Reads up to `size` bytes of the letter and not one more: what follows belongs to the link. */
+/* Reads up to `size` bytes of the message and not one more: what follows belongs to the link. */
 static hw_shake_progress fill(hw_shake *shake, size_t size)
 {
     while (shake->have < size) {
         struct iovec piece = {shake->in + shake->have, size - shake->have};
-        ssize_t moved = shake->state == HW_SHAKE_PROOF && shake->shares ? receive_gift(shake, &piece)
+        ssize_t moved = shake->state == HW_SHAKE_PROOF && shake->shares ? receive_with_descriptor(shake, &piece)
                                                                         : hw_channel_read(&shake->channel, &piece, 1);
         if (moved == HW_CHANNEL_AGAIN)
             return HW_SHAKE_READ;
@@ -148,13 +148,13 @@ static hw_shake_progress fill(hw_shake *shake, size_t size)
     return HW_SHAKE_DONE;
 }
 
-static hw_shake_progress read_letter(hw_shake *shake, hw_letter_head *head)
+static hw_shake_progress read_message(hw_shake *shake, hw_handshake_head *head)
 {
     const char *why;
-    hw_shake_progress progress = fill(shake, HW_LETTER_HEAD);
+    hw_shake_progress progress = fill(shake, HW_HANDSHAKE_HEAD);
     if (progress != HW_SHAKE_DONE)
         return progress;
-    if (!hw_letter_head_unpack(shake->in, head, &why))
+    if (!hw_handshake_head_unpack(shake->in, head, &why))
         return fail(shake, HW_FAULT_HELLO, "%s", why);
     if (head->version != HW_WIRE_VERSION) {
         (void)!snprintf(shake->why, sizeof shake->why,
@@ -164,11 +164,11 @@ static hw_shake_progress read_letter(hw_shake *shake, hw_letter_head *head)
         hw_shake_refuse(shake, HW_FAULT_HELLO, NULL);
         return HW_SHAKE_WRITE; /* the next step says it */
     }
-    progress = fill(shake, HW_LETTER_HEAD + (size_t)head->length);
+    progress = fill(shake, HW_HANDSHAKE_HEAD + (size_t)head->length);
     if (progress != HW_SHAKE_DONE)
         return progress;
-    if (!hw_letter_sound(shake->in, head))
-        return fail(shake, HW_FAULT_HELLO, "a letter of the handshake was damaged on its way");
+    if (!hw_handshake_sound(shake->in, head))
+        return fail(shake, HW_FAULT_HELLO, "a message of the handshake was damaged on its way");
     shake->have = 0;
     return HW_SHAKE_DONE;
 }
@@ -182,9 +182,9 @@ void hw_shake_refuse(hw_shake *shake, hw_shake_fault fault, const char *why)
         shake->state = HW_SHAKE_OVER;
         return;
     }
-    hw_letter_verdict verdict = {.welcome = false, .later = fault == HW_FAULT_LATER};
-    memcpy(verdict.reason, shake->why, sizeof verdict.reason);
-    shake->out_size = hw_verdict_pack(shake->out, &verdict);
+    hw_handshake_reply reply = {.accepted = false, .later = fault == HW_FAULT_LATER};
+    memcpy(reply.reason, shake->why, sizeof reply.reason);
+    shake->out_size = hw_handshake_reply_pack(shake->out, &reply);
     shake->out_done = 0;
     shake->state = HW_SHAKE_REFUSING;
 }
@@ -193,7 +193,7 @@ void hw_shake_refuse(hw_shake *shake, hw_shake_fault fault, const char *why)
 static bool hello_fits(hw_shake *shake)
 {
     const hw_identity *self = shake->self;
-    const hw_letter_hello *peer = &shake->peer;
+    const hw_handshake_hello *peer = &shake->peer;
     char *why = shake->why;
     size_t size = sizeof shake->why;
     int written = 0;
@@ -224,12 +224,12 @@ static bool proof_of(hw_shake *shake, unsigned char mac[HW_WIRE_MAC])
     return done;
 }
 
-/* Of a packed verdict: all of its body but the place of the proof itself. */
-static bool verdict_proof(hw_shake *shake, const unsigned char *letter, size_t size, unsigned char mac[HW_WIRE_MAC])
+/* Of a packed reply: all of its body but the place of the proof itself. */
+static bool reply_proof(hw_shake *shake, const unsigned char *message, size_t size, unsigned char mac[HW_WIRE_MAC])
 {
     unsigned char key[HW_SECRET];
     bool done = derive(shake, "hawser net 1 accept", key) &&
-                hw_secret_mac(key, letter + HW_LETTER_HEAD, size - HW_LETTER_HEAD - HW_WIRE_MAC, mac);
+                hw_secret_mac(key, message + HW_HANDSHAKE_HEAD, size - HW_HANDSHAKE_HEAD - HW_WIRE_MAC, mac);
     hw_secret_forget(key, sizeof key);
     return done;
 }
@@ -238,7 +238,7 @@ static hw_shake_progress begin_tls(hw_shake *shake)
 {
     unsigned char key[HW_SECRET];
     char identity[200];
-    const hw_letter_hello *peer = &shake->peer;
+    const hw_handshake_hello *peer = &shake->peer;
     const char *dialler = shake->dials ? shake->self->name : peer->peer.name;
     uint64_t incarnation = shake->dials ? shake->self->incarnation : peer->peer.incarnation;
     (void)!snprintf(identity, sizeof identity, "hawser 1 dial %016" PRIx64 " %s", incarnation, dialler);
@@ -298,10 +298,10 @@ static bool ways_fit(hw_shake *shake)
 }
 
 /* Dials: makes what is to be shared, to go with the proof. */
-static bool make_gift(hw_shake *shake)
+static bool make_memory(hw_shake *shake)
 {
     hawser_error error;
-    if (!shake->shares || hw_shared_new(shake->self->ring, &shake->shared, &shake->gift, &error) == HAWSER_OK ||
+    if (!shake->shares || hw_shared_new(shake->self->ring, &shake->shared, &shake->descriptor, &error) == HAWSER_OK ||
         !shake->insists)
         return true;
     (void)fail(shake, HW_FAULT_MEMORY, "%.300s (--transport shm asks for it)", error.text);
@@ -309,15 +309,15 @@ static bool make_gift(hw_shake *shake)
 }
 
 /* Accepts: takes what came with a proof that was right. */
-static hw_shake_progress take_gift(hw_shake *shake)
+static hw_shake_progress map_memory(hw_shake *shake)
 {
     hawser_error error;
     hawser_status status = HAWSER_OK;
-    if (shake->shares && shake->gift < 0)
+    if (shake->shares && shake->descriptor < 0)
         status = hawser_fail(&error, HAWSER_IO, "%s handed no shared memory over", shake->peer.peer.name);
     else if (shake->shares)
-        status = hw_shared_open(shake->gift, &shake->shared, &error);
-    drop_gift(shake);
+        status = hw_shared_open(shake->descriptor, &shake->shared, &error);
+    close_descriptor(shake);
     shake->state = HW_SHAKE_OVER;
     if (status != HAWSER_OK && shake->insists) {
         (void)!snprintf(shake->why, sizeof shake->why, "%.300s (--transport shm asks for it)", error.text);
@@ -345,9 +345,9 @@ static hw_shake_progress after_hellos(hw_shake *shake, const unsigned char *peer
         shake->state = HW_SHAKE_PROOF;
         return HW_SHAKE_DONE;
     }
-    if (!make_gift(shake))
+    if (!make_memory(shake))
         return HW_SHAKE_FAILED;
-    shake->state = HW_SHAKE_VERDICT;
+    shake->state = HW_SHAKE_REPLY;
     unsigned char mac[HW_WIRE_MAC];
     if (!proof_of(shake, mac))
         return fail(shake, HW_FAULT_MEMORY, "OpenSSL could not make a proof");
@@ -356,29 +356,29 @@ static hw_shake_progress after_hellos(hw_shake *shake, const unsigned char *peer
     return HW_SHAKE_DONE;
 }
 
-static hw_shake_progress said_no(hw_shake *shake, const hw_letter_verdict *verdict)
+static hw_shake_progress was_rejected(hw_shake *shake, const hw_handshake_reply *reply)
 {
-    hw_shake_fault fault = verdict->later ? HW_FAULT_LATER : HW_FAULT_REFUSED;
-    return fail(shake, fault, "%s", verdict->reason[0] != '\0' ? verdict->reason : "it said no, and not why");
+    hw_shake_fault fault = reply->later ? HW_FAULT_LATER : HW_FAULT_REFUSED;
+    return fail(shake, fault, "%s", reply->reason[0] != '\0' ? reply->reason : "it rejected this node without a reason");
 }
 
-static hw_shake_progress refused(hw_shake *shake, const hw_letter_head *head)
+static hw_shake_progress refused(hw_shake *shake, const hw_handshake_head *head)
 {
-    hw_letter_verdict verdict;
-    if (!hw_verdict_unpack(shake->in + HW_LETTER_HEAD, head->length, &verdict) || verdict.welcome)
-        return fail(shake, HW_FAULT_HELLO, "it sent a verdict that is none");
-    return said_no(shake, &verdict);
+    hw_handshake_reply reply;
+    if (!hw_handshake_reply_unpack(shake->in + HW_HANDSHAKE_HEAD, head->length, &reply) || reply.accepted)
+        return fail(shake, HW_FAULT_HELLO, "its reply is malformed");
+    return was_rejected(shake, &reply);
 }
 
 static hw_shake_progress on_hello(hw_shake *shake)
 {
-    hw_letter_head head;
-    hw_shake_progress progress = read_letter(shake, &head);
+    hw_handshake_head head;
+    hw_shake_progress progress = read_message(shake, &head);
     if (progress != HW_SHAKE_DONE)
         return progress;
-    if (shake->dials && head.type == HW_LETTER_VERDICT)
+    if (shake->dials && head.type == HW_HANDSHAKE_REPLY)
         return refused(shake, &head);
-    if (head.type != HW_LETTER_HELLO || !hw_hello_unpack(shake->in + HW_LETTER_HEAD, head.length, &shake->peer))
+    if (head.type != HW_HANDSHAKE_HELLO || !hw_hello_unpack(shake->in + HW_HANDSHAKE_HEAD, head.length, &shake->peer))
         return fail(shake, HW_FAULT_HELLO, "it sent a hello that is none");
     if (!hello_fits(shake)) {
         hw_shake_refuse(shake, HW_FAULT_HELLO, NULL);
@@ -387,7 +387,7 @@ static hw_shake_progress on_hello(hw_shake *shake)
     if (!shake->dials)
         pack_hello(shake);
     return shake->state == HW_SHAKE_OVER ? HW_SHAKE_FAILED
-                                         : after_hellos(shake, shake->in, HW_LETTER_HEAD + (size_t)head.length);
+                                         : after_hellos(shake, shake->in, HW_HANDSHAKE_HEAD + (size_t)head.length);
 }
 
 static hw_shake_progress on_tls(hw_shake *shake)
@@ -403,18 +403,18 @@ static hw_shake_progress on_tls(hw_shake *shake)
         return fail(shake, HW_FAULT_KEY, "%s does not know the key of job \"%s\"", shake->peer.peer.name, shake->self->job);
     case HW_TLS_DONE: break;
     }
-    shake->state = shake->dials ? HW_SHAKE_VERDICT : HW_SHAKE_OVER;
+    shake->state = shake->dials ? HW_SHAKE_REPLY : HW_SHAKE_OVER;
     return HW_SHAKE_DONE;
 }
 
 static hw_shake_progress on_proof(hw_shake *shake)
 {
-    hw_letter_head head;
+    hw_handshake_head head;
     unsigned char said[HW_WIRE_MAC], due[HW_WIRE_MAC];
-    hw_shake_progress progress = read_letter(shake, &head);
+    hw_shake_progress progress = read_message(shake, &head);
     if (progress != HW_SHAKE_DONE)
         return progress;
-    if (head.type != HW_LETTER_PROOF || !hw_proof_unpack(shake->in + HW_LETTER_HEAD, head.length, said))
+    if (head.type != HW_HANDSHAKE_PROOF || !hw_proof_unpack(shake->in + HW_HANDSHAKE_HEAD, head.length, said))
         return fail(shake, HW_FAULT_HELLO, "it sent a proof that is none");
     if (!proof_of(shake, due)) {
         hw_shake_refuse(shake, HW_FAULT_MEMORY, "not enough memory is left here to check a proof of the key");
@@ -426,30 +426,30 @@ static hw_shake_progress on_proof(hw_shake *shake)
         hw_shake_refuse(shake, HW_FAULT_KEY, NULL);
         return HW_SHAKE_DONE;
     }
-    return take_gift(shake);
+    return map_memory(shake);
 }
 
-static hw_shake_progress on_verdict(hw_shake *shake)
+static hw_shake_progress on_reply(hw_shake *shake)
 {
-    hw_letter_head head;
-    hw_letter_verdict verdict;
+    hw_handshake_head head;
+    hw_handshake_reply reply;
     unsigned char due[HW_WIRE_MAC];
-    hw_shake_progress progress = read_letter(shake, &head);
+    hw_shake_progress progress = read_message(shake, &head);
     if (progress != HW_SHAKE_DONE)
         return progress;
-    if (head.type != HW_LETTER_VERDICT || !hw_verdict_unpack(shake->in + HW_LETTER_HEAD, head.length, &verdict))
-        return fail(shake, HW_FAULT_HELLO, "it sent a verdict that is none");
-    if (!verdict.welcome)
-        return said_no(shake, &verdict);
-    if (!shake->encrypted && !verdict_proof(shake, shake->in, HW_LETTER_HEAD + (size_t)head.length, due))
+    if (head.type != HW_HANDSHAKE_REPLY || !hw_handshake_reply_unpack(shake->in + HW_HANDSHAKE_HEAD, head.length, &reply))
+        return fail(shake, HW_FAULT_HELLO, "its reply is malformed");
+    if (!reply.accepted)
+        return was_rejected(shake, &reply);
+    if (!shake->encrypted && !reply_proof(shake, shake->in, HW_HANDSHAKE_HEAD + (size_t)head.length, due))
         return fail(shake, HW_FAULT_MEMORY, "not enough memory is left here to check a proof of the key");
-    if (!shake->encrypted && !hw_secret_equal(verdict.mac, due, sizeof due))
+    if (!shake->encrypted && !hw_secret_equal(reply.mac, due, sizeof due))
         return fail(shake, HW_FAULT_KEY, "%s does not know the key of job \"%s\"", shake->peer.peer.name, shake->self->job);
-    if (verdict.shares ? shake->shared == NULL : shake->insists)
+    if (reply.shares ? shake->shared == NULL : shake->insists)
         return fail(shake, HW_FAULT_HELLO, "%s does not share memory as was agreed", shake->peer.peer.name);
-    if (!verdict.shares)
+    if (!reply.shares)
         share_nothing(shake);
-    shake->number = verdict.number;
+    shake->number = reply.number;
     shake->state = HW_SHAKE_OVER;
     return HW_SHAKE_DONE;
 }
@@ -483,7 +483,7 @@ hw_shake_progress hw_shake_step(hw_shake *shake)
             case HW_SHAKE_HELLO: progress = on_hello(shake); break;
             case HW_SHAKE_TLS: progress = on_tls(shake); break;
             case HW_SHAKE_PROOF: progress = on_proof(shake); break;
-            case HW_SHAKE_VERDICT: progress = on_verdict(shake); break;
+            case HW_SHAKE_REPLY: progress = on_reply(shake); break;
             case HW_SHAKE_REFUSING: shake->state = HW_SHAKE_OVER; return HW_SHAKE_FAILED;
             case HW_SHAKE_OVER: return shake->fault == HW_FAULT_NONE ? HW_SHAKE_DONE : HW_SHAKE_FAILED;
             }
@@ -493,11 +493,11 @@ hw_shake_progress hw_shake_step(hw_shake *shake)
     }
 }
 
-size_t hw_shake_welcome(hw_shake *shake, uint32_t number, unsigned char letter[HW_LETTER_MOST])
+size_t hw_shake_accept(hw_shake *shake, uint32_t number, unsigned char message[HW_HANDSHAKE_MOST])
 {
-    hw_letter_verdict verdict = {.welcome = true, .shares = shake->shared != NULL, .number = number};
-    size_t size = hw_verdict_pack(letter, &verdict);
+    hw_handshake_reply reply = {.accepted = true, .shares = shake->shared != NULL, .number = number};
+    size_t size = hw_handshake_reply_pack(message, &reply);
     if (shake->encrypted)
         return size;
-    return verdict_proof(shake, letter, size, verdict.mac) ? hw_verdict_pack(letter, &verdict) : 0;
+    return reply_proof(shake, message, size, reply.mac) ? hw_handshake_reply_pack(message, &reply) : 0;
 }

@@ -32,7 +32,7 @@ typedef struct hw_identity {
     atomic_uint node; /* HW_NET_ANY until a peer has said it */
     unsigned char key[HW_NET_KEY_MOST];
     size_t key_length;
-    uint32_t patience; /* milliseconds: see hw_letter_hello */
+    uint32_t patience; /* milliseconds: see hw_handshake_hello */
     bool trust_fabric, encrypt_always;
     hw_net_way way;
     size_t ring;       /* of what is shared, bytes each way; who dials reads and sets it, nobody else */
@@ -55,10 +55,10 @@ typedef enum hw_shake_fault {
 
 typedef enum hw_shake_state {
     HW_SHAKE_CONNECTING,
-    HW_SHAKE_HELLO,   /* waits for the other's hello */
-    HW_SHAKE_TLS,     /* TLS's own handshake */
-    HW_SHAKE_PROOF,   /* accepts: waits for the proof */
-    HW_SHAKE_VERDICT, /* dials: waits for the verdict */
+    HW_SHAKE_HELLO, /* waits for the other's hello */
+    HW_SHAKE_TLS,   /* TLS's own handshake */
+    HW_SHAKE_PROOF, /* accepts: waits for the proof */
+    HW_SHAKE_REPLY, /* dials: waits for the reply */
     HW_SHAKE_OVER,
     HW_SHAKE_REFUSING /* accepts: the refusal is on its way */
 } hw_shake_state;
@@ -68,7 +68,7 @@ typedef struct hw_shake {
     hw_net_channel channel;
     bool dials, encrypted;
     bool shares, insists; /* memory is to be shared; one of the sides takes nothing else */
-    int gift;             /* what goes, or has come, with the proof; -1: nothing */
+    int descriptor;       /* passed with the proof; -1: none */
     hw_shared *shared;    /* NULL: the link is by the socket */
     bool lane;            /* or by UCX: both sides have said their addresses */
     uint32_t expected;    /* dials: whom, or HW_NET_ANY */
@@ -76,19 +76,19 @@ typedef struct hw_shake {
     hw_shake_fault fault;
     char why[HW_WIRE_REASON]; /* with the fault */
     size_t have, out_size, out_done, own_size;
-    unsigned char in[HW_LETTER_MOST], out[HW_LETTER_MOST], own[HW_LETTER_MOST];
+    unsigned char in[HW_HANDSHAKE_MOST], out[HW_HANDSHAKE_MOST], own[HW_HANDSHAKE_MOST];
     unsigned char transcript[HW_SECRET];
-    hw_letter_hello peer;
+    hw_handshake_hello peer;
     uint32_t number; /* dials: own number as the peer says it */
 } hw_shake;
 
 /* Takes the socket. The dialler's may still be connecting. */
 void hw_shake_begin(hw_shake *shake, hw_identity *self, int fd, bool dials, uint32_t expected);
-/* Goes as far as the socket lets it. HW_SHAKE_DONE: dials: welcome, `number` is told; accepts: the peer has proved the key and waits
- * for the verdict. */
+/* Goes as far as the socket lets it. HW_SHAKE_DONE: dials: the peer has accepted, `number` is set; accepts: the peer has proved the key and waits
+ * for the reply. */
 hw_shake_progress hw_shake_step(hw_shake *shake);
-/* Accepts, after DONE: the bytes of the welcome, for whoever writes to the channel from now on; 0: a failure of OpenSSL. */
-size_t hw_shake_welcome(hw_shake *shake, uint32_t number, unsigned char letter[HW_LETTER_MOST]);
+/* Accepts, after DONE: packs the reply that accepts the peer and returns its size; the caller writes it to the channel. Returns 0 if OpenSSL fails. */
+size_t hw_shake_accept(hw_shake *shake, uint32_t number, unsigned char message[HW_HANDSHAKE_MOST]);
 /* Accepts, after DONE: says no instead; step goes on until HW_SHAKE_FAILED. */
 void hw_shake_refuse(hw_shake *shake, hw_shake_fault fault, const char *why);
 void hw_shake_close(hw_shake *shake);

@@ -21,7 +21,7 @@ hawser_status hw_segment_table_expose(hw_segment_table *segments, uint32_t endpo
 hawser_status hw_segment_table_put(hw_segment_table *segments, const hw_message *message,
                                    hawser_error *error) HAWSER_MUST_USE;
 /* Where a put lies: the slot of the sender that the shape named in this place. Not after retire. */
-hw_word *hw_segment_slot(const hw_segment *segment, uint32_t place, uint64_t sequence);
+hw_control *hw_segment_slot(const hw_segment *segment, uint32_t place, uint64_t sequence);
 /* Turns a fence that has come by into its answer: source and destination change places, .epoch and .count are filled. */
 void hw_segment_table_answer(hw_segment_table *segments, hw_message *fence);
 

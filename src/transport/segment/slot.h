@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef _Atomic(uint64_t) hw_word;
+typedef _Atomic(uint64_t) hw_control;
 
 /* What a slot ends in, but the checksum. */
 typedef struct hw_stamp {
@@ -28,11 +28,11 @@ typedef struct hw_stamp {
 /* Words of a slot for up to `size` bytes: whole cache lines, so that two senders share none. 0: too many for size_t. */
 size_t hw_slot_words(size_t size);
 /* Writes data and stamp; stamp->length <= what the slot was made for. One writer at a time. */
-void hw_slot_write(hw_word *slot, size_t words, const hw_stamp *stamp, const void *data);
+void hw_slot_write(hw_control *slot, size_t words, const hw_stamp *stamp, const void *data);
 /* The sequence that stands there now, whole or not: a hint where to look. */
-uint64_t hw_slot_sequence(const hw_word *slot, size_t words);
+uint64_t hw_slot_sequence(const hw_control *slot, size_t words);
 /* Copies the data into `to`, which has room for what the slot was made for (`size`). False: empty or torn; `to` holds anything. Any
  * number of readers at a time. */
-bool hw_slot_read(const hw_word *slot, size_t words, size_t size, hw_stamp *stamp, void *to);
+bool hw_slot_read(const hw_control *slot, size_t words, size_t size, hw_stamp *stamp, void *to);
 
 #endif

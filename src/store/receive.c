@@ -1,4 +1,4 @@
-/* hear.c - a request becomes an errand: read, checked against its table, cut into pieces by stripe, a reply made ready. */
+/* receive.c - a request becomes a request in flight: read, checked against its table, cut into pieces by stripe, a reply made ready. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,36 +18,36 @@ enum { SMALL = 1 << 14, SMALL_LIST = 1 << 15, SMALL_CLOSE = 1 << 17 };
 /* Numbers that a reply may have, or one row: clients cut what they ask for into parts far below. */
 enum { REPLY_MOST = 1 << 24 };
 
-/* Ranges that the clocks of a group of guests may stand on at a stripe: 2 MiB. */
+/* Ranges that the clocks of a group of clients may stand on at a stripe: 2 MiB. */
 enum { RANGES_MOST = 1 << 17 };
 
-void hw_errand_free(hw_errand *errand)
+void hw_inflight_free(hw_inflight *inflight)
 {
-    if (errand == NULL)
+    if (inflight == NULL)
         return;
-    hw_message_free(errand->message);
-    hw_message_free(errand->reply);
-    hw_batch_drop(errand->batch);
-    hw_scratch_free(&errand->scratch);
-    hw_list_drop(errand->list);
-    hw_message_free(errand->room);
-    for (uint32_t i = 0; i < errand->count; i++) /* that were not done */
-        hw_server_give_room(errand->server, errand->pieces[i].promised);
-    free(errand);
+    hw_message_free(inflight->message);
+    hw_message_free(inflight->reply);
+    hw_batch_drop(inflight->batch);
+    hw_scratch_free(&inflight->scratch);
+    hw_list_drop(inflight->list);
+    hw_message_free(inflight->room);
+    for (uint32_t i = 0; i < inflight->count; i++) /* that were not done */
+        hw_server_give_room(inflight->server, inflight->pieces[i].promised);
+    free(inflight);
 }
 
-static hawser_status refuse(const hw_seat *seat, const hw_request_head *head, hw_outcome outcome, const char *words,
-                            hawser_error *error)
+static hawser_status refuse(const hw_client_session *session, const hw_request_head *head, hw_outcome outcome,
+                            const char *words, hawser_error *error)
 {
-    hw_server *server = seat->group->server;
+    hw_server *server = session->group->server;
     hw_message *reply = NULL;
     if (head->operation == HW_CLOCK && outcome != HW_FORGOTTEN) { /* nobody waits for an answer to it */
-        hw_group_regret(seat->group, seat, head, HW_CLOCK_REFUSED, words);
+        hw_group_refuse(session->group, session, head, HW_CLOCK_REFUSED, words);
         return HAWSER_OK;
     }
     atomic_fetch_add_explicit(outcome == HW_FORGOTTEN ? &server->forgotten : &server->refused, 1, memory_order_relaxed);
     HAWSER_TRY(hw_refusal_write(head, outcome, words, &reply, error));
-    server->options.reply(server->options.argument, seat->client, reply);
+    server->options.reply(server->options.argument, session->client, reply);
     return HAWSER_OK;
 }
 
@@ -59,56 +59,57 @@ static void owe(const hw_server *server, uint32_t client, int64_t bytes)
         server->options.owe(server->options.argument, client, bytes);
 }
 
-static void count_held(hw_errand *errand, const hw_served *served)
+static void count_held(hw_inflight *inflight, const hw_served *served)
 {
-    const hw_request_head *head = &errand->request.head;
+    const hw_request_head *head = &inflight->request.head;
     size_t values = (size_t)head->count * served->spec.width * hw_value_size(served->spec.type);
-    errand->bytes = sizeof *errand + served->stripe_count * sizeof(hw_piece) + (size_t)errand->message->envelope.length;
-    if (errand->out != NULL)
-        errand->bytes += values;
-    if (errand->scratch.values != NULL)
-        errand->bytes += values;
-    if (errand->scratch.keys != NULL)
-        errand->bytes += (size_t)head->count * sizeof *errand->grouped;
-    if (errand->grouped != NULL)
-        errand->bytes += (size_t)head->count * (sizeof *errand->grouped + sizeof *errand->rows);
-    if (errand->list != NULL) /* its number may be given to another meanwhile, which leaves it to this one */
-        errand->bytes += hw_list_bytes(errand->list);
-    owe(errand->server, errand->client, (int64_t)errand->bytes);
+    inflight->bytes =
+        sizeof *inflight + served->stripe_count * sizeof(hw_piece) + (size_t)inflight->message->envelope.length;
+    if (inflight->out != NULL)
+        inflight->bytes += values;
+    if (inflight->scratch.values != NULL)
+        inflight->bytes += values;
+    if (inflight->scratch.keys != NULL)
+        inflight->bytes += (size_t)head->count * sizeof *inflight->grouped;
+    if (inflight->grouped != NULL)
+        inflight->bytes += (size_t)head->count * (sizeof *inflight->grouped + sizeof *inflight->rows);
+    if (inflight->list != NULL) /* its number may be given to another meanwhile, which leaves it to this one */
+        inflight->bytes += hw_list_bytes(inflight->list);
+    owe(inflight->server, inflight->client, (int64_t)inflight->bytes);
 }
 
-void hw_errand_waits(hw_errand *errand)
+void hw_inflight_waits(hw_inflight *inflight)
 {
-    if (atomic_exchange(&errand->waited, true))
+    if (atomic_exchange(&inflight->waited, true))
         return;
-    atomic_fetch_add(&errand->seat->waiting, errand->bytes);
-    owe(errand->server, errand->client, -(int64_t)errand->bytes);
+    atomic_fetch_add(&inflight->session->waiting, inflight->bytes);
+    owe(inflight->server, inflight->client, -(int64_t)inflight->bytes);
 }
 
-void hw_seat_relieve(hw_seat *seat, size_t bytes, bool waited)
+void hw_client_session_relieve(hw_client_session *session, size_t bytes, bool waited)
 {
     if (waited)
-        atomic_fetch_sub(&seat->waiting, bytes);
+        atomic_fetch_sub(&session->waiting, bytes);
     else
-        owe(seat->group->server, seat->client, -(int64_t)bytes);
+        owe(session->group->server, session->client, -(int64_t)bytes);
 }
 
 /* A clock that does not pass over all of a stripe may split ranges; what is on its way already comes on top. */
-static hawser_status check_ranges(const hw_errand *errand, hawser_error *error)
+static hawser_status check_ranges(const hw_inflight *inflight, hawser_error *error)
 {
-    const hw_request_head *head = &errand->request.head;
-    if (!hw_errand_of_guest(errand) || !(head->operation == HW_CLOCK || errand->spec->centric))
+    const hw_request_head *head = &inflight->request.head;
+    if (!hw_inflight_of_client(inflight) || !(head->operation == HW_CLOCK || inflight->spec->centric))
         return HAWSER_OK;
-    for (uint32_t i = 0; i < errand->count; i++) {
-        const hw_piece *piece = &errand->pieces[i];
+    for (uint32_t i = 0; i < inflight->count; i++) {
+        const hw_piece *piece = &inflight->pieces[i];
         const hw_stripe *stripe = piece->stripe;
         if (head->operation == HW_CLOCK && piece->first == stripe->first && piece->last == stripe->last)
             continue;
-        if (atomic_load_explicit(&hw_progress_of(stripe, errand)->ranges, memory_order_relaxed) > RANGES_MOST)
+        if (atomic_load_explicit(&hw_progress_of(stripe, inflight)->ranges, memory_order_relaxed) > RANGES_MOST)
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "table '%s': the clocks of this group stand on more than %d ranges of keys of one stripe; "
                                "end clocks on more keys at once",
-                               errand->spec->name, RANGES_MOST);
+                               inflight->spec->name, RANGES_MOST);
     }
     return HAWSER_OK;
 }
@@ -129,34 +130,34 @@ static hw_stripe *stripe_of(const hw_served *served, uint64_t key)
     return low < served->stripe_count && served->stripes[low].first <= key ? &served->stripes[low] : NULL;
 }
 
-static hw_piece *add_piece(hw_errand *errand, hw_stripe *stripe)
+static hw_piece *add_piece(hw_inflight *inflight, hw_stripe *stripe)
 {
-    hw_piece *piece = &errand->pieces[errand->count++];
-    *piece = (hw_piece){.errand = errand, .stripe = stripe, .first = stripe->first, .last = stripe->last};
+    hw_piece *piece = &inflight->pieces[inflight->count++];
+    *piece = (hw_piece){.inflight = inflight, .stripe = stripe, .first = stripe->first, .last = stripe->last};
     return piece;
 }
 
 /* A clock is told to every stripe that its range meets. */
-static void cut_clock(hw_errand *errand, const hw_served *served)
+static void cut_clock(hw_inflight *inflight, const hw_served *served)
 {
-    const hw_request_head *head = &errand->request.head;
+    const hw_request_head *head = &inflight->request.head;
     for (uint32_t s = 0; s < served->stripe_count; s++) {
         hw_stripe *stripe = &served->stripes[s];
         if (stripe->first > head->last || stripe->last < head->first)
             continue;
-        hw_piece *piece = add_piece(errand, stripe);
+        hw_piece *piece = add_piece(inflight, stripe);
         piece->first = stripe->first > head->first ? stripe->first : head->first;
         piece->last = stripe->last < head->last ? stripe->last : head->last;
     }
 }
 
 /* A range is all on this server: clients cut it by arc. */
-static bool cut_range(hw_errand *errand, const hw_served *served)
+static bool cut_range(hw_inflight *inflight, const hw_served *served)
 {
-    const hw_request_head *head = &errand->request.head;
+    const hw_request_head *head = &inflight->request.head;
     uint64_t key = head->first;
     for (hw_stripe *stripe = stripe_of(served, key); stripe != NULL; stripe++) {
-        hw_piece *piece = add_piece(errand, stripe);
+        hw_piece *piece = add_piece(inflight, stripe);
         piece->first = key;
         piece->last = stripe->last < head->last ? stripe->last : head->last;
         piece->begin = (size_t)(key - head->first);
@@ -182,16 +183,16 @@ static bool cut_range(hw_errand *errand, const hw_served *served)
 }
 
 /* Keys ascend, and so do stripes and their arcs. */
-static bool cut_list(hw_errand *errand, const hw_served *served)
+static bool cut_list(hw_inflight *inflight, const hw_served *served)
 {
-    const uint64_t *keys = errand->request.keys;
-    size_t count = (size_t)errand->request.head.count;
+    const uint64_t *keys = inflight->request.keys;
+    size_t count = (size_t)inflight->request.head.count;
     for (size_t i = 0, end; i < count; i = end) {
         hw_stripe *stripe = stripe_of(served, keys[i]);
         if (stripe == NULL)
             return false;
         end = hw_keys_up_to(keys, i, count, stripe->last);
-        hw_piece *piece = add_piece(errand, stripe);
+        hw_piece *piece = add_piece(inflight, stripe);
         piece->begin = i;
         piece->end = end;
         piece->first = keys[i];
@@ -208,9 +209,9 @@ static bool cut_list(hw_errand *errand, const hw_served *served)
 }
 
 /* Bits of others' keys, between one's own, must not be set. */
-static bool cut_bits(hw_errand *errand, const hw_served *served)
+static bool cut_bits(hw_inflight *inflight, const hw_served *served)
 {
-    const hw_request_head *head = &errand->request.head;
+    const hw_request_head *head = &inflight->request.head;
     size_t before = 0;
     for (uint32_t s = 0; s < served->stripe_count && served->stripes[s].first <= head->last; s++) {
         hw_stripe *stripe = &served->stripes[s];
@@ -219,12 +220,13 @@ static bool cut_bits(hw_errand *errand, const hw_served *served)
             const hw_arc *arc = &stripe->arcs[at];
             uint64_t from = arc->first > head->first ? arc->first : head->first, first = 0, last = 0;
             uint64_t to = arc->last < head->last ? arc->last : head->last;
-            size_t count =
-                from <= to ? hw_bits_between(errand->request.bits, from - head->first, to - head->first, &first, &last) : 0;
+            size_t count = from <= to
+                               ? hw_bits_between(inflight->request.bits, from - head->first, to - head->first, &first, &last)
+                               : 0;
             if (count == 0)
                 continue;
             if (piece == NULL) {
-                piece = add_piece(errand, stripe);
+                piece = add_piece(inflight, stripe);
                 piece->first = head->first + first;
                 piece->begin = before;
             }
@@ -242,15 +244,15 @@ static uint32_t number_of(const hw_served *served, uint64_t key)
 }
 
 /* A sparse table's keys are counted by stripe and put beside each other; within a stripe they still ascend. */
-static hawser_status cut_hashed(hw_errand *errand, const hw_served *served, bool *own, hawser_error *error)
+static hawser_status cut_hashed(hw_inflight *inflight, const hw_served *served, bool *own, hawser_error *error)
 {
-    const hw_server *server = errand->server;
-    const uint64_t *keys = errand->request.keys;
-    size_t count = (size_t)errand->request.head.count, places[64] = {0}, before = 0;
+    const hw_server *server = inflight->server;
+    const uint64_t *keys = inflight->request.keys;
+    size_t count = (size_t)inflight->request.head.count, places[64] = {0}, before = 0;
     HAWSER_TRY(
-        hw_pool_message(server->pool, count * (sizeof *errand->grouped + sizeof *errand->rows), &errand->room, error));
-    errand->grouped = errand->room->payload;
-    errand->rows = (uint32_t *)(errand->grouped + count);
+        hw_pool_message(server->pool, count * (sizeof *inflight->grouped + sizeof *inflight->rows), &inflight->room, error));
+    inflight->grouped = inflight->room->payload;
+    inflight->rows = (uint32_t *)(inflight->grouped + count);
     *own = true;
     for (size_t i = 0; i < count; i++) {
         places[number_of(served, keys[i])]++;
@@ -262,14 +264,14 @@ static hawser_status cut_hashed(hw_errand *errand, const hw_served *served, bool
         before += n;
         if (n == 0)
             continue;
-        hw_piece *piece = add_piece(errand, &served->stripes[s]);
+        hw_piece *piece = add_piece(inflight, &served->stripes[s]);
         piece->begin = places[s];
         piece->end = before;
     }
     for (size_t i = 0; i < count; i++) {
         size_t to = places[number_of(served, keys[i])]++;
-        errand->grouped[to] = keys[i];
-        errand->rows[to] = (uint32_t)i;
+        inflight->grouped[to] = keys[i];
+        inflight->rows[to] = (uint32_t)i;
     }
     return HAWSER_OK;
 }
@@ -290,9 +292,9 @@ hw_stripe *hw_served_stripe(const hw_server *server, hw_served *served, uint64_t
 /* ---------------------------------------------------------------------------------------------------------- hearing ---- */
 
 /* The keys of a known list, or keeps those of one that gets a number. False: forgotten. */
-static bool look_up(hw_errand *errand, hw_lists *lists)
+static bool look_up(hw_inflight *inflight, hw_lists *lists)
 {
-    hw_request *request = &errand->request;
+    hw_request *request = &inflight->request;
     const hw_request_head *head = &request->head;
     bool bits = head->keys == HW_KEYS_BITS;
     const hw_list_of of = {.table = head->table,
@@ -305,7 +307,7 @@ static bool look_up(hw_errand *errand, hw_lists *lists)
         hw_lists_put(lists, head->list, &of, bits ? request->bits : request->keys);
     if (head->keys != HW_KEYS_KNOWN)
         return true;
-    const hw_list *list = errand->list = hw_lists_get(lists, head->table, head->list);
+    const hw_list *list = inflight->list = hw_lists_get(lists, head->table, head->list);
     if (list == NULL || list->of.count != of.count || list->of.first != of.first || list->of.last != of.last)
         return false;
     *(list->of.bits ? &request->bits : &request->keys) = list->words;
@@ -313,92 +315,92 @@ static bool look_up(hw_errand *errand, hw_lists *lists)
 }
 
 /* Sums of clocks, versions, histories and what is set row by row go by keys; the rest by bits, if keys came so. */
-static bool needs_keys(const hw_errand *errand)
+static bool needs_keys(const hw_inflight *inflight)
 {
-    const hw_request_head *head = &errand->request.head;
+    const hw_request_head *head = &inflight->request.head;
     bool pushes = head->operation == HW_PUSH || head->operation == HW_PUSH_PULL;
-    bool versions = errand->spec->centric && errand->spec->delay != HW_DELAY_NONE && (pushes || head->again != 0);
-    return errand->request.bits != NULL &&
-           (errand->spec->summed || versions || head->operation == HW_PUT || errand->server->options.log != NULL);
+    bool versions = inflight->spec->centric && inflight->spec->delay != HW_DELAY_NONE && (pushes || head->again != 0);
+    return inflight->request.bits != NULL &&
+           (inflight->spec->summed || versions || head->operation == HW_PUT || inflight->server->options.log != NULL);
 }
 
 /* Many values of one stripe: they can go from where they are. */
-static bool can_lend(const hw_errand *errand)
+static bool can_lend(const hw_inflight *inflight)
 {
     enum { LEAST = 16 << 10 /* bytes */ };
-    const hw_request_head *head = &errand->request.head;
-    size_t bytes = errand->spec->width * hw_value_size(errand->spec->type);
-    return errand->server->options.lends && head->operation == HW_PULL && head->again == 0 && head->keys == HW_KEYS_RANGE &&
-           errand->count == 1 && head->count >= LEAST / bytes;
+    const hw_request_head *head = &inflight->request.head;
+    size_t bytes = inflight->spec->width * hw_value_size(inflight->spec->type);
+    return inflight->server->options.lends && head->operation == HW_PULL && head->again == 0 &&
+           head->keys == HW_KEYS_RANGE && inflight->count == 1 && head->count >= LEAST / bytes;
 }
 
-static void *place_of(const hw_errand *errand)
+static void *place_of(const hw_inflight *inflight)
 {
-    const hw_stripe *stripe = errand->pieces[0].stripe;
-    uint64_t first = errand->pieces[0].first;
+    const hw_stripe *stripe = inflight->pieces[0].stripe;
+    uint64_t first = inflight->pieces[0].first;
     const hw_table_shard *shard = stripe->shards[hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, first)];
     return (void *)(uintptr_t)hw_table_shard_from(shard, first);
 }
 
-/* Of an errand that has been cut. */
-static hawser_status make_reply(hw_errand *errand, hawser_error *error)
+/* Of a request in flight that has been cut. */
+static hawser_status make_reply(hw_inflight *inflight, hawser_error *error)
 {
-    const hw_request_head *head = &errand->request.head;
+    const hw_request_head *head = &inflight->request.head;
     bool pulls = head->operation == HW_PULL || head->operation == HW_PUSH_PULL;
-    hw_reply_head reply = {.outcome = HW_APPLIED, .table = head->table, .leg = head->leg, .task = head->task};
+    hw_reply_head reply = {.outcome = HW_APPLIED, .table = head->table, .slice = head->slice, .task = head->task};
     void *values = NULL;
-    if (head->operation == HW_CLOCK || errand->batch != NULL)
+    if (head->operation == HW_CLOCK || inflight->batch != NULL)
         return HAWSER_OK;
-    if (pulls && head->count > 1 && head->count > REPLY_MOST / errand->spec->width)
+    if (pulls && head->count > 1 && head->count > REPLY_MOST / inflight->spec->width)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %llu keys are more than one reply may have",
-                           errand->spec->name, (unsigned long long)head->count);
-    reply.count = pulls ? head->count * errand->spec->width : 0;
-    errand->lends = can_lend(errand);
-    HAWSER_TRY(
-        hw_reply_new(errand->spec, &reply, errand->server->pool, &errand->reply, errand->lends ? NULL : &values, error));
-    if (errand->lends)
-        values = place_of(errand);
-    errand->out = pulls ? values : NULL;
+                           inflight->spec->name, (unsigned long long)head->count);
+    reply.count = pulls ? head->count * inflight->spec->width : 0;
+    inflight->lends = can_lend(inflight);
+    HAWSER_TRY(hw_reply_new(inflight->spec, &reply, inflight->server->pool, &inflight->reply,
+                            inflight->lends ? NULL : &values, error));
+    if (inflight->lends)
+        values = place_of(inflight);
+    inflight->out = pulls ? values : NULL;
     return HAWSER_OK;
 }
 
-static hawser_status cut(hw_errand *errand, const hw_served *served, hawser_error *error)
+static hawser_status cut(hw_inflight *inflight, const hw_served *served, hawser_error *error)
 {
-    const hw_request_head *head = &errand->request.head;
+    const hw_request_head *head = &inflight->request.head;
     bool own = true;
     if (head->operation == HW_CLOCK)
-        cut_clock(errand, served);
+        cut_clock(inflight, served);
     else if (served->spec.sparse)
-        HAWSER_TRY(cut_hashed(errand, served, &own, error));
+        HAWSER_TRY(cut_hashed(inflight, served, &own, error));
     else if (head->keys == HW_KEYS_RANGE)
-        own = cut_range(errand, served);
+        own = cut_range(inflight, served);
     else
-        own = errand->request.bits != NULL ? cut_bits(errand, served) : cut_list(errand, served);
+        own = inflight->request.bits != NULL ? cut_bits(inflight, served) : cut_list(inflight, served);
     if (!own)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': not all keys from %llu to %llu are server %u's",
                            served->spec.name, (unsigned long long)head->first, (unsigned long long)head->last,
-                           errand->server->options.self);
+                           inflight->server->options.self);
     return HAWSER_OK;
 }
 
-static void count_in(hw_server *server, const hw_errand *errand, uint64_t length)
+static void count_in(hw_server *server, const hw_inflight *inflight, uint64_t length)
 {
-    const hw_request_head *head = &errand->request.head;
+    const hw_request_head *head = &inflight->request.head;
     atomic_fetch_add_explicit(&server->requests, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&server->bytes_in, length, memory_order_relaxed);
-    if (errand->request.values != NULL)
+    if (inflight->request.values != NULL)
         atomic_fetch_add_explicit(&server->keys_in, head->count, memory_order_relaxed);
-    if (errand->out != NULL)
+    if (inflight->out != NULL)
         atomic_fetch_add_explicit(&server->keys_out, head->count, memory_order_relaxed);
 }
 
-static bool is_small(const hw_errand *errand)
+static bool is_small(const hw_inflight *inflight)
 {
-    const hw_request_head *head = &errand->request.head;
-    const hw_table_spec *spec = errand->spec;
+    const hw_request_head *head = &inflight->request.head;
+    const hw_table_spec *spec = inflight->spec;
     /* Functions that take scattered rows do next to nothing for each number. */
     bool light = !spec->sparse && !spec->summed && (head->operation == HW_PULL || spec->function->scattered);
-    bool pushes = head->operation == HW_PUSH, close = errand->request.bits != NULL;
+    bool pushes = head->operation == HW_PUSH, close = inflight->request.bits != NULL;
     uint64_t most = !light                                             ? SMALL
                     : head->keys == HW_KEYS_RANGE || (pushes && close) ? SMALL_CLOSE
                     : pushes                                           ? SMALL_LIST
@@ -406,16 +408,16 @@ static bool is_small(const hw_errand *errand)
     return head->count * spec->width <= most;
 }
 
-/* The errand may be gone as soon as its last piece is put. */
-static void send_out(hw_errand *errand)
+/* The request in flight may be gone as soon as its last piece is put. */
+static void send_out(hw_inflight *inflight)
 {
-    hw_server *server = errand->server;
-    uint32_t count = errand->count;
-    bool small = is_small(errand);
-    atomic_init(&errand->left, count);
+    hw_server *server = inflight->server;
+    uint32_t count = inflight->count;
+    bool small = is_small(inflight);
+    atomic_init(&inflight->left, count);
     for (uint32_t i = 0; i < count; i++) {
-        hw_stripe *stripe = errand->pieces[i].stripe;
-        if (!hw_stripe_put(stripe, &errand->pieces[i]))
+        hw_stripe *stripe = inflight->pieces[i].stripe;
+        if (!hw_stripe_put(stripe, &inflight->pieces[i]))
             continue;
         if (small)
             hw_stripe_work(stripe);
@@ -424,61 +426,61 @@ static void send_out(hw_errand *errand)
     }
 }
 
-static hawser_status prepare(hw_errand *errand, const hw_served *served, hw_lists *lists, bool *forgotten,
+static hawser_status prepare(hw_inflight *inflight, const hw_served *served, hw_lists *lists, bool *forgotten,
                              hawser_error *error)
 {
-    uint32_t workers = errand->group->workers;
-    const hw_request_head *head = &errand->request.head;
+    uint32_t workers = inflight->group->workers;
+    const hw_request_head *head = &inflight->request.head;
     hw_request_head own = *head;
-    HAWSER_TRY(hw_request_read(&served->spec, &own, errand->message, &errand->scratch, &errand->request, error));
+    HAWSER_TRY(hw_request_read(&served->spec, &own, inflight->message, &inflight->scratch, &inflight->request, error));
     if (own.worker >= workers && (own.operation == HW_CLOCK || served->spec.centric || served->spec.summed))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no worker %u; there are %u", served->spec.name,
                            own.worker, workers);
-    *forgotten = !look_up(errand, lists);
+    *forgotten = !look_up(inflight, lists);
     if (*forgotten)
         return HAWSER_OK;
-    if (needs_keys(errand))
-        HAWSER_TRY(hw_request_list(&errand->request, &errand->scratch, error));
-    HAWSER_TRY(cut(errand, served, error));
+    if (needs_keys(inflight))
+        HAWSER_TRY(hw_request_list(&inflight->request, &inflight->scratch, error));
+    HAWSER_TRY(cut(inflight, served, error));
     if (own.operation != HW_CLOCK)
-        HAWSER_TRY(check_ranges(errand, error));
-    HAWSER_TRY(hw_errand_take_room(errand, error));
-    return make_reply(errand, error);
+        HAWSER_TRY(check_ranges(inflight, error));
+    HAWSER_TRY(hw_inflight_take_room(inflight, error));
+    return make_reply(inflight, error);
 }
 
 /* What is forgotten comes again. */
-static hawser_status turn_down(hw_seat *seat, hw_errand *errand, bool forgotten, const hawser_error *why,
+static hawser_status turn_down(hw_client_session *session, hw_inflight *inflight, bool forgotten, const hawser_error *why,
                                hawser_error *error)
 {
-    hw_server *server = errand->server;
-    hw_batch *batch = errand->batch;
+    hw_server *server = inflight->server;
+    hw_batch *batch = inflight->batch;
     hw_outcome outcome = forgotten                          ? HW_FORGOTTEN
                          : why->status == HAWSER_NO_MEMORY  ? HW_NO_ROOM
                          : why->status == HAWSER_NOT_FINITE ? HW_NOT_FINITE
                                                             : HW_REFUSED;
-    hawser_status status = refuse(seat, &errand->request.head, outcome, forgotten ? "" : why->text, error);
+    hawser_status status = refuse(session, &inflight->request.head, outcome, forgotten ? "" : why->text, error);
     if (!forgotten) {
-        hw_batch_heard(seat, batch);
-        hw_batch_done(server, errand->client, batch, status == HAWSER_OK);
+        hw_batch_heard(session, batch);
+        hw_batch_done(server, inflight->client, batch, status == HAWSER_OK);
         status = batch != NULL ? HAWSER_OK : status; /* the batch's reply says it too */
     }
-    errand->batch = NULL;
-    hw_errand_free(errand);
+    inflight->batch = NULL;
+    hw_inflight_free(inflight);
     return status;
 }
 
 hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error)
 {
     hawser_error why = {0};
-    hawser_status status = hw_seat_hear(server->seats[client], message, &why);
+    hawser_status status = hw_client_session_receive(server->sessions[client], message, &why);
     if (status == HAWSER_BAD_INPUT)
         return hawser_fail(error, status, "client %u %.300s", client, why.text);
     return status == HAWSER_OK ? status : hawser_fail(error, status, "%.900s", why.text);
 }
 
-hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *error)
+hawser_status hw_client_session_receive(hw_client_session *session, hw_message *message, hawser_error *error)
 {
-    hw_server *server = seat->group->server;
+    hw_server *server = session->group->server;
     hw_request_head head;
     if (!hw_request_head_of(message, &head)) {
         hw_message_free(message);
@@ -489,48 +491,48 @@ hawser_status hw_seat_hear(hw_seat *seat, hw_message *message, hawser_error *err
         char words[96];
         snprintf(words, sizeof words, "there is no table number %u; there are %zu", head.table, tables);
         hw_message_free(message);
-        return refuse(seat, &head, HW_REFUSED, words, error);
+        return refuse(session, &head, HW_REFUSED, words, error);
     }
     const hw_served *served = server->tables[head.table];
-    hw_errand *errand = NULL;
+    hw_inflight *inflight = NULL;
     hawser_status status =
-        hw_new_array((void **)&errand, 1, sizeof *errand + served->stripe_count * sizeof(hw_piece), "a request", error);
+        hw_new_array((void **)&inflight, 1, sizeof *inflight + served->stripe_count * sizeof(hw_piece), "a request", error);
     if (status != HAWSER_OK) {
         hw_message_free(message);
         return status;
     }
-    *errand = (hw_errand){.server = server,
-                          .group = seat->group,
-                          .seat = seat,
-                          .client = seat->client,
-                          .message = message,
-                          .spec = &served->spec};
-    status = hw_batch_join(seat, &head, &errand->batch, error);
+    *inflight = (hw_inflight){.server = server,
+                              .group = session->group,
+                              .session = session,
+                              .client = session->client,
+                              .message = message,
+                              .spec = &served->spec};
+    status = hw_batch_join(session, &head, &inflight->batch, error);
     if (status != HAWSER_OK) {
-        hw_errand_free(errand);
+        hw_inflight_free(inflight);
         return status;
     }
-    errand->request.head = head;
-    errand->scratch.pool = server->pool;
-    atomic_init(&errand->least, UINT64_MAX);
-    atomic_init(&errand->overflowed, UINT64_MAX);
+    inflight->request.head = head;
+    inflight->scratch.pool = server->pool;
+    atomic_init(&inflight->least, UINT64_MAX);
+    atomic_init(&inflight->overflowed, UINT64_MAX);
     hawser_error wrong = {0};
     bool forgotten = false;
-    status = prepare(errand, served, &seat->lists, &forgotten, &wrong);
+    status = prepare(inflight, served, &session->lists, &forgotten, &wrong);
     if (status != HAWSER_OK || forgotten)
-        return turn_down(seat, errand, forgotten, &wrong, error);
-    if (head.operation == HW_CLOCK && check_ranges(errand, &wrong) != HAWSER_OK) {
+        return turn_down(session, inflight, forgotten, &wrong, error);
+    if (head.operation == HW_CLOCK && check_ranges(inflight, &wrong) != HAWSER_OK) {
         /* Nobody waits for an answer to a clock: who was refused one would wait for what it ends. */
-        hw_errand_free(errand);
+        hw_inflight_free(inflight);
         return hawser_fail(error, HAWSER_BAD_INPUT, "sent a clock too many: %.300s", wrong.text);
     }
-    hw_batch_heard(seat, errand->batch);
-    count_in(server, errand, message->envelope.length);
-    if (errand->count == 0) { /* a clock that concerns no key of this server */
-        hw_errand_free(errand);
+    hw_batch_heard(session, inflight->batch);
+    count_in(server, inflight, message->envelope.length);
+    if (inflight->count == 0) { /* a clock that concerns no key of this server */
+        hw_inflight_free(inflight);
         return HAWSER_OK;
     }
-    count_held(errand, served);
-    send_out(errand);
+    count_held(inflight, served);
+    send_out(inflight);
     return HAWSER_OK;
 }

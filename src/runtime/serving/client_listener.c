@@ -1,0 +1,509 @@
+#include "runtime/serving/client_listener_inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/machine.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "runtime/store/remote.h"
+
+enum {
+    NUMBERS_MOST = 1 << 21, /* server 0 hands out numbers below; others, for who asks the way there, from here on */
+    ASKING_MOST = 16        /* words of a client that may wait: it asks one at a time, and does not wait for ever */
+};
+
+void hw_control_queue_put(hw_control_queue *to, hw_message *message)
+{
+    message->next = NULL;
+    *to->end = message;
+    to->end = &message->next;
+}
+
+hw_message *hw_control_queue_take(hw_control_queue *from)
+{
+    hw_message *message = from->first;
+    if (message == NULL)
+        return NULL;
+    from->first = message->next;
+    if (from->first == NULL)
+        from->end = &from->first;
+    return message;
+}
+
+hw_remote_client *hw_client_listener_find(hw_client_listener *listener, uint32_t number)
+{
+    hw_remote_client *one = listener->clients[number % HW_CLIENT_BUCKETS];
+    while (one != NULL && one->number != number)
+        one = one->next;
+    return one;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- answers ---- */
+
+/* Who has gone needs none. */
+static void send_word(hw_client_listener *listener, uint32_t to, hw_control_message word, uint64_t clock,
+                      hawser_status status, const void *data, size_t length)
+{
+    hw_message *message = NULL;
+    hawser_error ignored;
+    if (hw_message_new(length, &message, &ignored) != HAWSER_OK)
+        return;
+    if (length > 0)
+        memcpy(message->payload, data, length);
+    message->envelope.kind = HW_MESSAGE_CLIENT;
+    message->envelope.part = word;
+    message->envelope.clock = clock;
+    message->envelope.state = (uint32_t)status;
+    (void)!hw_net_send(listener->net, to, message, &ignored);
+}
+
+static bool waits(const hw_message *asked)
+{
+    hw_control_message word = (hw_control_message)asked->envelope.part;
+    return word != HW_CONTROL_LOCATE && word != HW_CONTROL_STAT;
+}
+
+void hw_client_listener_answer(hw_client_listener *listener, hw_message *asked, hawser_status status, const void *data,
+                               size_t length, const hawser_error *error)
+{
+    if (status != HAWSER_OK) {
+        data = error->text;
+        length = strlen(error->text);
+    }
+    pthread_mutex_lock(&listener->mutex); /* under which the links of those who have gone are forgotten */
+    hw_remote_client *one = hw_client_listener_find(listener, asked->origin);
+    if (one != NULL) {
+        send_word(listener, asked->origin, HW_CONTROL_REPLY, asked->envelope.clock, status, data, length);
+        one->asking -= waits(asked);
+    }
+    pthread_mutex_unlock(&listener->mutex);
+    hw_message_free(asked);
+}
+
+void hw_client_listener_reply(hw_client_listener *listener, uint32_t number, hw_message *message)
+{
+    hawser_error ignored;
+    message->envelope.kind = HW_MESSAGE_ANSWER;
+    (void)!hw_net_send(listener->net, number, message, &ignored);
+}
+
+void hw_client_listener_owe(hw_client_listener *listener, uint32_t number, int64_t bytes)
+{
+    hw_net_owe(listener->net, number, bytes);
+}
+
+hw_message *hw_client_listener_wait(hw_client_listener *listener, double seconds)
+{
+    struct timespec until = hw_timespec(hw_seconds() + seconds);
+    pthread_mutex_lock(&listener->mutex);
+    if (listener->common.first == NULL)
+        pthread_cond_timedwait(&listener->common_filled, &listener->mutex, &until);
+    hw_message *message = hw_control_queue_take(&listener->common);
+    pthread_mutex_unlock(&listener->mutex);
+    return message;
+}
+
+/* ------------------------------------------------------------------------------------------------------ coming, going ---- */
+
+static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error)
+{
+    hw_client_listener *listener = argument;
+    const hawser_store *store = listener->store;
+    hawser_status status = HAWSER_OK;
+    pthread_mutex_lock(&listener->mutex);
+    *number = hello->node;
+    uint32_t first = store->self == 0 ? store->servers : NUMBERS_MOST,
+             end = store->self == 0 ? NUMBERS_MOST : 2 * NUMBERS_MOST;
+    if (listener->over) {
+        status = hawser_fail(error, HAWSER_PEER_LOST, "the servers are about to end");
+    } else if (!listener->open) {
+        status = hawser_fail(error, HAWSER_STOP, "the tables of the servers are not open yet");
+    } else if (hello->node == HW_NET_ANY) {
+        do
+            listener->next_number =
+                listener->next_number < first || listener->next_number + 1 >= end ? first : listener->next_number + 1;
+        while (hw_client_listener_find(listener, listener->next_number) != NULL);
+        *number = listener->next_number;
+    } else if (hello->node < store->servers || hello->node >= NUMBERS_MOST ||
+               hw_client_listener_find(listener, hello->node) != NULL) {
+        status = hawser_fail(error, HAWSER_PEER_LOST, "client %u (%.60s) is no number that server 0 has given", hello->node,
+                             hello->name);
+    }
+    pthread_mutex_unlock(&listener->mutex);
+    return status;
+}
+
+static void up(void *argument, uint32_t node, const hw_net_hello *hello)
+{
+    hw_client_listener *listener = argument;
+    hw_remote_client *one = calloc(1, sizeof *one);
+    if (one == NULL) {
+        hw_net_dismiss(listener->net, node);
+        return;
+    }
+    one->number = node;
+    memcpy(one->name, hello->name, sizeof one->name);
+    pthread_mutex_lock(&listener->mutex);
+    one->next = listener->clients[node % HW_CLIENT_BUCKETS];
+    listener->clients[node % HW_CLIENT_BUCKETS] = one;
+    listener->client_count++;
+    pthread_mutex_unlock(&listener->mutex);
+}
+
+/* Nothing of the group is heard any more; its other clients learn why. The mutex is held. */
+void hw_group_connection_close(hw_client_listener *listener, hw_group_connection *of, const char *why)
+{
+    if (of->closed)
+        return;
+    of->closed = true;
+    snprintf(of->why, sizeof of->why, "%s", why);
+    for (uint32_t b = 0; b < HW_CLIENT_BUCKETS; b++)
+        for (const hw_remote_client *one = listener->clients[b]; one != NULL; one = one->next)
+            if (one->connection == of && !one->gone && !one->dropped)
+                send_word(listener, one->number, HW_CONTROL_ENDED, 0, HAWSER_PEER_LOST, of->why, strlen(of->why));
+    listener->stirred = true;
+    pthread_cond_signal(&listener->local_filled);
+}
+
+static void warn(const hw_client_listener *listener, const char *text)
+{
+    if (listener->warn != NULL)
+        listener->warn(listener->argument, text);
+}
+
+/* False: nobody knew of it, or it had been dropped. */
+static bool go(hw_client_listener *listener, uint32_t node, const char *why)
+{
+    char text[300];
+    pthread_mutex_lock(&listener->mutex);
+    hw_remote_client *one = hw_client_listener_find(listener, node);
+    bool known = one != NULL && !one->dropped;
+    if (one != NULL) {
+        one->gone = true;
+        snprintf(text, sizeof text, "this group is over: its node %u (%s) %s", one->node, one->name, why);
+        if (one->connection != NULL)
+            hw_group_connection_close(listener, one->connection, text);
+        listener->stirred = true;
+        pthread_cond_signal(&listener->local_filled);
+    }
+    pthread_mutex_unlock(&listener->mutex);
+    return known;
+}
+
+static void lost(void *argument, uint32_t node, const char *why, double silent)
+{
+    char text[200], line[300];
+    (void)silent;
+    snprintf(text, sizeof text, "was lost: %.180s", why);
+    snprintf(line, sizeof line, "client %u %s", node, text);
+    if (go(argument, node, text))
+        warn(argument, line);
+}
+
+static void left(void *argument, uint32_t node)
+{
+    (void)go(argument, node, "has left");
+}
+
+/* A client that does what none does is sent away, and its group is over; whatever it goes on to say, nobody hears it. */
+static void drop(hw_client_listener *listener, uint32_t node, const char *what)
+{
+    char text[500];
+    pthread_mutex_lock(&listener->mutex);
+    hw_remote_client *one = hw_client_listener_find(listener, node);
+    bool fresh = one != NULL && !one->gone && !one->dropped;
+    if (fresh) {
+        one->dropped = true;
+        snprintf(text, sizeof text, "client %u (%s) was sent away: it %.300s", node, one->name, what);
+        send_word(listener, node, HW_CONTROL_ENDED, 0, HAWSER_PEER_LOST, text, strlen(text));
+        if (one->connection != NULL)
+            hw_group_connection_close(listener, one->connection, text);
+        hw_net_dismiss(listener->net, node);
+    }
+    pthread_mutex_unlock(&listener->mutex);
+    if (fresh)
+        warn(listener, text);
+}
+
+static void refused(void *argument, const char *from, const char *why, uint64_t more)
+{
+    const hw_client_listener *listener = argument;
+    char text[600], others[80] = "";
+    if (more != 0)
+        snprintf(others, sizeof others, " (and %llu more since this was last said)", (unsigned long long)more);
+    snprintf(text, sizeof text, "turned away %.200s: %.300s%s", from, why, others);
+    warn(listener, text);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- words ---- */
+
+static void tell_way(hw_client_listener *listener, hw_message *asked)
+{
+    const hw_locate_wire reply = {.servers = listener->store->servers, .self = listener->store->self};
+    size_t length = sizeof reply + reply.servers * sizeof *listener->addresses;
+    unsigned char *text = malloc(length);
+    hawser_error error = {.text = "the server has no memory left"};
+    if (text != NULL) {
+        memcpy(text, &reply, sizeof reply);
+        memcpy(text + sizeof reply, listener->addresses, length - sizeof reply);
+    }
+    hw_client_listener_answer(listener, asked, text != NULL ? HAWSER_OK : HAWSER_NO_MEMORY, text, length, &error);
+    free(text);
+}
+
+static void tell_stat(hw_client_listener *listener, hw_message *asked)
+{
+    hawser_store *store = listener->store;
+    hw_server_figures figures;
+    uint32_t tables = 0;
+    hawser_error error = {.text = "the server has no memory left"};
+    while (hw_server_table_at(store->server, tables) != NULL)
+        tables++;
+    size_t length = sizeof(hw_stat_wire) + tables * sizeof(hw_count_wire);
+    unsigned char *text = calloc(1, length);
+    hw_server_figures_of(store->server, &figures);
+    hw_stat_wire reply = {
+        .servers = store->servers,
+        .self = store->self,
+        .requests = figures.requests,
+        .refused = figures.refused,
+        .deferred = figures.deferred,
+        .bytes_in = figures.bytes_in,
+        .bytes_out = figures.bytes_out,
+        .keys = figures.keys,
+        .bytes = figures.bytes,
+        .counted = figures.room_taken,
+        .limit = figures.room,
+    };
+    snprintf(reply.name, sizeof reply.name, "%s", store->job->place.name);
+    pthread_mutex_lock(&listener->mutex);
+    reply.groups = listener->group_count;
+    reply.clients = listener->client_count;
+    pthread_mutex_unlock(&listener->mutex);
+    for (uint32_t t = 0; text != NULL && t < tables; t++) {
+        hw_count_wire count;
+        hw_table_pack(hw_server_table_at(store->server, t), &count.table);
+        hw_server_table_figures(store->server, t, &count.keys, &count.bytes);
+        memcpy(text + sizeof reply + t * sizeof count, &count, sizeof count);
+    }
+    if (text != NULL)
+        memcpy(text, &reply, sizeof reply);
+    hw_client_listener_answer(listener, asked, text != NULL ? HAWSER_OK : HAWSER_NO_MEMORY, text, length, &error);
+    free(text);
+}
+
+/* For the control, or for all servers. */
+static void put_down(hw_client_listener *listener, hw_message *asked)
+{
+    bool common = asked->envelope.part != HW_CONTROL_REGISTER && asked->envelope.part != HW_CONTROL_KEYS;
+    uint32_t node = asked->origin;
+    pthread_mutex_lock(&listener->mutex);
+    hw_remote_client *one = hw_client_listener_find(listener, node);
+    bool heard = one != NULL && !one->dropped, too_many = heard && one->asking >= ASKING_MOST;
+    if (heard && !too_many) {
+        one->asking++;
+        hw_control_queue_put(common ? &listener->common : &listener->local, asked);
+        pthread_cond_signal(common ? &listener->common_filled : &listener->local_filled);
+    }
+    pthread_mutex_unlock(&listener->mutex);
+    if (!heard || too_many)
+        hw_message_free(asked);
+    if (too_many)
+        drop(listener, node, "asks on and on, and does not wait for answers");
+}
+
+static void hear_word(hw_client_listener *listener, uint32_t node, hw_message *message)
+{
+    char what[100];
+    message->origin = node;
+    switch ((hw_control_message)message->envelope.part) {
+    case HW_CONTROL_LOCATE: tell_way(listener, message); return;
+    case HW_CONTROL_STAT: tell_stat(listener, message); return;
+    case HW_CONTROL_REGISTER:
+    case HW_CONTROL_KEYS: put_down(listener, message); return;
+    case HW_CONTROL_TABLE:
+    case HW_CONTROL_SAVE:
+    case HW_CONTROL_LOAD:
+        if (listener->store->self != 0)
+            break;
+        put_down(listener, message);
+        return;
+    case HW_CONTROL_REPLY:
+    case HW_CONTROL_ENDED: break;
+    }
+    snprintf(what, sizeof what, "said word %u, to which server %u has no answer", message->envelope.part,
+             listener->store->self);
+    hw_message_free(message);
+    drop(listener, node, what);
+}
+
+/* One that has been seated; while its request is heard its group stays. */
+static hw_client_session *session_of(hw_client_listener *listener, uint32_t node, hw_group_connection **of, bool *stranger)
+{
+    pthread_mutex_lock(&listener->mutex);
+    const hw_remote_client *one = hw_client_listener_find(listener, node);
+    *of = one != NULL ? one->connection : NULL;
+    *stranger = one != NULL && !one->sat;
+    hw_client_session *session = *of != NULL && !(*of)->closed && !one->dropped ? one->session : NULL;
+    if (session != NULL)
+        atomic_fetch_add(&(*of)->hearing, 1);
+    pthread_mutex_unlock(&listener->mutex);
+    return session;
+}
+
+static void hear_request(hw_client_listener *listener, uint32_t node, hw_message *message)
+{
+    hawser_error error = {0};
+    hw_group_connection *of = NULL;
+    bool stranger;
+    hw_client_session *session = session_of(listener, node, &of, &stranger);
+    if (session == NULL) { /* it is on its way out, and knows it or will */
+        hw_message_free(message);
+        if (stranger)
+            drop(listener, node, "asked for numbers before it had a session");
+        return;
+    }
+    hawser_status status = hw_client_session_receive(session, message, &error);
+    if (status == HAWSER_BAD_INPUT)
+        drop(listener, node, error.text);
+    if (status != HAWSER_OK) {
+        pthread_mutex_lock(&listener->mutex);
+        hw_group_connection_close(listener, of, error.text);
+        pthread_mutex_unlock(&listener->mutex);
+    }
+    atomic_fetch_sub(&of->hearing, 1);
+}
+
+static void arrived(void *argument, uint32_t node, hw_message *message)
+{
+    hw_client_listener *listener = argument;
+    uint16_t kind = message->envelope.kind;
+    char what[100];
+    if (kind == HW_MESSAGE_ASK) {
+        hear_request(listener, node, message);
+    } else if (kind == HW_MESSAGE_CLIENT) {
+        hear_word(listener, node, message);
+    } else {
+        snprintf(what, sizeof what, "sent a message of kind %u, which is none of a client's", kind);
+        hw_message_free(message);
+        drop(listener, node, what);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------------- the listener ---- */
+
+static hawser_status open_net(hw_client_listener *listener, const hw_client_listener_options *options, hawser_error *error)
+{
+    char build[HW_STORE_BUILD];
+    hw_store_build(build);
+    const hw_net_options net = {
+        .job = HW_STORE_JOB,
+        .key = options->key,
+        .key_length = options->key_length,
+        .node = listener->store->self,
+        .name = listener->store->job->place.name,
+        .build = build,
+        .interface = options->interface,
+        .port_low = options->port_low,
+        .port_high = options->port_high,
+        .directory = "@",
+        .ring = HW_STORE_RING,
+        .direct = true,
+        .unread_most = options->unread_most > 0 ? options->unread_most : HW_STORE_UNREAD,
+        .trust_fabric = options->trust_fabric,
+        .failure_timeout = options->failure_timeout,
+    };
+    const hw_net_events events = {
+        .argument = listener, .admit = admit, .up = up, .arrived = arrived, .lost = lost, .left = left, .refused = refused};
+    return hw_net_new(&net, &events, &listener->net, error);
+}
+
+hawser_status hw_client_listener_open(hawser_store *store, const hw_client_listener_options *options,
+                                      hw_client_listener **out, hawser_error *error)
+{
+    enum { LEAST_DESCRIPTORS = 32 };
+    hw_client_listener *listener = NULL;
+    HAWSER_TRY(hw_machine_descriptors(LEAST_DESCRIPTORS, "a server of tables needs", "all", error));
+    hw_machine_most_descriptors(); /* how many clients will come is not known */
+    HAWSER_TRY(HW_NEW(&listener, 1, "a listener for clients", error));
+    listener->store = store;
+    listener->warn = options->warn;
+    listener->argument = options->argument;
+    listener->common.end = &listener->common.first;
+    listener->local.end = &listener->local.first;
+    pthread_mutex_init(&listener->mutex, NULL);
+    (void)hw_thread_condition(&listener->common_filled);
+    (void)hw_thread_condition(&listener->local_filled);
+    hawser_status status = open_net(listener, options, error);
+    if (status != HAWSER_OK) {
+        hw_client_listener_free(listener);
+        return status;
+    }
+    *out = listener;
+    return HAWSER_OK;
+}
+
+const char *hw_client_listener_address(const hw_client_listener *listener)
+{
+    return hw_net_address(listener->net);
+}
+
+const char *hw_client_listener_listening(const hw_client_listener *listener)
+{
+    return hw_net_listening(listener->net);
+}
+
+hawser_status hw_client_listener_begin(hw_client_listener *listener, const char (*addresses)[HW_NET_ADDRESS],
+                                       hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&listener->addresses, listener->store->servers, "the servers' addresses", error));
+    memcpy(listener->addresses, addresses, listener->store->servers * sizeof *listener->addresses);
+    HAWSER_TRY(hw_control_start(listener, error));
+    pthread_mutex_lock(&listener->mutex);
+    listener->open = true;
+    pthread_mutex_unlock(&listener->mutex);
+    return HAWSER_OK;
+}
+
+void hw_client_listener_end(hw_client_listener *listener, const char *words)
+{
+    enum { FAREWELL_SECONDS = 5 };
+    pthread_mutex_lock(&listener->mutex);
+    listener->open = false;
+    for (uint32_t b = 0; b < HW_CLIENT_BUCKETS; b++)
+        for (const hw_remote_client *one = listener->clients[b]; one != NULL; one = one->next)
+            if (!one->gone)
+                send_word(listener, one->number, HW_CONTROL_ENDED, 0, HAWSER_PEER_LOST, words, strlen(words));
+    listener->over = true;
+    pthread_cond_signal(&listener->local_filled);
+    pthread_mutex_unlock(&listener->mutex);
+    hw_control_stop(listener);
+    hw_net_stop(listener->net, FAREWELL_SECONDS);
+}
+
+void hw_client_listener_free(hw_client_listener *listener)
+{
+    if (listener == NULL)
+        return;
+    hw_net_free(listener->net);
+    hw_messages_free(listener->common.first);
+    hw_messages_free(listener->local.first);
+    for (uint32_t b = 0; b < HW_CLIENT_BUCKETS; b++)
+        for (hw_remote_client *one = listener->clients[b], *next; one != NULL; one = next) {
+            next = one->next;
+            free(one);
+        }
+    for (hw_group_connection *of = listener->parties, *next; of != NULL; of = next) {
+        next = of->next;
+        free(of);
+    }
+    pthread_cond_destroy(&listener->common_filled);
+    pthread_cond_destroy(&listener->local_filled);
+    pthread_mutex_destroy(&listener->mutex);
+    free(listener->addresses);
+    free(listener);
+}

@@ -1,0 +1,451 @@
+#include "runtime/store/remote.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/thread.h"
+#include "runtime/job/enter.h"
+
+struct hw_remote {
+    hawser_store *store;
+    hw_net *net;
+    uint32_t servers, met; /* met: who was asked the way */
+    char (*addresses)[HW_NET_ADDRESS];
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    char (*names)[HW_NET_NAME]; /* of the servers; NULL until there are so many */
+    uint64_t asked;             /* number of the last word that wants an answer */
+    hw_message *answer;
+    bool lost, begun;
+    hawser_error loss;
+};
+
+/* How a client's net is made: for the way alone, or to stay. */
+typedef struct manner {
+    unsigned char key[HW_NET_KEY_MOST];
+    size_t key_length;
+    char build[HW_STORE_BUILD], name[HW_NET_NAME];
+    hw_net_way way;
+    double patience;
+} manner;
+
+/* ------------------------------------------------------------------------------------------------------------ events ---- */
+
+/* The first loss ends the store. */
+static void note_loss(hw_remote *remote, const hawser_error *loss)
+{
+    pthread_mutex_lock(&remote->mutex);
+    bool first = !remote->lost, tell = first && remote->begun;
+    remote->lost = true;
+    if (first)
+        remote->loss = *loss;
+    pthread_cond_broadcast(&remote->changed);
+    pthread_mutex_unlock(&remote->mutex);
+    if (tell)
+        hw_hub_lost(remote->store, loss);
+}
+
+static void name_of(hw_remote *remote, uint32_t server, char text[HW_NET_NAME])
+{
+    pthread_mutex_lock(&remote->mutex);
+    snprintf(text, HW_NET_NAME, "%s", remote->names != NULL && server < remote->servers ? remote->names[server] : "");
+    pthread_mutex_unlock(&remote->mutex);
+}
+
+/* A client that was stopped is the one who was lost. False: this process ran. */
+static bool tell_pause(hw_remote *remote, uint32_t server, hawser_error *error)
+{
+    char name[HW_NET_NAME];
+    double paused = hw_net_paused(remote->net);
+    name_of(remote, server, name);
+    if (paused > 0)
+        (void)!hawser_fail(
+            error, HAWSER_PEER_LOST,
+            "this program did not run for %.1f s (it was stopped, or its machine slept), and server %u of the "
+            "store (%s) has ended the connection meanwhile: a client that is silent for the --failure-timeout of "
+            "the servers counts as lost",
+            paused, server, name);
+    return paused > 0;
+}
+
+static void lost(void *argument, uint32_t node, const char *why, double silent)
+{
+    hw_remote *remote = argument;
+    hawser_error error = {0};
+    char name[HW_NET_NAME];
+    name_of(remote, node, name);
+    if (!tell_pause(remote, node, &error))
+        (void)!hawser_fail(&error, HAWSER_PEER_LOST, "server %u of the store (%s) was lost: %s; last heard %.1f s ago", node,
+                           name, why, silent);
+    note_loss(remote, &error);
+}
+
+static void left(void *argument, uint32_t node)
+{
+    hw_remote *remote = argument;
+    hawser_error error = {0};
+    char name[HW_NET_NAME];
+    name_of(remote, node, name);
+    (void)!hawser_fail(&error, HAWSER_PEER_LOST, "server %u of the store (%s) has ended", node, name);
+    note_loss(remote, &error);
+}
+
+static void up(void *argument, uint32_t node, const hw_net_hello *hello)
+{
+    hw_remote *remote = argument;
+    pthread_mutex_lock(&remote->mutex);
+    remote->met = node;
+    if (remote->names != NULL && node < remote->servers)
+        memcpy(remote->names[node], hello->name, sizeof remote->names[node]);
+    pthread_mutex_unlock(&remote->mutex);
+}
+
+static void keep_answer(hw_remote *remote, hw_message *message)
+{
+    pthread_mutex_lock(&remote->mutex);
+    bool wanted = remote->answer == NULL && message->envelope.clock == remote->asked;
+    if (wanted)
+        remote->answer = message;
+    pthread_cond_broadcast(&remote->changed);
+    pthread_mutex_unlock(&remote->mutex);
+    if (!wanted) /* its asker has given up */
+        hw_message_free(message);
+}
+
+/* Is there a store that answers can be for? */
+static bool has_begun(hw_remote *remote)
+{
+    pthread_mutex_lock(&remote->mutex);
+    bool begun = remote->begun;
+    pthread_mutex_unlock(&remote->mutex);
+    return begun;
+}
+
+static void arrived(void *argument, uint32_t node, hw_message *message)
+{
+    hw_remote *remote = argument;
+    const hw_envelope *envelope = &message->envelope;
+    if (envelope->kind == HW_MESSAGE_ANSWER && has_begun(remote)) {
+        hw_hub_arrived(remote->store, node, message);
+        return;
+    }
+    if (envelope->kind == HW_MESSAGE_CLIENT && envelope->part == HW_CONTROL_REPLY) {
+        keep_answer(remote, message);
+        return;
+    }
+    if (envelope->kind == HW_MESSAGE_CLIENT && envelope->part == HW_CONTROL_ENDED) {
+        hawser_error error = {0};
+        (void)!hawser_fail(&error, HAWSER_PEER_LOST, "server %u of the store: %.*s", node,
+                           (int)(envelope->length < 600 ? envelope->length : 600), (const char *)message->payload);
+        note_loss(remote, &error);
+    }
+    hw_message_free(message);
+}
+
+static void *borrow(void *argument, uint32_t node, const hw_message *message)
+{
+    hw_remote *remote = argument;
+    return has_begun(remote) ? hw_hub_borrow(remote->store, node, message) : NULL;
+}
+
+static void give_back(void *argument)
+{
+    const hw_remote *remote = argument;
+    hw_hub_give_back(remote->store);
+}
+
+/* Nobody dials a client. */
+static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error)
+{
+    (void)argument;
+    (void)number;
+    return hawser_fail(error, HAWSER_PEER_LOST, "'%.60s' has come to a client of a store, not to a server", hello->name);
+}
+
+/* ------------------------------------------------------------------------------------------------------------- words ---- */
+
+hawser_status hw_remote_send(hw_remote *remote, uint32_t server, hw_message *message, hawser_error *error)
+{
+    hawser_status status = hw_net_send(remote->net, server, message, error);
+    if (status == HAWSER_PEER_LOST)
+        (void)tell_pause(remote, server, error);
+    return status;
+}
+
+static hawser_status await_answer(hw_remote *remote, hw_message **answer, hawser_error *error)
+{
+    struct timespec until = hw_hub_deadline(remote->store);
+    int woken = 0;
+    pthread_mutex_lock(&remote->mutex);
+    while (remote->answer == NULL && !remote->lost && woken != ETIMEDOUT)
+        woken = pthread_cond_timedwait(&remote->changed, &remote->mutex, &until);
+    *answer = remote->answer;
+    remote->answer = NULL;
+    remote->asked++; /* what comes later is for nobody */
+    hawser_error loss = remote->loss;
+    bool is_lost = remote->lost;
+    pthread_mutex_unlock(&remote->mutex);
+    if (*answer != NULL)
+        return HAWSER_OK;
+    if (is_lost)
+        return hawser_fail(error, loss.status, "%s", loss.text);
+    return hawser_fail(error, HAWSER_TIMEOUT, "the store's server has not answered for %.3g s",
+                       remote->store->options.timeout);
+}
+
+hawser_status hw_remote_ask(hw_remote *remote, uint32_t server, hw_control_message word, const void *data, size_t length,
+                            hw_message **answer, hawser_error *error)
+{
+    hw_message *message = NULL, *found = NULL;
+    *answer = NULL;
+    HAWSER_TRY(hw_message_new(length, &message, error));
+    if (length > 0)
+        memcpy(message->payload, data, length);
+    message->envelope.kind = HW_MESSAGE_CLIENT;
+    message->envelope.part = word;
+    pthread_mutex_lock(&remote->mutex);
+    message->envelope.clock = ++remote->asked;
+    pthread_mutex_unlock(&remote->mutex);
+    hawser_status status = hw_net_send(remote->net, server, message, error);
+    if (status != HAWSER_OK) {
+        pthread_mutex_lock(&remote->mutex);
+        bool known = remote->lost;
+        if (known)
+            status = hawser_fail(error, remote->loss.status, "%s", remote->loss.text);
+        pthread_mutex_unlock(&remote->mutex);
+        if (!known && status == HAWSER_PEER_LOST)
+            (void)tell_pause(remote, server, error);
+        return status;
+    }
+    HAWSER_TRY(await_answer(remote, &found, error));
+    status = (hawser_status)found->envelope.state;
+    if (status != HAWSER_OK) {
+        status = hawser_fail(error, status, "%.*s", (int)(found->envelope.length < 900 ? found->envelope.length : 900),
+                             found->payload != NULL ? (const char *)found->payload : "");
+        hw_message_free(found);
+        return status;
+    }
+    *answer = found;
+    return HAWSER_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- joining ---- */
+
+static hawser_status find_manner(const hawser_store *store, manner *how, hawser_error *error)
+{
+    const hawser_job *job = store->job;
+    const char *path = store->options.key_file;
+    if (path == NULL)
+        path = hawser_options_text(job->options, "key-file");
+    if (path == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "the servers at %s want their key: give the file that 'hawser serve' has (--key-file FILE)",
+                           store->options.at);
+    HAWSER_TRY(hw_key_read(path, how->key, &how->key_length, error));
+    hw_store_build(how->build);
+    snprintf(how->name, sizeof how->name, "%.50s/%u", job->place.name, (unsigned)getpid() % 10000000);
+    how->way = hw_read_way(job->options);
+    how->patience = hawser_options_number(job->options, "join-timeout");
+    return HAWSER_OK;
+}
+
+static hawser_status open_net(hw_remote *remote, const manner *how, hw_net_way way, hawser_error *error)
+{
+    const hawser_options *options = remote->store->job->options;
+    const hw_net_options net = {
+        .job = HW_STORE_JOB,
+        .key = how->key,
+        .key_length = how->key_length,
+        .node = HW_NET_ANY,
+        .name = how->name,
+        .build = how->build,
+        .dial_only = true,
+        .way = way,
+        .ring = HW_STORE_RING,
+        .trust_fabric = hawser_options_flag(options, "trust-fabric"),
+        .failure_timeout = hawser_options_number(options, "failure-timeout"),
+    };
+    const hw_net_events events = {.argument = remote,
+                                  .admit = admit,
+                                  .up = up,
+                                  .arrived = arrived,
+                                  .borrow = borrow,
+                                  .give_back = give_back,
+                                  .lost = lost,
+                                  .left = left};
+    return hw_net_new(&net, &events, &remote->net, error);
+}
+
+static void close_net(hw_remote *remote)
+{
+    enum { FAREWELL_SECONDS = 5 };
+    if (remote->net == NULL)
+        return;
+    hw_net_stop(remote->net, FAREWELL_SECONDS);
+    hw_net_free(remote->net);
+    remote->net = NULL;
+}
+
+/* One server is asked where all of them are. */
+static hawser_status take_way(hw_remote *remote, const hw_message *answer, hawser_error *error)
+{
+    hw_locate_wire reply = {0};
+    size_t length = (size_t)answer->envelope.length;
+    if (length >= sizeof reply)
+        memcpy(&reply, answer->payload, sizeof reply);
+    if (reply.servers == 0 || length != sizeof reply + reply.servers * (size_t)HW_NET_ADDRESS)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s does not say where the store's servers are",
+                           remote->store->options.at);
+    HAWSER_TRY(HW_NEW(&remote->addresses, reply.servers, "the servers' addresses", error));
+    memcpy(remote->addresses, (const char *)answer->payload + sizeof reply, reply.servers * sizeof *remote->addresses);
+    remote->servers = reply.servers;
+    for (uint32_t s = 0; s < reply.servers; s++)
+        remote->addresses[s][HW_NET_ADDRESS - 1] = '\0';
+    return HAWSER_OK;
+}
+
+/* By a connection of its own: the links that stay take the best way, which an address alone does not tell. */
+static hawser_status ask_way(hw_remote *remote, const manner *how, hawser_error *error)
+{
+    uint32_t number = 0;
+    hw_message *answer = NULL;
+    HAWSER_TRY(open_net(remote, how, HW_NET_TCP, error));
+    hawser_status status = hw_net_dial(remote->net, remote->store->options.at, HW_NET_ANY, how->patience, &number, error);
+    if (status == HAWSER_OK)
+        status = hw_remote_ask(remote, remote->met, HW_CONTROL_LOCATE, NULL, 0, &answer, error);
+    if (status == HAWSER_OK)
+        status = take_way(remote, answer, error);
+    hw_message_free(answer);
+    close_net(remote);
+    remote->lost = false;
+    return status;
+}
+
+static hawser_status dial_first(hw_remote *remote, const manner *how, uint32_t *number, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&remote->names, remote->servers, "the servers' names", error));
+    HAWSER_TRY(open_net(remote, how, how->way, error));
+    return hw_net_dial(remote->net, remote->addresses[0], 0, how->patience, number, error);
+}
+
+static hawser_status dial_others(hw_remote *remote, const manner *how, const hw_register_wire *session, hawser_error *error)
+{
+    for (uint32_t s = 1, number; s < remote->servers; s++)
+        HAWSER_TRY(hw_net_dial(remote->net, remote->addresses[s], s, how->patience, &number, error));
+    for (uint32_t s = 0; s < remote->servers; s++) {
+        hw_message *answer = NULL;
+        HAWSER_TRY(hw_remote_ask(remote, s, HW_CONTROL_REGISTER, session, sizeof *session, &answer, error));
+        hw_message_free(answer);
+    }
+    return HAWSER_OK;
+}
+
+/* Node 0's way and number, to all nodes of the group. */
+static hawser_status share_way(hw_remote *remote, uint32_t *group, hawser_error *error)
+{
+    const hawser_store *store = remote->store;
+    size_t length = sizeof *group + remote->servers * sizeof *remote->addresses;
+    hw_bytes *in = NULL;
+    unsigned char *own = NULL;
+    hawser_status status = HW_NEW(&own, length, "the way to the servers", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, store->nodes, "the way to the servers", error);
+    if (status == HAWSER_OK) {
+        memcpy(own, group, sizeof *group);
+        if (remote->servers > 0)
+            memcpy(own + sizeof *group, remote->addresses, length - sizeof *group);
+    }
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){own, length}, in, error);
+    if (status == HAWSER_OK && store->self > 0) {
+        remote->servers = (uint32_t)((in[0].length - sizeof *group) / sizeof *remote->addresses);
+        memcpy(group, in[0].data, sizeof *group);
+        status = HW_NEW(&remote->addresses, remote->servers, "the servers' addresses", error);
+        if (status == HAWSER_OK)
+            memcpy(remote->addresses, (char *)in[0].data + sizeof *group, remote->servers * sizeof *remote->addresses);
+    }
+    hw_bytes_free(in, store->nodes);
+    free(own);
+    return status;
+}
+
+static hawser_status join(hw_remote *remote, const manner *how, hawser_error *error)
+{
+    hawser_store *store = remote->store;
+    uint32_t number = 0;
+    hawser_status status = HAWSER_OK;
+    if (store->self == 0) {
+        status = ask_way(remote, how, error);
+        if (status == HAWSER_OK)
+            status = dial_first(remote, how, &number, error);
+    }
+    HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
+    hw_register_wire session = {
+        .group = number, .node = store->self, .nodes = store->nodes, .workers = store->options.workers};
+    status = share_way(remote, &session.group, error);
+    if (status == HAWSER_OK && store->self > 0)
+        status = dial_first(remote, how, &number, error);
+    if (status == HAWSER_OK)
+        status = dial_others(remote, how, &session, error);
+    return hw_cluster_agree(store->job->cluster, status, error);
+}
+
+hawser_status hw_remote_open(hawser_store *store, hw_remote **out, hawser_error *error)
+{
+    hw_remote *remote = NULL;
+    manner how = {0};
+    hawser_status status = HW_NEW(&remote, 1, "a way to the servers", error);
+    if (status == HAWSER_OK) {
+        remote->store = store;
+        pthread_mutex_init(&remote->mutex, NULL);
+        (void)hw_thread_condition(&remote->changed);
+        status = find_manner(store, &how, error);
+    }
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = join(remote, &how, error);
+    explicit_bzero(&how, sizeof how);
+    if (status != HAWSER_OK) {
+        hw_remote_close(remote);
+        return status;
+    }
+    *out = remote;
+    return HAWSER_OK;
+}
+
+hawser_status hw_remote_begin(hw_remote *remote, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    pthread_mutex_lock(&remote->mutex);
+    remote->begun = true;
+    if (remote->lost)
+        status = hawser_fail(error, remote->loss.status, "%s", remote->loss.text);
+    pthread_mutex_unlock(&remote->mutex);
+    return status;
+}
+
+void hw_remote_close(hw_remote *remote)
+{
+    if (remote == NULL)
+        return;
+    pthread_mutex_lock(&remote->mutex);
+    remote->begun = false;
+    pthread_mutex_unlock(&remote->mutex);
+    close_net(remote);
+    hw_message_free(remote->answer);
+    pthread_cond_destroy(&remote->changed);
+    pthread_mutex_destroy(&remote->mutex);
+    free(remote->addresses);
+    free(remote->names);
+    free(remote);
+}
+
+uint32_t hw_remote_servers(const hw_remote *remote)
+{
+    return remote->servers;
+}
