@@ -12,7 +12,7 @@
 #include "job.h"
 #include "runtime/session/status.h"
 
-/* A executor of which the last other runner sends its message between the waiter's look at its mail and the question who is busy. */
+/* An executor of which the last other runner sends its message between the waiter's look at its mail and the question who is busy. */
 typedef struct late_executor {
     hw_executor super;
     hw_transport *transport;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "runtime/serving/door.h"
+#include "runtime/serving/client_listener.h"
 #include "runtime/store/hub.h"
 #include "servers.h"
 
@@ -332,24 +332,24 @@ static void open_late(test_node *node)
 {
     enum { HALF_A_SECOND = 500000 };
     hawser_store *store = NULL;
-    hw_door *door = NULL;
+    hw_client_listener *door = NULL;
     pthread_t thread;
     early_client client = {.status = HAWSER_OK};
-    const hw_door_options options = {.key = server_key, .key_length = sizeof server_key, .failure_timeout = 5};
+    const hw_client_listener_options options = {.key = server_key, .key_length = sizeof server_key, .failure_timeout = 5};
     node->status = hawser_store_open(node->job, &(hawser_store_options){.threads = 1}, &store, &node->error);
     assert_int_equal(node->status, HAWSER_OK);
-    assert_int_equal(hw_door_open(store, &options, &door, &node->error), HAWSER_OK);
+    assert_int_equal(hw_client_listener_open(store, &options, &door, &node->error), HAWSER_OK);
     char cards[1][HW_NET_ADDRESS];
-    snprintf(cards[0], sizeof cards[0], "%s", hw_door_card(door));
+    snprintf(cards[0], sizeof cards[0], "%s", hw_client_listener_address(door));
     client.address = cards[0];
     assert_int_equal(pthread_create(&thread, NULL, dial_early, &client), 0);
     usleep(HALF_A_SECOND);
-    assert_int_equal(hw_door_begin(door, (const char(*)[HW_NET_ADDRESS])cards, &node->error), HAWSER_OK);
+    assert_int_equal(hw_client_listener_begin(door, (const char(*)[HW_NET_ADDRESS])cards, &node->error), HAWSER_OK);
     pthread_join(thread, NULL);
     node->status = client.status;
     node->error = client.error;
-    hw_door_end(door, "over");
-    hw_door_free(door);
+    hw_client_listener_end(door, "over");
+    hw_client_listener_free(door);
     hawser_store_close(store);
 }
 

@@ -96,7 +96,7 @@ static void keep_trigger(hw_worker *worker, hw_message *message)
     worker->trigger = message;
 }
 
-/* The mailbox's ear. HAWSER_PEER_LOST once the job is over. */
+/* Takes a message that the transport delivers. HAWSER_PEER_LOST once the job is over. */
 static hawser_status handle(void *owner, hw_message *message)
 {
     hw_worker *worker = owner;

@@ -329,7 +329,7 @@ static hawser_status tell_half(hawser_status status, hawser_error *error)
     return hawser_fail(error, status, "%.900s; its tables are in the store in part", why.text);
 }
 
-/* Each server is stored how many rows it gets of every table, and all have room for theirs before anybody forgets what is there. */
+/* Sends each server how many rows it gets of every table; all reserve memory for theirs before any drops its rows. */
 static hawser_status replace(restoring *r, hawser_error *error)
 {
     hawser_store *store = r->store;

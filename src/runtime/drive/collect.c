@@ -289,7 +289,7 @@ static hawser_status collect_others(hawser_run *run, const hw_session *session, 
     return HAWSER_OK;
 }
 
-/* Operators without a name or a remote are no lines. */
+/* Operators without a name or a visit are no lines. */
 static void drop_empty_lines(hawser_run *run)
 {
     size_t kept = 0;

@@ -296,7 +296,7 @@ static void tell_stat(hw_client_listener *listener, hw_message *asked)
     free(text);
 }
 
-/* For the control, or for all servers. */
+/* For the control thread, or for all servers. */
 static void put_down(hw_client_listener *listener, hw_message *asked)
 {
     bool common = asked->envelope.part != HW_CONTROL_REGISTER && asked->envelope.part != HW_CONTROL_KEYS;
@@ -341,7 +341,7 @@ static void hear_word(hw_client_listener *listener, uint32_t node, hw_message *m
     drop(listener, node, what);
 }
 
-/* One that has been seated; while its request is heard its group stays. */
+/* Finds the session of a registered client; its group stays while its request is worked on. */
 static hw_client_session *session_of(hw_client_listener *listener, uint32_t node, hw_group_connection **of, bool *stranger)
 {
     pthread_mutex_lock(&listener->mutex);
@@ -361,7 +361,7 @@ static void hear_request(hw_client_listener *listener, uint32_t node, hw_message
     hw_group_connection *of = NULL;
     bool stranger;
     hw_client_session *session = session_of(listener, node, &of, &stranger);
-    if (session == NULL) { /* it is on its way out, and knows it or will */
+    if (session == NULL) { /* its group is over, and it has received that or will */
         hw_message_free(message);
         if (stranger)
             drop(listener, node, "asked for numbers before it had a session");

@@ -1,11 +1,11 @@
 /*
- * listener.h - a server's links to its clients: who comes, who goes, and what they ask besides requests.
+ * client_listener.h - a stand-alone server's connections to its clients.
  *
- * A listener has a net of its own beside the job's, whose peers may come and go. Requests are heard on the net's thread, as those of the job's nodes
- * are. A thread of the listener's, the control, does what concerns this server alone and may take time: sessions, lists of keys, groups that have ended.
- * What all servers do together is kept for the owner (hw_client_listener_wait).
+ * The listener has a net of its own beside the job's, whose peers may come and go. The net's thread works on requests, as it does on those
+ * of the job's nodes. The listener's control thread does what concerns this server alone and may take time: registrations, lists of keys,
+ * groups that have ended. Commands that concern all servers are queued for the owner (hw_client_listener_wait).
  *
- * A group is over for all with the first of its clients that goes: its clocks will not move any more.
+ * When the first client of a group leaves, the group is over for all its clients, because its clocks can never advance again.
  */
 #ifndef HW_RUNTIME_SERVING_CLIENT_LISTENER_H
 #define HW_RUNTIME_SERVING_CLIENT_LISTENER_H

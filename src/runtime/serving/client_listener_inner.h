@@ -1,8 +1,8 @@
 /*
- * client_listener_inner.h - what listener.c (links, words, who comes and goes) and control.c (sessions, keys, groups that have ended) share.
+ * client_listener_inner.h - shared by client_listener.c (connections, control messages) and control.c (sessions, keys, ended groups).
  *
- * The net's thread alone hears requests; the control alone makes and frees groups and forgets clients. A group that is closed is ended once nobody
- * hears a request of it any more.
+ * Only the net's thread receives requests. Only the control thread makes and frees groups and removes clients. A closed group ends once
+ * none of its requests is being received.
  */
 #ifndef HW_RUNTIME_SERVING_CLIENT_LISTENER_INNER_H
 #define HW_RUNTIME_SERVING_CLIENT_LISTENER_INNER_H
@@ -11,14 +11,14 @@
 
 enum { HW_CLIENT_BUCKETS = 256 }; /* of clients, by number */
 
-/* A group. */
+/* The connections of one group of clients. */
 typedef struct hw_group_connection {
     struct hw_group_connection *next;
-    hw_register_wire registration; /* of its first session here; .group is its number */
+    hw_register_wire registration; /* of its first client; .group is its number */
     hw_group *group;
-    uint32_t seated;
-    atomic_uint hearing; /* requests that are being heard: raised under the mutex while it is not closed */
-    bool closed, ended;  /* nothing of it is heard; the server has been registration */
+    uint32_t registered;
+    atomic_uint hearing; /* requests that are being received: raised under the mutex while the group is not closed */
+    bool closed, ended;  /* no request is received any more; the group has left the server */
     char why[300];
 } hw_group_connection;
 
@@ -26,14 +26,14 @@ typedef struct hw_remote_client {
     struct hw_remote_client *next;
     uint32_t number, node;
     char name[HW_NET_NAME];
-    hw_group_connection *connection; /* NULL: it has no session, */
-    bool sat;                        /* or has none any more */
+    hw_group_connection *connection; /* NULL: not registered, */
+    bool sat;                        /* or no longer */
     hw_client_session *session;
-    uint32_t asking; /* words of its that wait */
+    uint32_t asking; /* its control messages that wait */
     bool gone, dropped;
 } hw_remote_client;
 
-/* Words that wait. */
+/* Control messages that wait. */
 typedef struct hw_control_queue {
     hw_message *first, **end;
 } hw_control_queue;
@@ -46,12 +46,12 @@ struct hw_client_listener {
     char (*addresses)[HW_NET_ADDRESS];
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t common_filled, local_filled;
-    hw_control_queue common, local; /* for all servers; for the control */
+    hw_control_queue common, local; /* for all servers; for the control thread */
     hw_remote_client *clients[HW_CLIENT_BUCKETS];
     hw_group_connection *parties;
     uint32_t next_number, client_count, group_count;
     bool open, over;
-    bool stirred; /* somebody has gone, or is to go, since the control last looked */
+    bool stirred; /* a client has left, or must, since the control thread last looked */
     pthread_t control;
     bool control_runs;
 };

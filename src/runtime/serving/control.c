@@ -1,4 +1,4 @@
-/* control.c - a listener's thread that does what concerns this server alone and may take time: sessions, keys of tables, the ends of groups. */
+/* control.c - the listener's control thread: registrations, keys of tables, the ends of groups. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "runtime/serving/client_listener_inner.h"
 
 enum {
-    LATER_MILLISECONDS = 20, /* between two looks whether a group is over, or a table there to be read */
-    KEYS_MOST = 1 << 20      /* in one answer */
+    LATER_MILLISECONDS = 20, /* between two checks whether a group is over, or a table can be read */
+    KEYS_MOST = 1 << 20      /* in one reply */
 };
 
 /* The group of a session, which its first client here brings into being. */
@@ -75,7 +75,7 @@ static hawser_status register_client(hw_client_listener *listener, const hw_mess
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "node %u of %u with %u workers each: a group has 1 to %d workers",
                            request.node, request.nodes, request.workers, HW_STORE_WORKERS_MOST);
     pthread_mutex_lock(&listener->mutex);
-    hw_remote_client *one = hw_client_listener_find(listener, asked->origin); /* the control alone removes clients */
+    hw_remote_client *one = hw_client_listener_find(listener, asked->origin); /* only this thread removes clients */
     hawser_status status = check_client(listener, one, asked, &request, error);
     pthread_mutex_unlock(&listener->mutex);
     HAWSER_TRY(status);
@@ -87,9 +87,9 @@ static hawser_status register_client(hw_client_listener *listener, const hw_mess
         one->sat = true;
         one->session = session;
         one->node = request.node;
-        of->seated++;
+        of->registered++;
     }
-    if (one->gone || one->dropped || of->seated == 0)
+    if (one->gone || one->dropped || of->registered == 0)
         hw_group_connection_close(listener, of, "this group is over: one of its nodes went at once");
     pthread_mutex_unlock(&listener->mutex);
     return status;

@@ -111,7 +111,7 @@ static said next_word(hawser_store *store, hw_message **asked)
     return order;
 }
 
-/* A failure that the asker is wire leaves the servers as they were, but for empty tables that a file would have filled; one of the job's ends
+/* A failure that is reported to the client leaves the servers as they were, but for empty tables that a file would have filled; one of the job's ends
  * them. */
 static hawser_status obey(hawser_store *store, const hw_serving *how, const said *order, hw_message *asked,
                           hawser_error *error)
@@ -276,7 +276,7 @@ hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_
     if (status == HAWSER_OK)
         status = serve(store, how, error);
     if (store->listener != NULL)
-        hw_client_listener_end(store->listener, status == HAWSER_OK ? "the servers were wire to end" : error->text);
+        hw_client_listener_end(store->listener, status == HAWSER_OK ? "the servers were told to end" : error->text);
     if (status == HAWSER_OK && how->save != NULL)
         status = save_in_the_end(store, how, error);
     return status;

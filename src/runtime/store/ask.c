@@ -200,7 +200,7 @@ static hawser_status wait_for(hawser_store *store, hw_waiter *w, hawser_error *e
     return HAWSER_OK;
 }
 
-/* Of the task, or with 0 of any that nobody has been completion of; it is completion once. */
+/* Returns the status of the task, or with 0 of any task whose status was not returned yet; each is returned once. */
 static hawser_status failure_of(hawser_store *store, uint64_t task, hawser_error *error)
 {
     for (size_t i = 0; i < store->failure_count; i++) {

@@ -22,7 +22,7 @@ hawser_status hw_hub_send(void *argument, uint32_t server, hw_message *message, 
     return HAWSER_OK;
 }
 
-/* Kept until somebody waits for it. Where there is no memory for that, nobody is completion that all is well any more. */
+/* Keeps the status until a thread waits for the task. Without memory for it, no later task reports success. */
 static void keep_failure(hawser_store *store, uint64_t task, hawser_status status, const hawser_error *error)
 {
     hawser_error *kept = &store->untold;

@@ -23,7 +23,7 @@ typedef struct hw_failure {
     hawser_error error;
 } hw_failure;
 
-/* What is completion to a user when a task has ended. */
+/* The callback of a user whose task has ended. */
 typedef struct hw_completion {
     void (*done)(void *user, uint64_t task, hawser_status status);
     void *user;
@@ -145,7 +145,7 @@ hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint
 hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error) HAWSER_MUST_USE;
 /* Lets waiting messages go. */
 void hw_ask_go(hawser_store *store);
-/* A failure as a user is completion of it: with all nodes that were lost at once, and not only the first. */
+/* Reports a failure to a user with all nodes that were lost at once, not only the first. */
 hawser_status hw_ask_completion(const hawser_store *store, hawser_status status, hawser_error *error) HAWSER_MUST_USE;
 
 /* functions.c: takes the options' in; finds one by name, NULL: there is none. */
@@ -208,7 +208,7 @@ hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_
 struct timespec hw_hub_deadline(const hawser_store *store);
 /* Has what this one waits for ended? waiter->which: the task's place. The mutex is held. */
 bool hw_hub_is_over(const hawser_store *store, hw_waiter *waiter);
-/* Lets go of the mutex, having sent what the client has begun and completion who waits for what has ended. */
+/* Unlocks the mutex, having sent the client's new requests and called the callbacks of ended tasks. */
 void hw_hub_unlock(hawser_store *store);
 
 #endif

@@ -73,8 +73,8 @@ hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clock
     int was = HW_CLOCKED_NOT;
     if (atomic_compare_exchange_strong(&near->clocks, &was, how) || was == (int)how)
         return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': its clocks are completion by %s, so that %s",
-                       near->spec.name, was == HW_CLOCKED_NEAR ? "hawser_table_clock" : "hawser_store_clock",
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': its clocks are told by %s, so that %s", near->spec.name,
+                       was == HW_CLOCKED_NEAR ? "hawser_table_clock" : "hawser_store_clock",
                        was == HW_CLOCKED_NEAR ? "hawser_store_clock cannot tell them too"
                                               : "hawser_table_get, hawser_table_inc and hawser_table_clock cannot be used");
 }

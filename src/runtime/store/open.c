@@ -260,7 +260,7 @@ static hw_value_type type_of(hawser_type type)
     return HW_VALUE_F64;
 }
 
-/* What a table is wire and would not heed: most likely something else was forgotten. */
+/* Refuses options that a table would ignore: most likely another one is missing. */
 static hawser_status check_heeded(const hawser_table *table, const hw_function *function, hawser_error *error)
 {
     enum { MOST = sizeof table->parameters / sizeof *table->parameters };

@@ -1,4 +1,4 @@
-/* wire.c - tables as servers and clients tell each other of them. */
+/* table_wire.c - packs and unpacks a table's description. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ void hw_table_pack(const hw_table_spec *spec, hw_table_wire *wire)
 hawser_status hw_table_unpack(hawser_store *store, const hw_table_wire *wire, hw_table_spec *spec, hawser_error *error)
 {
     if (memchr(wire->name, '\0', sizeof wire->name) == NULL || memchr(wire->function, '\0', sizeof wire->function) == NULL)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "a table was wire of without a name");
+        return hawser_fail(error, HAWSER_BAD_INPUT, "a table's description has no name");
     HAWSER_TRY(hw_table_check_name(wire->name, error));
     if (wire->sparse != 0 && (wire->first != 0 || wire->last != UINT64_MAX))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s' is sparse and has a range of keys", wire->name);
