@@ -87,17 +87,17 @@ static void key_and_place_come_by_the_channel(void **state)
     assert_int_equal(it.place.lifeline, -1);
 }
 
-static void a_card_travels_to_the_launcher_and_to_the_others(void **state)
+static void an_address_travels_to_the_launcher_and_to_the_others(void **state)
 {
     (void)state;
     node it;
-    char card[HW_NET_ADDRESS], line[100] = "";
+    char address[HW_NET_ADDRESS], line[100] = "";
     start(&it, 0, 2);
     tell_key(&it);
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
     assert_int_equal(it.place.ops->publish(&it.place, "tcp:[::1]:7070", &it.error), HAWSER_OK);
     assert_int_equal(read(it.launcher, line, sizeof line - 1), 20);
-    assert_string_equal(line, "card tcp:[::1]:7070\n");
+    assert_string_equal(line, "address tcp:[::1]:7070\n");
     finish(&it);
 
     start(&it, 1, 2);
@@ -105,29 +105,29 @@ static void a_card_travels_to_the_launcher_and_to_the_others(void **state)
     tell(&it, "manager tcp:[::1]:"); /* a line may come in pieces, or with others */
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
     tell(&it, "7070\nmanager x\n");
-    assert_int_equal(it.place.ops->fetch(&it.place, 5, card, &it.error), HAWSER_OK);
-    assert_string_equal(card, "tcp:[::1]:7070");
+    assert_int_equal(it.place.ops->fetch(&it.place, 5, address, &it.error), HAWSER_OK);
+    assert_string_equal(address, "tcp:[::1]:7070");
     finish(&it);
 }
 
-static void a_missing_card_passes_its_deadline(void **state)
+static void a_missing_address_passes_its_deadline(void **state)
 {
     (void)state;
     node it;
-    char card[HW_NET_ADDRESS];
+    char address[HW_NET_ADDRESS];
     start(&it, 1, 2);
     tell_key(&it);
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
-    assert_int_equal(it.place.ops->fetch(&it.place, 0.05, card, &it.error), HAWSER_TIMEOUT);
+    assert_int_equal(it.place.ops->fetch(&it.place, 0.05, address, &it.error), HAWSER_TIMEOUT);
     assert_non_null(strstr(it.error.text, "address of node 0"));
     tell(&it, "nonsense\n");
-    assert_int_equal(it.place.ops->fetch(&it.place, 5, card, &it.error), HAWSER_BAD_INPUT);
+    assert_int_equal(it.place.ops->fetch(&it.place, 5, address, &it.error), HAWSER_BAD_INPUT);
     assert_non_null(strstr(it.error.text, "nonsense"));
     char longest[600];
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = '\0';
     tell(&it, longest);
-    assert_int_equal(it.place.ops->fetch(&it.place, 5, card, &it.error), HAWSER_BAD_INPUT);
+    assert_int_equal(it.place.ops->fetch(&it.place, 5, address, &it.error), HAWSER_BAD_INPUT);
     finish(&it);
 }
 
@@ -135,7 +135,7 @@ static void a_launcher_that_is_gone_is_said(void **state)
 {
     (void)state;
     node it;
-    char card[HW_NET_ADDRESS];
+    char address[HW_NET_ADDRESS];
     start(&it, 1, 2);
     shutdown(it.launcher, SHUT_RDWR);
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_PEER_LOST);
@@ -148,7 +148,7 @@ static void a_launcher_that_is_gone_is_said(void **state)
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
     shutdown(it.launcher, SHUT_RDWR);
     assert_int_equal(it.place.ops->publish(&it.place, "x", &it.error), HAWSER_PEER_LOST); /* and no SIGPIPE */
-    assert_int_equal(it.place.ops->fetch(&it.place, 5, card, &it.error), HAWSER_PEER_LOST);
+    assert_int_equal(it.place.ops->fetch(&it.place, 5, address, &it.error), HAWSER_PEER_LOST);
     finish(&it);
 }
 
@@ -360,7 +360,7 @@ static void slurm_says_number_job_and_meeting_point(void **state)
     unsigned char key[32] = {7};
     hw_place place, other;
     hawser_error error;
-    char card[HW_NET_ADDRESS], expected[HW_NET_ADDRESS];
+    char address[HW_NET_ADDRESS], expected[HW_NET_ADDRESS];
     assert_int_equal(hw_key_write("slurm.key", key, 32, &error), HAWSER_OK);
     assert_int_equal(find_slurm("123", "4", 0, 0, &place), HAWSER_OK);
     assert_int_equal(place.node, 5);
@@ -369,9 +369,9 @@ static void slurm_says_number_job_and_meeting_point(void **state)
     assert_string_equal(place.name, "n08-5");
     assert_false(place.local);
     assert_memory_equal(place.key, key, 32);
-    assert_int_equal(place.ops->fetch(&place, 1, card, &error), HAWSER_OK);
+    assert_int_equal(place.ops->fetch(&place, 1, address, &error), HAWSER_OK);
     snprintf(expected, sizeof expected, "n07:%u", place.port);
-    assert_string_equal(card, expected);
+    assert_string_equal(address, expected);
     assert_int_equal(find_slurm("124", "4", 0, 0, &other), HAWSER_OK);
     assert_int_not_equal(place.port, other.port);
     hw_place_close(&place);
@@ -387,7 +387,7 @@ static void nodes_started_by_hand_need_a_key_and_a_manager(void **state)
     (void)state;
     unsigned char key[32] = {9};
     char *const environment[] = {NULL};
-    char card[HW_NET_ADDRESS];
+    char address[HW_NET_ADDRESS];
     hw_place place;
     hawser_error error;
     hw_place_options options = {.environment = environment, .join = "ash:7000"};
@@ -400,8 +400,8 @@ static void nodes_started_by_hand_need_a_key_and_a_manager(void **state)
     assert_int_equal(place.node, HW_NET_ANY);
     assert_int_equal(place.nodes, 0);
     assert_string_equal(place.name, "birch");
-    assert_int_equal(place.ops->fetch(&place, 1, card, &error), HAWSER_OK);
-    assert_string_equal(card, "ash:7000");
+    assert_int_equal(place.ops->fetch(&place, 1, address, &error), HAWSER_OK);
+    assert_string_equal(address, "ash:7000");
     char job[HW_NET_NAME];
     memcpy(job, place.job, sizeof job);
     hw_place_close(&place);
@@ -417,8 +417,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(key_and_place_come_by_the_channel),
-        cmocka_unit_test(a_card_travels_to_the_launcher_and_to_the_others),
-        cmocka_unit_test(a_missing_card_passes_its_deadline),
+        cmocka_unit_test(an_address_travels_to_the_launcher_and_to_the_others),
+        cmocka_unit_test(a_missing_address_passes_its_deadline),
         cmocka_unit_test(a_launcher_that_is_gone_is_said),
         cmocka_unit_test(a_wrong_key_line_is_refused_and_not_repeated),
         cmocka_unit_test(a_wrong_channel_is_refused),
