@@ -96,7 +96,7 @@ static void an_address_travels_to_the_launcher_and_to_the_others(void **state)
     tell_key(&it);
     assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
     assert_int_equal(it.place.ops->publish(&it.place, "tcp:[::1]:7070", &it.error), HAWSER_OK);
-    assert_int_equal(read(it.launcher, line, sizeof line - 1), 20);
+    assert_int_equal(read(it.launcher, line, sizeof line - 1), 23);
     assert_string_equal(line, "address tcp:[::1]:7070\n");
     finish(&it);
 
