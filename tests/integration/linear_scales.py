@@ -59,7 +59,7 @@ def check(folder, algorithm, original, factor, standardized, words, tolerance):
             algorithm, "one" if factor is ONE else "every second", standardized, workers, done["clocks"], objective,
             done["objective"], gap, zero)
         print(say, flush=True)
-        shared = [flow["messages"] for flow in done["flows"] if flow.get("kind") == "share" or flow.get("state") == "sums"]
+        shared = [flow["messages"] for flow in done["flows"] if flow.get("kind") == "share"]
         assert workers == 1 or shared and shared[0] > 40, (say, shared)
         assert done["stop_reason"] == "gap" and abs(done["objective"] - objective) <= 1e-9 * zero, say
         assert -1e-12 * zero <= gap <= 1.001 * tolerance * zero, say

@@ -313,18 +313,6 @@ bool hw_linear_small(hawser_progress *progress, void *user)
     return hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_room(linear);
 }
 
-bool hw_linear_shared(hawser_progress *progress, void *user)
-{
-    (void)user;
-    return hawser_progress_metric(progress, "shared") > 0.0;
-}
-
-bool hw_linear_solved(hawser_progress *progress, void *user)
-{
-    (void)user;
-    return hawser_progress_metric(progress, "unsolved") <= 0.0;
-}
-
 /* Rounds in flight that overshoot: between certificates extrapolation and searches may still bring the objective down, but by no help of
  * theirs. sigma' grows towards what covers the staleness. */
 static void watch_sprint(hw_linear *linear, hawser_progress *progress)

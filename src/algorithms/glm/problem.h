@@ -168,8 +168,6 @@ bool hw_linear_open(hawser_progress *progress, void *user);         /* branch: i
 bool hw_linear_restoring(hawser_progress *progress, void *user);    /* branch: back to the best certified point? */
 bool hw_linear_uncurved(hawser_progress *progress, void *user);     /* branch: is the curvature of this fold unknown? */
 bool hw_linear_small(hawser_progress *progress, void *user);        /* branch: do the working sets fit on the board? */
-bool hw_linear_shared(hawser_progress *progress, void *user);       /* branch: is a joint descent worth sharing? */
-bool hw_linear_solved(hawser_progress *progress, void *user);       /* ends it */
 bool hw_linear_sprints_done(hawser_progress *progress, void *user); /* ends the loop of extrapolated rounds */
 bool hw_linear_slow(hawser_progress *progress, void *user);      /* branch: did the last rounds bring the gap down little? */
 bool hw_linear_certified(hawser_progress *progress, void *user); /* ends the loop of certificates */

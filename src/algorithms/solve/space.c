@@ -1,19 +1,25 @@
 #include "algorithms/solve/space.h"
 
-#include <assert.h>
 #include <string.h>
+
+/* Of centred columns the dense part of an image. */
+static double drift_of(const hw_linear_columns *columns, const uint32_t *places, const double *direction, size_t listed)
+{
+    double drift = 0.0;
+    for (size_t f = 0; columns->centred && f < listed; f++)
+        drift -= direction[f] * columns->mean[places[f]];
+    return drift;
+}
 
 void hw_linear_space_product(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t count,
                              hw_linear_image *product)
 {
     const hw_linear_columns *columns = space->round->columns;
     memset(product->values, 0, space->length * sizeof(double));
-    product->drift = 0.0;
     hawser_combine(space->gram != NULL ? &space->gram->view : &columns->X, places, direction, count, product->values);
+    product->drift = space->gram != NULL ? 0.0 : drift_of(columns, places, direction, count);
     if (space->gram != NULL)
         return;
-    for (size_t k = 0; columns->centred && k < count; k++)
-        product->drift -= direction[k] * columns->mean[places[k]];
     for (size_t i = 0; columns->weights != NULL && i < space->length; i++)
         product->values[i] *= columns->weights[i];
 }
@@ -25,116 +31,93 @@ static void pack_direction(hw_linear_packed *packed, const uint32_t *parts, cons
         packed->in[parts[f]] = direction[f];
 }
 
-static void packed_share(const hw_linear_space *space, const uint32_t *parts, const double *direction, size_t listed,
-                         double *scratch)
+/* The rows that this block sums over. */
+static void own_range(const hw_linear_space *space, size_t *begin, size_t *end)
 {
-    hw_linear_packed *packed = space->packed;
-    pack_direction(packed, parts, direction, listed);
-    hw_linear_packed_product(packed, space->round->columns->weights);
-    for (size_t f = 0; f < listed; f++)
-        scratch[f] = packed->out[parts[f]];
-}
-
-hw_linear_share hw_linear_space_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
-                                      size_t listed, hw_linear_image *product, double *scratch)
-{
-    const hw_linear_columns *columns = space->round->columns;
     const hw_linear_part *part = space->part;
-    const hawser_matrix *matrix = part != NULL ? &part->view : space->gram != NULL ? &space->gram->view : &columns->X;
-    size_t begin = part != NULL ? part->begin : 0, end = part != NULL ? part->end : space->length;
-    double *own = product->values + begin;
-    hw_linear_share by_column = {scratch, 0, listed, listed}, by_slot = {own, begin, end - begin, space->length};
-    if (space->packed != NULL) {
-        packed_share(space, parts, direction, listed, scratch);
-        return by_column;
-    }
-    assert(part == NULL || listed == 0 || matrix->cols > 0);
-    memset(own, 0, (end - begin) * sizeof *own);
-    hawser_combine(matrix, parts, direction, listed, own);
-    if (space->gram != NULL)
-        return by_slot;
-    for (size_t i = begin; columns->weights != NULL && i < end; i++)
-        product->values[i] *= columns->weights[i];
-    for (size_t f = 0; f < listed; f++)
-        scratch[f] = hawser_column_dot(matrix, parts[f], own);
-    return by_column;
+    *begin = part != NULL ? part->begin : 0;
+    *end = part != NULL ? part->end : space->length;
 }
 
-void hw_linear_space_hear(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
-                          const double *sums, double *bend)
+/* This block's range of the weighted image, in `product`: from rows of its view. */
+static void own_image(const hw_linear_space *space, const hawser_matrix *view, const uint32_t *parts,
+                      const double *direction, size_t listed, hw_linear_image *product)
 {
-    const hw_linear_round *round = space->round;
-    const hw_linear_columns *columns = round->columns;
-    double drift = 0.0;
-    if (space->gram != NULL) {
-        for (size_t f = 0; f < listed; f++)
-            bend[f] = round->gain * sums[places[f]];
-        return;
-    }
-    for (size_t f = 0; columns->centred && f < listed; f++)
-        drift -= direction[f] * columns->mean[places[f]];
-    for (size_t f = 0; f < listed; f++)
-        bend[f] = round->gain * (sums[f] / columns->total + columns->mean[places[f]] * drift);
-}
-
-hw_linear_share hw_linear_space_rows(const hw_linear_space *space, const uint32_t *parts, const double *direction,
-                                     size_t listed, hw_linear_image *product)
-{
-    const hw_linear_columns *columns = space->round->columns;
-    const hw_linear_part *part = space->part;
-    size_t begin = part != NULL ? part->begin : 0, end = part != NULL ? part->end : space->length;
-    double *own = product->values + begin;
-    memset(own, 0, (end - begin) * sizeof *own);
+    const double *weights = space->round->columns->weights;
+    size_t begin, end;
+    own_range(space, &begin, &end);
+    memset(product->values + begin, 0, (end - begin) * sizeof(double));
     if (space->packed != NULL) {
         pack_direction(space->packed, parts, direction, listed);
         hw_linear_packed_rows(space->packed, product->values);
     } else {
-        hawser_combine(part != NULL ? &part->view : &columns->X, parts, direction, listed, own);
+        hawser_combine(view, parts, direction, listed, product->values + begin);
     }
-    for (size_t i = begin; columns->weights != NULL && i < end; i++)
-        product->values[i] *= columns->weights[i];
-    return (hw_linear_share){own, begin, end - begin, space->length};
+    for (size_t i = begin; weights != NULL && i < end; i++)
+        product->values[i] *= weights[i];
 }
 
-void hw_linear_space_hear_rows(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
-                               const double *sums, hw_linear_image *product)
+/* On the Gram matrix every block makes its slots. */
+static hawser_status bend_slots(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
+                                const double *direction, size_t listed, hw_linear_image *product, double *bend,
+                                hawser_error *error)
 {
-    const hw_linear_columns *columns = space->round->columns;
-    if (sums != product->values)
-        memcpy(product->values, sums, space->length * sizeof *sums);
-    product->drift = 0.0;
-    for (size_t f = 0; columns->centred && f < listed; f++)
-        product->drift -= direction[f] * columns->mean[places[f]];
+    const hw_linear_part *part = space->part;
+    memset(product->values, 0, space->length * sizeof(double));
+    hawser_combine(part != NULL ? &part->view : &space->gram->view, parts, direction, listed,
+                   product->values + (part != NULL ? part->begin : 0));
+    HAWSER_TRY(hw_linear_sum(part, product->values, space->length, error));
+    for (size_t f = 0; f < listed; f++)
+        bend[f] = space->round->gain * product->values[places[f]];
+    return HAWSER_OK;
 }
 
-/* Zeros in what other blocks compute. */
-static void clear_others(const hw_linear_space *space, double *values)
+/* X' W X direction over this block's rows. */
+static void bend_rows(const hw_linear_space *space, const uint32_t *parts, const double *direction, size_t listed,
+                      hw_linear_image *product, double *bend)
 {
-    if (space->part != NULL)
-        memset(values, 0, space->length * sizeof *values);
+    const hawser_matrix *view = space->part != NULL ? &space->part->view : &space->round->columns->X;
+    hw_linear_packed *packed = space->packed;
+    size_t begin, end;
+    if (packed != NULL) {
+        pack_direction(packed, parts, direction, listed);
+        hw_linear_packed_product(packed, space->round->columns->weights);
+        for (size_t f = 0; f < listed; f++)
+            bend[f] = packed->out[parts[f]];
+        return;
+    }
+    own_range(space, &begin, &end);
+    own_image(space, view, parts, direction, listed, product);
+    for (size_t f = 0; f < listed; f++)
+        bend[f] = hawser_column_dot(view, parts[f], product->values + begin);
 }
 
 hawser_status hw_linear_space_bend(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
                                    const double *direction, size_t listed, hw_linear_image *product, double *bend,
                                    hawser_error *error)
 {
-    bool by_slot = space->gram != NULL;
-    double *sums = by_slot ? product->values : bend;
-    if (by_slot)
-        clear_others(space, sums);
-    (void)hw_linear_space_share(space, parts, direction, listed, product, bend);
-    HAWSER_TRY(hw_linear_sum(space->part, sums, by_slot ? space->length : listed, error));
-    hw_linear_space_hear(space, places, direction, listed, sums, bend);
+    const hw_linear_columns *columns = space->round->columns;
+    if (space->gram != NULL)
+        return bend_slots(space, parts, places, direction, listed, product, bend, error);
+    bend_rows(space, parts, direction, listed, product, bend);
+    HAWSER_TRY(hw_linear_sum(space->part, bend, listed, error));
+    double drift = drift_of(columns, places, direction, listed);
+    for (size_t f = 0; f < listed; f++)
+        bend[f] = space->round->gain * (bend[f] / columns->total + columns->mean[places[f]] * drift);
     return HAWSER_OK;
 }
 
 hawser_status hw_linear_space_image(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
                                     const double *direction, size_t listed, hw_linear_image *product, hawser_error *error)
 {
-    clear_others(space, product->values);
-    (void)hw_linear_space_rows(space, parts, direction, listed, product);
+    const hw_linear_columns *columns = space->round->columns;
+    size_t begin, end;
+    own_range(space, &begin, &end);
+    memset(product->values, 0, begin * sizeof(double));
+    memset(product->values + end, 0, (space->length - end) * sizeof(double));
+    own_image(space, space->part != NULL ? &space->part->view : &columns->X, parts, direction, listed, product);
     HAWSER_TRY(hw_linear_sum(space->part, product->values, space->length, error));
-    hw_linear_space_hear_rows(space, places, direction, listed, product->values, product);
+    product->drift = drift_of(columns, places, direction, listed);
     return HAWSER_OK;
 }
 

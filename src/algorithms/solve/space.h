@@ -29,12 +29,6 @@ typedef struct hw_linear_members {
     hw_linear_packed packed; /* their entries by row, where a descent has wanted that */
 } hw_linear_members;
 
-/* What one block adds to sums: `count` numbers, which begin at `first` of the `all` there are. */
-typedef struct hw_linear_share {
-    const double *values;
-    size_t first, count, all;
-} hw_linear_share;
-
 typedef struct hw_linear_space {
     const hw_linear_members *members;
     const hw_linear_round *round;
@@ -90,13 +84,6 @@ static inline uint32_t hw_linear_space_part_place(const hw_linear_space *space, 
 /* product = the image of a direction over the listed places, before sigma'. */
 void hw_linear_space_product(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t count,
                              hw_linear_image *product);
-/* What this block adds to G direction. `parts` are the listed places in the part's view; `product` or `scratch` (as long as the list)
- * holds it. */
-hw_linear_share hw_linear_space_share(const hw_linear_space *space, const uint32_t *parts, const double *direction,
-                                      size_t listed, hw_linear_image *product, double *scratch);
-/* bend[f] = sigma' G direction at the f-th of the listed places, from those sums (in residual space, which may be `bend` itself). */
-void hw_linear_space_hear(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
-                          const double *sums, double *bend);
 /* bend[f] = sigma' G direction at the f-th of the listed places; `parts` are these in the part's view, `product` is scratch. Of the products
  * each block computes its part. */
 hawser_status hw_linear_space_bend(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
@@ -106,13 +93,6 @@ hawser_status hw_linear_space_bend(const hw_linear_space *space, const uint32_t 
 hawser_status hw_linear_space_image(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
                                     const double *direction, size_t listed, hw_linear_image *product,
                                     hawser_error *error) HAWSER_MUST_USE;
-/* In residual space, what this block adds to the image of a direction over the listed places (`parts`: in its view): its rows of it, in
- * `product`; */
-hw_linear_share hw_linear_space_rows(const hw_linear_space *space, const uint32_t *parts, const double *direction,
-                                     size_t listed, hw_linear_image *product);
-/* product = that image before sigma', from the sums of these (which may be product->values). */
-void hw_linear_space_hear_rows(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t listed,
-                               const double *sums, hw_linear_image *product);
 /* to = the image of x + length * direction, given that of x in `from` (which may be `to`). */
 void hw_linear_space_go(const hw_linear_space *space, double length, const hw_linear_image *product,
                         const hw_linear_image *from, hw_linear_image *to);
