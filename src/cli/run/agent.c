@@ -228,6 +228,13 @@ static hawser_status pass_on(agent *it, const hw_child *child, int *fd, hw_frame
     return HAWSER_OK;
 }
 
+/* What follows a word that the line begins with; NULL: it begins otherwise. */
+static const char *after(const char *line, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(line, word, length) == 0 ? line + length : NULL;
+}
+
 /* "address ADDRESS" of node 0, and "lost N WHY". */
 static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
 {
@@ -242,10 +249,11 @@ static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
     for (char *end; (end = memchr(child->heard.data + child->heard.from, '\n', hw_buffer_left(&child->heard))) != NULL;) {
         const char *line = child->heard.data + child->heard.from;
         *end = '\0';
-        if (child->node == 0 && strncmp(line, "address ", 5) == 0)
-            HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_ADDRESS, 0, line + 5, error));
-        else if (strncmp(line, "lost ", 5) == 0)
-            HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_LOST, child->node, line + 5, error));
+        const char *address = after(line, "address "), *lost = after(line, "lost ");
+        if (child->node == 0 && address != NULL)
+            HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_ADDRESS, 0, address, error));
+        else if (lost != NULL)
+            HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_LOST, child->node, lost, error));
         hw_buffer_drop(&child->heard, (size_t)(end - line) + 1);
     }
     if (hw_buffer_left(&child->heard) > LONGEST_LINE)
