@@ -20,7 +20,7 @@ static const double FEW = 0.02;         /* of the members: so many signs change 
 static const double STRAY = 0.1;        /* of the violations: more of them off the face, and signs are not settled */
 static const double SMOOTH_EXACT = 0.3; /* the same where there are none: at most, less near the optimum */
 
-/* What one run works on. */
+/* The state of one solution. */
 typedef struct run {
     hw_logistic_inexact *inexact;
     hw_logistic_quadratic *q;
@@ -73,7 +73,7 @@ static hawser_status begin(run *r, const hw_linear_part *part, double *residual,
     return HAWSER_OK;
 }
 
-/* A step of Fisher and Yates's shuffle: what stands at `at` is drawn from what has not been drawn in this pass. */
+/* One step of Fisher and Yates's shuffle: draws the member at place `at` from those that this pass has not drawn. */
 static uint32_t draw(run *r, size_t at)
 {
     uint64_t x = r->q->learned.random;
@@ -92,7 +92,7 @@ static int sign_of(double x)
     return (x > 0.0) - (x < 0.0);
 }
 
-/* Returns the sum of the violations that the pass met. In the order of the columns it would take several times as many. */
+/* Makes one pass in random order; in column order several times as many passes would be needed. Returns the sum of the violations it met. */
 static double pass(run *r)
 {
     hw_linear_members *members = r->members;
@@ -105,7 +105,7 @@ static double pass(run *r)
         hw_linear_term term = members->terms[k];
         double curvature = r->q->columns.norm[members->columns[k]], x = members->x[k];
         double pull = hw_linear_space_pull(&r->space, k, &r->image);
-        members->gradient[k] = pull; /* about: for who wants to know which columns stay zero */
+        members->gradient[k] = pull; /* approximate: enough to find columns that stay zero */
         violation += hw_linear_violation(pull, x, term);
         double step = hw_linear_prox(curvature * x + pull, curvature, term) - x;
         if (step == 0.0)
@@ -118,13 +118,13 @@ static double pass(run *r)
     return violation;
 }
 
-/* The model's value at x, whose image there is. */
+/* Returns the model's value at x, given its image. */
 static double value(const run *r, const double *x, const hw_linear_image *image)
 {
     return hw_linear_penalties(r->members->terms, x, r->members->count) + 0.5 * hw_linear_space_square(&r->space, x, image);
 }
 
-/* Members that a step cut off at zero or at a bound has left there. */
+/* Counts members that the last step left at zero or at a bound. */
 static size_t cut_off(const run *r, const double *x)
 {
     const hw_linear_face *face = &r->face;
@@ -154,7 +154,7 @@ static bool leap(run *r)
     return false;
 }
 
-/* The entries by row, if products are to be many. */
+/* Packs the entries by row for many products. */
 static hawser_status pack(run *r, hawser_error *error)
 {
     const hawser_matrix *X = &r->q->columns.X;
@@ -180,8 +180,7 @@ static hawser_status look(run *r, hawser_error *error)
     return hw_linear_sum(r->space.part, pulls, r->members->count, error);
 }
 
-/* Whether pulls that a look found, once signs have settled, are so small that nothing is left to do. It also finds whether signs are still
- * settled. */
+/* Returns whether the pulls that a look found are so small that the model is solved. Also decides whether signs are still settled. */
 static bool near_enough(run *r)
 {
     hw_logistic_inexact *inexact = r->inexact;
@@ -198,7 +197,7 @@ static bool near_enough(run *r)
     return violation <= (first ? inexact->idle : inexact->target) || hw_linear_stopping(r->round.stop);
 }
 
-/* What is left of violations on the face after a whole step there. */
+/* Returns the violations that are left on the face after a whole step. */
 static double remaining(const run *r)
 {
     double sum = 0.0;
@@ -207,8 +206,8 @@ static double remaining(const run *r)
     return sum / r->q->scale;
 }
 
-/* What a search may leave of the largest pull. The gap falls about as pulls do: where one search can bring it to its tolerance, the
- * next certificate may be the last. */
+/* Returns the share of the largest pull that a search may leave. The gap falls about as pulls do. If one search can reach the tolerance, the next
+ * certificate may be the last. */
 static double exactness(const run *r)
 {
     const hw_logistic_inexact *inexact = r->inexact;
@@ -216,7 +215,7 @@ static double exactness(const run *r)
     return first && inexact->missing >= CLOSE ? fmin(inexact->missing, EXACT) : EXACT;
 }
 
-/* Conjugate gradients on the face, and a step along what they find. Returns OK with *enough true if little is left to do. */
+/* Runs conjugate gradients on the face and takes the step that they find. Sets *enough if little is left to do. */
 static hawser_status search(run *r, bool *enough, hawser_error *error)
 {
     hw_linear_face *face = &r->face;
@@ -235,7 +234,7 @@ static hawser_status search(run *r, bool *enough, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Passes until signs are about right, then searches on the face; passes again where a search changes signs. */
+/* Passes until signs are about right, then searches on the face. Passes again if a search changes signs. */
 static hawser_status descend(run *r, hawser_error *error)
 {
     hw_logistic_inexact *inexact = r->inexact;
@@ -262,7 +261,7 @@ static hawser_status descend(run *r, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Conjugate gradients on the only face: one search is all. */
+/* Runs conjugate gradients once, on the only face. */
 static hawser_status descend_smooth(run *r, hawser_error *error)
 {
     hw_logistic_inexact *inexact = r->inexact;
@@ -282,7 +281,7 @@ static hawser_status descend_smooth(run *r, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Adds what the image keeps as one number to its values. */
+/* Adds the image's common drift to its values. */
 static void end(run *r)
 {
     for (size_t i = 0; r->image.drift != 0.0 && i < r->space.length; i++)
@@ -296,7 +295,8 @@ hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_
     inexact->first = 0.0;
     inexact->passes = 0;
     inexact->solved = true;
-    if (q->members.count == 0 || !(q->columns.total > 0.0)) /* or all rows are further on the right side than doubles tell */
+    /* The total is 0 if all rows are so far on the right side that no curvature is left. */
+    if (q->members.count == 0 || !(q->columns.total > 0.0))
         return HAWSER_OK;
     hawser_status status = begin(&r, part, residual, error);
     if (status == HAWSER_OK)

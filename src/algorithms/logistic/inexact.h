@@ -1,9 +1,8 @@
 /*
- * inexact.h - Newton's model over rows, solved as exactly as it is worth: passes over the coordinates in random order, which find
- * signs, and conjugate gradients on the face between them, which move what passes crawl along (Yuan, Ho and Lin 2012; Byrd, Chin,
- * Nocedal and Oztoprak 2016). Once passes hardly change a sign, conjugate gradients go on alone, until the pulls on the members that
- * are off the face, or steps that pass zero, say that signs are to be looked for again. Without an L1 part there is one face, and
- * conjugate gradients are all there is to do.
+ * inexact.h - solves Newton's model over rows, only as exactly as pays (Yuan, Ho and Lin 2012; Byrd, Chin, Nocedal and Oztoprak 2016). Passes over
+ * the coordinates in random order find signs. Between passes, conjugate gradients on the face move along directions in which passes are slow. Once
+ * passes hardly change a sign, conjugate gradients continue alone. Passes resume when members off the face have large pulls or when steps pass
+ * zero. Without an L1 part there is only one face, and conjugate gradients suffice.
  */
 #ifndef HW_ALGORITHMS_LOGISTIC_INEXACT_H
 #define HW_ALGORITHMS_LOGISTIC_INEXACT_H
@@ -11,23 +10,23 @@
 #include "algorithms/logistic/quadratic.h"
 
 typedef struct hw_logistic_inexact {
-    double target;    /* enough: a pass along which the members' violations add up to no more, in the objective's scale */
-    double reference; /* what `first` was when the problem was begun; 0: that is now */
-    double idle;      /* begun with no more violations than that, while signs are settled, it is left alone */
-    double missing;   /* share of the objective's gap that would be little enough; 0: not known */
-    bool hasty;       /* leaves off where it would take long */
+    double target;    /* ends when the violations of a pass add up to no more than this, in the objective's scale */
+    double reference; /* `first` of the problem's first model; 0: this is the first model */
+    double idle;      /* if signs are settled and violations are at most this at the start, nothing is done */
+    double missing;   /* the share of the objective's gap that the tolerance allows; 0: unknown */
+    bool hasty;       /* gives up early if the solution would take long */
     hw_linear_stop stop;
     double first; /* out: violations of the first pass or look, or a smooth model's largest pull, in the objective's scale */
     unsigned passes; /* out */
-    bool solved;     /* out: it did not leave off */
+    bool solved;     /* out: it did not give up */
 } hw_logistic_inexact;
 
-/* No member has an L1 part or bounds. */
+/* Returns whether no member has an L1 part or bounds. */
 bool hw_logistic_smooth(const hw_logistic_quadratic *q);
 
-/* Moves members.x towards the model's minimum, given the model's weighted residual there, which moves along (but not in a smooth model).
- * `part`: several blocks do the same, and each computes its part of the pulls, the products and the image of a step; NULL: one block does all.
- * inexact->stop must answer alike on all of them. */
+/* Moves members.x towards the model's minimum. `residual` is the model's weighted residual at x; it is updated, except in a smooth model.
+ * Collective over blocks if `part` is not NULL: each block computes its part of the pulls, the products and the image of a step, and inexact->stop
+ * must return the same on all of them. */
 hawser_status hw_logistic_inexact_run(hw_logistic_inexact *inexact, hw_logistic_quadratic *q, const hw_linear_part *part,
                                       double *residual, hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,7 +1,7 @@
 /*
- * joint.h - the problem over the gathered working sets of all blocks (glm/board.h), solved as one: by one block, or where it is large by all
- * blocks together. All of these run the same steps. Passes and line searches each block runs alike, because each coordinate waits for the one
- * before. What costs most else is divided: moments and pulls by members; products of conjugate gradients and images of their steps by rows.
+ * joint.h - solves the problem over the gathered working sets of all blocks (glm/board.h): on one block, or if it is large on all blocks together,
+ * which then run the same steps. Each of them makes all line searches and all passes, in which each coordinate waits for the one before. The
+ * rest is divided: moments and pulls by members; products of conjugate gradients and images of their steps by rows.
  */
 #ifndef HW_ALGORITHMS_LOGISTIC_JOINT_H
 #define HW_ALGORITHMS_LOGISTIC_JOINT_H
@@ -18,7 +18,7 @@ size_t hw_logistic_joint_post(const hw_logistic_block *block, const double *alph
 bool hw_logistic_joint_divides(const hw_linear *linear, double entries, size_t members);
 /* Returns the same for the working sets that are expected. */
 bool hw_logistic_joint_expected(const hw_linear *linear);
-/* Returns the most numbers that blocks add up at a time; tells the plan what the unit that solves the problem is expected to add up. */
+/* Returns the most numbers that blocks add up at a time; gives the plan the numbers that the unit which solves the problem is expected to add. */
 size_t hw_logistic_joint_sums(const hw_linear *linear);
 void hw_logistic_joint_expect(hawser_operator *unit, const hw_linear *linear);
 

@@ -2,10 +2,9 @@
  * logistic.c - logistic regression with an L1, elastic-net or squared penalty, as states, units and loops: Newton's method on
  * working sets of columns, between certificates of all of them.
  *
- * Columns are split over the blocks; what they exchange is v = X alpha. Where all can work in step, the problem of all blocks'
- * working sets is solved as one: by one block, or where it is large by all of them (joint.h). Otherwise (under SSP or TAP, with
- * filters, for sets too large to pass around) each of Newton's quadratic models is solved by all blocks in CoCoA rounds, as the
- * lasso is.
+ * Columns are split over the blocks; they exchange v = X alpha. If all blocks work in step, the problem over the working sets
+ * of all blocks is solved as one: by one block, or if it is large by all of them (joint.h). Otherwise (under SSP or TAP, with filters, or if the
+ * sets are too large to be gathered) all blocks solve each of Newton's quadratic models in CoCoA rounds, as the lasso does.
  */
 #include <math.h>
 #include <string.h>
@@ -32,9 +31,9 @@ enum {
     FULL_SHARE = 8           /* a working set of that share of the columns costs no more than a certificate */
 };
 
-static const double NEVER = 1e300; /* a slack or a bound that is none, and that may be added up */
+static const double NEVER = 1e300; /* stands for no slack or no bound; sums of it stay finite */
 
-/* Once a fold: weights, means, penalties, the loss at zero and the lambda at which everything is zero. */
+/* Prepares a fold: weights, means, penalties, the loss at zero and the lambda at which all coefficients are zero. */
 static hawser_status prepare(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
@@ -49,7 +48,7 @@ static hawser_status prepare(hawser_context *context)
     return hawser_report(context, "lambda_max", most);
 }
 
-/* The full scan at a quiescent clock, and this block's share of the certificate's sums. */
+/* Scans all columns at a quiescent clock, and reports this block's part of the certificate's sums. */
 static hawser_status measure(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
@@ -63,7 +62,7 @@ static hawser_status measure(hawser_context *context)
     return hawser_report(context, "nonzeros", (double)sums.nonzeros);
 }
 
-/* The dual's part of the certificate, now that the scaling by all blocks' columns is known. With an L2 part any scaling is feasible. */
+/* Reports the dual's part of the certificate: the scaling by the columns of all blocks is known now. With an L2 part any scaling is feasible. */
 static hawser_status bound(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
@@ -82,7 +81,7 @@ static hawser_status bound(hawser_context *context)
                                  : -NEVER / block->linear->blocks);
 }
 
-/* What to work on next: columns that the certificate does not prove to be zero, most promising first. The entropy bends at least
+/* Chooses the next working set: columns that the certificate does not prove to be zero, most promising first. The entropy bends at least
  * four times as much as the square of the distance, hence the radius. */
 static hawser_status choose(hawser_context *context)
 {
@@ -110,9 +109,10 @@ static hawser_status choose(hawser_context *context)
     return hawser_report(context, "screened", (double)block->scan.screened_count);
 }
 
-/* ------------------------------------------------------------------------------------------- one solves for all ---- */
+/* ------------------------------------------------------------------------------------------------ joint problem ---- */
 
-static bool alone(const hw_linear *linear) /* one block, and nobody wants to see its rounds */
+/* One block, and no option asks for rounds. */
+static bool alone(const hw_linear *linear)
 {
     const hw_linear_settings *settings = &linear->settings;
     return linear->blocks == 1 && settings->exchange_every <= 0.0 && settings->certify_every == 0 && settings->sigma <= 0.0;
@@ -128,7 +128,7 @@ static hw_logistic_effort effort_of(hawser_context *context, const hw_linear *li
                                 .stop = {hw_linear_must_stop, context}};
 }
 
-/* All blocks gather their working sets. */
+/* Writes this block's working set to the gathered sets. */
 static hawser_status post(hawser_context *context)
 {
     size_t first = 0, room = hawser_part(context, "board", &first);
@@ -164,7 +164,7 @@ static hawser_status solve_joint(hawser_context *context, const double *v, hw_li
     return HAWSER_OK;
 }
 
-/* Where the problem is large all blocks solve it together, and each takes its own coefficients from the solution. */
+/* Solves a large problem together with all blocks. Each block takes its own coefficients from the solution. */
 static hawser_status descend(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
@@ -176,7 +176,7 @@ static hawser_status descend(hawser_context *context)
     return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
 
-/* Else one block solves it, ... */
+/* Solves a smaller problem on one block. */
 static hawser_status solve(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
@@ -188,17 +188,17 @@ static hawser_status solve(hawser_context *context)
     return hawser_touch(context, "solution", 0, SOLVED + members);
 }
 
-/* ... and each block moves its own coefficients. */
+/* Takes this block's coefficients from the solution of the block that solved it. */
 static hawser_status move(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
     const double *solution = hawser_view(context, "solution");
     hw_logistic_joint_move(block, hawser_view(context, "board"), solution + SOLVED, hawser_local(context, "alpha"));
-    block->point.intercept = solution[0];    /* where the next certificate begins, on all blocks */
+    block->point.intercept = solution[0];    /* where the next certificate begins on all blocks */
     return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
 
-/* ---------------------------------------------------------------------------------------------------- all solve ---- */
+/* ------------------------------------------------------------------------------------------------- CoCoA rounds ---- */
 
 static hawser_status model(hawser_context *context)
 {
@@ -211,7 +211,7 @@ static hawser_status model(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* One CoCoA round: an approximate solution of the local subproblem; alpha is tied to v. */
+/* Runs one CoCoA round: solves the local subproblem approximately. alpha is tied to v. */
 static hawser_status sweep(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
@@ -236,7 +236,7 @@ static double residual_sum(const hw_logistic_block *block)
     return sum;
 }
 
-/* A search over all blocks on the model, from where all of them are. */
+/* Begins a search of all blocks on the model, from the current point. */
 static hawser_status face(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
@@ -279,7 +279,7 @@ static hawser_status compare(hawser_context *context)
     return hawser_report(context, "penalty_after", after);
 }
 
-/* The model is only one of the objective: all go back as far as that asks. */
+/* Moves all blocks back as far as a line search on the objective requires, because the model only approximates it. */
 static hawser_status back(hawser_context *context)
 {
     hw_logistic_block *block = hawser_scratch(context);
@@ -293,7 +293,7 @@ static hawser_status back(hawser_context *context)
     return hawser_report(context, "fall", fall);
 }
 
-/* A model's solution that made the objective fall by little beside the gap: the other columns matter more now. */
+/* Ends the models when the last one lowered the objective by little compared with the gap: then the other columns matter more. */
 static bool models_done(hawser_progress *progress, void *user)
 {
     const hw_linear *linear = user;
@@ -303,16 +303,16 @@ static bool models_done(hawser_progress *progress, void *user)
            hawser_progress_metric(progress, "fall") <= fmax(0.05 * linear->gap, least);
 }
 
-/* Rounds find signs, but crawl over a face; with a squared penalty alone there is nothing but one face. */
+/* Rounds find signs, but are slow on a face. With a squared penalty alone there is only one face. */
 static bool slow(hawser_progress *progress, void *user)
 {
     const hw_linear *linear = user;
     return linear->settings.l1_ratio == 0.0 || hw_linear_slow(progress, user);
 }
 
-/* ------------------------------------------------------------------------------------ all solve, without an L1 part ---- */
+/* ------------------------------------------------------------------------------------- rounds without an L1 part ---- */
 
-/* All of a model's solution is a search over all blocks: each among its own columns, an exchange of a vector by row a product. */
+/* A model is solved by one search of all blocks, each among its own columns. Each product exchanges one vector by row. */
 static bool smooth(const hw_linear *linear)
 {
     return (linear->joint || alone(linear)) && linear->settings.l1_ratio == 0.0 && linear->lower == NULL &&

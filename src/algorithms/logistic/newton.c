@@ -10,7 +10,7 @@ static const double SHARPER = 0.25; /* how much less of the violations a model m
 static const double LITTLE =
     1e-3; /* of the tolerance: passes may make the objective fall by little though far from its optimum */
 static const double ENOUGH = 0.1; /* of the violations: the other columns matter more now */
-/* Near the optimum steps bring the gap down although the objective, as far as its digits tell, stays where it is. */
+/* Near the optimum steps lower the gap although the objective does not change within its digits. */
 static const double ROUNDING = 4e-15;
 
 double hw_logistic_line(const hw_logistic_rows *rows, const double *v, const double *move, double before, double after,
@@ -39,14 +39,14 @@ double hw_logistic_line(const hw_logistic_rows *rows, const double *v, const dou
     return 0.0;
 }
 
-/* Of the members, in the objective's scale. */
+/* Returns the members' penalty at x, in the objective's scale. */
 static double penalty(const hw_logistic_quadratic *q, const double *x)
 {
     return hw_linear_penalties(q->terms, x, q->members.count);
 }
 
-/* move = X (x - origin), and members.blend the step itself; returns whether there is any. Where the model's residual has gone along,
- * that tells the image, in digits enough for pulls; rows that do not bend are of no interest. */
+/* Computes move = X (x - origin), and the step itself in members.blend. Returns false if the step is zero. If the model's residual was updated with
+ * x, the image follows from it, exactly enough for pulls; rows without curvature are then left out. */
 static bool image_of_step(hw_logistic_quadratic *q, const hw_logistic_point *point, bool followed, double *move)
 {
     const hw_linear_columns *columns = &q->columns;
@@ -77,7 +77,7 @@ typedef struct effort {
     double little; /* of the tolerance: no fall that is worth a further model */
     double first;  /* violations of this model */
     bool passed;   /* members.gradient is of this model's last pass */
-    bool single;   /* which was its only one */
+    bool single;   /* that pass was its only one */
     bool followed; /* the model's residual has moved along with its solution */
 } effort;
 
@@ -86,7 +86,7 @@ size_t hw_logistic_newton_sums(size_t room, size_t rows)
     return 2 * room > rows ? 2 * room : rows;
 }
 
-/* What one run works on. */
+/* The state of one solution. */
 typedef struct newton_run {
     const hw_logistic_newton *newton;
     hw_logistic_quadratic *q;
@@ -133,7 +133,7 @@ static hawser_status solve_model(newton_run *r, hawser_error *error)
     return hw_logistic_quadratic_solve(q, &exact, q->residual, error);
 }
 
-/* Along the step to the model's solution. Returns whether another model is worth it. */
+/* Searches along the step to the model's solution. Returns whether another model is worth its cost. */
 static bool advance(newton_run *r)
 {
     const hw_logistic_newton *newton = r->newton;

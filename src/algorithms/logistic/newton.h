@@ -1,5 +1,5 @@
 /*
- * newton.h - the problem of a working set, solved by Newton's method: models, their solutions, and as far along each as the
+ * newton.h - solves the problem of a working set by Newton's method: makes a model, solves it, and goes along its step as far as the
  * objective falls (Friedman, Hastie and Tibshirani 2010; Yuan, Ho and Lin 2012).
  */
 #ifndef HW_ALGORITHMS_LOGISTIC_NEWTON_H
@@ -7,24 +7,24 @@
 
 #include "algorithms/logistic/quadratic.h"
 
-/* From v towards v + move, over which the penalty goes from `before` to `after` and is convex: as far as makes the objective fall,
- * halving at most so often. Returns the share gone, 0 where nothing is gained, with the point there (its intercept the best one)
- * and v + share move in `there`. `point` is that of v. */
+/* Searches from v towards v + move, by halving, for a lower objective; the penalty is convex on the way, `before` at v and `after` at v + move.
+ * Returns the share of the step that is taken, or 0 if no share lowers the objective. `point` is that of v, and becomes the point at the end, with
+ * the best intercept. Stores v + share * move in `there`. */
 double hw_logistic_line(const hw_logistic_rows *rows, const double *v, const double *move, double before, double after,
                         double tolerance, hw_logistic_point *point, double *there);
 
 typedef struct hw_logistic_newton {
-    double tolerance;     /* a fall of the objective that is not worth a further step */
-    double gap;           /* how far the objective may be from its optimum */
+    double tolerance;     /* a smaller fall of the objective is not worth a further step */
+    double gap;           /* upper bound of the objective's distance to its optimum */
     double *move, *there; /* scratch by row */
     hw_linear_stop stop;
-    const hw_linear_part *part; /* of several blocks that solve it together; NULL: one block does all */
+    const hw_linear_part *part; /* this block's part if several blocks solve it together; else NULL */
 } hw_logistic_newton;
 
-/* The most numbers that blocks add up at a time, for `room` members and this many rows. */
+/* Returns the most numbers that blocks add up at a time, with at most `room` members and this many rows. */
 size_t hw_logistic_newton_sums(size_t room, size_t rows);
-/* Moves q->members.x, with v = X x (and the rest) and its point, until a step makes the objective fall by little. Blocks that solve it
- * together call it alike; newton->stop must answer alike on all of them. */
+/* Moves q->members.x, and with it v and its point, until a step lowers the objective by little. Collective over blocks that solve it together;
+ * newton->stop must return the same on all of them. */
 hawser_status hw_logistic_newton_run(const hw_logistic_newton *newton, hw_logistic_quadratic *q,
                                      const hw_logistic_rows *rows, double *v, hw_logistic_point *point,
                                      hawser_error *error) HAWSER_MUST_USE;

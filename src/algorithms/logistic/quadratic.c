@@ -66,7 +66,7 @@ hawser_status hw_logistic_quadratic_take(hw_logistic_quadratic *q, const uint32_
     return HAWSER_OK;
 }
 
-/* Zero, and pulled by far less than its penalty. */
+/* Returns whether a member is zero and its pull far below its penalty. */
 static bool idle(const hw_logistic_quadratic *q, size_t k)
 {
     return q->members.x[k] == 0.0 && fabs(q->members.gradient[k]) < IDLE * q->members.terms[k].l1;
@@ -91,7 +91,7 @@ void hw_logistic_quadratic_leave(hw_logistic_quadratic *q)
     members->count = kept;
 }
 
-/* Mean and norm of a column by curvature. Where the mean is large a second look keeps the norm's digits. */
+/* Computes mean and norm of a column, weighted by curvature. If the mean is large a second pass keeps the norm's digits. */
 static void measure(hw_linear_columns *columns, size_t j)
 {
     double sum = 0.0, squares = 0.0;
@@ -107,7 +107,7 @@ static void measure(hw_linear_columns *columns, size_t j)
     columns->norm[j] = norm;
 }
 
-/* How rows bend. */
+/* Sets each row's curvature, and the model's scale. */
 static void bend_rows(hw_logistic_quadratic *q, const hw_logistic_rows *rows, const hw_logistic_point *point)
 {
     hw_linear_columns *columns = &q->columns;
@@ -143,7 +143,7 @@ void hw_logistic_quadratic_section(const hw_logistic_quadratic *q, const hw_line
     }
 }
 
-/* Means and norms of the members by curvature. */
+/* Computes means and norms of the members, weighted by curvature. */
 static hawser_status measure_members(hw_logistic_quadratic *q, const hw_linear_part *part, hawser_error *error)
 {
     hw_linear_columns *columns = &q->columns;

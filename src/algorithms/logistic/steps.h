@@ -2,9 +2,9 @@
  * steps.h - logistic regression by proximal gradient steps on all rows, one, or a batch, over a parameter server: the feature-partitioned descent
  * of Goel et al. (2015, section 6) with a penalty.
  *
- * Every block keeps the weights of its columns and reads what the others have made of theirs; a step is one in columns whose largest entry is 1,
+ * Each block keeps the weights of its columns and reads the changes of the other blocks. A step is taken in columns scaled to a largest entry of 1,
  *     w_j = argmin over t of (t - w_j - eta_j g_j)^2 / (2 eta_j) + h_j(t),   g_j = sum over rows of (x_ij - m_j) pull_i / rows.
- * The intercept belongs to nobody: each block has its own, which follows the margins that it sees; under bsp and dc:0 they are all the same.
+ * Each block has its own intercept, which follows the margins that it reads. Under bsp and dc:0 all intercepts are the same.
  */
 #ifndef HW_ALGORITHMS_LOGISTIC_STEPS_H
 #define HW_ALGORITHMS_LOGISTIC_STEPS_H
@@ -13,9 +13,9 @@
 
 struct hw_logistic_steps;
 
-/* The work between two certificates, where --solver gd, sgd or minibatch asks for it. */
+/* Adds the work between two certificates, for --solver gd, sgd or minibatch. */
 void hw_logistic_steps_work(const hw_linear_frame *frame, hw_linear *linear);
-/* Its metrics: those of sgd/exchange.h, and "centre", of the columns' means by their weights. */
+/* Declares its metrics: those of sgd/exchange.h, and "centre", the sum of the columns' means times their weights. */
 void hw_logistic_steps_declare(hawser_program *program);
 void hw_logistic_steps_free(struct hw_logistic_steps *steps);
 
