@@ -6,14 +6,14 @@
 
 #include <cmocka.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "adding_blocks.h"
 #include "algorithms/logistic/inexact.h"
 #include "algorithms/logistic/newton.h"
 
-enum { ROWS = 240, COLUMNS = 320, MOST = ROWS * COLUMNS, BLOCKS = 3, CERTIFICATES = 8 };
+enum { ROWS = 240, COLUMNS = 320, MOST = ROWS * COLUMNS, BLOCKS = 3, CERTIFICATES = 8, MOST_SUMS = 2 * COLUMNS };
 
 static const double L1 = 3e-4;
 
@@ -59,72 +59,43 @@ static void make(problem *p, uint64_t seed, bool dense, bool intercept)
     p->rows = (hw_logistic_rows){.count = n, .sign = p->sign, .total = (double)n, .intercept = intercept};
 }
 
-/* What the sides of a run add up: each in a thread of its own, all of them the same sums. */
-typedef struct crew {
-    pthread_barrier_t barrier;
-    double *values[BLOCKS];
-    size_t counts[BLOCKS], sums, dealt; /* sums so far; those each of whose numbers is of one side alone */
-    size_t fails_at;                    /* the sum that fails; 0: none */
-} crew;
-
 /* One block's side of a run from zero. */
 typedef struct side {
-    crew *crew;
     const problem *problem;
     hw_logistic_quadratic q;
     hw_logistic_point point;
     hw_linear_part part;
     hw_logistic_newton newton;
     unsigned certificates;
+    size_t sums, dealt; /* so far; those in which no other side has a number that this one has */
+    size_t fails_at;    /* the sum that fails; 0: none */
     hawser_status status;
-    pthread_t thread;
     double v[ROWS], move[ROWS], there[ROWS], pull[ROWS], curve[ROWS], x[COLUMNS];
+    adding_block *block;
 } side;
 
-/* Counts a sum whose numbers are each of one side. No side waits for one that computes most of them. */
-static void count_dealt(crew *c, size_t count)
+/* Counts a sum that is dealt: then no side computes much less than its part. */
+static void count_dealt(side *s, const double *own, const double *sums, size_t count)
 {
-    size_t by_side[BLOCKS] = {0}, all = 0, both = 0;
+    size_t mine = 0, all = 0, shared = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t sides = 0;
-        for (size_t b = 0; b < BLOCKS; b++) {
-            bool has = c->values[b][i] != 0.0;
-            by_side[b] += has;
-            sides += has;
-        }
-        all += sides;
-        both += sides > 1;
+        mine += own[i] != 0.0;
+        all += sums[i] != 0.0;
+        shared += own[i] != 0.0 && own[i] != sums[i];
     }
-    c->dealt += both == 0 && all > 0;
-    for (size_t b = 0; both == 0 && all > count / 2 && b < BLOCKS; b++)
-        assert_true(by_side[b] >= all / BLOCKS / 4);
+    s->dealt += mine > 0 && shared == 0;
+    assert_true(shared > 0 || all <= count / 2 || mine >= all / BLOCKS / 4);
 }
 
 static hawser_status add(void *source, double *values, size_t count, hawser_error *error)
 {
     side *s = source;
-    crew *c = s->crew;
-    double *sums = malloc((count + 1) * sizeof *sums);
-    assert_non_null(sums);
-    assert_true(count <= hw_logistic_newton_sums(COLUMNS, s->q.columns.X.rows));
-    c->values[s->part.block] = values;
-    c->counts[s->part.block] = count;
-    pthread_barrier_wait(&c->barrier);
-    for (size_t b = 0; b < BLOCKS; b++)
-        assert_int_equal(c->counts[b], count);
-    for (size_t i = 0; i < count; i++) {
-        sums[i] = 0.0;
-        for (size_t b = 0; b < BLOCKS; b++)
-            sums[i] += c->values[b][i];
-    }
-    if (s->part.block == 0) {
-        count_dealt(c, count);
-        c->sums++;
-    }
-    pthread_barrier_wait(&c->barrier);
-    memcpy(values, sums, count * sizeof *sums);
-    free(sums);
-    return c->sums == c->fails_at ? hawser_fail(error, HAWSER_PEER_LOST, "lost") : HAWSER_OK;
+    double own[MOST_SUMS];
+    assert_true(count <= hw_logistic_newton_sums(COLUMNS, s->q.columns.X.rows) && count <= MOST_SUMS);
+    memcpy(own, values, count * sizeof *own);
+    HAWSER_TRY(adding_add(s->block, values, count, error));
+    count_dealt(s, own, values, count);
+    return ++s->sums == s->fails_at ? hawser_fail(error, HAWSER_PEER_LOST, "lost") : HAWSER_OK;
 }
 
 static void begin(side *s, const problem *p, double l1, bool gram, uint32_t own, uint32_t blocks)
@@ -164,57 +135,51 @@ static double end(side *s)
     return objective;
 }
 
-/* One side, run as often as certificates would. */
-static void *run_side(void *opaque)
-{
-    side *s = opaque;
-    hawser_error error;
-    s->status = HAWSER_OK;
-    for (unsigned c = 0; c < s->certificates && s->status == HAWSER_OK; c++)
-        s->status = hw_logistic_newton_run(&s->newton, &s->q, &s->problem->rows, s->v, &s->point, &error);
-    return NULL;
-}
-
+/* Runs one side as often as certificates would. */
 static void run_alone(side *s)
 {
-    s->certificates = CERTIFICATES;
-    (void)run_side(s);
-    assert_int_equal(s->status, HAWSER_OK);
+    hawser_error error;
+    s->status = HAWSER_OK;
+    for (unsigned c = 0; c < CERTIFICATES && s->status == HAWSER_OK; c++)
+        s->status = hw_logistic_newton_run(&s->newton, &s->q, &s->problem->rows, s->v, &s->point, &error);
 }
 
-/* All sides at the same time, as blocks are. */
-static void run_crew(crew *c, side *sides, size_t fails_at)
+static void run_side(adding_block *block)
 {
-    *c = (crew){.fails_at = fails_at};
-    assert_int_equal(pthread_barrier_init(&c->barrier, NULL, BLOCKS), 0);
+    side *s = block->argument;
+    s->block = block;
+    s->newton.stop = (hw_linear_stop){adding_stops, block};
+    run_alone(s);
+}
+
+/* Runs all sides at the same time, as blocks are. Returns the number of sums, which all of them have made. */
+static size_t run_crew(side *sides, size_t stop_after, hawser_status status)
+{
+    void *arguments[BLOCKS] = {&sides[0], &sides[1], &sides[2]};
+    size_t sums = adding_run(BLOCKS, stop_after, run_side, arguments);
     for (uint32_t b = 0; b < BLOCKS; b++) {
-        sides[b].crew = c;
-        sides[b].certificates = CERTIFICATES;
-        assert_int_equal(pthread_create(&sides[b].thread, NULL, run_side, &sides[b]), 0);
+        assert_int_equal(sides[b].status, status);
+        assert_int_equal(sides[b].sums, sums);
     }
-    for (uint32_t b = 0; b < BLOCKS; b++) {
-        assert_int_equal(pthread_join(sides[b].thread, NULL), 0);
-        assert_int_equal(sides[b].status, fails_at > 0 ? HAWSER_PEER_LOST : HAWSER_OK);
-    }
-    pthread_barrier_destroy(&c->barrier);
+    return sums;
 }
 
 static void together(void **state)
 {
     (void)state;
     static side one, sides[BLOCKS];
-    static crew c;
     problem *p = malloc(sizeof *p);
     assert_non_null(p);
     for (uint64_t seed = 1; seed < 25; seed++) {
         make(p, seed, seed % 3 == 0, seed % 2 == 0);
         begin(&one, p, L1, false, 0, 1);
         run_alone(&one);
+        assert_int_equal(one.status, HAWSER_OK);
         for (uint32_t b = 0; b < BLOCKS; b++)
             begin(&sides[b], p, L1, false, b, BLOCKS);
-        run_crew(&c, sides, 0);
+        size_t sums = run_crew(sides, 0, HAWSER_OK);
         double objective = end(&one), first = end(&sides[0]);
-        assert_true(c.sums > 50 && c.dealt > 30 && c.dealt < c.sums); /* moments, pulls and images; and products */
+        assert_true(sums > 50 && sides[0].dealt > 30 && sides[0].dealt < sums); /* moments, pulls and images; and products */
         assert_true(fabs(first - objective) < 1e-9);
         for (uint32_t b = 1; b < BLOCKS; b++) {
             assert_true(end(&sides[b]) == first);
@@ -229,17 +194,41 @@ static void failed_sum_ends_the_run(void **state)
 {
     (void)state;
     static side sides[BLOCKS];
-    static crew c;
     problem *p = malloc(sizeof *p);
     assert_non_null(p);
     for (size_t at = 1; at < 40; at++) {
         make(p, at, at % 3 == 0, at % 2 == 0);
-        for (uint32_t b = 0; b < BLOCKS; b++)
+        for (uint32_t b = 0; b < BLOCKS; b++) {
             begin(&sides[b], p, L1, false, b, BLOCKS);
-        run_crew(&c, sides, at);
-        assert_int_equal(c.sums, at);
+            sides[b].fails_at = at;
+        }
+        assert_int_equal(run_crew(sides, 0, HAWSER_PEER_LOST), at);
         for (uint32_t b = 0; b < BLOCKS; b++)
             (void)end(&sides[b]);
+    }
+    free(p);
+}
+
+/* With whichever sum a request to stop comes, all sides end after the same sum at the same point, which is no worse than the start. */
+static void stop_ends_all_sides_alike(void **state)
+{
+    (void)state;
+    static side sides[BLOCKS];
+    problem *p = malloc(sizeof *p);
+    assert_non_null(p);
+    for (size_t at = 1; at < 60; at++) {
+        make(p, at, at % 3 == 0, at % 2 == 0);
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            begin(&sides[b], p, L1, false, b, BLOCKS);
+        double start = sides[0].point.loss;
+        size_t sums = run_crew(sides, at, HAWSER_OK);
+        assert_true(sums >= at && sums <= at + 3); /* one more look, and the image of a step */
+        double first = end(&sides[0]);
+        assert_true(first <= start);
+        for (uint32_t b = 1; b < BLOCKS; b++) {
+            assert_true(end(&sides[b]) == first);
+            assert_memory_equal(sides[b].x, sides[0].x, sizeof sides[0].x);
+        }
     }
     free(p);
 }
@@ -249,17 +238,16 @@ static void left_smooth(void **state)
 {
     (void)state;
     static side one, sides[BLOCKS];
-    static crew c;
     problem *p = malloc(sizeof *p);
     assert_non_null(p);
     for (uint64_t seed = 1; seed < 7; seed++) {
         make(p, seed, false, seed % 2 == 0);
         begin(&one, p, 10.0, true, 0, 1);
         run_alone(&one);
+        assert_int_equal(one.status, HAWSER_OK);
         for (uint32_t b = 0; b < BLOCKS; b++)
             begin(&sides[b], p, 10.0, true, b, BLOCKS);
-        run_crew(&c, sides, 0);
-        assert_true(c.sums > 3);
+        assert_true(run_crew(sides, 0, HAWSER_OK) > 3);
         for (uint32_t b = 0; b < BLOCKS; b++) {
             assert_int_equal(sides[b].q.members.count, 3);
             assert_true(sides[b].q.use_gram && sides[b].q.members.packed.count == 3);
@@ -340,6 +328,7 @@ static void settled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(together), cmocka_unit_test(failed_sum_ends_the_run),
-                                       cmocka_unit_test(left_smooth), cmocka_unit_test(settled)};
+                                       cmocka_unit_test(stop_ends_all_sides_alike), cmocka_unit_test(left_smooth),
+                                       cmocka_unit_test(settled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
