@@ -87,6 +87,7 @@ def gathering(scratch, box, victim):
         before = sent(box, "h1")
         until(lambda: sent(box, "h1") - before > 200000 or case.job.process.poll() is not None, "gathering")
         pid = case.job.node(victim)
+        os.kill(pid, signal.SIGSTOP)  # so that it cannot end by itself while the link is cut
         with box.cut(f"h{victim}"):
             os.kill(pid, signal.SIGKILL)
             lost(case, victim, "gathering", name, 137)

@@ -429,12 +429,19 @@ static void name_case(const job_case *c, char *name, size_t size)
                                    : "");
 }
 
+enum { DRAWN = 200 }; /* schedules of a case that a sanitizer sees, at random: what they come to is judged without one */
+
 /* All schedules of a case, or all within its bound: nothing is wrong in any, and what is to be reached is. */
 static void must_hold(const job_case *c)
 {
     char name[120];
     name_case(c, name, sizeof name);
     walk *w = new_walk(c);
+    bool some = SANITIZED && !longer();
+    if (some) {
+        w->exact = true;
+        w->draws = DRAWN;
+    }
     found f = walk_all(w, c);
     if (f.fault != NULL)
         fail_msg("%s, run %llu: %s", name, (unsigned long long)w->runs, f.fault);
@@ -442,7 +449,7 @@ static void must_hold(const job_case *c)
         (void)snprintf(name + strlen(name), sizeof name - strlen(name), ", at most %u delays", w->delays);
     print_message("%s: %llu schedules (and %llu begun in vain), %llu steps\n", name, (unsigned long long)w->runs,
                   (unsigned long long)w->repeated, (unsigned long long)w->longest);
-    if (f.oldest < c->ages || f.ahead < c->leads)
+    if (!some && (f.oldest < c->ages || f.ahead < c->leads))
         fail_msg("%s: read %g clocks late at most, %g early", name, f.oldest, f.ahead);
     free_walk(w);
 }
@@ -670,7 +677,7 @@ static void random_jobs(void **state)
 {
     (void)state;
     enum { SCHEDULES = 4 };
-    uint64_t count = longer() ? 10000 : 500;
+    uint64_t count = tried_of(longer() ? 10000 : 500);
     for (uint64_t seed = 0; seed < count; seed++) {
         job_case c = draw_case(seed);
         char name[120];
