@@ -1,11 +1,11 @@
 #include "algorithms/lasso/divide.h"
 
 enum {
-    BUCKETS = 1024,   /* of rows, for shares that cost the same */
+    BUCKETS = 1024,   /* of rows, for parts that cost the same */
     SAMPLES = 1 << 13 /* entries that are looked at to find them, and one a column */
 };
 
-/* Rows at which shares begin that hold equally many entries of the members, from a sample. */
+/* Rows at which parts begin that hold equally many entries of the members, from a sample. */
 static size_t row_begin(size_t rows, const double *counts, uint32_t block, uint32_t blocks)
 {
     double total = 0.0, before = 0.0;

@@ -65,16 +65,14 @@ void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, co
         fmax(0.2 * tolerance / size, face->exact * face->most); /* the gap is about the largest pull times ||x||_1 */
 }
 
-bool hw_linear_face_turn(hw_linear_face *face, const hw_linear_space *space, uint64_t steps)
+static bool is_over(const hw_linear_face *face, const hw_linear_space *space, uint64_t steps)
 {
-    if (face->count == 0 || !(face->most > face->target) || face->used >= face->patience * face->count ||
-        face->used + face->count > steps || hw_linear_stopping(space->round->stop))
-        return false;
-    face->power = turn(face, face->power);
-    return true;
+    return face->count == 0 || !(face->most > face->target) || face->used >= face->patience * face->count ||
+           face->used + face->count > steps || hw_linear_stopping(space->round->stop);
 }
 
-void hw_linear_face_go(hw_linear_face *face, const hw_linear_space *space)
+/* Goes along the direction; face->bend holds sigma' G direction. */
+static void go(hw_linear_face *face, const hw_linear_space *space)
 {
     const hw_linear_members *members = space->members;
     double bend = 0.0, scale = 0.0, most = 0.0;
@@ -102,10 +100,11 @@ void hw_linear_face_go(hw_linear_face *face, const hw_linear_space *space)
 
 hawser_status hw_linear_face_search(hw_linear_face *face, const hw_linear_space *space, uint64_t steps, hawser_error *error)
 {
-    while (hw_linear_face_turn(face, space, steps)) {
+    while (!is_over(face, space, steps)) {
+        face->power = turn(face, face->power);
         HAWSER_TRY(hw_linear_space_bend(space, face->parts, face->places, face->direction, face->count, &face->move,
                                         face->bend, error));
-        hw_linear_face_go(face, space);
+        go(face, space);
     }
     return HAWSER_OK;
 }

@@ -27,16 +27,12 @@ typedef struct hw_linear_face {
     double power;    /* of the last direction */
 } hw_linear_face;
 
-/* A search: begin, then hear what each direction bends as long as there is another one, then end. It starts from the point
- * members->x with its image and comes to an end where the local gap would be well below `tolerance`. `pulls`: of the members at that
- * image, where they are known; or NULL. */
+/* Begins a search from the point members->x with its image. It is over where the local gap would be well below `tolerance`. `pulls`: of the
+ * members at that image, where they are known; or NULL. */
 void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image,
                           const double *pulls, double tolerance);
-/* Makes face->direction; false: the search is over, for this or another reason, or would take more coordinate steps than that. */
-bool hw_linear_face_turn(hw_linear_face *face, const hw_linear_space *space, uint64_t steps);
-/* Goes along it; face->bend holds sigma' G direction. */
-void hw_linear_face_go(hw_linear_face *face, const hw_linear_space *space);
-/* Conjugate gradients from begin to end: turns, as long as hw_linear_face_turn makes a direction. */
+/* Takes steps of conjugate gradients until the search is over, for this or another reason, or would take more coordinate steps than that.
+ * Several blocks search alike (space->part). */
 hawser_status hw_linear_face_search(hw_linear_face *face, const hw_linear_space *space, uint64_t steps,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Is a member at x on the face of its signs and bounds? */

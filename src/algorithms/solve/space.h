@@ -4,8 +4,8 @@
  * residual space keeps w r - sigma' w X (x - start), by row: looks and steps cost the entries of a column.
  * Both are linear, so a product (the image of a direction) can be taken once and be gone along as far as one likes.
  *
- * Blocks that descend in step can share what a product costs: each sums over its own rows, or makes its own slots, and the sums of
- * what they come to are the same on all.
+ * Of what a product costs, each of several blocks that solve one problem together (part.h) computes a part: it sums over its own rows, or
+ * makes its own slots. The sums are the same on all.
  */
 #ifndef HW_ALGORITHMS_SOLVE_SPACE_H
 #define HW_ALGORITHMS_SOLVE_SPACE_H
@@ -34,7 +34,7 @@ typedef struct hw_linear_space {
     const hw_linear_round *round;
     const hw_linear_gram *gram; /* NULL: residual space */
     const hw_linear_part *part; /* NULL: this block does all */
-    hw_linear_packed *packed;   /* what it sums over, in residual space on sparse data; else NULL */
+    hw_linear_packed *packed;   /* the entries that it sums over, in residual space on sparse data; else NULL */
     size_t length;              /* of an image */
 } hw_linear_space;
 
