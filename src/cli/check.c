@@ -82,7 +82,7 @@ static json_t *fragment_of(const hw_verdict *verdict, const hw_history *history,
         char text[400] = "";
         FILE *line = fmemopen(text, sizeof text, "w");
         if (line != NULL) {
-            hw_witness_tell(&verdict->witnesses[i], history, line);
+            hw_counterexample_print(&verdict->counterexamples[i], history, line);
             (void)fclose(line);
         }
         hw_json_append(fragment, line != NULL ? hw_json_string(text) : NULL, ok);
@@ -123,7 +123,7 @@ hawser_status hw_check_history(hw_call *call, hawser_error *error)
     if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
         status = print_json(call, &verdict, &history, error);
     else if (status == HAWSER_OK)
-        hw_verdict_tell(&verdict, &history, call->out);
+        hw_verdict_print(&verdict, &history, call->out);
     if (status == HAWSER_OK && (verdict.broken || history.ended != HAWSER_OK))
         call->code = verdict.broken ? HW_EXIT_BROKEN : HW_EXIT_CUT;
     hw_history_free(&history);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "history/judge.h"
+#include "history/checker.h"
 #include "history/places.h"
 
 /* One block's copy of one state, as its stream has told so far. */
@@ -22,7 +22,7 @@ typedef struct walker {
 } walker;
 
 typedef struct walk {
-    hw_judge *judge;
+    hw_checker *checker;
     const hw_stream *stream;
     uint32_t block, blocks; /* blocks: streams of the run */
     walker *walkers;        /* by state */
@@ -44,10 +44,10 @@ static const hw_event_record *here(const walk *w)
     return &w->stream->records[w->at];
 }
 
-/* A breach that this record shows alone, or together with another. */
-#define ALONE(w, rule, ...) hw_breach((w)->judge, rule, &(hw_at){(w)->stream, (w)->at}, 1, __VA_ARGS__)
+/* A violation that this record shows alone, or together with another. */
+#define ALONE(w, rule, ...) hw_violation((w)->checker, rule, &(hw_at){(w)->stream, (w)->at}, 1, __VA_ARGS__)
 #define WITH(w, rule, other_stream, other_number, ...)                                                                      \
-    hw_breach((w)->judge, rule, (hw_at[]){{other_stream, other_number}, {(w)->stream, (w)->at}}, 2, __VA_ARGS__)
+    hw_violation((w)->checker, rule, (hw_at[]){{other_stream, other_number}, {(w)->stream, (w)->at}}, 2, __VA_ARGS__)
 
 static bool is_source(const walker *k, uint32_t block)
 {
@@ -127,7 +127,7 @@ static const hw_indexed *write_of(const walk *w, uint32_t source, uint64_t clock
     const hw_event_record *r = here(w);
     const uint64_t key[5] = {(uint64_t)w->stream->name.run << 32 | r->object, r->epoch, clock, part, source};
     size_t count;
-    return hw_index_find(&w->judge->writes, key, &count);
+    return hw_index_find(&w->checker->writes, key, &count);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- losses ---- */
@@ -135,7 +135,7 @@ static const hw_indexed *write_of(const walk *w, uint32_t source, uint64_t clock
 /* Whose node that is: of a stream that is not there the one without a whole file, if there is but one. */
 static uint32_t node_of(const walk *w, uint32_t block)
 {
-    const hw_history *history = w->judge->history;
+    const hw_history *history = w->checker->history;
     const hw_stream *stream = hw_history_stream(history, HW_STREAM_BLOCK, w->stream->name.run, block);
     if (stream != NULL || history->cut != 1)
         return stream != NULL ? stream->node : HW_HISTORY_NOBODY;
@@ -149,9 +149,9 @@ static uint32_t node_of(const walk *w, uint32_t block)
 static bool is_unrecorded(const walk *w, uint32_t source, uint64_t clock, uint32_t part)
 {
     const hw_event_record *r = here(w);
-    if (!hw_may_lack(w->judge, HW_STREAM_BLOCK, w->stream->name.run, source))
+    if (!hw_may_lack(w->checker, HW_STREAM_BLOCK, w->stream->name.run, source))
         return false;
-    const hw_stream *stream = hw_history_stream(w->judge->history, HW_STREAM_BLOCK, w->stream->name.run, source);
+    const hw_stream *stream = hw_history_stream(w->checker->history, HW_STREAM_BLOCK, w->stream->name.run, source);
     for (size_t i = stream != NULL ? stream->count : 0; i-- > 0;) {
         const hw_event_record *last = &stream->records[i];
         if (last->kind != HW_EVENT_WRITE || last->object != r->object)
@@ -170,8 +170,8 @@ static bool check_after_loss(walk *w)
     for (uint32_t j = r->from; w->heard && j < r->from + r->covers; j++) {
         uint32_t node = node_of(w, j);
         size_t count;
-        const hw_indexed *losses = hw_index_find(&w->judge->losses, (uint64_t[5]){node}, &count);
-        hw_applied(w->judge, HW_RULE_LOSS);
+        const hw_indexed *losses = hw_index_find(&w->checker->losses, (uint64_t[5]){node}, &count);
+        hw_applied(w->checker, HW_RULE_LOSS);
         for (size_t i = 0; i < count && node != HW_HISTORY_NOBODY; i++)
             if (losses[i].stream == w->stream && losses[i].number < w->at)
                 return WITH(w, HW_RULE_LOSS, w->stream, losses[i].number,
@@ -187,12 +187,12 @@ static bool check_from_beyond(walk *w, const hw_indexed *written)
 {
     size_t count;
     const uint64_t key[5] = {w->stream->node, 0, 0, 0, 0};
-    const hw_indexed *losses = hw_index_find(&w->judge->losses, key, &count);
+    const hw_indexed *losses = hw_index_find(&w->checker->losses, key, &count);
     for (size_t i = 0; i < count && w->stream->node != HW_HISTORY_NOBODY; i++) {
-        hw_applied(w->judge, HW_RULE_LOSS);
+        hw_applied(w->checker, HW_RULE_LOSS);
         if (losses[i].stream == written->stream && losses[i].number < written->number)
-            return hw_breach(
-                w->judge, HW_RULE_LOSS,
+            return hw_violation(
+                w->checker, HW_RULE_LOSS,
                 (hw_at[]){{written->stream, losses[i].number}, {written->stream, written->number}, {w->stream, w->at}}, 3,
                 "block %" PRIu32 " sees what was written after its node %" PRIu32 " was known to be lost", w->block,
                 w->stream->node);
@@ -230,7 +230,7 @@ static bool walk_begin(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
     bool plain = (r->flags & HW_EVENT_PLAIN) != 0;
-    hw_applied(w->judge, HW_RULE_VALUE);
+    hw_applied(w->checker, HW_RULE_VALUE);
     if (k->begun)
         return ALONE(w, HW_RULE_END, "epoch %" PRIu64 " begins where %" PRIu64 " has not ended", r->epoch, k->epoch);
     if (k->forgotten && !plain)
@@ -259,7 +259,7 @@ static bool walk_end(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
     bool source = is_source(k, w->block);
-    hw_applied(w->judge, HW_RULE_END);
+    hw_applied(w->checker, HW_RULE_END);
     if (source && (k->left > 0 || k->part > 0))
         return ALONE(w, HW_RULE_END, "block %" PRIu32 " ends with changes that it has told nobody", w->block);
     if (source && k->own != r->clock)
@@ -270,7 +270,7 @@ static bool walk_end(walk *w, walker *k)
     for (uint32_t j = 0; j < w->blocks; j++) {
         if (!is_source(k, j) || j == w->block)
             continue;
-        hw_applied(w->judge, HW_RULE_ONCE);
+        hw_applied(w->checker, HW_RULE_ONCE);
         uint64_t in = done_of(w, k, j);
         const hw_indexed *lost = in < r->clock ? write_of(w, j, in, 0) : NULL;
         if (in < r->clock && lost != NULL)
@@ -302,7 +302,7 @@ static bool see_all(walk *w, walker *k)
     for (uint32_t j = 0; j < w->blocks; j++) {
         if (!is_source(k, j) || j == w->block)
             continue;
-        hw_applied(w->judge, rule);
+        hw_applied(w->checker, rule);
         uint64_t in = done_of(w, k, j), wanted = hw_beyond(r->clock, k->slack);
         if (in >= wanted)
             continue;
@@ -323,13 +323,13 @@ static bool walk_read(walk *w, walker *k)
     const hw_event_record *r = here(w);
     bool inner = (r->flags & HW_EVENT_INNER) != 0, source = is_source(k, w->block);
     uint64_t least = least_done(w, k);
-    hw_applied(w->judge, HW_RULE_ORDER);
+    hw_applied(w->checker, HW_RULE_ORDER);
     if (source && (r->clock != k->own || inner != k->read))
         return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " %s clock %" PRIu64 " where clock %" PRIu64 " is %s", w->block,
                      inner ? "yields in" : "begins", r->clock, k->own, k->read ? "under way" : "next");
     if (!inner && !see_all(w, k))
         return false;
-    hw_applied(w->judge, HW_RULE_MINE);
+    hw_applied(w->checker, HW_RULE_MINE);
     if (source && r->count != k->own)
         return ALONE(w, HW_RULE_MINE, "block %" PRIu32 " begins clock %" PRIu64 " with %" PRIu64 " of its own clocks in",
                      w->block, r->clock, r->count);
@@ -337,7 +337,7 @@ static bool walk_read(walk *w, walker *k)
         return ALONE(w, k->policy == HW_EVENT_BSP ? HW_RULE_BSP : HW_RULE_VISIBLE,
                      "block %" PRIu32 " takes %" PRIu64 " clocks of everybody for being in where %" PRIu64 " are", w->block,
                      r->first, least);
-    hw_applied(w->judge, HW_RULE_VALUE);
+    hw_applied(w->checker, HW_RULE_VALUE);
     if (((inner && k->steps) || !take_moved(k, r->clock)) && r->digest != k->digest)
         return ALONE(w, HW_RULE_VALUE, "what block %" PRIu32 " reads has changed without an update", w->block);
     if (!inner && k->policy == HW_EVENT_BSP)
@@ -356,8 +356,8 @@ static bool ahead(walk *w, const walker *k, uint32_t source, uint64_t due, uint3
         if (later->kind == HW_EVENT_SEEN && later->object == r->object && later->epoch == k->epoch &&
             later->lane == r->lane && later->from <= source && source - later->from < later->covers &&
             later->clock - later->span <= due && later->clock >= due && later->part == part)
-            return hw_breach(w->judge, HW_RULE_TIMESTAMPS, (hw_at[]){{w->stream, w->at}, {w->stream, i}}, 2,
-                             "block %" PRIu32 " takes updates of block %" PRIu32 " in the wrong order", w->block, source);
+            return hw_violation(w->checker, HW_RULE_TIMESTAMPS, (hw_at[]){{w->stream, w->at}, {w->stream, i}}, 2,
+                                "block %" PRIu32 " takes updates of block %" PRIu32 " in the wrong order", w->block, source);
     }
     const hw_indexed *lost = write_of(w, source, due, part);
     if (lost != NULL)
@@ -376,7 +376,7 @@ static bool check_lead(walk *w, const walker *k)
     if (!bounded)
         return true;
     hw_rule rule = k->policy == HW_EVENT_BSP ? HW_RULE_BSP : HW_RULE_DIFFERENCE;
-    hw_applied(w->judge, rule);
+    hw_applied(w->checker, rule);
     uint64_t said = k->own - k->left;
     if (r->clock <= said || r->clock - said <= k->slack)
         return true;
@@ -391,8 +391,8 @@ static bool check_leaf(walk *w, walker *k)
     const hw_reach reach = reach_of(w, k, r->from, 0);
     uint64_t due = reach.done;
     uint32_t part = reach.part;
-    hw_applied(w->judge, HW_RULE_ONCE);
-    hw_applied(w->judge, HW_RULE_TIMESTAMPS);
+    hw_applied(w->checker, HW_RULE_ONCE);
+    hw_applied(w->checker, HW_RULE_TIMESTAMPS);
     if (r->clock < due || r->clock - r->span < due || (r->clock - r->span == due && r->part < part))
         return ALONE(w, HW_RULE_ONCE,
                      "block %" PRIu32 " sees part %" PRIu32 " of clock %" PRIu64 " of block %" PRIu32 " twice", w->block,
@@ -400,9 +400,9 @@ static bool check_leaf(walk *w, walker *k)
     if (r->clock - r->span > due || r->part > part)
         return ahead(w, k, r->from, due, part);
     const hw_indexed *written = write_of(w, r->from, r->clock, r->part);
-    hw_applied(w->judge, HW_RULE_VALUE);
+    hw_applied(w->checker, HW_RULE_VALUE);
     if (written == NULL && is_unrecorded(w, r->from, r->clock, r->part)) {
-        w->judge->verdict->unrecorded++;
+        w->checker->verdict->unrecorded++;
         note_agree(w, r->clock, AGREE_LOST, (uint64_t)r->from << 32 | r->part);
         return w->status == HAWSER_OK;
     }
@@ -433,7 +433,7 @@ static bool check_sum(walk *w, walker *k, size_t begin, size_t end)
     for (uint32_t j = r->from; j < r->from + r->covers; j++)
         for (size_t lane = begin; lane < end && j != w->block; lane = lane_after(w, k, lane, end)) {
             const hw_reach due = reach_of(w, k, j, lane);
-            hw_applied(w->judge, HW_RULE_ONCE);
+            hw_applied(w->checker, HW_RULE_ONCE);
             if (r->clock < due.done || (r->clock == due.done && r->part < due.part))
                 return ALONE(w, HW_RULE_ONCE, "clock %" PRIu64 " of block %" PRIu32 " is in twice at block %" PRIu32,
                              r->clock, j, w->block);
@@ -499,7 +499,7 @@ static bool check_held(walk *w, walker *k)
     const hw_event_record *r = here(w);
     if ((k->state->flags & HW_EVENT_HOLDS) == 0)
         return true;
-    hw_applied(w->judge, HW_RULE_HELD);
+    hw_applied(w->checker, HW_RULE_HELD);
     k->held = r->first;
     if (r->first == 0)
         return true;
@@ -516,13 +516,13 @@ static bool check_held(walk *w, walker *k)
 static bool check_clock(walk *w, const walker *k)
 {
     const hw_event_record *r = here(w);
-    hw_applied(w->judge, HW_RULE_DEFINITION);
+    hw_applied(w->checker, HW_RULE_DEFINITION);
     if (r->clock == k->own && !k->read && !k->plain)
         return ALONE(w, HW_RULE_DEFINITION, "block %" PRIu32 " writes in clock %" PRIu64 " what it has not read before",
                      w->block, r->clock);
     if (!w->credited || k->plain || (r->flags & HW_EVENT_FLUSH))
         return true;
-    hw_applied(w->judge, HW_RULE_CREDIT);
+    hw_applied(w->checker, HW_RULE_CREDIT);
     if (w->credit_epoch == k->epoch && r->clock < w->credit)
         return true;
     return ALONE(w, HW_RULE_CREDIT, "block %" PRIu32 " runs clock %" PRIu64 " with credit for those below %" PRIu64,
@@ -534,7 +534,7 @@ static bool walk_write(walk *w, walker *k)
     const hw_event_record *r = here(w);
     uint64_t due = k->own - k->left;
     bool ends = k->left > 0 && r->clock + 1 == k->own; /* of clocks that were left before: between two clocks */
-    hw_applied(w->judge, HW_RULE_ORDER);
+    hw_applied(w->checker, HW_RULE_ORDER);
     if (!is_source(k, w->block) || r->span > r->clock)
         return ALONE(w, HW_RULE_RECORD, "block %" PRIu32 " may not change this state", w->block);
     if (r->clock - r->span < due || (r->clock == k->own && r->part < k->part))
@@ -560,7 +560,7 @@ static bool walk_write(walk *w, walker *k)
 static bool walk_defer(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
-    hw_applied(w->judge, HW_RULE_ORDER);
+    hw_applied(w->checker, HW_RULE_ORDER);
     if (r->clock != k->own || !k->read || k->part > 0)
         return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " ends clock %" PRIu64 " where clock %" PRIu64 " is next", w->block,
                      r->clock, k->own);
@@ -580,7 +580,7 @@ static bool walk_wait(walk *w)
     bool lacks = false, bound = false;
     if ((r->flags & HW_EVENT_INPUT) == 0)
         return true;
-    hw_applied(w->judge, HW_RULE_WAIT);
+    hw_applied(w->checker, HW_RULE_WAIT);
     for (size_t s = 0; s < w->count; s++) {
         walker *k = &w->walkers[s];
         if (k->state == NULL || !k->begun || k->epoch != r->epoch || k->policy == HW_EVENT_TAP)
@@ -611,7 +611,7 @@ static bool walk_record(walk *w)
         r->kind == HW_EVENT_REDUCTIONS)
         return true; /* turns.c, reductions.c */
     if (r->kind == HW_EVENT_LOST) {
-        if (!hw_is_cut(w->judge))
+        if (!hw_is_cut(w->checker))
             return ALONE(w, HW_RULE_LOSS, "block %" PRIu32 " hears of a loss, and the job ends well", w->block);
         w->heard = true;
         return true;
@@ -648,19 +648,23 @@ static void check_over(walk *w)
 {
     for (size_t s = 0; s < w->count; s++)
         if (w->walkers[s].begun)
-            (void)hw_breach(w->judge, HW_RULE_END, &(hw_at){w->stream, w->stream->count - 1}, 1,
-                            "block %" PRIu32 " never ends epoch %" PRIu64, w->block, w->walkers[s].epoch);
+            (void)hw_violation(w->checker, HW_RULE_END, &(hw_at){w->stream, w->stream->count - 1}, 1,
+                               "block %" PRIu32 " never ends epoch %" PRIu64, w->block, w->walkers[s].epoch);
 }
 
-static hawser_status walk_stream(hw_judge *judge, const hw_stream *stream, uint32_t blocks, hw_index *agree,
+static hawser_status walk_stream(hw_checker *checker, const hw_stream *stream, uint32_t blocks, hw_index *agree,
                                  hawser_error *error)
 {
-    walk w = {
-        .judge = judge, .stream = stream, .block = stream->name.number, .blocks = blocks, .agree = agree, .error = error};
+    walk w = {.checker = checker,
+              .stream = stream,
+              .block = stream->name.number,
+              .blocks = blocks,
+              .agree = agree,
+              .error = error};
     bool going = true;
     for (; going && w.at < stream->count; w.at++)
         going = walk_record(&w);
-    if (going && w.status == HAWSER_OK && !hw_is_cut(judge))
+    if (going && w.status == HAWSER_OK && !hw_is_cut(checker))
         check_over(&w);
     for (size_t s = 0; s < w.count; s++) {
         hw_places_free(&w.walkers[s].whole);
@@ -684,7 +688,7 @@ static uint32_t ranges_of(const hw_indexed *entry)
 }
 
 /* The only one among the blocks of a sum that changes anything; NULL: there are several, or it is not known. *none: there is none. */
-static const hw_indexed *only_addend(const hw_judge *judge, const hw_indexed *sum, bool *none)
+static const hw_indexed *only_addend(const hw_checker *checker, const hw_indexed *sum, bool *none)
 {
     const hw_event_record *r = hw_record_of(sum);
     const hw_indexed *only = NULL;
@@ -692,7 +696,7 @@ static const hw_indexed *only_addend(const hw_judge *judge, const hw_indexed *su
     for (uint32_t j = r->from; j < r->from + r->covers; j++) {
         const uint64_t key[5] = {sum->key[0], r->epoch, r->clock, 0, j};
         size_t count;
-        const hw_indexed *written = hw_index_find(&judge->writes, key, &count);
+        const hw_indexed *written = hw_index_find(&checker->writes, key, &count);
         bool whole = written != NULL && (hw_record_of(written)->flags & HW_EVENT_LAST) && hw_record_of(written)->span == 0;
         bool changes = whole && hw_record_of(written)->digest != 0;
         *none = *none && whole && !changes;
@@ -705,7 +709,7 @@ static const hw_indexed *only_addend(const hw_judge *judge, const hw_indexed *su
 
 /* What an addition of floating-point numbers comes to no digest foretells, but where one block alone has changed something: then the sum, all
  * its ranges together, is its update, bit for bit. Entries i and on are of one sum, by range. */
-static void check_addends(hw_judge *judge, const hw_index *agree, size_t i)
+static void check_addends(hw_checker *checker, const hw_index *agree, size_t i)
 {
     const hw_indexed *first = &agree->entries[i];
     const hw_event_record *r = hw_record_of(first);
@@ -725,27 +729,27 @@ static void check_addends(hw_judge *judge, const hw_index *agree, size_t i)
         seen++;
     }
     bool none = false;
-    const hw_indexed *only = seen == ranges ? only_addend(judge, first, &none) : NULL;
+    const hw_indexed *only = seen == ranges ? only_addend(checker, first, &none) : NULL;
     if (seen < ranges || (only == NULL && !none))
         return;
-    hw_applied(judge, HW_RULE_VALUE);
+    hw_applied(checker, HW_RULE_VALUE);
     if (digest == (only != NULL ? hw_record_of(only)->digest : 0))
         return;
     const hw_at both[] = {{only != NULL ? only->stream : NULL, only != NULL ? only->number : 0},
                           {first->stream, first->number}};
-    (void)hw_breach(judge, HW_RULE_VALUE, only != NULL ? both : both + 1, only != NULL ? 2 : 1,
-                    "what was added up of blocks %" PRIu32 " to %" PRIu32 " is something else than they have written",
-                    r->from, r->from + r->covers - 1);
+    (void)hw_violation(checker, HW_RULE_VALUE, only != NULL ? both : both + 1, only != NULL ? 2 : 1,
+                       "what was added up of blocks %" PRIu32 " to %" PRIu32 " is something else than they have written",
+                       r->from, r->from + r->covers - 1);
 }
 
 /* What all blocks have to say alike: under BSP the bits of a state when a clock begins; where they end; sums. */
-static void check_agreement(hw_judge *judge, hw_index *agree)
+static void check_agreement(hw_checker *checker, hw_index *agree)
 {
     hw_index_sort(agree);
     for (size_t i = 0; i < agree->count; i++)
         if ((agree->entries[i].key[3] & 0xff) == AGREE_SUM &&
             (i == 0 || memcmp(agree->entries[i].key, agree->entries[i - 1].key, sizeof agree->entries->key) != 0))
-            check_addends(judge, agree, i);
+            check_addends(checker, agree, i);
     for (size_t i = 1; i < agree->count; i++) {
         const hw_indexed *a = &agree->entries[i - 1], *b = &agree->entries[i];
         const hw_event_record *x = hw_record_of(a), *y = hw_record_of(b);
@@ -756,28 +760,28 @@ static void check_agreement(hw_judge *judge, hw_index *agree)
                        : a->key[3] == AGREE_DIGEST
                            ? HW_RULE_BSP
                            : HW_RULE_VALUE; /* of what was added up, or of one whose own word is lost */
-        hw_applied(judge, rule);
+        hw_applied(checker, rule);
         if (rule == HW_RULE_END && x->clock != y->clock)
-            (void)hw_breach(judge, rule, both, 2, "two blocks end at different clocks");
+            (void)hw_violation(checker, rule, both, 2, "two blocks end at different clocks");
         else if (rule != HW_RULE_END && (x->digest != y->digest))
-            (void)hw_breach(judge, rule, both, 2, "two blocks have different bits where they must have the same");
+            (void)hw_violation(checker, rule, both, 2, "two blocks have different bits where they must have the same");
     }
 }
 
 /* How many blocks a run has: as many as have streams, but where some are lost as many as a state says. */
-static uint64_t count_blocks(const hw_judge *judge, size_t begin, size_t end)
+static uint64_t count_blocks(const hw_checker *checker, size_t begin, size_t end)
 {
-    const hw_history *history = judge->history;
-    for (size_t s = begin; s < end && hw_is_cut(judge); s++)
+    const hw_history *history = checker->history;
+    for (size_t s = begin; s < end && hw_is_cut(checker); s++)
         for (size_t i = 0; i < history->streams[s].count; i++)
             if (history->streams[s].records[i].kind == HW_EVENT_STATE)
                 return history->streams[s].records[i].part;
-    return hw_is_cut(judge) ? (uint64_t)history->streams[end - 1].name.number + 1 : end - begin;
+    return hw_is_cut(checker) ? (uint64_t)history->streams[end - 1].name.number + 1 : end - begin;
 }
 
-hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error)
+hawser_status hw_check_blocks(hw_checker *checker, hawser_error *error)
 {
-    const hw_history *history = judge->history;
+    const hw_history *history = checker->history;
     hw_index agree = {0};
     hawser_status status = HAWSER_OK;
     for (size_t s = 0, end; s < history->count && status == HAWSER_OK; s = end) {
@@ -785,25 +789,25 @@ hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error)
         for (end = s; end < history->count && history->streams[end].name.kind == first->name.kind &&
                       history->streams[end].name.run == first->name.run;)
             end++;
-        uint64_t claimed = first->name.kind == HW_STREAM_BLOCK ? count_blocks(judge, s, end) : 0;
+        uint64_t claimed = first->name.kind == HW_STREAM_BLOCK ? count_blocks(checker, s, end) : 0;
         uint32_t blocks = claimed <= BLOCKS_MOST ? (uint32_t)claimed : 0;
         if (claimed > BLOCKS_MOST)
-            (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){first, 0}, 1, "%" PRIu64 " blocks: a job has %d at most",
-                            claimed, BLOCKS_MOST);
+            (void)hw_violation(checker, HW_RULE_RECORD, &(hw_at){first, 0}, 1, "%" PRIu64 " blocks: a job has %d at most",
+                               claimed, BLOCKS_MOST);
         for (size_t i = s; blocks > 0 && i < end && status == HAWSER_OK; i++) {
             const hw_stream *stream = &history->streams[i];
             uint32_t number = stream->name.number;
             if (stream->count == 0)
                 continue;
-            if (hw_is_cut(judge) ? number >= blocks : number != i - s)
-                (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, 0}, 1,
-                                "one of %" PRIu32 " blocks has left no stream", blocks);
+            if (hw_is_cut(checker) ? number >= blocks : number != i - s)
+                (void)hw_violation(checker, HW_RULE_RECORD, &(hw_at){stream, 0}, 1,
+                                   "one of %" PRIu32 " blocks has left no stream", blocks);
             else
-                status = walk_stream(judge, stream, blocks, &agree, error);
+                status = walk_stream(checker, stream, blocks, &agree, error);
         }
     }
-    if (status == HAWSER_OK && !judge->verdict->broken)
-        check_agreement(judge, &agree);
+    if (status == HAWSER_OK && !checker->verdict->broken)
+        check_agreement(checker, &agree);
     free(agree.entries);
     return status;
 }

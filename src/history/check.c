@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "history/judge.h"
+#include "history/checker.h"
 
 static const struct {
     const char *name, *text;
@@ -94,19 +94,19 @@ const hw_indexed *hw_index_find(const hw_index *index, const uint64_t key[5], si
     return high > low ? &index->entries[low] : NULL;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ breach ---- */
+/* ------------------------------------------------------------------------------------------------------------ violation ---- */
 
-bool hw_breach(hw_judge *judge, hw_rule rule, const hw_at *at, size_t count, const char *format, ...)
+bool hw_violation(hw_checker *checker, hw_rule rule, const hw_at *at, size_t count, const char *format, ...)
 {
-    hw_verdict *verdict = judge->verdict;
+    hw_verdict *verdict = checker->verdict;
     if (verdict->broken && verdict->count <= count)
         return false;
     verdict->broken = true;
     verdict->rule = rule;
     verdict->count = 0;
-    for (size_t i = 0; i < count && i < HW_WITNESSES; i++)
-        verdict->witnesses[verdict->count++] =
-            (hw_witness){at[i].stream->name, at[i].number, at[i].stream->records[at[i].number]};
+    for (size_t i = 0; i < count && i < HW_COUNTEREXAMPLES; i++)
+        verdict->counterexamples[verdict->count++] =
+            (hw_counterexample){at[i].stream->name, at[i].number, at[i].stream->records[at[i].number]};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(verdict->text, sizeof verdict->text, format, arguments);
@@ -114,54 +114,54 @@ bool hw_breach(hw_judge *judge, hw_rule rule, const hw_at *at, size_t count, con
     return false;
 }
 
-static hawser_status make_index(hw_judge *judge, hawser_error *error)
+static hawser_status make_index(hw_checker *checker, hawser_error *error)
 {
-    const hw_history *history = judge->history;
+    const hw_history *history = checker->history;
     for (size_t s = 0; s < history->count; s++) {
         const hw_stream *stream = &history->streams[s];
         uint64_t run = (uint64_t)stream->name.run << 32;
         for (size_t i = 0; i < stream->count; i++) {
             const hw_event_record *r = &stream->records[i];
             if (r->kind == HW_EVENT_WRITE)
-                HAWSER_TRY(hw_index_add(&judge->writes, (uint64_t[]){run | r->object, r->epoch, r->clock, r->part, r->who},
+                HAWSER_TRY(hw_index_add(&checker->writes, (uint64_t[]){run | r->object, r->epoch, r->clock, r->part, r->who},
                                         stream, i, error));
             else if (r->kind == HW_EVENT_GIVEN || r->kind == HW_EVENT_TAKEN || r->kind == HW_EVENT_CLOCK)
                 HAWSER_TRY(
-                    hw_index_add(&judge->served, (uint64_t[]){run | r->from, r->epoch, r->kind, 0, 0}, stream, i, error));
+                    hw_index_add(&checker->served, (uint64_t[]){run | r->from, r->epoch, r->kind, 0, 0}, stream, i, error));
             else if (r->kind == HW_EVENT_ASKED || r->kind == HW_EVENT_ANSWER)
-                HAWSER_TRY(hw_index_add(&judge->asked,
+                HAWSER_TRY(hw_index_add(&checker->asked,
                                         (uint64_t[]){run | r->from, r->epoch, r->kind == HW_EVENT_ANSWER, 0, 0}, stream, i,
                                         error));
             else if (r->kind == HW_EVENT_LOST)
-                HAWSER_TRY(hw_index_add(&judge->losses, (uint64_t[]){r->from, 0, 0, 0, 0}, stream, i, error));
+                HAWSER_TRY(hw_index_add(&checker->losses, (uint64_t[]){r->from, 0, 0, 0, 0}, stream, i, error));
         }
     }
-    hw_index_sort(&judge->losses);
-    hw_index_sort(&judge->writes);
-    hw_index_sort(&judge->served);
-    hw_index_sort(&judge->asked);
+    hw_index_sort(&checker->losses);
+    hw_index_sort(&checker->writes);
+    hw_index_sort(&checker->served);
+    hw_index_sort(&checker->asked);
     return HAWSER_OK;
 }
 
 hawser_status hw_history_check(const hw_history *history, hw_verdict *verdict, hawser_error *error)
 {
-    hw_judge judge = {.history = history, .verdict = verdict};
+    hw_checker checker = {.history = history, .verdict = verdict};
     *verdict = (hw_verdict){.streams = history->count, .records = history->records};
-    hawser_status status = make_index(&judge, error);
+    hawser_status status = make_index(&checker, error);
     if (status == HAWSER_OK)
-        status = hw_judge_turns(&judge, error);
+        status = hw_check_turns(&checker, error);
     if (status == HAWSER_OK)
-        status = hw_judge_blocks(&judge, error);
+        status = hw_check_blocks(&checker, error);
     if (status == HAWSER_OK)
-        status = hw_judge_reductions(&judge, error);
+        status = hw_check_reductions(&checker, error);
     if (status == HAWSER_OK)
-        status = hw_judge_stripes(&judge, error);
+        status = hw_check_stripes(&checker, error);
     if (status == HAWSER_OK)
-        status = hw_judge_tasks(&judge, error);
-    free(judge.turns.entries);
-    free(judge.writes.entries);
-    free(judge.served.entries);
-    free(judge.asked.entries);
-    free(judge.losses.entries);
+        status = hw_check_tasks(&checker, error);
+    free(checker.turns.entries);
+    free(checker.writes.entries);
+    free(checker.served.entries);
+    free(checker.asked.entries);
+    free(checker.losses.entries);
     return status;
 }

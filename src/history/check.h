@@ -1,6 +1,6 @@
 /*
  * check.h - does a history keep what docs/guarantees.md promises? Rules over records, written from the papers and not from the code that
- * they judge: nothing of exchange, store or consistency is used here.
+ * they checker: nothing of exchange, store or consistency is used here.
  */
 #ifndef HW_HISTORY_CHECK_H
 #define HW_HISTORY_CHECK_H
@@ -35,13 +35,13 @@ const char *hw_rule_name(hw_rule rule);
 const char *hw_rule_text(hw_rule rule); /* what it says */
 
 /* A record and where it stands. */
-typedef struct hw_witness {
+typedef struct hw_counterexample {
     hw_stream_name stream;
     size_t number;
     hw_event_record record;
-} hw_witness;
+} hw_counterexample;
 
-enum { HW_WITNESSES = 4 };
+enum { HW_COUNTEREXAMPLES = 4 };
 
 typedef struct hw_verdict {
     uint64_t checked[HW_RULES]; /* how often each rule was applied */
@@ -50,7 +50,8 @@ typedef struct hw_verdict {
     bool broken;
     hw_rule rule;
     char text[400];
-    hw_witness witnesses[HW_WITNESSES]; /* the shortest fragment found that breaks it, in the order that makes it a breach */
+    hw_counterexample
+        counterexamples[HW_COUNTEREXAMPLES]; /* the shortest fragment found that breaks it, in the order that makes it a violation */
     size_t count;
 } hw_verdict;
 
@@ -58,8 +59,8 @@ typedef struct hw_verdict {
  * that breaks nothing, everything else must hold. HAWSER_OK whatever the verdict; HAWSER_NO_MEMORY. */
 hawser_status hw_history_check(const hw_history *history, hw_verdict *verdict, hawser_error *error) HAWSER_MUST_USE;
 /* Prints it: what was verified and how often, or the rule, what is wrong, and the records. */
-void hw_verdict_tell(const hw_verdict *verdict, const hw_history *history, FILE *out);
+void hw_verdict_print(const hw_verdict *verdict, const hw_history *history, FILE *out);
 /* One record of the fragment, in a line without its end. */
-void hw_witness_tell(const hw_witness *witness, const hw_history *history, FILE *out);
+void hw_counterexample_print(const hw_counterexample *counterexample, const hw_history *history, FILE *out);
 
 #endif

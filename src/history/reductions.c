@@ -2,11 +2,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "history/judge.h"
+#include "history/checker.h"
 
 /* One block's stream, as far as it was read. */
 typedef struct reduction_reader {
-    hw_judge *judge;
+    hw_checker *checker;
     const hw_stream *stream;
     size_t at;
     bool any, ended;       /* a clock was begun; and ended */
@@ -24,9 +24,9 @@ typedef struct reductions {
     hw_index ends;    /* run, epoch, clock, 0, 0 */
 } reductions;
 
-#define ALONE(r, rule, ...) hw_breach((r)->judge, rule, &(hw_at){(r)->stream, (r)->at}, 1, __VA_ARGS__)
+#define ALONE(r, rule, ...) hw_violation((r)->checker, rule, &(hw_at){(r)->stream, (r)->at}, 1, __VA_ARGS__)
 #define AFTER(r, rule, number, ...)                                                                                         \
-    hw_breach((r)->judge, rule, (hw_at[]){{(r)->stream, number}, {(r)->stream, (r)->at}}, 2, __VA_ARGS__)
+    hw_violation((r)->checker, rule, (hw_at[]){{(r)->stream, number}, {(r)->stream, (r)->at}}, 2, __VA_ARGS__)
 
 static const hw_event_record *here(const reduction_reader *r)
 {
@@ -38,7 +38,7 @@ static bool begin_clock(reduction_reader *r)
 {
     const hw_event_record *e = here(r);
     bool same = r->any && !r->ended && e->epoch == r->epoch && e->clock == r->clock;
-    hw_applied(r->judge, HW_RULE_ORDER);
+    hw_applied(r->checker, HW_RULE_ORDER);
     if (same)
         return true;
     bool later = !r->any || e->epoch > r->epoch;
@@ -70,7 +70,7 @@ static bool read_result(reduction_reader *r)
     if (!r->open || e->part != r->next)
         return ALONE(r, HW_RULE_ORDER, "block %" PRIu32 " has the result of reduction %" PRIu32 " without contributing",
                      e->who, e->part);
-    hw_applied(r->judge, HW_RULE_LOSS);
+    hw_applied(r->checker, HW_RULE_LOSS);
     if (r->heard)
         return AFTER(r, HW_RULE_LOSS, r->loss,
                      "block %" PRIu32 " has the result of a reduction, and it knows that not all blocks live", e->who);
@@ -102,9 +102,9 @@ static hawser_status add(reductions *all, const reduction_reader *r, hawser_erro
     return hw_index_add(&all->ends, (uint64_t[]){run, e->epoch, e->clock, 0, 0}, r->stream, r->at, error);
 }
 
-static hawser_status read_stream(hw_judge *judge, const hw_stream *stream, reductions *all, hawser_error *error)
+static hawser_status read_stream(hw_checker *checker, const hw_stream *stream, reductions *all, hawser_error *error)
 {
-    reduction_reader r = {.judge = judge, .stream = stream};
+    reduction_reader r = {.checker = checker, .stream = stream};
     for (; r.at < stream->count; r.at++) {
         const hw_event_record *e = here(&r);
         if (e->kind == HW_EVENT_LOST && !r.heard) {
@@ -124,7 +124,7 @@ static hawser_status read_stream(hw_judge *judge, const hw_stream *stream, reduc
         HAWSER_TRY(add(all, &r, error));
     }
     r.at = r.open ? r.share : stream->count - 1;
-    if (!hw_is_cut(judge) && (r.open || (r.any && !r.ended)))
+    if (!hw_is_cut(checker) && (r.open || (r.any && !r.ended)))
         (void)ALONE(&r, HW_RULE_END, "block %" PRIu32 " never ends clock %" PRIu64, stream->name.number, r.clock);
     return HAWSER_OK;
 }
@@ -140,8 +140,8 @@ typedef struct foretold {
     const hw_indexed *by; /* it */
 } foretold;
 
-/* The shares that a result needs; false: a breach. */
-static bool find_shares(hw_judge *judge, const reductions *all, const hw_indexed *result, foretold *of)
+/* The shares that a result needs; false: a violation. */
+static bool find_shares(hw_checker *checker, const reductions *all, const hw_indexed *result, foretold *of)
 {
     const hw_event_record *e = hw_record_of(result);
     *of = (foretold){.known = true, .equal = true};
@@ -150,21 +150,22 @@ static bool find_shares(hw_judge *judge, const reductions *all, const hw_indexed
         size_t count;
         const uint64_t key[5] = {result->key[0], e->epoch, e->clock, e->part, block};
         const hw_indexed *share = hw_index_find(&all->shares, key, &count);
-        hw_applied(judge, HW_RULE_REDUCTION);
-        if (share == NULL && hw_may_lack(judge, HW_STREAM_BLOCK, result->stream->name.run, block)) {
+        hw_applied(checker, HW_RULE_REDUCTION);
+        if (share == NULL && hw_may_lack(checker, HW_STREAM_BLOCK, result->stream->name.run, block)) {
             of->known = false;
-            judge->verdict->unrecorded++;
+            checker->verdict->unrecorded++;
             continue;
         }
         if (share == NULL)
-            return hw_breach(judge, HW_RULE_REDUCTION, &(hw_at){result->stream, result->number}, 1,
-                             "block %" PRIu32 " has the result of a reduction to which block %" PRIu32 " never contributed",
-                             e->who, block);
+            return hw_violation(checker, HW_RULE_REDUCTION, &(hw_at){result->stream, result->number}, 1,
+                                "block %" PRIu32 " has the result of a reduction to which block %" PRIu32
+                                " never contributed",
+                                e->who, block);
         const hw_event_record *made = hw_record_of(share);
         if (made->object != e->object || made->count != e->count || made->from != e->from || made->covers != e->covers)
-            return hw_breach(judge, HW_RULE_REDUCTION,
-                             (hw_at[]){{share->stream, share->number}, {result->stream, result->number}}, 2,
-                             "blocks %" PRIu32 " and %" PRIu32 " take two calls for one reduction", made->who, e->who);
+            return hw_violation(checker, HW_RULE_REDUCTION,
+                                (hw_at[]){{share->stream, share->number}, {result->stream, result->number}}, 2,
+                                "blocks %" PRIu32 " and %" PRIu32 " take two calls for one reduction", made->who, e->who);
         of->stops = of->stops || (made->flags & HW_EVENT_STOPS) != 0;
         first = block == 0 ? made->digest : first;
         of->equal = of->equal && made->digest == first;
@@ -178,75 +179,76 @@ static bool find_shares(hw_judge *judge, const reductions *all, const hw_indexed
 }
 
 /* No digest foretells the sum of several shares. It does where at most one is not all zeros, and an extreme where all are the same. */
-static bool check_value(hw_judge *judge, const hw_indexed *result, const foretold *of)
+static bool check_value(hw_checker *checker, const hw_indexed *result, const foretold *of)
 {
     const hw_event_record *e = hw_record_of(result);
     bool sum = e->from == 0, foretells = of->known && (sum ? of->changing <= 1 : of->equal);
     const hw_at both[] = {{of->by != NULL ? of->by->stream : result->stream, of->by != NULL ? of->by->number : 0},
                           {result->stream, result->number}};
     if (foretells) {
-        hw_applied(judge, HW_RULE_VALUE);
+        hw_applied(checker, HW_RULE_VALUE);
         if (e->digest != of->digest)
-            return hw_breach(judge, HW_RULE_VALUE, both, 2, "a reduction comes to something else than was contributed");
+            return hw_violation(checker, HW_RULE_VALUE, both, 2, "a reduction comes to something else than was contributed");
     }
     bool stops = (e->flags & HW_EVENT_STOPS) != 0;
     if (of->known && stops != of->stops)
-        return hw_breach(judge, HW_RULE_REDUCTION, both, 2, "a request to stop is %s by a reduction",
-                         stops ? "made up" : "lost");
+        return hw_violation(checker, HW_RULE_REDUCTION, both, 2, "a request to stop is %s by a reduction",
+                            stops ? "made up" : "lost");
     return true;
 }
 
 /* Neighbours of one key have the same digest and flags, or in `ends` the same number. */
-static bool check_same(hw_judge *judge, const hw_index *index, bool ends)
+static bool check_same(hw_checker *checker, const hw_index *index, bool ends)
 {
     for (size_t i = 1; i < index->count; i++) {
         const hw_indexed *a = &index->entries[i - 1], *b = &index->entries[i];
         const hw_event_record *x = hw_record_of(a), *y = hw_record_of(b);
         if (memcmp(a->key, b->key, sizeof a->key) != 0)
             continue;
-        hw_applied(judge, HW_RULE_REDUCTION);
+        hw_applied(checker, HW_RULE_REDUCTION);
         const hw_at both[] = {{a->stream, a->number}, {b->stream, b->number}};
         if (ends ? x->part != y->part : x->digest != y->digest || x->flags != y->flags)
-            return hw_breach(judge, HW_RULE_REDUCTION, both, 2,
-                             ends ? "two blocks end a clock after different numbers of reductions"
-                                  : "two blocks have different results of one reduction");
+            return hw_violation(checker, HW_RULE_REDUCTION, both, 2,
+                                ends ? "two blocks end a clock after different numbers of reductions"
+                                     : "two blocks have different results of one reduction");
     }
     return true;
 }
 
 /* Every living block ends every clock that another one has ended. */
-static void check_ends(hw_judge *judge, const hw_index *ends)
+static void check_ends(hw_checker *checker, const hw_index *ends)
 {
     for (size_t i = 0, next; i < ends->count; i = next) {
         const hw_indexed *first = &ends->entries[i];
         const hw_event_record *e = hw_record_of(first);
         for (next = i + 1; next < ends->count && memcmp(ends->entries[next].key, first->key, sizeof first->key) == 0;)
             next++;
-        if (next - i != e->covers && !hw_is_cut(judge))
-            (void)hw_breach(judge, HW_RULE_REDUCTION, &(hw_at){first->stream, first->number}, 1,
-                            "%zu of %" PRIu32 " blocks end a clock in which units reduce", next - i, e->covers);
+        if (next - i != e->covers && !hw_is_cut(checker))
+            (void)hw_violation(checker, HW_RULE_REDUCTION, &(hw_at){first->stream, first->number}, 1,
+                               "%zu of %" PRIu32 " blocks end a clock in which units reduce", next - i, e->covers);
     }
 }
 
-hawser_status hw_judge_reductions(hw_judge *judge, hawser_error *error)
+hawser_status hw_check_reductions(hw_checker *checker, hawser_error *error)
 {
-    const hw_history *history = judge->history;
+    const hw_history *history = checker->history;
     reductions all = {0};
     hawser_status status = HAWSER_OK;
     for (size_t s = 0; s < history->count && status == HAWSER_OK; s++)
         if (history->streams[s].name.kind == HW_STREAM_BLOCK && history->streams[s].count > 0)
-            status = read_stream(judge, &history->streams[s], &all, error);
+            status = read_stream(checker, &history->streams[s], &all, error);
     hw_index_sort(&all.shares);
     hw_index_sort(&all.results);
     hw_index_sort(&all.ends);
-    bool sound = status == HAWSER_OK && !judge->verdict->broken && check_same(judge, &all.results, false) &&
-                 check_same(judge, &all.ends, true);
+    bool sound = status == HAWSER_OK && !checker->verdict->broken && check_same(checker, &all.results, false) &&
+                 check_same(checker, &all.ends, true);
     for (size_t i = 0; sound && i < all.results.count; i++) {
         foretold of;
-        sound = find_shares(judge, &all, &all.results.entries[i], &of) && check_value(judge, &all.results.entries[i], &of);
+        sound =
+            find_shares(checker, &all, &all.results.entries[i], &of) && check_value(checker, &all.results.entries[i], &of);
     }
     if (sound)
-        check_ends(judge, &all.ends);
+        check_ends(checker, &all.ends);
     free(all.shares.entries);
     free(all.results.entries);
     free(all.ends.entries);

@@ -9,10 +9,10 @@
 
 #include "base/order.h"
 #include "base/random.h"
-#include "history/judge.h"
+#include "history/checker.h"
 
 typedef struct stripe_walk {
-    hw_judge *judge;
+    hw_checker *checker;
     const hw_stream *stream;
     const hw_event_record *table;
     size_t at;
@@ -41,9 +41,9 @@ typedef struct span {
     size_t begin, end; /* pieces */
 } span;
 
-#define ALONE(w, rule, ...) hw_breach((w)->judge, rule, &(hw_at){(w)->stream, (w)->at}, 1, __VA_ARGS__)
+#define ALONE(w, rule, ...) hw_violation((w)->checker, rule, &(hw_at){(w)->stream, (w)->at}, 1, __VA_ARGS__)
 #define WITH(w, rule, other, ...)                                                                                           \
-    hw_breach((w)->judge, rule, (hw_at[]){{(w)->stream, (w)->at}, {(w)->stream, other}}, 2, __VA_ARGS__)
+    hw_violation((w)->checker, rule, (hw_at[]){{(w)->stream, (w)->at}, {(w)->stream, other}}, 2, __VA_ARGS__)
 
 static const hw_event_record *record(const stripe_walk *w, size_t number)
 {
@@ -203,11 +203,11 @@ static bool check_woken(stripe_walk *w)
     if (was_waiting(w) || goes_on(w) || breaks_itself(w))
         return true;
     for (size_t i = 0; i < w->waiting_count; i++) {
-        hw_applied(w->judge, HW_RULE_WAIT);
+        hw_applied(w->checker, HW_RULE_WAIT);
         if (may_be_done(w, record(w, w->waiting[i])))
-            return hw_breach(w->judge, HW_RULE_WAIT, (hw_at[]){{w->stream, w->waiting[i]}, {w->stream, w->at}}, 2,
-                             "task %" PRIu64 " of client %" PRIu32 " may be done and is not",
-                             record(w, w->waiting[i])->epoch, record(w, w->waiting[i])->from);
+            return hw_violation(w->checker, HW_RULE_WAIT, (hw_at[]){{w->stream, w->waiting[i]}, {w->stream, w->at}}, 2,
+                                "task %" PRIu64 " of client %" PRIu32 " may be done and is not",
+                                record(w, w->waiting[i])->epoch, record(w, w->waiting[i])->from);
     }
     return true;
 }
@@ -215,7 +215,7 @@ static bool check_woken(stripe_walk *w)
 static hawser_status walk_wait(stripe_walk *w, bool *going, hawser_error *error)
 {
     const hw_event_record *r = record(w, w->at);
-    hw_applied(w->judge, HW_RULE_WAIT);
+    hw_applied(w->checker, HW_RULE_WAIT);
     if (may_be_done(w, r)) {
         *going =
             ALONE(w, HW_RULE_WAIT, "task %" PRIu64 " of client %" PRIu32 " is set aside and need not be", r->epoch, r->from);
@@ -279,7 +279,7 @@ static bool check_assigned(stripe_walk *w, span s)
     if ((w->table->flags & (HW_EVENT_ASSIGNS | HW_EVENT_SUMMED)) != HW_EVENT_ASSIGNS || (r->flags & HW_EVENT_LISTED) ||
         !expected(w, s, &digest))
         return true;
-    hw_applied(w->judge, HW_RULE_VALUE);
+    hw_applied(w->checker, HW_RULE_VALUE);
     if (digest == r->digest)
         return true;
     return ALONE(w, HW_RULE_VALUE, "what worker %" PRIu32 " reads%s is not what was written last", r->who,
@@ -294,7 +294,7 @@ static bool check_again(stripe_walk *w, span s)
     bool past = is_past(w, r), lacks = false;
     for (size_t p = s.begin; p < s.end; p++)
         lacks |= w->own[p] && sees_before(w, r, p);
-    hw_applied(w->judge, HW_RULE_READ);
+    hw_applied(w->checker, HW_RULE_READ);
     if ((r->flags & HW_EVENT_FAILED) && !past && !lacks)
         return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " may read iteration %" PRIu64 " again and is refused", r->who,
                      r->clock);
@@ -308,7 +308,7 @@ static bool check_read(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
     if (centric(w)) {
-        hw_applied(w->judge, HW_RULE_READ);
+        hw_applied(w->checker, HW_RULE_READ);
         if (may_read(w, r))
             return ((r->flags & HW_EVENT_AGAIN) == 0 || check_again(w, s)) && check_assigned(w, s);
         size_t later = find_later(w, 1u << HW_EVENT_TAKEN, HW_HISTORY_NOBODY, hw_beyond(r->clock, w->table->clock + 1));
@@ -316,7 +316,7 @@ static bool check_read(stripe_walk *w, span s)
             return WITH(w, HW_RULE_READ, later, "worker %" PRIu32 " reads before what it must see is written", r->who);
         return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " reads before what it must see is written", r->who);
     } else if (r->clock > 0) {
-        hw_applied(w->judge, HW_RULE_VISIBLE);
+        hw_applied(w->checker, HW_RULE_VISIBLE);
         if (!clocks_are_in(w, r))
             return ALONE(w, HW_RULE_VISIBLE,
                          "task %" PRIu64 " of client %" PRIu32 " asks for %" PRIu64 " clocks of everybody, which are not in",
@@ -330,7 +330,7 @@ static uint64_t place_of(const stripe_walk *w, const hw_event_record *r)
 {
     const uint64_t key[5] = {(uint64_t)w->stream->name.run << 32 | r->from, r->epoch, 0, 0, 0};
     size_t count;
-    const hw_indexed *asked = hw_index_find(&w->judge->asked, key, &count);
+    const hw_indexed *asked = hw_index_find(&w->checker->asked, key, &count);
     return asked != NULL ? asked->number + 1 : 0;
 }
 
@@ -341,23 +341,23 @@ static bool check_turn(stripe_walk *w)
     const hw_event_record *r = record(w, w->at);
     const uint64_t key[5] = {(uint64_t)w->stream->name.run << 32 | r->from, r->epoch, 0, 0, 0};
     size_t count;
-    const hw_indexed *asked = hw_index_find(&w->judge->asked, key, &count);
+    const hw_indexed *asked = hw_index_find(&w->checker->asked, key, &count);
     bool changes = r->kind == HW_EVENT_TAKEN;
-    if (asked == NULL || w->judge->turns.count == 0)
+    if (asked == NULL || w->checker->turns.count == 0)
         return true;
     uint64_t iteration = hw_record_of(asked)->clock;
     if (changes && w->due > 0) {
         hw_rule rule = w->due_policy == HW_EVENT_BSP ? HW_RULE_BSP : w->due_reads ? HW_RULE_VISIBLE : HW_RULE_DIFFERENCE;
-        hw_applied(w->judge, rule);
+        hw_applied(w->checker, rule);
         if (iteration < w->due)
-            return hw_breach(w->judge, rule, (hw_at[]){{w->stream, w->due_at}, {w->stream, w->at}}, 2,
-                             "worker %" PRIu32 " changes in iteration %" PRIu64
-                             " what had to be in by then: all below %" PRIu64,
-                             r->who, iteration, w->due);
+            return hw_violation(w->checker, rule, (hw_at[]){{w->stream, w->due_at}, {w->stream, w->at}}, 2,
+                                "worker %" PRIu32 " changes in iteration %" PRIu64
+                                " what had to be in by then: all below %" PRIu64,
+                                r->who, iteration, w->due);
     }
     uint32_t policy;
     uint64_t due =
-        hw_turns_due(w->judge, (uint64_t)w->stream->name.run << 32 | w->table->object, iteration, changes, &policy);
+        hw_turns_due(w->checker, (uint64_t)w->stream->name.run << 32 | w->table->object, iteration, changes, &policy);
     if (due <= w->due)
         return true;
     w->due = due;
@@ -400,7 +400,7 @@ static bool check_write(stripe_walk *w, span s)
     uint32_t j;
     if (!centric(w))
         return true;
-    hw_applied(w->judge, HW_RULE_WRITE);
+    hw_applied(w->checker, HW_RULE_WRITE);
     if (!may_write(w, r, &j)) {
         size_t later = find_later(w, 1u << HW_EVENT_GIVEN | 1u << HW_EVENT_CLOCK, j, hw_beyond(r->clock, w->table->clock));
         if (later != SIZE_MAX)
@@ -408,12 +408,12 @@ static bool check_write(stripe_walk *w, span s)
         return ALONE(w, HW_RULE_WRITE, "worker %" PRIu32 " writes before worker %" PRIu32 " has read", r->who, j);
     }
     for (size_t p = s.begin; p < s.end; p++) {
-        hw_applied(w->judge, HW_RULE_TIMESTAMPS);
+        hw_applied(w->checker, HW_RULE_TIMESTAMPS);
         size_t before = w->changed[p];
         if (before > 0 && record(w, before - 1)->who == r->who && record(w, before - 1)->clock > r->clock)
-            return hw_breach(w->judge, HW_RULE_TIMESTAMPS, (hw_at[]){{w->stream, before - 1}, {w->stream, w->at}}, 2,
-                             "worker %" PRIu32 " writes iteration %" PRIu64 " after %" PRIu64, r->who, r->clock,
-                             record(w, before - 1)->clock);
+            return hw_violation(w->checker, HW_RULE_TIMESTAMPS, (hw_at[]){{w->stream, before - 1}, {w->stream, w->at}}, 2,
+                                "worker %" PRIu32 " writes iteration %" PRIu64 " after %" PRIu64, r->who, r->clock,
+                                record(w, before - 1)->clock);
     }
     return true;
 }
@@ -426,7 +426,7 @@ static bool walk_taken(stripe_walk *w)
     if (!check_write(w, s) || !check_turn(w))
         return false;
     for (size_t p = s.begin; p < s.end; p++) {
-        hw_applied(w->judge, HW_RULE_MINE);
+        hw_applied(w->checker, HW_RULE_MINE);
         if (!centric(w) && place > 0 && w->asked[(size_t)r->from * w->pieces + p] > place)
             return ALONE(w, HW_RULE_MINE, "client %" PRIu32 " has read without task %" PRIu64 ", which it began before",
                          r->from, r->epoch);
@@ -447,7 +447,7 @@ static bool walk_clock(stripe_walk *w)
     span s = span_of(w, r);
     for (size_t p = s.begin; p < s.end; p++) {
         uint64_t *read = &w->read[(size_t)r->who * w->pieces + p];
-        hw_applied(w->judge, HW_RULE_TIMESTAMPS);
+        hw_applied(w->checker, HW_RULE_TIMESTAMPS);
         if (!centric(w) && *read > r->clock + 1)
             return ALONE(w, HW_RULE_TIMESTAMPS, "worker %" PRIu32 " ends clock %" PRIu64 " after clock %" PRIu64, r->who,
                          r->clock, *read - 1);
@@ -546,10 +546,10 @@ static void check_reads(stripe_walk *w)
         const hw_indexed *a = &w->reads.entries[i - 1], *b = &w->reads.entries[i];
         if (memcmp(a->key, b->key, sizeof a->key) != 0)
             continue;
-        hw_applied(w->judge, HW_RULE_VALUE);
+        hw_applied(w->checker, HW_RULE_VALUE);
         if (hw_record_of(a)->digest != hw_record_of(b)->digest)
-            (void)hw_breach(w->judge, HW_RULE_VALUE, (hw_at[]){{a->stream, a->number}, {b->stream, b->number}}, 2,
-                            "two reads differ and nothing was written between them");
+            (void)hw_violation(w->checker, HW_RULE_VALUE, (hw_at[]){{a->stream, a->number}, {b->stream, b->number}}, 2,
+                               "two reads differ and nothing was written between them");
     }
 }
 
@@ -559,8 +559,9 @@ static hawser_status walk_stripe(stripe_walk *w, hawser_error *error)
     HAWSER_TRY(make_room(w, error));
     for (; going && w->at < w->stream->count; w->at++)
         HAWSER_TRY(walk_record(w, &going, error));
-    if (going && w->waiting_count > 0 && !hw_is_cut(w->judge))
-        (void)hw_breach(w->judge, HW_RULE_WAIT, &(hw_at){w->stream, w->waiting[0]}, 1, "a task waits and is never done");
+    if (going && w->waiting_count > 0 && !hw_is_cut(w->checker))
+        (void)hw_violation(w->checker, HW_RULE_WAIT, &(hw_at){w->stream, w->waiting[0]}, 1,
+                           "a task waits and is never done");
     if (going)
         check_reads(w);
     return HAWSER_OK;
@@ -587,20 +588,21 @@ static void find_table(stripe_walk *w)
     }
 }
 
-hawser_status hw_judge_stripes(hw_judge *judge, hawser_error *error)
+hawser_status hw_check_stripes(hw_checker *checker, hawser_error *error)
 {
-    const hw_history *history = judge->history;
+    const hw_history *history = checker->history;
     hawser_status status = HAWSER_OK;
     for (size_t s = 0; s < history->count && status == HAWSER_OK; s++) {
         const hw_stream *stream = &history->streams[s];
-        stripe_walk w = {.judge = judge, .stream = stream};
+        stripe_walk w = {.checker = checker, .stream = stream};
         if (stream->name.kind == HW_STREAM_STRIPE)
             find_table(&w);
         if (w.table == NULL)
             continue;
         w.workers = w.table->part;
         if (w.workers > UINT16_MAX || w.first > w.last)
-            (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, 0}, 1, "a table without keys, or with too many workers");
+            (void)hw_violation(checker, HW_RULE_RECORD, &(hw_at){stream, 0}, 1,
+                               "a table without keys, or with too many workers");
         else
             status = walk_stripe(&w, error);
         free_walk(&w);

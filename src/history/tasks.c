@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "history/judge.h"
+#include "history/checker.h"
 
 /* What the stripes have done of a task. */
 typedef struct sums {
@@ -16,10 +16,10 @@ typedef struct sums {
     size_t again; /* pieces that were read again, or refused that */
 } sums;
 
-static sums add_pieces(const hw_judge *judge, const uint64_t key[5], uint32_t object)
+static sums add_pieces(const hw_checker *checker, const uint64_t key[5], uint32_t object)
 {
     size_t count;
-    const hw_indexed *entry = hw_index_find(&judge->served, key, &count);
+    const hw_indexed *entry = hw_index_find(&checker->served, key, &count);
     sums sum = {.pieces = count};
     for (size_t i = 0; i < count; i++) {
         const hw_event_record *r = hw_record_of(&entry[i]);
@@ -36,7 +36,7 @@ static sums add_pieces(const hw_judge *judge, const uint64_t key[5], uint32_t ob
 /* ------------------------------------------------------------------------------------------------------------- tasks ---- */
 
 typedef struct task {
-    hw_judge *judge;
+    hw_checker *checker;
     const hw_stream *stream;
     size_t number;
     const hw_event_record *asked;
@@ -48,8 +48,8 @@ static bool told(const task *t, hw_rule rule, const sums *sum, const char *what)
     size_t count = 1;
     if (sum != NULL && sum->last != NULL)
         at[count++] = (hw_at){sum->last->stream, sum->last->number};
-    return hw_breach(t->judge, rule, at, count, "task %" PRIu64 " of client %" PRIu32 " %s", t->asked->epoch, t->asked->from,
-                     what);
+    return hw_violation(t->checker, rule, at, count, "task %" PRIu64 " of client %" PRIu32 " %s", t->asked->epoch,
+                        t->asked->from, what);
 }
 
 /* Keys that two ranges have in common. */
@@ -62,7 +62,7 @@ static uint64_t common(const hw_event_record *a, const hw_event_record *b)
 /* Rows of an answered task that living servers must tell of: all; but where one is lost, what the others have of a range. */
 static uint64_t least_rows(const task *t)
 {
-    const hw_history *history = t->judge->history;
+    const hw_history *history = t->checker->history;
     bool lost = history->cut > 0, known = (t->asked->flags & HW_EVENT_LISTED) == 0;
     uint64_t rows = 0;
     for (size_t s = 0; s < history->count; s++) {
@@ -83,11 +83,11 @@ static uint64_t least_rows(const task *t)
     return !lost ? t->asked->count : known ? rows : 0;
 }
 
-static uint64_t rows_of_living(const hw_judge *judge, const uint64_t key[5])
+static uint64_t rows_of_living(const hw_checker *checker, const uint64_t key[5])
 {
     size_t count;
     uint64_t rows = 0;
-    const hw_indexed *entry = hw_index_find(&judge->served, key, &count);
+    const hw_indexed *entry = hw_index_find(&checker->served, key, &count);
     for (size_t i = 0; i < count; i++)
         rows += entry[i].stream->cut ? 0 : hw_record_of(&entry[i])->count;
     return rows;
@@ -97,21 +97,21 @@ static uint64_t rows_of_living(const hw_judge *judge, const uint64_t key[5])
 static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, bool answered)
 {
     const uint64_t key[5] = {(uint64_t)t->stream->name.run << 32 | t->asked->from, t->asked->epoch, kind, 0, 0};
-    sums sum = add_pieces(t->judge, key, t->asked->object);
-    hw_applied(t->judge, HW_RULE_ONCE);
+    sums sum = add_pieces(t->checker, key, t->asked->object);
+    hw_applied(t->checker, HW_RULE_ONCE);
     if (sum.twice || sum.rows > t->asked->count)
         return told(t, HW_RULE_ONCE, &sum, "is done more than once");
     if (sum.again != (t->asked->flags & HW_EVENT_AGAIN ? sum.pieces : 0))
         return told(t, HW_RULE_VALUE, &sum, "is read again, or not, against what it asks for");
     if (sum.rows < t->asked->count) {
-        if (!hw_is_cut(t->judge) || (answered && rows_of_living(t->judge, key) < least_rows(t)))
+        if (!hw_is_cut(t->checker) || (answered && rows_of_living(t->checker, key) < least_rows(t)))
             return told(t, HW_RULE_ONCE, NULL, "is not done on all of its keys");
-        t->judge->verdict->unrecorded += answered;
+        t->checker->verdict->unrecorded += answered;
         return true;
     }
     if (!answered && kind == HW_EVENT_GIVEN)
         return true; /* what was read has not come */
-    hw_applied(t->judge, HW_RULE_VALUE);
+    hw_applied(t->checker, HW_RULE_VALUE);
     if (sum.digest != digest)
         return told(t, HW_RULE_VALUE, &sum,
                     kind == HW_EVENT_TAKEN ? "has sent other values than were taken"
@@ -148,7 +148,7 @@ static bool is_passed_over(const task *t, const hw_stream *stripe, hw_indexed *l
             return false;
         size_t count;
         const uint64_t key[5] = {(uint64_t)stripe->name.run << 32 | r->from, r->epoch, 0, 0, 0};
-        const hw_indexed *begun = hw_index_find(&t->judge->asked, key, &count);
+        const hw_indexed *begun = hw_index_find(&t->checker->asked, key, &count);
         if (passed || r->who != asked->who || begun == NULL || begun->number < t->number)
             continue;
         *later = (hw_indexed){.stream = stripe, .number = i};
@@ -160,7 +160,7 @@ static bool is_passed_over(const task *t, const hw_stream *stripe, hw_indexed *l
 /* Of a job that failed: a clock may still be on its way. */
 static bool check_last_ticks(const task *t)
 {
-    const hw_history *history = t->judge->history;
+    const hw_history *history = t->checker->history;
     for (size_t s = 0; s < history->count; s++) {
         const hw_stream *stream = &history->streams[s];
         hw_indexed later;
@@ -175,7 +175,7 @@ static bool check_last_ticks(const task *t)
 /* A clock is heard by every stripe that has some of its keys. */
 static bool check_ticks(const task *t)
 {
-    const hw_history *history = t->judge->history;
+    const hw_history *history = t->checker->history;
     const uint64_t key[5] = {(uint64_t)t->stream->name.run << 32 | t->asked->from, t->asked->epoch, HW_EVENT_CLOCK, 0, 0};
     size_t wanted = 0;
     for (size_t s = 0; s < history->count; s++) {
@@ -183,11 +183,11 @@ static bool check_ticks(const task *t)
         if (stream->name.kind == HW_STREAM_STRIPE && stream->name.run == t->stream->name.run)
             wanted += meets(stream, t->asked);
     }
-    sums sum = add_pieces(t->judge, key, t->asked->object);
-    hw_applied(t->judge, HW_RULE_ONCE);
+    sums sum = add_pieces(t->checker, key, t->asked->object);
+    hw_applied(t->checker, HW_RULE_ONCE);
     if (sum.pieces == wanted && !sum.twice)
         return true;
-    if (hw_is_cut(t->judge) && sum.pieces < wanted && !sum.twice)
+    if (hw_is_cut(t->checker) && sum.pieces < wanted && !sum.twice)
         return check_last_ticks(t);
     return told(t, HW_RULE_ONCE, &sum,
                 sum.pieces < wanted ? "ends a clock that not all stripes hear of" : "ends a clock twice");
@@ -199,18 +199,18 @@ static bool check_task(task *t)
     size_t count, own;
     const uint64_t key[5] = {(uint64_t)t->stream->name.run << 32 | asked->from, asked->epoch, 1, 0, 0};
     const uint64_t ask[5] = {key[0], key[1], 0, 0, 0};
-    (void)hw_index_find(&t->judge->asked, ask, &own);
+    (void)hw_index_find(&t->checker->asked, ask, &own);
     if (own > 1)
         return told(t, HW_RULE_ONCE, NULL, "is begun twice");
     if (asked->flags & HW_EVENT_TICKS)
         return check_ticks(t);
-    const hw_indexed *answer = hw_index_find(&t->judge->asked, key, &count);
-    hw_applied(t->judge, HW_RULE_ONCE);
-    if (count > 1 || (count == 0 && !hw_is_cut(t->judge)))
+    const hw_indexed *answer = hw_index_find(&t->checker->asked, key, &count);
+    hw_applied(t->checker, HW_RULE_ONCE);
+    if (count > 1 || (count == 0 && !hw_is_cut(t->checker)))
         return told(t, HW_RULE_ONCE, NULL, count == 0 ? "is never answered" : "is answered twice");
     const hw_event_record *came = count == 1 ? hw_record_of(answer) : NULL;
     bool failed = came != NULL && (came->flags & HW_EVENT_FAILED) != 0, answered = came != NULL && !failed;
-    if (failed && !hw_is_cut(t->judge))
+    if (failed && !hw_is_cut(t->checker))
         return true;
     if ((asked->flags & HW_EVENT_PUSHES) && !check_pieces(t, HW_EVENT_TAKEN, asked->digest, answered))
         return false;
@@ -235,7 +235,7 @@ typedef struct kept {
 } kept;
 
 typedef struct client {
-    hw_judge *judge;
+    hw_checker *checker;
     const hw_stream *stream;
     task_place *places;
     size_t count, room;
@@ -304,7 +304,7 @@ static hawser_status note_client_table(client *c, const hw_event_record *r, haws
     return HAWSER_OK;
 }
 
-#define HELD(c, number, ...) hw_breach((c)->judge, HW_RULE_HELD, &(hw_at){(c)->stream, number}, 1, __VA_ARGS__)
+#define HELD(c, number, ...) hw_violation((c)->checker, HW_RULE_HELD, &(hw_at){(c)->stream, number}, 1, __VA_ARGS__)
 
 /* Of every row of an update something is said: it goes, is kept, or is left out where a filter may do that. What is held is what was, but for this
  * update; and when all of it goes nothing stays. */
@@ -313,13 +313,13 @@ static bool walk_held(client *c, size_t number)
     const hw_event_record *r = &c->stream->records[number];
     kept *k = kept_of(c, r->object);
     bool flush = (r->flags & HW_EVENT_FLUSH) != 0;
-    hw_applied(c->judge, HW_RULE_HELD);
+    hw_applied(c->checker, HW_RULE_HELD);
     if (k == NULL)
         return HELD(c, number, "client %" PRIu32 " keeps something of a table without a filter", r->from);
     if (r->clock != k->digest) {
         hw_at at[2] = {{c->stream, k->last - (k->last > 0)}, {c->stream, number}};
-        return hw_breach(c->judge, HW_RULE_HELD, k->last > 0 ? at : at + 1, k->last > 0 ? 2 : 1,
-                         "what client %" PRIu32 " holds back has changed without an update", r->from);
+        return hw_violation(c->checker, HW_RULE_HELD, k->last > 0 ? at : at + 1, k->last > 0 ? 2 : 1,
+                            "what client %" PRIu32 " holds back has changed without an update", r->from);
     }
     if (r->first != r->count + r->span + r->last)
         return HELD(c, number, "of %" PRIu64 " rows client %" PRIu32 " has lost or made up some", r->first, r->from);
@@ -342,7 +342,7 @@ static bool check_kept(client *c, size_t number)
     kept *k = kept_of(c, r->object);
     if (k == NULL || (r->flags & HW_EVENT_PUSHES) == 0 || (r->flags & HW_EVENT_PULLS) != 0)
         return true;
-    hw_applied(c->judge, HW_RULE_HELD);
+    hw_applied(c->checker, HW_RULE_HELD);
     const hw_event_record *said = k->due ? &c->stream->records[k->last - 1] : NULL;
     if (said == NULL || said->epoch != r->epoch)
         return HELD(c, number, "task %" PRIu64 " of client %" PRIu32 " sends rows of which nothing was said", r->epoch,
@@ -350,11 +350,11 @@ static bool check_kept(client *c, size_t number)
     const hw_at both[] = {{c->stream, k->last - 1}, {c->stream, number}};
     k->due = false;
     if (said->count != r->count)
-        return hw_breach(c->judge, HW_RULE_HELD, both, 2, "task %" PRIu64 " of client %" PRIu32 " sends other rows than go",
-                         r->epoch, r->from);
+        return hw_violation(c->checker, HW_RULE_HELD, both, 2,
+                            "task %" PRIu64 " of client %" PRIu32 " sends other rows than go", r->epoch, r->from);
     if ((said->flags & HW_EVENT_FLUSH) && said->clock != r->digest)
-        return hw_breach(c->judge, HW_RULE_HELD, both, 2, "client %" PRIu32 " sends something else than it has held back",
-                         r->from);
+        return hw_violation(c->checker, HW_RULE_HELD, both, 2,
+                            "client %" PRIu32 " sends something else than it has held back", r->from);
     return true;
 }
 
@@ -362,13 +362,13 @@ static bool check_kept(client *c, size_t number)
 static bool check_push(client *c, size_t number)
 {
     const hw_event_record *r = &c->stream->records[number];
-    hw_applied(c->judge, HW_RULE_DEFINITION);
+    hw_applied(c->checker, HW_RULE_DEFINITION);
     for (size_t i = 0; i < c->open_count; i++) {
         const hw_event_record *pull = &c->stream->records[c->open[i]];
         if (pull->object == r->object && pull->who == r->who && pull->clock == r->clock)
-            return hw_breach(c->judge, HW_RULE_DEFINITION, (hw_at[]){{c->stream, c->open[i]}, {c->stream, number}}, 2,
-                             "worker %" PRIu32 " writes in iteration %" PRIu64 " before its read has come", r->who,
-                             r->clock);
+            return hw_violation(c->checker, HW_RULE_DEFINITION, (hw_at[]){{c->stream, c->open[i]}, {c->stream, number}}, 2,
+                                "worker %" PRIu32 " writes in iteration %" PRIu64 " before its read has come", r->who,
+                                r->clock);
     }
     return true;
 }
@@ -378,7 +378,7 @@ static bool may_read_again(const client *c, const task_place *p, const hw_event_
 {
     const uint64_t key[5] = {(uint64_t)c->stream->name.run << 32 | r->from, r->epoch, 1, 0, 0};
     size_t count;
-    const hw_indexed *answer = hw_index_find(&c->judge->asked, key, &count);
+    const hw_indexed *answer = hw_index_find(&c->checker->asked, key, &count);
     bool refused = answer == NULL || (hw_record_of(answer)->flags & HW_EVENT_FAILED) != 0;
     return (r->flags & HW_EVENT_AGAIN) != 0 && (p->written <= r->clock + 1 || refused);
 }
@@ -392,8 +392,8 @@ static hawser_status walk_asked(client *c, size_t number, bool *going, hawser_er
     HAWSER_TRY(place_of(c, r, &p, error));
     bool pulls = (r->flags & HW_EVENT_PULLS) != 0, pushes = (r->flags & HW_EVENT_PUSHES) != 0;
     if (pulls && p->written > r->clock && !may_read_again(c, p, r)) {
-        *going = hw_breach(c->judge, HW_RULE_DEFINITION, (hw_at[]){{c->stream, p->last_write}, {c->stream, number}}, 2,
-                           "worker %" PRIu32 " reads in iteration %" PRIu64 " after it has written", r->who, r->clock);
+        *going = hw_violation(c->checker, HW_RULE_DEFINITION, (hw_at[]){{c->stream, p->last_write}, {c->stream, number}}, 2,
+                              "worker %" PRIu32 " reads in iteration %" PRIu64 " after it has written", r->who, r->clock);
         return HAWSER_OK;
     }
     if (pushes) {
@@ -405,27 +405,27 @@ static hawser_status walk_asked(client *c, size_t number, bool *going, hawser_er
 }
 
 /* Who knows that the store is lost begins nothing more with it, and all that was under way has failed. */
-static bool check_after_loss(hw_judge *judge, const hw_stream *stream, size_t lost, size_t number)
+static bool check_after_loss(hw_checker *checker, const hw_stream *stream, size_t lost, size_t number)
 {
     const hw_event_record *r = &stream->records[number];
     if (lost == SIZE_MAX)
         return true;
-    hw_applied(judge, HW_RULE_LOSS);
+    hw_applied(checker, HW_RULE_LOSS);
     if (r->kind == HW_EVENT_ANSWER && (r->flags & HW_EVENT_FAILED))
         return true;
-    return hw_breach(judge, HW_RULE_LOSS, (hw_at[]){{stream, lost}, {stream, number}}, 2,
-                     "client %" PRIu32 " goes on with a store that it knows to be lost", stream->name.number);
+    return hw_violation(checker, HW_RULE_LOSS, (hw_at[]){{stream, lost}, {stream, number}}, 2,
+                        "client %" PRIu32 " goes on with a store that it knows to be lost", stream->name.number);
 }
 
-static hawser_status walk_client(hw_judge *judge, const hw_stream *stream, hawser_error *error)
+static hawser_status walk_client(hw_checker *checker, const hw_stream *stream, hawser_error *error)
 {
-    client c = {.judge = judge, .stream = stream};
+    client c = {.checker = checker, .stream = stream};
     hawser_status status = HAWSER_OK;
     bool going = true;
     size_t lost = SIZE_MAX;
     for (size_t i = 0; i < stream->count && going && status == HAWSER_OK; i++) {
         const hw_event_record *r = &stream->records[i];
-        if (r->kind == HW_EVENT_LOST && hw_is_cut(judge)) {
+        if (r->kind == HW_EVENT_LOST && hw_is_cut(checker)) {
             lost = lost < i ? lost : i;
             continue;
         }
@@ -434,7 +434,7 @@ static hawser_status walk_client(hw_judge *judge, const hw_stream *stream, hawse
             status = note_client_table(&c, r, error);
         if (r->kind == HW_EVENT_NAME || r->kind == HW_EVENT_TABLE)
             continue;
-        going = check_after_loss(judge, stream, lost, i);
+        going = check_after_loss(checker, stream, lost, i);
         if (!going)
             break;
         if (r->kind == HW_EVENT_HELD && r->from == stream->name.number) {
@@ -442,8 +442,8 @@ static hawser_status walk_client(hw_judge *judge, const hw_stream *stream, hawse
             continue;
         }
         if (!known || r->from != stream->name.number || r->clock == UINT64_MAX)
-            going = hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "no record of client %" PRIu32,
-                              stream->name.number);
+            going = hw_violation(checker, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "no record of client %" PRIu32,
+                                 stream->name.number);
         else if (r->kind == HW_EVENT_ANSWER)
             note_answer(&c, r);
         else if (!check_kept(&c, i))
@@ -455,7 +455,7 @@ static hawser_status walk_client(hw_judge *judge, const hw_stream *stream, hawse
     free(c.places);
     free(c.open);
     for (size_t i = 0; i < stream->count && going && status == HAWSER_OK; i++) {
-        task t = {.judge = judge, .stream = stream, .number = i, .asked = &stream->records[i]};
+        task t = {.checker = checker, .stream = stream, .number = i, .asked = &stream->records[i]};
         if (t.asked->kind == HW_EVENT_ASKED)
             going = check_task(&t);
     }
@@ -463,28 +463,28 @@ static hawser_status walk_client(hw_judge *judge, const hw_stream *stream, hawse
 }
 
 /* What was done for a client that did not ask for it. */
-static void check_asked(hw_judge *judge, uint32_t run)
+static void check_asked(hw_checker *checker, uint32_t run)
 {
-    for (size_t i = 0; i < judge->served.count; i++) {
-        const hw_indexed *piece = &judge->served.entries[i];
+    for (size_t i = 0; i < checker->served.count; i++) {
+        const hw_indexed *piece = &checker->served.entries[i];
         const uint64_t key[5] = {piece->key[0], piece->key[1], 0, 0, 0};
         size_t count;
         if (piece->stream->name.run != run)
             continue;
-        hw_applied(judge, HW_RULE_ONCE);
-        if (hw_index_find(&judge->asked, key, &count) != NULL)
+        hw_applied(checker, HW_RULE_ONCE);
+        if (hw_index_find(&checker->asked, key, &count) != NULL)
             continue;
-        if (hw_may_lack(judge, HW_STREAM_CLIENT, run, (uint32_t)piece->key[0]))
-            judge->verdict->unrecorded++;
+        if (hw_may_lack(checker, HW_STREAM_CLIENT, run, (uint32_t)piece->key[0]))
+            checker->verdict->unrecorded++;
         else
-            (void)hw_breach(judge, HW_RULE_ONCE, &(hw_at){piece->stream, piece->number}, 1,
-                            "a stripe has done what nobody asked for");
+            (void)hw_violation(checker, HW_RULE_ONCE, &(hw_at){piece->stream, piece->number}, 1,
+                               "a stripe has done what nobody asked for");
     }
 }
 
-hawser_status hw_judge_tasks(hw_judge *judge, hawser_error *error)
+hawser_status hw_check_tasks(hw_checker *checker, hawser_error *error)
 {
-    const hw_history *history = judge->history;
+    const hw_history *history = checker->history;
     hawser_status status = HAWSER_OK;
     for (size_t s = 0; s < history->count && status == HAWSER_OK; s++) {
         const hw_stream *stream = &history->streams[s];
@@ -493,8 +493,8 @@ hawser_status hw_judge_tasks(hw_judge *judge, hawser_error *error)
         if (stream->name.kind != HW_STREAM_CLIENT)
             continue;
         if (first)
-            check_asked(judge, stream->name.run);
-        status = walk_client(judge, stream, error);
+            check_asked(checker, stream->name.run);
+        status = walk_client(checker, stream, error);
     }
     return status;
 }

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "history/judge.h"
+#include "history/checker.h"
 
 static size_t next_turn(const hw_stream *stream, size_t from)
 {
@@ -20,7 +20,7 @@ static bool alike(const hw_event_record *a, const hw_event_record *b)
 }
 
 /* All blocks of a run go through the same loops. */
-static void compare(hw_judge *judge, const hw_stream *first, const hw_stream *other)
+static void compare(hw_checker *checker, const hw_stream *first, const hw_stream *other)
 {
     size_t i = 0, j = 0;
     for (;; i++, j++) {
@@ -28,28 +28,28 @@ static void compare(hw_judge *judge, const hw_stream *first, const hw_stream *ot
         j = next_turn(other, j);
         if (i == first->count || j == other->count)
             break;
-        hw_applied(judge, HW_RULE_ORDER);
+        hw_applied(checker, HW_RULE_ORDER);
         if (!alike(&first->records[i], &other->records[j])) {
-            (void)hw_breach(judge, HW_RULE_ORDER, (hw_at[]){{first, i}, {other, j}}, 2,
-                            "two blocks go through different loops over a table");
+            (void)hw_violation(checker, HW_RULE_ORDER, (hw_at[]){{first, i}, {other, j}}, 2,
+                               "two blocks go through different loops over a table");
             return;
         }
     }
     bool more = i < first->count;
-    if (hw_is_cut(judge))
+    if (hw_is_cut(checker))
         return;
     if (more || j < other->count)
-        (void)hw_breach(judge, HW_RULE_ORDER, &(hw_at){more ? first : other, more ? i : j}, 1,
-                        "a loop over a table that another block does not go through");
+        (void)hw_violation(checker, HW_RULE_ORDER, &(hw_at){more ? first : other, more ? i : j}, 1,
+                           "a loop over a table that another block does not go through");
 }
 
-static hawser_status add_turns(hw_judge *judge, const hw_stream *stream, hawser_error *error)
+static hawser_status add_turns(hw_checker *checker, const hw_stream *stream, hawser_error *error)
 {
-    hw_turns *turns = &judge->turns;
+    hw_turns *turns = &checker->turns;
     for (size_t i = next_turn(stream, 0); i < stream->count; i = next_turn(stream, i + 1)) {
         const hw_event_record *r = &stream->records[i];
         if (r->part > HW_EVENT_DC)
-            (void)hw_breach(judge, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "there is no policy %" PRIu32, r->part);
+            (void)hw_violation(checker, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "there is no policy %" PRIu32, r->part);
         HAWSER_TRY(HW_GROW(&turns->entries, &turns->room, turns->count + 1, "the loops of a history", error));
         turns->entries[turns->count] = (hw_turn){(uint64_t)r->from << 32 | r->object, turns->count, r, stream->cut};
         turns->count++;
@@ -74,34 +74,34 @@ static size_t count_turns(const hw_stream *stream)
 }
 
 /* The blocks of a run stand at begin..end - 1: what the one tells of that came furthest. Of one that was lost it is not known how far that is. */
-static hawser_status add_run(hw_judge *judge, size_t begin, size_t end, hawser_error *error)
+static hawser_status add_run(hw_checker *checker, size_t begin, size_t end, hawser_error *error)
 {
-    const hw_stream *streams = judge->history->streams, *furthest = &streams[begin];
+    const hw_stream *streams = checker->history->streams, *furthest = &streams[begin];
     size_t most = count_turns(furthest);
     for (size_t s = begin + 1; s < end; s++) {
         size_t count = count_turns(&streams[s]);
-        compare(judge, &streams[begin], &streams[s]);
+        compare(checker, &streams[begin], &streams[s]);
         if (count > most || (count == most && furthest->cut)) {
             furthest = &streams[s];
             most = count;
         }
     }
-    return add_turns(judge, furthest, error);
+    return add_turns(checker, furthest, error);
 }
 
-hawser_status hw_judge_turns(hw_judge *judge, hawser_error *error)
+hawser_status hw_check_turns(hw_checker *checker, hawser_error *error)
 {
-    const hw_history *history = judge->history;
+    const hw_history *history = checker->history;
     for (size_t s = 0, end; s < history->count; s = end) {
         const hw_stream_name *name = &history->streams[s].name;
         for (end = s + 1; end < history->count && history->streams[end].name.kind == name->kind &&
                           history->streams[end].name.run == name->run;)
             end++;
         if (name->kind == HW_STREAM_BLOCK)
-            HAWSER_TRY(add_run(judge, s, end, error));
+            HAWSER_TRY(add_run(checker, s, end, error));
     }
-    if (judge->turns.count > 1)
-        qsort(judge->turns.entries, judge->turns.count, sizeof *judge->turns.entries, by_table);
+    if (checker->turns.count > 1)
+        qsort(checker->turns.entries, checker->turns.count, sizeof *checker->turns.entries, by_table);
     return HAWSER_OK;
 }
 
@@ -139,9 +139,9 @@ static bool is_open(const hw_turns *turns, uint64_t table, size_t next)
            (next == turns->count || turns->entries[next].table != table);
 }
 
-uint64_t hw_turns_due(const hw_judge *judge, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy)
+uint64_t hw_turns_due(const hw_checker *checker, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy)
 {
-    const hw_turns *turns = &judge->turns;
+    const hw_turns *turns = &checker->turns;
     uint64_t least = UINT64_MAX, begin = 0;
     size_t next = above(turns, table, iteration);
     *policy = HW_EVENT_TAP;

@@ -16,7 +16,7 @@ static void judge(const hw_history *history)
     hw_verdict verdict;
     FILE *out = fopen("/dev/null", "w");
     if (hw_history_check(history, &verdict, NULL) == HAWSER_OK && out != NULL)
-        hw_verdict_tell(&verdict, history, out);
+        hw_verdict_print(&verdict, history, out);
     if (out != NULL)
         fclose(out);
 }

@@ -12,7 +12,7 @@ static hw_verdict must_hold(const hw_history *history, uint64_t seed)
 {
     hw_verdict verdict = judge(history);
     if (verdict.broken) {
-        hw_verdict_tell(&verdict, history, stderr);
+        hw_verdict_print(&verdict, history, stderr);
         fail_msg("seed %llu", (unsigned long long)seed);
     }
     return verdict;
@@ -47,13 +47,13 @@ static hw_history paper(const char *text, uint64_t delay)
     return history;
 }
 
-static void must_break(const char *text, uint64_t delay, hw_rule rule, size_t witnesses)
+static void must_break(const char *text, uint64_t delay, hw_rule rule, size_t counterexamples)
 {
     hw_history history = paper(text, delay);
     hw_verdict verdict = judge(&history);
     assert_true(verdict.broken);
     assert_string_equal(hw_rule_name(verdict.rule), hw_rule_name(rule));
-    assert_int_equal(verdict.count, witnesses);
+    assert_int_equal(verdict.count, counterexamples);
     hw_history_free(&history);
 }
 

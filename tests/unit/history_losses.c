@@ -535,7 +535,7 @@ static void random_losses(void **state)
         hw_history history = draw_doomed(seed);
         hw_verdict verdict = judge(&history);
         if (verdict.broken) {
-            hw_verdict_tell(&verdict, &history, stderr);
+            hw_verdict_print(&verdict, &history, stderr);
             fail_msg("seed %llu", (unsigned long long)seed);
         }
         for (int rule = 0; rule < HW_RULES; rule++)
@@ -612,7 +612,7 @@ static void loops_that_the_lost_tells_of_count(void **state)
         hw_history history = two_changes(cases[i].first, cases[i].second);
         hw_verdict verdict = judge(&history);
         if (verdict.broken != cases[i].broken || (verdict.broken && verdict.rule != HW_RULE_BSP)) {
-            hw_verdict_tell(&verdict, &history, stderr);
+            hw_verdict_print(&verdict, &history, stderr);
             fail_msg("%zu", i);
         }
         hw_history_free(&history);

@@ -56,7 +56,7 @@ static void must_hold(hw_history *history)
 {
     hw_verdict verdict = judge(history);
     if (verdict.broken) {
-        hw_verdict_tell(&verdict, history, stderr);
+        hw_verdict_print(&verdict, history, stderr);
         fail();
     }
     hw_history_free(history);

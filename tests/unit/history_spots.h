@@ -125,7 +125,7 @@ static inline void must_refuse(const hw_history *history, const mutant *wrong, u
     for (const hw_rule *rule = wrong->rules; *rule != HW_RULES; rule++)
         if (verdict.broken && verdict.rule == *rule)
             return;
-    hw_verdict_tell(&verdict, history, stderr);
+    hw_verdict_print(&verdict, history, stderr);
     fail_msg("%s of seed %llu", wrong->name, (unsigned long long)seed);
 }
 

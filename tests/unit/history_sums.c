@@ -308,7 +308,7 @@ static void honest_sums_are_taken(void **state)
         hw_history history = history_of_sums(seed);
         hw_verdict verdict = judge(&history);
         if (verdict.broken) {
-            hw_verdict_tell(&verdict, &history, stderr);
+            hw_verdict_print(&verdict, &history, stderr);
             fail_msg("seed %llu", (unsigned long long)seed);
         }
         for (size_t s = 0; s < history.count; s++)

@@ -410,7 +410,7 @@ static found walk_all(walk *w, const job_case *c)
         f.ahead = fmax(f.ahead, t.ahead);
         f.fault = fault_of(&t, &first);
         if (f.fault != NULL && meddled == NOTHING)
-            hw_verdict_tell(&t.verdict, &(hw_history){0}, stderr);
+            hw_verdict_print(&t.verdict, &(hw_history){0}, stderr);
     } while (f.fault == NULL && another_run(w));
     return f;
 }

@@ -1,5 +1,5 @@
 /*
- * launch.h - the launcher's side of `hawser run`: a post for each host, with an agent behind it, and what is known of each node.
+ * launch.h - the launcher's side of `hawser run`: a connection to each host with its agent, and the state of each node.
  *
  * The local host's agent is a child with a socket, another host's is a child of ssh there. All are treated alike: when the launcher
  * goes, however, their wires end, and they end their nodes.
@@ -39,7 +39,7 @@ typedef struct hw_run_node {
     FILE *file; /* --output-dir */
 } hw_run_node;
 
-typedef struct hw_post {
+typedef struct hw_host_connection {
     const hw_host *host; /* NULL: this one */
     uint32_t first, count;
     pid_t pid; /* of the agent, or of ssh; 0: reaped */
@@ -51,7 +51,7 @@ typedef struct hw_post {
     bool greeted, closed;
     double silent; /* seconds of ours since its last word, or, before its greeting, since it was started */
     double most;   /* 0, or how long it was silent when it was given up */
-} hw_post;
+} hw_host_connection;
 
 typedef struct hw_launch {
     /* What was asked for: */
@@ -67,8 +67,8 @@ typedef struct hw_launch {
     FILE *stream_out, *stream_err;
     /* What has become of it: */
     char address[HW_ADDRESS_MOST]; /* of node 0; "": not heard yet */
-    hw_post *posts;
-    size_t post_count;
+    hw_host_connection *connections;
+    size_t connection_count;
     hw_run_node *nodes;
     uint32_t node_count;
     sigset_t mask; /* for children */
@@ -81,28 +81,34 @@ typedef struct hw_launch {
     uint32_t first_failed; /* the one that is named; node_count: none yet */
     uint32_t follower;     /* the first that has ended for another's failure; node_count: none */
     double name_at;        /* when it is time to name whom the followers blame; 0: nobody is to be named */
-    bool hearsay;          /* so it was; who turns out to have failed of himself is named after all */
-    int stage;             /* of ending what is left after a failure: 0 not, 1 waiting, 2 SIGTERM sent, 3 SIGKILL sent */
+    bool inferred; /* the first cause was inferred; a node that turns out to have failed on its own is named after all */
+    int stage;     /* of ending what is left after a failure: 0 not, 1 waiting, 2 SIGTERM sent, 3 SIGKILL sent */
     double next_stage;
     double looked_at;  /* when it was last looked how long hosts have been silent */
     double abandon_at; /* when hosts that have not answered SIGKILL are given up; 0: it was not sent */
     struct pollfd *set;
 } hw_launch;
 
-/* post.c */
-hawser_status hw_post_start(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
+/* connection.c */
+hawser_status hw_host_connection_start(hw_launch *launch, hw_host_connection *connection,
+                                       hawser_error *error) HAWSER_MUST_USE;
 /* Reads and takes what has come. */
-hawser_status hw_post_serve(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_host_connection_serve(hw_launch *launch, hw_host_connection *connection,
+                                       hawser_error *error) HAWSER_MUST_USE;
 /* ssh's words. */
-hawser_status hw_post_hear(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_post_signal(hw_launch *launch, int number, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_host_connection_receive(hw_launch *launch, hw_host_connection *connection,
+                                         hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_host_connection_signal(hw_launch *launch, int number, hawser_error *error) HAWSER_MUST_USE;
 /* The agent's process has ended, or its wire has: what it did not account for is lost. */
-hawser_status hw_post_settle(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_host_connection_settle(hw_launch *launch, hw_host_connection *connection,
+                                        hawser_error *error) HAWSER_MUST_USE;
 /* Counts the time that it has been silent; past its deadline it is lost. */
-hawser_status hw_post_wait(hw_launch *launch, hw_post *post, double seconds, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_host_connection_wait(hw_launch *launch, hw_host_connection *connection, double seconds,
+                                      hawser_error *error) HAWSER_MUST_USE;
 /* It has not even answered SIGKILL: says so and goes on without it. */
-hawser_status hw_post_abandon(hw_launch *launch, hw_post *post, hawser_error *error) HAWSER_MUST_USE;
-void hw_post_free(hw_post *post);
+hawser_status hw_host_connection_abandon(hw_launch *launch, hw_host_connection *connection,
+                                         hawser_error *error) HAWSER_MUST_USE;
+void hw_host_connection_free(hw_host_connection *connection);
 
 /* lines.c: prints the whole lines of what is there, and with `last` the rest. */
 hawser_status hw_lines_take(hw_lines *lines, const char *label, FILE *out, const char *data, size_t length, bool last,
@@ -113,14 +119,14 @@ double hw_launch_beat(const hw_launch *launch);
 /* Until all have ended. */
 hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
 
-/* blame.c: which node failed first, in cause and not in time of hearing. */
+/* first_cause.c: which node failed first, by cause and not by time of arrival. */
 /* A node has ended; the first one that failed of itself is named, and the others' time runs. */
 hawser_status hw_launch_ended(hw_launch *launch, uint32_t node, int code, int number, const char *why,
                               hawser_error *error) HAWSER_MUST_USE;
 /* A node says that it ends for another's failure. */
-void hw_launch_blames(hw_launch *launch, uint32_t teller, uint32_t node, const char *why);
+void hw_launch_count_losses(hw_launch *launch, uint32_t teller, uint32_t node, const char *why);
 /* All have ended, or it is time: if all who failed have failed for others, the one that most of them blame is named. */
-void hw_launch_judge(hw_launch *launch);
+void hw_launch_find_first_cause(hw_launch *launch);
 /* What hawser run returns. Says so where a signal has ended all before they had begun. */
 int hw_launch_code(const hw_launch *launch);
 

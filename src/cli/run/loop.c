@@ -26,13 +26,14 @@ static bool have_ended(const hw_launch *launch, uint32_t first, uint32_t count)
 /* All nodes stop, then we; who continues us continues them. */
 static hawser_status suspend(hw_launch *launch, hawser_error *error)
 {
-    HAWSER_TRY(hw_post_signal(launch, SIGTSTP, error));
+    HAWSER_TRY(hw_host_connection_signal(launch, SIGTSTP, error));
     double until = hw_seconds() + 1;
-    for (size_t i = 0; i < launch->post_count; i++)
-        while (!launch->posts[i].closed && hw_buffer_left(&launch->posts[i].wire.waiting) > 0 && hw_seconds() < until) {
-            struct pollfd one = {.fd = launch->posts[i].wire.out, .events = POLLOUT};
+    for (size_t i = 0; i < launch->connection_count; i++)
+        while (!launch->connections[i].closed && hw_buffer_left(&launch->connections[i].wire.waiting) > 0 &&
+               hw_seconds() < until) {
+            struct pollfd one = {.fd = launch->connections[i].wire.out, .events = POLLOUT};
             (void)poll(&one, 1, 100);
-            hw_wire_flush(&launch->posts[i].wire);
+            hw_wire_flush(&launch->connections[i].wire);
         }
     (void)raise(SIGSTOP);
     return HAWSER_OK;
@@ -43,7 +44,7 @@ static hawser_status end_at_once(hw_launch *launch, hawser_error *error)
 {
     if (launch->abandon_at == 0)
         launch->abandon_at = hw_seconds() + KILL_SECONDS;
-    return hw_post_signal(launch, SIGKILL, error);
+    return hw_host_connection_signal(launch, SIGKILL, error);
 }
 
 /* All are passed on, since a program of somebody's may mean something else by each; what belongs to one request is counted once. */
@@ -51,7 +52,7 @@ static hawser_status interrupt(hw_launch *launch, int number, hawser_error *erro
 {
     double now = hw_seconds();
     if (number == SIGHUP && launch->serves && !launch->terminal) /* servers log it and go on */
-        return hw_post_signal(launch, number, error);
+        return hw_host_connection_signal(launch, number, error);
     bool again = launch->interrupts > 0;
     if (number == SIGHUP && launch->serves) { /* our terminal is lost; servers on other hosts have none, and would go on */
         if (again)
@@ -67,25 +68,25 @@ static hawser_status interrupt(hw_launch *launch, int number, hawser_error *erro
         fprintf(launch->stream_err, "hawser run: ending all nodes at once\n");
         return end_at_once(launch, error);
     }
-    return hw_post_signal(launch, number, error);
+    return hw_host_connection_signal(launch, number, error);
 }
 
 static hawser_status reap(hw_launch *launch, hawser_error *error)
 {
-    for (size_t i = 0; i < launch->post_count; i++) {
-        hw_post *post = &launch->posts[i];
-        if (post->pid <= 0 || waitpid(post->pid, &post->result, WNOHANG) != post->pid)
+    for (size_t i = 0; i < launch->connection_count; i++) {
+        hw_host_connection *connection = &launch->connections[i];
+        if (connection->pid <= 0 || waitpid(connection->pid, &connection->result, WNOHANG) != connection->pid)
             continue;
-        post->pid = 0;
-        while (!post->closed &&
-               !post->wire.ended) { /* nobody writes any more: to the end, if a grandchild does not hold it */
-            struct pollfd one = {.fd = post->wire.in, .events = POLLIN};
+        connection->pid = 0;
+        while (!connection->closed &&
+               !connection->wire.ended) { /* nobody writes any more: to the end, if a grandchild does not hold it */
+            struct pollfd one = {.fd = connection->wire.in, .events = POLLIN};
             if (poll(&one, 1, 0) <= 0)
                 break;
-            HAWSER_TRY(hw_post_serve(launch, post, error));
+            HAWSER_TRY(hw_host_connection_serve(launch, connection, error));
         }
-        if (!post->closed)
-            HAWSER_TRY(hw_post_settle(launch, post, error));
+        if (!connection->closed)
+            HAWSER_TRY(hw_host_connection_settle(launch, connection, error));
     }
     return HAWSER_OK;
 }
@@ -99,7 +100,7 @@ static hawser_status serve_signals(hw_launch *launch, hawser_error *error)
         case SIGINT:
         case SIGTERM:
         case SIGHUP: HAWSER_TRY(interrupt(launch, number, error)); break;
-        default: HAWSER_TRY(hw_post_signal(launch, number, error)); break;
+        default: HAWSER_TRY(hw_host_connection_signal(launch, number, error)); break;
         }
     return HAWSER_OK;
 }
@@ -108,9 +109,9 @@ static hawser_status serve_signals(hw_launch *launch, hawser_error *error)
 
 static hawser_status abandon_all(hw_launch *launch, hawser_error *error)
 {
-    for (size_t i = 0; i < launch->post_count; i++)
-        if (!have_ended(launch, launch->posts[i].first, launch->posts[i].count))
-            HAWSER_TRY(hw_post_abandon(launch, &launch->posts[i], error));
+    for (size_t i = 0; i < launch->connection_count; i++)
+        if (!have_ended(launch, launch->connections[i].first, launch->connections[i].count))
+            HAWSER_TRY(hw_host_connection_abandon(launch, &launch->connections[i], error));
     return HAWSER_OK;
 }
 
@@ -125,10 +126,10 @@ static hawser_status serve_silence(hw_launch *launch, hawser_error *error)
 {
     double now = hw_seconds(), passed = fmin(now - launch->looked_at, 2 * hw_launch_beat(launch));
     launch->looked_at = now;
-    for (size_t i = 0; i < launch->post_count; i++) {
-        hw_post *post = &launch->posts[i];
-        if (!post->closed && !have_ended(launch, post->first, post->count))
-            HAWSER_TRY(hw_post_wait(launch, post, passed, error));
+    for (size_t i = 0; i < launch->connection_count; i++) {
+        hw_host_connection *connection = &launch->connections[i];
+        if (!connection->closed && !have_ended(launch, connection->first, connection->count))
+            HAWSER_TRY(hw_host_connection_wait(launch, connection, passed, error));
     }
     return HAWSER_OK;
 }
@@ -139,15 +140,15 @@ static hawser_status serve_time(hw_launch *launch, hawser_error *error)
     if (launch->abandon_at != 0 && hw_seconds() >= launch->abandon_at)
         HAWSER_TRY(abandon_all(launch, error));
     if (launch->name_at != 0 && hw_seconds() >= launch->name_at)
-        hw_launch_judge(launch);
+        hw_launch_find_first_cause(launch);
     if (launch->stage == 0 || launch->stage == 3 || hw_seconds() < launch->next_stage)
         return HAWSER_OK;
     launch->stage++;
     launch->next_stage = hw_seconds() + KILL_SECONDS;
     if (launch->stage == 3)
         return end_at_once(launch, error);
-    HAWSER_TRY(hw_post_signal(launch, SIGTERM, error));
-    return hw_post_signal(launch, SIGCONT, error);
+    HAWSER_TRY(hw_host_connection_signal(launch, SIGTERM, error));
+    return hw_host_connection_signal(launch, SIGCONT, error);
 }
 
 /* Our standard input, for a node 0 on another host. */
@@ -162,20 +163,21 @@ static hawser_status pass_input(hw_launch *launch, hawser_error *error)
         got = 0;
     }
     launch->input_out += (size_t)got;
-    return hw_wire_put(&launch->posts[0].wire, HW_FRAME_INPUT, 0, piece, (size_t)got, error);
+    return hw_wire_put(&launch->connections[0].wire, HW_FRAME_INPUT, 0, piece, (size_t)got, error);
 }
 
 static void watch_all(hw_launch *launch)
 {
     struct pollfd *set = launch->set;
-    bool input = launch->posts[0].greeted && !launch->posts[0].closed && launch->input_out < INPUT_MOST;
+    bool input = launch->connections[0].greeted && !launch->connections[0].closed && launch->input_out < INPUT_MOST;
     set[0] = hw_watch(launch->signals, POLLIN);
     set[1] = hw_watch(launch->stdin_fd, input ? POLLIN : 0);
-    for (size_t i = 0; i < launch->post_count; i++) {
-        const hw_post *post = &launch->posts[i];
-        bool waiting = hw_buffer_left(&post->wire.waiting) > 0;
-        set[2 + 2 * i] = hw_watch(post->wire.in, post->wire.ended ? 0 : (short)(POLLIN | (waiting ? POLLOUT : 0)));
-        set[3 + 2 * i] = hw_watch(post->err, POLLIN);
+    for (size_t i = 0; i < launch->connection_count; i++) {
+        const hw_host_connection *connection = &launch->connections[i];
+        bool waiting = hw_buffer_left(&connection->wire.waiting) > 0;
+        set[2 + 2 * i] =
+            hw_watch(connection->wire.in, connection->wire.ended ? 0 : (short)(POLLIN | (waiting ? POLLOUT : 0)));
+        set[3 + 2 * i] = hw_watch(connection->err, POLLIN);
     }
 }
 
@@ -192,17 +194,17 @@ static hawser_status turn(hw_launch *launch, hawser_error *error)
 {
     struct pollfd *set = launch->set;
     watch_all(launch);
-    if (poll(set, 2 + 2 * launch->post_count, patience(launch)) < 0 && errno != EINTR)
+    if (poll(set, 2 + 2 * launch->connection_count, patience(launch)) < 0 && errno != EINTR)
         return hawser_fail(error, HAWSER_IO, "cannot wait: %s", strerror(errno));
-    for (size_t i = 0; i < launch->post_count; i++) {
-        hw_post *post = &launch->posts[i];
+    for (size_t i = 0; i < launch->connection_count; i++) {
+        hw_host_connection *connection = &launch->connections[i];
         short events = set[2 + 2 * i].revents;
         if ((events & POLLOUT) != 0)
-            hw_wire_flush(&post->wire);
+            hw_wire_flush(&connection->wire);
         if ((events & (POLLIN | POLLHUP | POLLERR)) != 0)
-            HAWSER_TRY(hw_post_serve(launch, post, error));
+            HAWSER_TRY(hw_host_connection_serve(launch, connection, error));
         if (set[3 + 2 * i].revents != 0)
-            HAWSER_TRY(hw_post_hear(launch, post, error));
+            HAWSER_TRY(hw_host_connection_receive(launch, connection, error));
     }
     if (set[1].revents != 0)
         HAWSER_TRY(pass_input(launch, error));
@@ -216,6 +218,6 @@ hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error)
     launch->looked_at = hw_seconds();
     while (!have_ended(launch, 0, launch->node_count))
         HAWSER_TRY(turn(launch, error));
-    hw_launch_judge(launch);
+    hw_launch_find_first_cause(launch);
     return HAWSER_OK;
 }

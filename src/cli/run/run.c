@@ -61,7 +61,7 @@ const hawser_option *hw_agent_rows(void)
 /* ------------------------------------------------------------------------------------------------- what to run ---- */
 
 /* A subcommand that works alone would do the same thing N times over, on the same files. */
-static hawser_status judge_words(hw_call *call, hw_launch *launch, hawser_error *error)
+static hawser_status cause_words(hw_call *call, hw_launch *launch, hawser_error *error)
 {
     size_t used = 0;
     const hw_command *command =
@@ -114,10 +114,10 @@ static hawser_status assign(hw_call *call, hw_launch *launch, hw_hosts *hosts, h
     if (hawser_options_has(options, "hosts")) {
         HAWSER_TRY(hw_hosts_read(hosts, hawser_options_text(options, "hosts"), error));
         HAWSER_TRY(hw_hosts_fill(hosts, &nodes, error));
-        while (hosts->list[launch->post_count].count > 0 && ++launch->post_count < hosts->count)
+        while (hosts->list[launch->connection_count].count > 0 && ++launch->connection_count < hosts->count)
             continue;
     } else {
-        launch->post_count = 1;
+        launch->connection_count = 1;
     }
     if (nodes == 0)
         return hawser_fail(error, HAWSER_BAD_OPTION, "how many? hawser run -n N -- %s ...", call->words[0]);
@@ -125,15 +125,15 @@ static hawser_status assign(hw_call *call, hw_launch *launch, hw_hosts *hosts, h
     HAWSER_TRY(HW_NEW(&launch->nodes, nodes, "nodes", error));
     for (uint32_t i = 0; i < nodes; i++)
         launch->nodes[i].blamed = nodes;
-    HAWSER_TRY(HW_NEW(&launch->posts, launch->post_count, "hosts", error));
-    HAWSER_TRY(HW_NEW(&launch->set, 2 + 2 * launch->post_count, "a list of descriptors", error));
-    for (size_t i = 0; i < launch->post_count; i++) {
-        hw_post *post = &launch->posts[i];
-        *post = (hw_post){.count = nodes, .err = -1, .wire = {.in = -1, .out = -1}};
+    HAWSER_TRY(HW_NEW(&launch->connections, launch->connection_count, "hosts", error));
+    HAWSER_TRY(HW_NEW(&launch->set, 2 + 2 * launch->connection_count, "a list of descriptors", error));
+    for (size_t i = 0; i < launch->connection_count; i++) {
+        hw_host_connection *connection = &launch->connections[i];
+        *connection = (hw_host_connection){.count = nodes, .err = -1, .wire = {.in = -1, .out = -1}};
         if (hosts->count > 0) {
-            post->host = &hosts->list[i];
-            post->first = post->host->first;
-            post->count = post->host->count;
+            connection->host = &hosts->list[i];
+            connection->first = connection->host->first;
+            connection->count = connection->host->count;
         }
     }
     return HAWSER_OK;
@@ -145,8 +145,8 @@ static hawser_status see_to_descriptors(const hw_launch *launch, bool files, haw
     enum { EACH = 3, OTHERS = 16 };
     char what[64];
     snprintf(what, sizeof what, "a run of %u nodes needs", launch->node_count);
-    return hw_machine_descriptors(EACH * launch->post_count + (files ? launch->node_count : 0) + OTHERS, what, "hawser run",
-                                  error);
+    return hw_machine_descriptors(EACH * launch->connection_count + (files ? launch->node_count : 0) + OTHERS, what,
+                                  "hawser run", error);
 }
 
 static int by_name(const void *a, const void *b)
@@ -190,10 +190,11 @@ static hawser_status open_files(hw_launch *launch, const char *directory, hawser
 
 static void name_nodes(hw_launch *launch, const hw_hosts *hosts)
 {
-    for (size_t p = 0; p < launch->post_count; p++)
-        for (uint32_t i = launch->posts[p].first; i < launch->posts[p].first + launch->posts[p].count; i++) {
+    for (size_t p = 0; p < launch->connection_count; p++)
+        for (uint32_t i = launch->connections[p].first; i < launch->connections[p].first + launch->connections[p].count;
+             i++) {
             hw_run_node *node = &launch->nodes[i];
-            const hw_host *host = launch->posts[p].host;
+            const hw_host *host = launch->connections[p].host;
             if (host != NULL) {
                 hw_hosts_name(hosts, host, i, node->name, sizeof node->name);
                 snprintf(node->label, sizeof node->label, "[%s] ", node->name);
@@ -220,19 +221,19 @@ static hawser_status name_job(hw_launch *launch, hawser_error *error)
 /* ------------------------------------------------------------------------------------------------- the run ---- */
 
 /* All wires end, so the agents end what is left; who does not within seconds is killed. */
-static void end_posts(hw_launch *launch)
+static void end_connections(hw_launch *launch)
 {
     double until = hw_seconds() + END_SECONDS;
-    for (size_t i = 0; i < launch->post_count; i++)
-        hw_post_free(&launch->posts[i]);
-    for (size_t i = 0; i < launch->post_count; i++) {
-        hw_post *post = &launch->posts[i];
-        while (post->pid > 0 && waitpid(post->pid, NULL, WNOHANG) == 0) {
+    for (size_t i = 0; i < launch->connection_count; i++)
+        hw_host_connection_free(&launch->connections[i]);
+    for (size_t i = 0; i < launch->connection_count; i++) {
+        hw_host_connection *connection = &launch->connections[i];
+        while (connection->pid > 0 && waitpid(connection->pid, NULL, WNOHANG) == 0) {
             if (hw_seconds() > until)
-                (void)kill(-post->pid, SIGKILL);
+                (void)kill(-connection->pid, SIGKILL);
             (void)poll(NULL, 0, 10);
         }
-        post->pid = 0;
+        connection->pid = 0;
     }
 }
 
@@ -245,7 +246,7 @@ static void free_launch(hw_launch *launch)
         hw_buffer_free(&launch->nodes[i].err.bytes);
     }
     free(launch->nodes);
-    free(launch->posts);
+    free(launch->connections);
     free(launch->set);
     explicit_bzero(launch->key, sizeof launch->key);
 }
@@ -267,11 +268,11 @@ static hawser_status launch_all(hw_launch *launch, hawser_error *error)
     hawser_status status = HAWSER_OK;
     sigset_t before;
     HAWSER_TRY(hw_signals_open(&before, &launch->signals, error));
-    for (size_t i = 0; i < launch->post_count && status == HAWSER_OK; i++)
-        status = hw_post_start(launch, &launch->posts[i], error);
+    for (size_t i = 0; i < launch->connection_count && status == HAWSER_OK; i++)
+        status = hw_host_connection_start(launch, &launch->connections[i], error);
     if (status == HAWSER_OK)
         status = hw_launch_loop(launch, error);
-    end_posts(launch);
+    end_connections(launch);
     hw_signals_close(&before, launch->signals);
     return status;
 }
@@ -288,7 +289,7 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
                         .stdin_fd = -1};
     hw_hosts hosts = {0};
     hw_interrupt_words(call->interrupt, "before a node was started");
-    hawser_status status = judge_words(call, &launch, error);
+    hawser_status status = cause_words(call, &launch, error);
     if (status == HAWSER_OK)
         status = read_deadlines(call, &launch, error);
     if (status == HAWSER_OK)

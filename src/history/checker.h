@@ -1,6 +1,6 @@
-/* judge.h - the inside of the checker: what its parts share. */
-#ifndef HW_HISTORY_JUDGE_H
-#define HW_HISTORY_JUDGE_H
+/* checker.h - the inside of the checker: what its parts share. */
+#ifndef HW_HISTORY_CHECKER_H
+#define HW_HISTORY_CHECKER_H
 
 #include "base/memory.h"
 #include "history/check.h"
@@ -31,7 +31,7 @@ typedef struct hw_turns {
     size_t count, room;
 } hw_turns;
 
-typedef struct hw_judge {
+typedef struct hw_checker {
     const hw_history *history;
     hw_verdict *verdict;
     hw_turns turns;
@@ -39,7 +39,7 @@ typedef struct hw_judge {
     hw_index served; /* pieces of tasks: run, client, task, kind */
     hw_index asked;  /* run and client, task, 0: ASKED or 1: ANSWER */
     hw_index losses; /* node */
-} hw_judge;
+} hw_checker;
 
 hawser_status hw_index_add(hw_index *index, const uint64_t key[5], const hw_stream *stream, size_t number,
                            hawser_error *error) HAWSER_MUST_USE;
@@ -52,39 +52,40 @@ static inline const hw_event_record *hw_record_of(const hw_indexed *entry)
     return &entry->stream->records[entry->number];
 }
 
-/* A breach: `count` records, given as pairs of stream and number. What was found first with the fewest records stands. Gives false. */
+/* A violation: `count` records, given as pairs of stream and number. What was found first with the fewest records stands. Gives false. */
 typedef struct hw_at {
     const hw_stream *stream;
     size_t number;
 } hw_at;
-bool hw_breach(hw_judge *judge, hw_rule rule, const hw_at *at, size_t count, const char *format, ...) HAWSER_PRINTF(5, 6);
+bool hw_violation(hw_checker *checker, hw_rule rule, const hw_at *at, size_t count, const char *format, ...)
+    HAWSER_PRINTF(5, 6);
 
 /* Streams may end anywhere; and this one may lack what has happened, or all of it. */
-static inline bool hw_is_cut(const hw_judge *judge)
+static inline bool hw_is_cut(const hw_checker *checker)
 {
-    return judge->history->ended != HAWSER_OK;
+    return checker->history->ended != HAWSER_OK;
 }
 
-static inline bool hw_may_lack(const hw_judge *judge, hw_stream_kind kind, uint32_t run, uint32_t number)
+static inline bool hw_may_lack(const hw_checker *checker, hw_stream_kind kind, uint32_t run, uint32_t number)
 {
-    const hw_stream *stream = hw_is_cut(judge) ? hw_history_stream(judge->history, kind, run, number) : NULL;
-    return hw_is_cut(judge) && (stream != NULL ? stream->cut : judge->history->cut > 0);
+    const hw_stream *stream = hw_is_cut(checker) ? hw_history_stream(checker->history, kind, run, number) : NULL;
+    return hw_is_cut(checker) && (stream != NULL ? stream->cut : checker->history->cut > 0);
 }
 
-static inline void hw_applied(hw_judge *judge, hw_rule rule)
+static inline void hw_applied(hw_checker *checker, hw_rule rule)
 {
-    judge->verdict->checked[rule]++;
+    checker->verdict->checked[rule]++;
 }
 
 /* turns.c: finds them. What a policy asks, with *policy as it is there: all changes of iterations below the result are in before a read in
  * `iteration`, or before a change is made in it. */
-hawser_status hw_judge_turns(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
-uint64_t hw_turns_due(const hw_judge *judge, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy);
+hawser_status hw_check_turns(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
+uint64_t hw_turns_due(const hw_checker *checker, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy);
 
 /* blocks.c, reductions.c, stripes.c, tasks.c: HAWSER_OK whatever they find. */
-hawser_status hw_judge_blocks(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_judge_reductions(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_judge_stripes(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_judge_tasks(hw_judge *judge, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_check_blocks(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_check_reductions(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_check_stripes(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_check_tasks(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

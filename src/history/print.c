@@ -1,4 +1,4 @@
-/* tell.c - a verdict in words: what was verified, or the rule and the records that break it. */
+/* print.c - a verdict in words: what was verified, or the rule and the records that break it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -6,20 +6,20 @@
 #include "history/check.h"
 
 /* The name that the stream gives to a state or table; else its number. */
-static void name_of(const hw_history *history, const hw_witness *witness, char *name, size_t size)
+static void name_of(const hw_history *history, const hw_counterexample *counterexample, char *name, size_t size)
 {
-    const hw_stream_name *in = &witness->stream;
+    const hw_stream_name *in = &counterexample->stream;
     const hw_stream *stream = hw_history_stream(history, (hw_stream_kind)in->kind, in->run, in->number);
-    snprintf(name, size, "%" PRIu32, witness->record.object);
+    snprintf(name, size, "%" PRIu32, counterexample->record.object);
     for (size_t i = 0; stream != NULL && i < stream->count; i++)
-        if (stream->records[i].kind == HW_EVENT_NAME && stream->records[i].object == witness->record.object) {
+        if (stream->records[i].kind == HW_EVENT_NAME && stream->records[i].object == counterexample->record.object) {
             snprintf(name, size, "%.*s", HW_HISTORY_NAME, stream->records[i].name);
             return;
         }
 }
 
 #define HW_POLICY_WORD(id, word, help, varies, record, ...) [record] = word,
-static void tell_policy(const hw_event_record *r, FILE *out)
+static void print_policy(const hw_event_record *r, FILE *out)
 {
     static const char *const words[] = {HW_POLICIES(HW_POLICY_WORD)};
     const char *word = r->part < sizeof words / sizeof *words ? words[r->part] : "no policy";
@@ -30,10 +30,10 @@ static void tell_policy(const hw_event_record *r, FILE *out)
 }
 
 /* Who waits, in a block's stream or a stripe's. */
-static void tell_wait(const hw_witness *witness, const char *name, FILE *out)
+static void print_wait(const hw_counterexample *counterexample, const char *name, FILE *out)
 {
-    const hw_event_record *r = &witness->record;
-    if (witness->stream.kind == HW_STREAM_BLOCK)
+    const hw_event_record *r = &counterexample->record;
+    if (counterexample->stream.kind == HW_STREAM_BLOCK)
         fprintf(out, "block %" PRIu32 " waits for %s before clock %" PRIu64, r->who,
                 r->flags & HW_EVENT_INPUT ? "others" : "credit", r->clock);
     else
@@ -41,16 +41,16 @@ static void tell_wait(const hw_witness *witness, const char *name, FILE *out)
                 name, r->first, r->last);
 }
 
-static void tell_block_record(const hw_witness *witness, const char *name, FILE *out)
+static void print_block_record(const hw_counterexample *counterexample, const char *name, FILE *out)
 {
-    const hw_event_record *r = &witness->record;
+    const hw_event_record *r = &counterexample->record;
     switch ((hw_event_kind)r->kind) {
     case HW_EVENT_STATE:
         fprintf(out, "block %" PRIu32 " of %" PRIu32 " has %s, %" PRIu64 " entries", r->who, r->part, name, r->count);
         break;
     case HW_EVENT_BEGIN:
         fprintf(out, "block %" PRIu32 " begins epoch %" PRIu64 " of %s under ", r->who, r->epoch, name);
-        tell_policy(r, out);
+        print_policy(r, out);
         break;
     case HW_EVENT_READ:
         fprintf(out, "r%" PRIu32 "[%s][%" PRIu64 "]  clocks in: own %" PRIu64 ", least %" PRIu64, r->who, name, r->clock,
@@ -75,7 +75,7 @@ static void tell_block_record(const hw_witness *witness, const char *name, FILE 
     case HW_EVENT_TURN:
         fprintf(out, "block %" PRIu32 " begins a loop over table %" PRIu32 " in iteration %" PRIu64 " under ", r->who,
                 r->object, r->clock);
-        tell_policy(r, out);
+        print_policy(r, out);
         break;
     case HW_EVENT_SHARE:
     case HW_EVENT_REDUCED:
@@ -99,9 +99,9 @@ static void tell_block_record(const hw_witness *witness, const char *name, FILE 
     }
 }
 
-static void tell_record(const hw_witness *witness, const char *name, FILE *out)
+static void print_record(const hw_counterexample *counterexample, const char *name, FILE *out)
 {
-    const hw_event_record *r = &witness->record;
+    const hw_event_record *r = &counterexample->record;
     switch ((hw_event_kind)r->kind) {
     case HW_EVENT_TABLE:
         fprintf(out, "table %s, keys %" PRIu64 "..%" PRIu64 ", %" PRIu32 " workers", name, r->first, r->last, r->part);
@@ -133,32 +133,32 @@ static void tell_record(const hw_witness *witness, const char *name, FILE *out)
                 " and drops %" PRIu64,
                 r->from, r->count, r->first, r->epoch, name, r->span, r->last);
         break;
-    case HW_EVENT_WAIT: tell_wait(witness, name, out); break;
-    default: tell_block_record(witness, name, out); break;
+    case HW_EVENT_WAIT: print_wait(counterexample, name, out); break;
+    default: print_block_record(counterexample, name, out); break;
     }
 }
 
-static void tell_place(const hw_witness *witness, FILE *out)
+static void print_place(const hw_counterexample *counterexample, FILE *out)
 {
-    const hw_stream_name *in = &witness->stream;
+    const hw_stream_name *in = &counterexample->stream;
     if (in->kind == HW_STREAM_STRIPE)
         fprintf(out, "   (run %" PRIu32 ", server %" PRIu32 ", stripe %" PRIu32 " of table %" PRIu32 ", record %zu)",
-                in->run, in->number >> 16, in->number & 63, in->number >> 6 & 1023, witness->number);
+                in->run, in->number >> 16, in->number & 63, in->number >> 6 & 1023, counterexample->number);
     else
         fprintf(out, "   (run %" PRIu32 ", %s %" PRIu32 ", record %zu)", in->run,
-                in->kind == HW_STREAM_BLOCK ? "block" : "client", in->number, witness->number);
+                in->kind == HW_STREAM_BLOCK ? "block" : "client", in->number, counterexample->number);
 }
 
-void hw_witness_tell(const hw_witness *witness, const hw_history *history, FILE *out)
+void hw_counterexample_print(const hw_counterexample *counterexample, const hw_history *history, FILE *out)
 {
     char name[64];
-    name_of(history, witness, name, sizeof name);
-    tell_record(witness, name, out);
-    tell_place(witness, out);
+    name_of(history, counterexample, name, sizeof name);
+    print_record(counterexample, name, out);
+    print_place(counterexample, out);
 }
 
 /* ", up to the loss of nodes 1 and 2" */
-static void tell_losses(const hw_history *history, FILE *out)
+static void print_losses(const hw_history *history, FILE *out)
 {
     uint32_t left = 0, told = 0;
     for (uint32_t node = 0; node < history->nodes; node++)
@@ -173,11 +173,11 @@ static void tell_losses(const hw_history *history, FILE *out)
 }
 
 /* How far the files go of a job that failed. */
-static void tell_cut(const hw_verdict *verdict, const hw_history *history, FILE *out)
+static void print_cut(const hw_verdict *verdict, const hw_history *history, FILE *out)
 {
     fprintf(out, "%" PRIu64 " records of %" PRIu64 " streams of a job that ended in '%s': consistent", verdict->records,
             verdict->streams, hawser_status_name(history->ended));
-    tell_losses(history, out);
+    print_losses(history, out);
     fprintf(out, "\n");
     for (uint32_t node = 0; node < history->nodes; node++) {
         const hw_history_part *part = &history->parts[node];
@@ -190,20 +190,20 @@ static void tell_cut(const hw_verdict *verdict, const hw_history *history, FILE 
         fprintf(out, "  %" PRIu64 " things that others know of it are not among what it has left\n", verdict->unrecorded);
 }
 
-void hw_verdict_tell(const hw_verdict *verdict, const hw_history *history, FILE *out)
+void hw_verdict_print(const hw_verdict *verdict, const hw_history *history, FILE *out)
 {
     if (verdict->broken) {
         fprintf(out, "broken: %s: %s\n", hw_rule_name(verdict->rule), hw_rule_text(verdict->rule));
         fprintf(out, "  %s\n", verdict->text);
         for (size_t i = 0; i < verdict->count; i++) {
             fprintf(out, "  ");
-            hw_witness_tell(&verdict->witnesses[i], history, out);
+            hw_counterexample_print(&verdict->counterexamples[i], history, out);
             fprintf(out, "\n");
         }
         return;
     }
     if (history->ended != HAWSER_OK)
-        tell_cut(verdict, history, out);
+        print_cut(verdict, history, out);
     else
         fprintf(out, "verified: %" PRIu64 " records of %" PRIu64 " streams\n", verdict->records, verdict->streams);
     for (int rule = 0; rule < HW_RULES; rule++)

@@ -1,4 +1,4 @@
-/* post.c - one agent as the launcher sees it: started here or through ssh, given its job, listened to. */
+/* connection.c - one agent as the launcher sees it: started here or through ssh, given its job, listened to. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,36 +38,36 @@ static void become(const hw_launch *launch, int in, int out, int err, int wire, 
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-static hawser_status start(hw_launch *launch, hw_post *post, char *const *words, hawser_error *error)
+static hawser_status start(hw_launch *launch, hw_host_connection *connection, char *const *words, hawser_error *error)
 {
     int ends[2] = {-1, -1}, err[2] = {-1, -1}, none = -1;
-    bool remote = post->host != NULL;
+    bool remote = connection->host != NULL;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 || (remote && pipe2(err, O_CLOEXEC) != 0) ||
         (!remote && isatty(STDIN_FILENO) == 1 && (none = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0))
         goto failed;
-    post->pid = fork();
-    if (post->pid == 0) {
+    connection->pid = fork();
+    if (connection->pid == 0) {
         if (remote)
             become(launch, ends[1], ends[1], err[1], -1, words);
         else
             become(launch, none >= 0 ? none : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, ends[1], words);
     }
-    if (post->pid < 0)
+    if (connection->pid < 0)
         goto failed;
-    (void)setpgid(post->pid, post->pid);
+    (void)setpgid(connection->pid, connection->pid);
     (void)close(ends[1]);
     if (none >= 0)
         (void)close(none);
     if (remote) {
         (void)close(err[1]);
-        post->err = err[0];
-        (void)fcntl(post->err, F_SETFL, fcntl(post->err, F_GETFL) | O_NONBLOCK);
+        connection->err = err[0];
+        (void)fcntl(connection->err, F_SETFL, fcntl(connection->err, F_GETFL) | O_NONBLOCK);
     }
-    hw_wire_open(&post->wire, ends[0], ends[0]);
+    hw_wire_open(&connection->wire, ends[0], ends[0]);
     return HAWSER_OK;
 failed:;
     int reason = errno, all[] = {ends[0], ends[1], err[0], err[1], none};
-    post->pid = 0;
+    connection->pid = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] >= 0)
             (void)close(all[i]);
@@ -92,7 +92,7 @@ static hawser_status quoted(const char *text, char *out, size_t size, hawser_err
     return HAWSER_OK;
 }
 
-hawser_status hw_post_start(hw_launch *launch, hw_post *post, hawser_error *error)
+hawser_status hw_host_connection_start(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
     char self[4096], command[8300], path[8192], *rest = NULL, *ssh = NULL;
     char *words[SSH_WORDS + 3];
@@ -100,9 +100,9 @@ hawser_status hw_post_start(hw_launch *launch, hw_post *post, hawser_error *erro
     if (length <= 0)
         return hawser_fail(error, HAWSER_IO, "cannot tell where hawser lies: %s", strerror(errno));
     self[length] = '\0';
-    if (post->host == NULL) {
+    if (connection->host == NULL) {
         char *const agent[] = {self, (char *)"agent", (char *)"--wire", (char *)"3", NULL};
-        return start(launch, post, agent, error);
+        return start(launch, connection, agent, error);
     }
     HAWSER_TRY(quoted(launch->remote != NULL ? launch->remote : self, path, sizeof path, error));
     snprintf(command, sizeof command, "exec %s agent", path);
@@ -110,11 +110,11 @@ hawser_status hw_post_start(hw_launch *launch, hw_post *post, hawser_error *erro
     size_t n = 0;
     for (char *word = strtok_r(ssh, " \t", &rest); word != NULL && n < SSH_WORDS; word = strtok_r(NULL, " \t", &rest))
         words[n++] = word;
-    words[n++] = post->host->name;
+    words[n++] = connection->host->name;
     words[n++] = command;
     words[n] = NULL;
     hawser_status status = n < 3 ? hawser_fail(error, HAWSER_BAD_OPTION, "--ssh '%s' names no command", launch->ssh)
-                                 : start(launch, post, words, error);
+                                 : start(launch, connection, words, error);
     free(ssh);
     return status;
 }
@@ -122,51 +122,51 @@ hawser_status hw_post_start(hw_launch *launch, hw_post *post, hawser_error *erro
 /* ------------------------------------------------------------------------------------------------- the job ---- */
 
 /* Another host knows neither our directory nor our variables of Hawser. */
-static hawser_status send_surroundings(hw_post *post, hawser_error *error)
+static hawser_status send_surroundings(hw_host_connection *connection, hawser_error *error)
 {
     char directory[4096];
     if (getcwd(directory, sizeof directory) == NULL)
         return hawser_fail(error, HAWSER_IO, "cannot tell in which directory the nodes should work: %s", strerror(errno));
-    HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_DIRECTORY, 0, directory, error));
+    HAWSER_TRY(hw_wire_put_text(&connection->wire, HW_FRAME_DIRECTORY, 0, directory, error));
     for (char **variable = environ; *variable != NULL; variable++)
         if (strncmp(*variable, "HAWSER_", 7) == 0 && !hw_place_variable(*variable) && !hw_kubernetes_variable(*variable))
-            HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_VARIABLE, 0, *variable, error));
+            HAWSER_TRY(hw_wire_put_text(&connection->wire, HW_FRAME_VARIABLE, 0, *variable, error));
     return HAWSER_OK;
 }
 
-static hawser_status send_job(hw_launch *launch, hw_post *post, hawser_error *error)
+static hawser_status send_job(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
-    HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_KEY, 0, launch->key, error));
-    HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_JOB, launch->node_count, launch->job, error));
-    if (post->host != NULL)
-        HAWSER_TRY(send_surroundings(post, error));
+    HAWSER_TRY(hw_wire_put_text(&connection->wire, HW_FRAME_KEY, 0, launch->key, error));
+    HAWSER_TRY(hw_wire_put_text(&connection->wire, HW_FRAME_JOB, launch->node_count, launch->job, error));
+    if (connection->host != NULL)
+        HAWSER_TRY(send_surroundings(connection, error));
     if (launch->own)
-        HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_WORD, 0, "", error));
+        HAWSER_TRY(hw_wire_put_text(&connection->wire, HW_FRAME_WORD, 0, "", error));
     for (size_t i = 0; i < launch->word_count; i++)
-        HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_WORD, 0, launch->words[i], error));
-    for (uint32_t i = post->first; i < post->first + post->count; i++)
-        HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_NODE, i, launch->nodes[i].name, error));
-    HAWSER_TRY(hw_wire_put(&post->wire, HW_FRAME_BEAT, (uint32_t)(hw_launch_beat(launch) * 1e3), NULL, 0, error));
-    HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_GO, 0, "", error));
-    if (post->first == 0 && post->host != NULL && launch->stdin_fd < 0)
-        HAWSER_TRY(hw_wire_put_text(&post->wire, HW_FRAME_INPUT, 0, "", error));
-    return launch->address[0] != '\0' ? hw_wire_put_text(&post->wire, HW_FRAME_MANAGER, 0, launch->address, error)
+        HAWSER_TRY(hw_wire_put_text(&connection->wire, HW_FRAME_WORD, 0, launch->words[i], error));
+    for (uint32_t i = connection->first; i < connection->first + connection->count; i++)
+        HAWSER_TRY(hw_wire_put_text(&connection->wire, HW_FRAME_NODE, i, launch->nodes[i].name, error));
+    HAWSER_TRY(hw_wire_put(&connection->wire, HW_FRAME_BEAT, (uint32_t)(hw_launch_beat(launch) * 1e3), NULL, 0, error));
+    HAWSER_TRY(hw_wire_put_text(&connection->wire, HW_FRAME_GO, 0, "", error));
+    if (connection->first == 0 && connection->host != NULL && launch->stdin_fd < 0)
+        HAWSER_TRY(hw_wire_put_text(&connection->wire, HW_FRAME_INPUT, 0, "", error));
+    return launch->address[0] != '\0' ? hw_wire_put_text(&connection->wire, HW_FRAME_MANAGER, 0, launch->address, error)
                                       : HAWSER_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------- listening ---- */
 
 /* Whose leave has been taken has no group any more: -0 would be our own. */
-static void end_process(const hw_post *post, int number)
+static void end_process(const hw_host_connection *connection, int number)
 {
-    if (post->pid > 0)
-        (void)kill(-post->pid, number);
+    if (connection->pid > 0)
+        (void)kill(-connection->pid, number);
 }
 
 /* Steps over what a login shell prints in front of the greeting. */
-static hawser_status greet(hw_launch *launch, hw_post *post, hawser_error *error)
+static hawser_status greet(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
-    hw_buffer *bytes = &post->wire.received;
+    hw_buffer *bytes = &connection->wire.received;
     size_t length = strlen(HW_AGENT_GREETING);
     if (hw_buffer_left(bytes) == 0)
         return HAWSER_OK;
@@ -175,26 +175,26 @@ static hawser_status greet(hw_launch *launch, hw_post *post, hawser_error *error
     bool other = found == NULL && memmem(text, hw_buffer_left(bytes), OTHER_GREETING, strlen(OTHER_GREETING)) != NULL &&
                  bytes->data[bytes->to - 1] == '\n';
     if (other || (found == NULL && hw_buffer_left(bytes) > GREETING_MOST)) {
-        snprintf(post->last, sizeof post->last, "%s",
+        snprintf(connection->last, sizeof connection->last, "%s",
                  other ? "the hawser there is of another release" : "it says much, but not what an agent of hawser says");
-        post->wire.ended = true;
-        end_process(post, SIGKILL); /* no agent, so nothing is there to be tidied up */
+        connection->wire.ended = true;
+        end_process(connection, SIGKILL); /* no agent, so nothing is there to be tidied up */
     }
     if (found == NULL)
         return HAWSER_OK;
     hw_buffer_drop(bytes, (size_t)(found - text) + length);
-    post->greeted = true;
-    post->silent = 0;
-    return send_job(launch, post, error);
+    connection->greeted = true;
+    connection->silent = 0;
+    return send_job(launch, connection, error);
 }
 
 /* A host that is slow to log in gets it behind its job: before that its agent would have no node to tell. */
 static hawser_status spread_address(hw_launch *launch, const char *address, hawser_error *error)
 {
     snprintf(launch->address, sizeof launch->address, "%s", address);
-    for (size_t i = 0; i < launch->post_count; i++)
-        if (!launch->posts[i].closed && launch->posts[i].greeted)
-            HAWSER_TRY(hw_wire_put_text(&launch->posts[i].wire, HW_FRAME_MANAGER, 0, address, error));
+    for (size_t i = 0; i < launch->connection_count; i++)
+        if (!launch->connections[i].closed && launch->connections[i].greeted)
+            HAWSER_TRY(hw_wire_put_text(&launch->connections[i].wire, HW_FRAME_MANAGER, 0, address, error));
     return HAWSER_OK;
 }
 
@@ -228,7 +228,7 @@ static void take_blame(hw_launch *launch, const hw_launch_frame *frame)
     char *why = NULL;
     unsigned long node = strtoul(frame->payload, &why, 10);
     if (why != frame->payload && *why == ' ' && node < launch->node_count)
-        hw_launch_blames(launch, frame->number, (uint32_t)node, why + 1);
+        hw_launch_count_losses(launch, frame->number, (uint32_t)node, why + 1);
 }
 
 static hawser_status take_failure(hw_launch *launch, const hw_launch_frame *frame, hawser_error *error)
@@ -238,10 +238,11 @@ static hawser_status take_failure(hw_launch *launch, const hw_launch_frame *fram
     return hw_launch_ended(launch, frame->number, (int)code, 0, *why == ' ' ? why + 1 : why, error);
 }
 
-static hawser_status take_frame(hw_launch *launch, const hw_post *post, const hw_launch_frame *frame, hawser_error *error)
+static hawser_status take_frame(hw_launch *launch, const hw_host_connection *connection, const hw_launch_frame *frame,
+                                hawser_error *error)
 {
     bool of_node = frame->kind != HW_FRAME_TAKEN && frame->kind != HW_FRAME_ALIVE;
-    if (of_node && (frame->number < post->first || frame->number >= post->first + post->count))
+    if (of_node && (frame->number < connection->first || frame->number >= connection->first + connection->count))
         return hawser_fail(error, HAWSER_BAD_INPUT, "an agent spoke of node %u, which is not its own", frame->number);
     switch (frame->kind) {
     case HW_FRAME_STARTED: launch->nodes[frame->number].pid = strtol(frame->payload, NULL, 10); return HAWSER_OK;
@@ -259,24 +260,24 @@ static hawser_status take_frame(hw_launch *launch, const hw_post *post, const hw
     }
 }
 
-hawser_status hw_post_serve(hw_launch *launch, hw_post *post, hawser_error *error)
+hawser_status hw_host_connection_serve(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
     hw_launch_frame frame;
     bool there = true;
-    HAWSER_TRY(hw_wire_fill(&post->wire, error));
-    if (!post->greeted)
-        HAWSER_TRY(greet(launch, post, error));
-    while (post->greeted && there) {
-        HAWSER_TRY(hw_wire_next(&post->wire, &frame, &there, error));
+    HAWSER_TRY(hw_wire_fill(&connection->wire, error));
+    if (!connection->greeted)
+        HAWSER_TRY(greet(launch, connection, error));
+    while (connection->greeted && there) {
+        HAWSER_TRY(hw_wire_next(&connection->wire, &frame, &there, error));
         if (there) {
-            post->silent = 0;
-            HAWSER_TRY(take_frame(launch, post, &frame, error));
+            connection->silent = 0;
+            HAWSER_TRY(take_frame(launch, connection, &frame, error));
         }
     }
     return HAWSER_OK;
 }
 
-static void remember(hw_post *post, const char *piece, size_t length)
+static void remember(hw_host_connection *connection, const char *piece, size_t length)
 {
     while (length > 0 && (piece[length - 1] == '\n' || piece[length - 1] == '\r'))
         length--;
@@ -284,127 +285,133 @@ static void remember(hw_post *post, const char *piece, size_t length)
     while (from > 0 && piece[from - 1] != '\n')
         from--;
     if (length > from)
-        snprintf(post->last, sizeof post->last, "%.*s", (int)(length - from), piece + from);
+        snprintf(connection->last, sizeof connection->last, "%.*s", (int)(length - from), piece + from);
 }
 
-hawser_status hw_post_hear(hw_launch *launch, hw_post *post, hawser_error *error)
+hawser_status hw_host_connection_receive(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
     char piece[4096], label[80];
-    ssize_t got = read(post->err, piece, sizeof piece);
-    snprintf(label, sizeof label, "[%.60s] ", post->host->name);
+    ssize_t got = read(connection->err, piece, sizeof piece);
+    snprintf(label, sizeof label, "[%.60s] ", connection->host->name);
     if (got > 0) {
-        remember(post, piece, (size_t)got);
-        return hw_lines_take(&post->words, label, launch->stream_err, piece, (size_t)got, false, error);
+        remember(connection, piece, (size_t)got);
+        return hw_lines_take(&connection->words, label, launch->stream_err, piece, (size_t)got, false, error);
     }
     if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
-        (void)close(post->err);
-        post->err = -1;
-        return hw_lines_take(&post->words, label, launch->stream_err, "", 0, true, error);
+        (void)close(connection->err);
+        connection->err = -1;
+        return hw_lines_take(&connection->words, label, launch->stream_err, "", 0, true, error);
     }
     return HAWSER_OK;
 }
 
-hawser_status hw_post_signal(hw_launch *launch, int number, hawser_error *error)
+hawser_status hw_host_connection_signal(hw_launch *launch, int number, hawser_error *error)
 {
-    for (size_t i = 0; i < launch->post_count; i++) {
-        hw_post *post = &launch->posts[i];
+    for (size_t i = 0; i < launch->connection_count; i++) {
+        hw_host_connection *connection = &launch->connections[i];
         bool ending =
             number == SIGINT || number == SIGTERM || number == SIGKILL || (number == SIGHUP && launch->interrupts > 0);
-        if (!post->closed && post->greeted)
-            HAWSER_TRY(hw_wire_put(&post->wire, HW_FRAME_SIGNAL, (uint32_t)number, NULL, 0, error));
-        else if (!post->closed && ending)
-            end_process(post, number == SIGKILL ? SIGKILL : SIGTERM);
+        if (!connection->closed && connection->greeted)
+            HAWSER_TRY(hw_wire_put(&connection->wire, HW_FRAME_SIGNAL, (uint32_t)number, NULL, 0, error));
+        else if (!connection->closed && ending)
+            end_process(connection, number == SIGKILL ? SIGKILL : SIGTERM);
     }
     return HAWSER_OK;
 }
 
-static bool all_started(const hw_launch *launch, const hw_post *post)
+static bool all_started(const hw_launch *launch, const hw_host_connection *connection)
 {
-    for (uint32_t i = post->first; i < post->first + post->count; i++)
+    for (uint32_t i = connection->first; i < connection->first + connection->count; i++)
         if (launch->nodes[i].pid == 0 && !launch->nodes[i].ended)
             return false;
     return true;
 }
 
 /* The signal that ended the agent of this host; 0: none, or we sent it. How an agent of another host ended only its ssh knows. */
-static int killed_by(const hw_post *post)
+static int killed_by(const hw_host_connection *connection)
 {
-    return post->host == NULL && post->most == 0 && WIFSIGNALED(post->result) ? WTERMSIG(post->result) : 0;
+    return connection->host == NULL && connection->most == 0 && WIFSIGNALED(connection->result)
+               ? WTERMSIG(connection->result)
+               : 0;
 }
 
-static void why_lost(const hw_launch *launch, const hw_post *post, char *text, size_t size)
+static void why_lost(const hw_launch *launch, const hw_host_connection *connection, char *text, size_t size)
 {
-    const char *host = post->host != NULL ? post->host->name : "this host";
-    int code = WIFEXITED(post->result) ? WEXITSTATUS(post->result) : -1;
-    if (post->most > 0 && post->greeted)
-        snprintf(text, size, "%s has been silent for %.3g s (--%s)", post->host != NULL ? host : "the agent of this host",
-                 post->most, all_started(launch, post) ? "failure-timeout" : "join-timeout");
-    else if (post->most > 0 && post->host == NULL)
-        snprintf(text, size, "the agent of this host did not start within %.3g s (--join-timeout)", post->most);
-    else if (post->most > 0)
+    const char *host = connection->host != NULL ? connection->host->name : "this host";
+    int code = WIFEXITED(connection->result) ? WEXITSTATUS(connection->result) : -1;
+    if (connection->most > 0 && connection->greeted)
+        snprintf(text, size, "%s has been silent for %.3g s (--%s)",
+                 connection->host != NULL ? host : "the agent of this host", connection->most,
+                 all_started(launch, connection) ? "failure-timeout" : "join-timeout");
+    else if (connection->most > 0 && connection->host == NULL)
+        snprintf(text, size, "the agent of this host did not start within %.3g s (--join-timeout)", connection->most);
+    else if (connection->most > 0)
         snprintf(text, size, "%s: '%.100s' has logged in nowhere within %.3g s (--join-timeout)%s%s", host, launch->ssh,
-                 post->most, post->last[0] != '\0' ? ": " : "", post->last);
-    else if (killed_by(post) != 0)
-        snprintf(text, size, "the agent of this host was killed by signal %d (%s)%s", killed_by(post),
-                 sigabbrev_np(killed_by(post)), killed_by(post) == SIGKILL ? HW_OUT_OF_MEMORY : "");
-    else if (post->greeted)
-        snprintf(text, size, "the connection to %s is gone%s%s", host, post->last[0] != '\0' ? ": " : "", post->last);
-    else if (post->host == NULL)
+                 connection->most, connection->last[0] != '\0' ? ": " : "", connection->last);
+    else if (killed_by(connection) != 0)
+        snprintf(text, size, "the agent of this host was killed by signal %d (%s)%s", killed_by(connection),
+                 sigabbrev_np(killed_by(connection)), killed_by(connection) == SIGKILL ? HW_OUT_OF_MEMORY : "");
+    else if (connection->greeted)
+        snprintf(text, size, "the connection to %s is gone%s%s", host, connection->last[0] != '\0' ? ": " : "",
+                 connection->last);
+    else if (connection->host == NULL)
         snprintf(text, size, "the agent of this host did not start");
     else if (code == 127)
         snprintf(text, size,
                  "%s: there is no hawser at the path that it has here; --remote PATH says where it is there (%s)", host,
-                 post->last);
+                 connection->last);
     else
         snprintf(text, size, "cannot log in to %s by '%s': %s; try it by hand, keys and host keys have to be in place", host,
-                 launch->ssh, post->last[0] != '\0' ? post->last : "it ended without a word");
+                 launch->ssh, connection->last[0] != '\0' ? connection->last : "it ended without a word");
 }
 
-hawser_status hw_post_settle(hw_launch *launch, hw_post *post, hawser_error *error)
+hawser_status hw_host_connection_settle(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
     char why[600];
-    for (int i = 0; i < 64 && post->err >= 0; i++) /* its last words say why */
-        HAWSER_TRY(hw_post_hear(launch, post, error));
-    post->closed = true;
-    why_lost(launch, post, why, sizeof why);
-    hw_wire_close(&post->wire);
-    for (uint32_t i = post->first; i < post->first + post->count; i++)
+    for (int i = 0; i < 64 && connection->err >= 0; i++) /* its last words say why */
+        HAWSER_TRY(hw_host_connection_receive(launch, connection, error));
+    connection->closed = true;
+    why_lost(launch, connection, why, sizeof why);
+    hw_wire_close(&connection->wire);
+    for (uint32_t i = connection->first; i < connection->first + connection->count; i++)
         if (!launch->nodes[i].ended)
-            HAWSER_TRY(hw_launch_ended(launch, i, killed_by(post) != 0 ? 0 : HW_EXIT_PEER, killed_by(post), why, error));
+            HAWSER_TRY(hw_launch_ended(launch, i, killed_by(connection) != 0 ? 0 : HW_EXIT_PEER, killed_by(connection), why,
+                                       error));
     return HAWSER_OK;
 }
 
-hawser_status hw_post_abandon(hw_launch *launch, hw_post *post, hawser_error *error)
+hawser_status hw_host_connection_abandon(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
-    if (post->host != NULL && post->greeted)
-        fprintf(launch->stream_err, "hawser run: %s does not answer; its nodes may still run there\n", post->host->name);
-    else if (post->host == NULL)
+    if (connection->host != NULL && connection->greeted)
+        fprintf(launch->stream_err, "hawser run: %s does not answer; its nodes may still run there\n",
+                connection->host->name);
+    else if (connection->host == NULL)
         fprintf(launch->stream_err, "hawser run: the agent of this host does not answer\n");
     (void)fflush(launch->stream_err);
-    if (post->last[0] == '\0')
-        snprintf(post->last, sizeof post->last, "it did not answer");
+    if (connection->last[0] == '\0')
+        snprintf(connection->last, sizeof connection->last, "it did not answer");
     /* An agent of this host that was stopped goes on, finds its wire at the end and ends its nodes; of one elsewhere only ssh is ours. */
-    end_process(post, post->host != NULL ? SIGKILL : SIGCONT);
-    return hw_post_settle(launch, post, error);
+    end_process(connection, connection->host != NULL ? SIGKILL : SIGCONT);
+    return hw_host_connection_settle(launch, connection, error);
 }
 
 /* What the nodes say of a host comes first: they know what the job was at. */
-hawser_status hw_post_wait(hw_launch *launch, hw_post *post, double seconds, hawser_error *error)
+hawser_status hw_host_connection_wait(hw_launch *launch, hw_host_connection *connection, double seconds, hawser_error *error)
 {
-    bool started = post->greeted && all_started(launch, post);
+    bool started = connection->greeted && all_started(launch, connection);
     double limit = started ? launch->failure_timeout + NODES_FIRST : launch->join_timeout;
-    post->silent += seconds;
-    if (post->silent < limit)
+    connection->silent += seconds;
+    if (connection->silent < limit)
         return HAWSER_OK;
-    post->most = started ? post->silent : limit;
-    return hw_post_abandon(launch, post, error);
+    connection->most = started ? connection->silent : limit;
+    return hw_host_connection_abandon(launch, connection, error);
 }
 
-void hw_post_free(hw_post *post)
+void hw_host_connection_free(hw_host_connection *connection)
 {
-    hw_wire_close(&post->wire);
-    if (post->err >= 0)
-        (void)close(post->err);
-    post->err = -1;
-    hw_buffer_free(&post->words.bytes);
+    hw_wire_close(&connection->wire);
+    if (connection->err >= 0)
+        (void)close(connection->err);
+    connection->err = -1;
+    hw_buffer_free(&connection->words.bytes);
 }

@@ -1,4 +1,4 @@
-/* blame.c - which node failed first. Who loses another node ends, too, and may be heard of before it: cause and consequence are told
+/* first_cause.c - which node failed first. Who loses another node ends, too, and may be heard of before it: cause and consequence are told
  * apart by what the nodes say (HW_FRAME_LOST) and by the code that means a lost peer. */
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ hawser_status hw_launch_ended(hw_launch *launch, uint32_t number, int code, int 
         launch->next_stage = hw_seconds() + launch->grace;
     }
     bool settled = launch->first_failed != launch->node_count;
-    if ((settled && !launch->hearsay) || node->ours)
+    if ((settled && !launch->inferred) || node->ours)
         return HAWSER_OK;
     if (why == NULL && signal_number == 0 && (code == HW_EXIT_PEER || node->blamed != launch->node_count)) {
         if (!settled && launch->follower == launch->node_count) {
@@ -71,13 +71,13 @@ hawser_status hw_launch_ended(hw_launch *launch, uint32_t number, int code, int 
         return HAWSER_OK;
     }
     launch->first_failed = number;
-    launch->hearsay = false;
+    launch->inferred = false;
     launch->name_at = 0;
     name_failure(launch, number, why);
     return HAWSER_OK;
 }
 
-void hw_launch_blames(hw_launch *launch, uint32_t teller, uint32_t node, const char *why)
+void hw_launch_count_losses(hw_launch *launch, uint32_t teller, uint32_t node, const char *why)
 {
     if (teller == node || launch->nodes[teller].blamed != launch->node_count)
         return;
@@ -105,13 +105,13 @@ static uint32_t most_blamed(const hw_launch *launch, uint32_t *teller)
     return best;
 }
 
-void hw_launch_judge(hw_launch *launch)
+void hw_launch_find_first_cause(hw_launch *launch)
 {
     if (launch->name_at == 0)
         return;
     launch->name_at = 0;
     uint32_t teller = 0, node = most_blamed(launch, &teller);
-    launch->hearsay = true;
+    launch->inferred = true;
     launch->first_failed = node < launch->node_count ? node : launch->follower;
     if (node == launch->node_count) {
         name_failure(launch, launch->follower, NULL);
