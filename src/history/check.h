@@ -50,8 +50,8 @@ typedef struct hw_verdict {
     bool broken;
     hw_rule rule;
     char text[400];
-    hw_counterexample
-        counterexamples[HW_COUNTEREXAMPLES]; /* the shortest fragment found that breaks it, in the order that makes it a violation */
+    hw_counterexample counterexamples
+        [HW_COUNTEREXAMPLES]; /* the shortest fragment found that breaks it, in the order that makes it a violation */
     size_t count;
 } hw_verdict;
 
