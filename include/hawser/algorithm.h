@@ -1,5 +1,6 @@
 /*
- * algorithm.h - a ready algorithm: what `hawser train NAME` calls. One file an algorithm, written on the public headers alone.
+ * algorithm.h - a ready algorithm: what `hawser train NAME` runs. Each algorithm is written on the public headers alone, and the
+ * command prints its options, metrics, models and help from the rows below.
  */
 #ifndef HAWSER_ALGORITHM_H
 #define HAWSER_ALGORITHM_H
@@ -10,67 +11,101 @@
 extern "C" {
 #endif
 
-/** What a training is given. Pointers are borrowed for the call. */
+/** The input of a training. Pointers are borrowed for the call. */
 typedef struct hawser_training_input {
     const hawser_options *options; /**< over hawser_job_rows(), hawser_data_rows() and the algorithm's rows */
     const hawser_dataset *data;
     const hawser_dataset *validation; /**< or NULL */
-    const hawser_model *init;         /**< or NULL */
-    hawser_observer *observer; /**< progress: sees metrics "objective", "gap", "nonzeros", "bytes", "staleness"; or NULL */
+    const hawser_model *init;         /**< the model to start from, or NULL */
+    hawser_observer *observer;        /**< receives the progress, with the metrics that the algorithm reports; or NULL */
     void *observer_user;
 } hawser_training_input;
 
-/** One number about a result, for the JSON line and the closing lines; `name` is static. */
+/** One number about a result, for the JSON line and the closing lines. `name` is static and is that of a metric row. */
 typedef struct hawser_fact {
     const char *name;
     double value;
 } hawser_fact;
 
-/** Lines of notes at most. */
+/** The most metrics of an algorithm that are traced or plotted, or shown while it trains. */
+#define HAWSER_TRACED 8
+
+/** Describes a number that an algorithm reports while it trains (hawser_report) or at the end (hawser_training.facts). */
+typedef struct hawser_metric_row {
+    const char *name; /**< in --json, --trace, --log-json and the closing lines; NULL ends the rows */
+    const char *help; /**< one line for `hawser help` */
+    bool always;      /**< --json has it, as null if unknown, even if the training returns no such fact */
+    bool traced;      /**< a column of --trace, a field of --log-json, and a part of the plot's subtitle */
+    bool progress;    /**< part of the progress line; a change of it makes a new line of --trace and a point of --plot */
+    bool exponent;    /**< printed as 1.23e-05 in the progress line and the subtitle, instead of 6 significant digits */
+    const char *axis; /**< label of its panel in --plot; NULL: not plotted */
+    bool log_axis;    /**< its axis is always logarithmic, instead of only if its values have very different sizes */
+    /** Returns the value at which the metric ends the run, so that the command can forecast the end; NaN if unknown, or if something
+     *  else ends the run. NULL: the metric ends no run. Of several rows with a target, the first is forecast. */
+    double (*target)(const hawser_options *options, const hawser_progress *progress);
+} hawser_metric_row;
+
+/** A page of the help: `hawser help NAME`. */
+typedef struct hawser_topic {
+    const char *name; /**< NULL ends the pages */
+    const char *title;
+    const char *text; /**< lines of at most 90 columns, each ended by a newline */
+} hawser_topic;
+
+/** The most notes of a training. */
 #define HAWSER_NOTES 8
 
-/** What a training gives back. `model` is the caller's to free, `run` too. */
+/** The result of a training. The caller frees `model` and `run`. */
 typedef struct hawser_training {
     hawser_model *model;
     hawser_run *run;
-    hawser_fact facts[32]; /**< objective, gap, lambda, nonzeros, ... ended by a NULL name */
-    char stop_reason
-        [64]; /**< "gap", "epochs", "clocks", "seconds", "signal", "progress" (no more of it is possible), "diverged", ... */
-    bool interrupted; /**< a signal ended it: the model is what was reached */
-    /** Of a training that diverged or stalled: its model is the best certified one, and the caller reports this after saving it.
-     *  Else its status is HAWSER_OK. Set on all nodes. */
+    hawser_fact facts[32]; /**< the metrics of the model, ended by a NULL name */
+    char stop_reason[64];  /**< "gap", "epochs", "clocks", "seconds", "signal", "progress" (it stalled), "diverged", ... */
+    bool interrupted;      /**< a signal ended the training; the model is the one that was reached */
+    /** If the training diverged or stalled: the failure that the caller reports after saving the model, which is then the best
+     *  certified one. Else its status is HAWSER_OK. Set on all nodes. */
     hawser_error failure;
-    /** What the job's policy gives up beside bsp, set before the work begins; "" if nothing. */
+    /** What the job's policy gives up compared with bsp, set before the work begins; "" if nothing. */
     char policy[400];
-    /** Lines that a user must see (safeguard acted, sync changed), as they are made; "" past the last. */
+    /** Lines that a user must see (a safeguard acted, the policy changed), set when they occur; "" past the last. */
     char notes[HAWSER_NOTES][300];
 } hawser_training;
 
 typedef struct hawser_algorithm {
     const char *name;      /**< "lasso" */
     const char *summary;   /**< one line */
-    const char *citations; /**< papers of the methods used, one a line */
+    const char *citations; /**< papers of the methods, one per line */
     const hawser_option *rows;
-    /** Trains. HAWSER_OK also when a limit or signal ended it early (see stop_reason), and when it diverged but a certified
-     *  model is left (see failure). Takes no lock, one call a job at a time. */
+    const hawser_metric_row *metrics; /**< the numbers that it reports; NULL: none */
+    const hawser_topic *topics;       /**< its own pages of the help; NULL: none */
+    /** Trains. Returns HAWSER_OK also if a limit or signal ended the training early (see stop_reason), and if it diverged but a
+     *  certified model is left (see failure). Collective; one call per job at a time. */
     hawser_status (*train)(hawser_job *job, const hawser_training_input *input, hawser_training *training,
                            hawser_error *error);
+    /** Returns what the training will use of a start model, if that is not the whole training: the end of a sentence that begins
+     *  with the model's path. The result is static; NULL: the training starts from the model. The member may be NULL. */
+    const char *(*init_use)(const hawser_options *options);
     /** Prints the plan that train would run. */
     hawser_status (*plan)(hawser_job *job, const hawser_training_input *input, bool physical, bool dot, FILE *out,
                           hawser_error *error);
-    /** predictions[rows of data] from a model. data may hold fewer columns than the model, never more (see hawser_load.columns). */
+    /** Writes one prediction per row of data to `predictions`. data has no more columns than the model (see hawser_load.columns).
+     *  NULL: the models make no predictions. */
     hawser_status (*predict)(const hawser_model *model, const hawser_dataset *data, double *predictions,
                              hawser_error *error);
-    /** Turns `count` predictions of a model into labels, in place; NULL where there are none. */
+    /** Replaces `count` predictions of a model by labels. NULL: the algorithm has no labels. */
     hawser_status (*label)(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
-    /** Metrics of predictions against data's target (weights respected), ended by a NULL name: "r2", "rmse", "mae" ... */
+    /** Compares predictions with data's target (and its weights): "r2", "rmse", "mae", ..., ended by a NULL name.
+     *  NULL: there is nothing to compare. */
     hawser_status (*evaluate)(const hawser_model *model, const hawser_dataset *data, const double *predictions,
                               hawser_fact facts[16], hawser_error *error);
+    /** Prints the parameters of a model to `out`, one per line, the `most` most important ones first. NULL: there is no such list. */
+    hawser_status (*coefficients)(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
 } hawser_algorithm;
 
-/** The index-th ready algorithm, NULL past the last; the list is src/algorithms/list.c. */
+/** Returns the index-th ready algorithm, or NULL past the last. The list is src/algorithms/list.c. */
 HAWSER_API const hawser_algorithm *hawser_algorithm_at(size_t index);
-HAWSER_API const hawser_algorithm *hawser_algorithm_find(const char *name); /**< NULL when there is none of that name */
+/** Returns the algorithm of that name, or NULL if there is none. */
+HAWSER_API const hawser_algorithm *hawser_algorithm_find(const char *name);
 
 #ifdef __cplusplus
 }

@@ -91,7 +91,7 @@ static bool known_here(const hawser_options *options, const char *variable)
     return false;
 }
 
-/* A variable of another command is passed over: HAWSER_LAMBDA in a shell's profile must not break `hawser info`. One of no
+/* A variable of another command is passed over: HAWSER_TOL in a shell's profile must not break `hawser info`. One of no
  * command is refused as a flag would be, with the nearest of all rows. */
 static hawser_status read_environment(hawser_options *options, char *const *environment, hawser_error *error)
 {

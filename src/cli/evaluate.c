@@ -38,7 +38,10 @@ hawser_status hw_evaluate(hw_call *call, hawser_error *error)
     double *predictions;
     hawser_fact facts[16] = {{0}};
     HAWSER_TRY(hw_predict_words(call, &fitted, &data, &predictions, error));
-    hawser_status status = fitted.algorithm->evaluate(fitted.model, data, predictions, facts, error);
+    hawser_status status = fitted.algorithm->evaluate != NULL
+                               ? fitted.algorithm->evaluate(fitted.model, data, predictions, facts, error)
+                               : hawser_fail(error, HAWSER_BAD_OPTION, "%s: predictions of %s have no metrics",
+                                             call->words[0], fitted.algorithm->name);
     if (status == HAWSER_OK && hawser_options_flag(call->options, "json")) {
         status = print_json(call, &fitted, data, facts, error);
     } else if (status == HAWSER_OK) {

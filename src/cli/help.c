@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/distance.h"
@@ -52,15 +53,14 @@ void hw_help_limits(const hawser_option *row, char *text, size_t size)
              has_default && row->bounds != NULL ? "; " : "", row->bounds != NULL ? row->bounds : "");
 }
 
-/* Words of `text`, broken at WIDTH, from column `column` on. */
-static void print_wrapped(FILE *out, const char *text, size_t column)
+void hw_help_wrapped(FILE *out, const char *text, size_t column, size_t indent)
 {
     while (*text != '\0') {
         size_t length = strcspn(text, " \n");
-        if (column > INDENT && column + 1 + length > WIDTH) {
-            fprintf(out, "\n%*s", INDENT, "");
-            column = INDENT;
-        } else if (column > INDENT) {
+        if (column > indent && column + 1 + length > WIDTH) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
             fputc(' ', out);
             column++;
         }
@@ -79,9 +79,9 @@ static void print_row(FILE *out, const hawser_option *row)
     snprintf(tail, sizeof tail, "%s%s%s(since %s)", limits[0] != '\0' ? "[" : "", limits, limits[0] != '\0' ? "] " : "",
              row->since);
     fprintf(out, "  %s\n%*s", flag, INDENT, "");
-    print_wrapped(out, row->help, INDENT);
+    hw_help_wrapped(out, row->help, INDENT, INDENT);
     fprintf(out, "\n%*s", INDENT, "");
-    print_wrapped(out, tail, INDENT);
+    hw_help_wrapped(out, tail, INDENT, INDENT);
     fputc('\n', out);
 }
 
@@ -92,6 +92,18 @@ static void print_rows(FILE *out, const char *title, const hawser_option *rows)
     fprintf(out, "\n%s:\n", title);
     for (; rows->key != NULL; rows++)
         print_row(out, rows);
+}
+
+static void print_metrics(FILE *out, const hawser_metric_row *rows)
+{
+    if (rows == NULL || rows->name == NULL)
+        return;
+    fputs("\nMetrics, in the closing lines and --json:\n", out);
+    for (; rows->name != NULL; rows++) {
+        size_t column = (size_t)fprintf(out, "  %-20s ", rows->name);
+        hw_help_wrapped(out, rows->help, column, column);
+        fputc('\n', out);
+    }
 }
 
 /* The last table of a command has the rows that all have. */
@@ -124,6 +136,8 @@ hawser_status hw_help_command(FILE *out, const hw_command *command, const hawser
                     hawser_algorithm_at(i)->name, hawser_algorithm_at(i)->summary, hawser_algorithm_at(i)->name);
     for (size_t t = 0; tables[t] != NULL; t++)
         print_rows(out, tables[t + 1] == NULL ? EVERY : title_of(tables[t], algorithm), tables[t]);
+    if (algorithm != NULL && command->run == hw_train)
+        print_metrics(out, algorithm->metrics);
     return HAWSER_OK;
 }
 
@@ -260,8 +274,10 @@ hawser_status hw_help_topic(FILE *out, const char *topic, hawser_error *error)
     }
     for (size_t i = 0; hw_topic_at(i) != NULL; i++)
         if (strcmp(hw_topic_at(i)->name, topic) == 0) {
-            fprintf(out, "%s\n\n%s", hw_topic_at(i)->title, hw_topic_at(i)->text);
-            hw_help_words(out, topic);
+            char *text = NULL;
+            HAWSER_TRY(hw_topic_text(hw_topic_at(i), &text, error));
+            fprintf(out, "%s\n\n%s", hw_topic_at(i)->title, text);
+            free(text);
             found = true;
         }
     if (strcmp(topic, "algorithms") == 0) {

@@ -4,14 +4,9 @@
 
 #include "cli/cli.h"
 
-/* A page of the help that belongs to no command. */
-typedef struct hw_topic {
-    const char *name;
-    const char *title;
-    const char *text;
-} hw_topic;
-
-const hw_topic *hw_topic_at(size_t index); /* NULL past the last */
+const hawser_topic *hw_topic_at(size_t index); /* the command's own pages, then those of algorithms; NULL past the last */
+/* The page's text, with what the rows of the program determine; the caller frees it. */
+hawser_status hw_topic_text(const hawser_topic *topic, char **text, hawser_error *error) HAWSER_MUST_USE;
 
 /* Prints a topic, command, algorithm or option; "" is the overview. Unknown ones are HAWSER_BAD_OPTION. */
 hawser_status hw_help_topic(FILE *out, const char *topic, hawser_error *error) HAWSER_MUST_USE;
@@ -28,6 +23,9 @@ void hw_help_key_of(const char *variable, char *text, size_t size);
 void hw_help_flag(const hawser_option *row, char *text, size_t size);
 /* "default 1e-6; (0,1)", or "" when there is nothing to say. */
 void hw_help_limits(const hawser_option *row, char *text, size_t size);
+
+/* Prints the words of `text` from column `column` on, wrapped to lines that begin at `indent`. */
+void hw_help_wrapped(FILE *out, const char *text, size_t column, size_t indent);
 
 /* What each word of the option means, a line each; nothing for an option whose words are no rows of a table. */
 void hw_help_words(FILE *out, const char *key);

@@ -246,7 +246,12 @@ hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, hawser_da
     *data = NULL;
     *predictions = NULL;
     HAWSER_TRY(hw_fitted_load(call->words[0], fitted, error));
-    hawser_status status = hw_load_for_model(call, fitted, call->words + 1, call->count - 1, data, error);
+    hawser_status status = HAWSER_OK;
+    if (fitted->algorithm->predict == NULL)
+        status = hawser_fail(error, HAWSER_BAD_OPTION, "%s: a model of %s makes no predictions", call->words[0],
+                             fitted->algorithm->name);
+    if (status == HAWSER_OK)
+        status = hw_load_for_model(call, fitted, call->words + 1, call->count - 1, data, error);
     if (status == HAWSER_OK)
         status = HW_NEW(predictions, hawser_dataset_matrix(*data)->rows, "predictions", error);
     if (status == HAWSER_OK)

@@ -1,4 +1,5 @@
 /* man.c - the manual page, from the same rows and topics as the help. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/help.h"
@@ -36,6 +37,20 @@ static void print_rows(FILE *out, const hawser_option *rows)
     }
 }
 
+static void print_metrics(FILE *out, const hawser_metric_row *rows)
+{
+    if (rows == NULL)
+        return;
+    fputs(".P\nMetrics of a training:\n", out);
+    for (; rows->name != NULL; rows++) {
+        fputs(".TP\n.B ", out);
+        print_text(out, rows->name);
+        fputc('\n', out);
+        print_text(out, rows->help);
+        fputc('\n', out);
+    }
+}
+
 static void print_command(FILE *out, const hw_command *command)
 {
     fprintf(out, ".SS hawser %s ", command->name);
@@ -67,7 +82,6 @@ static void print_common(FILE *out)
 
 hawser_status hw_man(hw_call *call, hawser_error *error)
 {
-    (void)error;
     FILE *out = call->out;
     fprintf(out, ".TH HAWSER 1 \"\" \"Hawser %s\" \"User commands\"\n", hawser_version());
     fputs(".SH NAME\nhawser \\- train models on many workers with a chosen consistency\n"
@@ -86,12 +100,16 @@ hawser_status hw_man(hw_call *call, hawser_error *error)
         print_text(out, hawser_algorithm_at(i)->summary);
         fputc('\n', out);
         print_rows(out, hawser_algorithm_at(i)->rows);
+        print_metrics(out, hawser_algorithm_at(i)->metrics);
     }
     for (size_t i = 0; hw_topic_at(i) != NULL; i++) {
         fputs(".SH ", out);
         print_text(out, hw_topic_at(i)->title);
         fputs("\n.nf\n", out);
-        print_text(out, hw_topic_at(i)->text);
+        char *text = NULL;
+        HAWSER_TRY(hw_topic_text(hw_topic_at(i), &text, error));
+        print_text(out, text);
+        free(text);
         fputs(".fi\n", out);
     }
     return HAWSER_OK;

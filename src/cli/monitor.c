@@ -12,7 +12,34 @@
 
 enum { MOST_SAMPLES = 20000 };
 
-static const hw_sample nothing = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+static hw_sample sample_of_nothing(void)
+{
+    hw_sample sample = {.clock = NAN, .seconds = NAN, .bytes = NAN, .staleness = NAN, .target = NAN};
+    for (size_t k = 0; k < HAWSER_TRACED; k++)
+        sample.value[k] = NAN;
+    return sample;
+}
+
+hawser_status hw_watched_of(const hawser_metric_row *rows, hw_watched *watched, hawser_error *error)
+{
+    *watched = (hw_watched){.ends = SIZE_MAX};
+    for (; rows != NULL && rows->name != NULL; rows++) {
+        if (!rows->traced && !rows->progress && rows->axis == NULL && rows->target == NULL)
+            continue;
+        if (watched->count == HAWSER_TRACED)
+            return hawser_fail(error, HAWSER_INTERNAL, "metric '%s' is one more than the %d that can be traced", rows->name,
+                               HAWSER_TRACED);
+        if (rows->target != NULL && watched->ends == SIZE_MAX)
+            watched->ends = watched->count;
+        watched->row[watched->count++] = rows;
+    }
+    return HAWSER_OK;
+}
+
+int hw_metric_text(const hawser_metric_row *row, double value, char *text, size_t size)
+{
+    return snprintf(text, size, row->exponent ? "%s %.2e" : "%s %.6g", row->name, value);
+}
 
 static hawser_status open_file(const char *path, FILE **file, hawser_error *error)
 {
@@ -37,33 +64,41 @@ static double limit_of(const hawser_options *options, const char *key)
     return number > 0 ? number : (double)hawser_options_integer(options, key);
 }
 
-/* The gap of one lambda is not what ends a path or folds, and batches end with their epochs. */
-static bool ends_by_gap(const hawser_options *options)
+static hawser_status begin_trace(hw_monitor *monitor, hawser_error *error)
 {
-    const char *solver = hawser_options_text(options, "solver");
-    bool batches = solver != NULL && (strcmp(solver, "sgd") == 0 || strcmp(solver, "minibatch") == 0);
-    return !batches && !(hawser_options_has(options, "path") || hawser_options_has(options, "cv"));
+    FILE *trace = monitor->trace;
+    if (trace == NULL)
+        return HAWSER_OK;
+    fputs("clock,seconds", trace);
+    for (size_t k = 0; k < monitor->watched.count; k++)
+        if (monitor->watched.row[k]->traced)
+            fprintf(trace, ",%s", monitor->watched.row[k]->name);
+    fputs(",bytes,staleness\n", trace);
+    if (fflush(trace) != 0 || ferror(trace))
+        return hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", monitor->trace_path, strerror(errno));
+    return HAWSER_OK;
 }
 
 hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error)
 {
     const hawser_options *options = call->options;
     bool quiet = hawser_options_flag(options, "quiet"), terminal = isatty(fileno(call->err)) == 1;
-    *monitor = (hw_monitor){.last = nothing, .started = hw_seconds(), .keep = hawser_options_has(options, "plot")};
+    *monitor = (hw_monitor){.last = sample_of_nothing(),
+                            .options = options,
+                            .started = hw_seconds(),
+                            .keep = hawser_options_has(options, "plot")};
     monitor->progress = (hw_progress_line){.err = call->err,
                                            .bar = terminal && !quiet,
                                            .lines = !terminal && !quiet,
-                                           .target_gap = NAN,
-                                           .tolerance = ends_by_gap(options) ? limit_of(options, "tol") : NAN,
+                                           .watched = &monitor->watched,
                                            .clocks = limit_of(options, "max-clocks"),
                                            .limit = limit_of(options, "time-limit")};
+    HAWSER_TRY(hw_watched_of(call->algorithm->metrics, &monitor->watched, error));
     monitor->trace_path = hw_path_of(call, "trace");
     monitor->events_path = hw_path_of(call, "log-json");
     HAWSER_TRY(open_file(monitor->trace_path, &monitor->trace, error));
     HAWSER_TRY(open_file(monitor->events_path, &monitor->events, error));
-    if (monitor->trace != NULL &&
-        (fputs("clock,seconds,objective,gap,nonzeros,bytes,staleness\n", monitor->trace) < 0 || fflush(monitor->trace) != 0))
-        return hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", monitor->trace_path, strerror(errno));
+    HAWSER_TRY(begin_trace(monitor, error));
     bool ok = true;
     json_t *event = hw_monitor_event(monitor, "start", &ok);
     if (event != NULL) {
@@ -109,9 +144,9 @@ static void trace_sample(hw_monitor *monitor, const hw_sample *sample)
         return;
     trace_field(file, sample->clock, ',');
     trace_field(file, sample->seconds, ',');
-    trace_field(file, sample->objective, ',');
-    trace_field(file, sample->gap, ',');
-    trace_field(file, sample->nonzeros, ',');
+    for (size_t k = 0; k < monitor->watched.count; k++)
+        if (monitor->watched.row[k]->traced)
+            trace_field(file, sample->value[k], ',');
     trace_field(file, sample->bytes, ',');
     trace_field(file, sample->staleness, '\n');
     if (fflush(file) != 0 || ferror(file))
@@ -123,10 +158,19 @@ static bool differs(double a, double b)
     return isfinite(a) && !(a == b);
 }
 
+/* Whether a number of the progress line has changed. */
+static bool is_news(const hw_monitor *monitor, const hw_sample *sample)
+{
+    for (size_t k = 0; k < monitor->watched.count; k++)
+        if (monitor->watched.row[k]->progress && differs(sample->value[k], monitor->last.value[k]))
+            return true;
+    return false;
+}
+
 /* Every second sample goes when there are too many for any plot to show. */
 static void keep_sample(hw_monitor *monitor, const hw_sample *sample)
 {
-    if (!monitor->keep || (!differs(sample->objective, monitor->last.objective) && !differs(sample->gap, monitor->last.gap)))
+    if (!monitor->keep || !is_news(monitor, sample))
         return;
     if (monitor->count >= MOST_SAMPLES) {
         for (size_t i = 0; i < monitor->count / 2; i++)
@@ -148,9 +192,9 @@ static void log_clock(hw_monitor *monitor, const hawser_progress *progress, cons
         return;
     hw_json_text(event, "loop", hawser_progress_loop(progress), &ok);
     hw_json_number(event, "clock", sample->clock, &ok);
-    hw_json_number(event, "objective", sample->objective, &ok);
-    hw_json_number(event, "gap", sample->gap, &ok);
-    hw_json_number(event, "nonzeros", sample->nonzeros, &ok);
+    for (size_t k = 0; k < monitor->watched.count; k++)
+        if (monitor->watched.row[k]->traced)
+            hw_json_number(event, monitor->watched.row[k]->name, sample->value[k], &ok);
     hw_json_number(event, "bytes", sample->bytes, &ok);
     hw_json_number(event, "staleness", sample->staleness, &ok);
     hw_monitor_log(monitor, event, ok);
@@ -175,17 +219,17 @@ void hw_monitor_observe(const hawser_progress *progress, void *user)
     hw_monitor *monitor = user;
     hw_sample sample = {.clock = (double)hawser_progress_clocks(progress),
                         .seconds = hawser_progress_seconds(progress),
-                        .objective = hawser_progress_metric(progress, "objective"),
-                        .gap = hawser_progress_metric(progress, "gap"),
-                        .nonzeros = hawser_progress_metric(progress, "nonzeros"),
                         .bytes = hawser_progress_metric(progress, "bytes"),
                         .staleness = hawser_progress_metric(progress, "staleness"),
-                        .zero = hawser_progress_metric(progress, "zero_objective")};
+                        .target = NAN};
+    const hw_watched *watched = &monitor->watched;
+    for (size_t k = 0; k < watched->count; k++)
+        sample.value[k] = hawser_progress_metric(progress, watched->row[k]->name);
+    if (watched->ends < watched->count)
+        sample.target = watched->row[watched->ends]->target(monitor->options, progress);
     hw_monitor_tell(monitor);
     hw_progress_show(&monitor->progress, &sample, false);
-    bool news = differs(sample.clock, monitor->last.clock) || differs(sample.objective, monitor->last.objective) ||
-                differs(sample.gap, monitor->last.gap);
-    if (!news)
+    if (!differs(sample.clock, monitor->last.clock) && !is_news(monitor, &sample))
         return;
     trace_sample(monitor, &sample);
     keep_sample(monitor, &sample);

@@ -5,24 +5,31 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 
-/* What is known after a clock; NaN where it is not. */
+/* The metric rows of an algorithm that are traced, plotted, or shown while it trains. */
+typedef struct hw_watched {
+    const hawser_metric_row *row[HAWSER_TRACED];
+    size_t count;
+    size_t ends; /* index of the metric whose target ends the run; `count` or more: none */
+} hw_watched;
+
+/* The state of a training after a clock; numbers that are unknown are NaN. */
 typedef struct hw_sample {
-    double clock, seconds, objective, gap;
-    double nonzeros, bytes, staleness;
-    double zero; /* the objective at zero, which --tol is a share of */
+    double clock, seconds, bytes, staleness;
+    double value[HAWSER_TRACED]; /* of the watched metrics */
+    double target;               /* the value of the metric `ends` at which the run ends */
 } hw_sample;
 
 enum { HW_FORECASTS = 4 };
 
 typedef struct hw_mark {
-    double seconds, log_gap;
+    double seconds, log_value;
 } hw_mark;
 
-/* When the gap will be at its target, as the last certificates had it. */
+/* When a metric will be at its target, by the line through its last values on a logarithmic scale. */
 typedef struct hw_forecast {
-    hw_mark mark[2]; /* certificates to draw the line from: at about a quarter and a half of the time so far */
+    hw_mark mark[2]; /* values to draw the line from: at about a quarter and a half of the time so far */
     size_t marks, count;
-    double gap, at;           /* of the last certificate */
+    double value, at;         /* the last value and its time */
     double made;              /* when the last forecast was */
     double end[HW_FORECASTS]; /* seconds since the beginning */
 } hw_forecast;
@@ -31,15 +38,16 @@ typedef struct hw_forecast {
 typedef struct hw_progress_line {
     FILE *err;
     bool bar, lines;
-    double drawn;      /* seconds of the last drawing */
-    double target_gap; /* tolerance times the objective at zero; NaN unknown */
-    double tolerance, clocks,
-        limit; /* --tol, --max-clocks, --time-limit; NaN when there is none, or it is not what ends the work */
+    const hw_watched *watched;
+    double drawn;         /* seconds of the last drawing */
+    double clocks, limit; /* --max-clocks, --time-limit; NaN: unset */
     hw_forecast forecast;
     hw_sample last;
 } hw_progress_line;
 
 typedef struct hw_monitor {
+    hw_watched watched;
+    const hawser_options *options;
     hw_progress_line progress;
     FILE *trace, *events;
     const char *trace_path, *events_path;
@@ -53,6 +61,11 @@ typedef struct hw_monitor {
     bool told_policy;
     hawser_error error; /* the first failure; the training goes on, the call fails at its end */
 } hw_monitor;
+
+/* Collects the watched rows; `rows` may be NULL. HAWSER_INTERNAL if there are more than HAWSER_TRACED. */
+hawser_status hw_watched_of(const hawser_metric_row *rows, hw_watched *watched, hawser_error *error) HAWSER_MUST_USE;
+/* Writes a metric's value as the progress line and the plot's subtitle have it; returns the length, as snprintf. */
+int hw_metric_text(const hawser_metric_row *row, double value, char *text, size_t size);
 
 /* Opens the trace and the event file and writes their first lines. */
 hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error) HAWSER_MUST_USE;

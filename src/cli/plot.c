@@ -7,14 +7,16 @@
 
 #include "base/file.h"
 
-enum { WIDTH = 960, HEIGHT = 720, LEFT = 100, RIGHT = 40, TOP = 86, GAP = 34, BOTTOM = 64, SCALE = 2, MOST_TICKS = 20 };
+enum { WIDTH = 960, HEIGHT = 720, LEFT = 100, RIGHT = 40, TOP = 86, BETWEEN = 34, BOTTOM = 64, SCALE = 2, MOST_TICKS = 20 };
 
 /* One panel: a rectangle of the page and the ranges that its axes show. */
 typedef struct hw_panel {
     double top, height;
     double x_high, low, high; /* x starts at 0; low and high are exponents of ten when log */
-    bool gap, log;            /* which number it shows, and how */
-    const char *label;
+    const hawser_metric_row *row;
+    size_t metric; /* its index among the watched ones */
+    bool log;
+    char label[80];
     double red, green, blue;
 } hw_panel;
 
@@ -49,7 +51,7 @@ hawser_status hw_plot_check(const char *path, hawser_error *error)
 
 static double value_of(const hw_panel *panel, const hw_sample *sample)
 {
-    double value = panel->gap ? sample->gap : sample->objective;
+    double value = sample->value[panel->metric];
     return panel->log ? (value > 0 ? log10(value) : NAN) : value;
 }
 
@@ -168,17 +170,17 @@ static void draw_curve(cairo_t *cr, const hw_panel *panel, const hw_sample *samp
         }
 }
 
-/* An objective that falls to a small part of itself would be a flat line on a linear axis. */
+/* A metric that falls to a small part of itself would be a flat line on a linear axis. */
 static void choose_scale(hw_panel *panel, const hw_sample *samples, size_t count)
 {
     double low = INFINITY, high = 0;
-    for (size_t i = 0; i < count && !panel->gap; i++)
-        if (isfinite(samples[i].objective)) {
-            low = fmin(low, samples[i].objective);
-            high = fmax(high, samples[i].objective);
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(samples[i].value[panel->metric])) {
+            low = fmin(low, samples[i].value[panel->metric]);
+            high = fmax(high, samples[i].value[panel->metric]);
         }
-    panel->log = panel->gap || (low > 0 && isfinite(low) && high > 20 * low);
-    panel->label = panel->gap ? "duality gap (log scale)" : panel->log ? "objective (log scale)" : "objective";
+    panel->log = panel->row->log_axis || (low > 0 && isfinite(low) && high > 20 * low);
+    snprintf(panel->label, sizeof panel->label, panel->log ? "%s (log scale)" : "%s", panel->row->axis);
 }
 
 /* False when no sample has a value for the panel. */
@@ -226,10 +228,27 @@ static void draw_panel(cairo_t *cr, const hw_panel *panel, const hw_sample *samp
     draw_curve(cr, panel, samples, count);
 }
 
-static void draw(cairo_t *cr, const char *title, const char *subtitle, const hw_sample *samples, size_t count)
+/* The panels of the metrics that have an axis and a value; returns their number. */
+static size_t choose_panels(const hw_watched *watched, const hw_sample *samples, size_t count, hw_panel *panels)
 {
-    hw_panel panels[2] = {{.red = 0.05, .green = 0.36, .blue = 0.66},
-                          {.gap = true, .red = 0.80, .green = 0.33, .blue = 0.05}};
+    static const double colours[][3] = {
+        {0.05, 0.36, 0.66}, {0.80, 0.33, 0.05}, {0.13, 0.50, 0.24}, {0.50, 0.22, 0.60}, {0.60, 0.45, 0.05}};
+    size_t plotted = 0, shown = 0;
+    for (size_t k = 0; k < watched->count; k++) {
+        if (watched->row[k]->axis == NULL)
+            continue;
+        const double *colour = colours[plotted++ % (sizeof colours / sizeof *colours)];
+        panels[shown] =
+            (hw_panel){.row = watched->row[k], .metric = k, .red = colour[0], .green = colour[1], .blue = colour[2]};
+        shown += fit(&panels[shown], samples, count);
+    }
+    return shown;
+}
+
+static void draw(cairo_t *cr, const char *title, const char *subtitle, const hw_watched *watched, const hw_sample *samples,
+                 size_t count)
+{
+    hw_panel panels[HAWSER_TRACED];
     cairo_set_source_rgb(cr, 1, 1, 1);
     cairo_paint(cr);
     cairo_set_source_rgb(cr, 0.10, 0.12, 0.16);
@@ -240,31 +259,27 @@ static void draw(cairo_t *cr, const char *title, const char *subtitle, const hw_
     cairo_set_source_rgb(cr, 0.38, 0.41, 0.46);
     cairo_set_font_size(cr, 14);
     text_at(cr, LEFT, 64, 0, subtitle);
-    bool shown[2] = {fit(&panels[0], samples, count), fit(&panels[1], samples, count)};
-    double height = HEIGHT - TOP - BOTTOM;
-    if (shown[0] && shown[1])
-        height = (height - GAP) / 2;
+    size_t shown = choose_panels(watched, samples, count, panels);
     double top = TOP;
-    for (int p = 0; p < 2; p++)
-        if (shown[p]) {
-            panels[p].top = top;
-            panels[p].height = height;
-            draw_panel(cr, &panels[p], samples, count, p == 1 || !shown[1]);
-            top += height + GAP;
-        }
-    if (!shown[0] && !shown[1])
+    for (size_t p = 0; p < shown; p++) {
+        panels[p].top = top;
+        panels[p].height = (HEIGHT - TOP - BOTTOM - BETWEEN * (double)(shown - 1)) / (double)shown;
+        draw_panel(cr, &panels[p], samples, count, p + 1 == shown);
+        top += panels[p].height + BETWEEN;
+    }
+    if (shown == 0)
         text_at(cr, WIDTH / 2.0, HEIGHT / 2.0, 0.5, "no clock ended with a certificate");
 }
 
-static hawser_status render(hw_sink *to, bool svg, const char *title, const char *subtitle, const hw_sample *samples,
-                            size_t count)
+static hawser_status render(hw_sink *to, bool svg, const char *title, const char *subtitle, const hw_watched *watched,
+                            const hw_sample *samples, size_t count)
 {
     cairo_surface_t *surface = svg ? cairo_svg_surface_create_for_stream(write_bytes, to, WIDTH, HEIGHT)
                                    : cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH * SCALE, HEIGHT * SCALE);
     cairo_t *cr = cairo_create(surface);
     if (!svg)
         cairo_scale(cr, SCALE, SCALE);
-    draw(cr, title, subtitle, samples, count);
+    draw(cr, title, subtitle, watched, samples, count);
     cairo_status_t drawn = cairo_status(cr);
     cairo_destroy(cr);
     if (drawn == CAIRO_STATUS_SUCCESS && !svg)
@@ -279,12 +294,12 @@ static hawser_status render(hw_sink *to, bool svg, const char *title, const char
     return to->status;
 }
 
-hawser_status hw_plot_write(const char *path, const char *title, const char *subtitle, const hw_sample *samples,
-                            size_t count, hawser_error *error)
+hawser_status hw_plot_write(const char *path, const char *title, const char *subtitle, const hw_watched *watched,
+                            const hw_sample *samples, size_t count, hawser_error *error)
 {
     hw_sink to = {.error = error};
     HAWSER_TRY(hw_file_begin(&to.file, path, error));
-    hawser_status status = render(&to, ends_with(path, ".svg"), title, subtitle, samples, count);
+    hawser_status status = render(&to, ends_with(path, ".svg"), title, subtitle, watched, samples, count);
     if (status == HAWSER_OK)
         status = hw_file_commit(&to.file, error);
     hw_file_abort(&to.file);

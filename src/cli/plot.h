@@ -1,4 +1,4 @@
-/* plot.h - objective and gap over time, as SVG or PNG. */
+/* plot.h - metrics over time, as SVG or PNG. */
 #ifndef HW_CLI_PLOT_H
 #define HW_CLI_PLOT_H
 
@@ -7,8 +7,8 @@
 /* HAWSER_BAD_OPTION unless the path ends with .svg or .png. */
 hawser_status hw_plot_check(const char *path, hawser_error *error) HAWSER_MUST_USE;
 
-/* Draws `count` samples and writes the file atomically. */
-hawser_status hw_plot_write(const char *path, const char *title, const char *subtitle, const hw_sample *samples,
-                            size_t count, hawser_error *error) HAWSER_MUST_USE;
+/* Draws `count` samples, a panel for each watched metric with an axis, and writes the file atomically. */
+hawser_status hw_plot_write(const char *path, const char *title, const char *subtitle, const hw_watched *watched,
+                            const hw_sample *samples, size_t count, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

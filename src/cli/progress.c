@@ -4,12 +4,12 @@
 
 #include "cli/monitor.h"
 
-enum { BAR = 24 };
+enum { BAR = 24, LONGEST = 400 /* characters of the metrics */ };
 
 static const double APART = 1.1; /* by how much more of the time than the last one a forecast is made of */
 static const double ALIKE = 0.3; /* by how much of what is left forecasts may differ that are believed */
 
-/* Seconds until the gap is at its target, as the last certificates foretell it; NaN where they do not agree. A gap does not fall
+/* Seconds until the metric that ends the run is at its target, by the last forecasts; NaN if they do not agree. Metrics do not fall
  * evenly: only forecasts that have stayed alike while a third of the time went by are worth a line. */
 static double until_target(const hw_progress_line *progress, double now)
 {
@@ -25,25 +25,25 @@ static double until_target(const hw_progress_line *progress, double now)
     return isfinite(most) && left > 0.0 && most - least <= ALIKE * left ? left : NAN;
 }
 
-/* Takes a certificate: where the line through it and the one half as long ago meets the target, on a logarithmic scale. */
-static void take_gap(hw_progress_line *progress, double seconds, double gap)
+/* Takes a value: where the line through it and the one half as long ago meets the target, on a logarithmic scale. */
+static void take_value(hw_progress_line *progress, double seconds, double value, double target)
 {
     hw_forecast *forecast = &progress->forecast;
-    if (!(progress->target_gap > 0) || !(gap > 0) || gap == forecast->gap || seconds <= forecast->at)
+    if (!(target > 0) || !(value > 0) || value == forecast->value || seconds <= forecast->at)
         return;
     if (forecast->marks > 0 && seconds >= 2 * forecast->mark[1].seconds) {
         forecast->mark[0] = forecast->mark[1];
-        forecast->mark[1] = (hw_mark){seconds, log(gap)};
+        forecast->mark[1] = (hw_mark){seconds, log(value)};
     } else if (forecast->marks == 0) {
-        forecast->mark[0] = forecast->mark[1] = (hw_mark){seconds, log(gap)};
+        forecast->mark[0] = forecast->mark[1] = (hw_mark){seconds, log(value)};
     }
     forecast->marks++;
-    forecast->gap = gap;
+    forecast->value = value;
     forecast->at = seconds;
     if (!(seconds > forecast->mark[0].seconds) || seconds < APART * forecast->made)
         return;
-    double slope = (log(gap) - forecast->mark[0].log_gap) / (seconds - forecast->mark[0].seconds);
-    double left = slope < 0 ? (log(progress->target_gap) - log(gap)) / slope : INFINITY;
+    double slope = (log(value) - forecast->mark[0].log_value) / (seconds - forecast->mark[0].seconds);
+    double left = slope < 0 ? (log(target) - log(value)) / slope : INFINITY;
     forecast->end[forecast->count++ % HW_FORECASTS] = seconds + left;
     forecast->made = seconds;
 }
@@ -87,22 +87,30 @@ static void format_seconds(double seconds, char *text, size_t size)
         snprintf(text, size, "%.0fh%02.0fm", floor(seconds / 3600), floor(fmod(seconds, 3600) / 60));
 }
 
+/* "  NAME 0.1234  NAME 1.00e-03"; metrics without a value are left out. */
+static void format_metrics(const hw_watched *watched, const hw_sample *sample, char *text, size_t size)
+{
+    size_t used = 0;
+    for (size_t k = 0; k < watched->count && used + 2 < size; k++)
+        if (watched->row[k]->progress && isfinite(sample->value[k])) {
+            used += (size_t)snprintf(text + used, size - used, "  ");
+            used += (size_t)hw_metric_text(watched->row[k], sample->value[k], text + used, size - used);
+        }
+}
+
 static void format_line(const hw_progress_line *progress, const hw_sample *sample, bool last, char *text, size_t size)
 {
-    char objective[40] = "", gap[40] = "", left[40] = "", elapsed[24], rest[24];
+    char metrics[LONGEST] = "", left[40] = "", elapsed[24], rest[24];
     bool bound = false;
     double remaining = time_left(progress, sample, &bound),
            rate = sample->clock / (sample->seconds > 0 ? sample->seconds : 1e-9);
-    if (isfinite(sample->objective))
-        snprintf(objective, sizeof objective, "  objective %.6g", sample->objective);
-    if (isfinite(sample->gap))
-        snprintf(gap, sizeof gap, "  gap %.2e", sample->gap);
+    format_metrics(progress->watched, sample, metrics, sizeof metrics);
     format_seconds(sample->seconds, elapsed, sizeof elapsed);
     if (!last && isfinite(remaining)) {
         format_seconds(remaining, rest, sizeof rest);
         snprintf(left, sizeof left, bound ? "  at most %s left" : "  about %s left", rest);
     }
-    snprintf(text, size, "clock %.0f%s%s  %.3g clocks/s  %s%s", sample->clock, objective, gap, rate, elapsed, left);
+    snprintf(text, size, "clock %.0f%s  %.3g clocks/s  %s%s", sample->clock, metrics, rate, elapsed, left);
 }
 
 static void draw_bar(const hw_progress_line *progress, const hw_sample *sample, const char *line, bool last)
@@ -118,11 +126,12 @@ static void draw_bar(const hw_progress_line *progress, const hw_sample *sample, 
 
 void hw_progress_show(hw_progress_line *progress, const hw_sample *sample, bool last)
 {
-    char line[240];
+    char line[LONGEST + 160];
     if (!progress->bar && !progress->lines)
         return;
-    progress->target_gap = progress->tolerance * sample->zero;
-    take_gap(progress, sample->seconds, sample->gap);
+    size_t ends = progress->watched->ends;
+    if (ends < progress->watched->count)
+        take_value(progress, sample->seconds, sample->value[ends], sample->target);
     progress->last = *sample;
     double every = progress->bar ? 0.1 : 2;
     if (!last && sample->seconds - progress->drawn < every)

@@ -7,6 +7,7 @@
 #include "base/type.h"
 #include "cli/input.h"
 #include "data/dataset.h"
+#include "data/formats.h"
 
 enum { LONGEST_PATH = 4096, SPLIT_STREAM = 0x73706c69 };
 
@@ -19,8 +20,8 @@ const hawser_option *hw_data_split_rows(void)
         {"fraction", HAWSER_NUMBER, NULL, "(0,1)", "F", "draw this fraction of the rows at random for the test file", "0.1",
          0},
         {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N", "seed of the draw", "0.1", 0},
-        {"to", HAWSER_WORD, NULL, "svm|csv|mtx|npy", "FORMAT",
-         "format of the files; svm for sparse input, csv for dense if unset", "0.1", 0},
+        {"to", HAWSER_WORD, NULL, HW_EXTENSION_BOUNDS, "FORMAT",
+         "format of the files, by extension; svm for sparse input, csv for dense if unset", "0.1", 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", "0.1", 'q'},
         {0},
     };
@@ -30,7 +31,8 @@ const hawser_option *hw_data_split_rows(void)
 static const char *extension_of(const hw_call *call, const hawser_dataset *data)
 {
     const char *to = hawser_options_text(call->options, "to");
-    return to != NULL ? to : hawser_dataset_matrix(data)->layout == HAWSER_DENSE ? "csv" : "svm";
+    bool dense = hawser_dataset_matrix(data)->layout == HAWSER_DENSE;
+    return to != NULL ? to : hw_format_row_of(dense ? HAWSER_CSV : HAWSER_SVMLIGHT)->extension;
 }
 
 static hawser_status name_part(const hw_call *call, const hawser_dataset *data, const char *middle, char path[LONGEST_PATH],

@@ -26,11 +26,13 @@ void hw_outcome_titles(const hw_call *call, const hw_training_outcome *outcome, 
     hw_sync_text(hawser_job_sync(outcome->job), sync);
     snprintf(title, title_size, "%s, %s, %u %s", call->algorithm->name, sync, workers, workers == 1 ? "worker" : "workers");
     int n = snprintf(subtitle, subtitle_size, "%zu rows, %zu columns", matrix->rows, matrix->cols);
-    const char *names[] = {"objective", "gap", "nonzeros"};
-    for (size_t i = 0; i < 3 && n > 0 && (size_t)n < subtitle_size; i++) {
-        double value = fact_of(&outcome->training, names[i]);
-        if (isfinite(value))
-            n += snprintf(subtitle + n, subtitle_size - (size_t)n, i == 1 ? "; %s %.2e" : "; %s %.6g", names[i], value);
+    for (const hawser_metric_row *row = call->algorithm->metrics; row != NULL && row->name != NULL; row++) {
+        double value = fact_of(&outcome->training, row->name);
+        char text[100];
+        if (!row->traced || !isfinite(value) || n < 0 || (size_t)n >= subtitle_size)
+            continue;
+        (void)hw_metric_text(row, value, text, sizeof text);
+        n += snprintf(subtitle + n, subtitle_size - (size_t)n, "; %s", text);
     }
 }
 
@@ -158,7 +160,6 @@ static json_t *notes_json(const hawser_training *training, bool *ok)
 
 static hawser_status print_json(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error)
 {
-    static const char *const promised[] = {"objective", "gap", "lambda", "nonzeros"};
     const hawser_training *training = &outcome->training;
     const hawser_figures *figures = hawser_run_figures(training->run);
     bool ok = true;
@@ -166,8 +167,9 @@ static hawser_status print_json(const hw_call *call, const hw_training_outcome *
     hw_sync_text(hawser_job_sync(outcome->job), sync);
     json_t *object = json_object();
     hw_json_text(object, "algorithm", call->algorithm->name, &ok);
-    for (size_t i = 0; i < 4; i++)
-        hw_json_number(object, promised[i], NAN, &ok);
+    for (const hawser_metric_row *row = call->algorithm->metrics; row != NULL && row->name != NULL; row++)
+        if (row->always)
+            hw_json_number(object, row->name, NAN, &ok);
     for (const hawser_fact *fact = training->facts; fact->name != NULL; fact++)
         hw_json_number(object, fact->name, fact->value, &ok);
     hw_json_count(object, "clocks", clocks_of(outcome), &ok);

@@ -1,7 +1,11 @@
 /* topics.c - the pages of the help that are not generated from rows. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/help.h"
 
-static const hw_topic topics[] = {
+static const hawser_topic topics[] = {
     {"exit-codes", "Exit codes",
      "  0    done; also if a limit (--max-clocks, --time-limit) ended the training\n"
      "  1    a bug in Hawser; please report it\n"
@@ -35,7 +39,7 @@ static const hw_topic topics[] = {
      "         of one thread; a large D sets no order.\n\n"
      "S is Petuum's staleness; the tau of Alt's thesis is S + 1. With policies other than bsp and\n"
      "dc:0, and if all workers add to the same stored numbers (--solver dbpg, except with dc:0),\n"
-     "the last digits of the result differ from run to run; --json reports it. The duality gap is\n"
+     "the last digits of the result differ from run to run; --json reports it. A certificate is\n"
      "computed while all workers wait at one clock, so it is true with every policy.\n"
      "docs/guarantees.md has the details, and the definitions of the papers.\n"},
     {"options", "Where options come from, and all of them",
@@ -103,46 +107,10 @@ static const hw_topic topics[] = {
      "servers go on. 'hawser store stat' prints the memory that counts. A sparse table takes, per\n"
      "key, twice the numbers of a row, the memory of its function, and 64 bytes. A data-centric\n"
      "table takes its rows once more for each group that writes to it.\n"},
-    {"formats", "Formats of inputs",
-     "  svmlight       TARGET INDEX:VALUE ... [# comment]; qid:N is ignored\n"
-     "  csv            with or without a line of names; fields may be quoted, and are separated by\n"
-     "                 commas, semicolons, tabs or any number of blanks\n"
-     "  matrix-market  coordinate or array, general or symmetric; the target is a separate file\n"
-     "                 (--target FILE). UCI's bags of words (docword) are read too: the numbers\n"
-     "                 of documents, words and entries, one per line, then DOCUMENT WORD COUNT\n"
-     "  npy            one or two dimensions, f4 or f8\n"
-     "  idx            MNIST's images and labels; all six types of numbers. The first dimension\n"
-     "                 gives the rows, the product of the others the columns. The target is a\n"
-     "                 separate file (--target LABELS), or a column by number\n"
-     "  cache          written by 'hawser data convert DATA -o FILE.hwc'; mapped, not parsed\n\n"
-     "Every format may be compressed with gzip, xz or zstd. The format is detected by content.\n"
-     "Several files and globs make one input; - is standard input. Missing, infinite and NaN\n"
-     "numbers are refused with file, line and column. The index base of svmlight (0 or 1) is\n"
-     "detected once for the whole input and kept in the model.\n"},
-    {"labels", "Two classes: labels, probabilities, metrics",
-     "A target with two values (-1 and 1, 0 and 1, 1 and 2, ...) has two classes. The model\n"
-     "keeps the values. predict prints the probability of the higher label, predict --labels the\n"
-     "more probable label. Coefficients above zero favour the higher label.\n\n"
-     "  objective   sum c loss / sum c + lambda (A ||w||_1 + (1 - A)/2 ||w||^2), where loss is\n"
-     "              log(1 + exp(-y (x w + b + offset))), y = +-1, and c is the example's weight\n"
-     "              times the weight of its class (--class-weight). The intercept b has no\n"
-     "              penalty.\n"
-     "  --C C       lambda = 1/(C sum c): LIBLINEAR's and scikit-learn's C. LIBLINEAR puts a\n"
-     "              penalty on its intercept (-B 1); --no-intercept is its -B -1.\n"
-     "  evaluate    auc (ties count half; absent with one class), accuracy and log_loss, with the\n"
-     "              weights of the data; objective, with the training's formula and class weights.\n"
-     "  --cv        chooses by the log loss on the held-out rows, with class weights.\n\n"
-     "If a column without a penalty separates the classes, there is no best model: training ends\n"
-     "when the objective is as near its bound as --tol asks.\n"},
+    {"formats", "Formats of inputs", "The format is detected by content, unless --format names it.\n"},
     {"json", "The last line of train --json",
      "One object. Unknown values are null.\n\n"
-     "  algorithm, objective, gap, lambda, nonzeros, intercept\n"
-     "  lambda_max, and r2 (logistic: deviance_ratio): the part of the loss at zero that the model\n"
-     "                                  explains\n"
-     "  slope, curvature                linear regression: those of the objective at the end\n"
-     "  lambdas                         the number of lambdas, if several were tried\n"
-     "  validation_mse, cv_mse          on held-out rows (logistic: validation_log_loss,\n"
-     "  cv_standard_error               cv_log_loss)\n"
+     "  algorithm\n"
      "  clocks, seconds_load, seconds_train, bytes_exchanged, workers, nodes, sync, seed\n"
      "  interrupted_by, interrupted_signal   the node that a signal asked to end: \"node 2 (ash)\"\n"
      "  stop_reason, repeatable, repeatable_reason (null if it is), model (the file)\n"
@@ -156,20 +124,88 @@ static const hw_topic topics[] = {
      "  load        format, rows, columns, stored, index_base, bytes_read, bytes_text\n"
      "  policy      what --sync gives up compared with bsp; null: nothing\n"
      "  notes       a list of lines\n"
-     "  options     each with value, source, where\n"},
+     "  options     each with value, source, where\n\n"
+     "and the metrics of the algorithm:\n\n"},
     {"trace", "The file of train --trace",
-     "CSV, written during the training: clock, seconds, objective, gap, nonzeros, bytes,\n"
-     "staleness. There is a line whenever clock, objective or gap has changed. A field is empty\n"
-     "if its number is unknown; objective and gap are those of the last certificate.\n"},
+     "CSV, written during the training. There is a line whenever the clock or a number of the\n"
+     "progress line has changed. A field is empty if its number is unknown; numbers that certify\n"
+     "the model are those of the last certificate. The columns:\n\n"},
     {"models", "Model files",
-     "Models are safetensors files: Python's safetensors library reads them. They hold the\n"
-     "coefficients (all, or index and value of the nonzero ones), the intercept, and as\n"
-     "metadata the index base, names of columns, objective, gap, and every option of the\n"
-     "training. 'hawser info MODEL' prints them. A file is written under another name and\n"
+     "Models are safetensors files: Python's safetensors library reads them. They hold what the\n"
+     "algorithm has fitted (of linear models: the coefficients, all or index and value of those\n"
+     "other than 0, and the intercept), and as metadata the index base, names of columns, the\n"
+     "metrics at the end, and every option of the training. 'hawser info MODEL' prints the\n"
+     "metadata, --coefficients the rest. A file is written under another name and\n"
      "renamed: a reader sees the old model or the new one.\n"},
 };
 
-const hw_topic *hw_topic_at(size_t index)
+const hawser_topic *hw_topic_at(size_t index)
 {
-    return index < sizeof topics / sizeof *topics ? &topics[index] : NULL;
+    const size_t own = sizeof topics / sizeof *topics;
+    if (index < own)
+        return &topics[index];
+    index -= own;
+    for (size_t a = 0; hawser_algorithm_at(a) != NULL; a++)
+        for (const hawser_topic *page = hawser_algorithm_at(a)->topics; page != NULL && page->name != NULL; page++)
+            if (index-- == 0)
+                return page;
+    return NULL;
+}
+
+/* ----------------------------------------------------------------------------------------- pages from the rows ---- */
+
+/* Prints a word of a list and returns the column after it; the list is wrapped at the width of the help. */
+static int put_word(FILE *out, int column, const char *word)
+{
+    enum { FIRST = 14, LAST = 88 };
+    if (column + 2 + (int)strlen(word) <= LAST)
+        return column + fprintf(out, column > FIRST ? ", %s" : "%s", word);
+    fprintf(out, ",\n%*s", FIRST, "");
+    return FIRST + fprintf(out, "%s", word);
+}
+
+/* The keys of the JSON line, or the columns of the trace, that each algorithm has: "  lasso       the first, the second, ...". */
+static void print_metrics(FILE *out, bool traced)
+{
+    for (size_t a = 0; hawser_algorithm_at(a) != NULL; a++) {
+        int column = fprintf(out, "  %-12s", hawser_algorithm_at(a)->name);
+        column = traced ? put_word(out, put_word(out, column, "clock"), "seconds") : column;
+        for (const hawser_metric_row *row = hawser_algorithm_at(a)->metrics; row != NULL && row->name != NULL; row++)
+            column = row->traced || !traced ? put_word(out, column, row->name) : column;
+        if (traced)
+            (void)put_word(out, put_word(out, column, "bytes"), "staleness");
+        fputc('\n', out);
+    }
+    fputs("\n'hawser help ALGORITHM' says what its metrics are.\n", out);
+}
+
+/* A page's part that rows determine. */
+static void print_rows(FILE *out, const char *name)
+{
+    bool trace = strcmp(name, "trace") == 0;
+    if (trace || strcmp(name, "json") == 0)
+        print_metrics(out, trace);
+    if (strcmp(name, "formats") == 0)
+        fputs("\nEvery format may be compressed with gzip, xz or zstd.\n"
+              "Several files and globs make one input; - is standard input. Missing, infinite and NaN\n"
+              "numbers are refused with file, line and column.\n",
+              out);
+}
+
+hawser_status hw_topic_text(const hawser_topic *topic, char **text, hawser_error *error)
+{
+    size_t size = 0;
+    *text = NULL;
+    FILE *out = open_memstream(text, &size);
+    if (out == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the help on '%s'", topic->name);
+    fputs(topic->text, out);
+    hw_help_words(out, strcmp(topic->name, "formats") == 0 ? "format" : topic->name);
+    print_rows(out, topic->name);
+    bool failed = ferror(out) != 0;
+    if (fclose(out) == 0 && !failed)
+        return HAWSER_OK;
+    free(*text);
+    *text = NULL;
+    return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the help on '%s'", topic->name);
 }

@@ -23,8 +23,8 @@ const hawser_option *hw_train_rows(void)
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object on the last line", "0.1", 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "no progress and no closing lines", "0.1", 'q'},
         {"trace", HAWSER_PATH, NULL, NULL, "FILE",
-         "during the training, write a CSV line whenever clock, objective or gap changes", "0.1", 0},
-        {"plot", HAWSER_PATH, NULL, NULL, "FILE", "draw objective and gap over time; .svg or .png", "0.1", 0},
+         "during the training, write a CSV line whenever the clock or a number of the progress line changes", "0.1", 0},
+        {"plot", HAWSER_PATH, NULL, NULL, "FILE", "draw the metrics of the algorithm over time; .svg or .png", "0.1", 0},
         {"log-view", HAWSER_FLAG, "no", NULL, NULL,
          "print a table at the end: count, time and bytes of each event, waits, staleness", "0.1", 0},
         {"log-json", HAWSER_PATH, NULL, NULL, "FILE", "during the training, write one line of JSON per event", "0.1", 0},
@@ -57,12 +57,11 @@ static hawser_status load_init(const hw_call *call, hawser_job *job, hawser_mode
     HAWSER_TRY(hw_job_model(job, path, hawser_options_flag(call->options, "init-if-exists"), init, error));
     if (path == NULL || !hawser_job_leads(job) || hawser_options_flag(call->options, "quiet"))
         return HAWSER_OK;
-    bool folds = hawser_options_integer(call->options, "cv") > 0;
+    const char *use = call->algorithm->init_use != NULL ? call->algorithm->init_use(call->options) : NULL;
     if (*init == NULL)
         fprintf(call->err, "hawser: --init: '%s' does not exist yet; the training starts from zero\n", path);
-    else if (folds || hawser_options_has(call->options, "path"))
-        fprintf(call->err, "hawser: --init: '%s' is where the first lambda starts; the path%s anew\n", path,
-                folds ? " and the folds of --cv begin" : " begins");
+    else if (use != NULL)
+        fprintf(call->err, "hawser: --init: '%s' %s\n", path, use);
     return HAWSER_OK;
 }
 
@@ -150,7 +149,8 @@ static hawser_status save(hw_call *call, hw_training_outcome *outcome, hawser_er
     if (plot == NULL)
         return HAWSER_OK;
     hw_outcome_titles(call, outcome, title, sizeof title, subtitle, sizeof subtitle);
-    return hw_plot_write(plot, title, subtitle, outcome->monitor.samples, outcome->monitor.count, error);
+    return hw_plot_write(plot, title, subtitle, &outcome->monitor.watched, outcome->monitor.samples, outcome->monitor.count,
+                         error);
 }
 
 /* What node 0 does besides: it alone writes and speaks. */

@@ -27,7 +27,9 @@ void hw_help_words(FILE *out, const char *key)
         if (strcmp(rows[i].option, key) == 0) {
             if (first)
                 fprintf(out, "\nThe words of --%s:\n", key);
-            fprintf(out, "  %-14s %s\n", rows[i].word, rows[i].help);
+            size_t column = (size_t)fprintf(out, "  %-14s ", rows[i].word);
+            hw_help_wrapped(out, rows[i].help, column, column);
+            fputc('\n', out);
             first = false;
         }
 }

@@ -25,16 +25,26 @@ hawser_format hw_format_find(const char *word)
     return HAWSER_GUESS;
 }
 
-hawser_format hw_format_of_extension(const char *extension)
+/* Whether `extension` (".svm") is one of the row's. */
+static bool has_extension(const hw_format_row *row, const char *extension)
 {
     size_t length = strlen(extension);
+    if (row->extension[0] != '\0' && extension[0] == '.' && strcmp(row->extension, extension + 1) == 0)
+        return true;
+    for (const char *at = row->extensions; *at != '\0'; at += strspn(at, " ")) {
+        size_t word = strcspn(at, " ");
+        if (word == length && memcmp(at, extension, length) == 0)
+            return true;
+        at += word;
+    }
+    return false;
+}
+
+hawser_format hw_format_of_extension(const char *extension)
+{
     for (size_t i = HAWSER_GUESS + 1; i < COUNT; i++)
-        for (const char *at = rows[i].extensions; *at != '\0'; at += strspn(at, " ")) {
-            size_t word = strcspn(at, " ");
-            if (word == length && memcmp(at, extension, length) == 0)
-                return (hawser_format)i;
-            at += word;
-        }
+        if (has_extension(&rows[i], extension))
+            return (hawser_format)i;
     return HAWSER_GUESS;
 }
 
@@ -43,13 +53,12 @@ const char *hw_format_extensions(char *text, size_t size)
     size_t used = 0, left = 0;
     text[0] = '\0';
     for (size_t i = HAWSER_GUESS + 1; i < COUNT; i++)
-        left += rows[i].extensions[0] != '\0';
+        left += rows[i].extension[0] != '\0';
     for (size_t i = HAWSER_GUESS + 1; i < COUNT && used < size; i++) {
-        const char *extension = rows[i].extensions;
-        if (extension[0] == '\0')
+        if (rows[i].extension[0] == '\0')
             continue;
         const char *between = used == 0 ? "" : left > 1 ? ", " : " or ";
-        used += (size_t)snprintf(text + used, size - used, "%s%.*s", between, (int)strcspn(extension, " "), extension);
+        used += (size_t)snprintf(text + used, size - used, "%s.%s", between, rows[i].extension);
         left--;
     }
     return text;

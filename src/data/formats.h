@@ -1,7 +1,7 @@
-/* formats.h - the formats of --format. Columns: enumerator (HAWSER_...), the word of --format, what it is, the extensions of files that
- * are written in it, its traits, what a file is not if its first bytes say otherwise (NULL: they say nothing for certain), and
- * three functions: do the first bytes look like it, load, write. A new format is an enumerator in hawser/data.h, a row here,
- * and a file in data/format with its functions. */
+/* formats.h - the formats of --format. Columns: enumerator (HAWSER_...), the word of --format, what it is, the extension that names it when
+ * a file is written, other extensions, its traits, what a file is not if its first bytes say otherwise (NULL: they say nothing for
+ * certain), and three functions: do the first bytes look like it, load, write. A new format is an enumerator in hawser/data.h, a
+ * row here, and a file in data/format with its functions. */
 #ifndef HW_DATA_FORMATS_H
 #define HW_DATA_FORMATS_H
 
@@ -16,19 +16,36 @@ enum {
     HW_FORMAT_SIDES = 16,  /* has a place for example weights and an offset */
 };
 
-#define HW_FORMATS(ROW)                                                                                                     \
-    ROW(SVMLIGHT, "svmlight", "sparse text: a target and INDEX:VALUE entries a line", ".svm .svmlight .libsvm",             \
-        HW_FORMAT_TEXT | HW_FORMAT_LINES, NULL, hw_is_svmlight, hw_svmlight_load, hw_svmlight_write)                        \
-    ROW(CSV, "csv", "text with a delimiter between fields, with or without column names", ".csv",                           \
-        HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES, NULL, hw_is_csv, hw_csv_load, hw_csv_write)                     \
-    ROW(MATRIX_MARKET, "matrix-market", "a matrix in coordinates or as an array; the target in a file of its own", ".mtx",  \
-        HW_FORMAT_TEXT | HW_FORMAT_CERTAIN, "Matrix Market", hw_is_market, hw_market_load, hw_market_write)                 \
-    ROW(NPY, "npy", "a matrix as numpy saves it", ".npy", HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, ".npy", hw_is_npy,          \
-        hw_npy_load, hw_npy_write)                                                                                          \
-    ROW(CACHE, "cache", "Hawser's own mapped file", ".hwc", HW_FORMAT_CERTAIN | HW_FORMAT_SIDES, "Hawser cache",            \
-        hw_is_cache, hw_cache_load, hw_cache_write)                                                                         \
-    ROW(IDX, "idx", "images and labels as MNIST has them; read, not written", "", HW_FORMAT_BINARY | HW_FORMAT_CERTAIN,     \
-        NULL, hw_is_idx, hw_idx_load, hw_idx_write)
+#define HW_WRITTEN_FORMATS(ROW)                                                                                             \
+    ROW(SVMLIGHT, "svmlight",                                                                                               \
+        "sparse text, one line per row: TARGET INDEX:VALUE ... [# comment]; qid:N is ignored. Whether indices start at 0 "  \
+        "or 1 is detected once for the whole input and kept in the model",                                                  \
+        "svm", ".svmlight .libsvm", HW_FORMAT_TEXT | HW_FORMAT_LINES, NULL, hw_is_svmlight, hw_svmlight_load,               \
+        hw_svmlight_write)                                                                                                  \
+    ROW(CSV, "csv",                                                                                                         \
+        "text with or without a line of column names; fields may be quoted, and are separated by commas, semicolons, tabs " \
+        "or any number of blanks",                                                                                          \
+        "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES, NULL, hw_is_csv, hw_csv_load, hw_csv_write)          \
+    ROW(MATRIX_MARKET, "matrix-market",                                                                                     \
+        "coordinate or array, general or symmetric; the target is a separate file (--target FILE). UCI's bags of words "    \
+        "(docword) are read too: the numbers of documents, words and entries, one per line, then DOCUMENT WORD COUNT",      \
+        "mtx", "", HW_FORMAT_TEXT | HW_FORMAT_CERTAIN, "Matrix Market", hw_is_market, hw_market_load, hw_market_write)      \
+    ROW(NPY, "npy", "a matrix as numpy saves it: one or two dimensions, f4 or f8", "npy", "",                               \
+        HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, ".npy", hw_is_npy, hw_npy_load, hw_npy_write)                                 \
+    ROW(CACHE, "cache", "Hawser's own file, written by 'hawser data convert DATA -o FILE.hwc'; mapped, not parsed", "hwc",  \
+        "", HW_FORMAT_CERTAIN | HW_FORMAT_SIDES, "Hawser cache", hw_is_cache, hw_cache_load, hw_cache_write)
+
+#define HW_READ_FORMATS(ROW)                                                                                                \
+    ROW(IDX, "idx",                                                                                                         \
+        "MNIST's images and labels, all six types of numbers; read, not written. The first dimension gives the rows, the "  \
+        "product of the others the columns. The target is a separate file (--target LABELS), or a column by number",        \
+        "", "", HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, NULL, hw_is_idx, hw_idx_load, hw_idx_write)
+
+#define HW_FORMATS(ROW) HW_WRITTEN_FORMATS(ROW) HW_READ_FORMATS(ROW)
+
+/* The bounds of an option that takes the extension of a format to write: "svm|csv|...". */
+#define HW_FORMAT_OR_EXTENSION(id, word, help, extension, ...) "|" extension
+#define HW_EXTENSION_BOUNDS                                    (&("" HW_WRITTEN_FORMATS(HW_FORMAT_OR_EXTENSION))[1])
 
 /* Whether a file that begins with `text` looks like the format. */
 typedef bool (*hw_format_looks)(const char *text, size_t bytes);
@@ -38,7 +55,7 @@ typedef hawser_status (*hw_format_load)(hw_job *job, hawser_dataset *dataset, ha
 typedef hawser_status (*hw_format_write)(const hawser_dataset *whole, hawser_dataset *rows, const char *path,
                                          hawser_error *error);
 
-#define HW_FORMAT_FUNCTIONS(id, word, help, extensions, traits, title, looks, load, write)                                  \
+#define HW_FORMAT_FUNCTIONS(id, word, help, extension, extensions, traits, title, looks, load, write)                       \
     bool looks(const char *text, size_t bytes);                                                                             \
     hawser_status load(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;                          \
     hawser_status write(const hawser_dataset *whole, hawser_dataset *rows, const char *path, hawser_error *error)           \
@@ -46,7 +63,9 @@ typedef hawser_status (*hw_format_write)(const hawser_dataset *whole, hawser_dat
 HW_FORMATS(HW_FORMAT_FUNCTIONS)
 
 typedef struct hw_format_row {
-    const char *word, *extensions;
+    const char *word;
+    const char *extension;  /* without its dot; "": the format is read, not written */
+    const char *extensions; /* others, with their dots, separated by blanks */
     unsigned traits;
     const char *title;
     hw_format_looks looks;
@@ -62,7 +81,7 @@ const char *hw_format_name(hawser_format format);
 hawser_format hw_format_find(const char *word);
 /* The format of this extension (".svm"), or HAWSER_GUESS. */
 hawser_format hw_format_of_extension(const char *extension);
-/* Writes the first extension of each format that can be written, and returns `text`. */
+/* Writes the extension of each format that can be written (".svm, .csv or ..."), and returns `text`. */
 const char *hw_format_extensions(char *text, size_t size);
 
 /* What the first bytes of an input look like; never HAWSER_GUESS. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A new filter, filter of tables, input format and policy touch few files: the patches beside this file, which add one of each, are applied to a
-copy, counted, built and used. Names come from the rows: options, help, completion, plans, JSON and histories have the new ones."""
+"""A new algorithm, filter, filter of tables, input format and policy touch few files: the patches beside this file, which add one of each, are
+applied to a copy, counted, built and used. Names come from the rows: options, help, completion, plans, JSON and histories have the new ones,
+and the command prints the metrics and the model of the new algorithm."""
 import json
 import os
 import random
@@ -13,7 +14,7 @@ import tempfile
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.environ.get("HAWSER_SOURCE", os.path.realpath(os.path.join(HERE, "..", "..")))
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
-MOST = {"filter": 2, "table_filter": 2, "format": 3, "policy": 9}  # files that a patch may touch
+MOST = {"algorithm": 3, "filter": 2, "table_filter": 2, "format": 3, "policy": 9}  # files that a patch may touch
 LEFT_OUT = {"build", ".git", "tests", "bench", "experiments", "examples"}
 PROBE = """
 #include <stdio.h>
@@ -99,6 +100,38 @@ def use(hawser, folder):
         check(help_line in call(hawser, "help", option), f"help of --{option} does not say what {word} is")
 
 
+def use_algorithm(hawser, folder):
+    """The command prints metrics, models and help that it has never heard of."""
+    words = (hawser, "train", "centre", "d.csv", "--target", "none", "--workers", "3")
+    done = subprocess.run(words + ("-o", "c.st", "--json", "--trace", "c.csv", "--log-json", "c.log", "--plot", "c.svg"), capture_output=True,
+                          text=True, env=CLEAN, timeout=100, cwd=folder, check=False)
+    check(done.returncode == 0, f"train centre: {done.stderr}")
+    check(re.search(r"clock \d+  inertia [0-9.]+  shift \d\.\d\de-\d\d ", done.stderr), f"the progress of the centre: {done.stderr}")
+    check(re.search(r"^inertia +[0-9.]+$", done.stdout, re.M), f"the closing lines of the centre: {done.stdout}")
+    last = json.loads(done.stdout.splitlines()[-1])
+    own = [key for key in last if key in ("shift", "inertia", "objective", "gap", "lambda", "nonzeros")]
+    check(own == ["shift", "inertia"] and last["shift"] is None and last["inertia"] > 0, f"the keys of the centre: {own}")
+    with open(os.path.join(folder, "c.csv"), encoding="ascii") as file:
+        lines = file.read().splitlines()
+    check(lines[0] == "clock,seconds,inertia,shift,bytes,staleness", f"the trace of the centre: {lines[0]}")
+    check(len(lines) > 10 and float(lines[-1].split(",")[3]) < 1e-9, f"the last line of the trace: {lines[-1]}")
+    with open(os.path.join(folder, "c.log"), encoding="ascii") as file:
+        clocks = [event for event in map(json.loads, file) if event["event"] == "clock"]
+    check(list(clocks[-1])[4:] == ["inertia", "shift", "bytes", "staleness"], f"a clock of the log: {clocks[-1]}")
+    with open(os.path.join(folder, "c.svg"), encoding="utf-8") as file:
+        colours = set(re.findall(r"rgb\([^)]*\)", file.read()))
+    check({"rgb(5%, 36%, 66%)", "rgb(80%, 33%, 5%)"} <= {re.sub(r"\.0+%", "%", colour) for colour in colours}, f"no two curves in the plot: {colours}")
+    text = call(hawser, "info", "c.st", "--top", "2", cwd=folder)
+    check(re.fullmatch(r"(column [01] is centred at \S+\n){2}", text), f"the coefficients of the centre: {text}")
+    for topic, line in (("centre", "sum of squared distances to the centre"), ("json", "centre      inertia, shift"), ("centres", "In the middle."),
+                        ("trace", "centre      clock, seconds, inertia, shift, bytes, staleness")):
+        check(line in call(hawser, "help", topic), f"help {topic} does not have '{line}'")
+    for words, line in ((("train", "centre", "d.csv", "--target", "none", "--init", "c.st", "-o", "c.st"), "'c.st' is not used: every training begins"),
+                        (("predict", "c.st", "d.csv", "--target", "none"), "a model of centre makes no predictions")):
+        done = subprocess.run((hawser,) + words, capture_output=True, text=True, env=CLEAN, timeout=100, cwd=folder, check=False)
+        check(line in done.stderr, f"{words[0]}: {done.stderr}")
+
+
 def use_library(top, made, folder):
     source, probe = os.path.join(folder, "probe.c"), os.path.join(folder, "probe")
     with open(source, "w", encoding="ascii") as file:
@@ -125,6 +158,7 @@ def main():
         if not failures:
             write_data(folder)
             use(os.path.join(made, "src", "hawser"), folder)
+            use_algorithm(os.path.join(made, "src", "hawser"), folder)
             use_library(top, made, folder)
     for text in failures:
         print("FAILED:", text)

@@ -19,14 +19,20 @@ enum { SAMPLES = 5, BYTES = 1 << 20 };
 /* Draws a run with these objectives; the SVG's text, which the caller frees. */
 static char *plot_of(const double *objectives)
 {
+    static const hawser_metric_row rows[] = {{.name = "objective", .axis = "objective"},
+                                             {.name = "unknown", .axis = "unknown", .log_axis = true},
+                                             {.name = "traced", .traced = true},
+                                             {.name = NULL}};
+    hw_watched watched;
     hw_sample samples[SAMPLES];
     hawser_error error = {0};
+    assert_int_equal(hw_watched_of(rows, &watched, &error), HAWSER_OK);
     char *text = calloc(BYTES, 1);
     assert_non_null(text);
     for (int i = 0; i < SAMPLES; i++)
-        samples[i] = (hw_sample){.clock = i, .seconds = 0.1 * i, .objective = objectives[i], .gap = NAN};
+        samples[i] = (hw_sample){.clock = i, .seconds = 0.1 * i, .value = {objectives[i], NAN, 7.0}};
     alarm(60); /* an axis without an end takes all memory */
-    assert_int_equal(hw_plot_write("plot.svg", "title", "subtitle", samples, SAMPLES, &error), HAWSER_OK);
+    assert_int_equal(hw_plot_write("plot.svg", "title", "subtitle", &watched, samples, SAMPLES, &error), HAWSER_OK);
     alarm(0);
     FILE *file = fopen("plot.svg", "r");
     assert_non_null(file);

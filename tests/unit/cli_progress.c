@@ -12,20 +12,32 @@
 
 #include "cli/monitor.h"
 
-typedef double gap_at(double seconds);
+typedef double distance_at(double seconds);
 
-/* Plays 99 seconds of a training, two certificates a second; the text that it prints, which the caller frees. */
-static char *play(gap_at *gap, double limit, double clocks, double tolerance)
+static double some(const hawser_options *options, const hawser_progress *progress)
+{
+    (void)options, (void)progress;
+    return 1.0;
+}
+
+/* Plays 99 seconds of a training, two values a second; the text that it prints, which the caller frees. */
+static char *play(distance_at *distance, double limit, double clocks, double tolerance)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
-    hw_progress_line progress = {
-        .err = file, .lines = true, .target_gap = NAN, .tolerance = tolerance, .clocks = clocks, .limit = limit};
+    static const hawser_metric_row rows[] = {{.name = "energy", .progress = true},
+                                             {.name = "distance", .progress = true, .exponent = true, .target = some},
+                                             {.name = "hidden", .traced = true},
+                                             {.name = NULL}};
+    hw_watched watched;
+    hawser_error error = {0};
+    assert_int_equal(hw_watched_of(rows, &watched, &error), HAWSER_OK);
+    hw_progress_line progress = {.err = file, .lines = true, .watched = &watched, .clocks = clocks, .limit = limit};
     for (int step = 1; step <= 198; step++) {
         double seconds = 0.5 * step;
-        hw_sample sample = {.clock = step, .seconds = seconds, .objective = 1.0, .gap = gap(seconds), .zero = 1.0};
+        hw_sample sample = {.clock = step, .seconds = seconds, .value = {1.0, distance(seconds), 7.0}, .target = tolerance};
         hw_progress_show(&progress, &sample, false);
     }
     assert_int_equal(fclose(file), 0);
@@ -70,7 +82,7 @@ static double none(double seconds)
     return NAN;
 }
 
-static void even_gap_is_foretold(void **state)
+static void even_descent_is_forecast(void **state)
 {
     (void)state;
     char *text = play(even, NAN, NAN, 1e-6);
@@ -79,7 +91,7 @@ static void even_gap_is_foretold(void **state)
     free(text);
 }
 
-static void gap_that_stalls_is_not_foretold(void **state)
+static void stalled_descent_is_not_forecast(void **state)
 {
     (void)state;
     char *text = play(stalled, NAN, NAN, 1e-6);
@@ -92,7 +104,7 @@ static void gap_that_stalls_is_not_foretold(void **state)
     free(text);
 }
 
-static void gap_that_ends_nothing_is_not_foretold(void **state)
+static void metric_that_ends_nothing_is_not_forecast(void **state)
 {
     (void)state;
     char *text = play(even, NAN, NAN, NAN);
@@ -101,6 +113,34 @@ static void gap_that_ends_nothing_is_not_foretold(void **state)
     text = play(none, NAN, NAN, 1e-6);
     assert_null(strstr(text, "left"));
     free(text);
+}
+
+static void progress_line_has_the_rows_of_the_algorithm(void **state)
+{
+    (void)state;
+    char *text = play(even, NAN, NAN, NAN);
+    assert_non_null(strstr(text, "  energy 1  distance "));
+    assert_non_null(strstr(text, "e-0"));
+    assert_null(strstr(text, "hidden"));
+    free(text);
+    text = play(none, NAN, NAN, NAN);
+    assert_non_null(strstr(text, "  energy 1  2 clocks/s"));
+    free(text);
+}
+
+static void more_metrics_than_are_traced_are_refused(void **state)
+{
+    (void)state;
+    hawser_metric_row rows[HAWSER_TRACED + 3] = {{.name = "untraced"}};
+    hw_watched watched;
+    hawser_error error = {0};
+    for (int k = 1; k <= HAWSER_TRACED; k++)
+        rows[k] = (hawser_metric_row){.name = "x", .traced = true};
+    assert_int_equal(hw_watched_of(rows, &watched, &error), HAWSER_OK);
+    assert_int_equal(watched.count, HAWSER_TRACED);
+    rows[HAWSER_TRACED + 1] = (hawser_metric_row){.name = "surplus", .axis = "surplus"};
+    assert_int_equal(hw_watched_of(rows, &watched, &error), HAWSER_INTERNAL);
+    assert_non_null(strstr(error.text, "surplus"));
 }
 
 static void limits_are_bounds(void **state)
@@ -122,10 +162,12 @@ static void limits_are_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(even_gap_is_foretold),
-        cmocka_unit_test(gap_that_stalls_is_not_foretold),
-        cmocka_unit_test(gap_that_ends_nothing_is_not_foretold),
+        cmocka_unit_test(even_descent_is_forecast),
+        cmocka_unit_test(stalled_descent_is_not_forecast),
+        cmocka_unit_test(metric_that_ends_nothing_is_not_forecast),
         cmocka_unit_test(limits_are_bounds),
+        cmocka_unit_test(progress_line_has_the_rows_of_the_algorithm),
+        cmocka_unit_test(more_metrics_than_are_traced_are_refused),
     };
     return cmocka_run_group_tests_name("cli progress", tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "algorithms/glm/best.h"
 #include "algorithms/glm/expect.h"
 #include "algorithms/glm/fold.h"
+#include "algorithms/glm/metrics.h"
 #include "algorithms/glm/model.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/lasso/block.h"
@@ -412,6 +413,9 @@ const hawser_algorithm *hw_lasso_algorithm(void)
                                                .summary = "linear regression with an L1 or elastic-net penalty",
                                                .citations = citations,
                                                .rows = hw_lasso_rows,
+                                               .metrics = hw_lasso_metrics,
+                                               .init_use = hw_linear_init_use,
+                                               .coefficients = hw_linear_print_coefficients,
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_linear_margins,

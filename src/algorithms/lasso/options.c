@@ -1,6 +1,7 @@
-/* options.c - the lasso's option rows. */
+/* options.c - the lasso's option and metric rows. */
 #include "algorithms/lasso/options.h"
 
+#include "algorithms/glm/metrics.h"
 #include "algorithms/glm/rows.h"
 
 const hawser_option hw_lasso_rows[] = {
@@ -16,3 +17,11 @@ const hawser_option hw_lasso_rows[] = {
      "Local solver of a block's subproblem: working sets, or plain randomised coordinate descent", "0.1", 0},
     HW_LINEAR_ROWS,
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
+
+const hawser_metric_row hw_lasso_metrics[] = {
+    HW_LINEAR_METRICS(hw_linear_gap_target),
+    HW_LINEAR_PATH_METRICS,
+    {.name = "r2", .help = "the part of the loss at zero that the model explains"},
+    {.name = "cv_mse", .help = "mean squared error on the held-out rows of --cv"},
+    {.name = "validation_mse", .help = "mean squared error on the rows of --validation or --validation-fraction"},
+    {.name = NULL}};

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/glm/metrics.h"
 #include "algorithms/glm/model.h"
 #include "algorithms/glm/policy.h"
 #include "algorithms/glm/program.h"
@@ -402,10 +403,19 @@ const hawser_algorithm *hw_least_squares_algorithm(void)
         "N. Goel, D. Agrawal, S. Chawla, A. Elmagarmid: Parameter Database: Data-centric Synchronization. 2015 (sections 5 "
         "to 7)\n"
         "M. Li et al.: Scaling Distributed Machine Learning with the Parameter Server. OSDI 2014 (bounded delay)";
+    static const hawser_metric_row metrics[] = {
+        HW_LINEAR_METRICS(NULL),
+        {.name = "slope",
+         .help = "the largest correlation of a column with the residual, in units of the target's deviation"},
+        {.name = "curvature", .help = "largest eigenvalue of the objective, with columns in units of their deviation"},
+        {.name = "r2", .help = "the part of the loss at zero that the model explains"},
+        {.name = NULL}};
     static const hawser_algorithm algorithm = {.name = "linear",
                                                .summary = "linear regression by gradient descent over a parameter server",
                                                .citations = citations,
                                                .rows = hw_descent_rows,
+                                               .metrics = metrics,
+                                               .coefficients = hw_linear_print_coefficients,
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_linear_margins,

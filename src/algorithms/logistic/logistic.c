@@ -12,6 +12,7 @@
 #include "algorithms/glm/best.h"
 #include "algorithms/glm/expect.h"
 #include "algorithms/glm/fold.h"
+#include "algorithms/glm/metrics.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
 #include "algorithms/logistic/delayed.h"
@@ -521,6 +522,10 @@ const hawser_algorithm *hw_logistic_algorithm(void)
                                                .summary = "logistic regression with an L1, elastic-net or squared penalty",
                                                .citations = citations,
                                                .rows = hw_logistic_options,
+                                               .metrics = hw_logistic_metrics,
+                                               .topics = hw_logistic_topics,
+                                               .init_use = hw_linear_init_use,
+                                               .coefficients = hw_linear_print_coefficients,
                                                .train = train,
                                                .plan = plan,
                                                .predict = hw_logistic_predict,

@@ -1,6 +1,7 @@
-/* options.c - the option rows of the logistic regression. */
+/* options.c - the option and metric rows of the logistic regression, and its page of the help. */
 #include "algorithms/logistic/options.h"
 
+#include "algorithms/glm/metrics.h"
 #include "algorithms/glm/rows.h"
 #include "algorithms/sgd/options.h"
 
@@ -27,3 +28,30 @@ const hawser_option hw_logistic_options[] = {
     HW_DESCENT_ROWS,
     HW_LINEAR_ROWS,
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
+
+const hawser_metric_row hw_logistic_metrics[] = {
+    HW_LINEAR_METRICS(hw_linear_gap_target),
+    HW_LINEAR_PATH_METRICS,
+    {.name = "deviance_ratio", .help = "the part of the loss at zero that the model explains"},
+    {.name = "cv_log_loss", .help = "mean log loss on the held-out rows of --cv"},
+    {.name = "validation_log_loss", .help = "mean log loss on the rows of --validation or --validation-fraction"},
+    {.name = NULL}};
+
+const hawser_topic hw_logistic_topics[] = {
+    {"labels", "Two classes: labels, probabilities, metrics",
+     "A target with two values (-1 and 1, 0 and 1, 1 and 2, ...) has two classes. The model\n"
+     "keeps the values. predict prints the probability of the higher label, predict --labels the\n"
+     "more probable label. Coefficients above zero favour the higher label.\n\n"
+     "  objective   sum c loss / sum c + lambda (A ||w||_1 + (1 - A)/2 ||w||^2), where loss is\n"
+     "              log(1 + exp(-y (x w + b + offset))), y = +-1, and c is the example's weight\n"
+     "              times the weight of its class (--class-weight). The intercept b has no\n"
+     "              penalty.\n"
+     "  --C C       lambda = 1/(C sum c): LIBLINEAR's and scikit-learn's C. LIBLINEAR puts a\n"
+     "              penalty on its intercept (-B 1); --no-intercept is its -B -1.\n"
+     "  evaluate    auc (ties count half; absent with one class), accuracy and log_loss, with the\n"
+     "              weights of the data; objective, with the training's formula and class weights.\n"
+     "  --cv        chooses by the log loss on the held-out rows, with class weights.\n\n"
+     "If a column without a penalty separates the classes, there is no best model: training ends\n"
+     "when the objective is as near its bound as --tol asks.\n"},
+    {NULL, NULL, NULL},
+};

@@ -392,8 +392,11 @@ hawser_status hawser_dataset_write(const hawser_dataset *dataset, size_t begin, 
     if (begin >= end || end > A->rows)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: cannot write rows %zu to %zu of %zu", path, begin, end, A->rows);
     const hw_format_row *row = hw_format_row_of(format);
-    if (row == NULL || row->extensions[0] == '\0')
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: name a format to write: svmlight, csv, npy, mtx or cache", path);
+    if (row == NULL || row->extension[0] == '\0') {
+        char known[100];
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: a format that can be written has the extension %s", path,
+                           hw_format_extensions(known, sizeof known));
+    }
     if ((row->traits & HW_FORMAT_SIDES) == 0 && (dataset->weights != NULL || dataset->offset != NULL))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: this format has no place for %s; write csv or cache", path,
                            dataset->weights != NULL ? "example weights" : "an offset");

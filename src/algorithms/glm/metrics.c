@@ -1,0 +1,109 @@
+#include "algorithms/glm/metrics.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double hw_linear_gap_target(const hawser_options *options, const hawser_progress *progress)
+{
+    const char *solver = hawser_options_text(options, "solver");
+    bool batches = solver != NULL && (strcmp(solver, "sgd") == 0 || strcmp(solver, "minibatch") == 0);
+    if (batches || hawser_options_has(options, "path") || hawser_options_has(options, "cv"))
+        return NAN;
+    return hawser_options_number(options, "tol") * hawser_progress_metric(progress, "zero_objective");
+}
+
+const char *hw_linear_init_use(const hawser_options *options)
+{
+    if (hawser_options_integer(options, "cv") > 0)
+        return "is where the first lambda starts; the path and the folds of --cv begin anew";
+    return hawser_options_has(options, "path") ? "is where the first lambda starts; the path begins anew" : NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------- coefficients ---- */
+
+typedef struct linear_weight {
+    uint64_t column;
+    double value;
+} linear_weight;
+
+static int larger_first(const void *a, const void *b)
+{
+    const linear_weight *x = a, *y = b;
+    double p = fabs(x->value), q = fabs(y->value);
+    if (p != q)
+        return p > q ? -1 : 1;
+    return x->column < y->column ? -1 : x->column > y->column;
+}
+
+static hawser_status collect(const hawser_model *model, linear_weight **weights, size_t *count, hawser_error *error)
+{
+    hawser_type type = HAWSER_F64, index_type = HAWSER_I64;
+    size_t dims[2] = {0}, index_dims[2] = {0};
+    const double *values = hawser_model_get(model, "coefficients", &type, dims);
+    const int64_t *index = NULL;
+    if (values == NULL) {
+        values = hawser_model_get(model, "coefficients.value", &type, dims);
+        index = hawser_model_get(model, "coefficients.index", &index_type, index_dims);
+    }
+    bool sparse_right = index == NULL || (index_type == HAWSER_I64 && index_dims[0] == dims[0]);
+    if (values == NULL || type != HAWSER_F64 || dims[1] > 1 || !sparse_right)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the model has no list of coefficients");
+    *weights = calloc(dims[0] + 1, sizeof **weights);
+    if (*weights == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", dims[0]);
+    *count = 0;
+    for (size_t k = 0; k < dims[0]; k++)
+        if (values[k] != 0)
+            (*weights)[(*count)++] = (linear_weight){index != NULL ? (uint64_t)index[k] : k, values[k]};
+    if (*count > 1)
+        qsort(*weights, *count, sizeof **weights, larger_first);
+    return HAWSER_OK;
+}
+
+/* Fills *names with the start of each name's line, so that a name is found without a walk; NULL if the model has no names. */
+static hawser_status index_names(const hawser_model *model, const char ***names, size_t *count, hawser_error *error)
+{
+    const char *text = hawser_model_text(model, "names");
+    *names = NULL;
+    *count = 0;
+    if (text == NULL)
+        return HAWSER_OK;
+    size_t lines = 1;
+    for (const char *at = strchr(text, '\n'); at != NULL; at = strchr(at + 1, '\n'))
+        lines++;
+    *names = calloc(lines, sizeof **names);
+    if (*names == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the names of %zu columns", lines);
+    for (const char *at = text; at != NULL && *count < lines; at = strchr(at, '\n'), at = at != NULL ? at + 1 : NULL)
+        (*names)[(*count)++] = at;
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_print_coefficients(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error)
+{
+    linear_weight *weights = NULL;
+    const char **names = NULL;
+    size_t count = 0, name_count = 0;
+    const char *base_text = hawser_model_text(model, "index_base");
+    uint64_t base = base_text != NULL && strcmp(base_text, "1") == 0;
+    hawser_status status = collect(model, &weights, &count, error);
+    if (status == HAWSER_OK)
+        status = index_names(model, &names, &name_count, error);
+    if (status == HAWSER_OK) {
+        const double *intercept = hawser_model_get(model, "intercept", NULL, NULL);
+        if (intercept != NULL)
+            fprintf(out, "%+.10g\t(intercept)\n", *intercept);
+        for (size_t k = 0; k < count && k < most; k++) {
+            if (weights[k].column < name_count)
+                fprintf(out, "%+.10g\t%.*s\n", weights[k].value, (int)strcspn(names[weights[k].column], "\n"),
+                        names[weights[k].column]);
+            else
+                fprintf(out, "%+.10g\t%" PRIu64 "\n", weights[k].value, weights[k].column + base);
+        }
+    }
+    free(weights);
+    free((void *)names);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* metrics.h - the metric rows that linear models have in common, and the printed coefficients. */
+#ifndef HW_ALGORITHMS_GLM_METRICS_H
+#define HW_ALGORITHMS_GLM_METRICS_H
+
+#include "hawser/algorithm.h"
+
+/* clang-format off */
+/* Certified: with a bound of the distance to the optimum. `target` is that of the gap, or NULL. */
+#define HW_LINEAR_METRICS(of_gap) \
+    {.name = "objective", .help = "what the training minimises, at the coefficients of the model", .always = true, \
+     .traced = true, .progress = true, .axis = "objective"}, \
+    {.name = "gap", .help = "the duality gap: the objective is at most this far above its optimum; null without a certificate", \
+     .always = true, .traced = true, .progress = true, .exponent = true, .axis = "duality gap", .log_axis = true, \
+     .target = of_gap}, \
+    {.name = "lambda", .help = "weight of the penalty; null without one", .always = true}, \
+    {.name = "nonzeros", .help = "number of nonzero coefficients", .always = true, .traced = true}, \
+    {.name = "intercept", .help = "the constant of the model"}
+
+#define HW_LINEAR_PATH_METRICS \
+    {.name = "lambda_max", .help = "the lambda from which on all coefficients are zero"}, \
+    {.name = "lambdas", .help = "the number of lambdas, if several were tried"}, \
+    {.name = "cv_standard_error", .help = "standard error of the error on the held-out rows"}
+/* clang-format on */
+
+/* The gap at which --tol ends a run; NaN for a path, for folds, and for batches, which end with their epochs. */
+double hw_linear_gap_target(const hawser_options *options, const hawser_progress *progress);
+/* The init_use of hawser_algorithm: a path or folds use the start model for the first lambda only. */
+const char *hw_linear_init_use(const hawser_options *options);
+/* Prints the intercept, then the `most` largest nonzero weights by name, largest first. */
+hawser_status hw_linear_print_coefficients(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
+
+#endif
