@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/type.h"
-#include "data/share/shard.h"
 
 /* A piece: how many runs, those, and their values. */
 typedef struct array_run {
@@ -70,13 +69,18 @@ static void add_all(const hawser_dataset *values, const hw_owners *owners, size_
     }
 }
 
+hawser_status hw_share_misfit(uint32_t node, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_INTERNAL, "the rows that node %u has read do not fit the whole", node);
+}
+
 hawser_status hw_array_pack(const hawser_dataset *values, const hw_owners *owners, uint32_t nodes, hw_bytes *pieces,
                             hawser_error *error)
 {
     size_t size = hw_type_size(values->matrix.type);
     array_writer *writers;
     if (values->array.first > values->promised || values->found > values->promised - values->array.first)
-        return hw_shard_misfit(0, error);
+        return hw_share_misfit(0, error);
     HAWSER_TRY(HW_NEW(&writers, nodes, "a part of the input", error));
     add_all(values, owners, size, writers);
     hawser_status status = HAWSER_OK;
@@ -114,21 +118,21 @@ hawser_status hw_array_fill(const hawser_matrix *A, bool symmetric, const hw_own
     size_t size = hw_type_size(A->type);
     uint64_t runs;
     if (piece->length < sizeof runs)
-        return hw_shard_misfit(node, error);
+        return hw_share_misfit(node, error);
     memcpy(&runs, piece->data, sizeof runs);
     uint64_t left = piece->length - sizeof runs;
     if (runs > left / sizeof(array_run))
-        return hw_shard_misfit(node, error);
+        return hw_share_misfit(node, error);
     left -= runs * sizeof(array_run);
     const array_run *r = (const array_run *)(const void *)((const char *)piece->data + sizeof runs);
     const char *values = (const char *)(r + runs);
     for (uint64_t k = 0; k < runs; k++) {
         bool fits = r[k].row < A->rows && r[k].count <= A->rows - r[k].row && r[k].count <= left / size;
         if (!fits || r[k].column >= (symmetric ? A->rows : A->cols))
-            return hw_shard_misfit(node, error);
+            return hw_share_misfit(node, error);
         put_run(A, symmetric, owners, self, r[k], values, size);
         values += r[k].count * size;
         left -= r[k].count * size;
     }
-    return left == 0 ? HAWSER_OK : hw_shard_misfit(node, error);
+    return left == 0 ? HAWSER_OK : hw_share_misfit(node, error);
 }

@@ -264,11 +264,6 @@ hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawse
     return HAWSER_OK;
 }
 
-hawser_status hw_shard_misfit(uint32_t node, hawser_error *error)
-{
-    return hawser_fail(error, HAWSER_INTERNAL, "the rows that node %u has read do not fit the whole", node);
-}
-
 /* Rows from `first` on; places[j] is where column j's next entry goes. */
 static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *whole, const hw_bytes *piece, uint64_t first,
                                  uint64_t *places, uint32_t node, hawser_error *error)
@@ -276,10 +271,10 @@ static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *w
     shard_head h;
     size_t size = hw_type_size(whole->type);
     if (piece->length < sizeof h)
-        return hw_shard_misfit(node, error);
+        return hw_share_misfit(node, error);
     memcpy(&h, piece->data, sizeof h);
     if (h.rows > whole->rows - first || h.entries > whole->stored || piece->length != values_at(&h) + h.entries * size)
-        return hw_shard_misfit(node, error);
+        return hw_share_misfit(node, error);
     const uint32_t *counts = (const uint32_t *)(const void *)((const char *)piece->data + sizeof h);
     const uint32_t *columns = counts + h.rows;
     const char *values = (const char *)piece->data + values_at(&h);
@@ -288,12 +283,12 @@ static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *w
     for (uint64_t r = 0; r < h.rows; r++)
         for (uint64_t end = e + counts[r]; e < end; e++) {
             if (e >= h.entries || columns[e] >= whole->cols || places[columns[e]] >= A->offsets[columns[e] + 1])
-                return hw_shard_misfit(node, error);
+                return hw_share_misfit(node, error);
             uint64_t place = places[columns[e]]++;
             indices[place] = (uint32_t)(first + r);
             memcpy((char *)(uintptr_t)A->values + place * size, values + e * size, size);
         }
-    return e == h.entries ? HAWSER_OK : hw_shard_misfit(node, error);
+    return e == h.entries ? HAWSER_OK : hw_share_misfit(node, error);
 }
 
 static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
@@ -302,19 +297,19 @@ static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *wh
     shard_head h;
     size_t size = hw_type_size(whole->type), at = sizeof h;
     if (piece->length < sizeof h)
-        return hw_shard_misfit(node, error);
+        return hw_share_misfit(node, error);
     memcpy(&h, piece->data, sizeof h);
     if (h.rows > whole->rows - first)
-        return hw_shard_misfit(node, error);
+        return hw_share_misfit(node, error);
     for (size_t j = 0; h.rows != 0 && j < A->cols; j++) {
         if (hw_owner(owners, j) != self)
             continue;
         if (piece->length - at < h.rows * size)
-            return hw_shard_misfit(node, error);
+            return hw_share_misfit(node, error);
         memcpy((char *)(uintptr_t)A->values + (j * A->stride + first) * size, (const char *)piece->data + at, h.rows * size);
         at += h.rows * size;
     }
-    return at == piece->length ? HAWSER_OK : hw_shard_misfit(node, error);
+    return at == piece->length ? HAWSER_OK : hw_share_misfit(node, error);
 }
 
 hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
@@ -339,9 +334,9 @@ hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole
     }
     for (size_t j = 0; !dense && status == HAWSER_OK && j < A->cols; j++)
         if (hw_owner(owners, j) == self && places[j] != A->offsets[j + 1])
-            status = hw_shard_misfit(self, error);
+            status = hw_share_misfit(self, error);
     if (status == HAWSER_OK && first != whole->rows && !whole->scattered)
-        status = hw_shard_misfit(self, error);
+        status = hw_share_misfit(self, error);
     free(places);
     return status;
 }
@@ -393,7 +388,7 @@ hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, u
     for (uint32_t node = 0; node < nodes; node++) {
         if (pieces[node].length > bytes - at) {
             free(values);
-            return hw_shard_misfit(node, error);
+            return hw_share_misfit(node, error);
         }
         if (pieces[node].length != 0)
             memcpy((char *)values + at, pieces[node].data, pieces[node].length);
@@ -401,7 +396,7 @@ hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, u
     }
     if (at != bytes) {
         free(values);
-        return hw_shard_misfit(0, error);
+        return hw_share_misfit(0, error);
     }
     hw_dataset_own(dataset, values);
     *out = values;

@@ -58,9 +58,6 @@ hawser_status hw_shard_sort(hawser_dataset *dataset, const hw_owners *owners, ui
 hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, uint32_t self, const char *name,
                              double *means, hawser_error *error) HAWSER_MUST_USE;
 
-/* What a node sent is not what it said that it has. */
-hawser_status hw_shard_misfit(uint32_t node, hawser_error *error);
-
 /* One of target, weights, offset: all rows' values in order, from the nodes' parts. */
 hawser_status hw_shard_vector(hawser_dataset *dataset, const hw_bytes *pieces, uint32_t nodes, const double **out,
                               hawser_error *error) HAWSER_MUST_USE;

@@ -116,7 +116,7 @@ static hawser_status handle(void *owner, hw_message *message)
         if (worker->log != NULL)
             hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_LOST,
                                                        .who = worker->block,
-                                                       .from = hw_recorder_lost(worker->session->job),
+                                                       .from = hw_recorder_lost(worker->session->job->cluster),
                                                        .epoch = worker->epoch + worker->session->program->state_count,
                                                        .clock = worker->clock});
         hawser_status status = hw_fail_loss(&worker->mailbox, message, worker->operator!= NULL ? worker->operator->name : NULL,

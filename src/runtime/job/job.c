@@ -128,7 +128,7 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     if (status == HAWSER_OK && entry->check != NULL)
         status = hw_cluster_agree(job->cluster, entry->check(entry->argument, hawser_job_node(job), error), error);
     if (status == HAWSER_OK)
-        status = hw_recorder_open(job, error);
+        status = hw_recorder_open(hawser_options_text(job->options, "record-history"), job->cluster, &job->recorder, error);
     if (status != HAWSER_OK) {
         if (job->cluster != NULL && error != NULL)
             hw_cluster_words(job->cluster, error->text); /* the others hear why, not only that */
@@ -191,7 +191,7 @@ void hawser_close(hawser_job *job)
 {
     if (job == NULL)
         return;
-    hw_recorder_close(job);
+    hw_recorder_close(job->recorder, job->cluster);
     hw_topology_free(job->topology);
     free(job->names);
     hw_cluster_leave(job->cluster);

@@ -12,7 +12,6 @@
 
 #include "base/memory.h"
 #include "history/file.h"
-#include "runtime/job/job.h"
 
 struct hw_recorder {
     pthread_mutex_t mutex; /* guards what follows */
@@ -147,62 +146,62 @@ static hawser_status make_file(const char *wanted, uint32_t node, hw_recorder **
     return HAWSER_OK;
 }
 
-/* Node 0's word for the job; and whether all nodes record or none. */
-static hawser_status agree_token(hawser_job *job, bool records, uint64_t *token, hawser_error *error)
+/* Node 0's number for the job; and whether all nodes record or none. */
+static hawser_status agree_token(hw_cluster *cluster, bool records, uint64_t *token, hawser_error *error)
 {
-    uint32_t nodes = hawser_job_nodes(job);
     hw_bytes *in = NULL;
     *token = 0;
     if (records && getrandom(token, sizeof *token, 0) != (ssize_t)sizeof *token)
         return hawser_fail(error, HAWSER_IO, "the system gives no random numbers: %s", strerror(errno));
-    if (job->cluster == NULL)
+    if (cluster == NULL)
         return HAWSER_OK;
-    HAWSER_TRY(HW_NEW(&in, nodes, "what all nodes say", error));
-    hawser_status status = hw_cluster_allgather(job->cluster, (hw_bytes){token, records ? sizeof *token : 0}, in, error);
+    uint32_t nodes = hw_cluster_nodes(cluster);
+    HAWSER_TRY(HW_NEW(&in, nodes, "the nodes' answers", error));
+    hawser_status status = hw_cluster_allgather(cluster, (hw_bytes){token, records ? sizeof *token : 0}, in, error);
     for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
         if (in[i].length != (records ? sizeof *token : 0))
             status = hawser_fail(error, HAWSER_BAD_OPTION,
                                  "node %u and node %u differ in whether they record a history; give --record-history to all",
-                                 hawser_job_node(job), i);
+                                 hw_cluster_self(cluster), i);
     if (status == HAWSER_OK && records)
         memcpy(token, in[0].data, sizeof *token);
     hw_bytes_free(in, nodes);
     return status;
 }
 
-hawser_status hw_recorder_open(hawser_job *job, hawser_error *error)
+hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_recorder **recorder, hawser_error *error)
 {
-    const char *path = hawser_options_text(job->options, "record-history");
     bool records = path != NULL && *path != '\0';
+    uint32_t self = cluster != NULL ? hw_cluster_self(cluster) : 0, nodes = cluster != NULL ? hw_cluster_nodes(cluster) : 1;
     hw_history_head head;
     uint64_t token;
-    HAWSER_TRY(agree_token(job, records, &token, error));
+    *recorder = NULL;
+    HAWSER_TRY(agree_token(cluster, records, &token, error));
     if (!records)
         return HAWSER_OK;
-    hawser_status status = make_file(path, hawser_job_node(job), &job->recorder, error);
+    hawser_status status = make_file(path, self, recorder, error);
     if (status == HAWSER_OK) {
-        hw_history_head_make(hawser_job_node(job), hawser_job_nodes(job), token, &head);
-        write_all(job->recorder, &(struct iovec){&head, sizeof head}, 1);
-        status = hw_recorder_trouble(job->recorder, error);
+        hw_history_head_make(self, nodes, token, &head);
+        write_all(*recorder, &(struct iovec){&head, sizeof head}, 1);
+        status = hw_recorder_trouble(*recorder, error);
     }
-    return hw_cluster_agree(job->cluster, status, error);
+    return hw_cluster_agree(cluster, status, error);
 }
 
-uint32_t hw_recorder_lost(const hawser_job *job)
+uint32_t hw_recorder_lost(hw_cluster *cluster)
 {
-    uint32_t node = job->cluster != NULL ? hw_cluster_lost_node(job->cluster) : HW_NET_ANY;
+    uint32_t node = cluster != NULL ? hw_cluster_lost_node(cluster) : HW_NET_ANY;
     return node != HW_NET_ANY ? node : HW_HISTORY_NOBODY;
 }
 
-void hw_recorder_close(hawser_job *job)
+void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster)
 {
-    hw_recorder *recorder = job->recorder;
     hw_batch_head head;
     hw_event_record record;
     if (recorder == NULL)
         return;
     if (recorder->fd >= 0) {
-        uint32_t lost = recorder->ended != HAWSER_OK ? hw_recorder_lost(job) : HW_HISTORY_NOBODY;
+        uint32_t lost = recorder->ended != HAWSER_OK ? hw_recorder_lost(cluster) : HW_HISTORY_NOBODY;
         hw_close_make(recorder->batches, recorder->records, recorder->ended, lost, &head, &record);
         write_batch(recorder, &head, &record);
         (void)!fsync(recorder->fd);

@@ -2,18 +2,21 @@
 #ifndef HW_RUNTIME_RECORDER_H
 #define HW_RUNTIME_RECORDER_H
 
+#include "cluster/cluster.h"
 #include "hawser/hawser.h"
 #include "history/record.h"
 
 typedef struct hw_recorder hw_recorder;
 
-/* Starts the job's history where --record-history asks for one: node 0 writes that file, node k FILE.k. All nodes call it alike; a file that
- * cannot be written is HAWSER_IO on all of them. */
-hawser_status hw_recorder_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
-/* Writes the last word, without which a history is not whole; of a job that failed also who was lost. Nothing where there is no recorder. */
-void hw_recorder_close(hawser_job *job);
-/* The node that the job has lost first; HW_HISTORY_NOBODY. */
-uint32_t hw_recorder_lost(const hawser_job *job);
+/* Starts a history of the nodes of the cluster (NULL: of one node). Node 0 writes the file `path`, node k PATH.k; with NULL or "" nothing is
+ * recorded and *recorder is NULL. Collective: nodes that differ in whether they record fail on all nodes, and so does a file that
+ * cannot be written (HAWSER_IO). The caller closes *recorder, after a failure too. */
+hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_recorder **recorder,
+                               hawser_error *error) HAWSER_MUST_USE;
+/* Writes the end record, without which a history is incomplete; if the job failed, it has the lost node. Frees the recorder, which may be NULL. */
+void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster);
+/* Returns the node that the cluster lost first, or HW_HISTORY_NOBODY. The cluster may be NULL. */
+uint32_t hw_recorder_lost(hw_cluster *cluster);
 
 /* A number for the program or store that begins now: all nodes begin them in one order. 0 with NULL. */
 uint32_t hw_recorder_run(hw_recorder *recorder);

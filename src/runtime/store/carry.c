@@ -157,7 +157,7 @@ static void end_client(hawser_store *store, hawser_status status, const hawser_e
     await_hands_off(store, &store->landing);
     hw_recorder_failed(store->job->recorder, status);
     if (store->log != NULL)
-        hw_log_put(store->log, &(hw_event_record){.kind = HW_EVENT_LOST, .from = hw_recorder_lost(store->job)});
+        hw_log_put(store->log, &(hw_event_record){.kind = HW_EVENT_LOST, .from = hw_recorder_lost(store->job->cluster)});
     hw_client_fail(store->client, status, &store->loss);
 }
 

@@ -117,7 +117,7 @@ ssize_t hw_channel_read(hw_net_channel *channel, const struct iovec *pieces, int
     if (channel->lane != NULL)
         return lane_outcome(channel, hw_lane_read(channel->lane, pieces, count));
     if (channel->tls != NULL)
-        return hw_tls_read(channel, pieces[0].iov_base, pieces[0].iov_len);
+        return hw_tls_read(channel->tls, pieces[0].iov_base, pieces[0].iov_len, &channel->failure);
     return outcome(channel, readv(channel->fd, pieces, count));
 }
 
@@ -128,7 +128,7 @@ ssize_t hw_channel_write(hw_net_channel *channel, const struct iovec *pieces, in
     if (channel->lane != NULL && channel->handshake_left == 0)
         return lane_outcome(channel, hw_lane_write(channel->lane, pieces, count));
     if (channel->tls != NULL)
-        return hw_tls_write(channel, pieces[0].iov_base, pieces[0].iov_len);
+        return hw_tls_write(channel->tls, pieces[0].iov_base, pieces[0].iov_len, &channel->failure);
     ssize_t moved = write_socket(channel, pieces, count);
     if (moved > 0 && channel->handshake_left > 0) /* a piece of its own, and the only one */
         channel->handshake_left -= (size_t)moved;

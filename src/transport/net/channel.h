@@ -10,23 +10,21 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* What a read or write that moved no byte says. */
-enum { HW_CHANNEL_END = 0, HW_CHANNEL_AGAIN = -1, HW_CHANNEL_BROKEN = -2 };
+#include "transport/net/moved.h"
 
-typedef struct hw_tls hw_tls;
 typedef struct hw_shared hw_shared;
 typedef struct hw_fabric_lane hw_fabric_lane;
 
 typedef struct hw_net_channel {
     int fd;                /* non-blocking; -1: closed */
     atomic_int failure;    /* errno, or 0 where TLS found it wrong; set with HW_CHANNEL_BROKEN */
-    hw_tls *tls;           /* NULL: in clear */
+    struct hw_tls *tls;    /* NULL: in clear */
     hw_shared *shared;     /* NULL: all goes by the socket */
     hw_fabric_lane *lane;  /* by UCX; the net's thread's alone */
     size_t handshake_left; /* bytes that still go by the socket, before what goes by memory or lane */
 } hw_net_channel;
 
-/* Bytes moved, or one of the above. One thread may read while another writes. */
+/* Bytes moved, or a result of moved.h. One thread may read while another writes. */
 ssize_t hw_channel_read(hw_net_channel *channel, const struct iovec *pieces, int count);
 ssize_t hw_channel_write(hw_net_channel *channel, const struct iovec *pieces, int count);
 /* Decrypted bytes wait here that epoll does not know of. */

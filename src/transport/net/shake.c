@@ -242,10 +242,10 @@ static hw_shake_progress begin_tls(hw_shake *shake)
     const char *dialler = shake->dials ? shake->self->name : peer->peer.name;
     uint64_t incarnation = shake->dials ? shake->self->incarnation : peer->peer.incarnation;
     (void)!snprintf(identity, sizeof identity, "hawser 1 dial %016" PRIx64 " %s", incarnation, dialler);
-    bool ready = derive(shake, "hawser net 1 tls", key) &&
-                 hw_tls_begin(shake->self->contexts, &shake->channel, !shake->dials, identity, key);
+    if (derive(shake, "hawser net 1 tls", key))
+        shake->channel.tls = hw_tls_begin(shake->self->contexts, shake->channel.fd, !shake->dials, identity, key);
     hw_secret_forget(key, sizeof key);
-    if (!ready)
+    if (shake->channel.tls == NULL)
         return fail(shake, HW_FAULT_MEMORY, "no memory for an encrypted connection");
     return HW_SHAKE_DONE;
 }
@@ -394,7 +394,7 @@ static hw_shake_progress on_tls(hw_shake *shake)
 {
     if (shake->channel.tls == NULL && begin_tls(shake) != HW_SHAKE_DONE) /* not before our hello is out */
         return HW_SHAKE_FAILED;
-    switch (hw_tls_shake(&shake->channel)) {
+    switch (hw_tls_shake(shake->channel.tls, &shake->channel.failure)) {
     case HW_TLS_READ: return HW_SHAKE_READ;
     case HW_TLS_WRITE: return HW_SHAKE_WRITE;
     case HW_TLS_FAILED:

@@ -17,6 +17,7 @@
 
 #include <stdatomic.h>
 
+#include "transport/net/channel.h"
 #include "transport/net/fabric.h"
 #include "transport/net/shared.h"
 #include "transport/net/tls.h"

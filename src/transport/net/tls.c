@@ -150,22 +150,22 @@ void hw_tls_contexts_free(hw_tls_contexts *contexts)
     free(contexts);
 }
 
-bool hw_tls_begin(hw_tls_contexts *contexts, hw_net_channel *channel, bool server, const char *identity,
-                  const unsigned char key[HW_SECRET])
+hw_tls *hw_tls_begin(hw_tls_contexts *contexts, int fd, bool server, const char *identity,
+                     const unsigned char key[HW_SECRET])
 {
     hw_tls *tls = NULL;
     if (HW_NEW(&tls, 1, "an encrypted connection", NULL) != HAWSER_OK)
-        return false;
+        return NULL;
     if (pthread_mutex_init(&tls->mutex, NULL) != 0) {
         free(tls);
-        return false;
+        return NULL;
     }
-    tls->fd = channel->fd;
+    tls->fd = fd;
     tls->ssl = SSL_new(server ? contexts->server : contexts->client);
     BIO *bio = tls->ssl == NULL ? NULL : BIO_new(contexts->socket);
     if (bio == NULL) {
         hw_tls_free(tls);
-        return false;
+        return NULL;
     }
     memcpy(tls->key, key, HW_SECRET);
     (void)!snprintf(tls->identity, sizeof tls->identity, "%s", identity);
@@ -176,13 +176,11 @@ bool hw_tls_begin(hw_tls_contexts *contexts, hw_net_channel *channel, bool serve
         SSL_set_accept_state(tls->ssl);
     else
         SSL_set_connect_state(tls->ssl);
-    channel->tls = tls;
-    return true;
+    return tls;
 }
 
-hw_tls_progress hw_tls_shake(hw_net_channel *channel)
+hw_tls_progress hw_tls_shake(hw_tls *tls, atomic_int *failure)
 {
-    hw_tls *tls = channel->tls;
     ERR_clear_error();
     int result = SSL_do_handshake(tls->ssl);
     int what = result == 1 ? SSL_ERROR_NONE : SSL_get_error(tls->ssl, result);
@@ -192,7 +190,7 @@ hw_tls_progress hw_tls_shake(hw_net_channel *channel)
         return HW_TLS_WRITE;
     ERR_clear_error();
     hw_secret_forget(tls->key, sizeof tls->key);
-    channel->failure = tls->failure;
+    *failure = tls->failure;
     /* A server that has some certificate and not the key would pass otherwise. */
     return what == SSL_ERROR_NONE && SSL_session_reused(tls->ssl) == 1 ? HW_TLS_DONE : HW_TLS_FAILED;
 }
@@ -208,34 +206,31 @@ void hw_tls_free(hw_tls *tls)
 }
 
 /* With the mutex held. */
-static ssize_t outcome(hw_net_channel *channel, int result)
+static ssize_t outcome(hw_tls *tls, int result, atomic_int *failure)
 {
-    hw_tls *tls = channel->tls;
     int what = SSL_get_error(tls->ssl, result);
     ERR_clear_error();
     if (what == SSL_ERROR_WANT_READ || what == SSL_ERROR_WANT_WRITE)
         return HW_CHANNEL_AGAIN;
     if (what == SSL_ERROR_ZERO_RETURN)
         return HW_CHANNEL_END;
-    channel->failure = tls->failure;
+    *failure = tls->failure;
     return HW_CHANNEL_BROKEN;
 }
 
-ssize_t hw_tls_read(hw_net_channel *channel, void *to, size_t size)
+ssize_t hw_tls_read(hw_tls *tls, void *to, size_t size, atomic_int *failure)
 {
-    hw_tls *tls = channel->tls;
     size_t moved = 0;
     pthread_mutex_lock(&tls->mutex);
     ERR_clear_error();
     int result = SSL_read_ex(tls->ssl, to, size, &moved);
-    ssize_t said = result == 1 ? (ssize_t)moved : outcome(channel, result);
+    ssize_t said = result == 1 ? (ssize_t)moved : outcome(tls, result, failure);
     pthread_mutex_unlock(&tls->mutex);
     return said;
 }
 
-ssize_t hw_tls_write(hw_net_channel *channel, const void *from, size_t size)
+ssize_t hw_tls_write(hw_tls *tls, const void *from, size_t size, atomic_int *failure)
 {
-    hw_tls *tls = channel->tls;
     size_t moved = 0;
     pthread_mutex_lock(&tls->mutex);
     if (tls->written > BYTES_A_KEY && SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1)
@@ -243,7 +238,7 @@ ssize_t hw_tls_write(hw_net_channel *channel, const void *from, size_t size)
     ERR_clear_error();
     int result = SSL_write_ex(tls->ssl, from, size, &moved);
     tls->written += moved;
-    ssize_t said = result == 1 ? (ssize_t)moved : outcome(channel, result);
+    ssize_t said = result == 1 ? (ssize_t)moved : outcome(tls, result, failure);
     pthread_mutex_unlock(&tls->mutex);
     return said == HW_CHANNEL_END ? HW_CHANNEL_BROKEN : said;
 }
