@@ -14,6 +14,7 @@ enum {
     HW_FORMAT_BINARY = 4,  /* rows of numbers, and a part of the input is a part of the rows */
     HW_FORMAT_CERTAIN = 8, /* the first bytes belong to this format alone: looked for before the others */
     HW_FORMAT_SIDES = 16,  /* has a place for example weights and an offset */
+    HW_FORMAT_MISSING = 32 /* values may be missing (--missing) */
 };
 
 #define HW_WRITTEN_FORMATS(ROW)                                                                                             \
@@ -25,7 +26,8 @@ enum {
     ROW(CSV, "csv",                                                                                                         \
         "text with or without a line of column names; fields may be quoted, and are separated by commas, semicolons, tabs " \
         "or any number of blanks",                                                                                          \
-        "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES, NULL, hw_is_csv, hw_csv_load, hw_csv_write)          \
+        "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES | HW_FORMAT_MISSING, NULL, hw_is_csv, hw_csv_load,    \
+        hw_csv_write)                                                                                                       \
     ROW(MATRIX_MARKET, "matrix-market",                                                                                     \
         "coordinate or array, general or symmetric; the target is a separate file (--target FILE). UCI's bags of words "    \
         "(docword) are read too: the numbers of documents, words and entries, one per line, then DOCUMENT WORD COUNT",      \

@@ -7,6 +7,8 @@
 
 #include "base/memory.h"
 #include "base/type.h"
+#include "data/format/market.h"
+#include "data/formats.h"
 #include "data/layout/assemble.h"
 #include "data/share/array.h"
 
@@ -89,6 +91,19 @@ hawser_status hw_shard_agree(const hw_shard_facts *facts, uint32_t nodes, hw_sha
     if (whole->layout == HAWSER_DENSE)
         whole->stored = whole->rows * whole->cols;
     return HAWSER_OK;
+}
+
+hawser_status hw_shard_complete(const hw_shard_facts *whole, const char *name, hawser_error *error)
+{
+    return !whole->scattered || whole->found == whole->promised
+               ? HAWSER_OK
+               : hw_market_sizes(name, whole->promised, whole->found, error);
+}
+
+bool hw_shard_lacks_values(const hw_shard_facts *whole)
+{
+    const hw_format_row *row = hw_format_row_of((hawser_format)whole->format);
+    return row != NULL && (row->traits & HW_FORMAT_MISSING) != 0;
 }
 
 uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node)

@@ -32,6 +32,11 @@ hw_shard_facts hw_shard_facts_of(const hawser_dataset *rows);
 hawser_status hw_shard_agree(const hw_shard_facts *facts, uint32_t nodes, hw_shard_facts *whole,
                              hawser_error *error) HAWSER_MUST_USE;
 
+/* Refuses an input of which the nodes have not read as many entries as its head promises. `name` is the input's. */
+hawser_status hw_shard_complete(const hw_shard_facts *whole, const char *name, hawser_error *error) HAWSER_MUST_USE;
+/* Whether values may be missing in the input's format. */
+bool hw_shard_lacks_values(const hw_shard_facts *whole);
+
 /* How many of the entries that the head promises were found by the nodes in front of `node`. */
 uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node);
 

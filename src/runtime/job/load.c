@@ -9,7 +9,6 @@
 #include "base/argument.h"
 #include "base/memory.h"
 #include "base/type.h"
-#include "data/format/market.h"
 #include "data/load.h"
 #include "data/residence.h"
 #include "data/share/shard.h"
@@ -265,15 +264,14 @@ static hawser_status load_shares(loading *l, const char *name, hawser_error *err
 {
     bool means = l->load->missing != NULL && strcmp(l->load->missing, "mean") == 0 && l->load->means == NULL;
     HAWSER_TRY(agree_facts(l, error));
-    if (l->whole.scattered && l->whole.found != l->whole.promised)
-        return hw_market_sizes(name, l->whole.promised, l->whole.found, error);
+    HAWSER_TRY(hw_shard_complete(&l->whole, name, error));
     HAWSER_TRY(afford_columns(l, error));
     HAWSER_TRY(make_offsets(l, error));
     HAWSER_TRY(find_owners(l, error));
     HAWSER_TRY(trade_entries(l, error));
     if (l->whole.scattered && l->whole.layout != HAWSER_DENSE)
         HAWSER_TRY(hw_cluster_agree(l->cluster, hw_shard_sort(l->dataset, &l->owners, l->self, name, error), error));
-    if (means && l->whole.format == HAWSER_CSV)
+    if (means && hw_shard_lacks_values(&l->whole))
         HAWSER_TRY(fill_means(l, name, error));
     HAWSER_TRY(gather_vectors(l, error));
     HAWSER_TRY(read_counts(l, error));
