@@ -46,6 +46,12 @@ code 0 "$hawser" data split first.svm --fraction 0.25 --seed 5 -o two --index-ba
 ! cmp -s one.test.svm two.test.svm || complain "another seed draws the same rows"
 code 0 "$hawser" data split small.csv --target y --fraction 0.5 --to csv -o c
 equal "$(head -1 c.test.csv)" "$(head -1 c.train.csv)"
+# The formats of --to are the rows that can be written.
+"$hawser" data split small.csv --target y --parts 2 --to hwc -o cached >out
+code 0 "$hawser" data info cached.2.hwc --json
+grep -q '"format":"cache"' out || complain "--to hwc writes another format: $(cat out)"
+code 2 "$hawser" data split small.csv --parts 2 --to idx -o c
+says 'svm|csv|mtx|npy|hwc'
 
 # What the help says may be asked for is what is checked: the last within is refused for its memory, the next for its number.
 code 5 "$hawser" data generate dense --rows 4294967294 --cols 1073741822 -o g.svm

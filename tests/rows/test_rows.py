@@ -119,8 +119,8 @@ def use_algorithm(hawser, folder):
         clocks = [event for event in map(json.loads, file) if event["event"] == "clock"]
     check(list(clocks[-1])[4:] == ["inertia", "shift", "bytes", "staleness"], f"a clock of the log: {clocks[-1]}")
     with open(os.path.join(folder, "c.svg"), encoding="utf-8") as file:
-        colours = set(re.findall(r"rgb\([^)]*\)", file.read()))
-    check({"rgb(5%, 36%, 66%)", "rgb(80%, 33%, 5%)"} <= {re.sub(r"\.0+%", "%", colour) for colour in colours}, f"no two curves in the plot: {colours}")
+        colours = {tuple(round(float(part)) for part in re.findall(r"([\d.]+)%", colour)) for colour in re.findall(r"rgb\([^)]*\)", file.read())}
+    check({(5, 36, 66), (80, 33, 5)} <= colours, f"no two curves in the plot: {colours}")
     text = call(hawser, "info", "c.st", "--top", "2", cwd=folder)
     check(re.fullmatch(r"(column [01] is centred at \S+\n){2}", text), f"the coefficients of the centre: {text}")
     for topic, line in (("centre", "sum of squared distances to the centre"), ("json", "centre      inertia, shift"), ("centres", "In the middle."),
