@@ -1,17 +1,24 @@
-/* stuck_probe.c - a unit that does not return for long: stuck_probe BLOCK SECONDS [rebuild] [options]: in clock 2 block BLOCK computes for SECONDS
- * (0: for ever) in unit 'spin', or each time when it rebuilds state 'v'; SECONDS of the others' waits do not count. */
+/* stuck_probe.c - a function that does not return for long: stuck_probe BLOCK SECONDS [WHAT] [options]. In clock 2 it computes for SECONDS
+ * (0: for ever): unit 'spin' of block BLOCK, or what WHAT names: the rebuild of state 'v' (each time), the observer, the stop test of loop
+ * 'loop', the test of branch 'which', the merge function of 'v', or the function 'slow' of a table. SECONDS of the others' waits do not count. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "hawser/store.h"
 #include "probe.h"
 
 typedef struct stuck {
     uint32_t block;
     double seconds;
-    bool rebuilds;
+    const char *what;
 } stuck;
+
+static bool is(const stuck *how, const char *what)
+{
+    return strcmp(how->what, what) == 0;
+}
 
 static double now(void)
 {
@@ -39,9 +46,70 @@ static hawser_status spin(hawser_context *context)
 {
     const stuck *how = hawser_user(context);
     hawser_cache(context, "v")[0] += 1;
-    if (!how->rebuilds && hawser_block(context) == how->block && hawser_clock(context) == 2)
+    if (is(how, "unit") && hawser_block(context) == how->block && hawser_clock(context) == 2)
         compute(how);
     return HAWSER_OK;
+}
+
+static void observe(const hawser_progress *progress, void *user)
+{
+    const stuck *how = user;
+    if (is(how, "observer") && hawser_progress_clock(progress) == 2)
+        compute(how);
+}
+
+static bool stop(hawser_progress *progress, void *user)
+{
+    const stuck *how = user;
+    if (is(how, "test") && hawser_progress_clock(progress) == 2)
+        compute(how);
+    return false;
+}
+
+static bool choose(hawser_progress *progress, void *user)
+{
+    const stuck *how = user;
+    (void)progress;
+    if (is(how, "branch"))
+        compute(how);
+    return true;
+}
+
+static void merge(const hawser_merging *merging)
+{
+    const stuck *how = merging->user;
+    for (size_t i = 0; i < merging->count; i++)
+        merging->state[i] += merging->sum[i];
+    if (merging->clock == 2)
+        compute(how);
+}
+
+static void slow(const hawser_applying *applying)
+{
+    compute(&(stuck){.seconds = applying->parameters[0]});
+}
+
+/* One push to a table whose function is slow. */
+static hawser_status push(hawser_job *job, double seconds, hawser_error *error)
+{
+    static const hawser_function own = {.name = "slow", .parameters = 1, .apply = slow};
+    const double one = 1;
+    const uint64_t key = 3;
+    uint32_t table;
+    uint64_t task;
+    hawser_store *store = NULL;
+    hawser_status status =
+        hawser_store_open(job, &(hawser_store_options){.workers = 1, .functions = &own, .function_count = 1}, &store, error);
+    if (status == HAWSER_OK)
+        status = hawser_store_table(
+            store, &(hawser_table){.name = "t", .last = 9, .function = "slow", .parameters = {seconds}}, &table, error);
+    if (status == HAWSER_OK)
+        status =
+            hawser_push(store, &(hawser_request){.table = table, .keys = &key, .count = 1, .values = &one}, &task, error);
+    if (status == HAWSER_OK)
+        status = hawser_store_wait(store, task, error);
+    hawser_store_close(store);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -50,12 +118,21 @@ int main(int argc, char **argv)
     hawser_error error = {HAWSER_OK, ""};
     hawser_status status = hawser_open(&argc, argv, &job, &error);
     stuck how = {argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0, argc > 2 ? strtod(argv[2], NULL) : 0,
-                 argc > 3 && strcmp(argv[3], "rebuild") == 0};
+                 argc > 3 ? argv[3] : "unit"};
+    if (status == HAWSER_OK && is(&how, "function"))
+        status = push(job, how.seconds, &error);
     hawser_program *program = hawser_program_new("stuck", &how);
-    hawser_state *v = hawser_replicated_state(program, "v", 1, 1, NULL, (hawser_rule){0});
-    if (how.rebuilds)
+    hawser_rule rule = {.merge = is(&how, "merge") ? merge : NULL, .user = &how};
+    hawser_state *v = hawser_replicated_state(program, "v", 1, 1, NULL, rule);
+    if (is(&how, "rebuild"))
         hawser_derive(v, rebuild);
-    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 4}, hawser_job_sync(job));
+    hawser_operator *root = hawser_root(program);
+    if (is(&how, "branch"))
+        root = hawser_branch(root, "which", choose, &how);
+    hawser_until until = {.clocks = 4, .test = is(&how, "test") ? stop : NULL, .user = &how};
+    hawser_operator *loop = hawser_loop(root, "loop", until, hawser_job_sync(job));
     hawser_unit(loop, "spin", spin, NULL, HAWSER_UPDATES(v));
+    if (is(&how, "observer"))
+        hawser_observe(job, observe, &how);
     return run_probe(job, program, status, &error);
 }

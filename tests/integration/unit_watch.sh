@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A unit that does not return is named, again and again, and ends the job where --unit-timeout asks for that.
+# A unit, or another function of the user, that does not return is named, again and again, and ends the job where --unit-timeout asks for that.
 set -euo pipefail
 probe=$HAWSER_BUILD/tests/stuck_probe hawser=$HAWSER_BINARY
 unset HAWSER_BUILD HAWSER_SANITIZE # a job takes them for options
@@ -20,6 +20,14 @@ run 0 "$probe" 1 0.4 --workers 2 --sync ssp:2 --unit-warning 0.2; says "unit 'sp
 run 0 "$probe" 1 0.4 --workers 2 --sync tap --unit-warning 0.2; says "unit 'spin', block 1, clock 2"
 # A derived state that is rebuilt for long is named, too.
 run 0 "$probe" 1 0.4 rebuild --workers 2 --unit-warning 0.2; says "hawser: rebuild of state 'v', block 1, .*, has computed for"
+# So are the other functions of a user: the driver's, and those that merge and store.
+run 0 "$probe" 0 0.4 observer --workers 2 --unit-warning 0.2; says "hawser: observer of 'loop', clock 2, on node 0, has computed for"
+run 0 "$probe" 0 0.4 test --workers 2 --unit-warning 0.2; says "hawser: stop test of loop 'loop', clock 2, on node 0, has"
+run 0 "$probe" 0 0.4 test --workers 2 --unit-warning 0.2 --sync ssp:1; says "hawser: stop test of loop 'loop', clock 2"
+run 0 "$probe" 0 0.4 branch --workers 2 --unit-warning 0.2; says "hawser: test of branch 'which', clock 0, on node 0, has"
+run 0 "$probe" 0 0.4 merge --workers 2 --unit-warning 0.2; says "hawser: merge function of state 'v', block 1, clock [23], on node 0, has"
+run 0 "$probe" 0 0.4 merge --workers 2 --unit-warning 0.2 --sync tap; says "hawser: merge function of state 'v', block 1"
+run 0 "$probe" 0 0.4 function --workers 1 --unit-warning 0.2; says "hawser: table function 'slow', on node 0, has computed for"
 # Nobody is named who returns in time, or where that is not asked for.
 run 0 "$probe" 1 0.4 --workers 2; [[ ! -s err ]] || fail "somebody was named"
 run 0 "$probe" 1 0.4 --workers 2 --unit-warning 0; [[ ! -s err ]] || fail "somebody was named"
@@ -27,9 +35,14 @@ run 0 "$probe" 1 0.3 --workers 2 --unit-timeout 60; [[ ! -s err ]] || fail "some
 # It ends the job.
 run 8 "$probe" 1 0 --workers 2 --unit-timeout 0.5
 says "unit 'spin', block 1, clock 2, on node 0.*--unit-timeout allows 0.5 s, so the job ends"
+for what in observer test branch merge function; do
+    run 8 "$probe" 0 0 $what --workers 2 --unit-timeout 0.5; says "0.5 s, so the job ends"
+done
 # Over nodes it is the node of the block that says so, and the others hear it.
 for block in 0 3; do
     run 8 "$hawser" run -n 2 -- "$probe" $block 0 --workers 4 --unit-timeout 0.5 --unit-warning 0.2
     says "unit 'spin', block $block, clock 2, on node $((block / 2)) .*, has computed for [0-9.]+ s without returning; it may"
     says "probe: .*node $((block / 2)).*unit 'spin', block $block, clock 2"
 done
+run 8 "$hawser" run -n 2 -- "$probe" 0 0 test --workers 4 --unit-timeout 0.5
+says "probe: .*node 0.*stop test of loop 'loop', clock 2"

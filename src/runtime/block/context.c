@@ -130,12 +130,10 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
     worker->error = (hawser_error){0};
     hw_stored_begin_unit(worker);
     HAWSER_TRY(fetch_parts(&context));
-    hw_executor *executor = worker->session->executor;
-    uint32_t number = unit != NULL ? unit->number : (uint32_t)worker->session->program->operator_count + rebuilds->number;
-    atomic_store_explicit(&worker->mailbox.running, number + 1, memory_order_relaxed);
-    atomic_store_explicit(&worker->mailbox.at_work, (uint64_t)(executor->ops->now(executor) * 1e9), memory_order_relaxed);
+    hw_watched_before before = unit != NULL ? hw_call_begin(&worker->mailbox, "unit", unit->name)
+                                            : hw_call_begin(&worker->mailbox, "rebuild of state", rebuilds->name);
     hawser_status status = (unit != NULL ? unit->function : rebuilds->rebuild)(&context);
-    atomic_store_explicit(&worker->mailbox.at_work, 0, memory_order_relaxed);
+    hw_watch_end(&worker->mailbox.work, before);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].page_filled = false;
     if (status == HAWSER_OK)

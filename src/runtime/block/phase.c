@@ -313,7 +313,7 @@ static hawser_status run_clock(hw_worker *worker)
 {
     bool hollow = worker->clock >= worker->hollow_from;
     worker->started = worker->clock + 1;
-    atomic_store_explicit(&worker->mailbox.begun, worker->first_clock + worker->started, memory_order_relaxed);
+    atomic_store_explicit(&worker->mailbox.work.clock, worker->first_clock + worker->started, memory_order_relaxed);
     if (!hollow)
         note_staleness(worker);
     HAWSER_TRY(check_guarantee(worker));
@@ -452,7 +452,7 @@ static void begin(hw_worker *worker, const hw_message *trigger)
     worker->epoch = trigger->envelope.epoch;
     worker->entry = control->entry;
     worker->first_clock = control->first_clock;
-    atomic_store_explicit(&worker->mailbox.begun, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->mailbox.work.clock, 0, memory_order_relaxed);
     worker->clock = worker->sent = 0;
     worker->in_phase = true;
     hw_stored_begin_phase(worker);

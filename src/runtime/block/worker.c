@@ -154,6 +154,16 @@ static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_e
     return HAWSER_OK;
 }
 
+static void merge_watched(const hawser_merging *merging)
+{
+    const hw_part_merge *own = merging->user;
+    hawser_merging given = *merging;
+    given.user = own->state->rule.user;
+    hw_watched_before before = hw_call_begin(own->mailbox, "merge function of state", own->state->name);
+    own->state->rule.merge(&given);
+    hw_watch_end(&own->mailbox->work, before);
+}
+
 static hawser_status open_replica(hw_worker *worker, hw_state_part *part, hawser_error *error)
 {
     const hw_session *session = worker->session;
@@ -180,6 +190,11 @@ static hawser_status open_replica(hw_worker *worker, hw_state_part *part, hawser
     if (session->nodes > 1 && !spec.values && spec.sources == spec.blocks)
         HAWSER_TRY(hw_adding_new(session->job->settings.adding, &session->view, spec.block, spec.state, spec.count,
                                  &part->adding, error));
+    if (state->rule.merge != NULL) {
+        part->merging = (hw_part_merge){&worker->mailbox, state};
+        spec.rule.merge = merge_watched;
+        spec.rule.user = &part->merging;
+    }
     spec.adding = part->adding;
     spec.log = worker->log;
     HAWSER_TRY(hw_replica_new(&spec, &part->replica, error));
@@ -218,7 +233,8 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
                                    .runner = hw_session_runner(session, block),
                                    .owner = worker,
                                    .handle = handle,
-                                   .error = &worker->error};
+                                   .error = &worker->error,
+                                   .work = {.block = block}};
     const hawser_program *program = session->program;
     const hw_stream_name name = {HW_STREAM_BLOCK, session->run, block, 0};
     HAWSER_TRY(hw_recorder_log(session->job->recorder, name, &worker->log, error));

@@ -10,6 +10,12 @@
 
 enum { HW_STALENESS_BUCKETS = 1024 };
 
+/* A state with a merge function of the user's, and where its calls are watched. */
+typedef struct hw_part_merge {
+    hw_mailbox *mailbox;
+    const hawser_state *state;
+} hw_part_merge;
+
 /* A block's part of one state. */
 typedef struct hw_state_part {
     const hawser_state *state;
@@ -28,6 +34,7 @@ typedef struct hw_state_part {
     size_t page_bytes;
     bool page_filled;
     hw_flow flow; /* its updates */
+    hw_part_merge merging;
 } hw_state_part;
 
 /* What one operator cost on one block. */

@@ -113,7 +113,8 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
                                    .owner = driver,
                                    .handle = handle,
                                    .poll = POLL_SECONDS,
-                                   .error = &driver->error};
+                                   .error = &driver->error,
+                                   .work = {.block = UINT32_MAX}};
     HAWSER_TRY(HW_NEW(&driver->reports, session->blocks, "a driver's reports", error));
     HAWSER_TRY(HW_NEW(&driver->parts, session->blocks, "a driver's metrics", error));
     HAWSER_TRY(HW_NEW(&driver->gains, program->state_count, "a driver's gains", error));
@@ -246,12 +247,30 @@ hawser_status hw_driver_wait(hw_driver *driver, bool (*ready)(void *argument), v
     return in ? HAWSER_OK : abandon(driver);
 }
 
+static hw_watched_before call_begin(hw_driver *driver, const char *kind)
+{
+    atomic_store_explicit(&driver->mailbox.work.clock, driver->progress.clock + 1, memory_order_relaxed);
+    return hw_call_begin(&driver->mailbox, kind, driver->progress.name);
+}
+
 void hw_driver_observe(hw_driver *driver, const char *name, uint64_t clock)
 {
+    const hawser_job *job = driver->session->job;
     driver->progress.name = name;
     driver->progress.clock = clock;
-    if (driver->session->job->observer != NULL)
-        driver->session->job->observer(&driver->progress, driver->session->job->observer_user);
+    if (job->observer == NULL)
+        return;
+    hw_watched_before before = call_begin(driver, "observer of");
+    job->observer(&driver->progress, job->observer_user);
+    hw_watch_end(&driver->mailbox.work, before);
+}
+
+bool hw_driver_test(hw_driver *driver, const char *kind, bool (*test)(hawser_progress *progress, void *user), void *user)
+{
+    hw_watched_before before = call_begin(driver, kind);
+    bool yes = test(&driver->progress, user);
+    hw_watch_end(&driver->mailbox.work, before);
+    return yes;
 }
 
 bool hw_driver_all_done(void *argument)
@@ -325,7 +344,7 @@ static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
 static hawser_status run_branch(hw_driver *driver, const hawser_operator *branch)
 {
     driver->progress.name = branch->name;
-    bool yes = branch->test(&driver->progress, branch->user);
+    bool yes = hw_driver_test(driver, "test of branch", branch->test, branch->user);
     HAWSER_TRY(driver->error.status);
     const hawser_operator *child = yes ? branch->first : branch->first->next;
     return child != NULL ? interpret(driver, child) : HAWSER_OK;

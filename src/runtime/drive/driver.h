@@ -68,6 +68,8 @@ bool hw_driver_all_done(void *driver);
 /* Looks for signals and limits of the whole run. */
 void hw_driver_check(hw_driver *driver);
 void hw_driver_observe(hw_driver *driver, const char *name, uint64_t clock);
+/* Calls a test of the program; `kind` is what the watchdog calls it. */
+bool hw_driver_test(hw_driver *driver, const char *kind, bool (*test)(hawser_progress *progress, void *user), void *user);
 /* A shipped loop, from entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 

@@ -70,6 +70,23 @@ static hawser_status open_driver(hw_session *session, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* On each node its blocks, and on node 0 the driver. */
+static hawser_status watch_calls(hw_session *session, hawser_error *error)
+{
+    hw_watchdog *watchdog = session->job->fibers ? NULL : session->job->watchdog; /* fibers have a time of their own */
+    for (uint32_t i = 0; i < session->local; i++)
+        HAWSER_TRY(hw_watch_add(watchdog, &session->mailboxes[i]->work, error));
+    return session->driver != NULL ? hw_watch_add(watchdog, &session->driver->mailbox.work, error) : HAWSER_OK;
+}
+
+static void stop_watching(hw_session *session)
+{
+    for (uint32_t i = 0; session->mailboxes != NULL && i < session->local; i++)
+        hw_watch_remove(session->job->watchdog, &session->mailboxes[i]->work);
+    if (session->driver != NULL)
+        hw_watch_remove(session->job->watchdog, &session->driver->mailbox.work);
+}
+
 /* The transport is opened last: from then on messages come. */
 static hawser_status open_session(hw_session *session, hawser_error *error)
 {
@@ -87,6 +104,7 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
     for (uint32_t i = 0; i < session->local; i++)
         HAWSER_TRY(hw_worker_open(&session->workers[i], session, session->own[i], error));
     HAWSER_TRY(open_driver(session, error));
+    HAWSER_TRY(watch_calls(session, error));
     HAWSER_TRY(open_transport(session, error));
     hw_transport *transport = session->transport;
     for (uint32_t i = 0; i < session->local; i++)
@@ -103,6 +121,7 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
 
 static void close_session(hw_session *session, const hawser_error *ended)
 {
+    stop_watching(session);
     hw_keep_close(session, ended);
     hw_board_close(session->board);
     if (session->cluster != NULL)

@@ -36,7 +36,7 @@ const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock)
 {
     const hawser_until *until = state->until;
     const char *reason = NULL;
-    bool tested = until->test != NULL && until->test(&driver->progress, until->user);
+    bool tested = until->test != NULL && hw_driver_test(driver, "stop test of loop", until->test, until->user);
     if (until->metric != NULL)
         reason = by_metric(state, hawser_progress_metric(&driver->progress, until->metric));
     if (tested && reason == NULL)

@@ -1,5 +1,6 @@
 /* job.c - opening a job: options, machine, and the request to stop. */
 #include "runtime/job/job.h"
+#include "runtime/job/watch.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -125,6 +126,10 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
         status = hw_job_topology(job, error);
     if (status == HAWSER_OK)
         status = resolve(job, error);
+    if (status == HAWSER_OK) {
+        const hw_watch_options watched = {job->unit_warning, job->unit_timeout, job->cluster, hawser_job_node(job)};
+        status = hw_watchdog_new(&watched, &job->watchdog, error);
+    }
     if (status == HAWSER_OK && entry->check != NULL)
         status = hw_cluster_agree(job->cluster, entry->check(entry->argument, hawser_job_node(job), error), error);
     if (status == HAWSER_OK)
@@ -191,6 +196,7 @@ void hawser_close(hawser_job *job)
 {
     if (job == NULL)
         return;
+    hw_watchdog_free(job->watchdog);
     hw_recorder_close(job->recorder, job->cluster);
     hw_topology_free(job->topology);
     free(job->names);

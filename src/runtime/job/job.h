@@ -25,6 +25,7 @@ struct hawser_job {
     uint64_t max_clocks;               /* 0: none */
     double time_limit;                 /* seconds, 0: none */
     double unit_warning, unit_timeout; /* seconds that a unit may compute without returning; 0: any */
+    struct hw_watchdog *watchdog;      /* names units and other functions of the user that do not return */
     double grace;                      /* seconds from a request to end until the result is saved */
     double timeout;
     uint32_t slow_block; /* UINT32_MAX: none */

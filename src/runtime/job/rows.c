@@ -37,9 +37,11 @@ static const hawser_option job_rows[] = {
      "save without a certificate of the last clock; write the model to TMPDIR if its own file cannot be written",
      "0.1", 0},
     {"unit-warning", HAWSER_SECONDS, "120", "[0,1e9]", "TIME",
-     "name a unit that computes this long without returning, again after twice as long; 0: never", "0.1", 0},
+     "name a unit, observer, stop test, merge function or table function that computes this long without returning, again "
+     "after twice as long; 0: never",
+     "0.1", 0},
     {"unit-timeout", HAWSER_SECONDS, "0", "[0,1e9]", "TIME",
-     "end the job with exit code 8 if a unit computes this long without returning; 0: never", "0.1", 0},
+     "end the job with exit code 8 if one of these computes this long without returning; 0: never", "0.1", 0},
     {"timeout", HAWSER_SECONDS, "600", "(0,1e9]", "TIME",
      "fail if all workers on all nodes wait this long, or if a node waits this long for another node's part of the "
      "input",

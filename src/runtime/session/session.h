@@ -6,6 +6,7 @@
 #include "cluster/cluster.h"
 #include "runtime/exec/executor.h"
 #include "runtime/job/job.h"
+#include "runtime/job/watch.h"
 #include "transport/transport.h"
 
 /* Runners 0 .. local - 1 carry this node's blocks, own[0] < own[1] < ..., the one behind them the driver on node 0 and the node's agent
@@ -34,10 +35,9 @@ typedef struct hw_session {
     atomic_bool late;                       /* blocks have agreed that the time limit is over */
     atomic_uint_fast64_t heard;             /* messages that the mailboxes here have taken in */
     double began;
-    double watch_next; /* when units are looked at again (session/watch.h) */
-    bool led;          /* the driver has come to its end */
-    bool agreed;       /* how the run ended is known to all nodes, or on its way to them */
-    uint32_t run;      /* which of the job's, in its history */
+    bool led;     /* the driver has come to its end */
+    bool agreed;  /* how the run ended is known to all nodes, or on its way to them */
+    uint32_t run; /* which of the job's, in its history */
 } hw_session;
 
 /* The runner of a block of this node. */
@@ -82,16 +82,17 @@ typedef struct hw_mailbox {
     hawser_error *error;
     hawser_status failed; /* what ended this mailbox; said again to whoever asks again */
     double waited;
-    atomic_uint_fast64_t
-        at_work; /* a block's: nanoseconds of the executor's time since which a unit computes; 0: none does, or it waits */
-    atomic_uint_fast64_t begun; /* a block's: clocks begun, in the loop's own count */
-    atomic_uint
-        running; /* a block's: 1 + the number of the unit that runs, or behind all operators 1 + that of the derived state that is rebuilt; 0: none */
-    uint64_t watched; /* for the watchdog (watch.h) alone: at_work as last seen; */
-    double warn_at;   /* seconds at work of the next warning */
+    hw_watched work; /* the user's function that this block or driver runs */
     uint64_t messages_sent, bytes_sent, bytes_received;
     hw_flow kinds[HW_KINDS]; /* by kind of message */
 } hw_mailbox;
+
+/* Notes that a function of the user's begins here, for the watchdog; hw_watch_end notes its end. */
+static inline hw_watched_before hw_call_begin(hw_mailbox *mailbox, const char *kind, const char *name)
+{
+    hw_executor *executor = mailbox->session->executor;
+    return hw_watch_begin(&mailbox->work, kind, name, executor->ops->now(executor));
+}
 
 /* Hears every message that is here. Whatever `handle` says that is not HAWSER_OK ends it. */
 hawser_status hw_drain(hw_mailbox *mailbox) HAWSER_MUST_USE;

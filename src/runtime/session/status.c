@@ -81,7 +81,7 @@ static uint64_t slowest(const hw_session *session)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; session->mailboxes != NULL && i < session->local; i++) {
-        uint64_t begun = atomic_load_explicit(&session->mailboxes[i]->begun, memory_order_relaxed);
+        uint64_t begun = atomic_load_explicit(&session->mailboxes[i]->work.clock, memory_order_relaxed);
         least = begun < least ? begun : least;
     }
     return least == UINT64_MAX ? 0 : least;

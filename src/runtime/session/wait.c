@@ -3,7 +3,6 @@
 
 #include "exchange/pack.h"
 #include "runtime/session/status.h"
-#include "runtime/session/watch.h"
 
 hawser_status hw_drain(hw_mailbox *mailbox)
 {
@@ -45,10 +44,8 @@ hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *
         if (ready(argument))
             return HAWSER_OK;
         double start = executor->ops->now(executor);
-        if (speaks_for_node(mailbox)) {
+        if (speaks_for_node(mailbox))
             hw_board_tick(mailbox->session->board, start);
-            hw_watch_units(mailbox->session, start);
-        }
         if (start >= deadline) {
             bool idle = executor->ops->busy(executor) <= 1;
             double silence = quiet(mailbox, timeout, start);
@@ -63,11 +60,11 @@ hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *
             deadline = start + (silence < timeout ? timeout - silence : timeout);
         }
         double until = mailbox->poll > 0 && start + mailbox->poll < deadline ? start + mailbox->poll : deadline;
-        uint64_t at_work = atomic_exchange_explicit(&mailbox->at_work, 0, memory_order_relaxed);
+        uint64_t at_work = atomic_exchange_explicit(&mailbox->work.since, 0, memory_order_relaxed);
         executor->ops->park(executor, mailbox->runner, until);
         double end = executor->ops->now(executor);
         if (at_work != 0)
-            atomic_store_explicit(&mailbox->at_work, (uint64_t)(end * 1e9), memory_order_relaxed);
+            atomic_store_explicit(&mailbox->work.since, (uint64_t)(end * 1e9), memory_order_relaxed);
         mailbox->waited += end - start;
     }
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "runtime/store/hub.h"
@@ -17,10 +18,25 @@ static uint32_t types_of(const hawser_function *own)
     return all;
 }
 
+/* A place at which no thread computes; NULL: there is none, and the call is not watched. */
+static hw_watched *take_place(hw_watched *places)
+{
+    uint64_t now = (uint64_t)(hw_seconds() * 1e9);
+    for (int i = 0; i < HW_FUNCTION_PLACES; i++) {
+        uint64_t none = 0;
+        if (atomic_compare_exchange_strong_explicit(&places[i].since, &none, now, memory_order_acq_rel,
+                                                    memory_order_relaxed))
+            return &places[i];
+    }
+    return NULL;
+}
+
 /* What is not finite then hw_guard puts back. */
 static size_t apply_own(const hw_applying *applying)
 {
-    const hawser_function *own = applying->function->user;
+    const hw_own_function *function = applying->function->user;
+    const hawser_function *own = function->own;
+    hw_watched *place = take_place(function->places);
     const hawser_applying given = {
         .type = types[applying->type],
         .width = applying->width,
@@ -31,6 +47,8 @@ static size_t apply_own(const hw_applying *applying)
         .parameters = applying->parameters,
     };
     own->apply(&given);
+    if (place != NULL)
+        atomic_store_explicit(&place->since, 0, memory_order_release);
     return applying->rows;
 }
 
@@ -66,7 +84,27 @@ void hw_hub_functions_free(hawser_store *store)
         next = one->next;
         free(one);
     }
+    for (size_t i = 0; store->own_functions != NULL && i < store->options.function_count; i++) {
+        hw_watched *places = store->own_functions[i].places;
+        for (int k = 0; places != NULL && k < HW_FUNCTION_PLACES; k++)
+            hw_watch_remove(store->job->watchdog, &places[k]);
+        free(places);
+    }
+    free(store->own_functions);
     free(store->functions);
+}
+
+static hawser_status watch_function(hawser_store *store, hw_own_function *function, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(&function->places, HW_FUNCTION_PLACES, "the watched calls of a function", error));
+    for (int i = 0; i < HW_FUNCTION_PLACES; i++) {
+        hw_watched *place = &function->places[i];
+        place->block = UINT32_MAX;
+        atomic_store(&place->kind, "table function");
+        atomic_store(&place->name, function->own->name);
+        HAWSER_TRY(hw_watch_add(store->job->fibers ? NULL : store->job->watchdog, place, error));
+    }
+    return HAWSER_OK;
 }
 
 hawser_status hw_hub_functions(hawser_store *store, hawser_error *error)
@@ -75,6 +113,7 @@ hawser_status hw_hub_functions(hawser_store *store, hawser_error *error)
     size_t count = store->options.function_count;
     store->options.function_count = 0; /* of those that are there */
     HAWSER_TRY(HW_NEW(&store->functions, count, "a store's functions", error));
+    HAWSER_TRY(HW_NEW(&store->own_functions, count, "a store's functions", error));
     for (size_t i = 0; i < count; i++) {
         const hawser_function *own = &store->options.functions[i];
         if (own->name == NULL || own->name[0] == '\0' || strlen(own->name) >= HW_TABLE_NAME)
@@ -98,8 +137,10 @@ hawser_status hw_hub_functions(hawser_store *store, hawser_error *error)
                                             .types = types_of(own),
                                             .check = own->check,
                                             .apply = apply_own,
-                                            .user = own};
+                                            .user = &store->own_functions[i]};
+        store->own_functions[i].own = own;
         store->options.function_count = i + 1;
+        HAWSER_TRY(watch_function(store, &store->own_functions[i], error));
     }
     return HAWSER_OK;
 }

@@ -12,6 +12,7 @@
 
 #include "hawser/store.h"
 #include "runtime/job/job.h"
+#include "runtime/job/watch.h"
 #include "store/cache.h"
 #include "store/client.h"
 #include "store/range_clock.h"
@@ -82,6 +83,13 @@ typedef struct hw_client_listener_ops {
     void (*free)(hw_client_listener *listener);
 } hw_client_listener_ops;
 
+/* A function of the user's, and where threads that call it are watched. */
+enum { HW_FUNCTION_PLACES = 16 };
+typedef struct hw_own_function {
+    const hawser_function *own;
+    hw_watched *places; /* HW_FUNCTION_PLACES of them */
+} hw_own_function;
+
 struct hawser_store {
     hawser_job *job;
     hawser_store_options options;
@@ -114,9 +122,10 @@ struct hawser_store {
     hawser_error untold; /* a failure that there was no memory to keep */
     bool lost;
     hawser_error loss;
-    uint32_t run;           /* which of the job's, in its history */
-    hw_log *log;            /* the client's; NULL: no history */
-    hw_function *functions; /* the user's, options.function_count of them */
+    uint32_t run;                   /* which of the job's, in its history */
+    hw_log *log;                    /* the client's; NULL: no history */
+    hw_function *functions;         /* the user's, options.function_count of them */
+    hw_own_function *own_functions; /* the same */
     hw_foreign *foreign;
     _Atomic(hw_near *) near[HW_TABLES_MOST]; /* by table */
 };
