@@ -84,6 +84,8 @@ static void take(hw_interrupt *interrupt, int number)
         say(by, "at once; what was not saved by then is lost", "");
     else if (!interrupt->silent)
         say(by, interrupt->words, "");
+    if (!again && interrupt->told != NULL)
+        hw_job_farewell_by(interrupt->told, number);
     _exit(HW_EXIT_SIGNAL);
 }
 
@@ -152,6 +154,15 @@ void hw_interrupt_pass_over_hangups(hw_interrupt *interrupt)
 void hw_interrupt_words(hw_interrupt *interrupt, const char *words)
 {
     set(interrupt, NULL, words);
+}
+
+void hw_interrupt_tell(hw_interrupt *interrupt, hawser_job *job)
+{
+    if (interrupt == NULL)
+        return;
+    pthread_mutex_lock(&interrupt->mutex);
+    interrupt->told = job;
+    pthread_mutex_unlock(&interrupt->mutex);
 }
 
 void hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, const char *words)

@@ -17,6 +17,7 @@ typedef struct hw_interrupt {
     bool closing;
     hawser_job *job;   /* the run in progress; NULL: a signal ends the process */
     const char *words; /* what a signal does, behind "ended by SIGTERM " without a run */
+    hawser_job *told;  /* whose other nodes receive the reason when a signal ends the process; NULL: none */
     bool goes_on;      /* SIGHUP is logged and passed over */
     int first;         /* the signal that asked for the end; 0: none yet */
     double first_at;
@@ -30,6 +31,8 @@ void hw_interrupt_close(hw_interrupt *interrupt);
 /* All of the following take NULL: the process has no such thread, and nothing happens. */
 /* Sets what is said when a signal ends the process before a run begins; a literal: "before the training began". */
 void hw_interrupt_words(hw_interrupt *interrupt, const char *words);
+/* From now on, until it is NULL, the other nodes of this job receive which signal has ended this node. */
+void hw_interrupt_tell(hw_interrupt *interrupt, hawser_job *job);
 /* From now on SIGHUP is logged and passed over: the process has no terminal that it could lose. */
 void hw_interrupt_pass_over_hangups(hw_interrupt *interrupt);
 /* From now on a signal ends the job's run, and a second one the process. `words` are said with the first: "ending at the next agreed

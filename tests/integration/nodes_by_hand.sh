@@ -109,4 +109,15 @@ has second.err 'timed out after 1 s \(--timeout\) waiting for node [0-2] \(.*\),
 has first.err '^hawser: node [12] \(.*\) lives, but has kept the others waiting for [0-9.]+ s; the job is reading the input; it ends after 1 s \(--timeout\)'
 has first.err 'timed out after 1 s \(--timeout\) waiting for node [12] \(.*\), which is alive; the job was reading the input'
 kill -0 $third 2>/dev/null || complain "the node that reads has ended by itself: $(cat third.err)"
+
+# A node that a signal ends while it reads is named with the signal on all others.
+manager 3 --interface 127.0.0.1 --timeout 4
+member second --join 127.0.0.1:$port --interface 127.0.0.1
+(cd stuck && exec "$hawser" node --key-file ../key --join 127.0.0.1:$port --interface 127.0.0.1 >../third.out 2>../third.err) &
+third=$!
+started+=($third)
+heard first.err 'lives, but has kept the others waiting'
+kill -TERM $third
+ends third 130; ends first 8; ends second 8
+for name in first second; do has $name.err 'node [12] \(.*\) has left the job: it was ended by SIGTERM'; done
 finish

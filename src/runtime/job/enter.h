@@ -50,5 +50,7 @@ uint64_t hw_job_failed_clocks(const hawser_job *job);
 
 /* hawser_interrupt, by a signal. Async-signal-safe, any thread. */
 void hw_job_interrupt_by(hawser_job *job, int signal_number);
+/* Tells the other nodes that a signal ends this node where it is, and leaves the job; waits a second at most. The process must end next. */
+void hw_job_farewell_by(hawser_job *job, int signal_number);
 
 #endif
