@@ -91,9 +91,10 @@ def linear_regression_that_cannot_be_measured_is_saved():
     subprocess.run([HAWSER, "data", "generate", "dense", "--rows", "50000", "--cols", "64", "--seed", "3", "-o", "many.hwc"],
                    stdout=subprocess.DEVNULL, check=True)
     words = ["linear", "many.hwc", "--workers", "64", "--threads", "1", "--time-limit", "4", "--tol", "1e-16", "--grace", "0.1"]
-    code, printed, said = train(words, None, ())
-    assert code == 0 and os.path.exists("model") and printed["stop_reason"] == "time-limit", (code, printed, said)
-    assert (printed["objective"] is None) == any("were not measured" in note for note in printed["notes"]), (printed, said)
+    for launch in ((), ("run", "-n", "2", "--")):
+        code, printed, said = train(words, None, launch)
+        assert code == 0 and os.path.exists("model") and printed["stop_reason"] == "time-limit", (launch, code, printed, said)
+        assert (printed["objective"] is None) == any("were not measured" in note for note in printed["notes"]), (launch, printed, said)
 
 
 def main():

@@ -15,8 +15,9 @@
 /* When a run is abandoned that was asked to end: with so much of --grace left, so that there is time for a certificate; a run that begins after
  * that, as the certificate's does, with so much left of what it found, but not before it had a moment. */
 static const double GIVE_UP = 0.75, GIVE_UP_LATE = 0.3, LEAST_RUN = 0.5;
-/* In the end nodes hand in what they have within what is left of --grace, but not less than this. */
-static const double LEAST_GATHER = 1.0;
+/* In the end nodes hand in what they have within what is left of --grace, but not less than this: a node with many blocks on few processors
+ * takes that long to leave their units, and without its part all is lost. */
+static const double LEAST_GATHER = 5.0;
 
 /* What a node says once before and once after the run. */
 static hawser_status keep_heard(hw_driver *driver, hw_message *message)
@@ -435,9 +436,11 @@ static hawser_status fail_late(hw_driver *driver)
     uint32_t node = 1;
     while (node + 1 < driver->session->nodes && driver->heard[node] != NULL)
         node++;
-    return hawser_fail(&driver->error, HAWSER_TIMEOUT,
-                       "node %u (%s) has not handed in its part of the result within --grace (%.3g s)", node,
-                       hw_cluster_member(driver->session->cluster, node)->name, driver->session->job->grace);
+    return hawser_fail(
+        &driver->error, HAWSER_TIMEOUT,
+        "node %u (%s) has not handed in its part of the result within --grace (%.3g s), nor in the last %.3g s; "
+        "raise --grace",
+        node, hw_cluster_member(driver->session->cluster, node)->name, driver->session->job->grace, LEAST_GATHER);
 }
 
 hawser_status hw_driver_gather(hw_driver *driver)
