@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -506,6 +507,43 @@ static void test_refused_before(void **ignored)
     }
 }
 
+/* Block 1 has asked for all chunks, so block 0 can end the loop; then block 1 is late for the end of the run, and never writes its chunk. */
+static hawser_status read_late(hawser_context *context)
+{
+    enum { TWO_SECONDS = 2000000 };
+    hawser_chunk chunk;
+    HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
+    hawser_local(context, "theta")[0]++;
+    if (hawser_block(context) == 1)
+        usleep(TWO_SECONDS);
+    while (chunk.block != UINT32_MAX)
+        HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
+    return HAWSER_OK;
+}
+
+static void test_abandoned_run_is_read_without_waiting(void **state)
+{
+    (void)state;
+    const char *const pairs[] = {"workers", "2", "time-limit", "0.2", "grace", "0.4", "timeout", "10", NULL};
+    hawser_run *result = NULL;
+    hawser_error error = {0};
+    size_t count;
+    test_job test = open_job(pairs);
+    hawser_program *program = hawser_program_new("late", NULL);
+    hawser_state *theta = hawser_stored_state(program, "theta", COUNT, NULL, NULL, NULL, NULL);
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 1}, hawser_centric(0));
+    hawser_unit(loop, "late", read_late, NULL, HAWSER_UPDATES(theta));
+    hawser_status status = hawser_run_program(test.job, program, &result, &error);
+    if (status != HAWSER_STOP)
+        fail_msg("%s: %s", hawser_status_name(status), error.text);
+    const double *values = hawser_result(result, "theta", &count);
+    assert_int_equal(count, COUNT);
+    assert_true(values[0] == 1.0); /* what block 0 has written */
+    hawser_run_free(result);
+    hawser_program_free(program);
+    close_job(test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -516,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_refused_while_running),
         cmocka_unit_test(test_refused_before),
+        cmocka_unit_test(test_abandoned_run_is_read_without_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

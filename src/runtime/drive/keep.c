@@ -84,17 +84,24 @@ hawser_status hw_keep_open(hw_session *session, hawser_error *error)
     return fill(session, error);
 }
 
+/* Requests of a run that was abandoned may wait for versions that no block will write. */
+static bool was_abandoned(const hw_session *session)
+{
+    return session->driver != NULL ? session->driver->abandoned : session->workers != NULL && session->workers[0].abandoned;
+}
+
 hawser_status hw_keep_read(const hw_session *session, const hawser_state *state, double *values, hawser_error *error)
 {
     uint64_t task;
     if (session->store == NULL)
         return HAWSER_OK; /* no unit has anything to do with it */
     size_t count = hw_state_count(state);
+    uint64_t turn = was_abandoned(session) ? 0 : hw_stored_turn(&session->workers[0].parts[state->number]);
     hawser_request request = {.table = session->tables[state->number],
                               .last = count - 1,
                               .count = count,
                               .out = values,
-                              .iteration = hw_stored_turn(&session->workers[0].parts[state->number])};
+                              .iteration = turn}; /* 0 waits for no block */
     HAWSER_TRY(hawser_pull(session->store, &request, &task, error));
     return hawser_store_wait(session->store, task, error);
 }
@@ -115,12 +122,6 @@ void hw_keep_count(const hw_session *session)
     mailbox->messages_sent += figures.messages;
     mailbox->bytes_sent += figures.bytes_sent;
     mailbox->bytes_received += figures.bytes_received;
-}
-
-/* Requests of a run that was abandoned may wait for versions that no block will write. */
-static bool was_abandoned(const hw_session *session)
-{
-    return session->driver != NULL ? session->driver->abandoned : session->workers != NULL && session->workers[0].abandoned;
 }
 
 void hw_keep_close(hw_session *session, const hawser_error *ended)
