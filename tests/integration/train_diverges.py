@@ -127,19 +127,29 @@ def check(number, chance):
     return "checked"
 
 
-def a_path_that_overflows_says_which_lambda_is_left():
+def a_path_that_overflows_keeps_the_finished_lambdas():
     with open("path.svm", "w") as file:
         for i in range(60):
             file.write("%de98 " % (i % 7 - 3) + " ".join("%d:%g" % (j, i % 5 + 0.3 * (i % 7) + 0.1 * math.sin(i * j)) for j in range(1, 9)) + "\n")
-    out = subprocess.run([HAWSER, "train", "lasso", "path.svm", "--index-base", "1", "--sigma", "1e-30", "--path", "6", "--workers", "8", "--exchange-every",
-                          "1", "--max-clocks", "4000", "-q", "-o", "path.model"], capture_output=True, text=True, env=CLEAN, timeout=60)
-    assert out.returncode == NUMERIC and "only, and not of the other 5" in out.stderr and "the best certified model is in path.model" in out.stderr, out
+    words = ["train", "lasso", "path.svm", "--index-base", "1", "--workers", "8", "-q"]
+    told = subprocess.run([HAWSER, *words, "--lambda-ratio", "2", "--json"], capture_output=True, text=True, env=CLEAN, timeout=60)
+    most = json.loads(told.stdout)["lambda_max"]
+    path = ",".join(repr(ratio * most) for ratio in (3, 2, 0.1, 0.01))
+    for launch in ([], ["run", "-n", "2", "--"]):
+        out = subprocess.run([HAWSER, *launch, *words, "--sigma", "1e-30", "--path", path, "--exchange-every", "1", "--max-clocks", "4000", "-o", "path.model"],
+                             capture_output=True, text=True, env=CLEAN, timeout=60)
+        assert out.returncode == NUMERIC and "the best certified model is in path.model" in out.stderr, out
+        assert "the model has the 2 lambdas finished before it, and not the other 2" in out.stderr, out
+        with open("path.model", "rb") as model:
+            head = json.loads(model.read(int.from_bytes(model.read(8), "little")))
+        assert head["path.lambda"]["shape"] == [2], head["path.lambda"]
+        os.unlink("path.model")
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         home = os.getcwd()
         os.chdir(folder)
-        a_path_that_overflows_says_which_lambda_is_left()
+        a_path_that_overflows_keeps_the_finished_lambdas()
         os.chdir(home)
     sys.exit(draws.run(check, HAWSER, 60, 2000))

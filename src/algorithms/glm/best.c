@@ -9,12 +9,15 @@
 hawser_status hw_linear_best_new(hw_linear *linear, hawser_error *error)
 {
     HAWSER_TRY(hw_linear_new_doubles(&linear->best, linear->X->cols, error));
+    if (linear->lambda_count > 1)
+        HAWSER_TRY(hw_linear_new_doubles(&linear->kept_path, linear->X->cols * linear->lambda_count, error));
     return hw_linear_new_doubles(&linear->kept, linear->blocks, error);
 }
 
 void hw_linear_best_free(hw_linear *linear)
 {
     free(linear->best);
+    free(linear->kept_path);
     free(linear->kept);
 }
 
@@ -26,6 +29,12 @@ void hw_linear_keep(hawser_context *context)
         return;
     memcpy(linear->best + first, hawser_local(context, "alpha"), count * sizeof *linear->best);
     linear->kept[hawser_block(context)] = hawser_metric(context, "keep");
+}
+
+void hw_linear_bring_path(const hw_linear *linear, hawser_program *program, hawser_state *X)
+{
+    if (linear->brings_path && linear->kept_path != NULL)
+        (void)hawser_local_state(program, "path", X, linear->lambda_count, linear->kept_path);
 }
 
 bool hw_linear_has_best(const hw_linear *linear)
@@ -84,6 +93,7 @@ hawser_program *hw_linear_hand_in_program(hw_linear *linear, const double *alpha
     hawser_state *X = hawser_data_state(p, "X", linear->X, HAWSER_BY_COLUMN);
     hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
     (void)hawser_local_state(p, "best", X, 1, linear->best);
+    hw_linear_bring_path(linear, p, X);
     hawser_unit(hawser_root(p), "hand in", hand_in, HAWSER_READS(X, a), NULL);
     return p;
 }

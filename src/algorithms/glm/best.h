@@ -11,11 +11,19 @@
 
 #include "algorithms/glm/program.h"
 
-/* Allocates linear->best, which begins as zeros: these respect all bounds. */
+/* Allocates linear->best, which begins as zeros: these respect all bounds; for a path also linear->kept_path, whose pages take memory once
+ * they are written to. */
 hawser_status hw_linear_best_new(hw_linear *linear, hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_best_free(hw_linear *linear);
 /* Copies this block's coefficients if "keep" asks for it. Called from a unit that reads "alpha". */
 void hw_linear_keep(hawser_context *context);
+/* Copies one coefficient of the finished lambda number `at`. */
+static inline void hw_linear_keep_on_path(const hw_linear *linear, size_t column, size_t at, double coefficient)
+{
+    linear->kept_path[column * linear->lambda_count + at] = coefficient;
+}
+/* Adds the state "path", as kept, to a program, if linear->brings_path. */
+void hw_linear_bring_path(const hw_linear *linear, hawser_program *program, hawser_state *X);
 /* Whether a block of this process has kept coefficients: the same on all processes. After a run only. */
 bool hw_linear_has_best(const hw_linear *linear);
 /* A program that only brings coefficients and the kept ones to node 0, for a training that has no time for a certificate. */

@@ -139,7 +139,10 @@ typedef struct hw_linear {
     bool crawled; /* said already */
 
     double *best; /* the best certified coefficients (best.h): blocks write them, each its own columns */
-    double *kept; /* by block: the number of the certificate that they are of; 0: none yet */
+    double *
+        kept_path; /* of a path, the coefficients of its finished lambdas, as the run's state "path" has them; NULL: there is no path */
+    bool brings_path; /* a program after a failed run brings them to node 0 */
+    double *kept;     /* by block: the number of the certificate that they are of; 0: none yet */
     /* Node 0: that number, the certificate, and whether work preceded it. */
     double keeps;
     hw_linear_row kept_row;

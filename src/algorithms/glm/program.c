@@ -116,6 +116,7 @@ hawser_program *hw_linear_certificate_program(hw_linear *linear, const hw_linear
     hawser_state *X = hawser_data_state(p, "X", linear->X, HAWSER_BY_COLUMN);
     hawser_state *v = hawser_replicated_state(p, "v", linear->X->rows, 1, NULL, (hawser_rule){0});
     hawser_state *a = hawser_local_state(p, "alpha", X, 1, alpha);
+    hw_linear_bring_path(linear, p, X);
     hawser_operator *all = hawser_sequence(hawser_branch(hawser_root(p), "begin", hw_linear_set_rest, linear));
     hawser_unit(all, "prepare", units->prepare, HAWSER_READS(X), NULL);
     hawser_unit(all, "image", hw_linear_rebuild, HAWSER_READS(X, a), HAWSER_UPDATES(v));
@@ -213,10 +214,13 @@ hawser_status hw_linear_record(hawser_context *context, double intercept)
     if (linear->lambda_count > 1 && fold == 0) {
         const double *alpha = hawser_local(context, "alpha");
         double *path = hawser_local(context, "path");
-        size_t at = (size_t)hawser_metric(context, "lambda_number"), columns = hawser_part(context, "alpha", NULL);
+        size_t at = (size_t)hawser_metric(context, "lambda_number"), first = 0;
+        size_t columns = hawser_part(context, "alpha", &first);
         for (size_t j = 0; j < columns; j++)
-            if (alpha[j] != 0.0)
+            if (alpha[j] != 0.0) {
                 path[j * linear->lambda_count + at] = alpha[j];
+                hw_linear_keep_on_path(linear, first + j, at, alpha[j]);
+            }
     }
     hw_linear_held_out(linear, hawser_view(context, "v"), intercept, fold, &weight, &errors);
     HAWSER_TRY(hawser_report(context, "held_weight", weight));

@@ -94,27 +94,36 @@ static hawser_status take_best(hawser_job *job, hw_linear *linear, const hw_line
                                hawser_error *error)
 {
     linear->rest_lambda = linear->begun ? hw_linear_current_lambda(linear) : 0.0; /* node 0's counts */
+    linear->brings_path = true;
     HAWSER_TRY(certify_rest(job, linear, units, linear->best, rest, error));
-    for (size_t l = 0; hawser_job_leads(job) && l < linear->lambda_count; l++)
-        linear->rows[l].done = false; /* their coefficients are lost */
     return linear->handed_in || isfinite(linear->rest.objective)
                ? HAWSER_OK
                : hawser_fail(error, HAWSER_NOT_FINITE, "the best model has no certificate: its objective overflows");
 }
 
-/* A failed run has no results, so the coefficients of the lambdas before the current one are lost. */
+/* The model of a failed path has the lambdas that were finished; if none was, the best certified coefficients of the first. */
 static void note_lost_lambdas(const hw_linear *linear, hawser_training *training)
 {
-    if (linear->lambda_count < 2 || !isfinite(linear->rest.objective))
+    size_t done = 0, k = 0;
+    while (done < linear->lambda_count && linear->rows[done].done)
+        done++;
+    while (k < HAWSER_NOTES && training->notes[k][0] != '\0')
+        k++;
+    if (linear->lambda_count < 2 || k == HAWSER_NOTES || (done == 0 && !isfinite(linear->rest.objective)))
         return;
-    for (size_t k = 0; k < HAWSER_NOTES; k++)
-        if (training->notes[k][0] == '\0') {
-            snprintf(training->notes[k], sizeof training->notes[k],
-                     "the training failed at lambda %.6g; the model has the coefficients of this lambda only, and not of "
-                     "the other %zu",
-                     linear->rest_lambda, linear->lambda_count - 1);
-            return;
-        }
+    if (done == linear->lambda_count)
+        snprintf(training->notes[k], sizeof training->notes[k], "the training failed in --cv; the model has all %zu lambdas",
+                 done);
+    else if (done > 0)
+        snprintf(
+            training->notes[k], sizeof training->notes[k],
+            "the training failed at lambda %.6g; the model has the %zu lambda%s finished before it, and not the other %zu",
+            linear->rest_lambda, done, done == 1 ? "" : "s", linear->lambda_count - done);
+    else
+        snprintf(training->notes[k], sizeof training->notes[k],
+                 "the training failed at lambda %.6g; the model has the coefficients of this lambda only, and not of the "
+                 "other %zu",
+                 linear->rest_lambda, linear->lambda_count - 1);
 }
 
 static bool overflowed(hawser_status status)
