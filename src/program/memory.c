@@ -39,6 +39,14 @@ static bool is_loose(const hw_plan *plan, const hawser_state *state, uint64_t *f
     return loose;
 }
 
+/* Numbers of a stored state that a node keeps for its net: replies to all blocks of other nodes, each of which reads this node's part of the
+ * state and may be slow to take it, and the whole once from and once to other nodes. */
+static uint64_t travelling(const hw_plan *plan, uint64_t doubles)
+{
+    uint64_t others = plan->settings.blocks - blocks_of_a_node(&plan->settings);
+    return others * (doubles / plan->settings.nodes + 1) + 2 * doubles;
+}
+
 /* Blocks' own numbers. What is stored is with the servers besides, and on its way there; every block may read all of a stored state, and of
  * several the largest counts, since they are read one after the other. */
 static void of_shares(hw_plan *plan, hw_state_plan *own, uint64_t *read)
@@ -56,7 +64,8 @@ static void of_shares(hw_plan *plan, hw_state_plan *own, uint64_t *read)
         return;
     uint64_t all = doubles * here * sizeof(double);
     *read = all > *read ? all : *read;
-    plan->memory_needed += plan->settings.nodes > 1 ? 2 * doubles * sizeof(double) : 0; /* from and to other nodes */
+    if (plan->settings.nodes > 1)
+        plan->memory_needed += travelling(plan, doubles) * sizeof(double);
 }
 
 /* Base and cache in each block; what it holds back, or keeps apart; and what is on its way: one buffer serves all blocks of a process, and

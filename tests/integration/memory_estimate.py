@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """What a plan says that a run needs is what it takes: at least the peak of the node that takes most, above a run on next to nothing, and at
-most half as much again; over workers and nodes, dense and sparse data, the models and their solvers, in step and not."""
+most half as much again; over workers and nodes, dense and sparse data, the models and their solvers, in step and not. The product of these is
+run for linear regression: DRAWN cases of it by the seed in the first argument, all with HAWSER_TEST_LONG."""
+import itertools
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -40,7 +43,20 @@ CASES = [
     ("linear", "sparse.hwc", 32, 1, SHORT),
     ("linear", "dense.hwc", 8, 1, SHORT + ["--solver", "minibatch", "--batch", "200"]),
     ("linear", "dense.hwc", 8, 2, SHORT),
+    ("linear", "sparse.hwc", 32, 4, SHORT),
 ]
+DRAWN = 6
+PRODUCT = [("linear", path, workers, nodes, SHORT + how)
+           for path, workers, nodes, how in itertools.product(
+               ("sparse.hwc", "dense.hwc", "single.hwc", "wide.hwc"), (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 8),
+               ([], ["--sync", "ssp:2"], ["--sync", "dc:1"], ["--sync", "delay:2"], ["--solver", "minibatch", "--batch", "200"]))
+           if nodes <= workers]
+
+
+def drawn():
+    if os.environ.get("HAWSER_TEST_LONG"):
+        return PRODUCT
+    return random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1).sample(PRODUCT, DRAWN)
 
 
 def hawser(*words):
@@ -89,11 +105,15 @@ def main():
         os.chdir(folder)
         hawser("data", "generate", "url", "--rows", "60000", "--cols", "100000", "-o", "sparse.hwc")
         hawser("data", "generate", "dense", "--rows", "100000", "--cols", "200", "-o", "dense.hwc")
+        hawser("data", "generate", "dense", "--rows", "1000", "--cols", "20000", "-o", "wide.hwc")
+        hawser("data", "generate", "dense", "--rows", "100000", "--cols", "200", "-o", "single.npy")
+        hawser("data", "convert", "single.npy", "--type", "f32", "-o", "single.hwc")
+        os.unlink("single.npy")
         write_labels()
         with open("empty.csv", "w", encoding="ascii") as out:
             out.write("".join(f"{i % 2},{i % 3},{i % 5},{i % 11}\n" for i in range(200)))
         empty = {nodes: peak("lasso", "empty.csv", nodes, nodes, []) for nodes in (1, 2, 4, 8)}
-        failures = sum(check(case, empty[case[3]]) for case in CASES)
+        failures = sum(check(case, empty[case[3]]) for case in CASES + drawn())
         refused = subprocess.run([HAWSER, "train", "lasso", "sparse.hwc", "--workers", "8", "--memory-limit", "120M"], capture_output=True,
                                  text=True, env=CLEAN, timeout=200, check=False)
         assert refused.returncode == 5 and "program 'lasso' needs about 1" in refused.stderr, refused.stderr
