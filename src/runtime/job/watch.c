@@ -22,11 +22,11 @@ struct hw_watchdog {
     pthread_cond_t changed;
     pthread_t thread;
     hw_watch_options how;
-    hw_watched *places;
+    hw_call_place *places;
     bool started, ends;
 };
 
-static void describe(const hw_watch_options *how, hw_watched *place, double seconds, char *text, size_t size)
+static void describe(const hw_watch_options *how, hw_call_place *place, double seconds, char *text, size_t size)
 {
     const char *kind = atomic_load_explicit(&place->kind, memory_order_relaxed);
     const char *name = atomic_load_explicit(&place->name, memory_order_relaxed);
@@ -43,7 +43,7 @@ static void describe(const hw_watch_options *how, hw_watched *place, double seco
 }
 
 /* No thread can be taken out of a function, so the process ends; the other nodes receive the reason. */
-static void end_process(const hw_watch_options *how, hw_watched *place, double seconds)
+static void end_process(const hw_watch_options *how, hw_call_place *place, double seconds)
 {
     char text[600], why[400];
     describe(how, place, seconds, why, sizeof why);
@@ -54,14 +54,14 @@ static void end_process(const hw_watch_options *how, hw_watched *place, double s
     _exit(EXIT_TIMEOUT);
 }
 
-static void warn(const hw_watch_options *how, hw_watched *place, double seconds)
+static void warn(const hw_watch_options *how, hw_call_place *place, double seconds)
 {
     char why[400];
     describe(how, place, seconds, why, sizeof why);
     fprintf(stderr, "hawser: %s; it may need that long, or never return (--unit-timeout ends the job then)\n", why);
 }
 
-static void look(const hw_watch_options *how, hw_watched *place, double now)
+static void look(const hw_watch_options *how, hw_call_place *place, double now)
 {
     uint64_t since = atomic_load_explicit(&place->since, memory_order_acquire);
     double seconds = since != 0 ? now - (double)since * 1e-9 : 0;
@@ -91,7 +91,7 @@ static void *watch(void *argument)
     pthread_mutex_lock(&watchdog->mutex);
     while (!watchdog->ends) {
         double now = hw_seconds();
-        for (hw_watched *place = watchdog->places; place != NULL; place = place->next)
+        for (hw_call_place *place = watchdog->places; place != NULL; place = place->next)
             look(&watchdog->how, place, now);
         struct timespec until = hw_timespec(hw_seconds() + fmin(shortest(&watchdog->how) / 8, 1));
         if (watchdog->places != NULL)
@@ -127,7 +127,7 @@ void hw_watchdog_free(hw_watchdog *watchdog)
     free(watchdog);
 }
 
-hawser_status hw_watch_add(hw_watchdog *watchdog, hw_watched *place, hawser_error *error)
+hawser_status hw_watch_add(hw_watchdog *watchdog, hw_call_place *place, hawser_error *error)
 {
     int failure = 0;
     if (watchdog == NULL || !(shortest(&watchdog->how) > 0))
@@ -147,12 +147,12 @@ hawser_status hw_watch_add(hw_watchdog *watchdog, hw_watched *place, hawser_erro
     return HAWSER_OK;
 }
 
-void hw_watch_remove(hw_watchdog *watchdog, hw_watched *place)
+void hw_watch_remove(hw_watchdog *watchdog, hw_call_place *place)
 {
     if (watchdog == NULL)
         return;
     pthread_mutex_lock(&watchdog->mutex);
-    hw_watched **at = &watchdog->places;
+    hw_call_place **at = &watchdog->places;
     while (*at != NULL && *at != place)
         at = &(*at)->next;
     if (*at != NULL)

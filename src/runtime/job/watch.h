@@ -18,7 +18,7 @@ typedef struct hw_watch_options {
 } hw_watch_options;
 
 /* A place from which one such function at a time is called, by one thread. All fields but the last three may be read by any thread. */
-typedef struct hw_watched {
+typedef struct hw_call_place {
     atomic_uint_fast64_t since; /* nanoseconds of hw_seconds since which the function computes; 0: none does, or it waits */
     _Atomic(const char *) kind; /* "unit" */
     _Atomic(const char *) name; /* of the unit, loop, state or function; exists as long as the place does */
@@ -26,8 +26,8 @@ typedef struct hw_watched {
     uint32_t block;             /* UINT32_MAX: none */
     uint64_t seen;              /* for the watchdog alone: `since` as last seen; */
     double warn_at;             /* seconds of the next warning; */
-    struct hw_watched *next;    /* the next place */
-} hw_watched;
+    struct hw_call_place *next; /* the next place */
+} hw_call_place;
 
 /* What a place ran before a call. */
 typedef struct hw_watched_before {
@@ -36,7 +36,7 @@ typedef struct hw_watched_before {
 } hw_watched_before;
 
 /* Around a call; calls may nest. `now` is in seconds. */
-static inline hw_watched_before hw_watch_begin(hw_watched *place, const char *kind, const char *name, double now)
+static inline hw_watched_before hw_watch_begin(hw_call_place *place, const char *kind, const char *name, double now)
 {
     hw_watched_before before = {atomic_load_explicit(&place->since, memory_order_relaxed),
                                 atomic_load_explicit(&place->kind, memory_order_relaxed),
@@ -47,7 +47,7 @@ static inline hw_watched_before hw_watch_begin(hw_watched *place, const char *ki
     return before;
 }
 
-static inline void hw_watch_end(hw_watched *place, hw_watched_before before)
+static inline void hw_watch_end(hw_call_place *place, hw_watched_before before)
 {
     atomic_store_explicit(&place->kind, before.kind, memory_order_relaxed);
     atomic_store_explicit(&place->name, before.name, memory_order_relaxed);
@@ -59,8 +59,8 @@ hawser_status hw_watchdog_new(const hw_watch_options *options, hw_watchdog **wat
 void hw_watchdog_free(hw_watchdog *watchdog);
 
 /* Watches a place from now on; the first one starts the watchdog's thread. Does nothing without a watchdog, or if nothing is asked of it. */
-hawser_status hw_watch_add(hw_watchdog *watchdog, hw_watched *place, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_watch_add(hw_watchdog *watchdog, hw_call_place *place, hawser_error *error) HAWSER_MUST_USE;
 /* Must be called before the place is freed. May wait until a warning is printed. Does nothing for a place that is not watched. */
-void hw_watch_remove(hw_watchdog *watchdog, hw_watched *place);
+void hw_watch_remove(hw_watchdog *watchdog, hw_call_place *place);
 
 #endif

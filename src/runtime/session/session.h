@@ -82,7 +82,7 @@ typedef struct hw_mailbox {
     hawser_error *error;
     hawser_status failed; /* what ended this mailbox; said again to whoever asks again */
     double waited;
-    hw_watched work; /* the user's function that this block or driver runs */
+    hw_call_place work; /* the user's function that this block or driver runs */
     uint64_t messages_sent, bytes_sent, bytes_received;
     hw_flow kinds[HW_KINDS]; /* by kind of message */
 } hw_mailbox;

@@ -19,7 +19,7 @@ static uint32_t types_of(const hawser_function *own)
 }
 
 /* A place at which no thread computes; NULL: there is none, and the call is not watched. */
-static hw_watched *take_place(hw_watched *places)
+static hw_call_place *take_place(hw_call_place *places)
 {
     uint64_t now = (uint64_t)(hw_seconds() * 1e9);
     for (int i = 0; i < HW_FUNCTION_PLACES; i++) {
@@ -36,7 +36,7 @@ static size_t apply_own(const hw_applying *applying)
 {
     const hw_own_function *function = applying->function->user;
     const hawser_function *own = function->own;
-    hw_watched *place = take_place(function->places);
+    hw_call_place *place = take_place(function->places);
     const hawser_applying given = {
         .type = types[applying->type],
         .width = applying->width,
@@ -85,7 +85,7 @@ void hw_hub_functions_free(hawser_store *store)
         free(one);
     }
     for (size_t i = 0; store->own_functions != NULL && i < store->options.function_count; i++) {
-        hw_watched *places = store->own_functions[i].places;
+        hw_call_place *places = store->own_functions[i].places;
         for (int k = 0; places != NULL && k < HW_FUNCTION_PLACES; k++)
             hw_watch_remove(store->job->watchdog, &places[k]);
         free(places);
@@ -98,7 +98,7 @@ static hawser_status watch_function(hawser_store *store, hw_own_function *functi
 {
     HAWSER_TRY(HW_NEW(&function->places, HW_FUNCTION_PLACES, "the watched calls of a function", error));
     for (int i = 0; i < HW_FUNCTION_PLACES; i++) {
-        hw_watched *place = &function->places[i];
+        hw_call_place *place = &function->places[i];
         place->block = UINT32_MAX;
         atomic_store(&place->kind, "table function");
         atomic_store(&place->name, function->own->name);

@@ -87,7 +87,7 @@ typedef struct hw_client_listener_ops {
 enum { HW_FUNCTION_PLACES = 16 };
 typedef struct hw_own_function {
     const hawser_function *own;
-    hw_watched *places; /* HW_FUNCTION_PLACES of them */
+    hw_call_place *places; /* HW_FUNCTION_PLACES of them */
 } hw_own_function;
 
 struct hawser_store {
