@@ -1,8 +1,8 @@
 /*
  * hub.h - the store of a job on one node: a client that any thread may use, a server and its threads where this node serves.
  *
- * One thread at a time has the client make messages, under its lock, and carries them out without it, so that they leave in order. What is for
- * this node's own server is heard by the thread that carries it.
+ * One thread at a time empties the client's outbox: it takes messages under the mutex and sends them without it, so that they leave in order.
+ * That thread also has this node's own server receive the messages for it.
  */
 #ifndef HW_RUNTIME_STORE_HUB_H
 #define HW_RUNTIME_STORE_HUB_H
@@ -18,7 +18,7 @@
 #include "store/range_clock.h"
 #include "store/server.h"
 
-/* A task that failed, for whoever waits for it. */
+/* A failed task, until a thread waits for it. */
 typedef struct hw_failure {
     uint64_t task;
     hawser_error error;
@@ -33,7 +33,7 @@ typedef struct hw_completion {
     struct hw_completion *next;
 } hw_completion;
 
-/* Stripes that wait for a thread; each at most once. */
+/* The queue of stripes that have work, each at most once, and the threads that do it. */
 typedef struct hw_stripe_pool {
     pthread_mutex_t mutex;
     pthread_cond_t filled;
@@ -44,15 +44,15 @@ typedef struct hw_stripe_pool {
     uint32_t started;
 } hw_stripe_pool;
 
-/* What the workers of this node have near of a table. */
+/* The worker cache of a table: rows that the workers of this node keep. */
 typedef struct hw_near {
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a pull has ended */
     hw_table_spec spec;
     hw_cache *cache;
-    struct hw_orphan *orphans; /* memory of pulls that nobody waits for any more */
-    _Atomic int clocks;        /* hw_clocked: who tells of the table's clocks */
-    hw_range_clock *ended;     /* by worker, of hawser_store_clock: clocks that it has ended; NULL: none yet */
+    struct hw_orphan *orphans; /* memory of abandoned pulls */
+    _Atomic int clocks;        /* hw_clocked: the API that advances the table's clocks */
+    hw_range_clock *ended;     /* by worker: clocks ended by hawser_store_clock; NULL: none yet */
 } hw_near;
 enum hw_clocked { HW_CLOCKED_NOT, HW_CLOCKED_BY_HAND, HW_CLOCKED_NEAR };
 
@@ -65,11 +65,11 @@ typedef struct hw_foreign {
     hw_function function;
 } hw_foreign;
 
-/* Somebody who waits: for one of these tasks, or for all that there are (count 0). */
+/* A thread that waits for one of these tasks, or for all tasks (count 0). */
 typedef struct hw_waiter {
-    const uint64_t *tasks; /* 0: none */
+    const uint64_t *tasks; /* 0: no task */
     size_t count, which;
-    atomic_bool over; /* for who looks without the mutex */
+    atomic_bool over; /* read without the mutex */
     bool asleep;
     pthread_cond_t ended;
     struct hw_waiter *next;
@@ -83,11 +83,11 @@ typedef struct hw_client_listener_ops {
     void (*free)(hw_client_listener *listener);
 } hw_client_listener_ops;
 
-/* A function of the user's, and where threads that call it are watched. */
+/* A user's function, and the places at which the watchdog sees its calls. */
 enum { HW_FUNCTION_PLACES = 16 };
 typedef struct hw_own_function {
     const hawser_function *own;
-    hw_call_place *places; /* HW_FUNCTION_PLACES of them */
+    hw_call_place *places; /* HW_FUNCTION_PLACES entries */
 } hw_own_function;
 
 struct hawser_store {
@@ -98,84 +98,83 @@ struct hawser_store {
     uint32_t workers;  /* of all nodes */
     hw_server *server; /* NULL: this node does not serve */
     hw_stripe_pool pool;
-    pthread_mutex_t making;  /* held while tables, or groups of clients, come or go */
-    pthread_mutex_t holding; /* guards: */
-    uint32_t
-        holders[HW_TABLES_MOST]; /* of a table's stripes: how many who read; HW_HOLDER_CHANGES: one who does not only read */
-    struct hw_remote *remote;    /* to servers that run on their own; NULL: nodes of the job serve */
-    hw_client_listener *listener;             /* for clients; NULL: none are let in */
-    const hw_client_listener_ops *client_ops; /* what the listener does for the store */
+    pthread_mutex_t making;           /* held while tables, or groups of clients, come or go */
+    pthread_mutex_t holding;          /* guards: */
+    uint32_t holders[HW_TABLES_MOST]; /* of a table's stripes: the number of readers; HW_HOLDER_CHANGES: one writer */
+    struct hw_remote *remote;         /* to stand-alone servers; NULL: nodes of the job serve */
+    hw_client_listener *listener;     /* for clients; NULL: not a stand-alone server */
+    const hw_client_listener_ops *client_ops; /* the listener's functions for the store */
     pthread_mutex_t mutex;                    /* guards what follows, the client with it */
     hw_waiter *waiters;
-    bool looks;                 /* before it sleeps: there is another processor */
-    uint32_t unlooked, penalty; /* waits that begin with a sleep; how many, when the next look is in vain */
+    bool looks;                 /* a waiting thread polls before it sleeps: there is another processor */
+    uint32_t unlooked, penalty; /* waits that sleep at once; their number after the next unsuccessful poll */
     hw_client *client;
     hw_message *outbox, **outbox_end; /* envelope.destination: the server */
-    bool carrying;                    /* somebody empties the outbox, */
-    pthread_mutex_t lending;          /* and holds this while values are sent from where they lie: */
-    _Atomic uint64_t lent;            /* of this task, which does not end meanwhile (0: of none), */
-    uint32_t lent_slice;              /* for this part of it */
-    pthread_mutex_t landing;          /* held while a read of the net's puts values where they are to be */
+    bool carrying;                    /* a thread empties the outbox, */
+    pthread_mutex_t lending;          /* and holds this during a zero-copy send: */
+    _Atomic uint64_t lent;            /* of this task, which does not end meanwhile (0: no task), */
+    uint32_t lent_slice;              /* for this slice of it */
+    pthread_mutex_t landing;          /* held while the net reads values into the user's memory */
     hw_completion *completions, **completions_end;
-    hw_failure *failures; /* that nobody has waited for yet */
+    hw_failure *failures; /* for which no thread has waited yet */
     size_t failure_count, failure_room;
-    hawser_error untold; /* a failure that there was no memory to keep */
+    hawser_error untold; /* a failure that could not be kept for lack of memory */
     bool lost;
     hawser_error loss;
-    uint32_t run;                   /* which of the job's, in its history */
+    uint32_t run;                   /* number of this store in the job's history */
     hw_log *log;                    /* the client's; NULL: no history */
-    hw_function *functions;         /* the user's, options.function_count of them */
-    hw_own_function *own_functions; /* the same */
+    hw_function *functions;         /* the user's, options.function_count entries */
+    hw_own_function *own_functions; /* likewise */
     hw_foreign *foreign;
     _Atomic(hw_near *) near[HW_TABLES_MOST]; /* by table */
 };
 
-/* The number of a worker of this node among those of all nodes; UINT32_MAX: there is no such worker here. */
+/* Returns the number of this node's worker among those of all nodes; UINT32_MAX: this node has no such worker. */
 static inline uint32_t hw_hub_worker(const hawser_store *store, uint32_t worker)
 {
     return worker < store->options.workers ? store->own[worker] : UINT32_MAX;
 }
 
-/* A store for a program's blocks: who has clocks on this node, and of how many. */
+/* The workers of a store for a program's blocks. */
 typedef struct hw_hub_sessions {
-    const uint32_t *numbers; /* of this node's, */
-    uint32_t own, all;       /* so many, of so many */
-    bool still;              /* no threads: everything is done by who asks */
+    const uint32_t *numbers; /* of this node's workers, */
+    uint32_t own, all;       /* their number, and that of all nodes */
+    bool still;              /* no threads: the calling thread does the work */
 } hw_hub_sessions;
-/* hawser_store_open, with the options' `workers` and `threads` where there are no sessions. */
+/* Opens a store like hawser_store_open; without `sessions`, the options give workers and threads. */
 hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_sessions *sessions,
                           hawser_store **store, hawser_error *error) HAWSER_MUST_USE;
 
-/* Makes a table on all servers of the job, or finds it; all nodes call it. */
+/* Makes or finds a table on all servers of the job. Collective. */
 hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint32_t *number,
                             hawser_error *error) HAWSER_MUST_USE;
 
-/* ask.c: begins a task, whose tag is a hw_completion or NULL; its messages go with the next hw_ask_go. */
+/* ask.c: starts a task, whose tag is a hw_completion or NULL; the next hw_ask_go sends its messages. */
 hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error) HAWSER_MUST_USE;
-/* Lets waiting messages go. */
+/* Sends the messages of started tasks. */
 void hw_ask_go(hawser_store *store);
 /* Reports a failure to a user with all nodes that were lost at once, not only the first. */
 hawser_status hw_ask_completion(const hawser_store *store, hawser_status status, hawser_error *error) HAWSER_MUST_USE;
 
-/* functions.c: takes the options' in; finds one by name, NULL: there is none. */
+/* functions.c: takes the options' functions; finds one by name (NULL: none). */
 hawser_status hw_hub_functions(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 const hw_function *hw_hub_function(const hawser_store *store, const char *name);
-/* The same at a client, to whom every name is one that servers may know. */
+/* Finds a function by name; a client of stand-alone servers accepts every name, because the servers may have it. */
 hawser_status hw_hub_function_there(hawser_store *store, const char *name, const hw_function **function,
                                     hawser_error *error) HAWSER_MUST_USE;
 void hw_hub_functions_free(hawser_store *store);
 hawser_status hw_hub_no_function(const hawser_store *store, const char *table, const char *function,
                                  hawser_error *error) HAWSER_MUST_USE;
 
-/* The filter that a table asks for. */
+/* Sets the filter that a table requests. */
 hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table, hw_table_spec *spec,
                             hawser_error *error) HAWSER_MUST_USE;
 
-/* hold.c. Takes a table's stripes from the server's threads, if this node serves: to read, as others may at the same time, or to change what is there.
- * False: somebody has them to change it, or has them and this one would. Then hw_store_release. */
+/* hold.c: takes a table's stripes from the server's threads, if this node serves: to read (shared) or to change rows (exclusive). Returns false
+ * if another thread holds them and one of both changes rows. Call hw_store_release afterwards. */
 bool hw_store_hold(hawser_store *store, uint32_t table, bool changes) HAWSER_MUST_USE;
 void hw_store_release(hawser_store *store, uint32_t table);
-/* All tables, waiting for it. */
+/* Likewise for all tables; blocks. */
 void hw_store_hold_all(hawser_store *store, bool changes);
 void hw_store_release_all(hawser_store *store);
 
@@ -183,21 +182,22 @@ void hw_store_release_all(hawser_store *store);
 hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint32_t number,
                            hawser_error *error) HAWSER_MUST_USE;
 void hw_near_close(hawser_store *store);
-/* A table has been loaded: no row that is near is true any more. */
+/* Drops all cached rows of a table that was loaded. */
 void hw_near_forget(hawser_store *store, uint32_t table);
 /* Fixes which API advances the clocks of a table: hawser_table_clock or hawser_store_clock. The first call decides; a later call of the other
  * one fails. */
 hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clocked how, hawser_error *error) HAWSER_MUST_USE;
-/* For hawser_store_clock, an order of HW_CLOCK of this node's worker: refuses a clock that goes back; and records one that was sent. */
+/* For hawser_store_clock, with an order of HW_CLOCK of this node's worker: the first refuses a clock that goes back, the second records a
+ * clock that was sent. */
 hawser_status hw_near_check_clock(hawser_store *store, uint32_t worker, const hw_order *order,
                                   hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_near_record_clock(hawser_store *store, uint32_t worker, const hw_order *order,
                                    hawser_error *error) HAWSER_MUST_USE;
 void hw_near_figures(hawser_store *store, hawser_store_figures *figures);
 
-/* pool.c: threads that work stripes. */
+/* pool.c: threads that work on stripes. */
 hawser_status hw_stripe_pool_start(hw_stripe_pool *pool, uint32_t threads, hawser_error *error) HAWSER_MUST_USE;
-/* Room for that many stripes more, before they are made. */
+/* Makes capacity for that many more stripes, before they exist. */
 hawser_status hw_stripe_pool_room(hw_stripe_pool *pool, size_t stripes, hawser_error *error) HAWSER_MUST_USE;
 void hw_stripe_pool_put(hw_stripe_pool *pool, hw_stripe *stripe);
 void hw_stripe_pool_stop(hw_stripe_pool *pool);
@@ -213,9 +213,9 @@ void *hw_hub_borrow(void *store, uint32_t node, const hw_message *message);
 void hw_hub_give_back(void *store);
 void hw_hub_lost(void *store, const hawser_error *error);
 hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
-/* The deadline of a wait that begins now, by the store's timeout. */
+/* Returns the deadline of a wait that starts now, by the store's timeout. */
 struct timespec hw_hub_deadline(const hawser_store *store);
-/* Has what this one waits for ended? waiter->which: the task's place. The mutex is held. */
+/* Has one of the waiter's tasks ended? Sets waiter->which to its place. Needs the mutex. */
 bool hw_hub_is_over(const hawser_store *store, hw_waiter *waiter);
 /* Unlocks the mutex, having sent the client's new requests and called the callbacks of ended tasks. */
 void hw_hub_unlock(hawser_store *store);
