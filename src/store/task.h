@@ -1,25 +1,25 @@
-/* task.h - the inside of a client, shared by client.c (tasks) and cut.c (which keys go to whom). */
+/* task.h - the inside of a client, shared by client.c (tasks) and cut.c (cuts tasks by server). */
 #ifndef HW_STORE_TASK_H
 #define HW_STORE_TASK_H
 
 #include "store/client.h"
 
-/* Rows of a task, one after the other. */
+/* Consecutive rows of a task. */
 typedef struct hw_run {
     size_t begin, count;
-    struct hw_run *next; /* of its slice's */
+    struct hw_run *next; /* of the same slice */
 } hw_run;
 
-/* What one message asks of a server. */
+/* The sub-request of one message to a server. */
 typedef struct hw_slice {
     uint32_t server;
-    uint32_t parts; /* of a push, that this server answers together; 0: each is answered */
+    uint32_t parts; /* slices of a push with one reply of this server; 0: each has its own */
     bool done;
     uint64_t first, last;
-    size_t begin, count;  /* rows of the task, one after the other; */
-    const hw_run *runs;   /* or these, where a dense table's keys of several servers lie between each other; */
+    size_t begin, count;  /* consecutive rows of the task; */
+    const hw_run *runs;   /* or these, if keys of several servers alternate in a dense table; */
     const uint32_t *rows; /* or these, of a sparse one; begin: of the task's grouped keys */
-    const uint64_t *bits; /* of the keys first .. last, where they go so */
+    const uint64_t *bits; /* of the keys first .. last, if keys are sent as bits */
     uint32_t list;        /* number under which the keys were sent, 0: none */
     bool known;           /* only that number was sent */
 } hw_slice;
@@ -42,25 +42,25 @@ enum { HW_FOLLOWED = 32 };
 typedef struct hw_task {
     hw_order order;
     uint64_t number;
-    size_t waits; /* for so many others */
+    size_t waits; /* number of tasks that it waits for */
     struct hw_task **followers;
     size_t follower_count, follower_room;
     hw_slice *slices;
     size_t slice_count, slices_left, slices_sent;
-    hw_run *runs; /* where there are several servers: of a dense table's slices */
+    hw_run *runs; /* with several servers: of a dense table's slices */
     size_t run_count;
-    hw_message *room; /* of a sparse table's: keys by server, and which of the task's rows each is */
+    hw_message *room; /* of a sparse table: keys by server, and the task's row of each */
     uint64_t *keys;
     uint32_t *rows;
-    hw_message *bits; /* of all slices that have some */
+    hw_message *bits; /* of all slices that use bits */
     bool is_cut;
     uint64_t oldest; /* clock */
     bool batched;    /* servers answer its parts together */
     bool inherited;  /* it failed because another one did */
     bool begun;
-    hw_passed passed;      /* what goes of a push that is filtered or rounded */
-    bool noted;            /* its beginning: its end is too */
-    struct hw_task *ready; /* next of those that may begin, or of those that are being sent */
+    hw_passed passed;      /* the rows of a filtered or rounded push */
+    bool noted;            /* its start was recorded, so its end is too */
+    struct hw_task *ready; /* next in the queue of ready tasks, or of tasks being sent */
     hawser_status failed;
     hawser_error error;
 } hw_task;
@@ -71,21 +71,21 @@ struct hw_client {
     hw_table_spec *tables;
     uint32_t *there;       /* the servers' numbers of the tables */
     hw_arcs *arcs;         /* of dense tables */
-    hw_holding **holdings; /* of tables that hold something back */
+    hw_holding **holdings; /* of tables with a filter */
     size_t table_count, table_room, there_room, arcs_room, holdings_room;
     hw_lists *lists;         /* by server */
-    uint32_t *counts;        /* the same: parts of the task that is being cut; */
-    hw_filling *filling;     /* and where its next keys go, of a list; */
-    hw_range_place *cursors; /* or where they begin, of a range */
+    uint32_t *counts;        /* by server: parts of the task being cut; */
+    hw_filling *filling;     /* and the slice being filled, for a list; */
+    hw_range_place *cursors; /* or where its next keys begin, for a range */
     hw_pool *pool;
     hw_task **window; /* of tasks base + 0, 1 ...; NULL: ended */
     size_t window_count, window_room, open;
     uint64_t base, next;
     hw_task *ready, **ready_end;     /* may begin */
-    hw_task *sending, **sending_end; /* have begun; their slices leave in this order */
-    hw_message *followed;            /* a slice's, that leaves with the next: it has to be there first */
+    hw_task *sending, **sending_end; /* started; their slices are sent in this order */
+    hw_message *followed;            /* message of a slice that leaves together with the next; it must arrive first */
     uint32_t followed_to;
-    bool beginning;          /* somebody further up the stack begins them */
+    bool beginning;          /* a caller up the stack starts them */
     bool refusals;           /* a clock of the group has been refused */
     unsigned char *gathered; /* rows of one slice */
     uint64_t *gathered_keys; /* and its keys */
@@ -93,17 +93,17 @@ struct hw_client {
     hw_client_figures figures;
 };
 
-/* Cuts a task by server, into parts; the keys of a list are found to ascend (or HAWSER_BAD_ARGUMENT), and made into bits where they lie close.
- * The client's `filling` and pool are used. */
+/* Cuts a task into slices by server. Checks that the keys of a list ascend (or HAWSER_BAD_ARGUMENT) and makes bits of close keys. Uses the
+ * client's `filling` and pool. */
 hawser_status hw_task_cut(const hw_client *client, hw_task *task, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_task_unordered(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
 
-/* Do a slice's rows lie apart from each other in the task? */
+/* Are a slice's rows scattered in the task? */
 static inline bool hw_slice_apart(const hw_slice *slice)
 {
     return slice->rows != NULL || (slice->runs != NULL && slice->runs->next != NULL);
 }
-/* Its rows, of `bytes` each, of what the task has, beside each other; and back. */
+/* Copies a slice's rows, of `bytes` each, from the task to contiguous memory; and back. */
 void hw_slice_gather(const hw_slice *slice, const unsigned char *from, size_t bytes, unsigned char *to);
 void hw_slice_scatter(const hw_slice *slice, const unsigned char *from, size_t bytes, unsigned char *to);
 static inline size_t hw_task_row(const hw_client *client, const hw_task *task)
