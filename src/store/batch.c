@@ -52,7 +52,7 @@ hawser_status hw_batch_join(hw_client_session *session, const hw_request_head *h
     return HAWSER_OK;
 }
 
-void hw_batch_heard(hw_client_session *session, hw_batch *batch)
+void hw_batch_arrived(hw_client_session *session, hw_batch *batch)
 {
     if (batch == NULL || ++batch->heard < batch->parts)
         return;

@@ -790,7 +790,7 @@ static hawser_status receive_refusal(hw_client *client, uint32_t server, const h
     return status;
 }
 
-hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *message, hawser_error *error)
+hawser_status hw_client_receive(hw_client *client, uint32_t server, hw_message *message, hawser_error *error)
 {
     hw_reply_head head = {0};
     hw_task *t = NULL;

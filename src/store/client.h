@@ -85,7 +85,8 @@ bool hw_client_more(hw_client *client);
 void *hw_client_place(const hw_client *client, uint32_t server, const hw_message *reply);
 /* Receives a reply of a server; takes the message. HAWSER_BAD_INPUT: it is no reply, or not to a request of this client; or a clock of the group
  * was refused, which is also reported to `finished` if the client's own task for it has ended. */
-hawser_status hw_client_hear(hw_client *client, uint32_t server, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_client_receive(hw_client *client, uint32_t server, hw_message *message,
+                                hawser_error *error) HAWSER_MUST_USE;
 
 bool hw_client_ended(const hw_client *client, uint64_t task);
 uint64_t hw_client_newest(const hw_client *client); /* number of the newest task; 0: none yet */

@@ -84,7 +84,7 @@ hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **out, 
     if (status == HAWSER_OK) {
         group->farewell->server = server;
         group->farewell->group = group;
-        group->farewell->request.head.operation = HW_FAREWELL;
+        group->farewell->request.head.operation = HW_END_OF_GROUP;
     }
     for (uint32_t t = 0; t < server->made && status == HAWSER_OK; t++)
         status = enter_table(server, group, t, error);

@@ -53,10 +53,10 @@ static hawser_status refuse(const hw_client_session *session, const hw_request_h
 
 /* ------------------------------------------------------------------------------------------------- what is held ---- */
 
-static void owe(const hw_server *server, uint32_t client, int64_t bytes)
+static void account(const hw_server *server, uint32_t client, int64_t bytes)
 {
-    if (server->options.owe != NULL)
-        server->options.owe(server->options.argument, client, bytes);
+    if (server->options.account != NULL)
+        server->options.account(server->options.argument, client, bytes);
 }
 
 static void count_held(hw_inflight *inflight, const hw_served *served)
@@ -75,7 +75,7 @@ static void count_held(hw_inflight *inflight, const hw_served *served)
         inflight->bytes += (size_t)head->count * (sizeof *inflight->grouped + sizeof *inflight->rows);
     if (inflight->list != NULL) /* its number may be given to another meanwhile, which leaves it to this one */
         inflight->bytes += hw_list_bytes(inflight->list);
-    owe(inflight->server, inflight->client, (int64_t)inflight->bytes);
+    account(inflight->server, inflight->client, (int64_t)inflight->bytes);
 }
 
 void hw_inflight_waits(hw_inflight *inflight)
@@ -83,7 +83,7 @@ void hw_inflight_waits(hw_inflight *inflight)
     if (atomic_exchange(&inflight->waited, true))
         return;
     atomic_fetch_add(&inflight->session->waiting, inflight->bytes);
-    owe(inflight->server, inflight->client, -(int64_t)inflight->bytes);
+    account(inflight->server, inflight->client, -(int64_t)inflight->bytes);
 }
 
 void hw_client_session_relieve(hw_client_session *session, size_t bytes, bool waited)
@@ -91,7 +91,7 @@ void hw_client_session_relieve(hw_client_session *session, size_t bytes, bool wa
     if (waited)
         atomic_fetch_sub(&session->waiting, bytes);
     else
-        owe(session->group->server, session->client, -(int64_t)bytes);
+        account(session->group->server, session->client, -(int64_t)bytes);
 }
 
 /* A clock that does not pass over all of a stripe may split ranges; what is on its way already comes on top. */
@@ -460,7 +460,7 @@ static hawser_status turn_down(hw_client_session *session, hw_inflight *inflight
                                                             : HW_REFUSED;
     hawser_status status = refuse(session, &inflight->request.head, outcome, forgotten ? "" : why->text, error);
     if (!forgotten) {
-        hw_batch_heard(session, batch);
+        hw_batch_arrived(session, batch);
         hw_batch_done(server, inflight->client, batch, status == HAWSER_OK);
         status = batch != NULL ? HAWSER_OK : status; /* the batch's reply says it too */
     }
@@ -469,7 +469,7 @@ static hawser_status turn_down(hw_client_session *session, hw_inflight *inflight
     return status;
 }
 
-hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error)
+hawser_status hw_server_receive(hw_server *server, uint32_t client, hw_message *message, hawser_error *error)
 {
     hawser_error why = {0};
     hawser_status status = hw_client_session_receive(server->sessions[client], message, &why);
@@ -526,7 +526,7 @@ hawser_status hw_client_session_receive(hw_client_session *session, hw_message *
         hw_inflight_free(inflight);
         return hawser_fail(error, HAWSER_BAD_INPUT, "sent a clock too many: %.300s", wrong.text);
     }
-    hw_batch_heard(session, inflight->batch);
+    hw_batch_arrived(session, inflight->batch);
     count_in(server, inflight, message->envelope.length);
     if (inflight->count == 0) { /* a clock that concerns no key of this server */
         hw_inflight_free(inflight);

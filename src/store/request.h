@@ -28,7 +28,7 @@ typedef enum hw_keys_form {
 } hw_keys_form;
 
 /* Never sent: the marker by which a server has its stripes end a group. */
-enum { HW_FAREWELL = 0 };
+enum { HW_END_OF_GROUP = 0 };
 
 /* 88 bytes, little-endian, every field at a multiple of its size. */
 typedef struct hw_request_head {

@@ -50,7 +50,7 @@ static void free_waiting(hw_piece *piece)
 {
     while (piece != NULL) {
         hw_piece *next = piece->next;
-        bool farewell = piece->inflight->request.head.operation == HW_FAREWELL; /* the group's own */
+        bool farewell = piece->inflight->request.head.operation == HW_END_OF_GROUP; /* the group's own */
         if (!farewell && atomic_fetch_sub(&piece->inflight->left, 1) == 1)
             hw_inflight_free(piece->inflight);
         piece = next;

@@ -1,7 +1,7 @@
 /*
  * server.h - one server of a store: receives requests, cuts them into pieces for its stripes, replies when the last piece is done.
  *
- * A server has no threads of its own. The thread that has a message calls hw_server_hear; a thread that the owner chooses calls
+ * A server has no threads of its own. The thread that has a message calls hw_server_receive; a thread that the owner chooses calls
  * hw_stripe_work. Requests of one client must be received one at a time and in order; those of different clients may be received at
  * once. The server makes sure that one thread at a time works on a stripe.
  */
@@ -38,7 +38,7 @@ typedef struct hw_server_options {
     void (*reply)(void *argument, uint32_t client, hw_message *message);
     /* Accounts `bytes` of a client's request in flight, its reply included; below 0: the request has ended. NULL: not accounted. Called by any
      * thread, after the reply. Requests that wait for clocks are not counted, because the client itself may have to send that clock. */
-    void (*owe)(void *argument, uint32_t client, int64_t bytes);
+    void (*account)(void *argument, uint32_t client, int64_t bytes);
     /* Opens the log in which a stripe records its work; NULL: no history. The log lives until `drop`. */
     hawser_status (*log)(void *argument, hw_stream_name name, hw_log **log, hawser_error *error);
     void (*drop)(hw_log *log);
@@ -71,7 +71,8 @@ void hw_server_table_figures(const hw_server *server, uint32_t number, uint64_t 
  * client of its group, once (HW_CLOCK_REFUSED). Returns HAWSER_NO_MEMORY if even that fails. Returns HAWSER_BAD_INPUT if the message is not a
  * request, starts more pushes in parts than a client may have open, or is a clock of a group with clocks on too many ranges of keys; the
  * text names the client, or is a clause about the session. Small requests to idle stripes are done by the calling thread. */
-hawser_status hw_server_hear(hw_server *server, uint32_t client, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_server_receive(hw_server *server, uint32_t client, hw_message *message,
+                                hawser_error *error) HAWSER_MUST_USE;
 
 /* A group is a set of clients whose workers share clocks. Pulls that wait for clocks, sums of a clock and data-centric order concern the workers
  * of one group; values are common to all groups. The clients that the options name are one group; others are made and end meanwhile. Their
@@ -81,7 +82,7 @@ hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **group
 /* Adds a client, which replies name by `client`. The session belongs to the group. */
 hawser_status hw_client_session_new(hw_group *group, uint32_t client, hw_client_session **session,
                                     hawser_error *error) HAWSER_MUST_USE;
-/* Receives a request of a client of such a group; see hw_server_hear. */
+/* Receives a request of a client of such a group; see hw_server_receive. */
 hawser_status hw_client_session_receive(hw_client_session *session, hw_message *message,
                                         hawser_error *error) HAWSER_MUST_USE;
 /* Ends a group: drops its waiting requests and what it pushed to summed tables in clocks that have not ended. The caller makes sure that no

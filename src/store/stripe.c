@@ -626,7 +626,7 @@ void hw_stripe_work(hw_stripe *stripe)
     do {
         for (hw_piece *piece = take_all(stripe), *next; piece != NULL; piece = next) {
             next = piece->next;
-            if (piece->inflight->request.head.operation == HW_FAREWELL) {
+            if (piece->inflight->request.head.operation == HW_END_OF_GROUP) {
                 drop_group(stripe, piece);
                 continue;
             }

@@ -159,7 +159,7 @@ void hw_client_session_relieve(hw_client_session *session, size_t bytes, bool wa
 hawser_status hw_batch_join(hw_client_session *session, const hw_request_head *head, hw_batch **batch,
                             hawser_error *error) HAWSER_MUST_USE;
 /* Counts a part that has arrived. */
-void hw_batch_heard(hw_client_session *session, hw_batch *batch);
+void hw_batch_arrived(hw_client_session *session, hw_batch *batch);
 /* Counts a part that is done, or refused with the client informed (`told`); the last one sends the reply. Any thread. */
 void hw_batch_done(hw_server *server, uint32_t client, hw_batch *batch, bool told);
 /* Drops a part that will never be done, because the server ends. */

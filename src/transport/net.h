@@ -104,9 +104,9 @@ typedef struct hw_net_options {
     double failure_timeout; /* seconds of silence; default 5 */
     double handshake_timeout; /* default 5 */
     uint64_t
-        unread_most; /* bytes that wait to be sent to a peer, or are owed to it (hw_net_owe), beyond which it is not read until
+        unread_most; /* bytes that wait to be sent to a peer, or are owed to it (hw_net_account), beyond which it is not read until
                                * half of them have gone; a peer that takes nothing for the failure timeout meanwhile is lost. 0: any */
-    uint64_t rate;   /* bytes a second that this node sends in updates, evenly; 0: no limit. All else overtakes, but
+    uint64_t rate; /* bytes a second that this node sends in updates, evenly; 0: no limit. All else overtakes, but
                     * for each (source, destination) the order holds. */
 } hw_net_options;
 
@@ -157,7 +157,7 @@ bool hw_net_is_own_thread(const hw_net *net);
 
 /* So many more bytes, or fewer, will be sent to this node: what it has asked for, and what that holds until then. For options.unread_most. Any
  * thread; of a link that is gone it does nothing. */
-void hw_net_owe(hw_net *net, uint32_t node, int64_t bytes);
+void hw_net_account(hw_net *net, uint32_t node, int64_t bytes);
 
 /* What is forwarded: updates from blocks of node `origin` that arrive here go on to `children`; with origin == own number, where
  * hw_net_spread begins. Copied. Set while no run is under way. */

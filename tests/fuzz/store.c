@@ -167,8 +167,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         hw_message *message = what % 4 == 0   ? message_of(NULL, 0, data + 2, length)
                               : what % 4 == 1 ? reply_of(data + 2, length)
                                               : request_of(data + 2, length);
-        hawser_status status = what % 4 == 1 || what % 8 == 4 ? hw_client_hear(client, 0, message, &error)
-                                                              : hw_server_hear(server, 0, message, &error);
+        hawser_status status = what % 4 == 1 || what % 8 == 4 ? hw_client_receive(client, 0, message, &error)
+                                                              : hw_server_receive(server, 0, message, &error);
         if (status != HAWSER_OK && strlen(error.text) < 10)
             abort();
         while (hw_client_more(client))

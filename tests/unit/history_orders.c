@@ -136,7 +136,7 @@ static void settle(world *w)
             while (hw_client_more(w->client[c]))
                 moved = true;
             while (w->back[c][0].first != NULL) {
-                check(hw_client_hear(w->client[c], 0, take(&w->back[c][0]), &error), &error);
+                check(hw_client_receive(w->client[c], 0, take(&w->back[c][0]), &error), &error);
                 moved = true;
             }
         }
@@ -227,7 +227,7 @@ static hw_history run_market(orders *o, market m, uint64_t iterations, uint64_t 
             break;
         hawser_error error = {0};
         unsigned c = pick(o, may);
-        check(hw_server_hear(m.w->server[0], c, take(&m.w->there[c][0]), &error), &error);
+        check(hw_server_receive(m.w->server[0], c, take(&m.w->there[c][0]), &error), &error);
         settle(m.w);
     }
     for (uint32_t j = 0; j < m.workers; j++)

@@ -85,7 +85,7 @@ typedef struct far_executor {
     void (*step)(struct far_executor *executor);
     double time;
     uint32_t busy;
-    hw_tidings tidings;
+    hw_node_status tidings;
     uint64_t sequence;
 } far_executor;
 
@@ -99,7 +99,7 @@ static uint32_t far_busy(hw_executor *super)
     return ((far_executor *)super)->busy + 1;
 }
 
-static void far_put(far_executor *executor, const hw_tidings *tidings)
+static void far_put(far_executor *executor, const hw_node_status *tidings)
 {
     hw_transport *transport = executor->session->transport;
     uint32_t from = hw_agent_endpoint(executor->session, 1), to = hw_agent_endpoint(executor->session, 0);
@@ -133,31 +133,31 @@ static void says_nothing(far_executor *executor)
 static void rests_from_10(far_executor *executor)
 {
     if (executor->sequence == 0 && executor->time >= 10)
-        far_put(executor, &(hw_tidings){.heard = 3});
+        far_put(executor, &(hw_node_status){.heard = 3});
 }
 
 static void works_until_200(far_executor *executor)
 {
     if (executor->sequence == 0 || (executor->sequence == 1 && executor->time >= 200))
-        far_put(executor, &(hw_tidings){.busy = executor->sequence == 0});
+        far_put(executor, &(hw_node_status){.busy = executor->sequence == 0});
 }
 
 static void sends_until_200(far_executor *executor)
 {
     if (executor->sequence == 0 || (executor->sequence == 1 && executor->time >= 200))
-        far_put(executor, &(hw_tidings){.queued = executor->sequence == 0 ? 1000 : 0});
+        far_put(executor, &(hw_node_status){.queued = executor->sequence == 0 ? 1000 : 0});
 }
 
 static void hears_now_and_then_until_300(far_executor *executor)
 {
     if (executor->time <= 300 && (double)executor->sequence * 30 <= executor->time)
-        far_put(executor, &(hw_tidings){.heard = executor->sequence});
+        far_put(executor, &(hw_node_status){.heard = executor->sequence});
 }
 
 static void works_here_until_400(far_executor *executor)
 {
     if (executor->sequence == 0)
-        far_put(executor, &(hw_tidings){0});
+        far_put(executor, &(hw_node_status){0});
     executor->busy = executor->time < 400;
 }
 
@@ -172,11 +172,11 @@ static double waits(uint32_t node, void (*step)(far_executor *), hawser_status w
     far_executor executor = {.super = {&ops}, .session = &session, .step = step};
     session.executor = &executor.super;
     assert_int_equal(hw_inproc_new(4, &session.transport, &error), HAWSER_OK);
-    assert_int_equal(hw_board_open(&session, &session.board, &error), HAWSER_OK);
+    assert_int_equal(hw_status_table_open(&session, &session.board, &error), HAWSER_OK);
     hw_mailbox mailbox = {.session = &session, .endpoint = 1, .owner = &came, .handle = hear, .poll = 0.5, .error = &error};
     assert_int_equal(hw_wait(&mailbox, heard, &came), wanted);
     assert_true(wanted == HAWSER_OK || strstr(error.text, "all workers on all nodes were waiting") != NULL);
-    hw_board_close(session.board);
+    hw_status_table_close(session.board);
     session.transport->ops->free(session.transport);
     close_job(test);
     return executor.time;

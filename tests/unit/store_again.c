@@ -594,7 +594,7 @@ static void what_is_wrong_is_refused(void **state)
         head->operation = lies[i].operation;
         head->again = lies[i].again;
         head->table = lies[i].plain ? plain : centric;
-        assert_int_equal(hw_server_hear(w->server[0], 0, message, NULL), HAWSER_OK);
+        assert_int_equal(hw_server_receive(w->server[0], 0, message, NULL), HAWSER_OK);
         message = take(&w->back[0][0]);
         assert_true(hw_reply_head_of(message, &reply));
         assert_true(reply.outcome == (lies[i].operation == HW_CLOCK ? HW_CLOCK_REFUSED : HW_REFUSED));

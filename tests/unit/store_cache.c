@@ -251,7 +251,7 @@ typedef struct schedule {
 
 static bool deliver(world *w, uint32_t client, uint32_t server)
 {
-    assert_int_equal(hw_server_hear(w->server[server], client, take(&w->there[client][server]), NULL), HAWSER_OK);
+    assert_int_equal(hw_server_receive(w->server[server], client, take(&w->there[client][server]), NULL), HAWSER_OK);
     return true;
 }
 
@@ -261,7 +261,7 @@ static void deliver_replies(world *w)
     for (uint32_t c = 0; c < w->clients; c++)
         for (uint32_t s = 0; s < w->servers; s++)
             while (w->back[c][s].first != NULL)
-                assert_int_equal(hw_client_hear(w->client[c], s, take(&w->back[c][s]), NULL), HAWSER_OK);
+                assert_int_equal(hw_client_receive(w->client[c], s, take(&w->back[c][s]), NULL), HAWSER_OK);
     for (uint32_t c = 0; c < w->clients; c++)
         while (hw_client_more(w->client[c]))
             ;

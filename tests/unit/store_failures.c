@@ -20,7 +20,7 @@ static bool serve_all(world *w, hawser_error *error)
 {
     bool told = true;
     while (told && w->there[0][0].first != NULL) {
-        told = hw_server_hear(w->server[0], 0, take(&w->there[0][0]), error) == HAWSER_OK;
+        told = hw_server_receive(w->server[0], 0, take(&w->there[0][0]), error) == HAWSER_OK;
         while (w->ready_count > 0)
             hw_stripe_work(w->ready[--w->ready_count]);
     }
@@ -150,7 +150,7 @@ static bool clock_without_memory(long n)
     memset(w->ended, 0, sizeof w->ended); /* a clock that has left has ended, and fails now */
     for (uint32_t c = 0; c < 2; c++)
         while (w->back[c][0].first != NULL) {
-            assert_int_equal(hw_client_hear(w->client[c], 0, take(&w->back[c][0]), &error), HAWSER_BAD_INPUT);
+            assert_int_equal(hw_client_receive(w->client[c], 0, take(&w->back[c][0]), &error), HAWSER_BAD_INPUT);
             if (strstr(error.text,
                        "of worker 0 was refused, so requests that wait for it can never complete: table 't': ") == NULL)
                 fail_msg("%s", error.text);

@@ -181,10 +181,10 @@ static void damaged(size_t cut, const char *find, const char *put, const char *w
             break;
         }
     if (words == NULL) { /* the last number is one of F32: not a number; and the checksum of that */
-        hw_seal seal = {0};
+        hw_checksum seal = {0};
         memset(bytes + size - 12, 0xff, 4);
-        hw_seal_add(&seal, bytes, size - 8);
-        uint64_t checksum = hw_seal_of(&seal);
+        hw_checksum_add(&seal, bytes, size - 8);
+        uint64_t checksum = hw_checksum_of(&seal);
         memcpy(bytes + size - 8, &checksum, sizeof checksum);
     }
     file = fopen("bad", "wb");

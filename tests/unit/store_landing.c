@@ -42,7 +42,7 @@ static world *open_pulled(uint32_t servers, double *values, double *out, uint64_
         ;
     for (uint32_t s = 0; s < servers; s++)
         while (w->there[0][s].first != NULL)
-            assert_int_equal(hw_server_hear(w->server[s], 0, take(&w->there[0][s]), NULL), HAWSER_OK);
+            assert_int_equal(hw_server_receive(w->server[s], 0, take(&w->there[0][s]), NULL), HAWSER_OK);
     while (w->ready_count > 0)
         hw_stripe_work(w->ready[--w->ready_count]);
     return w;
@@ -98,7 +98,7 @@ static void only_what_was_asked_for_has_a_place(void **state)
             head->tail = place;
             head->tail_length = bytes;
             head->landed = true;
-            assert_int_equal(hw_client_hear(w->client[0], s, head, NULL), HAWSER_OK);
+            assert_int_equal(hw_client_receive(w->client[0], s, head, NULL), HAWSER_OK);
             head = head_of(reply);
             assert_null(hw_client_place(w->client[0], s, head)); /* it is there */
             hw_message_free(head);
@@ -125,7 +125,7 @@ static void what_landed_elsewhere_is_none(void **state)
     head->tail_length = (size_t)reply->envelope.length - HW_ANSWER_HEAD;
     head->landed = true;
     free(elsewhere); /* nobody looks there */
-    assert_int_equal(hw_client_hear(w->client[0], 0, head, NULL), HAWSER_OK);
+    assert_int_equal(hw_client_receive(w->client[0], 0, head, NULL), HAWSER_OK);
     hw_message_free(reply);
     while (step(w))
         ;
@@ -172,12 +172,12 @@ typedef struct reader {
 static void *read_slowly(void *argument)
 {
     reader *r = argument;
-    r->place = hw_hub_borrow(r->store, 0, r->head);
+    r->place = hw_hub_acquire(r->store, 0, r->head);
     atomic_store(&r->reads, true);
     while (!atomic_load(&r->ends))
         usleep(1000);
     if (r->place != NULL)
-        hw_hub_give_back(r->store);
+        hw_hub_release(r->store);
     return NULL;
 }
 
@@ -217,7 +217,7 @@ static hawser_status lose_while_reading(hawser_store *store, uint64_t task, hw_m
     right = right && hawser_store_wait(store, task, error) == HAWSER_PEER_LOST;
     pthread_join(threads[0], NULL);
     pthread_join(threads[1], NULL);
-    right = right && hw_hub_borrow(store, 0, head) == NULL;
+    right = right && hw_hub_acquire(store, 0, head) == NULL;
     return right ? HAWSER_OK : hawser_fail(error, HAWSER_INTERNAL, "a task ended while its memory was written to");
 }
 

@@ -332,7 +332,7 @@ static void bits_that_lie_are_refused(void **state)
             hw_message *again = NULL;
             if (known == 0 && right)
                 assert_int_equal(hw_message_new(sizeof head + values, &again, NULL), HAWSER_OK);
-            assert_int_equal(hw_server_hear(w->server[0], 0, message, NULL), HAWSER_OK);
+            assert_int_equal(hw_server_receive(w->server[0], 0, message, NULL), HAWSER_OK);
             while (w->ready_count > 0)
                 hw_stripe_work(w->ready[--w->ready_count]);
             hw_message *answer = take(&w->back[0][0]);
@@ -445,7 +445,7 @@ static void parts_of_a_push_are_answered_together(void **state)
             ((hw_request_head *)there->first->next->payload)->last = 10000;
         while (there->first != NULL) {
             assert_int_equal(length_of(back), wrong && length_of(there) < parts - 1);
-            assert_int_equal(hw_server_hear(w->server[0], 0, take(there), NULL), HAWSER_OK);
+            assert_int_equal(hw_server_receive(w->server[0], 0, take(there), NULL), HAWSER_OK);
         }
         assert_int_equal(length_of(back), wrong ? 2 : 1);
         settle(w);
@@ -758,7 +758,7 @@ static void a_list_sent_again_takes_no_number_of_another(void **state)
                          3, 3, 4, 4, -1, 4, 4}; /* a list has a number when it comes for the second time */
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (order[i] < 0) { /* what the server has answered to the third push of list 0 */
-            assert_int_equal(hw_client_hear(w->client[0], 0, late, NULL), HAWSER_OK);
+            assert_int_equal(hw_client_receive(w->client[0], 0, late, NULL), HAWSER_OK);
             settle(w);
             continue;
         }
@@ -809,7 +809,7 @@ static void only_what_goes_by_number_is_forgotten(void **state)
                 .outcome = HW_FORGOTTEN, .table = table, .task = hw_client_newest(w->client[0]), .clock = UINT64_MAX};
             assert_int_equal(hw_message_new(sizeof head, &lie, NULL), HAWSER_OK);
             memcpy(lie->payload, &head, sizeof head);
-            bool taken = hw_client_hear(w->client[0], 0, lie, &error) == HAWSER_OK;
+            bool taken = hw_client_receive(w->client[0], 0, lie, &error) == HAWSER_OK;
             assert_int_equal(taken, known && times == 0);
             assert_true(taken || strstr(error.text, "answers to what it was not asked") != NULL);
         }

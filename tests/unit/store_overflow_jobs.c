@@ -300,9 +300,9 @@ static void spoil(const char *from, const char *to, const void *find, const void
         ;
     assert_true(at < length);
     memcpy(bytes + at, put, size);
-    hw_seal seal = {0};
-    hw_seal_add(&seal, bytes, length - 8);
-    uint64_t checksum = hw_seal_of(&seal);
+    hw_checksum seal = {0};
+    hw_checksum_add(&seal, bytes, length - 8);
+    uint64_t checksum = hw_checksum_of(&seal);
     memcpy(bytes + length - 8, &checksum, sizeof checksum);
     file = fopen(to, "wb");
     assert_int_equal(fwrite(bytes, 1, length, file), length);

@@ -209,12 +209,12 @@ static void a_refused_clock_reaches_all_servers(void **state)
         ;
     submit(w, 0, (hw_order){.operation = HW_CLOCK, .table = table, .last = 9, .worker = 1});
     assert_true(hw_client_more(w->client[0]) && w->there[0][0].first != NULL && w->there[0][1].first == NULL);
-    assert_int_equal(hw_server_hear(w->server[0], 0, take(&w->there[0][0]), NULL), HAWSER_OK);
+    assert_int_equal(hw_server_receive(w->server[0], 0, take(&w->there[0][0]), NULL), HAWSER_OK);
     hawser_error error = {0};
-    assert_int_equal(hw_client_hear(w->client[0], 0, take(&w->back[0][0]), &error), HAWSER_NOT_FINITE);
+    assert_int_equal(hw_client_receive(w->client[0], 0, take(&w->back[0][0]), &error), HAWSER_NOT_FINITE);
     assert_non_null(w->there[0][1].first);
     hw_client_fail(w->client[0], HAWSER_NOT_FINITE, &error);
-    assert_int_equal(hw_server_hear(w->server[1], 0, take(&w->there[0][1]), NULL), HAWSER_OK);
+    assert_int_equal(hw_server_receive(w->server[1], 0, take(&w->there[0][1]), NULL), HAWSER_OK);
     for (uint32_t s = 0; s < 2; s++) {
         size_t rows = hw_server_take_range(w->server[s], table, 0, 9, HW_PART_VALUES, (unsigned char *)out);
         assert_true(rows > 0);

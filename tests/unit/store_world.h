@@ -237,8 +237,8 @@ static bool step(world *w)
             return true;
         }
         hawser_error error = {0};
-        hawser_status status = i < lines ? hw_server_hear(w->server[s], c, take(way), &error)
-                                         : hw_client_hear(w->client[c], s, take(way), &error);
+        hawser_status status = i < lines ? hw_server_receive(w->server[s], c, take(way), &error)
+                                         : hw_client_receive(w->client[c], s, take(way), &error);
         if (status != HAWSER_OK)
             fail_msg("%s", error.text);
         return true;

@@ -244,7 +244,7 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
         HAWSER_TRY(open_part(worker, state, error));
     if (program->scratch_bytes != 0)
         HAWSER_TRY(hw_new_array(&worker->scratch, program->scratch_bytes, 1, "a block's scratch", error));
-    HAWSER_TRY(hw_message_new(sizeof(hw_obituary), &worker->obituary, error));
+    HAWSER_TRY(hw_message_new(sizeof(hw_failure_report), &worker->failure_report, error));
     HAWSER_TRY(hw_worker_open_reductions(worker, error));
     for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
         worker->metrics[i] = (double)NAN;
@@ -277,20 +277,20 @@ void hw_worker_close(hw_worker *worker)
     hw_reduction_free(worker->reduction);
     free(worker->parts);
     free(worker->events);
-    hw_message_free(worker->obituary);
+    hw_message_free(worker->failure_report);
     hw_message_free(worker->trigger);
     drop_credits(worker);
     hw_recorder_drop(worker->log);
 }
 
-static void send_obituary(hw_worker *worker, hawser_status status)
+static void send_failure_report(hw_worker *worker, hawser_status status)
 {
-    hw_message *message = worker->obituary;
-    worker->obituary = NULL;
+    hw_message *message = worker->failure_report;
+    worker->failure_report = NULL;
     message->envelope.kind = HW_MESSAGE_DONE;
-    hw_obituary *obituary = message->payload;
-    obituary->status = status;
-    memcpy(obituary->text, worker->error.text, sizeof obituary->text);
+    hw_failure_report *failure_report = message->payload;
+    failure_report->status = status;
+    memcpy(failure_report->text, worker->error.text, sizeof failure_report->text);
     /* When even this cannot be sent the driver is gone, and with it everyone who could care. */
     if (hw_send(&worker->mailbox, worker->session->blocks, message) != HAWSER_OK)
         worker->over = true;
@@ -321,7 +321,7 @@ void hw_worker_main(hw_worker *worker)
         if (status == HAWSER_OK)
             status = hw_phase_run(worker);
         if (status != HAWSER_OK && !worker->over) {
-            send_obituary(worker, status);
+            send_failure_report(worker, status);
             break;
         }
     }

@@ -49,10 +49,10 @@ typedef struct hw_worker {
     uint32_t block;
     hw_state_part *parts; /* by state number */
     void *scratch;
-    hw_reduction *reduction; /* NULL: no unit of the program reduces */
-    hw_log *log;             /* of the job's history; NULL: none */
-    hw_message *obituary;    /* kept ready, so that want of memory can be reported */
-    hw_message *trigger;     /* heard, not begun */
+    hw_reduction *reduction;    /* NULL: no unit of the program reduces */
+    hw_log *log;                /* of the job's history; NULL: none */
+    hw_message *failure_report; /* kept ready, so that want of memory can be reported */
+    hw_message *trigger;        /* heard, not begun */
     hw_message *credits, *credits_last;
     bool over;   /* the job has ended */
     bool paused; /* the driver is about to say where the phase ends */

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 
-void hw_seal_add(hw_seal *seal, const void *data, size_t size)
+void hw_checksum_add(hw_checksum *seal, const void *data, size_t size)
 {
     for (const unsigned char *from = data; size > 0;) {
         size_t room = sizeof seal->piece - seal->used, count = size < room ? size : room;
@@ -19,7 +19,7 @@ void hw_seal_add(hw_seal *seal, const void *data, size_t size)
     }
 }
 
-uint64_t hw_seal_of(const hw_seal *seal)
+uint64_t hw_checksum_of(const hw_checksum *seal)
 {
     return hw_hash(seal->piece, seal->used, seal->digest);
 }

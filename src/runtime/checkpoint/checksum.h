@@ -1,21 +1,21 @@
 /* checksum.h - the checksum of a store's file, which is its last tensor, so that a file can be written front to back: hw_hash chained over pieces of
- * HW_SEAL_PIECE bytes of all that stands before it, header included. */
+ * HW_CHECKSUM_PIECE bytes of all that stands before it, header included. */
 #ifndef HW_RUNTIME_CHECKPOINT_CHECKSUM_H
 #define HW_RUNTIME_CHECKPOINT_CHECKSUM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HW_SEAL_PIECE = 16384 };
+enum { HW_CHECKSUM_PIECE = 16384 };
 
 /* Begins zeroed. */
-typedef struct hw_seal {
+typedef struct hw_checksum {
     uint64_t digest; /* of the pieces that are full */
     size_t used;
-    unsigned char piece[HW_SEAL_PIECE];
-} hw_seal;
+    unsigned char piece[HW_CHECKSUM_PIECE];
+} hw_checksum;
 
-void hw_seal_add(hw_seal *seal, const void *data, size_t size);
-uint64_t hw_seal_of(const hw_seal *seal);
+void hw_checksum_add(hw_checksum *seal, const void *data, size_t size);
+uint64_t hw_checksum_of(const hw_checksum *seal);
 
 #endif

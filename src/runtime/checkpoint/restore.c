@@ -57,16 +57,16 @@ static hawser_status read_at(const restoring *r, uint64_t at, void *out, size_t 
 /* Before anything else of it is used. */
 static hawser_status check_sum(const restoring *r, hawser_error *error)
 {
-    hw_seal seal = {0};
-    unsigned char piece[HW_SEAL_PIECE];
+    hw_checksum seal = {0};
+    unsigned char piece[HW_CHECKSUM_PIECE];
     uint64_t end = r->size - sizeof(uint64_t), stored;
     for (uint64_t at = 0; at < end; at += sizeof piece) {
         size_t count = end - at < sizeof piece ? (size_t)(end - at) : sizeof piece;
         HAWSER_TRY(read_at(r, at, piece, count, error));
-        hw_seal_add(&seal, piece, count);
+        hw_checksum_add(&seal, piece, count);
     }
     HAWSER_TRY(read_at(r, end, &stored, sizeof stored, error));
-    if (stored == hw_seal_of(&seal))
+    if (stored == hw_checksum_of(&seal))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_INPUT,
                        "%s: the checksum does not match: the file was damaged, or changed by other software", r->path);
@@ -348,7 +348,7 @@ static hawser_status replace(restoring *r, hawser_error *error)
         status = hw_server_promise(server, coming, count, &promised, error);
     status = hw_cluster_agree(store->job->cluster, status, error);
     for (size_t i = 0; status == HAWSER_OK && i < count; i++)
-        hw_near_forget(store, (uint32_t)coming[i].table);
+        hw_worker_cache_forget(store, (uint32_t)coming[i].table);
     pthread_mutex_lock(&store->making);
     if (status == HAWSER_OK && server != NULL)
         hw_server_forget(server, coming, count);
@@ -422,7 +422,7 @@ hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_er
         hawser_status status = hw_store_ask_file(store, HW_CONTROL_LOAD, path, error);
         for (uint32_t t = 0; (status == HAWSER_OK || status == HAWSER_NOT_FINITE) && t < hw_client_tables(store->client);
              t++)
-            hw_near_forget(store, t);
+            hw_worker_cache_forget(store, t);
         return status;
     }
     if (store->job->recorder != NULL)

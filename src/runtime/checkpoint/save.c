@@ -15,7 +15,7 @@ enum { ROUND_BYTES = 4 << 20 };
 typedef struct saving {
     hawser_store *store;
     hw_file file; /* node 0's, as what follows */
-    hw_seal seal;
+    hw_checksum seal;
     hawser_status status;
     hawser_error *error;
     hw_bytes *out, *in; /* of a round, by node */
@@ -75,7 +75,7 @@ static void write_bytes(saving *s, const void *data, size_t bytes)
 {
     if (s->status == HAWSER_OK)
         s->status = hw_file_write(&s->file, data, bytes, s->error);
-    hw_seal_add(&s->seal, data, bytes);
+    hw_checksum_add(&s->seal, data, bytes);
 }
 
 /* Node 0: the pieces of a range of keys, arc by arc. Frees them. */
@@ -184,7 +184,7 @@ static hawser_status save_held(saving *s, const char *path, uint32_t tables, haw
     HAWSER_TRY(count_rows(s, tables, error));
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, begin_file(s, path, tables, error), error));
     HAWSER_TRY(save_tensors(s, tables));
-    uint64_t checksum = hw_seal_of(&s->seal);
+    uint64_t checksum = hw_checksum_of(&s->seal);
     if (store->self == 0)
         write_bytes(s, &checksum, sizeof checksum);
     if (store->self == 0 && s->status == HAWSER_OK)
@@ -243,7 +243,7 @@ hawser_status hw_store_ask_file(hawser_store *store, hw_control_message word, co
     hawser_status status =
         word == HW_CONTROL_SAVE ? wait_for_all(store, &overflow, error) : hawser_store_wait_all(store, error);
     if (status == HAWSER_OK)
-        status = hw_store_heard(store, error);
+        status = hw_store_received(store, error);
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
     if (store->self == 0)
         status = hw_remote_ask(store->remote, 0, word, name, strlen(name) + 1, &answer, error);

@@ -89,8 +89,8 @@ static hawser_status handle(void *owner, hw_message *message)
     } else if (message->envelope.kind == HW_MESSAGE_PAUSE) {
         take_pause(driver, &message->envelope);
     } else if (message->envelope.kind == HW_MESSAGE_DONE && message->payload != NULL) {
-        const hw_obituary *obituary = message->payload;
-        status = hawser_fail(&driver->error, (hawser_status)obituary->status, "%s", obituary->text);
+        const hw_failure_report *failure_report = message->payload;
+        status = hawser_fail(&driver->error, (hawser_status)failure_report->status, "%s", failure_report->text);
     } else if (message->envelope.kind == HW_MESSAGE_DONE)
         driver->done++;
     else
@@ -370,7 +370,7 @@ static hawser_status interpret(hw_driver *driver, const hawser_operator *operato
     return HAWSER_OK;
 }
 
-static bool all_heard(void *argument)
+static bool all_arrived(void *argument)
 {
     hw_driver *driver = argument;
     return driver->heard_count + 1 == driver->session->nodes;
@@ -420,7 +420,7 @@ static void drop_heard(hw_driver *driver)
 hawser_status hw_driver_greet(hw_driver *driver)
 {
     char *own = NULL;
-    HAWSER_TRY(hw_driver_wait(driver, all_heard, driver));
+    HAWSER_TRY(hw_driver_wait(driver, all_arrived, driver));
     HAWSER_TRY(hw_session_program(driver->session, &own, &driver->error));
     hawser_status status = HAWSER_OK;
     for (uint32_t i = 1; i < driver->session->nodes && status == HAWSER_OK; i++)
@@ -447,7 +447,7 @@ hawser_status hw_driver_gather(hw_driver *driver)
 {
     bool in = false;
     double left = hw_job_grace_left(driver->session->job);
-    HAWSER_TRY(wait_until(driver, all_heard, driver, fmin(0.0, left - LEAST_GATHER), &in));
+    HAWSER_TRY(wait_until(driver, all_arrived, driver, fmin(0.0, left - LEAST_GATHER), &in));
     return in ? HAWSER_OK : fail_late(driver);
 }
 

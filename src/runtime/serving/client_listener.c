@@ -91,9 +91,9 @@ void hw_client_listener_reply(hw_client_listener *listener, uint32_t number, hw_
     (void)!hw_net_send(listener->net, number, message, &ignored);
 }
 
-void hw_client_listener_owe(hw_client_listener *listener, uint32_t number, int64_t bytes)
+void hw_client_listener_account(hw_client_listener *listener, uint32_t number, int64_t bytes)
 {
-    hw_net_owe(listener->net, number, bytes);
+    hw_net_account(listener->net, number, bytes);
 }
 
 hw_message *hw_client_listener_wait(hw_client_listener *listener, double seconds)

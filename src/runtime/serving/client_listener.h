@@ -29,8 +29,8 @@ void hw_client_listener_free(hw_client_listener *listener); /* ended before; NUL
 
 /* A reply to a client; takes the message. */
 void hw_client_listener_reply(hw_client_listener *listener, uint32_t number, hw_message *message);
-/* What clients have asked for and not got yet holds so many more bytes: hw_net_owe. */
-void hw_client_listener_owe(hw_client_listener *listener, uint32_t number, int64_t bytes);
+/* What clients have asked for and not got yet holds so many more bytes: hw_net_account. */
+void hw_client_listener_account(hw_client_listener *listener, uint32_t number, int64_t bytes);
 /* A word for all servers, or NULL after so many seconds. */
 hw_message *hw_client_listener_wait(hw_client_listener *listener, double seconds);
 /* Answers a word, and frees it: with data where status is HAWSER_OK, else with the error's text. */

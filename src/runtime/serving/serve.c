@@ -174,7 +174,7 @@ static hawser_status open_listeners(hawser_store *store, const hw_serving *how, 
 {
     hw_bytes *in = NULL;
     char address[HW_NET_ADDRESS] = "", (*addresses)[HW_NET_ADDRESS] = NULL;
-    static const hw_client_listener_ops client_ops = {hw_client_listener_reply, hw_client_listener_owe,
+    static const hw_client_listener_ops client_ops = {hw_client_listener_reply, hw_client_listener_account,
                                                       hw_client_listener_free};
     store->client_ops = &client_ops;
     hawser_status status = hw_client_listener_open(store, &how->listener, &store->listener, error);

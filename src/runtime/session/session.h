@@ -27,7 +27,7 @@ typedef struct hw_session {
     struct hw_driver *driver;               /* node 0's */
     const struct hawser_progress *progress; /* node 0's: what the driver is at */
     struct hw_agent *agent;                 /* the others' */
-    struct hw_board *board;                 /* NULL where there is one node */
+    struct hw_status_table *board;          /* NULL where there is one node */
     struct hawser_store *store;             /* NULL: the program has no stored states */
     uint32_t *tables;                       /* of the store, by state number */
     atomic_uint ended;                      /* local blocks that have ended */
@@ -131,10 +131,10 @@ typedef struct hw_report {
 } hw_report;
 
 /* Payload of a DONE that says why a block has failed. */
-typedef struct hw_obituary {
+typedef struct hw_failure_report {
     int32_t status;
     char text[1000];
-} hw_obituary;
+} hw_failure_report;
 
 /* The units that run in each clock of a phase: a unit itself, or the units right below a loop or parallel. NULL after the last. */
 const hawser_operator *hw_phase_first(const hawser_operator *operator);

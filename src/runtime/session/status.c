@@ -11,31 +11,31 @@ enum { SEGMENT = 1, GENERATION = 1 /* a run's segments go with its transport */,
 #define EVERY      0.25
 #define EVERY_NODE 0.001
 
-struct hw_board {
+struct hw_status_table {
     hw_session *session;
     hw_segment *segment;
-    uint64_t *seen;    /* [place in the segment]: sequence */
-    hw_tidings *all;   /* [node] */
-    bool *known;       /* [node] */
-    uint64_t sequence; /* of the last put */
-    hw_tidings told;   /* by it */
+    uint64_t *seen;      /* [place in the segment]: sequence */
+    hw_node_status *all; /* [node] */
+    bool *known;         /* [node] */
+    uint64_t sequence;   /* of the last put */
+    hw_node_status told; /* by it */
     double told_at;
     double quiet_since; /* the driver's node; < 0: not */
 };
 
-static bool leads(const hw_board *board)
+static bool leads(const hw_status_table *board)
 {
     return board->session->node == 0;
 }
 
-static hawser_status expose(hw_board *board, hawser_error *error)
+static hawser_status expose(hw_status_table *board, hawser_error *error)
 {
     hw_session *session = board->session;
     uint32_t count = leads(board) ? session->nodes - 1 : 1, *senders;
     HAWSER_TRY(HW_NEW(&senders, count, "a board's senders", error));
     for (uint32_t i = 0; i < count; i++)
         senders[i] = hw_agent_endpoint(session, leads(board) ? i + 1 : 0);
-    const hw_segment_shape shape = {SEGMENT, GENERATION, senders, count, SLOTS, sizeof(hw_tidings)};
+    const hw_segment_shape shape = {SEGMENT, GENERATION, senders, count, SLOTS, sizeof(hw_node_status)};
     hw_transport *transport = session->transport;
     hawser_status status =
         transport->ops->expose(transport, hw_agent_endpoint(session, session->node), &shape, &board->segment, error);
@@ -43,9 +43,9 @@ static hawser_status expose(hw_board *board, hawser_error *error)
     return status;
 }
 
-hawser_status hw_board_open(hw_session *session, hw_board **out, hawser_error *error)
+hawser_status hw_status_table_open(hw_session *session, hw_status_table **out, hawser_error *error)
 {
-    hw_board *board = NULL;
+    hw_status_table *board = NULL;
     *out = NULL;
     HAWSER_TRY(HW_NEW(&board, 1, "a board", error));
     board->session = session;
@@ -58,14 +58,14 @@ hawser_status hw_board_open(hw_session *session, hw_board **out, hawser_error *e
     if (status == HAWSER_OK)
         status = expose(board, error);
     if (status != HAWSER_OK) {
-        hw_board_close(board);
+        hw_status_table_close(board);
         return status;
     }
     *out = board;
     return HAWSER_OK;
 }
 
-void hw_board_close(hw_board *board)
+void hw_status_table_close(hw_status_table *board)
 {
     if (board == NULL)
         return;
@@ -87,11 +87,11 @@ static uint64_t slowest(const hw_session *session)
     return least == UINT64_MAX ? 0 : least;
 }
 
-static hw_tidings own(const hw_board *board)
+static hw_node_status own(const hw_status_table *board)
 {
     const hw_session *session = board->session;
     const hawser_progress *progress = session->progress;
-    hw_tidings tidings;
+    hw_node_status tidings;
     memset(&tidings, 0, sizeof tidings); /* padding too: it is compared */
     tidings.heard = atomic_load_explicit(&session->heard, memory_order_relaxed);
     tidings.queued = session->transport->ops->pending(session->transport);
@@ -103,7 +103,7 @@ static hw_tidings own(const hw_board *board)
 }
 
 /* Whom it does not reach is lost, and that is told otherwise. */
-static void put(hw_board *board, uint32_t node, hw_message *message)
+static void put(hw_status_table *board, uint32_t node, hw_message *message)
 {
     const hw_session *session = board->session;
     hw_transport *transport = session->transport;
@@ -115,7 +115,7 @@ static void put(hw_board *board, uint32_t node, hw_message *message)
                                &error);
 }
 
-static void say(hw_board *board, const hw_tidings *tidings)
+static void say(hw_status_table *board, const hw_node_status *tidings)
 {
     hw_message *message;
     hawser_error error;
@@ -131,18 +131,18 @@ static void say(hw_board *board, const hw_tidings *tidings)
 }
 
 typedef struct look {
-    hw_board *board;
+    hw_status_table *board;
     bool moved;
 } look;
 
-static bool at_rest(const hw_tidings *before, const hw_tidings *now)
+static bool at_rest(const hw_node_status *before, const hw_node_status *now)
 {
     return before->heard == now->heard && now->busy == 0 && now->queued == 0;
 }
 
-static void keep(look *eyes, uint32_t node, const hw_tidings *tidings)
+static void keep(look *eyes, uint32_t node, const hw_node_status *tidings)
 {
-    hw_board *board = eyes->board;
+    hw_status_table *board = eyes->board;
     eyes->moved |= !board->known[node] || !at_rest(&board->all[node], tidings);
     board->all[node] = *tidings;
     board->known[node] = true;
@@ -151,7 +151,7 @@ static void keep(look *eyes, uint32_t node, const hw_tidings *tidings)
 static void see(void *argument, const hw_fresh *found, const void *data)
 {
     look *eyes = argument;
-    hw_tidings tidings;
+    hw_node_status tidings;
     uint32_t node = found->sender - hw_agent_endpoint(eyes->board->session, 0);
     if (found->length != sizeof tidings)
         return; /* nodes of one build only */
@@ -161,7 +161,7 @@ static void see(void *argument, const hw_fresh *found, const void *data)
 }
 
 /* What has not been put again has not changed: a node that is at work says so when it begins and when it ends. */
-static void judge(hw_board *board, bool moved, double now)
+static void judge(hw_status_table *board, bool moved, double now)
 {
     for (uint32_t node = 0; node < board->session->nodes; node++)
         moved |= !board->known[node] || board->all[node].busy > 0 || board->all[node].queued > 0;
@@ -171,13 +171,13 @@ static void judge(hw_board *board, bool moved, double now)
         board->quiet_since = now;
 }
 
-void hw_board_tick(hw_board *board, double now)
+void hw_status_table_tick(hw_status_table *board, double now)
 {
     if (board == NULL)
         return;
     look eyes = {.board = board};
-    unsigned char buffer[sizeof(hw_tidings)];
-    const hw_tidings tidings = own(board);
+    unsigned char buffer[sizeof(hw_node_status)];
+    const hw_node_status tidings = own(board);
     (void)hw_segment_scan(board->segment, board->seen, buffer, see, &eyes);
     if (leads(board)) {
         keep(&eyes, 0, &tidings);
@@ -191,7 +191,7 @@ void hw_board_tick(hw_board *board, double now)
     say(board, &tidings);
 }
 
-bool hw_board_of(const hw_board *board, uint32_t node, hw_tidings *tidings)
+bool hw_status_table_of(const hw_status_table *board, uint32_t node, hw_node_status *tidings)
 {
     if (board == NULL || node >= board->session->nodes || !board->known[node])
         return false;
@@ -199,7 +199,7 @@ bool hw_board_of(const hw_board *board, uint32_t node, hw_tidings *tidings)
     return true;
 }
 
-double hw_board_quiet(const hw_board *board, double now)
+double hw_status_table_quiet(const hw_status_table *board, double now)
 {
     return board == NULL || board->quiet_since < 0 ? 0 : now - board->quiet_since;
 }

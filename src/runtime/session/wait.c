@@ -31,7 +31,7 @@ static double quiet(const hw_mailbox *mailbox, double timeout, double now)
     const hw_session *session = mailbox->session;
     if (session->nodes <= 1)
         return timeout;
-    return speaks_for_node(mailbox) ? hw_board_quiet(session->board, now) : 0;
+    return speaks_for_node(mailbox) ? hw_status_table_quiet(session->board, now) : 0;
 }
 
 hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *argument)
@@ -45,7 +45,7 @@ hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *
             return HAWSER_OK;
         double start = executor->ops->now(executor);
         if (speaks_for_node(mailbox))
-            hw_board_tick(mailbox->session->board, start);
+            hw_status_table_tick(mailbox->session->board, start);
         if (start >= deadline) {
             bool idle = executor->ops->busy(executor) <= 1;
             double silence = quiet(mailbox, timeout, start);
@@ -149,18 +149,18 @@ hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_message *message, const
 {
     char text[700], there[100] = "";
     const hw_loss *loss = message->payload;
-    const hw_board *board = speaks_for_node(mailbox) ? mailbox->session->board : NULL;
-    hw_tidings tidings;
+    const hw_status_table *board = speaks_for_node(mailbox) ? mailbox->session->board : NULL;
+    hw_node_status tidings;
     if (message->envelope.length != sizeof(hw_loss))
         return hawser_fail(mailbox->error, HAWSER_INTERNAL, "a loss was told in %llu bytes",
                            (unsigned long long)message->envelope.length);
     hw_loss_text(loss, text, sizeof text);
     if (loss->told != 0)
         return hawser_fail(mailbox->error, hw_loss_status(loss), "%s", text);
-    if (loss->node != 0 && hw_board_of(board, loss->node, &tidings) && tidings.clocks > 0)
+    if (loss->node != 0 && hw_status_table_of(board, loss->node, &tidings) && tidings.clocks > 0)
         (void)!snprintf(there, sizeof there, ", and node %u, when it last said so, in clock %llu", loss->node,
                         (unsigned long long)tidings.clocks - 1);
-    if (at == NULL && hw_board_of(board, 0, &tidings)) {
+    if (at == NULL && hw_status_table_of(board, 0, &tidings)) {
         at = tidings.phase;
         clock = tidings.clocks;
     }

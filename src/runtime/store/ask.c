@@ -117,16 +117,16 @@ hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t w
     if (worker >= store->options.workers)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no worker %u on a node: the store was opened with %u",
                            worker, store->options.workers);
-    HAWSER_TRY(hw_near_clocked(store, table, HW_CLOCKED_BY_HAND, error));
+    HAWSER_TRY(hw_worker_cache_clocked(store, table, HW_CLOCKED_BY_HAND, error));
     hw_order order = {.operation = HW_CLOCK,
                       .table = table,
                       .worker = hw_hub_worker(store, worker),
                       .clock = clock,
                       .first = first,
                       .last = last};
-    HAWSER_TRY(hw_near_check_clock(store, worker, &order, error));
+    HAWSER_TRY(hw_worker_cache_check_clock(store, worker, &order, error));
     HAWSER_TRY(submit(store, &order, &(hawser_request){.worker = worker}, &task, error));
-    return hw_near_record_clock(store, worker, &order, error);
+    return hw_worker_cache_record_clock(store, worker, &order, error);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- waiting ---- */
@@ -287,7 +287,7 @@ void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures)
         .lists_resent = asked->lists_resent,
     };
     pthread_mutex_unlock(&store->mutex);
-    hw_near_figures(store, figures);
+    hw_worker_cache_figures(store, figures);
     if (store->server == NULL)
         return;
     hw_server_figures served;

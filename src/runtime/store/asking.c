@@ -50,7 +50,7 @@ hawser_status hw_store_keys_of(hawser_store *store, uint32_t server, uint32_t ta
 }
 
 /* Nobody answers to a clock: what is answered behind it says that it was heard. */
-hawser_status hw_store_heard(hawser_store *store, hawser_error *error)
+hawser_status hw_store_received(hawser_store *store, hawser_error *error)
 {
     for (uint32_t s = 0; store->remote != NULL && s < store->servers; s++) {
         hw_message *answer = NULL;

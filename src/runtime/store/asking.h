@@ -16,6 +16,6 @@ hawser_status hw_store_stat_of(hawser_store *store, uint32_t server, hw_bytes *r
 hawser_status hw_store_keys_of(hawser_store *store, uint32_t server, uint32_t table, uint64_t first, uint64_t last,
                                uint64_t most, hw_bytes *keys, hawser_error *error) HAWSER_MUST_USE;
 /* All servers have heard what this client had sent them; at once for a node of theirs. */
-hawser_status hw_store_heard(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_store_received(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -56,7 +56,7 @@ static hawser_status carry_one(hawser_store *store, hw_message *message, hawser_
     if (store->remote != NULL)
         return hw_remote_send(store->remote, server, message, error);
     if (server == store->self)
-        return hw_server_hear(store->server, store->self, message, error);
+        return hw_server_receive(store->server, store->self, message, error);
     return hw_cluster_tell(store->job->cluster, server, message, error);
 }
 
@@ -167,7 +167,7 @@ static void answered(hawser_store *store, uint32_t server, hw_message *message)
     hawser_error error = {0};
     pthread_mutex_lock(&store->mutex);
     await_end_of(store, message);
-    hawser_status status = hw_client_hear(store->client, server, message, &error);
+    hawser_status status = hw_client_receive(store->client, server, message, &error);
     if (status != HAWSER_OK)
         end_client(store, status, &error);
     hw_hub_unlock(store);
@@ -192,11 +192,11 @@ void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
 }
 
 /* Guests' links count; the job's own nodes ask for no more than their programs mean to have. */
-void hw_hub_owe(void *argument, uint32_t client, int64_t bytes)
+void hw_hub_account(void *argument, uint32_t client, int64_t bytes)
 {
     hawser_store *store = argument;
     if (client >= store->nodes)
-        store->client_ops->owe(store->listener, client, bytes);
+        store->client_ops->account(store->listener, client, bytes);
 }
 
 void hw_hub_ready(void *argument, hw_stripe *stripe)
@@ -217,7 +217,7 @@ hawser_status hw_hub_log(void *argument, hw_stream_name name, hw_log **log, haws
 
 /* On the net's thread: where the values of an answer go that is on its way. A part of its task is not done before that has been heard, so that the
  * task ends earlier only with the store, which waits for the one who reads. */
-void *hw_hub_borrow(void *argument, uint32_t server, const hw_message *answer)
+void *hw_hub_acquire(void *argument, uint32_t server, const hw_message *answer)
 {
     hawser_store *store = argument;
     pthread_mutex_lock(&store->mutex);
@@ -228,7 +228,7 @@ void *hw_hub_borrow(void *argument, uint32_t server, const hw_message *answer)
     return place;
 }
 
-void hw_hub_give_back(void *argument)
+void hw_hub_release(void *argument)
 {
     hawser_store *store = argument;
     pthread_mutex_unlock(&store->landing);
@@ -243,7 +243,7 @@ void hw_hub_arrived(void *argument, uint32_t node, hw_message *message)
         answered(store, node, message);
     } else if (store->server == NULL) {
         hw_message_free(message);
-    } else if (hw_server_hear(store->server, node, message, &error) != HAWSER_OK) {
+    } else if (hw_server_receive(store->server, node, message, &error) != HAWSER_OK) {
         hw_hub_lost(store, &error);
     }
 }

@@ -45,25 +45,25 @@ typedef struct hw_stripe_pool {
 } hw_stripe_pool;
 
 /* The worker cache of a table: rows that the workers of this node keep. */
-typedef struct hw_near {
+typedef struct hw_worker_cache {
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a pull has ended */
     hw_table_spec spec;
     hw_cache *cache;
-    struct hw_orphan *orphans; /* memory of abandoned pulls */
-    _Atomic int clocks;        /* hw_clocked: the API that advances the table's clocks */
-    hw_range_clock *ended;     /* by worker: clocks ended by hawser_store_clock; NULL: none yet */
-} hw_near;
-enum hw_clocked { HW_CLOCKED_NOT, HW_CLOCKED_BY_HAND, HW_CLOCKED_NEAR };
+    struct hw_abandoned_pull *orphans; /* memory of abandoned pulls */
+    _Atomic int clocks;                /* hw_clocked: the API that advances the table's clocks */
+    hw_range_clock *ended;             /* by worker: clocks ended by hawser_store_clock; NULL: none yet */
+} hw_worker_cache;
+enum hw_clocked { HW_CLOCKED_NOT, HW_CLOCKED_BY_HAND, HW_CLOCKED_BY_CACHE };
 
 #define HW_HOLDER_CHANGES UINT32_MAX
 
 /* A function that exists only on the servers. The client needs just its name, because it never applies the function. */
-typedef struct hw_foreign {
-    struct hw_foreign *next;
+typedef struct hw_remote_function {
+    struct hw_remote_function *next;
     char name[HW_TABLE_NAME];
     hw_function function;
-} hw_foreign;
+} hw_remote_function;
 
 /* A thread that waits for one of these tasks, or for all tasks (count 0). */
 typedef struct hw_waiter {
@@ -79,7 +79,7 @@ typedef struct hw_waiter {
 typedef struct hw_client_listener hw_client_listener;
 typedef struct hw_client_listener_ops {
     void (*reply)(hw_client_listener *listener, uint32_t client, hw_message *message); /* takes the message */
-    void (*owe)(hw_client_listener *listener, uint32_t client, int64_t bytes);
+    void (*account)(hw_client_listener *listener, uint32_t client, int64_t bytes);
     void (*free)(hw_client_listener *listener);
 } hw_client_listener_ops;
 
@@ -125,8 +125,8 @@ struct hawser_store {
     hw_log *log;                    /* the client's; NULL: no history */
     hw_function *functions;         /* the user's, options.function_count entries */
     hw_own_function *own_functions; /* likewise */
-    hw_foreign *foreign;
-    _Atomic(hw_near *) near[HW_TABLES_MOST]; /* by table */
+    hw_remote_function *foreign;
+    _Atomic(hw_worker_cache *) near[HW_TABLES_MOST]; /* by table */
 };
 
 /* Returns the number of this node's worker among those of all nodes; UINT32_MAX: this node has no such worker. */
@@ -178,22 +178,23 @@ void hw_store_release(hawser_store *store, uint32_t table);
 void hw_store_hold_all(hawser_store *store, bool changes);
 void hw_store_release_all(hawser_store *store);
 
-/* near.c */
-hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint32_t number,
-                           hawser_error *error) HAWSER_MUST_USE;
-void hw_near_close(hawser_store *store);
+/* worker_cache.c */
+hawser_status hw_worker_cache_open(hawser_store *store, const hw_table_spec *spec, uint32_t number,
+                                   hawser_error *error) HAWSER_MUST_USE;
+void hw_worker_cache_close(hawser_store *store);
 /* Drops all cached rows of a table that was loaded. */
-void hw_near_forget(hawser_store *store, uint32_t table);
+void hw_worker_cache_forget(hawser_store *store, uint32_t table);
 /* Fixes which API advances the clocks of a table: hawser_table_clock or hawser_store_clock. The first call decides; a later call of the other
  * one fails. */
-hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clocked how, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_worker_cache_clocked(hawser_store *store, uint32_t table, enum hw_clocked how,
+                                      hawser_error *error) HAWSER_MUST_USE;
 /* For hawser_store_clock, with an order of HW_CLOCK of this node's worker: the first refuses a clock that goes back, the second records a
  * clock that was sent. */
-hawser_status hw_near_check_clock(hawser_store *store, uint32_t worker, const hw_order *order,
-                                  hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_near_record_clock(hawser_store *store, uint32_t worker, const hw_order *order,
-                                   hawser_error *error) HAWSER_MUST_USE;
-void hw_near_figures(hawser_store *store, hawser_store_figures *figures);
+hawser_status hw_worker_cache_check_clock(hawser_store *store, uint32_t worker, const hw_order *order,
+                                          hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_worker_cache_record_clock(hawser_store *store, uint32_t worker, const hw_order *order,
+                                           hawser_error *error) HAWSER_MUST_USE;
+void hw_worker_cache_figures(hawser_store *store, hawser_store_figures *figures);
 
 /* pool.c: threads that work on stripes. */
 hawser_status hw_stripe_pool_start(hw_stripe_pool *pool, uint32_t threads, hawser_error *error) HAWSER_MUST_USE;
@@ -206,11 +207,11 @@ void hw_stripe_pool_stop(hw_stripe_pool *pool);
 hawser_status hw_hub_send(void *store, uint32_t server, hw_message *message, hawser_error *error);
 void hw_hub_finished(void *store, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
 void hw_hub_reply(void *store, uint32_t client, hw_message *message);
-void hw_hub_owe(void *store, uint32_t client, int64_t bytes);
+void hw_hub_account(void *store, uint32_t client, int64_t bytes);
 void hw_hub_ready(void *store, hw_stripe *stripe);
 void hw_hub_arrived(void *store, uint32_t node, hw_message *message);
-void *hw_hub_borrow(void *store, uint32_t node, const hw_message *message);
-void hw_hub_give_back(void *store);
+void *hw_hub_acquire(void *store, uint32_t node, const hw_message *message);
+void hw_hub_release(void *store);
 void hw_hub_lost(void *store, const hawser_error *error);
 hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
 /* Returns the deadline of a wait that starts now, by the store's timeout. */

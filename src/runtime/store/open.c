@@ -97,7 +97,7 @@ static hawser_status make_server(hawser_store *store, const uint64_t *names, haw
         .drop = hw_recorder_drop,
         .lends = true,
         .reply = hw_hub_reply,
-        .owe = hw_hub_owe,
+        .account = hw_hub_account,
     };
     HAWSER_TRY(hw_server_new(&options, &store->server, error));
     return hw_stripe_pool_start(&store->pool, store->options.threads, error);
@@ -132,7 +132,7 @@ static void free_store(hawser_store *store)
 {
     hw_remote_close(store->remote);
     hw_stripe_pool_stop(&store->pool);
-    hw_near_close(store);
+    hw_worker_cache_close(store);
     hw_client_free(store->client);
     hw_server_free(store->server);
     if (store->listener != NULL)
@@ -155,7 +155,7 @@ static hawser_status connect_store(hawser_store *store, hawser_error *error)
 {
     if (store->job->cluster == NULL)
         return HAWSER_OK;
-    const hw_channel channel = {store, hw_hub_arrived, hw_hub_lost, hw_hub_borrow, hw_hub_give_back};
+    const hw_channel channel = {store, hw_hub_arrived, hw_hub_lost, hw_hub_acquire, hw_hub_release};
     return hw_cluster_channel(store->job->cluster, &channel, error);
 }
 
@@ -238,7 +238,7 @@ void hawser_store_close(hawser_store *store)
     hawser_error ignored = {0};
     store->job->store = NULL;
     (void)!hawser_store_wait_all(store, &ignored);
-    (void)!hw_store_heard(store, &ignored);
+    (void)!hw_store_received(store, &ignored);
     if (store->job->cluster != NULL) {
         /* Others may still ask this node. */
         (void)!hw_cluster_agree(store->job->cluster, HAWSER_OK, &ignored);
@@ -322,7 +322,7 @@ static hawser_status know(hawser_store *store, const hw_table_spec *spec, uint32
     if (status == HAWSER_OK)
         hw_note_table(store->log, spec, *number, spec->first, spec->last, store->workers);
     pthread_mutex_unlock(&store->mutex);
-    return status == HAWSER_OK ? hw_near_open(store, spec, *number, error) : status;
+    return status == HAWSER_OK ? hw_worker_cache_open(store, spec, *number, error) : status;
 }
 
 /* Shown when all servers have it, so that their numbers stay the same. */

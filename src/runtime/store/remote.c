@@ -149,13 +149,13 @@ static void arrived(void *argument, uint32_t node, hw_message *message)
 static void *borrow(void *argument, uint32_t node, const hw_message *message)
 {
     hw_remote *remote = argument;
-    return has_begun(remote) ? hw_hub_borrow(remote->store, node, message) : NULL;
+    return has_begun(remote) ? hw_hub_acquire(remote->store, node, message) : NULL;
 }
 
 static void give_back(void *argument)
 {
     const hw_remote *remote = argument;
-    hw_hub_give_back(remote->store);
+    hw_hub_release(remote->store);
 }
 
 /* Nobody dials a client. */

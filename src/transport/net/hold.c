@@ -102,7 +102,7 @@ const char *hw_link_untaken(const hw_link *link, char *text, size_t size)
     return text;
 }
 
-void hw_net_owe(hw_net *net, uint32_t node, int64_t bytes)
+void hw_net_account(hw_net *net, uint32_t node, int64_t bytes)
 {
     hw_link *link = hw_net_link(net, node);
     if (link == NULL)

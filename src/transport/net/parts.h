@@ -29,12 +29,12 @@ typedef enum hw_writer {
 typedef enum hw_link_state { HW_LINK_UP, HW_LINK_LEFT /* it said goodbye */, HW_LINK_LOST } hw_link_state;
 
 /* Where the payload of what comes in goes. */
-typedef enum hw_landing {
+typedef enum hw_direct_receive {
     HW_LANDING_NONE,  /* into the message */
     HW_LANDING_ASKS,  /* so does its head; with that the net's owner is asked for the rest */
     HW_LANDING_LANDS, /* what follows its head goes to its tail, */
     HW_LANDING_GONE   /* for which there is no place any more */
-} hw_landing;
+} hw_direct_receive;
 
 /* First in, first out. */
 typedef struct hw_queue {
@@ -57,7 +57,7 @@ typedef struct hw_link {
     _Atomic(hw_link_state) state; /* leaves UP once, by the reactor */
     atomic_uint_fast64_t messages_sent, messages_received, bytes_sent, bytes_received, queued;
     _Atomic(double) dismissed;    /* since when it is to go; 0: it is not */
-    atomic_uint_fast64_t owed;    /* bytes that the owner is about to send (hw_net_owe) */
+    atomic_uint_fast64_t owed;    /* bytes that the owner is about to send (hw_net_account) */
     atomic_bool held;             /* too much waits for it: it is not read. The reactor's to change */
     double heartbeat;             /* of ours, often enough for the peer's failure timeout, too */
     _Atomic(double) heard, spoke; /* last sign of life from there, last byte written to there */
@@ -105,9 +105,9 @@ typedef struct hw_link {
     uint64_t partial_filled;
     hw_message *incoming; /* of the present frame, `partial` or a whole one: `filled` bytes are there, `chunk` more follow */
     uint64_t filled, chunk;
-    hw_landing landing; /* of `incoming` */
-    bool bulky;         /* the latest frame was large: so will the next be */
-    bool starved;       /* there is no memory for what comes */
+    hw_direct_receive landing; /* of `incoming` */
+    bool bulky;                /* the latest frame was large: so will the next be */
+    bool starved;              /* there is no memory for what comes */
 } hw_link;
 
 /* Messages of this size or more take a peer some time to produce or to process, so the net thread then polls longer before it sleeps. */

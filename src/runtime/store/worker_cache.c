@@ -1,5 +1,5 @@
-/* near.c - get, inc and clock: rows that the workers of a node have near, under a lock of their table's. What is pulled and pushed is begun under
- * that lock, in the order in which the cache gave it, and sent without it. */
+/* worker_cache.c - get, inc and clock of a table's worker cache. Pulls and pushes are started under the cache's mutex, in the order in which
+ * the cache requests them, and sent without it. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,17 +10,17 @@
 #include "runtime/store/hub.h"
 
 /* A pull that timed out may still be answered. */
-typedef struct hw_orphan {
-    struct hw_orphan *next;
+typedef struct hw_abandoned_pull {
+    struct hw_abandoned_pull *next;
     uint64_t *wanted;
     void *pulled;
-} hw_orphan;
+} hw_abandoned_pull;
 
-hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint32_t number, hawser_error *error)
+hawser_status hw_worker_cache_open(hawser_store *store, const hw_table_spec *spec, uint32_t number, hawser_error *error)
 {
     if (atomic_load(&store->near[number]) != NULL)
         return HAWSER_OK;
-    hw_near *near = NULL;
+    hw_worker_cache *near = NULL;
     HAWSER_TRY(HW_NEW(&near, 1, "a table's rows", error));
     near->spec = *spec;
     const hw_cache_options options = {&near->spec, store->options.workers, store->options.cache_bytes};
@@ -35,13 +35,13 @@ hawser_status hw_near_open(hawser_store *store, const hw_table_spec *spec, uint3
     return HAWSER_OK;
 }
 
-void hw_near_close(hawser_store *store)
+void hw_worker_cache_close(hawser_store *store)
 {
     for (size_t t = 0; t < HW_TABLES_MOST; t++) {
-        hw_near *near = atomic_load(&store->near[t]);
+        hw_worker_cache *near = atomic_load(&store->near[t]);
         if (near == NULL)
             continue;
-        for (hw_orphan *orphan = near->orphans, *next; orphan != NULL; orphan = next) {
+        for (hw_abandoned_pull *orphan = near->orphans, *next; orphan != NULL; orphan = next) {
             next = orphan->next;
             free(orphan->wanted);
             free(orphan->pulled);
@@ -57,30 +57,31 @@ void hw_near_close(hawser_store *store)
     }
 }
 
-void hw_near_forget(hawser_store *store, uint32_t table)
+void hw_worker_cache_forget(hawser_store *store, uint32_t table)
 {
-    hw_near *near = atomic_load(&store->near[table]);
+    hw_worker_cache *near = atomic_load(&store->near[table]);
     pthread_mutex_lock(&near->mutex);
     hw_cache_forget(near->cache);
     pthread_mutex_unlock(&near->mutex);
 }
 
-hawser_status hw_near_clocked(hawser_store *store, uint32_t table, enum hw_clocked how, hawser_error *error)
+hawser_status hw_worker_cache_clocked(hawser_store *store, uint32_t table, enum hw_clocked how, hawser_error *error)
 {
-    hw_near *near = table < HW_TABLES_MOST ? atomic_load(&store->near[table]) : NULL;
+    hw_worker_cache *near = table < HW_TABLES_MOST ? atomic_load(&store->near[table]) : NULL;
     if (near == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no table number %u", table);
     int was = HW_CLOCKED_NOT;
     if (atomic_compare_exchange_strong(&near->clocks, &was, how) || was == (int)how)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': its clocks are told by %s, so that %s", near->spec.name,
-                       was == HW_CLOCKED_NEAR ? "hawser_table_clock" : "hawser_store_clock",
-                       was == HW_CLOCKED_NEAR ? "hawser_store_clock cannot tell them too"
-                                              : "hawser_table_get, hawser_table_inc and hawser_table_clock cannot be used");
+                       was == HW_CLOCKED_BY_CACHE ? "hawser_table_clock" : "hawser_store_clock",
+                       was == HW_CLOCKED_BY_CACHE
+                           ? "hawser_store_clock cannot tell them too"
+                           : "hawser_table_get, hawser_table_inc and hawser_table_clock cannot be used");
 }
 
 /* The mutex is held. */
-static hawser_status make_clocks(const hawser_store *store, hw_near *near, hawser_error *error)
+static hawser_status make_clocks(const hawser_store *store, hw_worker_cache *near, hawser_error *error)
 {
     if (near->ended != NULL)
         return HAWSER_OK;
@@ -99,13 +100,13 @@ static hawser_status make_clocks(const hawser_store *store, hw_near *near, hawse
 }
 
 /* What is wrong with the keys is said by the client. */
-static bool fits(const hw_near *near, const hw_order *order)
+static bool fits(const hw_worker_cache *near, const hw_order *order)
 {
     return order->first <= order->last && order->first >= near->spec.first && order->last <= near->spec.last;
 }
 
-static hawser_status check_forward(const hw_near *near, const hw_range_clock *clock, const hw_order *order, uint32_t worker,
-                                   hawser_error *error)
+static hawser_status check_forward(const hw_worker_cache *near, const hw_range_clock *clock, const hw_order *order,
+                                   uint32_t worker, hawser_error *error)
 {
     for (uint64_t key = order->first, last;; key = last + 1) {
         uint64_t ended = hw_range_clock_from(clock, key, &last);
@@ -121,9 +122,9 @@ static hawser_status check_forward(const hw_near *near, const hw_range_clock *cl
     }
 }
 
-hawser_status hw_near_check_clock(hawser_store *store, uint32_t worker, const hw_order *order, hawser_error *error)
+hawser_status hw_worker_cache_check_clock(hawser_store *store, uint32_t worker, const hw_order *order, hawser_error *error)
 {
-    hw_near *near = atomic_load(&store->near[order->table]);
+    hw_worker_cache *near = atomic_load(&store->near[order->table]);
     if (!fits(near, order) || order->clock == UINT64_MAX)
         return HAWSER_OK;
     pthread_mutex_lock(&near->mutex);
@@ -134,19 +135,19 @@ hawser_status hw_near_check_clock(hawser_store *store, uint32_t worker, const hw
     return status;
 }
 
-hawser_status hw_near_record_clock(hawser_store *store, uint32_t worker, const hw_order *order, hawser_error *error)
+hawser_status hw_worker_cache_record_clock(hawser_store *store, uint32_t worker, const hw_order *order, hawser_error *error)
 {
-    hw_near *near = atomic_load(&store->near[order->table]);
+    hw_worker_cache *near = atomic_load(&store->near[order->table]);
     pthread_mutex_lock(&near->mutex);
     hawser_status status = hw_range_clock_advance(&near->ended[worker], order->first, order->last, order->clock + 1, error);
     pthread_mutex_unlock(&near->mutex);
     return status;
 }
 
-void hw_near_figures(hawser_store *store, hawser_store_figures *figures)
+void hw_worker_cache_figures(hawser_store *store, hawser_store_figures *figures)
 {
     for (size_t t = 0; t < HW_TABLES_MOST; t++) {
-        hw_near *near = atomic_load(&store->near[t]);
+        hw_worker_cache *near = atomic_load(&store->near[t]);
         if (near == NULL)
             continue;
         hw_cache_figures own;
@@ -161,12 +162,13 @@ void hw_near_figures(hawser_store *store, hawser_store_figures *figures)
 }
 
 /* The table of a call, which is good. */
-static hawser_status near_of(hawser_store *store, uint32_t table, uint32_t worker, hw_near **near, hawser_error *error)
+static hawser_status near_of(hawser_store *store, uint32_t table, uint32_t worker, hw_worker_cache **near,
+                             hawser_error *error)
 {
     if (worker >= store->options.workers)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no worker %u on a node: the store was opened with %u",
                            worker, store->options.workers);
-    HAWSER_TRY(hw_near_clocked(store, table, HW_CLOCKED_NEAR, error));
+    HAWSER_TRY(hw_worker_cache_clocked(store, table, HW_CLOCKED_BY_CACHE, error));
     *near = atomic_load(&store->near[table]);
     if ((*near)->spec.centric)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' is data-centric: it is pulled and pushed, not kept near",
@@ -199,7 +201,7 @@ static void pushed(void *user, uint64_t task, hawser_status status)
 }
 
 /* Until a pull of another worker has ended, whatever became of it; the lock is held. */
-static hawser_status await_change(hawser_store *store, hw_near *near, hawser_error *error)
+static hawser_status await_change(hawser_store *store, hw_worker_cache *near, hawser_error *error)
 {
     struct timespec until = hw_hub_deadline(store);
     if (pthread_cond_timedwait(&near->changed, &near->mutex, &until) != ETIMEDOUT)
@@ -210,7 +212,7 @@ static hawser_status await_change(hawser_store *store, hw_near *near, hawser_err
 }
 
 /* The lock is held. */
-static hawser_status flush(hawser_store *store, hw_near *near, uint32_t table, uint32_t worker, hawser_error *error)
+static hawser_status flush(hawser_store *store, hw_worker_cache *near, uint32_t table, uint32_t worker, hawser_error *error)
 {
     while (!hw_cache_may_flush(near->cache))
         HAWSER_TRY(await_change(store, near, error));
@@ -247,7 +249,7 @@ hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t wor
     HW_GIVEN(store);
     HW_GIVEN(keys);
     HW_GIVEN(values);
-    hw_near *near = NULL;
+    hw_worker_cache *near = NULL;
     bool early = false;
     HAWSER_TRY(near_of(store, table, worker, &near, error));
     const hw_table_spec *spec = &near->spec;
@@ -271,7 +273,7 @@ hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t wor
 hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t worker, hawser_error *error)
 {
     HW_GIVEN(store);
-    hw_near *near = NULL;
+    hw_worker_cache *near = NULL;
     HAWSER_TRY(near_of(store, table, worker, &near, error));
     pthread_mutex_lock(&near->mutex);
     hawser_status status = flush(store, near, table, worker, error);
@@ -295,11 +297,11 @@ hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t w
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
 
 /* What a pull that timed out writes to, should it be answered yet, stays until the store is closed. Without memory to note that, for good. */
-static void abandon(hw_near *near, hw_reading *reading)
+static void abandon(hw_worker_cache *near, hw_reading *reading)
 {
-    hw_orphan *orphan = malloc(sizeof *orphan);
+    hw_abandoned_pull *orphan = malloc(sizeof *orphan);
     if (orphan != NULL) {
-        *orphan = (hw_orphan){near->orphans, reading->wanted, reading->pulled};
+        *orphan = (hw_abandoned_pull){near->orphans, reading->wanted, reading->pulled};
         near->orphans = orphan;
     }
     reading->wanted = NULL;
@@ -307,7 +309,8 @@ static void abandon(hw_near *near, hw_reading *reading)
 }
 
 /* Pulls what a reading wants; the lock is held, but not while it waits. */
-static hawser_status pull(hawser_store *store, hw_near *near, uint32_t table, hw_reading *reading, hawser_error *error)
+static hawser_status pull(hawser_store *store, hw_worker_cache *near, uint32_t table, hw_reading *reading,
+                          hawser_error *error)
 {
     for (bool whole = false; !whole;) {
         uint64_t task = 0;
@@ -338,7 +341,7 @@ hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t wor
     HW_GIVEN(store);
     HW_GIVEN(keys);
     HW_GIVEN(out);
-    hw_near *near = NULL;
+    hw_worker_cache *near = NULL;
     HAWSER_TRY(near_of(store, table, worker, &near, error));
     HAWSER_TRY(check_keys(&near->spec, keys, count, error));
     hw_reading reading = {.worker = worker, .keys = keys, .count = count, .out = out};
