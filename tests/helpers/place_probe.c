@@ -1,4 +1,4 @@
-/* place_probe.c - a program that only finds its place among nodes, passes the manager's card round, and prints both. Usage: place_probe
+/* place_probe.c - a program that only finds its place among nodes, passes the address of node 0 round, and prints both. Usage: place_probe
  * [--key-file FILE] [--alone]. With PROBE_CRASH=N node N kills itself once all have met. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     hw_place_options options = {.environment = environ};
     hw_place place;
     hawser_error error = {0};
-    char card[HW_NET_ADDRESS] = "none", key[2 * HW_NET_KEY_MOST + 1];
+    char address[HW_NET_ADDRESS] = "none", key[2 * HW_NET_KEY_MOST + 1];
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--key-file") == 0 && i + 1 < argc)
             options.key_file = argv[++i];
@@ -29,12 +29,13 @@ int main(int argc, char **argv)
     if (hw_place_find(&options, &place, &error) != HAWSER_OK)
         return refuse(&error);
     hawser_status status = HAWSER_OK;
-    snprintf(card, sizeof card, "tcp:[::1]:%ld", place.port != 0 ? (long)place.port : (long)getpid());
+    snprintf(address, sizeof address, "tcp:[::1]:%ld", place.port != 0 ? (long)place.port : (long)getpid());
     if (place.ops != NULL)
-        status = place.node == 0 ? place.ops->publish(&place, card, &error) : place.ops->fetch(&place, 30, card, &error);
+        status =
+            place.node == 0 ? place.ops->publish(&place, address, &error) : place.ops->fetch(&place, 30, address, &error);
     hw_key_text(place.key, place.key_length, key);
-    printf("node=%u/%u how=%s job=%s name=%s card=%s key=%.8s.%zu local=%d\n", place.node, place.nodes,
-           place.ops != NULL ? place.ops->how : "alone", place.job, place.name, card, key, place.key_length, place.local);
+    printf("node=%u/%u how=%s job=%s name=%s address=%s key=%.8s.%zu local=%d\n", place.node, place.nodes,
+           place.ops != NULL ? place.ops->how : "alone", place.job, place.name, address, key, place.key_length, place.local);
     fflush(stdout);
     const char *crash = getenv("PROBE_CRASH"), *wait = getenv("PROBE_WAIT");
     if (crash != NULL && strtoul(crash, NULL, 10) == place.node)

@@ -23,12 +23,12 @@ cat >node <<'S'
 #!/usr/bin/env bash
 read -r -u 3 word key
 if [[ $HAWSER_NODE == 0 ]]; then
-    echo "card tcp:first:1" >&3
-    cat; card=own
+    echo "address tcp:first:1" >&3
+    cat; address=own
 else
-    read -r -u 3 manager card
+    read -r -u 3 manager address
 fi
-echo "node=$HAWSER_NODE/$HAWSER_NODES name=$HAWSER_NODE_NAME card=$card in=$PWD tol=$HAWSER_TOL local=$HAWSER_LOCAL sockets=${HAWSER_SOCKETS:+yes} [$1]"
+echo "node=$HAWSER_NODE/$HAWSER_NODES name=$HAWSER_NODE_NAME address=$address in=$PWD tol=$HAWSER_TOL local=$HAWSER_LOCAL sockets=${HAWSER_SOCKETS:+yes} [$1]"
 echo "complaint" >&2
 echo "$key" >>keys
 exit "${HAWSER_TEST_CODE:-0}"
@@ -41,9 +41,9 @@ printf 'ash\njoe@birch slots=2\n' >hosts
 echo "given" >input
 HAWSER_TOL=0.5 run 0 --hosts hosts -- ./node "it's; \$HOME \"x\"" <input
 has out '^given$'
-has out "^node=0/3 name=ash card=own in=$scratch tol=0.5 local= sockets= \[it's; \\\$HOME \"x\"\]$"
-has out "^\[birch-1\] node=1/3 name=birch-1 card=tcp:first:1 in=$scratch tol=0.5 local= sockets=yes "
-has out "^\[birch-2\] node=2/3 name=birch-2 card=tcp:first:1 "
+has out "^node=0/3 name=ash address=own in=$scratch tol=0.5 local= sockets= \[it's; \\\$HOME \"x\"\]$"
+has out "^\[birch-1\] node=1/3 name=birch-1 address=tcp:first:1 in=$scratch tol=0.5 local= sockets=yes "
+has out "^\[birch-2\] node=2/3 name=birch-2 address=tcp:first:1 "
 has err '^\[birch-2\] complaint$'
 has err '^\[joe@birch\] motd$'
 lacks out Welcome
@@ -53,7 +53,7 @@ equal "$(sort log.hosts | tr '\n' ' ')" "ash joe@birch "
 # Who is slow to log in hears of node 0 all the same.
 printf 'ash\nslow\n' >late
 run 0 --hosts late -- ./node </dev/null
-has out '^\[slow\] node=1/2 name=slow card=tcp:first:1 '
+has out '^\[slow\] node=1/2 name=slow address=tcp:first:1 '
 # Every node has a file of its own, however often and under whatever names its host is listed.
 printf 'ash\njoe@birch\nash\nann@birch\n' >again
 run 0 --hosts again --output-dir logs -- ./node </dev/null
@@ -182,7 +182,7 @@ C
     has err "cannot log in to 127.0.0.1 .*Host key verification failed"
     code 0 "$hawser" run --hosts hosts --ssh "$ssh -o StrictHostKeyChecking=accept-new" -- ./node x <input
     has out '^given$'
-    has out '^\[127.0.0.1-3\] node=2/3 name=127.0.0.1-3 card=tcp:first:1 '
+    has out '^\[127.0.0.1-3\] node=2/3 name=127.0.0.1-3 address=tcp:first:1 '
     rm -f pid.* agent.*
     launch "$ssh"
     kill_launcher "its launcher's ssh"

@@ -11,7 +11,7 @@ three() {
     tried=$((tried + 1))
     code 0 timeout 120 "$@"
     equal "$(grep -cE "^node=[0-2]/3 how=$how " out)" 3
-    for field in job card key; do
+    for field in job address key; do
         equal "$(grep -o " $field=[^ ]*" out | sort -u | wc -l)" 1
     done
     equal "$(grep -o ' name=[^ ]*' out | sort -u | wc -l)" 3

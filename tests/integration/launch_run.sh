@@ -5,12 +5,12 @@ cat >node <<'S'
 #!/usr/bin/env bash
 read -r -u 3 word key
 if [[ $HAWSER_NODE == 0 ]]; then
-    echo "card tcp:here:7070" >&3
+    echo "address tcp:here:7070" >&3
     read -r -u 3 -t 0.2 more && echo "node 0 was told $more"
 else
-    read -r -u 3 manager card
+    read -r -u 3 manager address
 fi
-echo "node=$HAWSER_NODE nodes=$HAWSER_NODES name=$HAWSER_NODE_NAME local=$HAWSER_LOCAL word=$word key=${#key} card=${card:-own} args=$# $2"
+echo "node=$HAWSER_NODE nodes=$HAWSER_NODES name=$HAWSER_NODE_NAME local=$HAWSER_LOCAL word=$word key=${#key} address=${address:-own} args=$# $2"
 echo "$key" >"key.$HAWSER_NODE"
 echo "${HAWSER_JOB}" >"job.$HAWSER_NODE"
 echo "$HAWSER_SOCKETS" >"sockets.$HAWSER_NODE"
@@ -24,9 +24,9 @@ chmod +x node
 
 mkdir temporary
 TMPDIR=$scratch/temporary code 0 "$hawser" run -n 3 -- ./node one 'two words'
-has out '^node=0 nodes=3 name=node-0 local=yes word=key key=64 card=own args=2 two words$'
-has out '^\[1\] node=1 nodes=3 name=node-1 local=yes word=key key=64 card=tcp:here:7070 args=2 two words$'
-has out '^\[2\] node=2 nodes=3 name=node-2 .* card=tcp:here:7070 '
+has out '^node=0 nodes=3 name=node-0 local=yes word=key key=64 address=own args=2 two words$'
+has out '^\[1\] node=1 nodes=3 name=node-1 local=yes word=key key=64 address=tcp:here:7070 args=2 two words$'
+has out '^\[2\] node=2 nodes=3 name=node-2 .* address=tcp:here:7070 '
 lacks out 'was told'
 for i in 0 1 2; do
     has err "^\[$i\] to stderr$"

@@ -60,7 +60,7 @@ sinfo -h -o %T 2>/dev/null | grep -q idle || { tail -5 ctld.log slurmd.log; echo
 three() {
     code 0 timeout 120 "${@:2}"
     equal "$(grep -cE "^node=[0-2]/3 how=$1 " out)" 3
-    for field in job card key; do
+    for field in job address key; do
         equal "$(grep -o " $field=[^ ]*" out | sort -u | wc -l)" 1
     done
     equal "$(grep -o ' name=[^ ]*' out | sort -u | wc -l)" 3
@@ -78,8 +78,8 @@ fi
 code 0 timeout 120 srun --mpi=none -n 3 "$probe" --key-file job.key
 equal "$(grep -cE '^node=[0-2]/3 how=srun job=slurm-[0-9]+\.0 ' out)" 3
 equal "$(grep -o ' key=[^ ]*' out | sort -u)" " key=$(head -c 8 job.key).32"
-node0=$(sed -n 's/^node=0.* card=tcp:\[::1\]:\([0-9]*\) .*/\1/p' out) # the probe says the port where node 0 has to listen
-equal "$(sed -n 's/^node=[12].* card=localhost:\([0-9]*\) .*/\1/p' out | sort -u)" "$node0"
+node0=$(sed -n 's/^node=0.* address=tcp:\[::1\]:\([0-9]*\) .*/\1/p' out) # the probe says the port where node 0 has to listen
+equal "$(sed -n 's/^node=[12].* address=localhost:\([0-9]*\) .*/\1/p' out | sort -u)" "$node0"
 ((node0 >= 20000 && node0 <= 29999)) || complain "port $node0"
 timeout 120 srun --mpi=none -n 2 "$probe" >out 2>err && complain "two processes that each think they are alone"
 has err 'SLURM_STEP_NUM_TASKS=2: srun started .* --mpi=pmix, or make a key'
