@@ -85,7 +85,7 @@ typedef struct far_executor {
     void (*step)(struct far_executor *executor);
     double time;
     uint32_t busy;
-    hw_node_status tidings;
+    hw_node_status node_status;
     uint64_t sequence;
 } far_executor;
 
@@ -99,13 +99,13 @@ static uint32_t far_busy(hw_executor *super)
     return ((far_executor *)super)->busy + 1;
 }
 
-static void far_put(far_executor *executor, const hw_node_status *tidings)
+static void far_put(far_executor *executor, const hw_node_status *node_status)
 {
     hw_transport *transport = executor->session->transport;
     uint32_t from = hw_agent_endpoint(executor->session, 1), to = hw_agent_endpoint(executor->session, 0);
     hw_message *message;
-    assert_int_equal(hw_message_new(sizeof *tidings, &message, NULL), HAWSER_OK);
-    memcpy(message->payload, tidings, sizeof *tidings);
+    assert_int_equal(hw_message_new(sizeof *node_status, &message, NULL), HAWSER_OK);
+    memcpy(message->payload, node_status, sizeof *node_status);
     message->envelope.state = message->envelope.epoch = 1;
     message->envelope.clock = ++executor->sequence;
     assert_int_equal(transport->ops->put(transport, from, to, message, NULL), HAWSER_OK);
@@ -172,11 +172,11 @@ static double waits(uint32_t node, void (*step)(far_executor *), hawser_status w
     far_executor executor = {.super = {&ops}, .session = &session, .step = step};
     session.executor = &executor.super;
     assert_int_equal(hw_inproc_new(4, &session.transport, &error), HAWSER_OK);
-    assert_int_equal(hw_status_table_open(&session, &session.board, &error), HAWSER_OK);
+    assert_int_equal(hw_status_table_open(&session, &session.status_table, &error), HAWSER_OK);
     hw_mailbox mailbox = {.session = &session, .endpoint = 1, .owner = &came, .handle = hear, .poll = 0.5, .error = &error};
     assert_int_equal(hw_wait(&mailbox, heard, &came), wanted);
     assert_true(wanted == HAWSER_OK || strstr(error.text, "all workers on all nodes were waiting") != NULL);
-    hw_status_table_close(session.board);
+    hw_status_table_close(session.status_table);
     session.transport->ops->free(session.transport);
     close_job(test);
     return executor.time;

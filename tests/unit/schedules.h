@@ -98,7 +98,7 @@ static void begin_write(uint32_t things)
     if (!is_walking())
         return;
     if (walking->wrote || walking->took)
-        walking->executor->ops->breathe(walking->executor, walking->current);
+        walking->executor->ops->yield(walking->executor, walking->current);
     touch(things);
     walking->wrote = true;
 }
@@ -108,7 +108,7 @@ static void begin_look(void)
     if (!is_walking())
         return;
     if (!walking->looks && walking->wrote)
-        walking->executor->ops->breathe(walking->executor, walking->current);
+        walking->executor->ops->yield(walking->executor, walking->current);
     if (!walking->looks)
         touch(MAIL(walking->current));
     walking->took = true;
@@ -237,7 +237,7 @@ WRAPPED(hawser_status, hw_wait, hw_mailbox *mailbox, bool (*ready)(void *argumen
     do {
         walking->looks = true;
         HAWSER_TRY(__real_hw_wait(mailbox, ready, argument));
-        walking->executor->ops->breathe(walking->executor, mailbox->runner);
+        walking->executor->ops->yield(walking->executor, mailbox->runner);
         HAWSER_TRY(hw_drain(mailbox));
     } while (!ready(argument));
     return HAWSER_OK;

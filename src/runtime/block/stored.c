@@ -133,7 +133,7 @@ static hawser_status outcome(hw_worker *worker, const hw_chunk_task *task)
     if (task->status == HAWSER_OK)
         return HAWSER_OK;
     hawser_status status = hawser_store_wait(worker->session->store, task->number, &worker->error);
-    return hw_hear_why(&worker->mailbox, status != HAWSER_OK ? status : task->status);
+    return hw_loss_reason(&worker->mailbox, status != HAWSER_OK ? status : task->status);
 }
 
 static bool task_has_ended(void *argument)

@@ -114,7 +114,7 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
     if (session->cluster == NULL)
         return HAWSER_OK;
     if (session->nodes > 1)
-        HAWSER_TRY(hw_status_table_open(session, &session->board, error));
+        HAWSER_TRY(hw_status_table_open(session, &session->status_table, error));
     hw_cluster_serve(session->cluster, hw_fetch_serve, session);
     return hw_cluster_attach(session->cluster, error);
 }
@@ -123,7 +123,7 @@ static void close_session(hw_session *session, const hawser_error *ended)
 {
     stop_watching(session);
     hw_keep_close(session, ended);
-    hw_status_table_close(session->board);
+    hw_status_table_close(session->status_table);
     if (session->cluster != NULL)
         hw_cluster_end(session->cluster);
     else if (session->transport != NULL)

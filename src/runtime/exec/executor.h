@@ -1,8 +1,8 @@
 /*
- * executor.h - the runners that carry blocks and driver: operating-system threads, or (tests) fibers under a seed or somebody's choices.
+ * executor.h - the runners that execute blocks and driver: operating-system threads, or, in tests, fibers ordered by a seed or a chooser.
  *
- * A runner is known by its number. It runs until it parks; wake makes a parked runner, or the next park of a running one,
- * return. Nobody else in the runtime blocks.
+ * A runner is identified by its number. It runs until it parks. A wake makes a parked runner return, or the next park of a running one. The
+ * runtime blocks nowhere else.
  */
 #ifndef HW_RUNTIME_EXEC_EXECUTOR_H
 #define HW_RUNTIME_EXEC_EXECUTOR_H
@@ -14,20 +14,20 @@
 typedef struct hw_executor hw_executor;
 
 typedef struct hw_executor_ops {
-    /* Runs body(argument, i) for i < count, each on its runner; returns when all have returned. The last one runs on the calling
-     * thread and never needs a permit. On an error no body has run. */
+    /* Runs body(argument, i) for i < count, each on its runner, and returns when all have returned. The last one runs on the calling thread and
+     * needs no permit. On an error no body has run. */
     hawser_status (*run)(hw_executor *executor, void (*body)(void *argument, uint32_t number), void *argument,
                          hawser_error *error);
     /* Called by runner `number`: returns after a wake since its last park, or when now() >= deadline; may return early. */
     void (*park)(hw_executor *executor, uint32_t number, double deadline);
-    /* Any runner may call it; never blocks. */
+    /* Wakes a runner. Any runner may call it; never blocks. */
     void (*wake)(hw_executor *executor, uint32_t number);
-    /* A point at which another runner may be preferred; tests switch here. */
-    void (*breathe)(hw_executor *executor, uint32_t number);
+    /* A yield point: another runner may continue instead; tests switch here. */
+    void (*yield)(hw_executor *executor, uint32_t number);
     /* Lets `seconds` of this runner's time pass. */
     void (*sleep)(hw_executor *executor, uint32_t number, double seconds);
     double (*now)(hw_executor *executor);
-    /* Runners that are neither parked nor ended, the caller included. */
+    /* Returns the number of runners that are neither parked nor ended, the caller included. */
     uint32_t (*busy)(hw_executor *executor);
     void (*free)(hw_executor *executor);
 } hw_executor_ops;
@@ -36,18 +36,18 @@ struct hw_executor {
     const hw_executor_ops *ops;
 };
 
-/* Threads: `permits` of the first count - 1 compute at a time; `spin` lets a waiting runner look shortly before it sleeps. */
+/* Threads: `permits` of the first count - 1 run at a time; with `spin` a waiting runner polls shortly before it sleeps. */
 hawser_status hw_thread_executor(uint32_t count, uint32_t permits, int spin, hw_executor **executor,
                                  hawser_error *error) HAWSER_MUST_USE;
-/* Who goes on, asked wherever one may go on or another could: the place in `ready`, which has the numbers of the `count` runners that
- * can (at least one, ascending). */
+/* Chooses the next runner at each yield point: returns an index of `ready`, the ascending numbers of the `count` runners that can continue
+ * (at least one). */
 typedef struct hw_chooser {
     uint32_t (*choose)(void *argument, const uint32_t *ready, uint32_t count);
     void *argument;
 } hw_chooser;
 
-/* Fibers of the calling thread, in an order that the chooser makes, or that is drawn from `seed` where it has no function; time jumps
- * when all wait. */
+/* Fibers of the calling thread, in the order of the chooser, or, if it has no function, in an order drawn from `seed`. Time jumps when all
+ * fibers wait. */
 hawser_status hw_fiber_executor(uint32_t count, uint64_t seed, hw_chooser chooser, hw_executor **executor,
                                 hawser_error *error) HAWSER_MUST_USE;
 

@@ -167,7 +167,7 @@ static void wake(hw_executor *super, uint32_t number)
     ((hw_fibers *)super)->fibers[number].woken = true;
 }
 
-static void breathe(hw_executor *super, uint32_t number)
+static void yield(hw_executor *super, uint32_t number)
 {
     hw_fibers *executor = (hw_fibers *)super;
     if (executor->chooser.choose != NULL || hw_random_below(&executor->random, 2) == 0)
@@ -213,7 +213,7 @@ static void free_executor(hw_executor *super)
 
 hawser_status hw_fiber_executor(uint32_t count, uint64_t seed, hw_chooser chooser, hw_executor **out, hawser_error *error)
 {
-    static const hw_executor_ops ops = {run, park, wake, breathe, sleep_seconds, now, busy, free_executor};
+    static const hw_executor_ops ops = {run, park, wake, yield, sleep_seconds, now, busy, free_executor};
     *out = NULL;
     hw_fibers *executor = NULL;
     HAWSER_TRY(HW_NEW(&executor, 1, "fibers", error));

@@ -200,7 +200,7 @@ static void wake(hw_executor *super, uint32_t number)
     pthread_mutex_unlock(&thread->mutex);
 }
 
-static void breathe(hw_executor *super, uint32_t number)
+static void yield(hw_executor *super, uint32_t number)
 {
     (void)super;
     (void)number;
@@ -252,7 +252,7 @@ static bool make_thread(hw_thread *thread)
 
 hawser_status hw_thread_executor(uint32_t count, uint32_t permits, int spin, hw_executor **out, hawser_error *error)
 {
-    static const hw_executor_ops ops = {run, park, wake, breathe, sleep_seconds, now, busy, free_executor};
+    static const hw_executor_ops ops = {run, park, wake, yield, sleep_seconds, now, busy, free_executor};
     *out = NULL;
     hw_threads *executor = NULL;
     HAWSER_TRY(HW_NEW(&executor, 1, "threads", error));

@@ -1,17 +1,17 @@
-/* fetch.h - columns of a data state that other nodes have: asked for by a unit, answered by the node that has them. */
+/* fetch.h - columns of a data state on other nodes: a unit requests them, the node that has them replies. */
 #ifndef HW_RUNTIME_SESSION_FETCH_H
 #define HW_RUNTIME_SESSION_FETCH_H
 
 #include "runtime/session/session.h"
 
-/* The cluster's server: answers a HW_MESSAGE_WANT of this session. */
+/* Replies to a HW_MESSAGE_WANT of this session; called by the cluster. */
 hawser_status hw_fetch_serve(void *session, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
-/* A block takes what has come; takes the message. */
+/* Stores received columns; takes the message. */
 hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message) HAWSER_MUST_USE;
-/* Makes sure that columns of a data state are here, waiting if they are not. */
+/* Makes sure that columns of a data state are on this node; blocks until they are. */
 hawser_status hw_fetch_want(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns,
                             size_t count) HAWSER_MUST_USE;
-/* Makes sure that all columns of a block's part are here: those of another data state decided on the cut, so a few may be elsewhere. */
+/* Makes sure that all columns of a block's part are on this node. A few may be elsewhere if another data state decided the cut. */
 hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, hawser_matrix *part) HAWSER_MUST_USE;
 
 #endif

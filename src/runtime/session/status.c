@@ -23,58 +23,58 @@ struct hw_status_table {
     double quiet_since; /* the driver's node; < 0: not */
 };
 
-static bool leads(const hw_status_table *board)
+static bool leads(const hw_status_table *status_table)
 {
-    return board->session->node == 0;
+    return status_table->session->node == 0;
 }
 
-static hawser_status expose(hw_status_table *board, hawser_error *error)
+static hawser_status expose(hw_status_table *status_table, hawser_error *error)
 {
-    hw_session *session = board->session;
-    uint32_t count = leads(board) ? session->nodes - 1 : 1, *senders;
-    HAWSER_TRY(HW_NEW(&senders, count, "a board's senders", error));
+    hw_session *session = status_table->session;
+    uint32_t count = leads(status_table) ? session->nodes - 1 : 1, *senders;
+    HAWSER_TRY(HW_NEW(&senders, count, "the senders of the status table", error));
     for (uint32_t i = 0; i < count; i++)
-        senders[i] = hw_agent_endpoint(session, leads(board) ? i + 1 : 0);
+        senders[i] = hw_agent_endpoint(session, leads(status_table) ? i + 1 : 0);
     const hw_segment_shape shape = {SEGMENT, GENERATION, senders, count, SLOTS, sizeof(hw_node_status)};
     hw_transport *transport = session->transport;
     hawser_status status =
-        transport->ops->expose(transport, hw_agent_endpoint(session, session->node), &shape, &board->segment, error);
+        transport->ops->expose(transport, hw_agent_endpoint(session, session->node), &shape, &status_table->segment, error);
     free(senders);
     return status;
 }
 
 hawser_status hw_status_table_open(hw_session *session, hw_status_table **out, hawser_error *error)
 {
-    hw_status_table *board = NULL;
+    hw_status_table *status_table = NULL;
     *out = NULL;
-    HAWSER_TRY(HW_NEW(&board, 1, "a board", error));
-    board->session = session;
-    board->quiet_since = -1;
-    hawser_status status = HW_NEW(&board->all, session->nodes, "a board", error);
+    HAWSER_TRY(HW_NEW(&status_table, 1, "the status table", error));
+    status_table->session = session;
+    status_table->quiet_since = -1;
+    hawser_status status = HW_NEW(&status_table->all, session->nodes, "the status table", error);
     if (status == HAWSER_OK)
-        status = HW_NEW(&board->known, session->nodes, "a board", error);
+        status = HW_NEW(&status_table->known, session->nodes, "the status table", error);
     if (status == HAWSER_OK)
-        status = HW_NEW(&board->seen, session->nodes, "a board", error);
+        status = HW_NEW(&status_table->seen, session->nodes, "the status table", error);
     if (status == HAWSER_OK)
-        status = expose(board, error);
+        status = expose(status_table, error);
     if (status != HAWSER_OK) {
-        hw_status_table_close(board);
+        hw_status_table_close(status_table);
         return status;
     }
-    *out = board;
+    *out = status_table;
     return HAWSER_OK;
 }
 
-void hw_status_table_close(hw_status_table *board)
+void hw_status_table_close(hw_status_table *status_table)
 {
-    if (board == NULL)
+    if (status_table == NULL)
         return;
-    if (board->segment != NULL)
-        hw_segment_retire(board->segment);
-    free(board->seen);
-    free(board->known);
-    free(board->all);
-    free(board);
+    if (status_table->segment != NULL)
+        hw_segment_retire(status_table->segment);
+    free(status_table->seen);
+    free(status_table->known);
+    free(status_table->all);
+    free(status_table);
 }
 
 static uint64_t slowest(const hw_session *session)
@@ -87,25 +87,25 @@ static uint64_t slowest(const hw_session *session)
     return least == UINT64_MAX ? 0 : least;
 }
 
-static hw_node_status own(const hw_status_table *board)
+static hw_node_status own(const hw_status_table *status_table)
 {
-    const hw_session *session = board->session;
+    const hw_session *session = status_table->session;
     const hawser_progress *progress = session->progress;
-    hw_node_status tidings;
-    memset(&tidings, 0, sizeof tidings); /* padding too: it is compared */
-    tidings.heard = atomic_load_explicit(&session->heard, memory_order_relaxed);
-    tidings.queued = session->transport->ops->pending(session->transport);
-    tidings.busy = session->executor->ops->busy(session->executor) - 1;
-    tidings.clocks = progress != NULL ? progress->clock : slowest(session);
+    hw_node_status node_status;
+    memset(&node_status, 0, sizeof node_status); /* padding too: it is compared */
+    node_status.heard = atomic_load_explicit(&session->heard, memory_order_relaxed);
+    node_status.queued = session->transport->ops->pending(session->transport);
+    node_status.busy = session->executor->ops->busy(session->executor) - 1;
+    node_status.clocks = progress != NULL ? progress->clock : slowest(session);
     if (progress != NULL && progress->name != NULL)
-        (void)!snprintf(tidings.phase, sizeof tidings.phase, "%.50s", progress->name);
-    return tidings;
+        (void)!snprintf(node_status.phase, sizeof node_status.phase, "%.50s", progress->name);
+    return node_status;
 }
 
 /* Whom it does not reach is lost, and that is told otherwise. */
-static void put(hw_status_table *board, uint32_t node, hw_message *message)
+static void put(hw_status_table *status_table, uint32_t node, hw_message *message)
 {
-    const hw_session *session = board->session;
+    const hw_session *session = status_table->session;
     hw_transport *transport = session->transport;
     hw_message *copy;
     hawser_error error;
@@ -115,23 +115,24 @@ static void put(hw_status_table *board, uint32_t node, hw_message *message)
                                &error);
 }
 
-static void say(hw_status_table *board, const hw_node_status *tidings)
+static void say(hw_status_table *status_table, const hw_node_status *node_status)
 {
     hw_message *message;
     hawser_error error;
-    if (hw_message_new(sizeof *tidings, &message, &error) != HAWSER_OK)
+    if (hw_message_new(sizeof *node_status, &message, &error) != HAWSER_OK)
         return; /* with the next look */
-    memcpy(message->payload, tidings, sizeof *tidings);
+    memcpy(message->payload, node_status, sizeof *node_status);
     message->envelope.state = SEGMENT;
     message->envelope.epoch = GENERATION;
-    message->envelope.clock = ++board->sequence;
-    for (uint32_t node = leads(board) ? 1 : 0; node < (leads(board) ? board->session->nodes : 1); node++)
-        put(board, node, message);
+    message->envelope.clock = ++status_table->sequence;
+    for (uint32_t node = leads(status_table) ? 1 : 0; node < (leads(status_table) ? status_table->session->nodes : 1);
+         node++)
+        put(status_table, node, message);
     hw_message_free(message);
 }
 
 typedef struct look {
-    hw_status_table *board;
+    hw_status_table *status_table;
     bool moved;
 } look;
 
@@ -140,66 +141,66 @@ static bool at_rest(const hw_node_status *before, const hw_node_status *now)
     return before->heard == now->heard && now->busy == 0 && now->queued == 0;
 }
 
-static void keep(look *eyes, uint32_t node, const hw_node_status *tidings)
+static void keep(look *eyes, uint32_t node, const hw_node_status *node_status)
 {
-    hw_status_table *board = eyes->board;
-    eyes->moved |= !board->known[node] || !at_rest(&board->all[node], tidings);
-    board->all[node] = *tidings;
-    board->known[node] = true;
+    hw_status_table *status_table = eyes->status_table;
+    eyes->moved |= !status_table->known[node] || !at_rest(&status_table->all[node], node_status);
+    status_table->all[node] = *node_status;
+    status_table->known[node] = true;
 }
 
 static void see(void *argument, const hw_fresh *found, const void *data)
 {
     look *eyes = argument;
-    hw_node_status tidings;
-    uint32_t node = found->sender - hw_agent_endpoint(eyes->board->session, 0);
-    if (found->length != sizeof tidings)
+    hw_node_status node_status;
+    uint32_t node = found->sender - hw_agent_endpoint(eyes->status_table->session, 0);
+    if (found->length != sizeof node_status)
         return; /* nodes of one build only */
-    memcpy(&tidings, data, sizeof tidings);
-    tidings.phase[sizeof tidings.phase - 1] = '\0';
-    keep(eyes, node, &tidings);
+    memcpy(&node_status, data, sizeof node_status);
+    node_status.phase[sizeof node_status.phase - 1] = '\0';
+    keep(eyes, node, &node_status);
 }
 
 /* What has not been put again has not changed: a node that is at work says so when it begins and when it ends. */
-static void judge(hw_status_table *board, bool moved, double now)
+static void judge(hw_status_table *status_table, bool moved, double now)
 {
-    for (uint32_t node = 0; node < board->session->nodes; node++)
-        moved |= !board->known[node] || board->all[node].busy > 0 || board->all[node].queued > 0;
+    for (uint32_t node = 0; node < status_table->session->nodes; node++)
+        moved |= !status_table->known[node] || status_table->all[node].busy > 0 || status_table->all[node].queued > 0;
     if (moved)
-        board->quiet_since = -1;
-    else if (board->quiet_since < 0)
-        board->quiet_since = now;
+        status_table->quiet_since = -1;
+    else if (status_table->quiet_since < 0)
+        status_table->quiet_since = now;
 }
 
-void hw_status_table_tick(hw_status_table *board, double now)
+void hw_status_table_tick(hw_status_table *status_table, double now)
 {
-    if (board == NULL)
+    if (status_table == NULL)
         return;
-    look eyes = {.board = board};
+    look eyes = {.status_table = status_table};
     unsigned char buffer[sizeof(hw_node_status)];
-    const hw_node_status tidings = own(board);
-    (void)hw_segment_scan(board->segment, board->seen, buffer, see, &eyes);
-    if (leads(board)) {
-        keep(&eyes, 0, &tidings);
-        judge(board, eyes.moved, now);
+    const hw_node_status node_status = own(status_table);
+    (void)hw_segment_scan(status_table->segment, status_table->seen, buffer, see, &eyes);
+    if (leads(status_table)) {
+        keep(&eyes, 0, &node_status);
+        judge(status_table, eyes.moved, now);
     }
-    bool told = board->sequence > 0 && memcmp(&board->told, &tidings, sizeof tidings) == 0;
-    if (told || now - board->told_at < EVERY + EVERY_NODE * board->session->nodes)
+    bool told = status_table->sequence > 0 && memcmp(&status_table->told, &node_status, sizeof node_status) == 0;
+    if (told || now - status_table->told_at < EVERY + EVERY_NODE * status_table->session->nodes)
         return;
-    board->told = tidings;
-    board->told_at = now;
-    say(board, &tidings);
+    status_table->told = node_status;
+    status_table->told_at = now;
+    say(status_table, &node_status);
 }
 
-bool hw_status_table_of(const hw_status_table *board, uint32_t node, hw_node_status *tidings)
+bool hw_status_table_of(const hw_status_table *status_table, uint32_t node, hw_node_status *node_status)
 {
-    if (board == NULL || node >= board->session->nodes || !board->known[node])
+    if (status_table == NULL || node >= status_table->session->nodes || !status_table->known[node])
         return false;
-    *tidings = board->all[node];
+    *node_status = status_table->all[node];
     return true;
 }
 
-double hw_status_table_quiet(const hw_status_table *board, double now)
+double hw_status_table_quiet(const hw_status_table *status_table, double now)
 {
-    return board == NULL || board->quiet_since < 0 ? 0 : now - board->quiet_since;
+    return status_table == NULL || status_table->quiet_since < 0 ? 0 : now - status_table->quiet_since;
 }

@@ -1,9 +1,9 @@
 /*
- * status.h - what the nodes of a run last said of themselves: how far they are, and whether anybody there is at work.
+ * status.h - the status table of a run: each node's latest progress, and whether any of its runners works.
  *
- * Each node's driver or agent puts it into a segment of the driver's node now and then, and the driver's node into one of every other
- * (transport/segment.h): only the latest counts, and no block is disturbed. So whoever is lost, the others know where the job was, and the
- * driver sees when every node has fallen silent at work, which heartbeats hide.
+ * Each node's driver or agent regularly puts its status into a segment on the driver's node, and the driver's node puts its own into a
+ * segment on every other node (transport/segment.h). Only the latest counts, and no block is interrupted. So every node can report the phase
+ * in which a node was lost, and the driver notices when no node makes progress although heartbeats arrive.
  */
 #ifndef HW_RUNTIME_SESSION_STATUS_H
 #define HW_RUNTIME_SESSION_STATUS_H
@@ -12,27 +12,28 @@
 
 typedef struct hw_status_table hw_status_table;
 
-/* One node's, from its latest put. */
+/* The status of a node, from its latest put. */
 typedef struct hw_node_status {
-    uint64_t heard;  /* messages that its endpoints have taken in */
-    uint64_t queued; /* bytes that waited to leave it */
-    /* The driver's node: of its loop, as the driver has them; else begun by the slowest of its blocks. 0: none yet */
+    uint64_t heard;  /* messages that its endpoints have received */
+    uint64_t queued; /* bytes that wait to be sent */
+    /* On the driver's node, returns the seconds in which no runner worked on any node, no message arrived and none waited to be sent. Returns 0 on
+ * other nodes and for NULL. */
     uint64_t clocks;
-    uint32_t busy;  /* runners at work besides the one that says so */
-    char phase[52]; /* the driver's node: the operator that it has the job in */
+    uint32_t busy;  /* runners at work, without the one that reports */
+    char phase[52]; /* on the driver's node: the current operator */
 } hw_node_status;
 
-/* Exposes this node's segment; to be done before messages come, that is, before the session's transport is attached. */
-hawser_status hw_status_table_open(hw_session *session, hw_status_table **board, hawser_error *error) HAWSER_MUST_USE;
-void hw_status_table_close(hw_status_table *board); /* before the transport goes; NULL is allowed */
+/* Exposes this node's segment. Call it before the session's transport is attached. */
+hawser_status hw_status_table_open(hw_session *session, hw_status_table **status_table, hawser_error *error) HAWSER_MUST_USE;
+void hw_status_table_close(hw_status_table *status_table); /* before the transport is closed; NULL is allowed */
 
-/* The rest is for the runner of this node's driver or agent alone. */
-/* Puts what has changed if it is time, and looks. Never blocks. NULL is allowed. */
-void hw_status_table_tick(hw_status_table *board, double now);
-/* The latest of `node`; false: it has said nothing, or not to this node. */
-bool hw_status_table_of(const hw_status_table *board, uint32_t node, hw_node_status *tidings);
+/* The following functions are only for the runner of this node's driver or agent. */
+/* Puts a changed status if its time has come, and reads the others. Never blocks. NULL is allowed. */
+void hw_status_table_tick(hw_status_table *status_table, double now);
+/* Returns the latest status of `node`; false: none has arrived here. */
+bool hw_status_table_of(const hw_status_table *status_table, uint32_t node, hw_node_status *node_status);
 /* On the driver's node: for how many seconds nobody has been at work on any node, no message came in anywhere and none waited to leave. Elsewhere,
- * and with a board that is NULL, 0. */
-double hw_status_table_quiet(const hw_status_table *board, double now);
+ * and with a status_table that is NULL, 0. */
+double hw_status_table_quiet(const hw_status_table *status_table, double now);
 
 #endif

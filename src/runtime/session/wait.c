@@ -31,7 +31,7 @@ static double quiet(const hw_mailbox *mailbox, double timeout, double now)
     const hw_session *session = mailbox->session;
     if (session->nodes <= 1)
         return timeout;
-    return speaks_for_node(mailbox) ? hw_status_table_quiet(session->board, now) : 0;
+    return speaks_for_node(mailbox) ? hw_status_table_quiet(session->status_table, now) : 0;
 }
 
 hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *argument)
@@ -45,7 +45,7 @@ hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *
             return HAWSER_OK;
         double start = executor->ops->now(executor);
         if (speaks_for_node(mailbox))
-            hw_status_table_tick(mailbox->session->board, start);
+            hw_status_table_tick(mailbox->session->status_table, start);
         if (start >= deadline) {
             bool idle = executor->ops->busy(executor) <= 1;
             double silence = quiet(mailbox, timeout, start);
@@ -83,7 +83,7 @@ static void count(hw_mailbox *mailbox, const hw_message *message, uint64_t place
 
 /* The other end is gone. Why is on its way to this inbox, and is what has to be told; driver and agents see
  * to it themselves. */
-hawser_status hw_hear_why(hw_mailbox *mailbox, hawser_status status)
+hawser_status hw_loss_reason(hw_mailbox *mailbox, hawser_status status)
 {
     enum { SECONDS_MOST = 2 };
     hw_executor *executor = mailbox->session->executor;
@@ -103,8 +103,8 @@ static hawser_status send_counted(hw_mailbox *mailbox, uint32_t destination, hw_
     message->envelope.source = mailbox->endpoint;
     hawser_status status =
         session->transport->ops->send(session->transport, mailbox->endpoint, destination, message, mailbox->error);
-    session->executor->ops->breathe(session->executor, mailbox->runner);
-    return hw_hear_why(mailbox, status);
+    session->executor->ops->yield(session->executor, mailbox->runner);
+    return hw_loss_reason(mailbox, status);
 }
 
 hawser_status hw_send(hw_mailbox *mailbox, uint32_t destination, hw_message *message)
@@ -133,7 +133,7 @@ hawser_status hw_spread(hw_mailbox *mailbox, hw_message *message, size_t entries
     count(mailbox, message, session->nodes - 1, plain, flow);
     message->envelope.source = mailbox->endpoint;
     hawser_status status = session->transport->ops->spread(session->transport, mailbox->endpoint, message, mailbox->error);
-    return hw_hear_why(mailbox, status);
+    return hw_loss_reason(mailbox, status);
 }
 
 hawser_status hw_send_update(hw_mailbox *mailbox, uint32_t block, hw_message *message, size_t entries, hw_flow *flow)
@@ -149,20 +149,20 @@ hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_message *message, const
 {
     char text[700], there[100] = "";
     const hw_loss *loss = message->payload;
-    const hw_status_table *board = speaks_for_node(mailbox) ? mailbox->session->board : NULL;
-    hw_node_status tidings;
+    const hw_status_table *status_table = speaks_for_node(mailbox) ? mailbox->session->status_table : NULL;
+    hw_node_status node_status;
     if (message->envelope.length != sizeof(hw_loss))
         return hawser_fail(mailbox->error, HAWSER_INTERNAL, "a loss was told in %llu bytes",
                            (unsigned long long)message->envelope.length);
     hw_loss_text(loss, text, sizeof text);
     if (loss->told != 0)
         return hawser_fail(mailbox->error, hw_loss_status(loss), "%s", text);
-    if (loss->node != 0 && hw_status_table_of(board, loss->node, &tidings) && tidings.clocks > 0)
+    if (loss->node != 0 && hw_status_table_of(status_table, loss->node, &node_status) && node_status.clocks > 0)
         (void)!snprintf(there, sizeof there, ", and node %u, when it last said so, in clock %llu", loss->node,
-                        (unsigned long long)tidings.clocks - 1);
-    if (at == NULL && hw_status_table_of(board, 0, &tidings)) {
-        at = tidings.phase;
-        clock = tidings.clocks;
+                        (unsigned long long)node_status.clocks - 1);
+    if (at == NULL && hw_status_table_of(status_table, 0, &node_status)) {
+        at = node_status.phase;
+        clock = node_status.clocks;
     }
     return hawser_fail(mailbox->error, HAWSER_PEER_LOST, "%s; the job was in '%s', clock %llu%s", text,
                        at != NULL ? at : "its beginning", (unsigned long long)clock, there);
