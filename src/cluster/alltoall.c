@@ -161,7 +161,7 @@ static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, hw_byte
     memset(in, 0, nodes * sizeof *in);
     hawser_status status = cluster != NULL ? trade(cluster, out, taken, in, error) : copy_own(out[0], &in[0], error);
     if (cluster != NULL && status != HAWSER_OK && error != NULL)
-        hw_cluster_words(cluster, error->text); /* nothing that all do together can follow */
+        hw_cluster_set_reason(cluster, error->text); /* nothing that all do together can follow */
     for (uint32_t i = 0; status != HAWSER_OK && i < nodes; i++) {
         free(in[i].data);
         in[i] = (hw_bytes){0};

@@ -14,7 +14,7 @@ hawser_status hw_cluster_channel(hw_cluster *cluster, const hw_channel *channel,
     return status;
 }
 
-hawser_status hw_cluster_tell(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error)
+hawser_status hw_cluster_send(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error)
 {
     hawser_status status = hw_net_send(cluster->net, node, message, error);
     if (status != HAWSER_PEER_LOST)

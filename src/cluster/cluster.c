@@ -65,14 +65,14 @@ hw_net *hw_cluster_net(hw_cluster *cluster)
     return cluster->net;
 }
 
-void hw_cluster_words(hw_cluster *cluster, const char *words)
+void hw_cluster_set_reason(hw_cluster *cluster, const char *words)
 {
     pthread_mutex_lock(&cluster->mutex);
     snprintf(cluster->words, sizeof cluster->words, "%s", words);
     pthread_mutex_unlock(&cluster->mutex);
 }
 
-void hw_cluster_doing(hw_cluster *cluster, const char *what)
+void hw_cluster_set_phase(hw_cluster *cluster, const char *what)
 {
     pthread_mutex_lock(&cluster->mutex);
     cluster->doing = what;
@@ -236,7 +236,7 @@ void hw_cluster_give_up(hw_cluster *cluster, const char *words)
     pthread_mutex_lock(&cluster->mutex);
     cluster->gave_up |= cluster->transport != NULL;
     pthread_mutex_unlock(&cluster->mutex);
-    hw_cluster_words(cluster, words);
+    hw_cluster_set_reason(cluster, words);
     hw_cluster_say_leave(cluster);
     hw_cluster_note_loss(cluster, &loss);
 }
@@ -449,7 +449,7 @@ void hw_cluster_end(hw_cluster *cluster)
 
 void hw_cluster_farewell(hw_cluster *cluster, const char *words, double seconds)
 {
-    hw_cluster_words(cluster, words);
+    hw_cluster_set_reason(cluster, words);
     if (cluster->net == NULL)
         return;
     hw_cluster_say_leave(cluster);

@@ -1,9 +1,9 @@
 /*
- * cluster.h - the members of a job: who is there, where, and who was lost.
+ * cluster.h - the members of a job, their hosts, and the lost ones.
  *
  * Node 0 is the manager; it runs on the driver's node. Joining: every node makes its net, node 0 publishes its address, the others dial
- * it; when all are there the manager sends the member list (number, name and address of everybody), each member dials those with smaller
- * numbers, says "ready", and all go on together. Membership is one view, number 1, for the whole job: a lost node ends it.
+ * it. When all have joined, the manager sends the member list (number, name and address of each); each member dials those with smaller
+ * numbers and sends "ready"; then all continue together. Membership is one view, number 1, for the whole job: a lost node ends it.
  */
 #ifndef HW_CLUSTER_CLUSTER_H
 #define HW_CLUSTER_CLUSTER_H
@@ -22,7 +22,7 @@ typedef struct hw_cluster_options {
     double failure_timeout, join_timeout;
     uint64_t rate;
     uint32_t processors; /* that this process may use */
-    double patience;     /* seconds that an alltoall waits for one node, however much it lives; 0: no limit */
+    double patience;     /* seconds that an alltoall waits for one node, even if its heartbeats arrive; 0: no limit */
     /* Called on the manager, on a thread of the net, with one line about a rejected connection. May be NULL. */
     void (*warn)(const char *text);
 } hw_cluster_options;
@@ -30,7 +30,7 @@ typedef struct hw_cluster_options {
 typedef struct hw_member {
     uint32_t node;
     uint32_t host;       /* number of its host: members of one host share it */
-    uint32_t processors; /* that it may use; members of one host share them */
+    uint32_t processors; /* usable by it; members of one host share them */
     uint64_t incarnation;
     char name[HW_NET_NAME];
     char address[HW_NET_ADDRESS];
@@ -39,22 +39,21 @@ typedef struct hw_member {
 enum { HW_LOSS_OWN = 2 };
 /* Payload of HW_MESSAGE_LOST. */
 typedef struct hw_loss {
-    uint32_t node; /* who */
-    uint32_t
-        told; /* 1: somebody has said so, in the words of `why`, which are all that is to be said; HW_LOSS_OWN: this node */
-    double silent; /* seconds since its last sign of life, when it was seen */
+    uint32_t node; /* the lost node */
+    uint32_t told; /* 1: another node has reported it, and `why` is the whole text; HW_LOSS_OWN: this node */
+    double silent; /* seconds since its last heartbeat, when the loss was noticed */
     char name[HW_NET_NAME];
     char why[480];
 } hw_loss;
 
-/* Joins the job that `place` names; the place must outlive the cluster. Blocks until everybody is there: HAWSER_TIMEOUT names who is
- * missing, HAWSER_PEER_LOST whom we lost meanwhile. */
+/* Joins the job that `place` names; the place must outlive the cluster. Blocks until all nodes have joined. HAWSER_TIMEOUT names the missing
+ * nodes, HAWSER_PEER_LOST the nodes that were lost meanwhile. */
 hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options, hw_cluster **cluster,
                               hawser_error *error) HAWSER_MUST_USE;
-/* What the others are told if this node leaves before they expect it. */
-void hw_cluster_words(hw_cluster *cluster, const char *words);
-/* What the job is at between runs, for the texts of losses: "reading the input"; a literal. */
-void hw_cluster_doing(hw_cluster *cluster, const char *what);
+/* Sets the reason that the other nodes receive if this node leaves before they expect it. */
+void hw_cluster_set_reason(hw_cluster *cluster, const char *words);
+/* Sets the job's phase between runs, for the texts of losses: "reading the input"; a literal. */
+void hw_cluster_set_phase(hw_cluster *cluster, const char *what);
 /* Returns the node that was lost first, or HW_NET_ANY. */
 uint32_t hw_cluster_lost_node(hw_cluster *cluster);
 /* Appends the other lost nodes to a text about a loss: "; lost too: node 3 (name)". Waits a moment, since nodes that die together are noticed
@@ -65,43 +64,42 @@ void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error);
 void hw_cluster_farewell(hw_cluster *cluster, const char *words, double seconds);
 /* Notifies the other nodes, and the blocks on this node, that this node has failed during a run. The blocks end. Any thread. */
 void hw_cluster_give_up(hw_cluster *cluster, const char *words);
-/* Says goodbye and frees. */
+/* Sends a goodbye to the other nodes, closes the links and frees the cluster. */
 void hw_cluster_leave(hw_cluster *cluster);
 
 uint32_t hw_cluster_self(const hw_cluster *cluster);
 uint32_t hw_cluster_nodes(const hw_cluster *cluster);
 const hw_member *hw_cluster_member(const hw_cluster *cluster, uint32_t node); /* NULL past the last */
-uint64_t hw_cluster_shared_bytes(const hw_cluster *cluster);                  /* of memory, with other nodes of this host */
-uint32_t hw_cluster_host_members(const hw_cluster *cluster, uint32_t host);   /* how many share it */
-uint32_t hw_cluster_processors(const hw_cluster *cluster);                    /* of all hosts */
+uint64_t hw_cluster_shared_bytes(const hw_cluster *cluster); /* of memory shared with other nodes of this host */
+uint32_t hw_cluster_host_members(const hw_cluster *cluster, uint32_t host); /* number of members on it */
+uint32_t hw_cluster_processors(const hw_cluster *cluster);                  /* of all hosts */
 hw_net *hw_cluster_net(hw_cluster *cluster);
 
-/* The transport of the next run; set it up, then attach it. From then on a lost node puts HW_MESSAGE_LOST into every local
- * inbox, and a loss that a member sees is told to the driver (endpoint `driver`). HAWSER_PEER_LOST: somebody is lost
- * already. */
+/* Makes the transport of the next run; set it up, then attach it. From then on a lost node puts HW_MESSAGE_LOST into every local inbox, and a
+ * loss that a member notices is reported to the driver. HAWSER_PEER_LOST: a node is lost already. */
 hawser_status hw_cluster_begin(hw_cluster *cluster, uint32_t endpoints, uint32_t blocks, const uint32_t *home,
                                hw_transport **transport, hawser_error *error) HAWSER_MUST_USE;
-/* Who answers HW_MESSAGE_WANT of the run that begins: called on the net's thread, since blocks may compute for long; takes the message
- * and must not block. */
+/* Sets the function that replies to HW_MESSAGE_WANT of the next run. It is called on the net's thread, because blocks may compute for long. It
+ * takes the message and must not block. */
 void hw_cluster_serve(hw_cluster *cluster, hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error),
                       void *argument);
 hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
-/* What stands beside the runs: messages of a store (HW_MESSAGE_ASK, HW_MESSAGE_ANSWER), on the net's thread, from the node that its link has
- * proved; and the first loss of a node. Takes the messages. */
+/* A channel beside the runs: receives messages of a store (HW_MESSAGE_ASK, HW_MESSAGE_ANSWER) from authenticated nodes, on the net's thread,
+ * and losses of nodes. Takes the messages. */
 typedef struct hw_channel {
     void *argument;
     void (*arrived)(void *argument, uint32_t node, hw_message *message);
-    void (*lost)(void *argument, const hawser_error *error); /* at each loss, in words about all so far */
+    void (*lost)(void *argument, const hawser_error *error); /* at each loss, with a text about all so far */
     /* As in hw_net_events. May be NULL, both. */
     void *(*borrow)(void *argument, uint32_t node, const hw_message *message);
     void (*give_back)(void *argument);
 } hw_channel;
-/* Opens it, or closes it (NULL): when that returns, nobody is in it. HAWSER_PEER_LOST: somebody is lost already. All nodes have opened theirs
- * before one sends: what comes without a channel is dropped. */
+/* Opens the channel, or closes it (NULL); when that returns, no thread calls it any more. HAWSER_PEER_LOST: a node is lost already. All nodes must
+ * open theirs before one sends: messages that arrive without a channel are dropped. */
 hawser_status hw_cluster_channel(hw_cluster *cluster, const hw_channel *channel, hawser_error *error) HAWSER_MUST_USE;
-/* Sends to another node's channel. Takes the message. HAWSER_PEER_LOST tells who has failed first; to who is gone without anybody knowing why, yet,
- * nothing goes: the channel hears of the loss. */
-hawser_status hw_cluster_tell(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+/* Sends to another node's channel; takes the message. HAWSER_PEER_LOST names the node that failed first. A message to a node whose loss is not
+ * reported yet is dropped; the channel receives the loss. */
+hawser_status hw_cluster_send(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 /* Drops this node's updates of the run in progress that wait to be sent. Any thread. */
 void hw_cluster_drop_updates(hw_cluster *cluster);
 /* Ends the run and frees its transport; late messages are dropped. */
@@ -116,13 +114,13 @@ hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_b
 hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes *in, hawser_error *error) HAWSER_MUST_USE;
 /* Sends `own` to all nodes and receives theirs. Collective, as hw_cluster_alltoall. */
 hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *in, hawser_error *error) HAWSER_MUST_USE;
-/* The status that all nodes agree on: the first one's, by number, that is not HAWSER_OK, with its text. For steps that may fail on one
- * node and must then fail on all. */
+/* Returns the same status on all nodes: that of the first node, by number, that is not HAWSER_OK, with its text. Collective. For steps that may
+ * fail on one node and must then fail on all. */
 hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error) HAWSER_MUST_USE;
 
-/* How what waits for others ends after a loss. */
+/* Returns the status with which waits end after a loss. */
 hawser_status hw_loss_status(const hw_loss *loss);
-/* Words for a loss, as far as the cluster knows: "node 2 (name) was lost: its connection was closed; last heard 0.3 s ago". */
+/* Writes the text of a loss: "node 2 (name) was lost: its connection was closed; last heard 0.3 s ago". */
 void hw_loss_text(const hw_loss *loss, char *text, size_t size);
 
 #endif

@@ -574,7 +574,7 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
         hw_cluster_leave(cluster);
         return status;
     }
-    hw_cluster_doing(cluster, "between two runs");
+    hw_cluster_set_phase(cluster, "between two runs");
     *out = cluster;
     return HAWSER_OK;
 }

@@ -412,16 +412,16 @@ static void blame_body(test_node *node)
     while (atomic_load(&how->opened) < node->nodes)
         sched_yield();
     if (node->node == 1)
-        hw_cluster_words(cluster, how->words);
+        hw_cluster_set_reason(cluster, how->words);
     while (node->node == 0 && node->status == HAWSER_OK) {
         hw_message *message = NULL;
         assert_int_equal(hw_message_new(0, &message, NULL), HAWSER_OK);
         message->envelope.kind = HW_MESSAGE_ASK;
-        node->status = hw_cluster_tell(cluster, 1, message, &node->error);
+        node->status = hw_cluster_send(cluster, 1, message, &node->error);
         sched_yield();
     }
     if (node->node == 0)
-        hw_cluster_words(cluster, node->error.text);
+        hw_cluster_set_reason(cluster, node->error.text);
     if (node->node > 1)
         node->status = hw_cluster_agree(cluster, HAWSER_OK, &node->error);
     if (node->node == 3)

@@ -263,7 +263,7 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     if (status == HAWSER_PEER_LOST && job->cluster != NULL)
         hw_cluster_name_lost(job->cluster, &own);
     if (status < HAWSER_OK && job->cluster != NULL)
-        hw_cluster_words(job->cluster, own.text);
+        hw_cluster_set_reason(job->cluster, own.text);
     if (status != HAWSER_OK && error != NULL)
         *error = own;
     if (has_loop(program))

@@ -136,7 +136,7 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
         status = hw_recorder_open(hawser_options_text(job->options, "record-history"), job->cluster, &job->recorder, error);
     if (status != HAWSER_OK) {
         if (job->cluster != NULL && error != NULL)
-            hw_cluster_words(job->cluster, error->text); /* the others hear why, not only that */
+            hw_cluster_set_reason(job->cluster, error->text); /* the others hear why, not only that */
         hawser_close(job);
         return status;
     }

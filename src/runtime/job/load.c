@@ -307,7 +307,7 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
                  .load = load,
                  .nodes = hw_cluster_nodes(job->cluster),
                  .self = hw_cluster_self(job->cluster)};
-    hw_cluster_doing(l.cluster, "reading the input");
+    hw_cluster_set_phase(l.cluster, "reading the input");
     hawser_status status = read_part(&l, paths, count, error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* of one kind on all nodes: it is the same input */
     if (status == HAWSER_OK && !whole)
@@ -318,7 +318,7 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
     } else {
         hawser_dataset_free(l.dataset);
     }
-    hw_cluster_doing(l.cluster, "between two runs");
+    hw_cluster_set_phase(l.cluster, "between two runs");
     free_loading(&l);
     return status;
 }

@@ -49,11 +49,11 @@ hawser_status hw_job_model(hawser_job *job, const char *path, bool if_exists, ha
     if (cluster == NULL || hw_cluster_self(cluster) == 0)
         status = read_model(path, if_exists, &bytes, model, error);
     if (cluster != NULL) {
-        hw_cluster_doing(cluster, "reading the model to start from");
+        hw_cluster_set_phase(cluster, "reading the model to start from");
         status = hw_cluster_agree(cluster, status, error);
         if (status == HAWSER_OK)
             status = send_model(cluster, bytes, model, error);
-        hw_cluster_doing(cluster, "between two runs");
+        hw_cluster_set_phase(cluster, "between two runs");
     }
     free(bytes.data);
     if (status != HAWSER_OK) {

@@ -57,7 +57,7 @@ static hawser_status carry_one(hawser_store *store, hw_message *message, hawser_
         return hw_remote_send(store->remote, server, message, error);
     if (server == store->self)
         return hw_server_receive(store->server, store->self, message, error);
-    return hw_cluster_tell(store->job->cluster, server, message, error);
+    return hw_cluster_send(store->job->cluster, server, message, error);
 }
 
 /* One with values that lie in memory of the user's, who has it back when the task has ended: with the store, or while this one waited. */
@@ -187,7 +187,7 @@ void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
         return;
     }
     message->envelope.kind = HW_MESSAGE_ANSWER;
-    if (hw_cluster_tell(store->job->cluster, client, message, &error) != HAWSER_OK)
+    if (hw_cluster_send(store->job->cluster, client, message, &error) != HAWSER_OK)
         hw_hub_lost(store, &error);
 }
 

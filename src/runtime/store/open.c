@@ -214,7 +214,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
         return status;
     }
     if (job->cluster != NULL)
-        hw_cluster_doing(job->cluster, "using the store");
+        hw_cluster_set_phase(job->cluster, "using the store");
     *out = job->store = store;
     return HAWSER_OK;
 }
@@ -242,7 +242,7 @@ void hawser_store_close(hawser_store *store)
     if (store->job->cluster != NULL) {
         /* Others may still ask this node. */
         (void)!hw_cluster_agree(store->job->cluster, HAWSER_OK, &ignored);
-        hw_cluster_doing(store->job->cluster, "between two runs");
+        hw_cluster_set_phase(store->job->cluster, "between two runs");
         (void)!hw_cluster_channel(store->job->cluster, NULL, NULL);
     }
     free_store(store);
