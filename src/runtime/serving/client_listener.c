@@ -12,8 +12,9 @@
 #include "runtime/store/remote.h"
 
 enum {
-    NUMBERS_MOST = 1 << 21, /* server 0 hands out numbers below; others, for who asks the way there, from here on */
-    ASKING_MOST = 16        /* words of a client that may wait: it asks one at a time, and does not wait for ever */
+    NUMBERS_MOST =
+        1 << 21, /* server 0 gives numbers below this one; others, for clients that only locate the servers, from here on */
+    ASKING_MOST = 16 /* control messages of a client that may wait: a client sends one at a time, and may give up waiting */
 };
 
 void hw_control_queue_put(hw_control_queue *to, hw_message *message)
@@ -44,7 +45,7 @@ hw_remote_client *hw_client_listener_find(hw_client_listener *listener, uint32_t
 
 /* ----------------------------------------------------------------------------------------------------------- answers ---- */
 
-/* Who has gone needs none. */
+/* Sends a control message; nothing if the client has left. */
 static void send_word(hw_client_listener *listener, uint32_t to, hw_control_message word, uint64_t clock,
                       hawser_status status, const void *data, size_t length)
 {
@@ -74,7 +75,7 @@ void hw_client_listener_answer(hw_client_listener *listener, hw_message *asked, 
         data = error->text;
         length = strlen(error->text);
     }
-    pthread_mutex_lock(&listener->mutex); /* under which the links of those who have gone are forgotten */
+    pthread_mutex_lock(&listener->mutex); /* also held when the links of clients that have left are removed */
     hw_remote_client *one = hw_client_listener_find(listener, asked->origin);
     if (one != NULL) {
         send_word(listener, asked->origin, HW_CONTROL_REPLY, asked->envelope.clock, status, data, length);
@@ -154,7 +155,7 @@ static void up(void *argument, uint32_t node, const hw_net_hello *hello)
     pthread_mutex_unlock(&listener->mutex);
 }
 
-/* Nothing of the group is heard any more; its other clients learn why. The mutex is held. */
+/* Closes a group: no request of it is received any more, and its other clients are sent the reason. Needs the mutex. */
 void hw_group_connection_close(hw_client_listener *listener, hw_group_connection *of, const char *why)
 {
     if (of->closed)
@@ -175,7 +176,7 @@ static void warn(const hw_client_listener *listener, const char *text)
         listener->warn(listener->argument, text);
 }
 
-/* False: nobody knew of it, or it had been dropped. */
+/* Removes a client; false: it was not registered, or had been dropped. */
 static bool go(hw_client_listener *listener, uint32_t node, const char *why)
 {
     char text[300];
@@ -209,7 +210,7 @@ static void left(void *argument, uint32_t node)
     (void)go(argument, node, "has left");
 }
 
-/* A client that does what none does is sent away, and its group is over; whatever it goes on to say, nobody hears it. */
+/* Disconnects a client that breaks the protocol and ends its group; whatever it still sends is discarded. */
 static void drop(hw_client_listener *listener, uint32_t node, const char *what)
 {
     char text[500];
@@ -428,7 +429,7 @@ hawser_status hw_client_listener_open(hawser_store *store, const hw_client_liste
     enum { LEAST_DESCRIPTORS = 32 };
     hw_client_listener *listener = NULL;
     HAWSER_TRY(hw_machine_descriptors(LEAST_DESCRIPTORS, "a server of tables needs", "all", error));
-    hw_machine_most_descriptors(); /* how many clients will come is not known */
+    hw_machine_most_descriptors(); /* the number of clients is not known */
     HAWSER_TRY(HW_NEW(&listener, 1, "a listener for clients", error));
     listener->store = store;
     listener->warn = options->warn;

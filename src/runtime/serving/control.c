@@ -13,7 +13,7 @@ enum {
     KEYS_MOST = 1 << 20      /* in one reply */
 };
 
-/* The group of a session, which its first client here brings into being. */
+/* Finds the group of a registration; its first client makes it. */
 static hawser_status connection_of(hw_client_listener *listener, const hw_register_wire *request, hw_group_connection **of,
                                    hawser_error *error)
 {
@@ -45,7 +45,7 @@ static hawser_status connection_of(hw_client_listener *listener, const hw_regist
     return HAWSER_OK;
 }
 
-/* May this client sit down as who it says it is? The mutex is held. */
+/* Checks that the client may register as this node of this group. Needs the mutex. */
 static hawser_status check_client(hw_client_listener *listener, const hw_remote_client *one, const hw_message *asked,
                                   const hw_register_wire *request, hawser_error *error)
 {
@@ -95,7 +95,7 @@ static hawser_status register_client(hw_client_listener *listener, const hw_mess
     return status;
 }
 
-/* Keys of a sparse table from first to last, the least `most` of them. *later: it is being loaded. */
+/* Lists keys of a sparse table from first to last, the least `most` of them. *later: the table is being loaded. */
 static hawser_status list_keys(hw_client_listener *listener, const hw_message *asked, uint64_t **keys, size_t *count,
                                bool *later, hawser_error *error)
 {
@@ -127,7 +127,7 @@ static hawser_status list_keys(hw_client_listener *listener, const hw_message *a
     return HAWSER_OK;
 }
 
-/* False: it cannot be done yet. */
+/* Works on a control message; false: not possible yet. */
 static bool do_word(hw_client_listener *listener, hw_message *asked)
 {
     hawser_error error = {0};
@@ -148,7 +148,7 @@ static bool do_word(hw_client_listener *listener, hw_message *asked)
     return !later;
 }
 
-/* Clients that are gone and have no group any more; the mutex is held. */
+/* Frees clients that have left and have no group any more. Needs the mutex. */
 static void forget_gone(hw_client_listener *listener)
 {
     for (uint32_t b = 0; b < HW_CLIENT_BUCKETS; b++)
@@ -165,7 +165,7 @@ static void forget_gone(hw_client_listener *listener)
         }
 }
 
-/* Takes a group that is over out of the book; NULL: none is. The mutex is held. */
+/* Unlinks a group that is over; NULL: none is. Needs the mutex. */
 static hw_group_connection *take_over(hw_client_listener *listener)
 {
     hw_group_connection **at = &listener->parties;
@@ -185,13 +185,13 @@ static hw_group_connection *take_over(hw_client_listener *listener)
     return of;
 }
 
-/* Somebody may still be hearing a request of a group that has just been closed. */
+/* Does no thread receive a request of the closed group any more? */
 static bool may_end(hw_group_connection *of)
 {
     return of->closed && !of->ended && atomic_load(&of->hearing) == 0;
 }
 
-/* Ends what is to be ended, frees what has. True: something is still on its way. */
+/* Ends closed groups and frees ended ones; true: some have not ended yet. */
 static bool look_after(hw_client_listener *listener)
 {
     bool ending = false;
@@ -223,7 +223,7 @@ static bool look_after(hw_client_listener *listener)
     }
 }
 
-/* Words that may be done by now, in order; what may not stays. */
+/* Works on queued control messages, in order; those that are not possible yet stay queued. */
 static void do_words(hw_client_listener *listener, hw_control_queue *waiting)
 {
     hw_control_queue now = *waiting;

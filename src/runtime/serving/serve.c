@@ -1,4 +1,4 @@
-/* serve.c - what servers do together: rounds, in each of which node 0 says a word that all obey. */
+/* serve.c - the rounds of the servers: in each, node 0 sends one command, which all servers execute. */
 #include "runtime/serving/serve.h"
 
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/serving/client_listener.h"
 
-#define BEAT  0.25 /* seconds of a round in which nobody asks for anything */
+#define BEAT  0.25 /* seconds of a round without a command */
 #define RETRY 1.0  /* seconds until tables that could not be written are written again */
 
-/* What a node says in a round: node 0's word with what belongs to it; from all, whether to end. */
+/* The message of a node in a round: node 0's command and its data; from all nodes, whether to end. */
 typedef struct said {
     uint32_t word, ends;
     unsigned char data[sizeof(hw_table_wire)];
@@ -30,13 +30,13 @@ static hawser_status make_table(hawser_store *store, const said *order, uint32_t
     return hw_hub_create(store, &spec, number, error);
 }
 
-/* Node 0's to all. */
+/* Executes node 0's command on all servers. */
 static hawser_status broadcast(hawser_store *store, hw_bytes own, hw_bytes *in, hawser_error *error)
 {
     return hw_cluster_allgather(store->job->cluster, store->self == 0 ? own : (hw_bytes){own.data, 0}, in, error);
 }
 
-/* The tables of a file are made where they are not there, and filled. */
+/* Loads a file: makes its tables if they do not exist, and fills them. */
 static hawser_status load(hawser_store *store, const char *path, hawser_error *error)
 {
     hw_table_wire *tables = NULL, none = {0};
@@ -65,7 +65,7 @@ static hawser_status load(hawser_store *store, const char *path, hawser_error *e
     return status == HAWSER_OK ? hawser_store_load(store, path, error) : status;
 }
 
-/* A client names a file, not a place. */
+/* A client may name a file, but no path. */
 static hawser_status path_of(const hw_serving *how, const hw_message *asked, char *path, size_t size, hawser_error *error)
 {
     const char *name = asked->payload, *directory = how->directory != NULL ? how->directory : ".";
@@ -81,7 +81,7 @@ static hawser_status path_of(const hw_serving *how, const hw_message *asked, cha
     return HAWSER_OK;
 }
 
-/* Clients' files lie beside others, the servers' key perhaps: one of tables alone is written over. */
+/* The folder may hold other files, perhaps the servers' key: only a file of tables may be replaced. */
 static hawser_status check_target(const char *path, hawser_error *error)
 {
     struct stat facts;
@@ -89,7 +89,7 @@ static hawser_status check_target(const char *path, hawser_error *error)
     size_t count = 0;
     hawser_error ignored = {0};
     if (lstat(path, &facts) != 0)
-        return HAWSER_OK; /* there is none; or writing says why not */
+        return HAWSER_OK; /* no such file; or writing will report the error */
     hawser_status status =
         S_ISREG(facts.st_mode) ? hw_store_tables_of(NULL, path, &tables, &count, &ignored) : HAWSER_BAD_INPUT;
     free(tables);
@@ -98,7 +98,7 @@ static hawser_status check_target(const char *path, hawser_error *error)
                                              "%s is there and no file of a store's tables: save under another name", path);
 }
 
-/* What node 0 says in this round. */
+/* Chooses node 0's command of this round. */
 static said next_word(hawser_store *store, hw_message **asked)
 {
     said order = {.ends = atomic_load(&store->job->interrupted)};
@@ -111,8 +111,8 @@ static said next_word(hawser_store *store, hw_message **asked)
     return order;
 }
 
-/* A failure that is reported to the client leaves the servers as they were, but for empty tables that a file would have filled; one of the job's ends
- * them. */
+/* Executes a command on this server. A failure that is reported to the client changes nothing, except that a file may leave empty tables; a
+ * failure of the job ends the servers. */
 static hawser_status obey(hawser_store *store, const hw_serving *how, const said *order, hw_message *asked,
                           hawser_error *error)
 {
@@ -169,7 +169,7 @@ static hawser_status one_round(hawser_store *store, const hw_serving *how, hw_by
     return obey(store, how, &order, asked, error);
 }
 
-/* Every server's address to all; then the doors are open. */
+/* Shares the addresses of all servers; then their listeners accept clients. */
 static hawser_status open_listeners(hawser_store *store, const hw_serving *how, hawser_error *error)
 {
     hw_bytes *in = NULL;
@@ -213,7 +213,7 @@ static hawser_status serve(hawser_store *store, const hw_serving *how, hawser_er
     return status;
 }
 
-/* What node 0 decides is heard by all. */
+/* Runs one round: all servers receive node 0's command. */
 static hawser_status ask_again(hawser_store *store, const hw_serving *how, const hawser_error *why, hw_bytes *in,
                                bool *again, hawser_error *error)
 {
@@ -230,7 +230,7 @@ static hawser_status ask_again(hawser_store *store, const hw_serving *how, const
     return status;
 }
 
-/* The tables are nowhere else: a full disk does not end who may wait until there is room. */
+/* The tables exist nowhere else: after a full disk, the save is tried again as long as it may. */
 static hawser_status save_in_the_end(hawser_store *store, const hw_serving *how, hawser_error *error)
 {
     hw_bytes *in = NULL;
@@ -252,7 +252,7 @@ static hawser_status save_in_the_end(hawser_store *store, const hw_serving *how,
     return status;
 }
 
-/* A file with rows that are not finite is used without these: its other rows may exist nowhere else. */
+/* Loads a file without its rows that are not finite: its other rows may exist nowhere else. */
 static hawser_status begin_with(hawser_store *store, const hw_serving *how, hawser_error *error)
 {
     hawser_error why = {0};

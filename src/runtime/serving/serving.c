@@ -1,4 +1,4 @@
-/* serving.c - hawser_store_serve: what the job's options and the caller say, for servers that run on their own. */
+/* serving.c - hawser_store_serve: stand-alone servers from the job's options and the caller's. */
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ typedef struct telling {
     hawser_error *error;
 } telling;
 
-/* Whoever starts clients reads the file: it is there when it is whole. */
+/* Scripts that start clients read this file: it appears only when it is complete. */
 static void tell(void *argument, const char *address)
 {
     telling *t = argument;
@@ -67,7 +67,7 @@ static hawser_status check(const hawser_store *store, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* What is written is nothing that is read, before anything is removed. Tables may be saved where they came from. */
+/* Refuses an output that is also an input, before anything is removed. Tables may be saved to the file that they were loaded from. */
 static hawser_status check_files(const hawser_store *store, const hawser_serving *given, hawser_error *error)
 {
     const char *key = given->key_file != NULL ? given->key_file : hawser_options_text(store->job->options, "key-file");
@@ -125,7 +125,7 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     if (status == HAWSER_OK)
         status = hw_read_ports(options, &how.listener.port_low, &how.listener.port_high, error);
     if (status == HAWSER_OK && t.given->address_file != NULL)
-        (void)unlink(t.given->address_file); /* of an earlier run: who waits for it would read the old port */
+        (void)unlink(t.given->address_file); /* of an earlier run: a script that waits for it would read the old port */
     status = hw_cluster_agree(store->job->cluster, status, error);
     how.listener.key = key;
     how.listener.interface = hawser_options_text(options, "interface");
