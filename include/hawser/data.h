@@ -156,7 +156,7 @@ HAWSER_API hawser_status hawser_model_tensor(hawser_model *model, const char *na
 HAWSER_API hawser_status hawser_model_fact(hawser_model *model, const char *key, const char *value,
                                            hawser_error *error) HAWSER_MUST_USE;
 /** Returns whether the names of all columns fit into a model file as one fact, one per line; the format's header is at most 100 MB. Returns false if
- *  there are no names. Call it before a training: a model whose names do not fit cannot be saved with them. */
+ *  the columns have no names. Call it before a training, because a model cannot be saved with names that do not fit. */
 HAWSER_API bool hawser_model_holds_names(const hawser_dataset *dataset);
 /** Returns a tensor's values, which the model owns, or NULL. dims and type may be NULL. */
 HAWSER_API const void *hawser_model_get(const hawser_model *model, const char *name, hawser_type *type, size_t dims[2]);

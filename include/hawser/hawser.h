@@ -126,7 +126,7 @@ HAWSER_API void hawser_data_costs(hawser_state *data, const double *costs);
 HAWSER_API hawser_state *hawser_replicated_state(hawser_program *program, const char *name, size_t rows, size_t cols,
                                                  const double *initial, hawser_rule rule);
 
-/** Adds a partitioned state: `count` doubles of which each block owns a contiguous share. A block writes its own share and sends the values to
+/** Adds a partitioned state: `count` doubles, divided into one contiguous share per block. A block writes its own share and sends the values to
  *  all readers. If `along` is a data state the shares follow its split, else they are equal. */
 HAWSER_API hawser_state *hawser_partitioned_state(hawser_program *program, const char *name, size_t count,
                                                   hawser_state *along, const double *initial);
@@ -460,7 +460,7 @@ typedef struct hawser_figures {
     const char *stop_reason;
     const hawser_flow *flows; /**< states first, then kinds; empty on other nodes than 0 */
     size_t flow_count;
-    uint64_t coalesced; /**< clocks whose updates a later message carried, summed over workers and states */
+    uint64_t coalesced; /**< clocks whose updates were merged into a later message, summed over workers and states */
     /** If stop_reason is "signal": the node that was asked to end first, "node 2 (ash)", or NULL with one node; and the number of the signal,
      * or 0 if there was none. Set on all nodes. */
     const char *interrupted_by;

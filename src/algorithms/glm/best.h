@@ -11,8 +11,8 @@
 
 #include "algorithms/glm/program.h"
 
-/* Allocates linear->best, which begins as zeros: these respect all bounds; for a path also linear->kept_path, whose pages take memory once
- * they are written to. */
+/* Allocates linear->best, set to zeros, which respect all bounds. For a path it also allocates linear->kept_path; its pages take memory only
+ * when they are written. */
 hawser_status hw_linear_best_new(hw_linear *linear, hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_best_free(hw_linear *linear);
 /* Copies this block's coefficients if "keep" asks for it. Called from a unit that reads "alpha". */

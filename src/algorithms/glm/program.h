@@ -76,9 +76,9 @@ uint32_t hw_linear_fold_of(const hawser_context *context); /* 0: all rows that t
 hawser_status hw_linear_fail(hawser_context *context, const hawser_error *error) HAWSER_MUST_USE;
 bool hw_linear_must_stop(void *context); /* of a hw_linear_stop */
 
-/* Sums over all blocks inside a unit. Declares a unit that adds up at most so many numbers at a time; */
+/* Declares that a unit sums over all blocks, at most this many numbers at a time. */
 void hw_linear_adds(hawser_operator *unit, size_t most);
-/* the `add` of a hw_linear_part, whose source is the unit's context. The unit must return after a failure (hw_linear_fail). */
+/* Adds numbers of all blocks; the `add` of a hw_linear_part. `context` is the unit's. The unit must return after a failure (hw_linear_fail). */
 hawser_status hw_linear_add(void *context, double *values, size_t count, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -263,7 +263,7 @@ static hawser_status descend(hw_lasso_joint *joint, const hw_linear_round *round
     hw_linear_members *members = &joint->members;
     hw_linear_round whole = *round;
     whole.columns = &joint->whole;
-    whole.gain = 1.0; /* nobody else moves */
+    whole.gain = 1.0; /* no other block moves these coefficients */
     if (joint->divided) {
         make_part(joint, part);
         whole.part = part;

@@ -2,9 +2,9 @@
  * joint.h - the working sets of all blocks solved as one: all blocks can see all of the union's columns, on one machine as they are,
  * over several nodes fetched once.
  *
- * What costs time is divided: scans, column statistics, the Gram matrix of the union, of which each block computes a part, and on
- * large sets the products of conjugate gradients: a block sums over its own rows (or makes its own slots). The rest of the descent
- * all do alike. A small set one block solves for all, because a sum over all blocks would cost more than it saves. Each block then
+ * The expensive work is divided: scans, column statistics and the union's Gram matrix, of which each block computes a part. On large
+ * sets the products of conjugate gradients are divided too: a block sums over its own rows, or computes its own slots. All blocks do
+ * the rest of the descent alike. One block solves a small set for all, because a sum over all blocks would cost more than it saves. Each block then
  * moves its own coefficients, and v is derived from them. There is no conflict between blocks to be careful about. A set too large
  * for its block's share of the board goes through CoCoA rounds instead.
  */
@@ -27,7 +27,7 @@ typedef struct hw_lasso_joint {
     hw_linear_members members; /* of the union; numbers of the whole */
     bool use_gram, divided;    /* there is a Gram matrix; the descent's products are divided */
     bool broken;               /* the run was asked to end before this block had its products */
-    size_t fresh;              /* first slot of the Gram matrix whose products are to be added up, */
+    size_t fresh;              /* first slot of the Gram matrix whose products are not added up yet, */
     size_t begin, end;         /* and the slots of these that this block has computed, or its rows' part of */
 } hw_lasso_joint;
 
