@@ -206,7 +206,7 @@ hawser_state *hawser_stored_state(hawser_program *program, const char *name, siz
                            name, function);
     if (parameters != NULL)
         memcpy(state->parameters, parameters, state->function->parameters * sizeof *parameters);
-    const char *wrong = state->function->check != NULL ? state->function->check(state->parameters) : NULL;
+    const char *wrong = state->function->check != NULL ? state->function->check(state->function, state->parameters) : NULL;
     if (wrong != NULL)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "stored state '%s', function '%s': %s", name, function, wrong);
     return state;

@@ -181,14 +181,16 @@ static const char *check_rate(const double *p)
     return p[0] > 0 && isfinite(p[0]) ? NULL : "the rate must be above 0";
 }
 
-static const char *check_adagrad(const double *p)
+static const char *check_adagrad(const hw_function *function, const double *p)
 {
+    (void)function;
     const char *wrong = check_rate(p);
     return wrong != NULL ? wrong : p[1] > 0 ? NULL : "epsilon must be above 0";
 }
 
-static const char *check_adam(const double *p)
+static const char *check_adam(const hw_function *function, const double *p)
 {
+    (void)function;
     const char *wrong = check_rate(p);
     if (wrong != NULL)
         return wrong;
@@ -197,8 +199,9 @@ static const char *check_adam(const double *p)
     return p[3] > 0 ? NULL : "epsilon must be above 0";
 }
 
-static const char *check_proximal(const double *p)
+static const char *check_proximal(const hw_function *function, const double *p)
 {
+    (void)function;
     const char *wrong = check_rate(p);
     if (wrong != NULL)
         return wrong;

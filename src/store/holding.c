@@ -169,13 +169,6 @@ static bool may_move(const hw_holding *holding, uint64_t key, const void *row, h
     return seen == NULL || most_of(holding, seen) > 0 || most_of(holding, row) > spec->parameters[1] - spec->level;
 }
 
-static bool is_passed(const hw_holding *holding, uint64_t key, const void *row, hw_random *random)
-{
-    const hw_table_spec *spec = holding->spec;
-    (void)random;
-    return spec->pass(key, row, spec->width, spec->level);
-}
-
 #define HW_PASS_ROW(id, name, help, drops, check, passes) [HW_PASS_##id] = {name, help, drops, check, passes},
 static const struct {
     const char *name, *help;
@@ -254,9 +247,12 @@ static void divide(hw_holding *holding, hw_passed *all, unsigned char *left, boo
     double most = 0;
     hw_filter_of filter = holding->spec->filter;
     bool drops = filters[filter].drops;
+    if (filter == HW_PASS_OWN)
+        holding->spec->own_filter->choose(holding->spec->own_filter, holding->spec, all->keys, rows, all->count, go);
     hw_random random = hw_random_at(holding->seed, 0, 0, holding->pushes);
     for (size_t i = 0; i < all->count; i++) {
-        go[i] = filter == HW_PASS_ALL || filters[filter].passes(holding, all->keys[i], rows + i * bytes, &random);
+        if (filter != HW_PASS_OWN)
+            go[i] = filter == HW_PASS_ALL || filters[filter].passes(holding, all->keys[i], rows + i * bytes, &random);
         if (go[i])
             most = fmax(most, most_of(holding, rows + i * bytes));
     }

@@ -318,6 +318,7 @@ static hw_applying applying_to(const hw_table_shard *shard, size_t row, size_t r
         .memory = shard->memory != NULL ? shard->memory + row * shard->row_memory : NULL,
         .updates = updates,
         .parameters = shard->spec->parameters,
+        .table = shard->spec->name,
     };
 }
 

@@ -24,6 +24,7 @@ typedef struct hw_applying {
     double *memory; /* rows * width * the function's `memory`: what it keeps beside each number; NULL where it keeps none */
     const void *updates;      /* rows * width of the type */
     const double *parameters; /* the table's; the function's `parameters` of them */
+    const char *table;        /* its name */
     const uint64_t *at;       /* NULL; or update i is for row at[i] - base of `values` and `memory`, */
     uint64_t base;            /* each row at most once: for functions that take scattered rows */
     const struct hw_function *function;
@@ -42,7 +43,7 @@ typedef struct hw_function {
     bool scattered;              /* takes rows that do not lie one after the other */
     bool adds;                   /* is a sum: value plus update */
     /* NULL: the parameters are good; else what is wrong with them. */
-    const char *(*check)(const double *parameters);
+    const char *(*check)(const struct hw_function *function, const double *parameters);
     /* Changes the values. A number that would become NaN or infinite, or what is kept beside it, stays as it was with all that is kept beside it;
      * returns the number of the first such update among a->rows, or a->rows. A function of the user's leaves that to hw_guard (guard.h). */
     size_t (*apply)(const hw_applying *applying);
@@ -55,7 +56,13 @@ const hw_function *hw_function_at(size_t number);
 
 enum { HW_FUNCTION_PARAMETERS = 8, HW_TABLE_NAME = 64, HW_TABLES_MOST = 1024 };
 
-typedef bool (*hw_pass)(uint64_t key, const void *update, uint32_t width, double level);
+struct hw_table_spec;
+/* A filter of the user's. */
+typedef struct hw_own_filter {
+    /* Sets go[i] if row i is sent now; `rows` are count * width of the table's type. */
+    void (*choose)(const struct hw_own_filter *own, const struct hw_table_spec *spec, const uint64_t *keys, const void *rows,
+                   size_t count, bool *go);
+} hw_own_filter;
 
 typedef struct hw_table_spec {
     char name[HW_TABLE_NAME];
@@ -70,9 +77,9 @@ typedef struct hw_table_spec {
     bool summed;       /* the function sees the updates of a clock once, summed over all workers: see sums.h */
     hw_width rounding; /* of pushes; HW_F64: none */
     hw_filter_of filter;
-    double level;       /* of the filter */
-    hw_pass pass;       /* HW_PASS_OWN */
-    uint64_t staleness; /* of reads that are served near the worker: see cache.h */
+    double level;                    /* of the filter */
+    const hw_own_filter *own_filter; /* HW_PASS_OWN */
+    uint64_t staleness;              /* of reads that are served near the worker: see cache.h */
 } hw_table_spec;
 
 /* The least key with a number that stayed as it was, because an update would have made it NaN or infinite. */

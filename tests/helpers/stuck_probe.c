@@ -1,6 +1,7 @@
 /* stuck_probe.c - a function that does not return for long: stuck_probe BLOCK SECONDS [WHAT] [options]. In clock 2 it computes for SECONDS
  * (0: for ever): unit 'spin' of block BLOCK, or what WHAT names: the rebuild of state 'v' (each time), the observer, the stop test of loop
- * 'loop', the test of branch 'which', the merge function of 'v', or the function 'slow' of a table. SECONDS of the others' waits do not count. */
+ * 'loop', the test of branch 'which', the merge function of 'v', or what belongs to a push to table 't': its function 'slow', the check of that,
+ * the filter 'lazy', or `done`. SECONDS of the others' waits do not count. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,28 +85,63 @@ static void merge(const hawser_merging *merging)
         compute(how);
 }
 
-static void slow(const hawser_applying *applying)
+/* Parameters of the table, and the level of its filter, are the seconds of the function, its check and the filter; below 0: none. */
+static void spend(double seconds)
 {
-    compute(&(stuck){.seconds = applying->parameters[0]});
+    if (seconds >= 0)
+        compute(&(stuck){.seconds = seconds});
 }
 
-/* One push to a table whose function is slow. */
-static hawser_status push(hawser_job *job, double seconds, hawser_error *error)
+static void slow(const hawser_applying *applying)
 {
-    static const hawser_function own = {.name = "slow", .parameters = 1, .apply = slow};
+    spend(applying->parameters[0]);
+}
+
+static const char *slow_check(const double *parameters)
+{
+    spend(parameters[1]);
+    return NULL;
+}
+
+static bool lazy(uint64_t key, const void *update, uint32_t width, double level)
+{
+    (void)key, (void)update, (void)width;
+    spend(level);
+    return true;
+}
+
+static void end(void *user, uint64_t task, hawser_status status)
+{
+    (void)task, (void)status;
+    compute(user);
+}
+
+/* One push to a table of which one function is slow. */
+static hawser_status push(hawser_job *job, stuck *how, hawser_error *error)
+{
+    static const hawser_function own = {.name = "slow", .parameters = 2, .check = slow_check, .apply = slow};
+    static const hawser_store_filter filter = {"lazy", lazy};
+    double function = is(how, "function") ? how->seconds : -1, check = is(how, "check") ? how->seconds : -1;
+    const hawser_store_options options = {
+        .workers = 1, .functions = &own, .function_count = 1, .filters = &filter, .filter_count = 1};
+    const hawser_table definition = {.name = "t",
+                                     .last = 9,
+                                     .function = "slow",
+                                     .parameters = {function, check},
+                                     .filter = "lazy",
+                                     .level = is(how, "filter") ? how->seconds : -1};
     const double one = 1;
     const uint64_t key = 3;
-    uint32_t table;
+    uint32_t table = 0;
     uint64_t task;
     hawser_store *store = NULL;
-    hawser_status status =
-        hawser_store_open(job, &(hawser_store_options){.workers = 1, .functions = &own, .function_count = 1}, &store, error);
+    hawser_status status = hawser_store_open(job, &options, &store, error);
     if (status == HAWSER_OK)
-        status = hawser_store_table(
-            store, &(hawser_table){.name = "t", .last = 9, .function = "slow", .parameters = {seconds}}, &table, error);
+        status = hawser_store_table(store, &definition, &table, error);
+    const hawser_request request = {
+        .table = table, .keys = &key, .count = 1, .values = &one, .done = is(how, "done") ? end : NULL, .user = how};
     if (status == HAWSER_OK)
-        status =
-            hawser_push(store, &(hawser_request){.table = table, .keys = &key, .count = 1, .values = &one}, &task, error);
+        status = hawser_push(store, &request, &task, error);
     if (status == HAWSER_OK)
         status = hawser_store_wait(store, task, error);
     hawser_store_close(store);
@@ -119,8 +155,8 @@ int main(int argc, char **argv)
     hawser_status status = hawser_open(&argc, argv, &job, &error);
     stuck how = {argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0, argc > 2 ? strtod(argv[2], NULL) : 0,
                  argc > 3 ? argv[3] : "unit"};
-    if (status == HAWSER_OK && is(&how, "function"))
-        status = push(job, how.seconds, &error);
+    if (status == HAWSER_OK && (is(&how, "function") || is(&how, "check") || is(&how, "filter") || is(&how, "done")))
+        status = push(job, &how, &error);
     hawser_program *program = hawser_program_new("stuck", &how);
     hawser_rule rule = {.merge = is(&how, "merge") ? merge : NULL, .user = &how};
     hawser_state *v = hawser_replicated_state(program, "v", 1, 1, NULL, rule);

@@ -27,7 +27,10 @@ run 0 "$probe" 0 0.4 test --workers 2 --unit-warning 0.2 --sync ssp:1; says "haw
 run 0 "$probe" 0 0.4 branch --workers 2 --unit-warning 0.2; says "hawser: test of branch 'which', clock 0, on node 0, has"
 run 0 "$probe" 0 0.4 merge --workers 2 --unit-warning 0.2; says "hawser: merge function of state 'v', block 1, clock [23], on node 0, has"
 run 0 "$probe" 0 0.4 merge --workers 2 --unit-warning 0.2 --sync tap; says "hawser: merge function of state 'v', block 1"
-run 0 "$probe" 0 0.4 function --workers 1 --unit-warning 0.2; says "hawser: table function 'slow', on node 0, has computed for"
+run 0 "$probe" 0 0.4 function --workers 1 --unit-warning 0.2; says "hawser: table function 'slow', table 't', on node 0, has computed for"
+run 0 "$probe" 0 0.4 check --workers 1 --unit-warning 0.2; says "hawser: check of table function 'slow', on node 0, has computed for"
+run 0 "$probe" 0 0.4 filter --workers 1 --unit-warning 0.2; says "hawser: filter 'lazy', table 't', on node 0, has computed for"
+run 0 "$probe" 0 0.4 done --workers 1 --unit-warning 0.2; says "hawser: .done. of a task, on node 0, has computed for"
 # Nobody is named who returns in time, or where that is not asked for.
 run 0 "$probe" 1 0.4 --workers 2; [[ ! -s err ]] || fail "somebody was named"
 run 0 "$probe" 1 0.4 --workers 2 --unit-warning 0; [[ ! -s err ]] || fail "somebody was named"
@@ -35,7 +38,7 @@ run 0 "$probe" 1 0.3 --workers 2 --unit-timeout 60; [[ ! -s err ]] || fail "some
 # It ends the job.
 run 8 "$probe" 1 0 --workers 2 --unit-timeout 0.5
 says "unit 'spin', block 1, clock 2, on node 0.*--unit-timeout allows 0.5 s, so the job ends"
-for what in observer test branch merge function; do
+for what in observer test branch merge function check filter done; do
     run 8 "$probe" 0 0 $what --workers 2 --unit-timeout 0.5; says "0.5 s, so the job ends"
 done
 # Over nodes it is the node of the block that says so, and the others hear it.

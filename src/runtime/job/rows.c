@@ -37,8 +37,8 @@ static const hawser_option job_rows[] = {
      "save without a certificate of the last clock; write the model to TMPDIR if its own file cannot be written",
      "0.1", 0},
     {"unit-warning", HAWSER_SECONDS, "120", "[0,1e9]", "TIME",
-     "name a unit, observer, stop test, merge function or table function that computes this long without returning, again "
-     "after twice as long; 0: never",
+     "name a unit, observer, stop test, merge function or a function or filter of a table that computes this long without "
+     "returning, again after twice as long; 0: never",
      "0.1", 0},
     {"unit-timeout", HAWSER_SECONDS, "0", "[0,1e9]", "TIME",
      "end the job with exit code 8 if one of these computes this long without returning; 0: never", "0.1", 0},

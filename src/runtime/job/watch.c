@@ -31,15 +31,20 @@ static void describe(const hw_watch_options *how, hw_call_place *place, double s
     const char *kind = atomic_load_explicit(&place->kind, memory_order_relaxed);
     const char *name = atomic_load_explicit(&place->name, memory_order_relaxed);
     uint64_t clock = atomic_load_explicit(&place->clock, memory_order_relaxed);
-    char block[40] = "", at[40] = "", node[HW_NET_NAME + 8] = "";
+    const char *table = atomic_load_explicit(&place->table, memory_order_relaxed);
+    char block[40] = "", at[40] = "", called[200] = "", of[100] = "", node[HW_NET_NAME + 8] = "";
+    if (name != NULL)
+        (void)!snprintf(called, sizeof called, " '%s'", name);
+    if (table != NULL)
+        (void)!snprintf(of, sizeof of, ", table '%s'", table);
     if (place->block != UINT32_MAX)
         (void)!snprintf(block, sizeof block, ", block %" PRIu32, place->block);
     if (clock > 0 || place->block != UINT32_MAX)
         (void)!snprintf(at, sizeof at, ", clock %" PRIu64, clock > 0 ? clock - 1 : 0);
     if (how->cluster != NULL)
         (void)!snprintf(node, sizeof node, " (%s)", hw_cluster_member(how->cluster, how->node)->name);
-    (void)!snprintf(text, size, "%s '%s'%s%s, on node %" PRIu32 "%s, has computed for %.3g s without returning",
-                    kind != NULL ? kind : "call", name != NULL ? name : "?", block, at, how->node, node, seconds);
+    (void)!snprintf(text, size, "%s%s%s%s%s, on node %" PRIu32 "%s, has computed for %.3g s without returning",
+                    kind != NULL ? kind : "call", called, of, block, at, how->node, node, seconds);
 }
 
 /* No thread can be taken out of a function, so the process ends; the other nodes receive the reason. */

@@ -1,6 +1,6 @@
 /*
- * watch.h - the watchdog of a job: calls of a user's functions (units, observers, stop tests, merge functions, functions of tables) that do
- * not return. They are named while they run, and the process ends if --unit-timeout asks for that.
+ * watch.h - the watchdog of a job: it names calls of a user's functions (units, observers, stop tests, merge functions, functions and filters
+ * of tables, ends of tasks) that do not return, and ends the process if --unit-timeout asks for that.
  */
 #ifndef HW_RUNTIME_JOB_WATCH_H
 #define HW_RUNTIME_JOB_WATCH_H
@@ -21,12 +21,14 @@ typedef struct hw_watch_options {
 typedef struct hw_call_place {
     atomic_uint_fast64_t since; /* nanoseconds of hw_seconds since which the function computes; 0: none does, or it waits */
     _Atomic(const char *) kind; /* "unit" */
-    _Atomic(const char *) name; /* of the unit, loop, state or function; exists as long as the place does */
-    atomic_uint_fast64_t clock; /* 1 + the clock; 0: outside of clocks */
-    uint32_t block;             /* UINT32_MAX: none */
-    uint64_t seen;              /* for the watchdog alone: `since` as last seen; */
-    double warn_at;             /* seconds of the next warning; */
-    struct hw_call_place *next; /* the next place */
+    _Atomic(const char *)
+        name; /* of the unit, loop, state or function; NULL: it has none. This text and the next one exist as long as */
+    _Atomic(const char *) table; /* the place is watched; NULL: no table */
+    atomic_uint_fast64_t clock;  /* 1 + the clock; 0: outside of clocks */
+    uint32_t block;              /* UINT32_MAX: none */
+    uint64_t seen;               /* for the watchdog alone: `since` as last seen; */
+    double warn_at;              /* seconds of the next warning; */
+    struct hw_call_place *next;  /* the next place */
 } hw_call_place;
 
 /* What a place ran before a call. */

@@ -140,7 +140,9 @@ void hw_hub_unlock(hawser_store *store)
     pthread_mutex_unlock(&store->mutex);
     while (completion != NULL) {
         hw_completion *next = completion->next;
+        hw_call_place *place = hw_hub_call_begin(store, "`done` of a task", NULL, NULL);
         completion->done(completion->user, completion->task, completion->status);
+        hw_hub_call_end(place);
         free(completion);
         completion = next;
     }

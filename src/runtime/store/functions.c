@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "runtime/store/hub.h"
@@ -18,25 +17,12 @@ static uint32_t types_of(const hawser_function *own)
     return all;
 }
 
-/* A place at which no thread computes; NULL: there is none, and the call is not watched. */
-static hw_call_place *take_place(hw_call_place *places)
-{
-    uint64_t now = (uint64_t)(hw_seconds() * 1e9);
-    for (int i = 0; i < HW_FUNCTION_PLACES; i++) {
-        uint64_t none = 0;
-        if (atomic_compare_exchange_strong_explicit(&places[i].since, &none, now, memory_order_acq_rel,
-                                                    memory_order_relaxed))
-            return &places[i];
-    }
-    return NULL;
-}
-
 /* What is not finite then hw_guard puts back. */
 static size_t apply_own(const hw_applying *applying)
 {
     const hw_own_function *function = applying->function->user;
     const hawser_function *own = function->own;
-    hw_call_place *place = take_place(function->places);
+    hw_call_place *place = hw_hub_call_begin(function->store, "table function", own->name, applying->table);
     const hawser_applying given = {
         .type = types[applying->type],
         .width = applying->width,
@@ -47,9 +33,28 @@ static size_t apply_own(const hw_applying *applying)
         .parameters = applying->parameters,
     };
     own->apply(&given);
-    if (place != NULL)
-        atomic_store_explicit(&place->since, 0, memory_order_release);
+    hw_hub_call_end(place);
     return applying->rows;
+}
+
+static const char *check_own(const hw_function *function, const double *parameters)
+{
+    const hw_own_function *own = function->user;
+    hw_call_place *place = hw_hub_call_begin(own->store, "check of table function", function->name, NULL);
+    const char *wrong = own->own->check(parameters);
+    hw_hub_call_end(place);
+    return wrong;
+}
+
+static void choose_own(const hw_own_filter *filter, const hw_table_spec *spec, const uint64_t *keys, const void *rows,
+                       size_t count, bool *go)
+{
+    const hw_watched_filter *watched = (const hw_watched_filter *)filter;
+    size_t bytes = spec->width * hw_value_size(spec->type);
+    hw_call_place *place = hw_hub_call_begin(watched->store, "filter", watched->own->name, spec->name);
+    for (size_t i = 0; i < count; i++)
+        go[i] = watched->own->pass(keys[i], (const unsigned char *)rows + i * bytes, spec->width, spec->level);
+    hw_hub_call_end(place);
 }
 
 const hw_function *hw_hub_function(const hawser_store *store, const char *name)
@@ -84,26 +89,18 @@ void hw_hub_functions_free(hawser_store *store)
         next = one->next;
         free(one);
     }
-    for (size_t i = 0; store->own_functions != NULL && i < store->options.function_count; i++) {
-        hw_call_place *places = store->own_functions[i].places;
-        for (int k = 0; places != NULL && k < HW_FUNCTION_PLACES; k++)
-            hw_watch_remove(store->job->watchdog, &places[k]);
-        free(places);
-    }
     free(store->own_functions);
+    free(store->own_filters);
     free(store->functions);
 }
 
-static hawser_status watch_function(hawser_store *store, hw_own_function *function, hawser_error *error)
+/* The filters of the options; a filter without a name or a function is not found by any table. */
+static hawser_status take_filters(hawser_store *store, hawser_error *error)
 {
-    HAWSER_TRY(HW_NEW(&function->places, HW_FUNCTION_PLACES, "the watched calls of a function", error));
-    for (int i = 0; i < HW_FUNCTION_PLACES; i++) {
-        hw_call_place *place = &function->places[i];
-        place->block = UINT32_MAX;
-        atomic_store(&place->kind, "table function");
-        atomic_store(&place->name, function->own->name);
-        HAWSER_TRY(hw_watch_add(store->job->fibers ? NULL : store->job->watchdog, place, error));
-    }
+    HAWSER_TRY(HW_NEW(&store->own_filters, store->options.filter_count, "a store's filters", error));
+    for (size_t i = 0; i < store->options.filter_count; i++)
+        store->own_filters[i] =
+            (hw_watched_filter){.base.choose = choose_own, .store = store, .own = &store->options.filters[i]};
     return HAWSER_OK;
 }
 
@@ -135,14 +132,13 @@ hawser_status hw_hub_functions(hawser_store *store, hawser_error *error)
                                             .parameters = own->parameters,
                                             .parameter_names = "its parameters",
                                             .types = types_of(own),
-                                            .check = own->check,
+                                            .check = own->check != NULL ? check_own : NULL,
                                             .apply = apply_own,
                                             .user = &store->own_functions[i]};
-        store->own_functions[i].own = own;
+        store->own_functions[i] = (hw_own_function){store, own};
         store->options.function_count = i + 1;
-        HAWSER_TRY(watch_function(store, &store->own_functions[i], error));
     }
-    return HAWSER_OK;
+    return take_filters(store, error);
 }
 
 hawser_status hw_hub_no_function(const hawser_store *store, const char *table, const char *function, hawser_error *error)
@@ -170,7 +166,7 @@ hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table
         if (own->name == NULL || own->pass == NULL || strcmp(own->name, table->filter) != 0)
             continue;
         spec->filter = HW_PASS_OWN;
-        spec->pass = own->pass;
+        spec->own_filter = &store->own_filters[i].base;
         return HAWSER_OK;
     }
     char names[400];

@@ -83,12 +83,16 @@ typedef struct hw_client_listener_ops {
     void (*free)(hw_client_listener *listener);
 } hw_client_listener_ops;
 
-/* A user's function, and the places at which the watchdog sees its calls. */
-enum { HW_FUNCTION_PLACES = 16 };
+/* A user's function, and a user's filter, in the store whose watched places their calls take. */
 typedef struct hw_own_function {
+    hawser_store *store;
     const hawser_function *own;
-    hw_call_place *places; /* HW_FUNCTION_PLACES entries */
 } hw_own_function;
+typedef struct hw_watched_filter {
+    hw_own_filter base;
+    hawser_store *store;
+    const hawser_store_filter *own;
+} hw_watched_filter;
 
 struct hawser_store {
     hawser_job *job;
@@ -125,6 +129,8 @@ struct hawser_store {
     hw_log *log;                    /* the client's; NULL: no history */
     hw_function *functions;         /* the user's, options.function_count entries */
     hw_own_function *own_functions; /* likewise */
+    hw_watched_filter *own_filters; /* the user's, options.filter_count entries */
+    hw_call_place *calls;           /* at which the watchdog sees calls of the user's functions */
     hw_remote_function *foreign;
     _Atomic(hw_worker_cache *) near[HW_TABLES_MOST]; /* by table */
 };
@@ -165,6 +171,13 @@ hawser_status hw_hub_function_there(hawser_store *store, const char *name, const
 void hw_hub_functions_free(hawser_store *store);
 hawser_status hw_hub_no_function(const hawser_store *store, const char *table, const char *function,
                                  hawser_error *error) HAWSER_MUST_USE;
+
+/* calls.c: the places at which the watchdog sees calls of the user's functions. Close it after the last call and before the tables are freed. */
+hawser_status hw_hub_calls_open(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
+void hw_hub_calls_close(hawser_store *store);
+/* Takes a place for a call; name and table may be NULL. Returns NULL if all places are taken: this call is not watched. */
+hw_call_place *hw_hub_call_begin(const hawser_store *store, const char *kind, const char *name, const char *table);
+void hw_hub_call_end(hw_call_place *place);
 
 /* Sets the filter that a table requests. */
 hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table, hw_table_spec *spec,

@@ -133,6 +133,7 @@ static void free_store(hawser_store *store)
     hw_remote_close(store->remote);
     hw_stripe_pool_stop(&store->pool);
     hw_worker_cache_close(store);
+    hw_hub_calls_close(store);
     hw_client_free(store->client);
     hw_server_free(store->server);
     if (store->listener != NULL)
@@ -190,6 +191,8 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     pthread_cond_init(&store->pool.filled, NULL);
     store->run = hw_recorder_run(job->recorder);
     hawser_status status = resolve(store, options, sessions, error);
+    if (status == HAWSER_OK)
+        status = hw_hub_calls_open(store, error);
     if (status == HAWSER_OK)
         status = hw_hub_functions(store, error);
     if (status == HAWSER_OK)
