@@ -88,6 +88,14 @@ heard first.err "turned away .*is one too many"
 kill -9 "$second"
 ends first 8
 has first.err "^hawser: node 1 \\(.*\\) was lost: .*; the job was in '.*', clock [0-9]+"
+lacks first.err 'no model is saved'
+manager 2 --interface 127.0.0.1 "${endless[@]}" --tol 1e-14 --path 9e9,8e9,1e-3 --trace path.csv -o path.st
+member second --join 127.0.0.1:$port --interface 127.0.0.1
+heard path.csv '^[0-9]+,[^,]*,[0-9.]+,0\.[0-9]+,' # the gap of the third lambda
+kill -9 "$second"
+ends first 8
+has first.err "^hawser: node 1 \\(.*\\) was lost: .*; 2 of the path's 3 lambdas were finished, but no model is saved, because"
+[[ ! -e path.st ]] || complain "a model of a path without its node"
 manager 3 --interface 127.0.0.1 "${endless[@]}" --trace trace.csv
 member second --join 127.0.0.1:$port --interface 127.0.0.1
 member third --join 127.0.0.1:$port --interface 127.0.0.1

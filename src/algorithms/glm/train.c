@@ -101,12 +101,31 @@ static hawser_status take_best(hawser_job *job, hw_linear *linear, const hw_line
                : hawser_fail(error, HAWSER_NOT_FINITE, "the best model has no certificate: its objective overflows");
 }
 
+static size_t finished_lambdas(const hw_linear *linear)
+{
+    size_t done = 0;
+    while (done < linear->lambda_count && linear->rows[done].done)
+        done++;
+    return done;
+}
+
+/* Each node has the coefficients of its own columns only, also of finished lambdas: without a lost node's columns no lambda has a model. Node 0
+ * alone counts lambdas, so it alone reports them. */
+static hawser_status fail_without_model(const hw_linear *linear, hawser_status status, const char *why, hawser_error *error)
+{
+    size_t done = linear->lambda_count > 1 ? finished_lambdas(linear) : 0;
+    if (status != HAWSER_PEER_LOST || done == 0)
+        return hawser_fail(error, status, "%s", why);
+    return hawser_fail(error, status,
+                       "%s; %zu of the path's %zu lambdas were finished, but no model is saved, because the coefficients of "
+                       "that node's columns were on that node only",
+                       why, done, linear->lambda_count);
+}
+
 /* The model of a failed path has the lambdas that were finished; if none was, the best certified coefficients of the first. */
 static void note_lost_lambdas(const hw_linear *linear, hawser_training *training)
 {
-    size_t done = 0, k = 0;
-    while (done < linear->lambda_count && linear->rows[done].done)
-        done++;
+    size_t done = finished_lambdas(linear), k = 0;
     while (k < HAWSER_NOTES && training->notes[k][0] != '\0')
         k++;
     if (linear->lambda_count < 2 || k == HAWSER_NOTES || (done == 0 && !isfinite(linear->rest.objective)))
@@ -142,7 +161,7 @@ static hawser_status run_and_finish(hawser_job *job, hw_linear *linear, const hw
     hawser_program_free(program);
     bool early = status == HAWSER_STOP, failed = overflowed(status) && hw_linear_has_best(linear);
     if (status != HAWSER_OK && !early && !failed)
-        return hawser_fail(error, status, "%s", own.text);
+        return fail_without_model(linear, status, own.text, error);
     if (early)
         HAWSER_TRY(take_better(job, linear, units, training->run, rest, error));
     if (failed) {
