@@ -28,6 +28,7 @@ struct hw_cluster {
     hw_place *place;
     hw_net *net;
     hw_lifeline lifeline;
+    bool formed; /* all nodes have joined */
     uint32_t self, nodes, nodes_most;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;

@@ -426,10 +426,32 @@ static void launcher_gone(void *argument)
     hw_cluster_note_loss(cluster, &loss);
 }
 
-/* The lifeline may be the channel that the manager's address arrives by: it is read first. */
+/* A node that fails before it has joined has no link by which the others could notice. After the join the links report it, with the phase. */
+static void launcher_sent(void *argument, const void *bytes, size_t length)
+{
+    hw_cluster *cluster = argument;
+    hw_node_end end;
+    while (cluster->place->ops->take(cluster->place, bytes, length, &end)) {
+        bytes = NULL;
+        length = 0;
+        pthread_mutex_lock(&cluster->mutex);
+        bool joining = !cluster->formed;
+        pthread_mutex_unlock(&cluster->mutex);
+        hw_loss loss = {.node = end.node, .told = 1};
+        snprintf(loss.why, sizeof loss.why, "%s before the job's nodes had joined", end.text);
+        if (joining && end.node != cluster->self)
+            hw_cluster_note_loss(cluster, &loss);
+    }
+}
+
+/* The lifeline may be the channel that the manager's address arrives by: the address is read first, and maybe more with it. */
 static hawser_status watch_launcher(hw_cluster *cluster, hawser_error *error)
 {
-    return hw_lifeline_begin(&cluster->lifeline, cluster->place->lifeline, launcher_gone, cluster, error);
+    bool reports = cluster->place->ops->take != NULL;
+    const hw_lifeline_events events = {reports ? launcher_sent : NULL, launcher_gone};
+    if (reports)
+        launcher_sent(cluster, NULL, 0);
+    return hw_lifeline_begin(&cluster->lifeline, cluster->place->lifeline, &events, cluster, error);
 }
 
 static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options, double deadline, hawser_error *error)
@@ -574,6 +596,9 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
         hw_cluster_leave(cluster);
         return status;
     }
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->formed = true;
+    pthread_mutex_unlock(&cluster->mutex);
     hw_cluster_set_phase(cluster, "between two runs");
     *out = cluster;
     return HAWSER_OK;

@@ -12,7 +12,7 @@ static void *watch(void *argument)
 {
     hw_lifeline *lifeline = argument;
     struct pollfd set[2] = {{.fd = lifeline->descriptor, .events = POLLIN}, {.fd = lifeline->wake[0], .events = POLLIN}};
-    char waste[256];
+    char bytes[256];
     for (;;) {
         if (poll(set, 2, -1) < 0 && errno != EINTR)
             return NULL;
@@ -20,18 +20,20 @@ static void *watch(void *argument)
             return NULL;
         if (set[0].revents == 0)
             continue;
-        ssize_t got = read(lifeline->descriptor, waste, sizeof waste);
+        ssize_t got = read(lifeline->descriptor, bytes, sizeof bytes);
+        if (got > 0 && lifeline->events.arrived != NULL)
+            lifeline->events.arrived(lifeline->argument, bytes, (size_t)got);
         if (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN)))
             continue;
-        lifeline->gone(lifeline->argument);
+        lifeline->events.gone(lifeline->argument);
         return NULL;
     }
 }
 
-hawser_status hw_lifeline_begin(hw_lifeline *lifeline, int descriptor, void (*gone)(void *argument), void *argument,
+hawser_status hw_lifeline_begin(hw_lifeline *lifeline, int descriptor, const hw_lifeline_events *events, void *argument,
                                 hawser_error *error)
 {
-    *lifeline = (hw_lifeline){.descriptor = descriptor, .wake = {-1, -1}, .gone = gone, .argument = argument};
+    *lifeline = (hw_lifeline){.descriptor = descriptor, .wake = {-1, -1}, .events = *events, .argument = argument};
     if (descriptor < 0)
         return HAWSER_OK;
     if (pipe2(lifeline->wake, O_CLOEXEC) != 0)
@@ -51,7 +53,7 @@ void hw_lifeline_end(hw_lifeline *lifeline)
         pthread_join(lifeline->thread, NULL);
         close(lifeline->wake[0]);
         lifeline->started = false;
-    } else if (lifeline->gone != NULL && lifeline->wake[0] >= 0) {
+    } else if (lifeline->events.gone != NULL && lifeline->wake[0] >= 0) {
         close(lifeline->wake[0]);
         close(lifeline->wake[1]);
     }

@@ -5,7 +5,8 @@
  * manager, to the others. After that the nodes talk among themselves. One file a launcher implements hw_place_ops.
  *
  * `hawser run` (cli/run) uses a channel: a socket in HAWSER_LAUNCH ("fd:N") with lines of text: launcher -> node "key HEX", node 0 ->
- * launcher "address ADDRESS", launcher -> others "manager ADDRESS", node -> launcher "lost N WHY" when another node's failure is about to end it.
+ * launcher "address ADDRESS", launcher -> others "manager ADDRESS", node -> launcher "lost N WHY" when another node's failure is about to end it,
+ * launcher -> nodes "ended N TEXT" when node N has failed: without it the others would wait for a node that never joins.
  * Its end of file says that the launcher is gone. HAWSER_NODE, HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME, HAWSER_SOCKETS (other nodes
  * are on this host: the directory for Unix sockets, or "@" for abstract ones) and HAWSER_LOCAL (all nodes are) say the rest; the key is never
  * in the environment.
@@ -22,6 +23,12 @@ enum {
     HW_PLACE_DIRECTORY = 80 /* bytes of a directory for sockets: a socket's path in it has to fit 108 */
 };
 
+/* A node that has failed, as the launcher saw it: "node 2 (birch, pid 4711) was killed by signal 9 (KILL)". */
+typedef struct hw_node_end {
+    uint32_t node;
+    char text[300];
+} hw_node_end;
+
 typedef struct hw_place_ops {
     const char *how; /* for people: "hawser run", "PMIx" ... */
     /* Node 0 hands in its address; blocks shortly. */
@@ -31,6 +38,9 @@ typedef struct hw_place_ops {
     /* Another node has failed or was lost, and this one will end for it: so that the launcher can tell cause from consequence. May be
      * NULL; never blocks; any thread, one at a time. */
     void (*lost)(hw_place *place, uint32_t node, const char *why);
+    /* Takes bytes that the launcher has sent since node 0's address. Returns true, the node's number and a text with a verb if they report that a
+     * node has failed; call again without bytes until it returns false. NULL: the launcher reports nothing. One thread at a time. */
+    bool (*take)(hw_place *place, const void *bytes, size_t length, hw_node_end *end);
     /* Lets go of the launcher's resources; the place stays readable. Idempotent. */
     void (*close)(hw_place *place);
 } hw_place_ops;

@@ -31,7 +31,7 @@ static void let_go(hw_place *place)
 
 hawser_status hw_place_hand(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"by hand", publish, fetch, NULL, let_go};
+    static const hw_place_ops ops = {"by hand", publish, fetch, NULL, NULL, let_go};
     if (options->join == NULL && options->listen < 2)
         return HAWSER_OK;
     if (options->join != NULL && strlen(options->join) >= sizeof place->manager)

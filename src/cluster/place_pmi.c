@@ -168,7 +168,7 @@ static hawser_status exchange_key(hw_place *place, hawser_error *error)
 
 hawser_status hw_place_pmi(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"mpirun (PMI)", publish, fetch, NULL, let_go};
+    static const hw_place_ops ops = {"mpirun (PMI)", publish, fetch, NULL, NULL, let_go};
     uint64_t fd, node, nodes;
     if (!hw_variable_number(options->environment, "PMI_FD", 3, 1 << 20, &fd) ||
         !hw_variable_number(options->environment, "PMI_SIZE", 2, HW_PLACE_NODES_MOST, &nodes) ||

@@ -217,7 +217,7 @@ static hawser_status exchange_key(hw_place *place, hawser_error *error)
 
 hawser_status hw_place_pmix(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"PMIx", publish, fetch, NULL, let_go};
+    static const hw_place_ops ops = {"PMIx", publish, fetch, NULL, NULL, let_go};
     if (hw_variable(options->environment, "PMIX_RANK") == NULL ||
         hw_variable(options->environment, "PMIX_NAMESPACE") == NULL)
         return HAWSER_OK;

@@ -1,6 +1,7 @@
 /* place_run.c - the node's end of the channel that `hawser run` gives each process. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,21 +40,28 @@ static hawser_status await(int fd, short events, double deadline, const char *wh
     }
 }
 
+/* Takes a whole line, without its end, from what has been read. */
+static bool take_line(text_reader *at, char line[LONGEST_LINE])
+{
+    char *end = memchr(at->text, '\n', at->used);
+    if (end == NULL)
+        return false;
+    size_t length = (size_t)(end - at->text);
+    memcpy(line, at->text, length);
+    line[length] = '\0';
+    at->used -= length + 1;
+    memmove(at->text, end + 1, at->used);
+    return true;
+}
+
 /* The next line, without its end. */
 static hawser_status read_line(hw_place *place, double deadline, const char *what, char line[LONGEST_LINE],
                                hawser_error *error)
 {
     text_reader *at = place->state;
     for (;;) {
-        char *end = memchr(at->text, '\n', at->used);
-        if (end != NULL) {
-            size_t length = (size_t)(end - at->text);
-            memcpy(line, at->text, length);
-            line[length] = '\0';
-            at->used -= length + 1;
-            memmove(at->text, end + 1, at->used);
+        if (take_line(at, line))
             return HAWSER_OK;
-        }
         if (at->used == sizeof at->text)
             return hawser_fail(error, HAWSER_BAD_INPUT, "the launcher's channel carries a line of over %d bytes",
                                LONGEST_LINE);
@@ -92,11 +100,41 @@ static hawser_status publish(hw_place *place, const char *address, hawser_error 
     return HAWSER_OK;
 }
 
+static bool read_end(const char *line, hw_node_end *end)
+{
+    const char *found = after(line, "ended");
+    int length = 0;
+    if (found == NULL || sscanf(found, "%" SCNu32 " %n", &end->node, &length) != 1 || length == 0)
+        return false;
+    snprintf(end->text, sizeof end->text, "%.*s", (int)sizeof end->text - 1, found + length);
+    return true;
+}
+
+/* A line that is longer than the reader is dropped: it is none that the launcher sends. */
+static bool take(hw_place *place, const void *bytes, size_t length, hw_node_end *end)
+{
+    text_reader *at = place->state;
+    char line[LONGEST_LINE];
+    size_t fits = sizeof at->text - at->used < length ? sizeof at->text - at->used : length;
+    if (fits > 0)
+        memcpy(at->text + at->used, bytes, fits);
+    at->used += fits;
+    while (take_line(at, line))
+        if (read_end(line, end))
+            return true;
+    if (at->used == sizeof at->text)
+        at->used = 0;
+    return false;
+}
+
 static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error)
 {
     char line[LONGEST_LINE];
     HAWSER_TRY(read_line(place, hw_seconds() + seconds, "hand on the address of node 0", line, error));
     const char *found = after(line, "manager");
+    hw_node_end end;
+    if (read_end(line, &end))
+        return hawser_fail(error, HAWSER_PEER_LOST, "%s before the job's nodes had joined", end.text);
     if (found == NULL || strlen(found) >= HW_NET_ADDRESS)
         return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run said '%.40s' instead of the address of node 0", line);
     memcpy(address, found, strlen(found) + 1);
@@ -184,7 +222,7 @@ static hawser_status read_place(const hw_place_options *options, hw_place *place
 
 hawser_status hw_place_run(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"hawser run", publish, fetch, say_lost, let_go};
+    static const hw_place_ops ops = {"hawser run", publish, fetch, say_lost, take, let_go};
     const char *launch = hw_variable(options->environment, "HAWSER_LAUNCH");
     if (launch == NULL)
         return HAWSER_OK;

@@ -38,7 +38,7 @@ static uint16_t port_of(const hw_place_options *options, uint64_t job, uint64_t 
 
 hawser_status hw_place_slurm(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
-    static const hw_place_ops ops = {"srun", publish, fetch, NULL, let_go};
+    static const hw_place_ops ops = {"srun", publish, fetch, NULL, NULL, let_go};
     char *const *environment = options->environment;
     uint64_t node, nodes, job = 0, step = 0, hosts = 0;
     const char *list = hw_variable(environment, "SLURM_STEP_NODELIST"), *name = hw_variable(environment, "SLURMD_NODENAME");

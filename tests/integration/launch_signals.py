@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """hawser run and signals: passed on, Ctrl-Z and back, and nothing left behind even when the launcher or an agent is killed."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -199,8 +200,25 @@ def agent_killed():
     run.folder.cleanup()
 
 
+def node_that_ends_before_it_joins():
+    """The others end at once and name it: no link to it could break, and --grace is long."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "d.csv"), "w") as data:
+            data.write("y,a,b,c\n" + "".join(f"{i % 7},{i % 3},{i % 5},{i % 2}\n" for i in range(40)))
+        for node, end, what in ((2, "kill -TERM $$", "was killed by signal 15 \\(TERM\\)"), (0, "kill -KILL $$", "was killed by signal 9 \\(KILL\\)"),
+                                (1, "exit 7", "ended with code 7")):
+            script = f'if [ $HAWSER_NODE = {node} ]; then {end}; fi; exec "{HAWSER}" train lasso d.csv --workers 3 --quiet'
+            got = subprocess.run([HAWSER, "run", "-n", "3", "--grace", "600", "--", "sh", "-c", script], cwd=folder,
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+                                 env={k: v for k, v in os.environ.items() if not k.startswith("HAWSER_")})
+            for other in {0, 1, 2} - {node}:
+                if not re.search(f"\\[{other}\\] hawser: .*node {node} \\(node-{node}, pid [0-9]+\\) {what} before the job's nodes had joined", got.stderr):
+                    complain(f"node {other} does not name node {node}: {got.stderr}")
+
+
 for test in (passed_on, terminated, third_time, third_time_to_an_agent_that_is_stopped, agent_that_is_stopped, agent_that_is_stopped_for_a_moment,
-             agent_that_does_not_start, suspended, launcher_killed, launcher_killed_while_suspended, agent_killed):
+             agent_that_does_not_start, suspended, launcher_killed, launcher_killed_while_suspended, agent_killed,
+             node_that_ends_before_it_joins):
     before = failures
     test()
     print(test.__name__, "ok" if failures == before else "FAILED")

@@ -60,7 +60,7 @@ typedef struct test_node {
 
 static void *node_main(void *argument)
 {
-    static const hw_place_ops ops = {"test", launcher_publish, launcher_fetch, NULL, launcher_close};
+    static const hw_place_ops ops = {"test", launcher_publish, launcher_fetch, NULL, NULL, launcher_close};
     test_node *node = argument;
     hw_place place = {.ops = &ops,
                       .node = node->node,

@@ -170,6 +170,17 @@ static hawser_status tell_manager(agent *it, const char *address, hawser_error *
     return HAWSER_OK;
 }
 
+/* A node that waits for this one to join would wait without end. */
+static hawser_status tell_ending(agent *it, const hw_launch_frame *frame, hawser_error *error)
+{
+    char line[400];
+    snprintf(line, sizeof line, "%u %.300s", frame->number, frame->payload);
+    for (size_t i = 0; i < it->count; i++)
+        if (it->children[i].node != frame->number && it->children[i].channel >= 0)
+            HAWSER_TRY(hw_child_tell(&it->children[i], "ended", line, error));
+    return HAWSER_OK;
+}
+
 static hawser_status take_input(agent *it, const hw_launch_frame *frame, hawser_error *error)
 {
     for (size_t i = 0; i < it->count; i++)
@@ -211,6 +222,7 @@ static hawser_status take_frame(agent *it, const hw_launch_frame *frame, hawser_
             hw_child_signal(&it->children[i], (int)frame->number);
         return HAWSER_OK;
     case HW_FRAME_MANAGER: return tell_manager(it, frame->payload, error);
+    case HW_FRAME_ENDING: return tell_ending(it, frame, error);
     case HW_FRAME_INPUT: return take_input(it, frame, error);
     default: return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run sent a frame that only an agent sends");
     }

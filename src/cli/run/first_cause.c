@@ -9,29 +9,51 @@
 
 #define NAME_SECONDS 1.0 /* within which the end of the one that the others blame is heard of, if it has ended at all */
 
-static void begin_line(const hw_launch *launch, uint32_t number)
+/* "node 2 (birch, pid 4711": what follows closes the bracket. */
+static void describe(const hw_launch *launch, uint32_t number, char *text, size_t size)
 {
     const hw_run_node *node = &launch->nodes[number];
-    fprintf(launch->stream_err, "hawser run: node %u (%s", number, node->name);
-    if (node->pid > 0)
-        fprintf(launch->stream_err, ", pid %ld", node->pid);
+    size_t used = (size_t)snprintf(text, size, "node %u (%s", number, node->name);
+    if (node->pid > 0 && used < size)
+        snprintf(text + used, size - used, ", pid %ld", node->pid);
+}
+
+static void describe_end(const hw_launch *launch, uint32_t number, const char *why, char *text, size_t size)
+{
+    const hw_run_node *node = &launch->nodes[number];
+    const char *signal_name = node->signal != 0 ? sigabbrev_np(node->signal) : NULL;
+    char who[160];
+    describe(launch, number, who, sizeof who);
+    if (why != NULL)
+        snprintf(text, size, "%s): %s", who, why);
+    else if (node->signal != 0)
+        snprintf(text, size, "%s) was killed by signal %d (%s)", who, node->signal,
+                 signal_name != NULL ? signal_name : "unknown");
+    else
+        snprintf(text, size, "%s) ended with code %d%s", who, node->code,
+                 launch->own && node->code == HW_EXIT_SIGNAL ? " (a signal)" : "");
 }
 
 static void name_failure(const hw_launch *launch, uint32_t number, const char *why)
 {
-    const hw_run_node *node = &launch->nodes[number];
-    const char *signal_name = node->signal != 0 ? sigabbrev_np(node->signal) : NULL;
+    char text[1200];
     if (launch->interrupts != 0) /* after Ctrl-C nobody has to be told why they end */
         return;
-    begin_line(launch, number);
-    if (why != NULL)
-        fprintf(launch->stream_err, "): %s\n", why);
-    else if (node->signal != 0)
-        fprintf(launch->stream_err, ") was killed by signal %d (%s)%s\n", node->signal,
-                signal_name != NULL ? signal_name : "unknown", node->signal == SIGKILL ? HW_OUT_OF_MEMORY : "");
-    else
-        fprintf(launch->stream_err, ") ended with code %d\n", node->code);
+    describe_end(launch, number, why, text, sizeof text);
+    fprintf(launch->stream_err, "hawser run: %s%s\n", text,
+            why == NULL && launch->nodes[number].signal == SIGKILL ? HW_OUT_OF_MEMORY : "");
     (void)fflush(launch->stream_err);
+}
+
+/* Sends the end of a node to all others, which may still wait for it to join. */
+static hawser_status spread_ending(hw_launch *launch, uint32_t number, const char *why, hawser_error *error)
+{
+    char text[300];
+    describe_end(launch, number, why, text, sizeof text);
+    for (size_t i = 0; i < launch->connection_count; i++)
+        if (!launch->connections[i].closed && launch->connections[i].greeted)
+            HAWSER_TRY(hw_wire_put_text(&launch->connections[i].wire, HW_FRAME_ENDING, number, text, error));
+    return HAWSER_OK;
 }
 
 /* Between the first and the last of our signals only SIGTERM, and what a program makes of it, is our doing. */
@@ -74,7 +96,7 @@ hawser_status hw_launch_ended(hw_launch *launch, uint32_t number, int code, int 
     launch->inferred = false;
     launch->name_at = 0;
     name_failure(launch, number, why);
-    return HAWSER_OK;
+    return spread_ending(launch, number, why, error);
 }
 
 void hw_launch_count_losses(hw_launch *launch, uint32_t teller, uint32_t node, const char *why)
@@ -116,8 +138,10 @@ void hw_launch_find_first_cause(hw_launch *launch)
     if (node == launch->node_count) {
         name_failure(launch, launch->follower, NULL);
     } else if (launch->interrupts == 0) {
-        begin_line(launch, node);
-        fprintf(launch->stream_err, ") failed first, as node %u saw it: %s\n", teller, launch->nodes[teller].why);
+        char who[160];
+        describe(launch, node, who, sizeof who);
+        fprintf(launch->stream_err, "hawser run: %s) failed first, as node %u saw it: %s\n", who, teller,
+                launch->nodes[teller].why);
         (void)fflush(launch->stream_err);
     }
 }

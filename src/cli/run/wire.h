@@ -14,7 +14,7 @@
 
 #include "hawser/status.h"
 
-#define HW_AGENT_GREETING "hawser-agent 2\n" /* the number is that of this protocol */
+#define HW_AGENT_GREETING "hawser-agent 3\n" /* the number is that of this protocol */
 
 typedef enum hw_frame_kind {
     /* To the agent, before it starts anything: */
@@ -29,6 +29,7 @@ typedef enum hw_frame_kind {
     /* Later: */
     HW_FRAME_SIGNAL,  /* number: for every node here */
     HW_FRAME_MANAGER, /* the address of node 0 */
+    HW_FRAME_ENDING,  /* number: a node that has failed; payload: a text for the other nodes */
     HW_FRAME_INPUT,   /* for node 0; empty: no more */
     /* From the agent; number is the node's: */
     HW_FRAME_STARTED, /* payload: process id, decimal */
