@@ -224,6 +224,21 @@ static void print_lines(const hw_call *call, const hw_training_outcome *outcome)
                                                      : "not kept (-o MODEL keeps it)");
 }
 
+hawser_status hw_outcome_print_lost(const hw_call *call, const hw_training_outcome *outcome, const char *why,
+                                    hawser_error *error)
+{
+    if (!hawser_options_flag(call->options, "json"))
+        return HAWSER_OK;
+    bool ok = true;
+    json_t *object = json_object();
+    hw_json_text(object, "algorithm", call->algorithm->name, &ok);
+    hw_json_count(object, "nodes", hawser_job_nodes(outcome->job), &ok);
+    hw_json_text(object, "stop_reason", "node-lost", &ok);
+    hw_json_text(object, "error", why, &ok);
+    hw_json_text(object, "model", NULL, &ok);
+    return hw_json_line(call->out, object, ok, error);
+}
+
 bool hw_outcome_reached(const hw_training_outcome *outcome)
 {
     return !outcome->training.interrupted || hawser_run_figures(outcome->training.run)->clocks > 0;

@@ -19,6 +19,9 @@ typedef struct hw_training_outcome {
 bool hw_outcome_reached(const hw_training_outcome *outcome);
 /* Closing lines on standard output (unless quiet), --log-view's table, and --json's line last of all. */
 hawser_status hw_outcome_print(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error) HAWSER_MUST_USE;
+/* For a job that ended because a node was lost: --json's line has the reason in place of results. */
+hawser_status hw_outcome_print_lost(const hw_call *call, const hw_training_outcome *outcome, const char *why,
+                                    hawser_error *error) HAWSER_MUST_USE;
 
 void hw_outcome_titles(const hw_call *call, const hw_training_outcome *outcome, char *title, size_t title_size,
                        char *subtitle, size_t subtitle_size);

@@ -109,7 +109,8 @@ static const hawser_topic topics[] = {
      "table takes its rows once more for each group that writes to it.\n"},
     {"formats", "Formats of inputs", "The format is detected by content, unless --format names it.\n"},
     {"json", "The last line of train --json",
-     "One object. Unknown values are null.\n\n"
+     "One object. Unknown values are null. If a node was lost, the object has only algorithm,\n"
+     "nodes, stop_reason (\"node-lost\"), error (which node, and why) and model (null). Else:\n\n"
      "  algorithm\n"
      "  clocks, seconds_load, seconds_train, bytes_exchanged, workers, nodes, sync, seed\n"
      "  interrupted_by, interrupted_signal   the node that a signal asked to end: \"node 2 (ash)\"\n"

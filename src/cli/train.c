@@ -234,6 +234,9 @@ hawser_status hw_train(hw_call *call, hawser_error *error)
     hw_training_outcome outcome = {0};
     hw_interrupt_words(call->interrupt, "before the training began; no model is written");
     hawser_status status = run(call, &outcome, error);
+    hawser_error ignored; /* of a line that cannot be written: the node's loss matters more */
+    if (status == HAWSER_PEER_LOST && outcome.job != NULL && hawser_job_leads(outcome.job))
+        (void)!hw_outcome_print_lost(call, &outcome, error->text, &ignored);
     hawser_model_free(outcome.training.model);
     hawser_run_free(outcome.training.run);
     hawser_model_free(outcome.init);

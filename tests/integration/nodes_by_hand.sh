@@ -118,8 +118,8 @@ has first.err '^hawser: node [12] \(.*\) lives, but has kept the others waiting 
 has first.err 'timed out after 1 s \(--timeout\) waiting for node [12] \(.*\), which is alive; the job was reading the input'
 kill -0 $third 2>/dev/null || complain "the node that reads has ended by itself: $(cat third.err)"
 
-# A node that a signal ends while it reads is named with the signal on all others.
-manager 3 --interface 127.0.0.1 --timeout 4
+# A node that a signal ends while it reads is named with the signal on all others, and in JSON.
+manager 3 --interface 127.0.0.1 --timeout 4 --json
 member second --join 127.0.0.1:$port --interface 127.0.0.1
 (cd stuck && exec "$hawser" node --key-file ../key --join 127.0.0.1:$port --interface 127.0.0.1 >../third.out 2>../third.err) &
 third=$!
@@ -128,4 +128,5 @@ heard first.err 'lives, but has kept the others waiting'
 kill -TERM $third
 ends third 130; ends first 8; ends second 8
 for name in first second; do has $name.err 'node [12] \(.*\) has left the job: it was ended by SIGTERM'; done
+json first.out 'o["stop_reason"] == "node-lost" and o["nodes"] == 3 and "it was ended by SIGTERM" in o["error"] and o["model"] is None'
 finish
