@@ -22,14 +22,14 @@ typedef struct hw_sample {
 enum { HW_FORECASTS = 4 };
 
 typedef struct hw_mark {
-    double seconds, log_value;
+    double seconds, height;
 } hw_mark;
 
-/* When a metric will be at its target, by the line through its last values on a logarithmic scale. */
+/* When a quantity will be at its goal, by the line through its last heights: the logarithm of a metric, or the clocks. */
 typedef struct hw_forecast {
-    hw_mark mark[2]; /* values to draw the line from: at about a quarter and a half of the time so far */
+    hw_mark mark[2]; /* heights to draw the line from: at about a quarter and a half of the time so far */
     size_t marks, count;
-    double value, at;         /* the last value and its time */
+    double height, at;        /* the last height and its time */
     double made;              /* when the last forecast was */
     double end[HW_FORECASTS]; /* seconds since the beginning */
 } hw_forecast;
@@ -39,9 +39,9 @@ typedef struct hw_progress_line {
     FILE *err;
     bool bar, lines;
     const hw_watched *watched;
-    double drawn;         /* seconds of the last drawing */
-    double clocks, limit; /* --max-clocks, --time-limit; NaN: unset */
-    hw_forecast forecast;
+    double drawn;                          /* seconds of the last drawing */
+    double clocks, limit;                  /* --max-clocks, --time-limit; NaN: unset */
+    hw_forecast forecast, clocks_forecast; /* of the metric that ends the run, and of --max-clocks */
     hw_sample last;
 } hw_progress_line;
 

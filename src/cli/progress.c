@@ -9,11 +9,10 @@ enum { BAR = 24, LONGEST = 400 /* characters of the metrics */ };
 static const double APART = 1.1; /* by how much more of the time than the last one a forecast is made of */
 static const double ALIKE = 0.3; /* by how much of what is left forecasts may differ that are believed */
 
-/* Seconds until the metric that ends the run is at its target, by the last forecasts; NaN if they do not agree. Metrics do not fall
- * evenly: only forecasts that have stayed alike while a third of the time went by are worth a line. */
-static double until_target(const hw_progress_line *progress, double now)
+/* Seconds until a quantity is at its goal, by the last forecasts; NaN if they do not agree. Neither metrics nor clocks advance evenly: only
+ * forecasts that have stayed alike while a third of the time went by are worth a line. */
+static double until_goal(const hw_forecast *forecast, double now)
 {
-    const hw_forecast *forecast = &progress->forecast;
     double least = INFINITY, most = 0.0;
     if (forecast->count < HW_FORECASTS)
         return NAN;
@@ -25,53 +24,59 @@ static double until_target(const hw_progress_line *progress, double now)
     return isfinite(most) && left > 0.0 && most - least <= ALIKE * left ? left : NAN;
 }
 
-/* Takes a value: where the line through it and the one half as long ago meets the target, on a logarithmic scale. */
-static void take_value(hw_progress_line *progress, double seconds, double value, double target)
+/* Takes a height, which falls to its goal: where the line through it and the one half as long ago meets the goal. */
+static void take_height(hw_forecast *forecast, double seconds, double height, double goal)
 {
-    hw_forecast *forecast = &progress->forecast;
-    if (!(target > 0) || !(value > 0) || value == forecast->value || seconds <= forecast->at)
+    if (!isfinite(height) || (forecast->marks > 0 && height == forecast->height) || seconds <= forecast->at)
         return;
     if (forecast->marks > 0 && seconds >= 2 * forecast->mark[1].seconds) {
         forecast->mark[0] = forecast->mark[1];
-        forecast->mark[1] = (hw_mark){seconds, log(value)};
+        forecast->mark[1] = (hw_mark){seconds, height};
     } else if (forecast->marks == 0) {
-        forecast->mark[0] = forecast->mark[1] = (hw_mark){seconds, log(value)};
+        forecast->mark[0] = forecast->mark[1] = (hw_mark){seconds, height};
     }
     forecast->marks++;
-    forecast->value = value;
+    forecast->height = height;
     forecast->at = seconds;
     if (!(seconds > forecast->mark[0].seconds) || seconds < APART * forecast->made)
         return;
-    double slope = (log(value) - forecast->mark[0].log_value) / (seconds - forecast->mark[0].seconds);
-    double left = slope < 0 ? (log(target) - log(value)) / slope : INFINITY;
+    double slope = (height - forecast->mark[0].height) / (seconds - forecast->mark[0].seconds);
+    double left = slope < 0 ? (goal - height) / slope : INFINITY;
     forecast->end[forecast->count++ % HW_FORECASTS] = seconds + left;
     forecast->made = seconds;
 }
 
-/* Seconds that --time-limit and --max-clocks leave at most; NaN without them. */
-static double until_limit(const hw_progress_line *progress, const hw_sample *sample)
+/* Seconds until --max-clocks; NaN if clocks do not take even time, neither lately nor since the beginning. */
+static double until_clocks(const hw_progress_line *progress, const hw_sample *sample)
 {
-    double left = NAN;
-    if (progress->limit > 0)
-        left = fmax(0.0, progress->limit - sample->seconds);
-    if (progress->clocks > 0 && sample->clock > 0)
-        left = fmin(left, fmax(0.0, (progress->clocks - sample->clock) * sample->seconds / sample->clock)); /* NaN loses */
+    double left = until_goal(&progress->clocks_forecast, sample->seconds);
+    double average = (progress->clocks - sample->clock) * sample->seconds / sample->clock;
+    return fabs(average - left) <= 0.5 * ALIKE * left ? left : NAN;
+}
+
+/* What is known of the time that is left. */
+typedef enum known { NOTHING, ABOUT, AT_MOST_ABOUT, AT_MOST } known;
+
+/* The seconds that are left; NaN if nothing is known. --time-limit is a bound; the time of --max-clocks is a forecast, because clocks differ in
+ * what they cost, and without it no other forecast is shown: the clocks may be over first. */
+static double time_left(const hw_progress_line *progress, const hw_sample *sample, known *what)
+{
+    double limit = progress->limit > 0 ? fmax(0.0, progress->limit - sample->seconds) : NAN;
+    double target = until_goal(&progress->forecast, sample->seconds), clocks = NAN;
+    if (progress->clocks > 0) {
+        clocks = until_clocks(progress, sample);
+        target = isnan(clocks) ? NAN : target;
+    }
+    double left = fmin(limit, fmin(clocks, target)); /* NaN loses */
+    *what = isnan(left) ? NOTHING : left == limit ? AT_MOST : left == clocks ? AT_MOST_ABOUT : ABOUT;
     return left;
 }
 
-/* What is left, and whether that is a bound only; NaN when nothing tells. */
-static double time_left(const hw_progress_line *progress, const hw_sample *sample, bool *bound)
-{
-    double limit = until_limit(progress, sample), target = until_target(progress, sample->seconds);
-    *bound = !(target < limit) && !isnan(limit);
-    return *bound ? limit : target;
-}
-
-/* How far a training is; NaN when nothing tells. */
+/* How far a training is; NaN if nothing is known. */
 static double fraction_done(const hw_progress_line *progress, const hw_sample *sample)
 {
-    bool bound = false;
-    double left = time_left(progress, sample, &bound), whole = sample->seconds + left;
+    known what;
+    double left = time_left(progress, sample, &what), whole = sample->seconds + left;
     return whole > 0 ? sample->seconds / whole : NAN;
 }
 
@@ -101,14 +106,15 @@ static void format_metrics(const hw_watched *watched, const hw_sample *sample, c
 static void format_line(const hw_progress_line *progress, const hw_sample *sample, bool last, char *text, size_t size)
 {
     char metrics[LONGEST] = "", left[40] = "", elapsed[24], rest[24];
-    bool bound = false;
-    double remaining = time_left(progress, sample, &bound),
+    static const char *const words[] = {[ABOUT] = "about", [AT_MOST_ABOUT] = "at most about", [AT_MOST] = "at most"};
+    known what = NOTHING;
+    double remaining = time_left(progress, sample, &what),
            rate = sample->clock / (sample->seconds > 0 ? sample->seconds : 1e-9);
     format_metrics(progress->watched, sample, metrics, sizeof metrics);
     format_seconds(sample->seconds, elapsed, sizeof elapsed);
     if (!last && isfinite(remaining)) {
         format_seconds(remaining, rest, sizeof rest);
-        snprintf(left, sizeof left, bound ? "  at most %s left" : "  about %s left", rest);
+        snprintf(left, sizeof left, "  %s %s left", words[what], rest);
     }
     snprintf(text, size, "clock %.0f%s  %.3g clocks/s  %s%s", sample->clock, metrics, rate, elapsed, left);
 }
@@ -130,8 +136,10 @@ void hw_progress_show(hw_progress_line *progress, const hw_sample *sample, bool 
     if (!progress->bar && !progress->lines)
         return;
     size_t ends = progress->watched->ends;
-    if (ends < progress->watched->count)
-        take_value(progress, sample->seconds, sample->value[ends], sample->target);
+    if (ends < progress->watched->count && sample->target > 0 && sample->value[ends] > 0)
+        take_height(&progress->forecast, sample->seconds, log(sample->value[ends]), log(sample->target));
+    if (progress->clocks > 0)
+        take_height(&progress->clocks_forecast, sample->seconds, -sample->clock, -progress->clocks);
     progress->last = *sample;
     double every = progress->bar ? 0.1 : 2;
     if (!last && sample->seconds - progress->drawn < every)

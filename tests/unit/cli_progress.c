@@ -20,8 +20,19 @@ static double some(const hawser_options *options, const hawser_progress *progres
     return 1.0;
 }
 
-/* Plays 99 seconds of a training, two values a second; the text that it prints, which the caller frees. */
-static char *play(distance_at *distance, double limit, double clocks, double tolerance)
+static double two_a_second(double seconds)
+{
+    return 2.0 * seconds;
+}
+
+/* Clocks of which each takes longer than the one before. */
+static double ever_slower(double seconds)
+{
+    return 40 * sqrt(seconds);
+}
+
+/* Plays 99 seconds of a training, two values a second; returns the text that it prints, which the caller frees. */
+static char *play_at(distance_at *distance, distance_at *clock, double limit, double clocks, double tolerance)
 {
     char *text = NULL;
     size_t size = 0;
@@ -37,11 +48,17 @@ static char *play(distance_at *distance, double limit, double clocks, double tol
     hw_progress_line progress = {.err = file, .lines = true, .watched = &watched, .clocks = clocks, .limit = limit};
     for (int step = 1; step <= 198; step++) {
         double seconds = 0.5 * step;
-        hw_sample sample = {.clock = step, .seconds = seconds, .value = {1.0, distance(seconds), 7.0}, .target = tolerance};
+        hw_sample sample = {
+            .clock = clock(seconds), .seconds = seconds, .value = {1.0, distance(seconds), 7.0}, .target = tolerance};
         hw_progress_show(&progress, &sample, false);
     }
     assert_int_equal(fclose(file), 0);
     return text;
+}
+
+static char *play(distance_at *distance, double limit, double clocks, double tolerance)
+{
+    return play_at(distance, two_a_second, limit, clocks, tolerance);
 }
 
 /* Holds each line that has `word` to an end at `end` seconds, within a share of what is left; returns how many there are. */
@@ -151,7 +168,13 @@ static void limits_are_bounds(void **state)
     assert_null(strstr(text, "about"));
     free(text);
     text = play(stalled, NAN, 190.0, 1e-6); /* two clocks a second */
-    assert_true(each(text, "  at most ", 95.0, 0.0) > 20);
+    assert_true(each(text, "  at most about ", 95.0, 0.0) > 20);
+    free(text);
+    text = play_at(none, ever_slower, NAN, 380.0, 1e-6); /* the end is at 90 s */
+    assert_null(strstr(text, "left"));
+    free(text);
+    text = play_at(even, ever_slower, NAN, 380.0, 1e-9); /* the target is forecast well, but the clocks are over first */
+    assert_null(strstr(text, "left"));
     free(text);
     text = play(even, 80.0, NAN, 1e-6); /* the limit comes before the target */
     assert_true(each(text, "  at most ", 80.0, 0.0) > 30);
