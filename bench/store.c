@@ -392,11 +392,13 @@ static void run_case(bench *b)
         measure(b, push, 0, b->warm, samples);
         meet(b);
         double before = cpu_of_all(processes, b->nodes);
+        meet(b); /* no worker clears its buffers before all have read the processes' CPU */
         b->own_cpu = 0;
         size_t kept = measure(b, push, b->warm, b->rounds, samples);
         checking += b->own_cpu;
         meet(b);
         cpu += cpu_of_all(processes, b->nodes) - before;
+        meet(b); /* nor draws keys */
         qsort(samples, kept, sizeof *samples, by_size);
         numbers[push ? 0 : 2] = samples[kept / 2];
         numbers[push ? 1 : 3] = samples[kept * 99 / 100];

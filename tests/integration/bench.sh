@@ -89,7 +89,7 @@ END
 cat >"$work/store_peer" <<'END'
 #!/bin/sh
 [ "$1" != shm ] || { echo none; exit; }
-[ -z "$LD_PRELOAD" ] || { echo 5 5 5 5 5; exit; }
+[ -z "$LD_PRELOAD" ] || { python3 -c 'import socket; socket.socket()' && echo 5 5 5 5 5; exit; }
 case $2 in small) echo 1 2 3 4 5 ;; idle) echo 0.5 ;; *) echo 1 2 3 ;; esac
 END
 chmod +x "$work/store_peer"
@@ -112,11 +112,19 @@ if "$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build
     echo "a peer that fails was taken: $(cat "$work/err")"
     exit 1
 fi
+printf '#!/bin/sh\necho 1 2 3\n' >"$work/static_peer" # no socket of it gets the congestion control
+chmod +x "$work/static_peer"
+if [ "$(cat /proc/sys/net/ipv4/tcp_congestion_control)" = bbr ] &&
+    { "$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build/bench/bench_store" --peer "x=$work/static_peer" --cases sparse \
+        --preload "$build/bench/libbench_reno.so" --ways tcp --sizes 1x1 >"$work/out" 2>"$work/err" || ! grep -q "no socket of this program got reno" "$work/err"; }; then
+    echo "a peer without Hawser's congestion control was taken for one with it: $(cat "$work/err")"
+    exit 1
+fi
 python3 - "$work/store" <<'END'
 import json, sys
 rows = json.loads(open(sys.argv[1]).readlines()[-1])["rows"]
 cases = ["range", "keys", "keys-again", "sparse", "sparse-again", "sparse-8", "hashed", "small", "small-16", "idle"]
-paced = open("/proc/sys/net/ipv4/tcp_congestion_control").read().strip() != "reno"
+paced = open("/proc/sys/net/ipv4/tcp_congestion_control").read().strip() == "bbr"
 found = [(row["way"], row["servers"], row["workers"], row["case"]) for row in rows]
 sizes = [("inproc", 1)] + [(way, n) for way in ("shm", "unix", "tcp") for n in (1, 2)]
 assert found == [(way, n, n, case) for way, n in sizes for case in cases], found
