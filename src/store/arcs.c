@@ -8,7 +8,7 @@
 hawser_status hw_arcs_deal(uint64_t first, uint64_t last, uint32_t servers, uint64_t most, hw_arcs *arcs,
                            hawser_error *error)
 {
-    /* One less than the number of keys, which may be 2^64. */
+    /* The span is the number of keys less one, because that number may be 2^64. */
     uint64_t span = last - first, turns = servers == 1 ? 1 : span / (servers * most) + 1;
     turns = turns < HW_ARCS_MOST ? turns : HW_ARCS_MOST;
     uint64_t count = servers * turns, keys = span / count, longer = span % count + 1; /* arcs with one key more */
@@ -17,7 +17,7 @@ hawser_status hw_arcs_deal(uint64_t first, uint64_t last, uint32_t servers, uint
     *arcs = (hw_arcs){0};
     HAWSER_TRY(HW_NEW(&arcs->arcs, count, "the ranges of a table", error));
     for (uint32_t server = 0; arcs->count < count; server = server + 1 < servers ? server + 1 : 0) {
-        uint64_t own = arcs->count < longer ? keys : keys - 1; /* less one */
+        uint64_t own = arcs->count < longer ? keys : keys - 1; /* keys of this arc, less one */
         arcs->arcs[arcs->count++] = (hw_arc){first, first + own, server};
         first += own + 1;
     }

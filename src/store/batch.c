@@ -1,11 +1,12 @@
-/* batch.c - the parts of one push at a server are answered together, when all are done: a client is woken once for them, not for each. */
+/* batch.c - a server sends one reply for all parts of a push once all are done, so that the client wakes once and not once per part. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "store/stripe.h"
 
-/* Of one client's pushes, so many may lack parts: it sends one after the other, and parts again that a server has forgotten. */
+/* The number of pushes of one client that may lack parts. A client sends one push after the other, and sends again parts whose key lists
+ * a server has forgotten. */
 enum { OPEN_MOST = 4096 };
 
 static hawser_status new_batch(hw_server *server, const hw_request_head *head, hw_batch **out, hawser_error *error)

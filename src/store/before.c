@@ -7,7 +7,7 @@
 #include "base/order.h"
 #include "store/stripe.h"
 
-/* Keys of the stripe's own, one after the other, that stand at one time; `row` is the first one's among the stripe's. */
+/* A run of the stripe's own keys, without gaps, whose clocks are equal; `row` is the row of the first key in the stripe. */
 typedef struct before_run {
     uint64_t first, last, time;
     size_t row;
@@ -18,7 +18,7 @@ static size_t row_bytes(const hw_stripe *stripe)
     return stripe->spec->width * hw_value_size(stripe->spec->type);
 }
 
-/* A dense table's shards lie one behind the other. */
+/* The rows of a dense stripe: the shards of a dense table lie one behind the other. */
 static const unsigned char *newest(const hw_stripe *stripe)
 {
     return hw_table_shard_from(stripe->shards[0], stripe->arcs[0].first);
@@ -35,7 +35,7 @@ static size_t arc_of(const hw_stripe *stripe, uint64_t key)
     return hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, key);
 }
 
-/* The first run from `from` on; false: the stripe has no key of from..last. */
+/* Finds the first run at or after `from`. Returns false if the stripe has no key of from..last. */
 static bool next_run(const hw_stripe *stripe, const hw_range_clock *clock, uint64_t from, uint64_t last, before_run *r)
 {
     size_t at = arc_of(stripe, from);
@@ -73,7 +73,7 @@ static bool is_marked(const uint64_t *bits, size_t at)
     return bits[at / 64] >> at % 64 & 1;
 }
 
-/* How many bits from `from` on, up to `end`, are as the first of them. */
+/* Returns the number of bits from `from` on, at most up to `end`, that are equal to the first of them. */
 static size_t alike(const uint64_t *bits, size_t from, size_t end)
 {
     bool set = is_marked(bits, from);
@@ -127,7 +127,7 @@ void hw_before_forget(const hw_stripe *stripe, hw_before *before)
         mark(before->kept, 0, rows_in(stripe), false);
 }
 
-/* What has been kept of a row stays. */
+/* Copies the rows that have no copy yet. */
 static void keep_rows(const hw_stripe *stripe, hw_before *before, size_t row, size_t rows)
 {
     size_t bytes = row_bytes(stripe);
@@ -139,7 +139,7 @@ static void keep_rows(const hw_stripe *stripe, hw_before *before, size_t row, si
     mark(before->kept, row, rows, true);
 }
 
-/* The rows of ascending keys, each by itself. */
+/* Copies the rows of ascending keys that have no copy yet, one by one. */
 static void keep_list(const hw_stripe *stripe, hw_before *before, const uint64_t *keys, size_t count)
 {
     size_t bytes = row_bytes(stripe), first = 0;
@@ -156,14 +156,15 @@ static void keep_list(const hw_stripe *stripe, hw_before *before, const uint64_t
         if (before->kept[row / 64] & bit)
             continue;
         before->kept[row / 64] |= bit;
-        if (bytes == sizeof(uint64_t)) /* the usual size goes without a call */
+        if (bytes == sizeof(uint64_t)) /* a constant size needs no call */
             memcpy(before->rows + row * sizeof(uint64_t), now + row * sizeof(uint64_t), sizeof(uint64_t));
         else
             memcpy(before->rows + row * bytes, now + row * bytes, bytes);
     }
 }
 
-/* A list says that all keys between its ends are of its iteration, and changes its own: the others' rows are kept if somebody else changes them. */
+/* A list ends the iteration for all keys between its ends but changes only the rows that it names. So the old copies of the whole run
+ * are dropped, and a row that the list does not name is copied when a later push changes it. */
 void hw_before_keep(hw_stripe *stripe, const hw_piece *piece, uint64_t least)
 {
     const hw_inflight *inflight = piece->inflight;
@@ -176,7 +177,8 @@ void hw_before_keep(hw_stripe *stripe, const hw_piece *piece, uint64_t least)
     for (bool more = next_run(stripe, &progress->written, piece->first, piece->last, &r); more;
          more = run_behind(stripe, &progress->written, piece->last, &r)) {
         uint64_t version = r.time > next ? r.time : next;
-        if (version < delay || least > version - delay) /* all may see that version in what they would do over */
+        /* Every worker may see that version, also when it repeats an iteration. */
+        if (version < delay || least > version - delay)
             continue;
         if (before->rows == NULL && open_rows(stripe, before) != HAWSER_OK) {
             before->unkept = before->unkept > version ? before->unkept : version;
@@ -195,7 +197,7 @@ void hw_before_keep(hw_stripe *stripe, const hw_piece *piece, uint64_t least)
 
 /* ------------------------------------------------------------------------------------------------------------- giving ---- */
 
-/* Is a key that was written so often newer than what a read of the iteration may see? */
+/* Returns whether a key with this many writes is newer than what a read of the iteration may see. */
 static bool is_newer(const hw_stripe *stripe, uint64_t written, uint64_t iteration)
 {
     return hw_beyond(written, iteration) > stripe->spec->delay;

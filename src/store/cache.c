@@ -12,26 +12,26 @@ enum { FIRST_ROWS = 64 };
 
 typedef struct entry {
     uint64_t key, clock;
-    uint32_t chain;        /* next of the same bucket */
-    uint32_t newer, older; /* by use */
+    uint32_t chain;        /* the next row in the same bucket */
+    uint32_t newer, older; /* the neighbours in the order of use */
 } entry;
 
 struct hw_cache {
     const hw_table_spec *spec;
-    hw_table_spec sums; /* of increments that are kept apart: sparse, added up */
+    hw_table_spec sums; /* the table of increments that are kept apart: sparse, added up */
     uint32_t workers;
     size_t bytes, row_bytes;
-    bool adds;                   /* what is flushed is added to the rows that are here */
+    bool adds;                   /* flushed increments are added to the cached rows */
     uint64_t *clocks;            /* by worker */
     hw_table_shard **increments; /* by worker */
     entry *entries;
     unsigned char *values;
-    size_t rows, room, values_room, most; /* rows there may be */
+    size_t rows, room, values_room, most; /* `most` is the largest number of rows */
     uint32_t *buckets;
     size_t mask;
     uint32_t newest, oldest;
     hw_reading *pulling;
-    uint32_t exact; /* pulls that are made once more: nothing is flushed meanwhile */
+    uint32_t exact; /* pulls that are repeated; nothing is flushed meanwhile */
     hw_cache_figures figures;
 };
 
@@ -46,7 +46,7 @@ hawser_status hw_cache_new(const hw_cache_options *options, hw_cache **out, haws
     cache->adds = spec->function == cache->sums.function && !spec->summed;
     cache->bytes = options->bytes;
     cache->row_bytes = spec->width * hw_value_size(spec->type);
-    /* Of buckets there are fewer than twice as many as rows. */
+    /* There are fewer than twice as many buckets as rows. */
     size_t most = options->bytes / (cache->row_bytes + sizeof(entry) + 2 * sizeof *cache->buckets);
     cache->most = most < NONE ? most : NONE - 1;
     cache->newest = cache->oldest = NONE;
@@ -154,7 +154,7 @@ static void chain(hw_cache *cache, uint32_t row)
     *bucket = row;
 }
 
-/* Room for one more row; false: without memory rows are not kept. */
+/* Makes space for one more row. Returns false without memory: then rows are not cached. */
 static bool make_room(hw_cache *cache)
 {
     if (cache->rows < cache->room)
@@ -183,7 +183,7 @@ static bool make_room(hw_cache *cache)
     return true;
 }
 
-/* A row for a key that has none: a new one, or that which was not used for longest. NONE: there may be no rows. */
+/* Returns a row for a key that has none: a new one, or the least recently used one. Returns NONE if the cache may have no rows. */
 static uint32_t new_row(hw_cache *cache, uint64_t key)
 {
     uint32_t row = cache->oldest;
@@ -202,7 +202,7 @@ static uint32_t new_row(hw_cache *cache, uint64_t key)
     return row;
 }
 
-/* The last row moves to where it was. */
+/* Removes a row; the last row moves to its place. */
 static void drop_row(hw_cache *cache, uint32_t row)
 {
     unchain(cache, row);
@@ -224,7 +224,7 @@ void hw_cache_forget(hw_cache *cache)
         drop_row(cache, (uint32_t)cache->rows - 1);
 }
 
-/* False: not all sums are finite. */
+/* Returns false if a sum is not finite. */
 static bool add_row(const hw_cache *cache, void *values, const void *updates)
 {
     return cache->sums.function->apply(&(hw_applying){
@@ -255,7 +255,7 @@ bool hw_cache_may_flush(const hw_cache *cache)
     return cache->exact == 0;
 }
 
-/* Pulls on their way may bring it or not. */
+/* Marks the pulls in progress that name these keys: their reply may contain this flush or not. */
 static void disturb(hw_cache *cache, const uint64_t *keys, size_t count)
 {
     for (hw_reading *reading = cache->pulling; reading != NULL; reading = reading->next)
@@ -285,7 +285,7 @@ hawser_status hw_cache_flush(hw_cache *cache, uint32_t worker, hw_flushed *flush
     hw_table_shard_list(own, flushed->keys);
     hw_table_shard_get(own, flushed->keys, flushed->count, flushed->values);
     hw_table_shard_clear(own);
-    if (cache->spec->summed) /* rows change when the clock is over for all */
+    if (cache->spec->summed) /* rows of a summed table change when all workers have ended the clock */
         return HAWSER_OK;
     disturb(cache, flushed->keys, flushed->count);
     for (size_t i = 0; i < flushed->count; i++) {
@@ -293,7 +293,7 @@ hawser_status hw_cache_flush(hw_cache *cache, uint32_t worker, hw_flushed *flush
         if (row == NONE ||
             (cache->adds && add_row(cache, values_of(cache, row), (unsigned char *)flushed->values + i * cache->row_bytes)))
             continue;
-        drop_row(cache, row); /* what the function makes of it only the server knows */
+        drop_row(cache, row); /* only the server knows the result of the function */
     }
     return HAWSER_OK;
 }
@@ -314,7 +314,7 @@ static void serve(const hw_cache *cache, hw_reading *reading, size_t i, const vo
         hw_overflow_at(&reading->overflow, reading->keys[i]);
 }
 
-/* Serves a row that is here and fresh enough. */
+/* Serves a row from the cache if it is present and fresh enough. */
 static bool serve_near(hw_cache *cache, hw_reading *reading, size_t i)
 {
     uint32_t row = find(cache, reading->keys[i]);
@@ -325,7 +325,8 @@ static bool serve_near(hw_cache *cache, hw_reading *reading, size_t i)
     return true;
 }
 
-/* Somebody pulls the key, and waits for what this reading would wait for: no more, or two could wait for each other. */
+/* Returns whether another reading pulls the key with the same `least`. Readings that wait for different clocks do not share a pull,
+ * because two could wait for each other. */
 static bool is_pulled(const hw_cache *cache, uint64_t least, uint64_t key)
 {
     for (const hw_reading *other = cache->pulling; other != NULL; other = other->next) {
@@ -343,7 +344,7 @@ static bool is_pulled(const hw_cache *cache, uint64_t least, uint64_t key)
     return false;
 }
 
-/* The first look: what is here is read, the rest is open. */
+/* First pass: serves the cached rows; the other rows are open. */
 static hawser_status begin(hw_cache *cache, hw_reading *reading, hawser_error *error)
 {
     uint64_t clock = cache->clocks[reading->worker], staleness = cache->spec->staleness;
@@ -361,7 +362,7 @@ static hawser_status begin(hw_cache *cache, hw_reading *reading, hawser_error *e
     return HAWSER_OK;
 }
 
-/* Once more: others' pulls may have brought something. */
+/* Later passes: pulls of other readings may have filled the cache. */
 static void look_again(hw_cache *cache, hw_reading *reading)
 {
     size_t left = 0;
@@ -374,7 +375,7 @@ static void look_again(hw_cache *cache, hw_reading *reading)
     reading->open_count = left;
 }
 
-/* Of the open rows those are wanted that nobody else pulls. */
+/* Chooses the open rows that no other reading pulls; this reading will pull them. */
 static hawser_status want(hw_cache *cache, hw_reading *reading, hawser_error *error)
 {
     if (reading->wanted == NULL) {
@@ -434,7 +435,7 @@ static void stop_pulling(hw_cache *cache, hw_reading *reading)
 bool hw_cache_pulled(hw_cache *cache, hw_reading *reading)
 {
     if (reading->disturbed) {
-        /* Its clocks are in by now, so that it waits for nobody. */
+        /* The pull is repeated. The clocks that it waits for have ended by now, so it waits for no worker. */
         reading->disturbed = false;
         reading->again = true;
         cache->exact++;

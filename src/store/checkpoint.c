@@ -88,7 +88,8 @@ size_t hw_server_take_rows(const hw_server *server, uint32_t table, hw_cursor *c
 
 /* ---------------------------------------------------------------------------------------------------------- putting ---- */
 
-/* What rows of sparse tables count, and those that a file replaces: all in all, and whose growth is the largest. */
+/* Adds up the memory of rows of sparse tables: what the file needs (*more), and what it replaces (*less). *most is the table that grows
+ * most. */
 static void add_up(const hw_server *server, const hw_coming *coming, size_t count, uint64_t *more, uint64_t *less,
                    const hw_table_spec **most)
 {
@@ -124,7 +125,7 @@ hawser_status hw_server_promise(hw_server *server, const hw_coming *coming, size
     return status;
 }
 
-/* Who reads again reads what is loaded. */
+/* Forgets the kept versions, so that a repeated read returns what was loaded. */
 static void forget_before(const hw_server *server, uint32_t table)
 {
     const hw_served *served = server->tables[table];
@@ -145,7 +146,7 @@ void hw_server_forget(hw_server *server, const hw_coming *coming, size_t count)
 
 void hw_server_loaded(hw_server *server, const hw_coming *coming, size_t count, uint64_t promised)
 {
-    uint64_t bytes = -promised; /* in one step, as room is asked for meanwhile */
+    uint64_t bytes = -promised; /* added in one step, because other threads reserve memory meanwhile */
     for (size_t i = 0; i < count; i++) {
         const hw_served *served = server->tables[coming[i].table];
         for (uint32_t s = 0; s < served->stripe_count; s++)

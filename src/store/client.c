@@ -103,7 +103,7 @@ hawser_status hw_client_table_at_servers(hw_client *client, const hw_table_spec 
             *number = (uint32_t)t;
             if (own->rounding == spec->rounding && own->filter == spec->filter && own->level == spec->level &&
                 own->staleness == spec->staleness)
-                return HAWSER_OK; /* whether it is the same in all else the servers say */
+                return HAWSER_OK; /* the servers compare the other fields */
             return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' exists with another rounding, filter or staleness",
                                spec->name);
         }
@@ -191,7 +191,7 @@ size_t hw_client_open(const hw_client *client)
     return client->open;
 }
 
-/* What has ended at the front of the window goes, half of it at a time. */
+/* Removes the ended tasks at the front of the window, once they are more than half of it. */
 static void slide(hw_client *client)
 {
     size_t ended = 0;
@@ -220,7 +220,7 @@ static hw_task *take_first(hw_task **first, hw_task ***end)
     return t;
 }
 
-/* However long the chain, the words are said once. */
+/* The text about the task that was waited for is added once, however long the chain of followers is. */
 static void fail_with(hw_task *follower, const hw_task *t)
 {
     follower->failed = t->failed;
@@ -238,7 +238,7 @@ static void saw(hw_client *client, const hw_task *t)
     hw_holding_saw(client->holdings[order->table], order->keys, order->first, count, order->out);
 }
 
-/* Ends a task; those that waited for it alone may begin; what waited for one that failed fails with it. */
+/* Ends a task. Tasks that waited for it alone may begin; if it failed, tasks that waited for it fail, too. */
 static void end(hw_client *client, hw_task *t)
 {
     client->window[t->number - client->base] = NULL;
@@ -263,10 +263,10 @@ static void end(hw_client *client, hw_task *t)
 
 /* ----------------------------------------------------------------------------------------------------------- sending ---- */
 
-/* The rows of a slice that lie apart, for the message that takes them. */
+/* The scattered rows of a slice, for the message that copies them. */
 typedef struct gathering {
     const hw_slice *part;
-    size_t bytes; /* of a row */
+    size_t bytes; /* bytes of a row */
 } gathering;
 
 static void gather(const void *argument, const void *values, void *to)
@@ -275,7 +275,7 @@ static void gather(const void *argument, const void *values, void *to)
     hw_slice_gather(g->part, values, g->bytes, to);
 }
 
-/* A slice's keys, where they go as such; NULL: as a range, or as bits. */
+/* Sets *keys to a slice's keys if they are sent as a list, and to NULL if they are sent as a range or as bits. */
 static hawser_status keys_of(hw_client *client, const hw_task *t, const hw_slice *part, const uint64_t **keys,
                              hawser_error *error)
 {
@@ -289,7 +289,7 @@ static hawser_status keys_of(hw_client *client, const hw_task *t, const hw_slice
     return HAWSER_OK;
 }
 
-/* How the keys of a slice go; `again`: the server has forgotten them. */
+/* Chooses the form in which the keys of a slice are sent. `again`: the server has forgotten its list. */
 static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, const uint64_t *keys, bool again,
                         hw_request *request)
 {
@@ -318,7 +318,7 @@ static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, con
     if (!again)
         part->list = hw_lists_number(lists, &of, bits ? part->bits : keys, &known);
     else if (!hw_lists_has(lists, part->list, &of, bits ? part->bits : keys))
-        part->list = 0; /* the number has been given to another list, which the server knows by it */
+        part->list = 0; /* the number was given to another list since, and the server knows that one by it */
     head->list = part->list;
     part->known = known;
     head->keys = known ? HW_KEYS_KNOWN : bits ? HW_KEYS_BITS : HW_KEYS_GAPS;
@@ -328,7 +328,7 @@ static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, con
     request->bits = part->bits;
 }
 
-/* Does the next slice, to the same server, leave with this one? */
+/* Returns whether the next slice goes to the same server in one write with this one. */
 static bool followed(const hw_task *t, const hw_slice *part)
 {
     size_t number = (size_t)(part - t->slices);
@@ -336,7 +336,7 @@ static bool followed(const hw_task *t, const hw_slice *part)
            part[1].server == part->server && number % HW_FOLLOWED + 1 < HW_FOLLOWED;
 }
 
-/* Sends what has waited for the next message to the same server: `more` says that this one is there. */
+/* Sends the message that was held back for the next one to the same server. `more` tells the transport that the next one follows. */
 static hawser_status send_followed(hw_client *client, bool more, hawser_error *error)
 {
     hw_message *message = client->followed;
@@ -347,7 +347,7 @@ static hawser_status send_followed(hw_client *client, bool more, hawser_error *e
     return client->options.send(client->options.argument, client->followed_to, message, error);
 }
 
-/* Where so many tasks are open, nobody sleeps until this very one is answered. */
+/* With several open tasks no thread waits for the reply to one of them alone. */
 static bool is_patient(const hw_client *client)
 {
     enum { OPEN = 4 };
@@ -406,7 +406,7 @@ static void count_parts(const hw_client *client, hw_task *t)
     t->batched = true;
 }
 
-/* Nothing more of it is sent; parts that are answered together never will be. */
+/* Ends sending for this task. A push whose parts get one common reply will get none. */
 static void give_up(hw_task *t, hawser_status status)
 {
     if (t->failed == HAWSER_OK)
@@ -415,7 +415,7 @@ static void give_up(hw_task *t, hawser_status status)
     t->slices_sent = t->slice_count;
 }
 
-/* What goes of a push to a table that holds something back, in place of it. */
+/* Replaces a push by the rows that the table's filter lets pass. */
 static hawser_status hold_back(hw_client *client, hw_task *t, hawser_error *error)
 {
     hw_order *order = &t->order;
@@ -445,7 +445,7 @@ static void begin(hw_client *client, hw_task *t)
     t->begun = true;
     if (status == HAWSER_OK)
         status = hold_back(client, t, &t->error);
-    bool nothing = t->order.keys != NULL && t->order.count == 0; /* it is all held back */
+    bool nothing = t->order.keys != NULL && t->order.count == 0; /* all rows are held back */
     if (status == HAWSER_OK && !nothing && !t->is_cut)
         status = hw_task_cut(client, t, &t->error);
     count_parts(client, t);
@@ -461,7 +461,7 @@ static void begin(hw_client *client, hw_task *t)
     }
 }
 
-/* One after the other, however long the chain: an end that makes another ready does not begin it itself. */
+/* Begins tasks in a loop and not by recursion: a task that ends may make others ready, and chains may be long. */
 static void begin_ready(hw_client *client)
 {
     if (client->beginning)
@@ -480,7 +480,7 @@ bool hw_client_more(hw_client *client)
     hawser_status status = HAWSER_OK;
     if (t->slices_sent < t->slice_count)
         status = send_slice(client, t, &t->slices[t->slices_sent++], false, &t->error);
-    bool clock = t->order.operation == HW_CLOCK; /* nobody answers to a clock */
+    bool clock = t->order.operation == HW_CLOCK; /* a server sends no reply to a clock */
     if (status != HAWSER_OK || clock)
         t->slices_left--;
     if (status != HAWSER_OK)
@@ -505,7 +505,7 @@ void hw_client_fail(hw_client *client, hawser_status status, const hawser_error 
     for (uint64_t number = client->base; number < client->next; number++) {
         hw_task *t = find(client, number);
         if (t == NULL || !t->begun)
-            continue; /* who waits fails with the one that he waits for */
+            continue; /* a follower fails with the task that it waits for */
         t->failed = status;
         t->error = *error;
         end(client, t);
@@ -571,7 +571,7 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     return check_after(client, order, error);
 }
 
-/* Puts a task behind those that it waits for. */
+/* Adds a task to the followers of the tasks that it waits for. */
 static hawser_status follow(hw_client *client, hw_task *t, hawser_error *error)
 {
     for (size_t i = 0; i < t->order.after_count; i++) {
@@ -591,7 +591,7 @@ static hawser_status follow(hw_client *client, hw_task *t, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Who orders keys is told at once if they do not ascend: where they go at once, that is seen while they are made ready to. */
+/* Checks that keys ascend before the call returns. If the task is sent at once, cutting it checks them; else they are checked here. */
 static hawser_status check_keys(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
@@ -632,7 +632,7 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
 
 /* ----------------------------------------------------------------------------------------------------------- hearing ---- */
 
-/* Of values as they lie; NULL: these do not. */
+/* Returns where the reply's values belong in the user's memory if they can be read there as they are, else NULL. */
 static void *place_of(const hw_client *client, const hw_task *t, const hw_slice *part, const hw_reply_head *head)
 {
     const hw_table_spec *spec = &client->tables[t->order.table];
@@ -685,7 +685,7 @@ static void refused(hw_task *t, const hw_reply_head *head, const hw_message *mes
         (void)hawser_fail(&t->error, t->failed, "server %u had no memory left for all of it", server);
 }
 
-/* What a reply is about: *part NULL where it came too late to matter. Of a clock, whose parts are done when they leave, there is none. */
+/* Finds the task and slice of a reply; *part is NULL if the reply came too late. A clock has no open slice: it is done when it is sent. */
 static hawser_status slice_of(const hw_client *client, uint32_t server, const hw_reply_head *head, hw_task **t,
                               hw_slice **part, hawser_error *error)
 {
@@ -711,7 +711,7 @@ void *hw_client_place(const hw_client *client, uint32_t server, const hw_message
     return place_of(client, t, part, &head);
 }
 
-/* All parts of a push at a server are done; those that it has refused were before, unless it had no memory to say so. */
+/* Takes the one reply for all parts of a push at a server. Refused parts were reported before, unless the server had no memory for that. */
 static hawser_status take_batch(hw_task *t, const hw_slice *part, const hw_reply_head *head, const hw_message *message,
                                 hawser_error *error)
 {
@@ -732,7 +732,7 @@ static hawser_status take_batch(hw_task *t, const hw_slice *part, const hw_reply
     return HAWSER_OK;
 }
 
-/* The server has forgotten the keys of a part. */
+/* Sends a part in full, because the server has forgotten its list of keys. */
 static void send_again(hw_client *client, hw_task *t, hw_slice *part)
 {
     hawser_status status = send_slice(client, t, part, true, &t->error);
@@ -742,7 +742,7 @@ static void send_again(hw_client *client, hw_task *t, hw_slice *part)
     t->slices_left--;
     if (t->failed == HAWSER_OK)
         t->failed = status;
-    if (t->batched) /* the others will not be answered without it; one that is being sent ends there */
+    if (t->batched) /* the other parts get no reply without this one; sending ends there, too */
         give_up(t, status);
 }
 
@@ -762,7 +762,7 @@ static void take_reply(hw_client *client, hw_task *t, hw_slice *part, const hw_r
     t->slices_left--;
 }
 
-/* One server may refuse a clock before it has been sent to all: the others apply what they have of it, so that the tables can be saved. */
+/* Sends the rest of a clock although one server has refused it: the other servers apply their part, so that the tables can be saved. */
 static void send_rest_of_clock(hw_client *client)
 {
     hw_task *t = client->sending;
@@ -773,7 +773,8 @@ static void send_rest_of_clock(hw_client *client)
             return; /* the store has ended with another failure */
 }
 
-/* Nobody waits for an answer to a clock, but others wait for the clock: nothing can go on. Who asks later how his tasks ended is told, too. */
+/* Takes the refusal of a clock. A clock gets no reply, but others wait for it, so no request can go on. A later wait for a task reports
+ * it, too. */
 static hawser_status receive_refusal(hw_client *client, uint32_t server, const hw_reply_head *head,
                                      const hw_message *message, hawser_error *error)
 {

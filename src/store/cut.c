@@ -1,4 +1,4 @@
-/* cut.c - a task is cut by server into slices, a message each; the keys of its list are made ready to go. */
+/* cut.c - cuts a task into slices, one message each, by server, and prepares the keys of its list for sending. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static hw_slice *add_slice(hw_task *t, uint32_t server)
     return added;
 }
 
-/* Keys that go in one message. */
+/* Returns the number of keys in one message. */
 static size_t part_keys(const hw_client *client, const hw_task *t)
 {
     return hw_table_keys_of(&client->tables[t->order.table], client->options.part);
@@ -33,7 +33,7 @@ static bool add_range_part(const hw_client *client, hw_task *t, hw_range_place *
         return false;
     const hw_arc *arc = &client->arcs[order->table].arcs[next->arc];
     uint64_t last = arc->last < order->last ? arc->last : order->last;
-    uint64_t own = most - 1 - (next->first - arc->first) % most; /* less one */
+    uint64_t own = most - 1 - (next->first - arc->first) % most; /* keys that are left in this part, less one */
     hw_slice *part = add_slice(t, arc->server);
     part->first = next->first;
     part->last = last - part->first <= own ? last : part->first + own;
@@ -68,7 +68,7 @@ static hawser_status cut_range(const hw_client *client, hw_task *t, hawser_error
     return HAWSER_OK;
 }
 
-/* Every server hears of a clock. */
+/* Sends a clock to every server. */
 static hawser_status cut_clock(const hw_client *client, hw_task *t, hawser_error *error)
 {
     HAWSER_TRY(new_slices(t, client->options.servers, error));
@@ -80,7 +80,7 @@ static hawser_status cut_clock(const hw_client *client, hw_task *t, hawser_error
     return HAWSER_OK;
 }
 
-/* Parts of rows begin .. begin + count - 1, which are one server's; rows: what stands there, where keys are grouped. */
+/* Adds the parts of the rows begin .. begin + count - 1, which belong to one server. `rows` are the places of grouped keys, or NULL. */
 static void add_parts(hw_task *t, uint32_t server, const uint32_t *rows, size_t begin, size_t count, size_t most)
 {
     for (size_t at = 0; at < count; at += most) {
@@ -91,7 +91,7 @@ static void add_parts(hw_task *t, uint32_t server, const uint32_t *rows, size_t 
     }
 }
 
-/* Puts rows into the slice of their server that is not full. */
+/* Adds rows to the open slice of their server, and opens others as they fill. */
 static void add_run(hw_task *t, hw_filling *to, uint32_t server, size_t begin, size_t count, size_t most)
 {
     for (size_t n; count > 0; begin += n, count -= n) {
@@ -110,8 +110,8 @@ static void add_run(hw_task *t, hw_filling *to, uint32_t server, size_t begin, s
     }
 }
 
-/* A dense table's keys: a run an arc, and a slice as many runs as fill it, so that slices of all servers leave in turn. Keys that do not ascend make no
- * more runs than others: the next is of a later arc, or they are turned down. */
+/* Cuts keys of a dense table into one run per arc. A slice takes runs until it is full, so that slices of all servers are sent in turn.
+ * Keys that do not ascend make no more runs than others: the next key is of a later arc, or the task is refused. */
 static hawser_status cut_by_arc(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
@@ -133,7 +133,7 @@ static hawser_status cut_by_arc(const hw_client *client, hw_task *t, hawser_erro
     return HAWSER_OK;
 }
 
-/* Keys are counted by server and put beside each other, with their rows. places: of a server's keys, where the next goes. */
+/* Groups keys by server, with their rows. On return, places[s] is the end of the keys of server s. */
 static void group(hw_task *t, const uint32_t *servers, size_t *places, uint32_t server_count)
 {
     const hw_order *order = &t->order;
@@ -152,7 +152,7 @@ static void group(hw_task *t, const uint32_t *servers, size_t *places, uint32_t 
     }
 }
 
-/* A sparse table's keys, each of which may be another server's than the one before. */
+/* Cuts keys of a sparse table, in which neighbouring keys may belong to different servers. */
 static hawser_status cut_by_key(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
@@ -188,14 +188,14 @@ hawser_status hw_task_unordered(const hw_table_spec *spec, hawser_error *error)
                        spec->name);
 }
 
-/* A slice's keys as runs: its own, or the one that it is. */
+/* Returns a slice's runs, or one run that covers the slice. */
 static const hw_run *runs_of(const hw_slice *part, hw_run *one)
 {
     *one = (hw_run){.begin = part->begin, .count = part->count};
     return part->runs != NULL ? part->runs : one;
 }
 
-/* Room for the bits of all slices whose keys lie close; where there is none, keys go as they would without. */
+/* Allocates the bits of all slices whose keys lie close. Without memory the keys are sent as lists. */
 static uint64_t *make_room(const hw_client *client, hw_task *t)
 {
     const uint64_t *keys = t->order.keys;
@@ -216,7 +216,7 @@ static uint64_t *make_room(const hw_client *client, hw_task *t)
     return memset(t->bits->payload, 0, words * sizeof *keys);
 }
 
-/* Each key is looked at once: whether it ascends is seen while its bit is set. */
+/* Sets the bits of the keys. Each key is read once, and the same pass checks that keys ascend. */
 static hawser_status pack(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const uint64_t *keys = t->order.keys;
@@ -259,7 +259,7 @@ static hawser_status cut_list(const hw_client *client, hw_task *t, hawser_error 
     return spec->sparse ? HAWSER_OK : pack(client, t, error);
 }
 
-/* Slices whose values a pull of no keys would bring do not exist: an order has keys. */
+/* An order has at least one key, so no slice is empty. */
 hawser_status hw_task_cut(const hw_client *client, hw_task *t, hawser_error *error)
 {
     t->is_cut = true;
@@ -270,7 +270,7 @@ hawser_status hw_task_cut(const hw_client *client, hw_task *t, hawser_error *err
 
 /* ------------------------------------------------------------------------------------------------------------- rows ---- */
 
-/* Rows of the usual sizes move without a call for each. */
+/* Copies a row. The usual sizes need no call. */
 static inline void move_row(unsigned char *to, const unsigned char *from, size_t bytes)
 {
     if (bytes == sizeof(uint32_t))
@@ -281,7 +281,7 @@ static inline void move_row(unsigned char *to, const unsigned char *from, size_t
         memcpy(to, from, bytes);
 }
 
-/* A slice's rows of what the task has, beside each other. */
+/* Gathers a slice's rows from the task's array. */
 void hw_slice_gather(const hw_slice *part, const unsigned char *from, size_t bytes, unsigned char *to)
 {
     for (const hw_run *r = part->runs; r != NULL; to += r->count * bytes, r = r->next)
@@ -290,7 +290,7 @@ void hw_slice_gather(const hw_slice *part, const unsigned char *from, size_t byt
         move_row(to + i * bytes, from + part->rows[i] * bytes, bytes);
 }
 
-/* And back. */
+/* Scatters them back. */
 void hw_slice_scatter(const hw_slice *part, const unsigned char *from, size_t bytes, unsigned char *to)
 {
     for (const hw_run *r = part->runs; r != NULL; from += r->count * bytes, r = r->next)

@@ -1,4 +1,4 @@
-/* function.c - what servers can do with what is pushed. Every number for itself, so any run of rows may be given at once. */
+/* function.c - the functions of servers. Each changes every number by its own update only, so a call may cover any run of rows. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "store/table.h"
 
 enum {
-    AHEAD = 96 /* scattered rows that are fetched before the one that is changed: as many as memory can have on their way */
+    AHEAD = 96 /* scattered rows that are prefetched: about as many reads as memory serves at once */
 };
 
 /* Defines NAME_TYPE and NAME_at_TYPE from an expression in x (the value) and u (the update); y, the result, is kept where `is_good`. */
@@ -57,7 +57,7 @@ enum {
         }                                                                                                                   \
         return kept;                                                                                                        \
     }
-/* apply_NAME over the three types. */
+/* Defines apply_NAME, which selects one of the three types. */
 #define EACH_TYPE(name)                                                                                                     \
     static size_t apply_##name(const hw_applying *a)                                                                        \
     {                                                                                                                       \
@@ -84,7 +84,7 @@ static size_t add_double(const hw_applying *a)
     return hw_add_finite_f64(a->values, a->updates, a->rows * a->width) / a->width;
 }
 
-/* Integers wrap, as counters do. */
+/* Integers wrap around, as counters do. */
 SCATTERED_ROWS_OF(float, add, x + u, isfinite(y))
 SCATTERED_ROWS_OF(double, add, x + u, isfinite(y))
 ROWS_OF(int64_t, add, (int64_t)((uint64_t)x + (uint64_t)u), true)
@@ -92,13 +92,13 @@ EACH_TYPE(add)
 OF_EACH_TYPE(max, u > x ? u : x)
 OF_EACH_TYPE(assign, u)
 
-/* The rest is for floats: computed in double, rounded once. */
+/* The other functions are for floats. They compute in double and round once. */
 static double value_at(const hw_applying *a, const void *numbers, size_t i)
 {
     return a->type == HW_VALUE_F32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
 }
 
-/* False: it would not be finite, and nothing has changed. */
+/* Returns false and changes nothing if the value would not be finite. */
 static bool set_value(const hw_applying *a, size_t i, double value)
 {
     bool narrow = a->type == HW_VALUE_F32;
@@ -111,7 +111,7 @@ static bool set_value(const hw_applying *a, size_t i, double value)
     return true;
 }
 
-/* The mean of all that was pushed, which is no larger than these; memory: how many that was. */
+/* Keeps the mean of all pushed values, which is never larger than the largest of them. The memory has their number. */
 static size_t apply_average(const hw_applying *a)
 {
     for (size_t i = 0, n = a->rows * a->width; i < n; i++) {
@@ -122,7 +122,7 @@ static size_t apply_average(const hw_applying *a)
     return a->rows;
 }
 
-/* Duchi, Hazan, Singer 2011: a rate for each number, by the gradients that it has seen. */
+/* Duchi, Hazan, Singer 2011: each number has its own rate, which follows from the gradients so far. */
 static size_t apply_adagrad(const hw_applying *a)
 {
     double rate = a->parameters[0], epsilon = a->parameters[1];
@@ -138,7 +138,7 @@ static size_t apply_adagrad(const hw_applying *a)
     return kept / a->width;
 }
 
-/* Kingma, Ba 2015, algorithm 1; memory: first moment, second moment, steps. */
+/* Kingma, Ba 2015, algorithm 1. The memory has first moment, second moment and number of steps. */
 static size_t apply_adam(const hw_applying *a)
 {
     double rate = a->parameters[0], first = a->parameters[1], second = a->parameters[2], epsilon = a->parameters[3];
@@ -160,7 +160,7 @@ static size_t apply_adam(const hw_applying *a)
     return kept / a->width;
 }
 
-/* One proximal gradient step (Parikh, Boyd 2014, section 4.2) for l1 |x| + l2/2 x^2 + the indicator of [low, high]. */
+/* Does one proximal gradient step (Parikh, Boyd 2014, section 4.2) for l1 |x| + l2/2 x^2 + the indicator of [low, high]. */
 static size_t apply_proximal(const hw_applying *a)
 {
     double rate = a->parameters[0], l1 = a->parameters[1], l2 = a->parameters[2], low = a->parameters[3],

@@ -1,4 +1,4 @@
-/* group.c - groups of clients: what a server keeps for each of its own, from their coming to their going. */
+/* group.c - groups of clients: what a server keeps for each client, from its registration until its group ends. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -113,7 +113,7 @@ hawser_status hw_client_session_new(hw_group *group, uint32_t client, hw_client_
     session->client = client;
     hw_lists_init(&session->lists, group->server->options.list_bytes);
     session->next = atomic_load(&group->sessions);
-    atomic_store(&group->sessions, session); /* a stripe may be telling those before */
+    atomic_store(&group->sessions, session); /* a stripe may be sending refusals to the earlier sessions */
     atomic_fetch_add(&group->seated, 1);
     *out = session;
     return HAWSER_OK;
@@ -131,7 +131,7 @@ void hw_group_refuse(hw_group *group, const hw_client_session *of, const hw_requ
     for (hw_client_session *session = atomic_load(&group->sessions); session != NULL; session = session->next) {
         hw_message *message = atomic_exchange(&session->refusal, NULL);
         hw_request_head own = *head;
-        if (session != of) /* no task of this one's */
+        if (session != of) /* the task is another client's */
             own.task = own.slice = 0;
         if (message == NULL)
             continue;
@@ -140,7 +140,8 @@ void hw_group_refuse(hw_group *group, const hw_client_session *of, const hw_requ
     }
 }
 
-/* A word goes through every stripe of which the group can have asked: behind it nothing of the group's is there any more. */
+/* Puts an end-of-group marker into every stripe to which the group may have sent requests. Behind the marker a stripe holds nothing of
+ * the group. */
 void hw_group_end(hw_group *group)
 {
     hw_server *server = group->server;

@@ -6,11 +6,11 @@
 #include "base/memory.h"
 #include "codec/values.h"
 
-/* Some of the rows of an update, and what they were before it. */
+/* Some rows of an update, with copies of their values and memory before it. */
 typedef struct part {
     hw_applying now;
-    size_t value_bytes, memory_bytes; /* of a number */
-    unsigned char *values, *memory;   /* before */
+    size_t value_bytes, memory_bytes; /* bytes per number */
+    unsigned char *values, *memory;   /* copies */
 } part;
 
 static bool number_is_finite(const part *p, size_t i)
@@ -21,7 +21,7 @@ static bool number_is_finite(const part *p, size_t i)
            (doubles == 0 || hw_values_not_finite(HW_VALUE_F64, p->now.memory + i * doubles, doubles) == doubles);
 }
 
-/* Puts back what is not finite; the first row with such a number, or all rows. */
+/* Restores the numbers that are not finite. Returns the first row with such a number, or the number of rows. */
 static size_t put_back(const part *p)
 {
     size_t numbers = p->now.rows * p->now.width, doubles = numbers * p->memory_bytes / sizeof(double), first = numbers;
@@ -51,7 +51,7 @@ static size_t apply_part(const part *p)
 
 hawser_status hw_guard_apply(hw_guard *guard, const hw_applying *applying, size_t *kept, hawser_error *error)
 {
-    enum { BYTES = 32 << 10 /* that are copied together: they stay near */ };
+    enum { BYTES = 32 << 10 /* bytes that are copied together: they stay in the processor's cache */ };
     part p = {.now = *applying,
               .value_bytes = hw_value_size(applying->type),
               .memory_bytes = applying->function->memory * sizeof(double)};

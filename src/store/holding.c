@@ -12,14 +12,14 @@
 
 struct hw_holding {
     hw_table_spec own;
-    const hw_table_spec *spec; /* that */
-    hw_table_spec rows;        /* of what is kept: sparse, assigned */
-    hw_table_shard *held;      /* rows of zeros where nothing is */
-    hw_table_shard *seen;      /* KKT: what was pulled last */
+    const hw_table_spec *spec; /* points to `own` */
+    hw_table_spec rows;        /* the definition of both shards: sparse, assigned */
+    hw_table_shard *held;      /* held rows; a row of zeros holds nothing */
+    hw_table_shard *seen;      /* KKT: the rows that were pulled last */
     size_t row_bytes;
     uint64_t seed, pushes;
     bool digests;
-    uint64_t digest; /* of what is held */
+    uint64_t digest; /* of all held rows */
 };
 
 hawser_status hw_holding_new(const hw_table_spec *spec, uint64_t seed, bool digests, hw_holding **out, hawser_error *error)
@@ -81,7 +81,7 @@ static double most_of(const hw_holding *holding, const void *row)
     return most;
 }
 
-/* Of a row in which there is something; zeros of either sign are nothing. */
+/* Returns the digest of a row, 0 if all numbers are zero of either sign. */
 static uint64_t digest_row(const hw_holding *holding, uint64_t key, const void *row)
 {
     size_t width = holding->spec->width;
@@ -92,14 +92,14 @@ static uint64_t digest_row(const hw_holding *holding, uint64_t key, const void *
     return hw_digest_64(row, width, key * width);
 }
 
-/* The nearest of -127 .. 127 powers of two that the table's type has. */
+/* Returns the nearest multiple, from -127 to 127, of 2^exponent that the table's type can hold. */
 static double round_to_int8(const hw_holding *holding, double value, int exponent)
 {
     double unit = hw_power_of_two(exponent), units = fmin(fmax(rint(hw_scaled(value, exponent)), -127), 127);
     return is_number(holding, units * unit) ? units * unit : (units - copysign(1, units)) * unit;
 }
 
-/* Rounds numbers that go, and leaves in `left` what that takes away. One scale for all of them with 8 bits. */
+/* Rounds numbers that are sent and stores the rounding errors in `left`. With 8 bits all numbers share one scale. */
 static void round_off(const hw_holding *holding, void *values, void *left, size_t count, int exponent)
 {
     for (size_t i = 0; i < count; i++) {
@@ -208,7 +208,7 @@ const char *hw_filter_names(char *text, size_t size)
     return text;
 }
 
-/* The update with what was held of its rows. */
+/* Adds the held values to the rows of an update. */
 static hawser_status add_held(const hw_holding *holding, const hw_passed *all, hawser_error *error)
 {
     for (size_t i = 0; i < all->count; i++) {
@@ -227,7 +227,7 @@ static hawser_status add_held(const hw_holding *holding, const hw_passed *all, h
     return HAWSER_OK;
 }
 
-/* What the digest of all that is held becomes with these rows in place of the present ones. */
+/* Returns the digest of all held rows as it will be with these rows in place of the present ones. */
 static uint64_t digest_with(const hw_holding *holding, const hw_passed *all, const unsigned char *left)
 {
     uint64_t digest = holding->digest;
@@ -239,7 +239,7 @@ static uint64_t digest_with(const hw_holding *holding, const hw_passed *all, con
     return digest;
 }
 
-/* Which rows go, to the front; what is left of every row, to `left`. */
+/* Chooses the rows that are sent and moves them to the front; stores what remains of every row in `left`. */
 static void divide(hw_holding *holding, hw_passed *all, unsigned char *left, bool *go)
 {
     size_t bytes = holding->row_bytes, count = 0;
@@ -352,6 +352,6 @@ void hw_holding_saw(hw_holding *holding, const uint64_t *keys, uint64_t first, s
         uint64_t key = keys != NULL ? keys[i] : first + i;
         const unsigned char *row = (const unsigned char *)values + i * holding->row_bytes;
         if (hw_table_shard_apply(holding->seen, &key, 1, row, NULL, NULL) != HAWSER_OK)
-            hw_table_shard_clear(holding->seen); /* nothing is known any more */
+            hw_table_shard_clear(holding->seen); /* rows that are not known count as not zero */
     }
 }

@@ -6,8 +6,8 @@
 #include "base/hash.h"
 
 enum {
-    COUNT_LEAST = 16, /* shorter lists are as short as what would name them */
-    LOOKED_AT = 256   /* words of a list that its hash is made of: what looks the same is compared */
+    COUNT_LEAST = 16, /* a shorter list takes no more bytes than its number and head */
+    LOOKED_AT = 256   /* words of a list that its hash covers; lists with equal hashes are compared */
 };
 
 void hw_lists_init(hw_lists *lists, size_t bytes_most)
@@ -54,7 +54,7 @@ void hw_lists_forget(hw_lists *lists, uint32_t number)
     hw_list_drop(list);
 }
 
-/* Number of the list that was not used for longest, or 0. */
+/* Returns the number of the least recently used list, or 0 if there is none. */
 static uint32_t oldest(const hw_lists *lists)
 {
     uint32_t found = 0;
@@ -111,7 +111,7 @@ static bool is_it(const hw_list *list, const hw_list_of *of, uint64_t hash, cons
            list->of.size == of->size && memcmp(list->words, words, of->size * sizeof *words) == 0;
 }
 
-/* A number that is free, or that of the list that was not used for longest. */
+/* Returns a free number, or that of the least recently used list. */
 static uint32_t free_number(const hw_lists *lists)
 {
     for (uint32_t i = 0; i < HW_LISTS_MOST; i++)
@@ -143,7 +143,7 @@ uint32_t hw_lists_number(hw_lists *lists, const hw_list_of *of, const uint64_t *
             return i + 1;
         }
     uint64_t *seen = &lists->seen[hash % HW_LISTS_MOST];
-    if (*seen != hash) { /* once is no sign that it will be used again */
+    if (*seen != hash) { /* a list that was sent once may never be sent again */
         *seen = hash;
         return 0;
     }

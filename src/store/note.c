@@ -4,7 +4,7 @@
 
 #include "base/digest.h"
 
-/* Of `rows` rows that lie one after the other, of the keys from `first` on. */
+/* Returns the digest of `rows` adjacent rows, the first of which has the key `first`. */
 static uint64_t digest_range(const hw_table_spec *spec, const void *values, uint64_t first, size_t rows)
 {
     size_t count = rows * spec->width;
@@ -13,7 +13,7 @@ static uint64_t digest_range(const hw_table_spec *spec, const void *values, uint
     return hw_digest_64(values, count, first * spec->width);
 }
 
-/* Of rows of these keys; `places`, where it is not NULL, says which row each is. */
+/* Returns the digest of the rows of these keys. `places` has the row of each key; NULL: rows are in the order of the keys. */
 static uint64_t digest_list(const hw_table_spec *spec, const unsigned char *values, const uint64_t *keys,
                             const uint32_t *places, size_t rows)
 {
@@ -49,7 +49,7 @@ void hw_note_table(hw_log *log, const hw_table_spec *spec, uint32_t number, uint
 
 /* ------------------------------------------------------------------------------------------------------------ stripes ---- */
 
-/* Of the rows of a piece in `values`, which has all rows of the request. */
+/* Returns the digest of a piece's rows in `values`, which has all rows of the request. */
 static uint64_t digest_piece(const hw_piece *piece, const unsigned char *values)
 {
     const hw_inflight *inflight = piece->inflight;

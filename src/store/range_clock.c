@@ -20,13 +20,13 @@ void hw_range_clock_free(hw_range_clock *clock)
     *clock = (hw_range_clock){0};
 }
 
-/* Number of the range that has the key. */
+/* Returns the index of the range that has the key. */
 static size_t find(const hw_range_clock *clock, uint64_t key)
 {
     return hw_range_of(clock->ranges, sizeof *clock->ranges, clock->count, key);
 }
 
-/* Makes a range begin at `key`; there is room. */
+/* Splits a range so that one begins at `key`. The caller has made space. */
 static size_t split_at(hw_range_clock *clock, uint64_t key)
 {
     size_t i = find(clock, key);
@@ -38,7 +38,7 @@ static size_t split_at(hw_range_clock *clock, uint64_t key)
     return i + 1;
 }
 
-/* Joins neighbours of one time among the ranges from..to. */
+/* Joins neighbours of equal time among the ranges from..to. */
 static void join(hw_range_clock *clock, size_t from, size_t to)
 {
     size_t kept = from;

@@ -1,4 +1,5 @@
-/* receive.c - a request becomes a request in flight: read, checked against its table, cut into pieces by stripe, a reply made ready. */
+/* receive.c - turns a request into a request in flight: reads it, checks it against its table, cuts it into pieces by stripe and
+ * prepares the reply. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +11,16 @@
 #include "consistency/consistency.h"
 #include "store/stripe.h"
 
-/* Numbers of a request up to which waking somebody costs more than the work: of any; of a list that is pushed to a dense table, where each
- * takes next to nothing (what is pulled somebody else may send while this one reads on); of a range, or of close keys that are pushed, which
- * are moved at the speed of memory, and have just come into this processor's cache. */
+/* The largest requests, in numbers, that the receiving thread does itself, because waking another thread costs more than the work.
+ * SMALL: any request. SMALL_LIST: a list that is pushed to a dense table with a cheap function (a pull is better done by another thread,
+ * which sends while this one reads on). SMALL_CLOSE: a range, or close keys that are pushed; they move at the speed of memory and are in
+ * this processor's cache. */
 enum { SMALL = 1 << 14, SMALL_LIST = 1 << 15, SMALL_CLOSE = 1 << 17 };
 
-/* Numbers that a reply may have, or one row: clients cut what they ask for into parts far below. */
+/* The most numbers in a reply, unless it has one row. Clients cut requests into far smaller parts. */
 enum { REPLY_MOST = 1 << 24 };
 
-/* Ranges that the clocks of a group of clients may stand on at a stripe: 2 MiB. */
+/* The most ranges that the clocks of a group may have at a stripe: 2 MiB. */
 enum { RANGES_MOST = 1 << 17 };
 
 void hw_inflight_free(hw_inflight *inflight)
@@ -31,7 +33,7 @@ void hw_inflight_free(hw_inflight *inflight)
     hw_scratch_free(&inflight->scratch);
     hw_list_drop(inflight->list);
     hw_message_free(inflight->room);
-    for (uint32_t i = 0; i < inflight->count; i++) /* that were not done */
+    for (uint32_t i = 0; i < inflight->count; i++) /* reserved for pieces that were not done */
         hw_server_give_room(inflight->server, inflight->pieces[i].promised);
     free(inflight);
 }
@@ -41,7 +43,7 @@ static hawser_status refuse(const hw_client_session *session, const hw_request_h
 {
     hw_server *server = session->group->server;
     hw_message *reply = NULL;
-    if (head->operation == HW_CLOCK && outcome != HW_FORGOTTEN) { /* nobody waits for an answer to it */
+    if (head->operation == HW_CLOCK && outcome != HW_FORGOTTEN) { /* no client waits for a reply to a clock */
         hw_group_refuse(session->group, session, head, HW_CLOCK_REFUSED, words);
         return HAWSER_OK;
     }
@@ -73,7 +75,8 @@ static void count_held(hw_inflight *inflight, const hw_served *served)
         inflight->bytes += (size_t)head->count * sizeof *inflight->grouped;
     if (inflight->grouped != NULL)
         inflight->bytes += (size_t)head->count * (sizeof *inflight->grouped + sizeof *inflight->rows);
-    if (inflight->list != NULL) /* its number may be given to another meanwhile, which leaves it to this one */
+    /* The list's number may be given to another list meanwhile; then this request alone owns the old one. */
+    if (inflight->list != NULL)
         inflight->bytes += hw_list_bytes(inflight->list);
     account(inflight->server, inflight->client, (int64_t)inflight->bytes);
 }
@@ -94,7 +97,8 @@ void hw_client_session_relieve(hw_client_session *session, size_t bytes, bool wa
         account(session->group->server, session->client, -(int64_t)bytes);
 }
 
-/* A clock that does not pass over all of a stripe may split ranges; what is on its way already comes on top. */
+/* Refuses requests that would split a stripe's clocks into too many ranges. A clock that covers the stripe splits none. Requests that
+ * are already queued come on top. */
 static hawser_status check_ranges(const hw_inflight *inflight, hawser_error *error)
 {
     const hw_request_head *head = &inflight->request.head;
@@ -116,7 +120,7 @@ static hawser_status check_ranges(const hw_inflight *inflight, hawser_error *err
 
 /* ------------------------------------------------------------------------------------------------------- whose keys ---- */
 
-/* The stripe that has a key of a dense table; NULL: another server's. */
+/* Returns the stripe that has a key of a dense table, or NULL if the key belongs to another server. */
 static hw_stripe *stripe_of(const hw_served *served, uint64_t key)
 {
     uint32_t low = 0, high = served->stripe_count;
@@ -137,7 +141,7 @@ static hw_piece *add_piece(hw_inflight *inflight, hw_stripe *stripe)
     return piece;
 }
 
-/* A clock is told to every stripe that its range meets. */
+/* Cuts a clock into one piece per stripe that its range meets. */
 static void cut_clock(hw_inflight *inflight, const hw_served *served)
 {
     const hw_request_head *head = &inflight->request.head;
@@ -151,7 +155,7 @@ static void cut_clock(hw_inflight *inflight, const hw_served *served)
     }
 }
 
-/* A range is all on this server: clients cut it by arc. */
+/* Cuts a range. All of it must be on this server, because clients cut ranges by arc. */
 static bool cut_range(hw_inflight *inflight, const hw_served *served)
 {
     const hw_request_head *head = &inflight->request.head;
@@ -162,7 +166,7 @@ static bool cut_range(hw_inflight *inflight, const hw_served *served)
         piece->last = stripe->last < head->last ? stripe->last : head->last;
         piece->begin = (size_t)(key - head->first);
         piece->end = (size_t)(piece->last - head->first) + 1;
-        /* Between the arcs of one stripe keys of others may lie. */
+        /* Keys of other servers may lie between the arcs of one stripe. */
         size_t at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, key);
         for (uint64_t next = key;; next = stripe->arcs[at].first) {
             if (stripe->arcs[at].first > next || stripe->arcs[at].last < next)
@@ -182,7 +186,7 @@ static bool cut_range(hw_inflight *inflight, const hw_served *served)
     return false;
 }
 
-/* Keys ascend, and so do stripes and their arcs. */
+/* Cuts a list. Keys ascend, and so do stripes and their arcs. */
 static bool cut_list(hw_inflight *inflight, const hw_served *served)
 {
     const uint64_t *keys = inflight->request.keys;
@@ -208,7 +212,7 @@ static bool cut_list(hw_inflight *inflight, const hw_served *served)
     return true;
 }
 
-/* Bits of others' keys, between one's own, must not be set. */
+/* Cuts keys that came as bits. Bits of other servers' keys must not be set. */
 static bool cut_bits(hw_inflight *inflight, const hw_served *served)
 {
     const hw_request_head *head = &inflight->request.head;
@@ -239,11 +243,11 @@ static bool cut_bits(hw_inflight *inflight, const hw_served *served)
 
 static uint32_t number_of(const hw_served *served, uint64_t key)
 {
-    /* Not the bits that the ring cuts by, nor those that a shard's own table looks at. */
+    /* The ring uses other bits of the hash, and so does the table of a shard. */
     return (uint32_t)((hw_mix(~key) >> 32) * served->stripe_count >> 32);
 }
 
-/* A sparse table's keys are counted by stripe and put beside each other; within a stripe they still ascend. */
+/* Groups keys of a sparse table by stripe; within a stripe they still ascend. */
 static hawser_status cut_hashed(hw_inflight *inflight, const hw_served *served, bool *own, hawser_error *error)
 {
     const hw_server *server = inflight->server;
@@ -291,7 +295,7 @@ hw_stripe *hw_served_stripe(const hw_server *server, hw_served *served, uint64_t
 
 /* ---------------------------------------------------------------------------------------------------------- hearing ---- */
 
-/* The keys of a known list, or keeps those of one that gets a number. False: forgotten. */
+/* Finds the keys of a known list, or keeps those of a list that gets a number. Returns false if the list was forgotten. */
 static bool look_up(hw_inflight *inflight, hw_lists *lists)
 {
     hw_request *request = &inflight->request;
@@ -314,7 +318,7 @@ static bool look_up(hw_inflight *inflight, hw_lists *lists)
     return true;
 }
 
-/* Sums of clocks, versions, histories and what is set row by row go by keys; the rest by bits, if keys came so. */
+/* Summed tables, versions, histories and HW_PUT need keys; all other requests use the bits if keys came as bits. */
 static bool needs_keys(const hw_inflight *inflight)
 {
     const hw_request_head *head = &inflight->request.head;
@@ -324,7 +328,7 @@ static bool needs_keys(const hw_inflight *inflight)
            (inflight->spec->summed || versions || head->operation == HW_PUT || inflight->server->options.log != NULL);
 }
 
-/* Many values of one stripe: they can go from where they are. */
+/* Returns whether the values can be sent from where they are stored: many values of one stripe. */
 static bool can_lend(const hw_inflight *inflight)
 {
     enum { LEAST = 16 << 10 /* bytes */ };
@@ -342,7 +346,7 @@ static void *place_of(const hw_inflight *inflight)
     return (void *)(uintptr_t)hw_table_shard_from(shard, first);
 }
 
-/* Of a request in flight that has been cut. */
+/* Prepares the reply of a request in flight that has been cut. */
 static hawser_status make_reply(hw_inflight *inflight, hawser_error *error)
 {
     const hw_request_head *head = &inflight->request.head;
@@ -398,7 +402,7 @@ static bool is_small(const hw_inflight *inflight)
 {
     const hw_request_head *head = &inflight->request.head;
     const hw_table_spec *spec = inflight->spec;
-    /* Functions that take scattered rows do next to nothing for each number. */
+    /* A function that takes scattered rows does little work per number. */
     bool light = !spec->sparse && !spec->summed && (head->operation == HW_PULL || spec->function->scattered);
     bool pushes = head->operation == HW_PUSH, close = inflight->request.bits != NULL;
     uint64_t most = !light                                             ? SMALL
@@ -408,7 +412,7 @@ static bool is_small(const hw_inflight *inflight)
     return head->count * spec->width <= most;
 }
 
-/* The request in flight may be gone as soon as its last piece is put. */
+/* Puts each piece into its stripe. The request in flight may be freed as soon as its last piece is put. */
 static void send_out(hw_inflight *inflight)
 {
     hw_server *server = inflight->server;
@@ -448,7 +452,7 @@ static hawser_status prepare(hw_inflight *inflight, const hw_served *served, hw_
     return make_reply(inflight, error);
 }
 
-/* What is forgotten comes again. */
+/* Refuses a request. A client sends a request again if the server has forgotten its list of keys. */
 static hawser_status turn_down(hw_client_session *session, hw_inflight *inflight, bool forgotten, const hawser_error *why,
                                hawser_error *error)
 {
@@ -462,7 +466,7 @@ static hawser_status turn_down(hw_client_session *session, hw_inflight *inflight
     if (!forgotten) {
         hw_batch_arrived(session, batch);
         hw_batch_done(server, inflight->client, batch, status == HAWSER_OK);
-        status = batch != NULL ? HAWSER_OK : status; /* the batch's reply says it too */
+        status = batch != NULL ? HAWSER_OK : status; /* the batch's reply reports it */
     }
     inflight->batch = NULL;
     hw_inflight_free(inflight);
@@ -522,7 +526,7 @@ hawser_status hw_client_session_receive(hw_client_session *session, hw_message *
     if (status != HAWSER_OK || forgotten)
         return turn_down(session, inflight, forgotten, &wrong, error);
     if (head.operation == HW_CLOCK && check_ranges(inflight, &wrong) != HAWSER_OK) {
-        /* Nobody waits for an answer to a clock: who was refused one would wait for what it ends. */
+        /* A clock gets no reply, so the client cannot learn of a refusal and would wait for what this clock ends: the connection fails. */
         hw_inflight_free(inflight);
         return hawser_fail(error, HAWSER_BAD_INPUT, "sent a clock too many: %.300s", wrong.text);
     }

@@ -23,7 +23,7 @@ static size_t padded(size_t bytes)
 
 /* ---------------------------------------------------------------------------------------------------------- writing ---- */
 
-enum { LENT_LEAST = 16 << 10 /* bytes of values; fewer are copied for less than it costs to keep them apart */ };
+enum { LENT_LEAST = 16 << 10 /* bytes of values; fewer are cheaper to copy than to send apart */ };
 
 static size_t keys_bound(const hw_request_head *head)
 {
@@ -32,7 +32,7 @@ static size_t keys_bound(const hw_request_head *head)
                                         : 0;
 }
 
-/* Keys, behind the head, padded with zeros; what follows goes there. */
+/* Writes the keys behind the head, padded with zeros. Returns where the values begin. */
 static unsigned char *write_keys(const hw_request *request, size_t bound, unsigned char *out, uint64_t *key_bytes)
 {
     size_t bytes = bound;
@@ -45,7 +45,7 @@ static unsigned char *write_keys(const hw_request *request, size_t bound, unsign
     return out + padded(bytes);
 }
 
-/* One whose values lie apart: they are brought together in the message, where they stay if they go as they are. */
+/* Writes a request whose values are scattered. They are gathered in the message, and stay there if they are sent without an encoding. */
 static hawser_status write_apart(const hw_table_spec *table, const hw_request *request, hw_pool *pool, hw_message **message,
                                  hawser_error *error)
 {
@@ -97,7 +97,7 @@ hawser_status hw_request_write(const hw_table_spec *table, const hw_request *req
         hw_values_encode(head.values, table->type, request->values, numbers, out);
     }
     memcpy(start, &head, sizeof head);
-    (*message)->envelope.length = (size_t)(out - start) + values; /* keys take less than they might */
+    (*message)->envelope.length = (size_t)(out - start) + values; /* keys take less than their bound */
     return HAWSER_OK;
 }
 
@@ -224,7 +224,8 @@ static hawser_status check_shape(const hw_table_spec *table, const hw_request_he
     return HAWSER_OK;
 }
 
-/* A list of n keys takes at least n / 128 bytes, so a length that a stranger claims allocates no more than so many times what he sent. */
+/* A list of n keys takes at least n / 128 bytes, so what a half-open or hostile client claims allocates at most a fixed multiple of what
+ * it sent. */
 static hawser_status read_keys(const hw_table_spec *table, const hw_request_head *head, const unsigned char *in,
                                hw_scratch *scratch, const uint64_t **keys, hawser_error *error)
 {
@@ -242,7 +243,7 @@ static hawser_status read_keys(const hw_table_spec *table, const hw_request_head
     return HAWSER_OK;
 }
 
-/* Of a dense table. The span, which is within the table, tells how many bytes must have been sent. */
+/* Reads the keys of a dense table that came as bits. The span, which is within the table, determines the number of bytes. */
 static hawser_status read_bits(const hw_table_spec *table, const hw_request_head *head, const unsigned char *in,
                                const uint64_t **bits, hawser_error *error)
 {
@@ -272,7 +273,7 @@ static hawser_status read_values(const hw_table_spec *table, const hw_request_he
                                  hw_scratch *scratch, const void **values, hawser_error *error)
 {
     size_t size = hw_value_size(table->type), numbers;
-    /* Also without zeros a number takes a bit, so this much is 64 times what was sent at most. */
+    /* A number takes at least one bit, so this allocates at most 64 times what was sent. */
     bool right = head->count <= head->value_bytes * 8 / table->width;
     numbers = right ? (size_t)head->count * table->width : 0;
     *values = in;

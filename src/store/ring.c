@@ -11,7 +11,7 @@ typedef struct point {
     uint32_t server;
 } point;
 
-/* Two points at one position, however unlikely, stand in the order of their servers, everywhere the same. */
+/* Points at one position, however unlikely, are ordered by their servers, so that all nodes agree. */
 static int compare_points(const void *a, const void *b)
 {
     const point *x = a, *y = b;
@@ -56,7 +56,7 @@ void hw_ring_free(hw_ring *ring)
     *ring = (hw_ring){0};
 }
 
-/* How many points lie at or before a position. */
+/* Returns the number of points at or before a position. */
 static size_t points_before(const hw_ring *ring, uint64_t position)
 {
     size_t low = 0, high = ring->count;
@@ -73,5 +73,5 @@ static size_t points_before(const hw_ring *ring, uint64_t position)
 uint32_t hw_ring_of_key(const hw_ring *ring, uint64_t key)
 {
     size_t before = points_before(ring, hw_mix(key));
-    return ring->servers[before > 0 ? before - 1 : ring->count - 1]; /* the last arc goes on past zero */
+    return ring->servers[before > 0 ? before - 1 : ring->count - 1]; /* the last arc continues past zero */
 }

@@ -1,10 +1,11 @@
-/* room.c - how much memory a server's tables may take. Rows that a push may make are promised room before any stripe sees it, so that it is done
- * whole or refused; what has been made is counted, in place of what was promised for it, by whoever works on the stripe. */
+/* room.c - the memory quota of a server's tables. A push reserves the memory of the rows that it may make before any stripe sees it, so
+ * that it is done whole or refused. The thread that works on the stripe then charges the rows that were made in place of the
+ * reservation. */
 #include "store/stripe.h"
 
 uint64_t hw_table_row_room(const hw_table_spec *spec)
 {
-    enum { KEY = 64 }; /* slots of an index that is a quarter full at worst */
+    enum { KEY = 64 }; /* a key's share of an index that is a quarter full at worst */
     uint64_t bytes = spec->width * (hw_value_size(spec->type) + spec->function->memory * sizeof(double));
     return spec->sparse ? 2 * bytes + KEY : bytes; /* arrays that grow are half full at worst */
 }
@@ -40,7 +41,7 @@ hawser_status hw_server_no_room(hw_server *server, const hw_table_spec *spec, co
                        (double)atomic_load(&server->room) / 0x1p20);
 }
 
-/* Room for all keys of each piece, or for those that are in no row yet. */
+/* Returns the bytes for all keys of each piece, or only for keys that have no row yet, and stores them in the pieces. */
 static uint64_t rows_of(hw_inflight *inflight, bool missing)
 {
     uint64_t count = 0, row = hw_table_row_room(inflight->spec);
@@ -55,7 +56,7 @@ static uint64_t rows_of(hw_inflight *inflight, bool missing)
     return count * row;
 }
 
-/* Only where room is scarce are keys looked up. Of a summed table each worker's sum of a clock may have the row. */
+/* Keys are looked up only if memory is scarce. In a summed table each worker's sum of a clock may take the row. */
 hawser_status hw_inflight_take_room(hw_inflight *inflight, hawser_error *error)
 {
     const hw_table_spec *spec = inflight->spec;
@@ -78,12 +79,12 @@ uint64_t hw_stripe_new_rows(hw_stripe *stripe)
 {
     uint64_t rows = stripe->spec->sparse ? hw_table_shard_keys(stripe->shards[0]) : 0, before = stripe->counted;
     stripe->counted = rows;
-    return (rows - before) * hw_table_row_room(stripe->spec); /* wraps around */
+    return (rows - before) * hw_table_row_room(stripe->spec); /* modulo 2^64 */
 }
 
 void hw_stripe_count_rows(hw_stripe *stripe, uint64_t promised)
 {
-    uint64_t bytes = hw_stripe_new_rows(stripe) - promised; /* in one step: what has come is not counted twice */
+    uint64_t bytes = hw_stripe_new_rows(stripe) - promised; /* in one step, so that no row is charged twice */
     if (bytes != 0)
         atomic_fetch_add(&stripe->server->taken, bytes);
 }

@@ -1,4 +1,4 @@
-/* server.c - a server's tables: made, found, measured, gone. */
+/* server.c - the tables of a server: creates, finds, measures and frees them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static void free_waiting(hw_piece *piece)
 {
     while (piece != NULL) {
         hw_piece *next = piece->next;
-        bool farewell = piece->inflight->request.head.operation == HW_END_OF_GROUP; /* the group's own */
+        bool farewell = piece->inflight->request.head.operation == HW_END_OF_GROUP; /* the marker belongs to its group */
         if (!farewell && atomic_fetch_sub(&piece->inflight->left, 1) == 1)
             hw_inflight_free(piece->inflight);
         piece = next;
@@ -96,7 +96,7 @@ void hw_server_free(hw_server *server)
 
 /* ------------------------------------------------------------------------------------------------------------ tables ---- */
 
-/* Own arcs of a dense table; a sparse table's own keys lie all over. */
+/* Keeps a server's own arcs of a dense table. A sparse table has no arcs. */
 static hawser_status own_arcs(const hw_server *server, const hw_table_spec *spec, hw_arcs *arcs, hawser_error *error)
 {
     HAWSER_TRY(hw_arcs_deal(spec->first, spec->last, server->options.servers, hw_table_keys_of(spec, server->options.arc),
@@ -109,8 +109,9 @@ static hawser_status own_arcs(const hw_server *server, const hw_table_spec *spec
     return HAWSER_OK;
 }
 
-/* Cuts arcs that are longer than a stripe's share, so that a server with one long arc has as many stripes as one with many: evenly, or, where a
- * share is more than three eighths of a request's part, after whole parts, so that each part is one stripe's, which can lend it. */
+/* Cuts arcs that are longer than a stripe's share, so that a server with one long arc has as many stripes as one with many. The cuts are
+ * even. If a share is more than three eighths of a request's part, they are after whole parts, so that one stripe has each part and can
+ * send it without a copy. */
 static hawser_status cut_long(const hw_server *server, const hw_table_spec *spec, hw_arcs *arcs, hawser_error *error)
 {
     enum { KEYS_LEAST = 64 };
@@ -126,7 +127,7 @@ static hawser_status cut_long(const hw_server *server, const hw_table_spec *spec
     for (size_t i = 0; i < arcs->count; i++) {
         const hw_arc *arc = &arcs->arcs[i];
         uint64_t span = arc->last - arc->first, parts = (uint64_t)ceil(((double)span + 1) / share);
-        uint64_t step = whole ? (uint64_t)share - 1 : span / (parts > 0 ? parts : 1); /* less one */
+        uint64_t step = whole ? (uint64_t)share - 1 : span / (parts > 0 ? parts : 1); /* keys of a step, less one */
         for (uint64_t first = arc->first;; first += step + 1) {
             bool ends = arc->last - first <= step;
             cut.arcs[cut.count++] = (hw_arc){first, ends ? arc->last : first + step, arc->server};
@@ -139,7 +140,7 @@ static hawser_status cut_long(const hw_server *server, const hw_table_spec *spec
     return HAWSER_OK;
 }
 
-/* Stripes of neighbouring arcs, each with its share of the keys as far as arcs go. */
+/* Makes stripes of neighbouring arcs, each with its share of the keys as far as whole arcs allow. */
 static hawser_status open_dense(hw_server *server, hw_served *served, const hw_arcs *arcs, hawser_error *error)
 {
     const uint64_t far = UINT64_C(1) << 62; /* more than an address space has */
@@ -193,7 +194,7 @@ static hawser_status open_logs(const hw_server *server, hw_served *served, uint3
     return HAWSER_OK;
 }
 
-/* What differs first in what servers know of a table; NULL: nothing does. */
+/* Returns the first difference in what servers know of a table, or NULL if there is none. */
 static const char *difference(const hw_table_spec *a, const hw_table_spec *b)
 {
     if (a->type != b->type)

@@ -11,31 +11,32 @@
 #include "codec/bits.h"
 #include "store/guard.h"
 
-/* Rows of values lie in one growing array, in the order in which keys came into being; a dense shard's all at once. The index of a sparse
- * one is a table of slots, open addressing, at most half full: a probe seldom leaves its cache line. */
+/* The rows of a sparse shard are in one growing array, in the order in which their keys were made; those of a dense shard exist from the
+ * start. The index of a sparse shard is a table of slots with open addressing, at most half full, so that a probe seldom leaves its
+ * cache line. */
 typedef struct slot {
     uint64_t key;
-    uint64_t row; /* + 1; 0: free */
+    uint64_t row; /* its number + 1; 0: the slot is free */
 } slot;
 
 struct hw_table_shard {
     const hw_table_spec *spec;
     uint64_t first, last;
-    size_t row_bytes;  /* of values */
-    size_t row_memory; /* doubles */
+    size_t row_bytes;  /* bytes of a row's values */
+    size_t row_memory; /* doubles of a row's memory */
     unsigned char *values;
     double *memory;
-    bool lent; /* both are the caller's */
+    bool lent; /* the caller owns values and memory */
     size_t rows, room;
     slot *slots;
-    size_t mask;            /* slots - 1 */
-    pthread_mutex_t making; /* sparse: held while slots change, never for long */
+    size_t mask;            /* number of slots - 1 */
+    pthread_mutex_t making; /* sparse shards: held while slots change, always shortly */
     uint64_t *found;        /* rows of the keys that are being written */
     size_t found_room;
-    hw_guard guard; /* for a function of the user's */
+    hw_guard guard; /* for functions of the user */
 };
 
-enum { FIRST_SLOTS = 64, AHEAD = 96 /* keys whose slots or rows are fetched before the one that is looked up */ };
+enum { FIRST_SLOTS = 64, AHEAD = 96 /* keys whose slots or rows are prefetched */ };
 
 static size_t home_in(size_t mask, uint64_t key)
 {
@@ -142,7 +143,7 @@ size_t hw_table_shard_bytes(const hw_table_shard *shard)
 
 /* ---------------------------------------------------------------------------------------------------- finding rows ---- */
 
-/* Row of a key of a sparse shard, or SIZE_MAX. */
+/* Returns the row of a key of a sparse shard, or SIZE_MAX. */
 static size_t row_of(const hw_table_shard *shard, uint64_t key)
 {
     for (size_t at = home(shard, key);; at = (at + 1) & shard->mask) {
@@ -153,7 +154,7 @@ static size_t row_of(const hw_table_shard *shard, uint64_t key)
     }
 }
 
-/* Rows of keys of a sparse shard, or SIZE_MAX; how many of these. */
+/* Stores the rows of keys of a sparse shard, SIZE_MAX where there is none. Returns how many have none. */
 static size_t rows_of(const hw_table_shard *shard, const uint64_t *keys, size_t count, uint64_t *rows)
 {
     size_t missing = 0;
@@ -174,7 +175,8 @@ static void insert(slot *slots, size_t mask, uint64_t key, size_t row)
     slots[at] = (slot){key, row + 1};
 }
 
-/* From now on these are the shard's. Until then who looks for keys has looked at the present ones, which are the caller's to free. */
+/* Replaces the slots. Another thread that looks up keys uses the old slots until then. The caller frees the old ones, which are
+ * returned. */
 static slot *change_slots(hw_table_shard *shard, slot *slots, size_t mask)
 {
     pthread_mutex_lock(&shard->making);
@@ -185,7 +187,7 @@ static slot *change_slots(hw_table_shard *shard, slot *slots, size_t mask)
     return old;
 }
 
-/* Room for `more` rows and their slots: all of it, or nothing changes but capacity. */
+/* Makes space for `more` rows and their slots. If it fails, only capacities have changed. */
 static hawser_status make_room(hw_table_shard *shard, size_t more, hawser_error *error)
 {
     size_t needed = shard->rows + more, values = shard->room, memory = shard->room;
@@ -210,7 +212,7 @@ static hawser_status make_room(hw_table_shard *shard, size_t more, hawser_error 
     return HAWSER_OK;
 }
 
-/* Those of the keys in shard->found that are in no row get one. Who looks for keys waits for a few of them at a time. */
+/* Adds rows for the keys in shard->found that have none. A thread that looks up keys waits for a few rows at a time. */
 static hawser_status add_rows(hw_table_shard *shard, const uint64_t *keys, size_t count, size_t missing, hawser_error *error)
 {
     enum { TOGETHER = 256 };
@@ -232,7 +234,7 @@ static hawser_status add_rows(hw_table_shard *shard, const uint64_t *keys, size_
     return HAWSER_OK;
 }
 
-/* shard->found: the rows of these keys, which come into being where they are not. */
+/* Stores the rows of these keys in shard->found, and makes those that do not exist. */
 static hawser_status make_keys(hw_table_shard *shard, const uint64_t *keys, size_t count, hawser_error *error)
 {
     HAWSER_TRY(HW_GROW(&shard->found, &shard->found_room, count, "the rows of a request", error));
@@ -256,7 +258,7 @@ size_t hw_table_shard_missing(hw_table_shard *shard, const uint64_t *keys, size_
 
 /* -------------------------------------------------------------------------------------------------- reading, writing ---- */
 
-/* Rows at[i] - base; SIZE_MAX of a sparse shard, whose base is 0: none. */
+/* Copies the rows at[i] - base to `out`. In a sparse shard, whose base is 0, SIZE_MAX means no row: zeros. */
 #define GATHER(T)                                                                                                           \
     for (size_t i = 0; i < count; i++) {                                                                                    \
         if (i + AHEAD < count)                                                                                              \
@@ -322,7 +324,7 @@ static hw_applying applying_to(const hw_table_shard *shard, size_t row, size_t r
     };
 }
 
-/* Applies the function to rows that lie one after the other; *kept: see hw_function. */
+/* Applies the function to adjacent rows; for *kept see hw_function. */
 static hawser_status apply_close(hw_table_shard *shard, const hw_applying *applying, size_t *kept, hawser_error *error)
 {
     if (applying->function->user != NULL)
@@ -338,8 +340,8 @@ static hawser_status apply_rows(hw_table_shard *shard, size_t row, size_t rows, 
     return apply_close(shard, &applying, kept, error);
 }
 
-/* Rows at[i] - base; *kept: the first i of which a number stayed as it was, or `count`. Functions that want theirs one after the other are given
- * as many as do follow. */
+/* Applies the function to the rows at[i] - base. *kept is the first i of which a number was not changed, or `count`. A function that
+ * needs adjacent rows gets the longest runs of them. */
 static hawser_status apply_at(hw_table_shard *shard, const uint64_t *at, uint64_t base, size_t count,
                               const unsigned char *updates, size_t *kept, hawser_error *error)
 {
@@ -385,9 +387,10 @@ hawser_status hw_table_shard_apply_range(hw_table_shard *shard, uint64_t first, 
 
 /* ---------------------------------------------------------------------------------------------------------- by bits ---- */
 
-enum { SLICE = 16, SLICE_ROWS = 64 * SLICE /* words, and rows, that are done at a time: near in the cache */ };
+/* Words, and rows, that are done together: they stay in the processor's cache. */
+enum { SLICE = 16, SLICE_ROWS = 64 * SLICE };
 
-/* The next slice of first..last: its words, and how many keys they span. */
+/* Reads the words of the next slice of first..last. Returns the number of keys that it spans. */
 static size_t next_slice(uint64_t first, uint64_t last, const uint64_t *bits, uint64_t from, uint64_t words[SLICE])
 {
     size_t n = last - first < SLICE_ROWS ? (size_t)(last - first) + 1 : SLICE_ROWS;
@@ -395,7 +398,7 @@ static size_t next_slice(uint64_t first, uint64_t last, const uint64_t *bits, ui
     return n;
 }
 
-/* Are rows moved as numbers, many at a time? */
+/* Returns whether a row is one number of 4 or 8 bytes, so that many are moved at a time. */
 static bool is_narrow(const hw_table_shard *shard)
 {
     return shard->row_bytes == sizeof(uint32_t) || shard->row_bytes == sizeof(uint64_t);
@@ -428,7 +431,7 @@ static hw_bits_number number_of(const hw_table_shard *shard)
     return shard->spec->type == HW_VALUE_F32 ? HW_BITS_F32 : shard->spec->type == HW_VALUE_F64 ? HW_BITS_F64 : HW_BITS_I64;
 }
 
-/* The number of the bit that is set after `before` others. */
+/* Returns the index of the set bit that follows `before` others. */
 static size_t bit_at(const uint64_t *words, size_t before)
 {
     size_t w = 0;
@@ -440,8 +443,8 @@ static size_t bit_at(const uint64_t *words, size_t before)
     return 64 * w + hw_lowest_bit(bits);
 }
 
-/* Rows are brought together, changed as if they lay so, and brought back: any function is quick that way which keeps nothing beside them. Sums
- * are made where they are. *kept: the number of the first bit whose row stayed as it was, or SIZE_MAX. */
+/* Gathers rows, applies the function to them as adjacent rows, and scatters them back: this makes every function without memory fast.
+ * Sums are made in place. *kept is the number of the first bit whose row was not changed, or SIZE_MAX. */
 static hawser_status apply_near(hw_table_shard *shard, size_t row, const uint64_t *words, size_t used, const void *updates,
                                 size_t *count, size_t *kept, hawser_error *error)
 {
@@ -466,7 +469,7 @@ static hawser_status apply_near(hw_table_shard *shard, size_t row, const uint64_
     return HAWSER_OK;
 }
 
-/* Rows that are too wide to be brought together, or have memory. */
+/* Applies the function to rows that are too wide to be gathered or have memory. */
 static hawser_status apply_listed(hw_table_shard *shard, size_t row, const uint64_t *words, size_t used, const void *updates,
                                   size_t *count, size_t *kept, hawser_error *error)
 {
@@ -549,7 +552,7 @@ hawser_status hw_table_shard_put(hw_table_shard *shard, uint64_t key, const void
     return HAWSER_OK;
 }
 
-/* Nobody looks for keys meanwhile, or waits. */
+/* No other thread looks up keys meanwhile; one that tries waits. */
 void hw_table_shard_clear(hw_table_shard *shard)
 {
     pthread_mutex_lock(&shard->making);

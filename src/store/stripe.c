@@ -9,7 +9,7 @@
 #include "consistency/consistency.h"
 #include "store/note.h"
 
-/* What figures are told, whoever works on the stripe. */
+/* Publishes figures, for threads that do not work on the stripe. */
 static void publish_keys(hw_stripe *stripe)
 {
     uint64_t keys = 0, bytes = 0;
@@ -21,7 +21,7 @@ static void publish_keys(hw_stripe *stripe)
     atomic_store_explicit(&stripe->bytes, bytes, memory_order_relaxed);
 }
 
-/* Keys first..last over a dense table's memory from a row on. */
+/* Opens a shard of the keys first..last over a dense table's memory, beginning at a row. */
 static hawser_status open_over(hw_served *served, size_t row, uint64_t first, uint64_t last, hw_table_shard **shard,
                                hawser_error *error)
 {
@@ -32,7 +32,7 @@ static hawser_status open_over(hw_served *served, size_t row, uint64_t first, ui
     return hw_table_shard_over(spec, first, last, values, memory, shard, error);
 }
 
-/* The next rows of a dense table's memory, or a hash table of its own. */
+/* Opens a shard over the next rows of a dense table's memory, or a sparse shard with its own. */
 static hawser_status open_shard(hw_served *served, const hw_arc *arc, hw_table_shard **shard, hawser_error *error)
 {
     if (served->spec.sparse)
@@ -80,7 +80,8 @@ void hw_stripe_close(hw_stripe *stripe)
 
 /* ------------------------------------------------------------------------------------------------------------ clocks ---- */
 
-/* The least time of the stripe's own keys among first..last: between its arcs lie others', whose times it never hears. */
+/* Returns the least time of the stripe's own keys among first..last. Other servers' keys lie between its arcs, and their times never
+ * advance here. */
 static uint64_t least_on_own(const hw_stripe *stripe, const hw_range_clock *clock, uint64_t first, uint64_t last)
 {
     uint64_t least = UINT64_MAX;
@@ -108,7 +109,7 @@ static uint64_t least_ended(const hw_stripe *stripe, const hw_inflight *inflight
     return least;
 }
 
-/* Clocks of all workers of the asking one's group that are in the values. */
+/* Returns the clocks of all workers of the request's group that the values contain. */
 static uint64_t least_clock(const hw_stripe *stripe, const hw_inflight *inflight, uint64_t first, uint64_t last)
 {
     uint64_t least = least_ended(stripe, inflight, first, last);
@@ -116,7 +117,7 @@ static uint64_t least_clock(const hw_stripe *stripe, const hw_inflight *inflight
     return sum != NULL && sum->clock < least ? sum->clock : least;
 }
 
-/* The keys of a piece from its first to its last; between those of a list others may lie, which cost nothing but patience. */
+/* Returns the first and last key of a piece. Keys between those of a list count as well, which can only delay the request. */
 static void span_of(const hw_piece *piece, uint64_t *first, uint64_t *last)
 {
     const hw_inflight *inflight = piece->inflight;
@@ -128,7 +129,7 @@ static void span_of(const hw_piece *piece, uint64_t *first, uint64_t *last)
     }
 }
 
-/* May it be done now? */
+/* Returns whether the piece can be done now. */
 static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
 {
     const hw_inflight *inflight = piece->inflight;
@@ -140,7 +141,7 @@ static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
         return true;
     if (!stripe->spec->centric)
         return head->least == 0 || least_clock(stripe, inflight, first, last) >= head->least;
-    if (head->again != 0 && hw_before_is_past(stripe, piece)) /* it is refused */
+    if (head->again != 0 && hw_before_is_past(stripe, piece)) /* it will be refused */
         return true;
     uint64_t delay = stripe->spec->delay;
     if (request->values != NULL && !hw_admit_chunk_write(delay, least_clock(stripe, inflight, first, last), head->clock))
@@ -156,7 +157,7 @@ static size_t row_bytes(const hw_inflight *inflight)
     return inflight->spec->width * hw_value_size(inflight->spec->type);
 }
 
-/* Why a request in flight fails, where no hawser_status says it. */
+/* Reasons of a failed request for which there is no hawser_status. */
 enum { WAITS_TOO_MUCH = 1, AHEAD_TOO_MUCH, IS_PAST, IS_NOT_KEPT };
 
 static void fail(hw_inflight *inflight, int why)
@@ -171,7 +172,7 @@ static void lower(_Atomic uint64_t *least, uint64_t to)
         ;
 }
 
-/* Fails if a piece could not be done, or not all of it. */
+/* Marks the request as failed if a piece was not done, or not all of it. */
 static void fail_after(hw_inflight *inflight, hawser_status status, const hw_overflow *overflow)
 {
     if (overflow->any) {
@@ -219,7 +220,7 @@ static void words_of(const hw_inflight *inflight, int failed, char *words, size_
                                               : "the server has no memory left for it");
 }
 
-/* A range: shard by shard. */
+/* Does a range, shard by shard. */
 static void do_range(hw_stripe *stripe, const hw_piece *piece)
 {
     hw_inflight *inflight = piece->inflight;
@@ -240,10 +241,10 @@ static void do_range(hw_stripe *stripe, const hw_piece *piece)
     }
 }
 
-/* The rows of a stripe that has several arcs, where keys lie. */
+/* Stores the rows of keys in a stripe that has several arcs. */
 static void rows_of(const hw_stripe *stripe, const uint64_t *keys, size_t count, uint64_t *rows)
 {
-    uint64_t before = 0; /* rows, of the arcs before */
+    uint64_t before = 0; /* rows of the arcs before this one */
     const hw_arc *arc = stripe->arcs;
     for (size_t i = 0; i < count; before += arc->last - arc->first + 1, arc++) {
         size_t end = keys[i] <= arc->last ? hw_keys_up_to(keys, i, count, arc->last) : i;
@@ -252,7 +253,7 @@ static void rows_of(const hw_stripe *stripe, const uint64_t *keys, size_t count,
     }
 }
 
-/* Pushes to keys of one shard; rows: what that calls them, NULL: the same. */
+/* Applies pushes to keys of one shard. `rows` are its names for these keys; NULL: the keys. */
 static void apply_list(hw_inflight *inflight, hw_table_shard *shard, const uint64_t *rows, const uint64_t *keys,
                        size_t count, const unsigned char *values)
 {
@@ -266,7 +267,7 @@ static void apply_list(hw_inflight *inflight, hw_table_shard *shard, const uint6
     fail_after(inflight, status, &overflow);
 }
 
-/* Keys of several arcs are done together, by their rows: memory is asked for long before it is needed, which ends where a list does. */
+/* Does the keys of several arcs together, by their rows: prefetching stops at the end of a list, so long lists are faster. */
 static void do_list(hw_stripe *stripe, const hw_piece *piece)
 {
     enum { BATCH = 2048 };
@@ -288,7 +289,7 @@ static void do_list(hw_stripe *stripe, const hw_piece *piece)
     }
 }
 
-/* Keys that come as bits: shard by shard. */
+/* Does keys that came as bits, shard by shard. */
 static void do_bits(hw_stripe *stripe, const hw_piece *piece)
 {
     hw_inflight *inflight = piece->inflight;
@@ -316,7 +317,7 @@ static void do_bits(hw_stripe *stripe, const hw_piece *piece)
     }
 }
 
-/* Keys of a sparse table lie grouped by stripe, apart from their rows: a buffer of a few rows stands between. */
+/* Does keys of a sparse table. They are grouped by stripe and their rows are scattered, so a small buffer gathers rows. */
 static void do_grouped(hw_stripe *stripe, const hw_piece *piece)
 {
     enum { BUFFER = 8192 };
@@ -346,7 +347,7 @@ static void do_grouped(hw_stripe *stripe, const hw_piece *piece)
         free(buffer);
 }
 
-/* Rows are set, one by one, whatever the function. */
+/* Sets rows one by one, whatever the table's function is. */
 static void set_rows(hw_stripe *stripe, const hw_piece *piece)
 {
     hw_inflight *inflight = piece->inflight;
@@ -364,7 +365,7 @@ static void set_rows(hw_stripe *stripe, const hw_piece *piece)
     }
 }
 
-/* Of what a piece changes, where somebody may need it yet. */
+/* Keeps the version before a change, if a worker may repeat an iteration that reads it. */
 static void keep_before(hw_stripe *stripe, const hw_piece *piece)
 {
     const hw_inflight *inflight = piece->inflight;
@@ -384,8 +385,8 @@ static void put_by(hw_stripe *stripe, const hw_piece *piece)
     fail_after(piece->inflight, status, &overflow);
 }
 
-/* What is done moves the keys' clocks: a clock that has ended, an iteration in which they were read or written. Ending an iteration counts as
- * having read what was not. */
+/* Advances the keys' clocks after a piece: a clock has ended, or keys were read or written in an iteration. The end of an iteration
+ * counts as a read of all keys that were not read. */
 static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
 {
     hw_inflight *inflight = piece->inflight;
@@ -400,7 +401,7 @@ static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
         hw_range_clock *clock = &progress->clocks[head->worker];
         size_t before = clock->count;
         status = hw_range_clock_advance(clock, first, last, head->clock + 1, NULL);
-        if (clock->count != before) { /* what wraps around is less */
+        if (clock->count != before) { /* modulo 2^64 */
             atomic_fetch_add_explicit(&stripe->clock_ranges, (uint64_t)clock->count - before, memory_order_relaxed);
             atomic_fetch_add_explicit(&progress->ranges, (uint64_t)clock->count - before, memory_order_relaxed);
         }
@@ -416,7 +417,8 @@ static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
     fail_after(inflight, status, &overflow);
 }
 
-/* Its reply becomes a refusal, or every client of its group is told of a clock. False: there was no memory to say it. */
+/* Turns the reply into a refusal; a refused clock is reported to every client of its group. Returns false if there was no memory for
+ * that. */
 static bool refuse(hw_inflight *inflight, int failed, hw_message **reply)
 {
     char words[400];
@@ -441,7 +443,7 @@ static bool refuse(hw_inflight *inflight, int failed, hw_message **reply)
     return told;
 }
 
-/* The last piece of a request in flight sends the reply. */
+/* Sends the reply when the last piece of a request in flight is done. */
 static void finish(hw_piece *piece)
 {
     hw_inflight *inflight = piece->inflight;
@@ -475,7 +477,7 @@ static void finish(hw_piece *piece)
     hw_client_session_relieve(session, bytes, waited);
 }
 
-/* A pull that is done again, of what is not there any more. */
+/* Fails a repeated pull whose version is not kept any more. */
 static bool comes_too_late(hw_stripe *stripe, const hw_piece *piece)
 {
     bool past = hw_before_is_past(stripe, piece);
@@ -524,7 +526,8 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
     finish(piece);
 }
 
-/* Has a client too much that waits, or been refused what this is a part of? What waits in part already is counted in whole. */
+/* Returns false if the client has too many waiting requests, or this request has failed. A request of which a part waits already is
+ * counted as a whole. */
 static bool may_wait(const hw_inflight *inflight)
 {
     if (!hw_inflight_of_client(inflight))
@@ -550,7 +553,7 @@ static void let_wait(hw_stripe *stripe, hw_piece *piece)
     stripe->waiting_end = &piece->next;
 }
 
-/* A group has ended: what it waits for will not be. */
+/* Drops the waiting pieces of a group that has ended. */
 static void drop_group(hw_stripe *stripe, const hw_piece *farewell)
 {
     hw_group *group = farewell->inflight->group;
@@ -570,8 +573,8 @@ static void drop_group(hw_stripe *stripe, const hw_piece *farewell)
         atomic_store(&group->over, true);
 }
 
-/* Clocks of keys first..last have moved: who waited for that is done, in the order in which they came, until nobody more may be. Others are
- * not looked at: with many workers most of what waits is about other keys. */
+/* Clocks of the keys first..last have advanced. Does the waiting pieces that this admits, in order of arrival, until no more are
+ * admitted. Pieces about other keys are skipped: with many workers they are most of the waiting ones. */
 static void wake_waiting(hw_stripe *stripe, uint64_t first, uint64_t last)
 {
     while (first <= last) {
@@ -608,7 +611,7 @@ bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece)
     return !atomic_exchange(&stripe->busy, true);
 }
 
-/* Oldest first. */
+/* Returns the pieces that have arrived, oldest first. */
 static hw_piece *take_all(hw_stripe *stripe)
 {
     hw_piece *newest = atomic_exchange_explicit(&stripe->arrived, NULL, memory_order_acquire), *oldest = NULL;
@@ -644,6 +647,6 @@ void hw_stripe_work(hw_stripe *stripe)
         if (stripe->spec->sparse)
             publish_keys(stripe);
         atomic_store(&stripe->busy, false);
-        /* A piece that came since, and found the stripe busy, is this one's to do. */
+        /* If a piece arrived meanwhile and its thread found the stripe busy, this thread does it. */
     } while (atomic_load(&stripe->arrived) != NULL && !atomic_exchange(&stripe->busy, true));
 }

@@ -1,4 +1,5 @@
-/* summed.c - a stripe of a table whose function sees the sum of a clock: pieces are put by, and applied when all workers have ended it. */
+/* summed.c - a stripe of a table whose function gets the sum of a clock: buffers pieces and applies their sum when all workers have
+ * ended the clock. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "codec/keys.h"
 #include "store/stripe.h"
 
-/* Keys and rows of a piece beside each other, where they do not lie so: those of a range, and of a sparse table. */
+/* Copies keys and rows of a piece into arrays if they are not in arrays: those of a range, and of a sparse table. */
 static hawser_status gather(const hw_piece *piece, size_t row_bytes, hw_summed *rows, hawser_error *error)
 {
     const hw_inflight *inflight = piece->inflight;
@@ -39,10 +40,10 @@ bool hw_stripe_may_put_by(const hw_stripe *stripe, const hw_piece *piece)
     return true;
 }
 
-/* The sums of a group have changed. */
+/* Charges the change of a group's sums. */
 static void recount(const hw_stripe *stripe, hw_group *group, const hw_sums *sums, size_t bytes, uint64_t rows)
 {
-    atomic_fetch_add(&group->put_by, sums->bytes - bytes); /* what wraps around is less */
+    atomic_fetch_add(&group->put_by, sums->bytes - bytes); /* modulo 2^64 */
     hw_stripe_count_sums(stripe, sums, rows);
 }
 
@@ -103,7 +104,7 @@ hawser_status hw_stripe_settle(hw_stripe *stripe, hw_group *group, hw_progress *
         hawser_status status = apply(stripe, &summed, overflow, error);
         hw_summed_free(&summed);
         HAWSER_TRY(status);
-        hw_stripe_count_rows(stripe, 0); /* before those are forgotten from whose sums they come */
+        hw_stripe_count_rows(stripe, 0); /* before the sums from which the rows come are freed */
         size_t bytes = progress->sums.bytes;
         uint64_t rows = progress->sums.rows;
         hw_sums_drop(&progress->sums);

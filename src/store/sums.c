@@ -65,7 +65,7 @@ hawser_status hw_sums_put(hw_sums *sums, uint32_t worker, uint64_t clock, const 
     HAWSER_TRY(part_of(sums, worker, clock, &part, error));
     size_t bytes = hw_table_shard_bytes(part), rows = hw_table_shard_keys(part);
     hawser_status status = hw_table_shard_apply(part, keys, count, values, overflow, error);
-    sums->bytes += hw_table_shard_bytes(part) - bytes; /* what wraps around is less */
+    sums->bytes += hw_table_shard_bytes(part) - bytes; /* modulo 2^64 */
     sums->rows += hw_table_shard_keys(part) - rows;
     return status;
 }
@@ -85,7 +85,7 @@ static hawser_status list_of(const hw_table_shard *shard, size_t row_bytes, hw_s
     return HAWSER_OK;
 }
 
-/* Adds the workers' sums of a row in their order, number by number. False: not all are finite. */
+/* Adds the workers' sums of a row in the order of the workers, number by number. Returns false if a result is not finite. */
 static bool is_finite(const hw_sums *sums, const hw_clock_sum *clock, uint64_t key)
 {
     const hw_table_spec *spec = &sums->spec;
@@ -105,7 +105,7 @@ static bool is_finite(const hw_sums *sums, const hw_clock_sum *clock, uint64_t k
     return true;
 }
 
-/* Leaves out rows of which some number is not finite: the part of a sum is no sum. */
+/* Removes rows with a number that is not finite: a sum over some of the workers would be wrong. */
 static void leave_out(const hw_sums *sums, const hw_clock_sum *clock, size_t row_bytes, hw_summed *summed)
 {
     size_t count = 0;

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "store/holding.h"
 
-/* What is held back is added to the next update, which must mean the same. */
+/* Held values are added to the row's next update, so the function must treat the sum as it treats two updates. */
 static hawser_status check_filter(const hw_table_spec *spec, hawser_error *error)
 {
     const hw_function *function = spec->function;
@@ -28,7 +28,7 @@ static bool ends_in(const char *name, const char *tail)
     return length >= last && strcmp(name + length - last, tail) == 0;
 }
 
-/* Tables are tensors of a file, beside others by which the file says more of them. */
+/* Tables are tensors of a file, beside others with reserved names that describe them. */
 hawser_status hw_table_check_name(const char *name, hawser_error *error)
 {
     if (name[0] == '\0' || memchr(name, '\0', HW_TABLE_NAME) == NULL)
@@ -48,7 +48,7 @@ hawser_status hw_table_check_name(const char *name, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* A function that took other values for its own would read and write beyond them. */
+/* A function that takes values of another type would read and write beyond them. */
 static hawser_status check_type(const hw_table_spec *spec, hawser_error *error)
 {
     static const char *const names[] = {[HW_VALUE_F32] = "f32", [HW_VALUE_F64] = "f64", [HW_VALUE_I64] = "i64"};
