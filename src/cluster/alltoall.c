@@ -1,11 +1,11 @@
-/* alltoall.c - bytes from every node to every node, between runs: how the input finds the nodes that need it. */
+/* alltoall.c - sends bytes from every node to every node, between runs: this brings the input to the nodes that need it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "cluster/internal.h"
 
-/* A parcel is cut into messages, so that signs of life and other messages get between. */
+/* A block is cut into messages, so that heartbeats and other messages are sent in between. */
 static const size_t MOST_AT_ONCE = (size_t)16 << 20;
 
 void hw_cluster_keep_parcel(hw_cluster *cluster, uint32_t node, hw_message *message)
@@ -36,7 +36,8 @@ static bool never(const hw_cluster *cluster, uint32_t node)
     return false;
 }
 
-/* To somebody who is gone: why he is gone is what matters, and will be known in a moment; else what the net says has to do. */
+/* The receiver of a message is gone. Waits for the reason, which arrives in a moment. Without one, returns HAWSER_PEER_LOST and keeps
+ * the net's text. */
 static hawser_status said_gone(hw_cluster *cluster, uint32_t node, hawser_error *error)
 {
     hawser_error better = {0};
@@ -67,7 +68,7 @@ static hawser_status send_parcel(hw_cluster *cluster, uint32_t node, hw_bytes by
     return HAWSER_OK;
 }
 
-/* Takes a whole parcel out of a member's list: its messages, the last one marked. */
+/* Takes the messages of a whole block out of a member's list; the last one is marked. */
 static hw_message *take_parcel(hw_cluster *cluster, uint32_t node)
 {
     hw_joiner *joiner = &cluster->members[node];
@@ -89,7 +90,7 @@ static bool parcel_is_whole(const hw_cluster *cluster, uint32_t node)
     return message != NULL;
 }
 
-/* Puts the pieces together; what does not add up to what the sender said is the sender's fault. */
+/* Joins the messages of a block. If the sizes do not add up to the announced length, the sender is at fault. */
 static hawser_status unpack(const hw_cluster *cluster, uint32_t node, hw_message *list, hw_bytes *in, hawser_error *error)
 {
     size_t length = list->envelope.count, at = 0;
@@ -131,7 +132,7 @@ static hawser_status copy_own(hw_bytes out, hw_bytes *in, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* taken: `out` too, of which each parcel goes once it was sent; NULL: it is the caller's. */
+/* `taken` is NULL, or equal to `out`: then each block is freed once it was sent. */
 static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, hw_bytes *taken, hw_bytes *in, hawser_error *error)
 {
     uint32_t nodes = cluster->nodes, self = cluster->self;
@@ -161,7 +162,7 @@ static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, hw_byte
     memset(in, 0, nodes * sizeof *in);
     hawser_status status = cluster != NULL ? trade(cluster, out, taken, in, error) : copy_own(out[0], &in[0], error);
     if (cluster != NULL && status != HAWSER_OK && error != NULL)
-        hw_cluster_set_reason(cluster, error->text); /* nothing that all do together can follow */
+        hw_cluster_set_reason(cluster, error->text); /* no collective call can follow */
     for (uint32_t i = 0; status != HAWSER_OK && i < nodes; i++) {
         free(in[i].data);
         in[i] = (hw_bytes){0};
@@ -191,7 +192,7 @@ hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *
     return status;
 }
 
-/* What was said by a node, which the launcher is told, or by this one. */
+/* Fails with the text of this node, or with that of another node, which the launcher learns as well. */
 static hawser_status fail_as(hw_cluster *cluster, uint32_t node, const hawser_error *said, hawser_error *error)
 {
     if (node == cluster->self)
@@ -213,7 +214,8 @@ hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_er
     said.status = own;
     HAWSER_TRY(HW_NEW(&in, cluster->nodes, "what all nodes say", error));
     hawser_status status = hw_cluster_allgather(cluster, (hw_bytes){&said, sizeof said}, in, error);
-    if (status != HAWSER_OK && said.status != HAWSER_OK) /* others have heard it and left before all was heard here */
+    /* Others have received this failure and left before all blocks arrived here. */
+    if (status != HAWSER_OK && said.status != HAWSER_OK)
         status = hawser_fail(error, said.status, "%s", said.text);
     for (uint32_t i = 0; status == HAWSER_OK && i < cluster->nodes; i++) {
         if (in[i].length != sizeof other)

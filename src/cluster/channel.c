@@ -1,4 +1,4 @@
-/* channel.c - messages that belong to no run: a store's. */
+/* channel.c - messages that belong to no run: those of a store. */
 #include "cluster/internal.h"
 
 hawser_status hw_cluster_channel(hw_cluster *cluster, const hw_channel *channel, hawser_error *error)
@@ -19,11 +19,12 @@ hawser_status hw_cluster_send(hw_cluster *cluster, uint32_t node, hw_message *me
     hawser_status status = hw_net_send(cluster->net, node, message, error);
     if (status != HAWSER_PEER_LOST)
         return status;
-    pthread_mutex_lock(&cluster->mutex); /* why it is gone, or whom it has lost, says more than that it is gone, */
+    /* The reason why the node left, or the node that it has lost, helps more than the broken link. */
+    pthread_mutex_lock(&cluster->mutex);
     if (cluster->members[node].left)
         status = hw_cluster_has_left(cluster, node, error);
     else
-        status = cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK; /* and is told in a moment */
+        status = cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK; /* the loss is reported in a moment */
     pthread_mutex_unlock(&cluster->mutex);
     return status;
 }

@@ -1,4 +1,4 @@
-/* cluster.c - what a node knows of the others, and the way of messages to the run that they are for. */
+/* cluster.c - what a node knows of the other nodes, and how messages reach the run that they are for. */
 #include "cluster/cluster.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ uint64_t hw_cluster_shared_bytes(const hw_cluster *cluster)
     return bytes;
 }
 
-/* Members of one host share its processors: the host has what the best-off of them may use. */
+/* Members of one host share its processors, so each host counts once, with the most that one of its members may use. */
 uint32_t hw_cluster_processors(const hw_cluster *cluster)
 {
     uint32_t sum = 0;
@@ -87,7 +87,7 @@ uint32_t hw_cluster_lost_node(hw_cluster *cluster)
     return node;
 }
 
-/* The mutex is held. Who knows of nobody else leaves what was said before. */
+/* Appends the names of other lost nodes, in place of an earlier list; without any it changes nothing. The mutex is held. */
 static void name_others(const hw_cluster *cluster, hawser_error *error)
 {
     const char *said = strstr(error->text, "; lost too: ");
@@ -119,7 +119,7 @@ static bool somebody_is_left(const hw_cluster *cluster)
 
 void hw_cluster_await_losses(hw_cluster *cluster)
 {
-    const double together = 0.2; /* seconds within which those who were killed at once are all heard of */
+    const double together = 0.2; /* seconds within which the losses of nodes that were killed at once are noticed */
     double until = cluster->lost_at + together;
     struct timespec deadline = hw_timespec(until);
     while (!hw_net_is_own_thread(cluster->net) && somebody_is_left(cluster) && hw_seconds() < until)
@@ -164,7 +164,7 @@ void hw_loss_text(const hw_loss *loss, char *text, size_t size)
 
 /* ------------------------------------------------------------------------------------------------------- losses ---- */
 
-/* Puts the loss into every local inbox; the messages were made when the run began, so that want of memory cannot hide it. */
+/* Puts the loss into every local inbox. The messages were allocated when the run began, so lack of memory cannot hide a loss. */
 static void tell_inboxes(hw_cluster *cluster, const hw_loss *loss)
 {
     for (uint32_t i = 0; cluster->transport != NULL && i < cluster->endpoints; i++) {
@@ -178,11 +178,11 @@ static void tell_inboxes(hw_cluster *cluster, const hw_loss *loss)
         message->envelope.source = message->envelope.destination = i;
         hawser_error ignored;
         if (hw_net_transport_arrived(cluster->transport, cluster->self, message, &ignored) != HAWSER_OK)
-            continue; /* an inbox that is closed has nobody left to tell */
+            continue; /* no thread reads a closed inbox */
     }
 }
 
-/* The manager may have a good link to a node that we have lost. */
+/* Reports the loss to the manager, whose own link to that node may still be good. */
 static void tell_driver(hw_cluster *cluster, const hw_loss *loss)
 {
     hw_message *message = NULL;
@@ -196,7 +196,7 @@ static void tell_driver(hw_cluster *cluster, const hw_loss *loss)
     message->envelope.source = cluster->blocks + 1 + cluster->self;
     message->envelope.destination = cluster->blocks;
     if (hw_net_send(cluster->net, 0, message, &ignored) != HAWSER_OK)
-        return; /* then the manager is lost too, and that is told */
+        return; /* then the manager is lost too, which is reported */
 }
 
 void hw_cluster_blame(hw_cluster *cluster, uint32_t node, const char *why)
@@ -292,12 +292,12 @@ static void keep_early(hw_cluster *cluster, hw_message *message)
     cluster->early_last = message;
 }
 
-/* To the run that it is for: now, kept until that run begins, or dropped when it is over. */
+/* Gives a message to its run: at once, when that run begins, or never if the run is over. */
 static hawser_status pass_on(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error)
 {
     uint32_t session = message->envelope.session;
     if (session > cluster->session) {
-        message->origin = node; /* also of one that nobody spread: it has arrived */
+        message->origin = node; /* also for a message that was not spread: it has arrived here */
         keep_early(cluster, message);
         return HAWSER_OK;
     }
@@ -346,7 +346,7 @@ static void drop_early(hw_cluster *cluster)
     cluster->early = cluster->early_last = NULL;
 }
 
-/* What came for this run before it had begun here. */
+/* Delivers the messages that arrived for this run before it began here. */
 static hawser_status replay_early(hw_cluster *cluster, hawser_error *error)
 {
     hw_message *list = cluster->early;

@@ -1,4 +1,4 @@
-/* host.c - what identifies the host of a node. */
+/* host.c - the text that identifies the host of a node. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include "cluster/internal.h"
 
-/* The boot's id tells machines apart; the host name, containers and network namespaces that act as hosts of their own. */
+/* The boot id distinguishes machines. The host name distinguishes containers and network namespaces that act as hosts of their own. */
 void hw_cluster_host_id(char *text, size_t size)
 {
     char boot[40] = "", name[HOST_NAME_MAX + 1] = "";

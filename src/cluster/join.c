@@ -1,4 +1,5 @@
-/* join.c - how a cluster comes to be: join requests to the manager, the member list to all, links between all, and off they go together. */
+/* join.c - how nodes form a cluster: members send join requests to the manager, it sends the member list to all, all connect, and it
+ * lets all go on. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -14,18 +15,18 @@
 #include "base/thread.h"
 #include "cluster/internal.h"
 
-/* The kinds of HW_MESSAGE_JOIN; in envelope.part. */
+/* The kinds of HW_MESSAGE_JOIN, in envelope.part. */
 typedef enum word {
     WORD_REQUEST = 1, /* member -> manager: join_request */
     WORD_MEMBERS,     /* manager -> members: the member list */
-    WORD_READY,       /* member -> manager: linked to everybody */
-    WORD_GO,          /* manager -> members: so is everybody */
-    WORD_REFUSED,     /* manager -> members: it will not be; payload: why */
-    WORD_LEAVE        /* to all: after envelope.session runs I am no more */
+    WORD_READY,       /* member -> manager: it is linked to all others */
+    WORD_GO,          /* manager -> members: all are linked */
+    WORD_REFUSED,     /* manager -> members: the cluster will not form; payload: the reason */
+    WORD_LEAVE        /* to all: this node leaves after envelope.session runs */
 } word;
 
 #define FAREWELL_SECONDS 5.0
-#define TELL_SECONDS     10.0 /* of waiting for one node, and then twice as many each time; sooner where --timeout is short: */
+#define TELL_SECONDS     10.0 /* of waiting for one node, doubled after each warning; less if --timeout is short: */
 #define TELL_PART        0.25
 
 typedef struct join_request {
@@ -107,7 +108,7 @@ static bool take_refusal(hw_cluster *cluster, uint32_t node, const hw_message *m
     return true;
 }
 
-/* What a node says of another begins with that one's number and name. */
+/* If a node's text begins with the number and name of another node, it is about that one. */
 uint32_t hw_cluster_about(const hw_cluster *cluster, uint32_t node, const char *words)
 {
     uint32_t other = 0;
@@ -120,7 +121,7 @@ uint32_t hw_cluster_about(const hw_cluster *cluster, uint32_t node, const char *
                                                                                                                   : node;
 }
 
-/* Who leaves before a run that we are in, or begin later, is missing there. */
+/* A node that leaves before a run that this node is in, or begins later, is missing in it. */
 static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
     pthread_mutex_lock(&cluster->mutex);
@@ -188,7 +189,7 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
     return status;
 }
 
-/* Nobody else would say it while the job runs, and who waits for that node has to know. */
+/* Warns on node 0: no other message would name a rejected node while the job waits for it. */
 static void refused(void *argument, const char *from, const char *why, uint64_t more)
 {
     hw_cluster *cluster = argument;
@@ -226,13 +227,13 @@ hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_err
     const hw_joiner *joiner = &cluster->members[node];
     uint32_t about = hw_cluster_about(cluster, node, joiner->words);
     hw_cluster_blame(cluster, about, joiner->words[0] != '\0' ? joiner->words : "it has left the job");
-    if (about != node) /* the first cause is said once, whoever it is heard of from */
+    if (about != node) /* the first cause is reported once, whichever node it comes from */
         return hawser_fail(error, HAWSER_PEER_LOST, "%s", joiner->words);
     return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has left the job: %s", node, joiner->member.name,
                        joiner->words[0] != '\0' ? joiner->words : "its own words say why");
 }
 
-/* Until that time, or a change. False: it has come. */
+/* Waits until that time or a change. Returns false at that time. */
 static bool wait_until(hw_cluster *cluster, double deadline)
 {
     if (isinf(deadline))
@@ -241,7 +242,7 @@ static bool wait_until(hw_cluster *cluster, double deadline)
     return pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &until) != ETIMEDOUT;
 }
 
-/* The node itself, if it has left, or one that has left and said why: it has failed, and what all do together will not come to pass. */
+/* Returns the node itself if it has left, else a node that has left with a reason: it has failed, and no collective call can complete. */
 static uint32_t who_gave_up(const hw_cluster *cluster, uint32_t node)
 {
     if (cluster->members[node].left)
@@ -252,8 +253,8 @@ static uint32_t who_gave_up(const hw_cluster *cluster, uint32_t node)
     return i;
 }
 
-/* Who reads for long may be at work, so nothing ends for it before --timeout; but whoever sits before the job is told who is waited for: by
- * node 0, or by node 1 where that is the one. */
+/* A node that reads for long may be at work, so nothing ends before --timeout. But the user is told which node the others wait for: by
+ * node 0, or by node 1 if node 0 is that one. */
 static void tell_delay(const hw_cluster *cluster, uint32_t node, double waited, double most)
 {
     char text[400];
@@ -331,7 +332,7 @@ static bool has_go(const hw_cluster *cluster)
     return cluster->go;
 }
 
-/* Who is not here yet: "node 2 (name), node 5". */
+/* Lists the missing nodes: "node 2 (name), node 5". */
 static void missing(const hw_cluster *cluster, char *text, size_t size)
 {
     size_t used = 0;
@@ -373,7 +374,8 @@ static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(const hw_cluste
 
 /* ------------------------------------------------------------------------------------------------------ joining ---- */
 
-/* A link each, and what the net, files and pipes take. Without them nodes would wait for each other and not know why. */
+/* Checks the limit of descriptors: one per link, and those of the net, files and pipes. Without them nodes would wait for each other
+ * without a reason. */
 static hawser_status see_to_descriptors(uint32_t nodes, hawser_error *error)
 {
     enum { OTHERS = 24 };
@@ -391,7 +393,7 @@ static join_request own_request(const hw_cluster *cluster, const hw_cluster_opti
     return own;
 }
 
-/* Numbers the hosts in the order in which they are met. */
+/* Numbers the hosts in the order in which they occur. */
 static void number_hosts(hw_cluster *cluster)
 {
     uint32_t hosts = 0;
@@ -426,7 +428,8 @@ static void launcher_gone(void *argument)
     hw_cluster_note_loss(cluster, &loss);
 }
 
-/* A node that fails before it has joined has no link by which the others could notice. After the join the links report it, with the phase. */
+/* Takes reports of the launcher. A node that fails before it has joined has no link that could break. After the join the links report
+ * losses, with the phase. */
 static void launcher_sent(void *argument, const void *bytes, size_t length)
 {
     hw_cluster *cluster = argument;
@@ -444,7 +447,8 @@ static void launcher_sent(void *argument, const void *bytes, size_t length)
     }
 }
 
-/* The lifeline may be the channel that the manager's address arrives by: the address is read first, and maybe more with it. */
+/* The lifeline may be the channel on which the manager's address arrives. The address is read first, and reports may have been read with
+ * it. */
 static hawser_status watch_launcher(hw_cluster *cluster, hawser_error *error)
 {
     bool reports = cluster->place->ops->take != NULL;
@@ -473,7 +477,7 @@ static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options
     return HAWSER_OK;
 }
 
-/* The others are not left to guess. */
+/* Sends the reason to all members. */
 static void refuse_all(hw_cluster *cluster, const char *why)
 {
     hawser_error ignored;
@@ -482,11 +486,11 @@ static void refuse_all(hw_cluster *cluster, const char *why)
             continue;
 }
 
-/* Bytes of shared memory, each way, of a link within a host. Every two nodes there have a pair: the more there are, the smaller; 0: who
- * joins by hand, and has not heard yet. */
+/* Returns the bytes of shared memory, for each direction, of a link within a host. Every two nodes of a host have such a pair, so more
+ * nodes get smaller ones. 0 nodes: the number is not known yet, as for a node that joins by hand. */
 static size_t ring_size(uint32_t nodes)
 {
-    const size_t most = 512 << 10, least = 64 << 10, all = 8 << 20; /* all: of one node to the others */
+    const size_t most = 512 << 10, least = 64 << 10, all = 8 << 20; /* all: of one node to all others */
     size_t size = nodes == 0 ? least : most;
     while (size > least && size * nodes > all)
         size /= 2;
@@ -502,7 +506,7 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     HAWSER_TRY(hw_net_dial(cluster->net, address, 0, deadline - hw_seconds(), &number, error));
     if (number == 0 || number >= cluster->nodes_most)
         return hawser_fail(error, HAWSER_PEER_LOST, "the manager at %s calls this node number %u", address, number);
-    pthread_mutex_lock(&cluster->mutex); /* the net's thread reads it */
+    pthread_mutex_lock(&cluster->mutex); /* the net thread reads it */
     cluster->self = number;
     pthread_mutex_unlock(&cluster->mutex);
     join_request own = own_request(cluster, options);
@@ -569,7 +573,7 @@ static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error
         free(cluster);
         return status;
     }
-    /* None of them can fail on Linux. */
+    /* These cannot fail on Linux. */
     pthread_mutex_init(&cluster->mutex, NULL);
     pthread_rwlock_init(&cluster->beside, NULL);
     (void)hw_thread_condition(&cluster->changed);
@@ -604,7 +608,7 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     return HAWSER_OK;
 }
 
-/* A run that is under way is none that this node has ended. */
+/* Reports to all how many runs this node has ended; the run in progress does not count. */
 void hw_cluster_say_leave(hw_cluster *cluster)
 {
     hawser_error ignored;

@@ -1,4 +1,5 @@
-/* key.c - job keys: made from the kernel's random numbers, written as hexadecimal digits, read from files that nobody else may read. */
+/* key.c - job keys: makes them from the kernel's random numbers, writes them as hexadecimal digits, and reads them from files that only
+ * their owner may read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static int digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The key itself is never part of a message. */
+/* No message contains the key itself. */
 hawser_status hw_key_parse(const char *text, size_t digits, unsigned char key[HW_NET_KEY_MOST], size_t *length,
                            hawser_error *error)
 {

@@ -1,4 +1,4 @@
-/* nodelist.c - the first host of Slurm's "ash,birch[01-03,07]-ib,...". */
+/* nodelist.c - finds the first host of a list in Slurm's form: "ash,birch[01-03,07]-ib,...". */
 #include <string.h>
 
 #include "cluster/place.h"
@@ -7,7 +7,7 @@ bool hw_nodelist_first(const char *list, char *host, size_t size)
 {
     size_t n = 0;
     for (; *list != '\0' && *list != ','; list++) {
-        if (*list == '[') { /* its first number, up to a dash or a comma */
+        if (*list == '[') { /* the first number, up to a dash or a comma */
             size_t digits = strspn(list + 1, "0123456789");
             const char *end = strchr(list, ']');
             if (digits == 0 || end == NULL || n + digits >= size || strchr("-,]", list[1 + digits]) == NULL)

@@ -1,4 +1,4 @@
-/* place.c - asks every launcher in turn; refuses to be alone where the environment says otherwise. */
+/* place.c - asks the file of each launcher in turn, and refuses a single node if the environment says that there are several. */
 #include "cluster/place.h"
 
 #include <limits.h>
@@ -25,7 +25,7 @@ bool hw_variable_number(char *const *environment, const char *name, uint64_t low
     return *value >= low && *value <= high;
 }
 
-/* Who says how many there are, when nobody here could make sense of the rest. */
+/* Variables that give a number of processes, for the case that no launcher's file took them. */
 typedef struct hint {
     const char *variable, *launcher, *cure;
 } hint;
@@ -39,7 +39,7 @@ static const hint hints[] = {
      "use srun --mpi=pmix, or make a key on a shared file system by 'hawser key FILE' and say --key-file FILE"},
 };
 
-/* Every process of several that takes itself for the only one would write the same model. */
+/* If each of several processes worked as the only node, all would write the same model. */
 static hawser_status refuse_several(char *const *environment, hawser_error *error)
 {
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
@@ -70,7 +70,7 @@ bool hw_place_doubt(char *const *environment, char *text, size_t size)
     return true;
 }
 
-/* Nodes of one host are told apart by their number. */
+/* Names the node. The number distinguishes nodes of one host. */
 static void own_name(const hw_place_options *options, hw_place *place)
 {
     char host[256] = "";

@@ -1,5 +1,5 @@
-/* place_hand.c - nodes that are started by hand or by a supervisor: a manager that listens (--listen N), and others that are told where
- * (hawser node --join HOST:PORT). The key, from a file, is what makes them one job. */
+/* place_hand.c - nodes that are started by hand or by a supervisor: a manager that listens (--listen N), and others that join it (hawser
+ * node --join HOST:PORT). The key file makes them one job. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 static hawser_status publish(hw_place *place, const char *address, hawser_error *error)
 {
     (void)error;
-    /* The library speaks here because somebody has to start the others by it, and nothing returns before they are there. */
+    /* The library prints here, because a person starts the other nodes by this address and the call returns only when they have joined. */
     fprintf(stderr,
             "hawser: waiting for %u more at %s (hawser node --join HOST:PORT --key-file FILE)\n"
             "hawser: listening on %s (--interface chooses)\n",

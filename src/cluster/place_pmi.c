@@ -1,5 +1,5 @@
-/* place_pmi.c - MPICH's mpirun and others of its kind: PMI-1, lines of text over the descriptor in PMI_FD. What is put into its
- * store is the job's own and is seen by all after a barrier. */
+/* place_pmi.c - MPICH's mpirun and others like it: PMI-1, lines of text over the descriptor PMI_FD. Values that are put into its store
+ * are the job's own, and all processes can read them after a barrier. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,7 +30,7 @@ static hawser_status say(hw_place *place, const char *line, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* One line; its process manager sends no more than it was asked for. */
+/* Reads one line. The process manager sends nothing that was not requested. */
 static hawser_status hear(hw_place *place, double seconds, hawser_error *error)
 {
     pmi_store *it = place->state;
@@ -58,7 +58,7 @@ static hawser_status hear(hw_place *place, double seconds, hawser_error *error)
     return hawser_fail(error, HAWSER_BAD_INPUT, "mpirun (PMI_FD) sent a line of over %d bytes", LONGEST);
 }
 
-/* What stands behind " key=" up to a blank; NULL: nothing. Ends the text there. */
+/* Finds the value behind " key=", up to a blank, and ends the text there. Returns NULL if there is none. */
 static char *value_of(char *line, const char *key)
 {
     size_t length = strlen(key);
@@ -109,7 +109,7 @@ static hawser_status meet(hw_place *place, double seconds, hawser_error *error)
     return ask(place, "cmd=barrier_in\n", "barrier_out", seconds, error);
 }
 
-/* As hexadecimal digits: the protocol knows no quotes. */
+/* The address is sent as hexadecimal digits, because the protocol has no quotes. */
 static hawser_status publish(hw_place *place, const char *address, hawser_error *error)
 {
     char text[2 * HW_NET_ADDRESS + 1];
@@ -132,7 +132,7 @@ static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_
     return HAWSER_OK;
 }
 
-/* A process that leaves without a word is taken for dead by mpirun, which then ends the others. */
+/* Sends finalize: mpirun takes a process that ends without it for dead, and ends the others. */
 static void let_go(hw_place *place)
 {
     hawser_error ignored;

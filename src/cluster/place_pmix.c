@@ -1,10 +1,10 @@
-/* place_pmix.c - Open MPI's mpirun and srun --mpi=pmix. The library is loaded only where its environment says that it is needed, so
- * that a Hawser that was built with it runs without it. */
+/* place_pmix.c - Open MPI's mpirun and srun --mpi=pmix. The library is loaded only if its environment exists, so a Hawser that was built
+ * with it also runs without it. */
 #include "cluster/place.h"
 
 #ifndef HAWSER_PMIX
 
-/* Without it place.c says what is missing, if several were started. */
+/* Without PMIx, place.c reports what is missing if several processes were started. */
 hawser_status hw_place_pmix(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
     (void)options;
@@ -32,7 +32,7 @@ enum { MEETING_SECONDS = 60 };
 typedef struct store {
     void *library;
     pmix_proc_t self;
-    int end[2]; /* closes when mpirun is gone */
+    int end[2]; /* the writing end closes when mpirun is gone */
     pmix_status_t (*init)(pmix_proc_t *proc, pmix_info_t info[], size_t count);
     pmix_status_t (*finalize)(const pmix_info_t info[], size_t count);
     pmix_status_t (*put)(pmix_scope_t scope, const char key[], pmix_value_t *value);
@@ -87,7 +87,7 @@ static void name_info(pmix_info_t *info, const char *key)
     snprintf(info->key, sizeof info->key, "%s", key);
 }
 
-/* All commit and wait for each other; then everybody can read what anybody has put. */
+/* Commits and waits until all have committed; then each process can read the values of all. */
 static hawser_status meet(const store *it, double seconds, hawser_error *error)
 {
     pmix_info_t info[2];
@@ -156,7 +156,7 @@ static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_
     return get_text(place->state, "hawser.address", address, HW_NET_ADDRESS, error);
 }
 
-/* The library is not unloaded: its threads may outlive PMIx_Finalize by a moment, and it may be the program's as well. */
+/* The library is not unloaded: its threads may outlive PMIx_Finalize for a moment, and the program may use it, too. */
 static void let_go(hw_place *place)
 {
     store *it = place->state;
@@ -172,7 +172,7 @@ static void let_go(hw_place *place)
     place->state = NULL;
 }
 
-/* mpirun is gone. The pipe's writing end is found by the object that was registered with the handler. */
+/* Called when mpirun is gone. Finds the pipe's writing end by the object that was registered with the handler. */
 static void lost(size_t id, pmix_status_t code, const pmix_proc_t *source, pmix_info_t info[], size_t count,
                  pmix_info_t *results, size_t result_count, pmix_event_notification_cbfunc_fn_t done, void *argument)
 {
@@ -180,7 +180,7 @@ static void lost(size_t id, pmix_status_t code, const pmix_proc_t *source, pmix_
     for (size_t i = 0; i < count; i++)
         if (strcmp(info[i].key, PMIX_EVENT_RETURN_OBJECT) == 0 && info[i].value.type == PMIX_POINTER) {
             store *it = info[i].value.data.ptr;
-            (void)dup3(it->end[0], it->end[1], O_CLOEXEC); /* no writing end is left: the lifeline is at its end */
+            (void)dup3(it->end[0], it->end[1], O_CLOEXEC); /* no writing end is left, so the lifeline ends */
         }
     if (done != NULL)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, argument);
@@ -228,7 +228,7 @@ hawser_status hw_place_pmix(const hw_place_options *options, hw_place *place, ha
     place->state = it;
     place->ops = &ops;
     HAWSER_TRY(load(it, error));
-    sigset_t all, before; /* signals are not for the threads that it starts */
+    sigset_t all, before; /* the library's threads must not take signals */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pmix_status_t code = it->init(&it->self, NULL, 0);

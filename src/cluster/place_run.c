@@ -15,7 +15,7 @@
 
 enum { KEY_SECONDS = 30, ADDRESS_SECONDS = 10, LONGEST_LINE = 512 };
 
-/* What has been read and not been taken yet. */
+/* Bytes that were read and not used yet. */
 typedef struct text_reader {
     size_t used;
     char text[LONGEST_LINE];
@@ -54,7 +54,7 @@ static bool take_line(text_reader *at, char line[LONGEST_LINE])
     return true;
 }
 
-/* The next line, without its end. */
+/* Reads the next line, without its end. */
 static hawser_status read_line(hw_place *place, double deadline, const char *what, char line[LONGEST_LINE],
                                hawser_error *error)
 {
@@ -75,7 +75,7 @@ static hawser_status read_line(hw_place *place, double deadline, const char *wha
     }
 }
 
-/* What follows `word` and a blank. */
+/* Returns the text behind `word` and a blank, or NULL. */
 static const char *after(const char *line, const char *word)
 {
     size_t length = strlen(word);
@@ -110,7 +110,7 @@ static bool read_end(const char *line, hw_node_end *end)
     return true;
 }
 
-/* A line that is longer than the reader is dropped: it is none that the launcher sends. */
+/* Drops a line that is longer than the buffer: the launcher sends none. */
 static bool take(hw_place *place, const void *bytes, size_t length, hw_node_end *end)
 {
     text_reader *at = place->state;
@@ -141,7 +141,7 @@ static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_
     return HAWSER_OK;
 }
 
-/* One line or nothing: what does not fit a full channel is known to the others, too. */
+/* Sends one line or nothing: if the channel is full, the launcher learns of the loss from other nodes. */
 static void say_lost(hw_place *place, uint32_t node, const char *why)
 {
     char line[LONGEST_LINE];
@@ -172,7 +172,8 @@ static hawser_status read_key(hw_place *place, hawser_error *error)
     return status;
 }
 
-/* The channel is this process's alone from now on: a child that kept it would hide the launcher's end, and ours from the launcher. */
+/* From now on only this process has the channel. In a child process it would hide the launcher's end from us, and ours from the
+ * launcher. */
 static hawser_status take_channel(const char *text, hw_place *place, hawser_error *error)
 {
     char *end = NULL;

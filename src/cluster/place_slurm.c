@@ -1,18 +1,18 @@
-/* place_slurm.c - srun --mpi=none: number and count from Slurm's environment, the key from a file that all hosts see, and node 0 on the
- * first host at a port that all work out alike. */
+/* place_slurm.c - srun --mpi=none: number and count come from Slurm's environment, the key from a file that all hosts share. Node 0 is
+ * on the first host, at a port that every node computes alike. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cluster/place.h"
 
-enum { PORT_LOW = 20000, PORT_HIGH = 29999 }; /* below the ports that systems give out by themselves */
+enum { PORT_LOW = 20000, PORT_HIGH = 29999 }; /* below the ports that systems assign */
 
 static hawser_status publish(hw_place *place, const char *address, hawser_error *error)
 {
     (void)place;
     (void)address;
     (void)error;
-    return HAWSER_OK; /* the others know */
+    return HAWSER_OK; /* the others compute the address */
 }
 
 static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error)
@@ -28,7 +28,7 @@ static void let_go(hw_place *place)
     (void)place;
 }
 
-/* Jobs that share a host have different numbers, and so, as far as the range goes, different ports. */
+/* Jobs that share a host have different numbers and therefore, as far as the range allows, different ports. */
 static uint16_t port_of(const hw_place_options *options, uint64_t job, uint64_t step)
 {
     uint16_t low = options->port_low != 0 ? options->port_low : PORT_LOW;
@@ -56,7 +56,7 @@ hawser_status hw_place_slurm(const hw_place_options *options, hw_place *place, h
             list != NULL ? list : "");
     (void)hw_variable_number(environment, "SLURM_STEP_ID", 0, UINT32_MAX, &step);
     if (hw_variable_number(environment, "SLURM_STEP_NUM_NODES", 1, UINT32_MAX, &hosts) && hosts == 1)
-        snprintf(place->manager, sizeof place->manager, "localhost"); /* no name server needed */
+        snprintf(place->manager, sizeof place->manager, "localhost"); /* works without a name server */
     place->local = hosts == 1;
     place->node = (uint32_t)node;
     place->nodes = (uint32_t)nodes;
