@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "hawser/algorithm.h"
+#include "hawser/record.h"
 #include "hawser/store.h"
 #include "program/program.h"
 
@@ -76,6 +77,8 @@ typedef struct fixture {
     hawser_observer *observer;
     bool (*test)(hawser_progress *progress, void *user);
     void (*release)(void *scratch);
+    hawser_record_function *visit;
+    void *bytes_out;
     /* The case: */
     const struct misuse_case *now;
     unsigned number_of_case;
@@ -171,6 +174,12 @@ static bool never(hawser_progress *progress, void *user)
 static void release(void *scratch)
 {
     (void)scratch;
+}
+
+static void visit(hawser_record *record, void *object)
+{
+    (void)record;
+    (void)object;
 }
 
 static hawser_status rest(hawser_context *context)
@@ -311,6 +320,7 @@ static void prepare(fixture *f)
     f->observer = observe;
     f->test = never;
     f->release = release;
+    f->visit = visit;
     make_program(f);
 }
 
@@ -322,6 +332,7 @@ static void clean(fixture *f)
     hawser_close(f->made_job);
     hawser_dataset_free(f->made_dataset);
     hawser_model_free(f->made_model);
+    free(f->bytes_out);
     hawser_options_free(f->made_options);
     free(f->truth);
     hawser_program_free(f->program);
@@ -330,6 +341,7 @@ static void clean(fixture *f)
     f->made_job = NULL;
     f->made_dataset = NULL;
     f->made_model = NULL;
+    f->bytes_out = NULL;
     f->made_options = NULL;
     f->truth = NULL;
 }

@@ -41,6 +41,7 @@ GIVEN = {
     "const uint32_t *": "f->columns", "const uint64_t *": "f->keys", "uint64_t *": "f->numbers_out",
     "uint32_t *": "&f->number", "size_t *": "f->sizes_out", "const size_t *": "f->dims", "const void *": "f->doubles",
     "hawser_type *": "&f->type_out",
+    "hawser_record *": "NULL", "const hawser_record *": "NULL", "hawser_record_function *": "f->visit", "void **": "&f->bytes_out",
     "hawser_rule": "(hawser_rule){0}", "hawser_until": "f->until", "hawser_sync": "f->sync",
     "hawser_split": "HAWSER_BY_COLUMN", "hawser_form": "HAWSER_AS_BF16", "hawser_type": "HAWSER_F64",
     "hawser_format": "HAWSER_SVMLIGHT", "hawser_source": "HAWSER_FROM_PROGRAM", "hawser_combine_by": "HAWSER_SUM",
@@ -81,6 +82,7 @@ SPECIAL = {
     ("hawser_dataset_free", "dataset"): "NULL", ("hawser_job_fetch", "matrix"): "&f->matrix",
     ("hawser_progress_sync", "loop"): '"loop"', ("hawser_loop", "name"): '"fresh"', ("hawser_branch", "name"): '"fresh"',
     ("hawser_unit", "name"): '"fresh"', ("hawser_unit_one", "name"): '"fresh"',
+    ("hawser_record_restore", "object"): "f->doubles_out", ("hawser_record_restore", "size"): "0",
     ("hawser_store_clock", "first"): "0", ("hawser_store_clock", "last"): "0",
 }
 # Pointers that are documented to be optional: the call must end as the sound one does.
