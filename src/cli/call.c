@@ -1,4 +1,4 @@
-/* call.c - from argv to a call: command, algorithm, options from every source, exit code. */
+/* call.c - makes a call from argv: the command, the algorithm, options from every source, and the exit code. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static hawser_status find_algorithm(hw_call *call, int argc, char **argv, hawser
                        argv[1], near.best, call->command->name, call->command->words);
 }
 
-/* Whether a variable is of some command, and if it is of none the row that is nearest; NULL: none is near. */
+/* Returns whether some command has a row for the variable. If none has, *nearest is the nearest row, or NULL. */
 static bool known_anywhere(const char *variable, const char **nearest)
 {
     char typed[64];
@@ -91,8 +91,8 @@ static bool known_here(const hawser_options *options, const char *variable)
     return false;
 }
 
-/* A variable of another command is passed over: HAWSER_TOL in a shell's profile must not break `hawser info`. One of no
- * command is refused as a flag would be, with the nearest of all rows. */
+/* A variable of another command is skipped: HAWSER_TOL in a shell's profile must not break `hawser info`. A variable of no command is
+ * refused as a flag would be, with the nearest row of all commands. */
 static hawser_status read_environment(hawser_options *options, char *const *environment, hawser_error *error)
 {
     for (; *environment != NULL; environment++) {
@@ -188,7 +188,7 @@ bool hw_terminal_is_lost(FILE *out)
     return isatty(fileno(out)) == 0 && errno == EIO;
 }
 
-/* The summary of what a lost terminal has ended can be shown nowhere: no failure of ours, and the exit code says what happened. */
+/* If the terminal is lost, the summary cannot be printed. This is no failure of the command, and the exit code tells what happened. */
 static bool ended_with_terminal(const hw_call *call)
 {
     return (call->interrupted || call->code == HW_EXIT_SIGNAL) && hw_terminal_is_lost(call->out);

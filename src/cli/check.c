@@ -1,4 +1,4 @@
-/* check.c - what a recorded history proves. */
+/* check.c - hawser check: checks a recorded history. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ const hawser_option *hw_check_history_rows(void)
 static hawser_status add_file(hw_history *history, const char *path, hawser_error *error)
 {
     struct stat facts;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused below, not waited for */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused below; opening it must not block */
     if (fd < 0 || fstat(fd, &facts) != 0) {
         hawser_status status = hawser_fail(error, HAWSER_IO, "cannot read %s: %s", path, strerror(errno));
         if (fd >= 0)
@@ -46,7 +46,7 @@ static hawser_status add_file(hw_history *history, const char *path, hawser_erro
     return status;
 }
 
-/* One file of several nodes' job: the others lie beside it as they were written. */
+/* Adds the files of the job's other nodes, which are beside this one under the names that they were written with. */
 static hawser_status add_others(hw_history *history, const char *path, hawser_error *error)
 {
     for (uint32_t node = 1; node < history->nodes; node++) {
@@ -74,7 +74,7 @@ static hawser_status read_all(hw_call *call, hw_history *history, hawser_error *
     return HAWSER_OK;
 }
 
-/* The records that break the rule, each as it is told. */
+/* Lists the records that break the rule, with their texts. */
 static json_t *fragment_of(const hw_verdict *verdict, const hw_history *history, bool *ok)
 {
     json_t *fragment = json_array();

@@ -1,12 +1,12 @@
-/* completion.c - completion scripts for shells, from the rows: every option of every command, and the words of those that have
- * a list of them. */
+/* completion.c - makes completion scripts for shells from the rows: every option of every command, and the words of options that have a
+ * list of them. */
 #include <string.h>
 
 #include "cli/help.h"
 
 typedef void row_printer(FILE *out, const char *command, const hawser_option *row);
 
-/* Whether an algorithm before the given one has the option too: it is offered once. */
+/* Returns whether an algorithm before the given one has the option too: each option is offered once. */
 static bool had_before(size_t algorithm, const char *key)
 {
     for (size_t a = 0; a < algorithm; a++)
@@ -28,7 +28,7 @@ static void each_row(FILE *out, const hw_command *command, row_printer *print)
     }
 }
 
-/* The words of "bsp|ssp:N|tap", separated by blanks, with 1 for N. */
+/* Prints the words of "bsp|ssp:N|tap", separated by blanks, with 1 for N. */
 static void print_choices(FILE *out, const char *bounds)
 {
     for (const char *at = bounds; *at != '\0'; at++) {
@@ -62,7 +62,7 @@ static void print_algorithm_names(FILE *out)
         fprintf(out, "%s%s", i > 0 ? " " : "", hawser_algorithm_at(i)->name);
 }
 
-/* "train predict ... data store": first words, each once. */
+/* Prints the first words of all commands, each once: "train predict ... data store". */
 static void print_first_words(FILE *out)
 {
     for (size_t i = 0; hw_command_at(i) != NULL; i++)
@@ -70,13 +70,13 @@ static void print_first_words(FILE *out)
             fprintf(out, "%s%.*s", i > 0 ? " " : "", (int)strcspn(hw_command_at(i)->name, " "), hw_command_at(i)->name);
 }
 
-/* The first command of each family stands for it. */
+/* Returns whether the command is the first of its family, which it then represents. */
 static bool begins_family(size_t index)
 {
     return strchr(hw_command_at(index)->name, ' ') != NULL && hw_command_is_first(index);
 }
 
-/* "info convert ...": the second words of the family that a command begins. */
+/* Prints the second words of the family that a command begins: "info convert ...". */
 static void print_second_words(FILE *out, const hw_command *first, const char *between)
 {
     size_t length = strcspn(first->name, " ") + 1;
@@ -88,7 +88,7 @@ static void print_second_words(FILE *out, const hw_command *first, const char *b
         }
 }
 
-/* Second words are offered; from then on the command has two words. */
+/* Offers second words; behind them the command has two words. */
 static void bash_families(FILE *out)
 {
     fputs("    case \"$command\" in\n", out);
@@ -148,7 +148,7 @@ static void fish_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-/* Whether the words of the command stand there, both if it has two. */
+/* Prints the condition that the words of the command are present, both if it has two. */
 static void fish_condition(FILE *out, const char *command)
 {
     size_t length = strcspn(command, " ");
@@ -175,7 +175,7 @@ static void fish_row(FILE *out, const char *command, const hawser_option *row)
     fputc('\n', out);
 }
 
-/* The command's last word where it may stand, and before the first of a family the family's. */
+/* Offers the command's last word where it may be, and before the first command of a family the family's word. */
 static void fish_words(FILE *out, size_t index)
 {
     const hw_command *command = hw_command_at(index);

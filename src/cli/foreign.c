@@ -1,4 +1,4 @@
-/* foreign.c - safetensors files that other software wrote: recognised by their header, which is all that is read of them. */
+/* foreign.c - recognises safetensors files that other software wrote, by their header; nothing else of them is read. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "cli/json.h"
 #include "data/model/model.h"
 
-/* The header of a file that begins like safetensors; NULL where it is none. */
+/* Reads the header of a file that begins like safetensors; *header is NULL if the file does not. */
 static hawser_status read_header(FILE *file, json_t **header, hawser_error *error)
 {
     unsigned char length[HW_MODEL_LENGTH_BYTES];
@@ -28,7 +28,7 @@ static hawser_status read_header(FILE *file, json_t **header, hawser_error *erro
     return HAWSER_OK;
 }
 
-/* Every entry describes a tensor, and the facts hold none that every model of Hawser's has. */
+/* Returns true if every entry describes a tensor and the facts lack one that every model of Hawser has. */
 static bool is_foreign(json_t *header)
 {
     const char *key;
@@ -50,7 +50,7 @@ hawser_status hw_foreign_header(const char *path, json_t **header, hawser_error 
 {
     FILE *file = fopen(path, "re");
     *header = NULL;
-    if (file == NULL) /* whoever opens it next says why */
+    if (file == NULL) /* the next attempt to open the file reports why */
         return HAWSER_OK;
     hawser_status status = read_header(file, header, error);
     fclose(file);

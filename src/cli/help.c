@@ -106,10 +106,10 @@ static void print_metrics(FILE *out, const hawser_metric_row *rows)
     }
 }
 
-/* The last table of a command has the rows that all have. */
+/* The title of the last table of every command, whose rows all commands have. */
 #define EVERY "Options of every command"
 
-/* What the options of a table are about. */
+/* Returns the title of a table. */
 static const char *title_of(const hawser_option *table, const hawser_algorithm *algorithm)
 {
     if (algorithm != NULL && table == algorithm->rows)
@@ -178,7 +178,7 @@ static bool seen_before(const hawser_option *table, const hw_command *command)
     return false;
 }
 
-/* Every table once, each under its title: nothing that parses may be missing here. */
+/* Prints every table once, under its title. Every option that can be parsed must be here. */
 static void print_all_rows(FILE *out)
 {
     for (size_t i = 0; hawser_algorithm_at(i) != NULL; i++) {
@@ -202,7 +202,7 @@ static void print_all_rows(FILE *out)
     }
 }
 
-/* An option by its key, with or without dashes, wherever it occurs. */
+/* Prints every option with this key, given with or without dashes. Returns false if there is none. */
 static bool print_option(FILE *out, const char *key)
 {
     bool found = false;
@@ -226,7 +226,7 @@ static bool print_option(FILE *out, const char *key)
     return found;
 }
 
-/* Commands, topics, algorithms, and options without or with their dashes. */
+/* Refuses a name that is no command, topic, algorithm or option, with the nearest one. */
 static hawser_status unknown_topic(const char *topic, hawser_error *error)
 {
     size_t dashes = strspn(topic, "-");

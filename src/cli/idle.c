@@ -1,5 +1,5 @@
-/* idle.c - options that were asked for and can do nothing in this call: said in one line each. What a profile or a file sets for all
- * calls is passed over, and so is a default that was spelt out. */
+/* idle.c - refuses options that were given but have no effect in this call, in one line each. Values from a profile or a file for all
+ * calls are skipped, and so are defaults that were spelt out. */
 #include <string.h>
 
 #include "cli/input.h"
@@ -49,7 +49,7 @@ void hw_say_idle_input(const hw_call *call, hawser_format format)
         const char *key;
         hawser_format format;
     } of[] = {{"header", HAWSER_CSV}, {"delimiter", HAWSER_CSV}, {"missing", HAWSER_CSV}, {"index-base", HAWSER_SVMLIGHT}};
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) /* a cache keeps its base, which is compared with the asked one */
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) /* a cache keeps its base, which is compared with the given one */
         if (format != of[i].format && !(format == HAWSER_CACHE && of[i].format == HAWSER_SVMLIGHT) &&
             asked(call->options, of[i].key))
             fprintf(call->err, "hawser: --%s does nothing here: it is about %s input, and this is %s\n", of[i].key,

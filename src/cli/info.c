@@ -1,4 +1,4 @@
-/* info.c - what a model file says about itself. */
+/* info.c - hawser info: prints what a model file contains. */
 #include <stdint.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ const hawser_option *hw_info_rows(void)
     return rows;
 }
 
-/* The algorithm that trained the model prints what its coefficients are. */
+/* Lets the algorithm that trained the model print its coefficients. */
 static hawser_status print_coefficients(const hw_call *call, const hawser_model *model, hawser_error *error)
 {
     const char *name = hawser_model_text(model, "algorithm");

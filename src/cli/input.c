@@ -51,7 +51,7 @@ hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_datase
                 error, HAWSER_BAD_OPTION,
                 "- is the standard input of one process, and each of %u nodes reads its share of DATA: name a file",
                 hawser_job_nodes(job));
-    /* Nodes of one host share its processors; workers may be many more than these, and each reader has buffers. */
+    /* Nodes of one host share its processors. There may be many more workers than processors, and each reader has buffers. */
     uint32_t share = hawser_job_workers(job) / hawser_job_nodes(job), processors = hw_machine_processors();
     if (how.threads == 0 && (share > 1 || hawser_job_nodes(job) > 1))
         how.threads = share < processors ? share : processors;
@@ -124,8 +124,8 @@ void hw_fitted_free(hw_fitted *fitted)
     *fitted = (hw_fitted){0};
 }
 
-/* A file of targets belongs to the rows of the training, a column to all data like its own. Models of older releases do not say which it
- * was: a regular file then, unless that is how a column is called. */
+/* Returns whether the target was a file. A file of targets belongs to the rows of the training, but a column also exists in new data.
+ * Models of older releases do not record it: then a regular file of that name counts, unless a column has the name. */
 static bool target_was_file(const hawser_model *model, const char *target)
 {
     const char *from = hawser_model_text(model, "target_from"), *name = hawser_model_text(model, "target");
@@ -139,7 +139,7 @@ static bool target_was_file(const hawser_model *model, const char *target)
     return stat(target, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-/* What the training said about its CSV holds for new data too, unless the user says otherwise. */
+/* Takes the options of the training's CSV for new data too, unless the user gives others. */
 static hawser_status inherit_options(const hw_call *call, const hawser_model *model, hawser_error *error)
 {
     static const char *const keys[] = {"target", "header", "delimiter", "missing"};
@@ -148,7 +148,7 @@ static hawser_status inherit_options(const hw_call *call, const hawser_model *mo
         snprintf(fact, sizeof fact, "options.%s", keys[i]);
         const char *text = hawser_model_text(model, fact);
         if (text != NULL && i == 3 && strcmp(text, "drop") == 0)
-            continue; /* a row of new data that is dropped has no prediction: the user has to say that he wants it */
+            continue; /* a dropped row of new data has no prediction, so the user must ask for that */
         if (text != NULL && !(i == 0 && target_was_file(model, text)))
             HAWSER_TRY(hawser_options_set(call->options, keys[i], text, HAWSER_FROM_PROGRAM, "model", error));
     }
@@ -161,12 +161,13 @@ static hawser_status take_base(const hw_call *call, const hw_fitted *fitted, haw
     HAWSER_TRY(fact_count(fitted->model, call->words[0], "index_base", &base, error));
     if (base < 0)
         return HAWSER_OK;
-    if (how->index_base == 0) /* else the user knows how this file counts its columns */
+    if (how->index_base == 0) /* else the user has said how this file counts its columns */
         how->index_base = (int)base + 1;
     return HAWSER_OK;
 }
 
-/* Columns counted from 1 where the model's are counted from 0: none is 0, and the last lies one beyond the model's. */
+/* Warns if columns seem to be counted from 1 where the model's are counted from 0: no column is 0, and the last one is one beyond the
+ * model's. */
 static void doubt_base(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data)
 {
     const hawser_load_figures *figures = hawser_dataset_figures(data);
@@ -182,7 +183,7 @@ static void doubt_base(const hw_call *call, const hw_fitted *fitted, const hawse
             call->words[1], fitted->columns);
 }
 
-/* The means of the data to be predicted would make a prediction depend on its neighbours. */
+/* Takes the means of the training data. Means of new data would make a prediction depend on the other rows. */
 static hawser_status take_means(const hw_call *call, const hw_fitted *fitted, hawser_load *how, hawser_error *error)
 {
     hawser_type type = HAWSER_F64;
@@ -201,7 +202,7 @@ static hawser_status take_means(const hw_call *call, const hw_fitted *fitted, ha
     return HAWSER_OK;
 }
 
-/* Columns go by position, so names that differ say that positions do not mean the same. */
+/* Compares names. Columns are matched by position, so different names mean that positions differ, too. */
 static hawser_status compare_names(const hw_call *call, const hw_fitted *fitted, const hawser_dataset *data,
                                    hawser_error *error)
 {

@@ -11,8 +11,8 @@
 #include "cli/cli.h"
 #include "runtime/job/enter.h"
 
-enum { CLOSING = SIGURG }; /* ends the thread: a signal that otherwise nobody sends */
-/* Nobody presses Ctrl-C twice within the latter, in which signals may also come in another order. */
+enum { CLOSING = SIGURG }; /* ends the thread; no other process sends this signal */
+/* No person presses Ctrl-C twice within press_seconds, in which signals may also arrive in another order. */
 static const double echo_seconds = 3, press_seconds = 0.1;
 
 static void endings(sigset_t *set)
@@ -20,14 +20,14 @@ static void endings(sigset_t *set)
     sigemptyset(set);
     sigaddset(set, SIGINT);
     sigaddset(set, SIGTERM);
-    struct sigaction now; /* nohup says that a lost terminal should end nothing */
+    struct sigaction now; /* under nohup a lost terminal ends nothing */
     if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
         sigaddset(set, SIGHUP);
 }
 
 bool hw_interrupt_echoes(int first, int number, double after)
 {
-    if (number == SIGHUP) /* a terminal can be closed long after Ctrl-C, and that asks for nothing new */
+    if (number == SIGHUP) /* a terminal can be closed long after Ctrl-C, which requests nothing new */
         return true;
     return after < (number == SIGTERM && first != SIGINT ? echo_seconds : press_seconds);
 }
@@ -49,14 +49,14 @@ bool hw_interrupt_has_terminal(void)
     return terminal >= 0;
 }
 
-/* Prints a line, unless nobody takes it: a full pipe must not keep the process from ending. */
+/* Prints a line, unless the pipe is full: a reader that is stuck must not keep the process from ending. */
 static void say(const char *before, const char *text, const char *after)
 {
     char line[300];
     struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&err, 1, 0) != 1 || (err.revents & POLLOUT) == 0)
         return;
-    const char *begin = isatty(STDERR_FILENO) == 1 ? "\n" : ""; /* a bar stands on the line */
+    const char *begin = isatty(STDERR_FILENO) == 1 ? "\n" : ""; /* a progress bar is on the line */
     int length = snprintf(line, sizeof line, "%shawser: %s%s%s\n", begin, before, text, after);
     ssize_t ignored = write(STDERR_FILENO, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
     (void)ignored;
@@ -89,7 +89,7 @@ static void take(hw_interrupt *interrupt, int number)
     _exit(HW_EXIT_SIGNAL);
 }
 
-/* Waiting for signals in a thread needs no handler and so no global. */
+/* A thread that waits for signals needs no handler and therefore no global variable. */
 static void *wait_for_signals(void *user)
 {
     hw_interrupt *interrupt = user;

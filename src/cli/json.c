@@ -60,7 +60,7 @@ hawser_status hw_json_line(FILE *out, json_t *object, bool ok, hawser_error *err
     int failure = errno;
     free(text);
     if (!written && hw_terminal_is_lost(out))
-        return HAWSER_OK; /* the stream's error stays: hw_cli_call knows whether that is what ended the command */
+        return HAWSER_OK; /* the stream keeps its error, and hw_cli_call knows whether that error ended the command */
     errno = failure;
     return written ? HAWSER_OK : hawser_fail(error, HAWSER_IO, "cannot write a line of JSON: %s", strerror(errno));
 }

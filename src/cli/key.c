@@ -1,4 +1,4 @@
-/* key.c - hawser key: a new job key in a file of its own. */
+/* key.c - hawser key: writes a new job key to a file of its own. */
 #include <string.h>
 
 #include "cli/cli.h"

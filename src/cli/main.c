@@ -8,7 +8,7 @@
 
 #include "cli/interrupt.h"
 
-/* A mapped input that another program cuts short has no more bytes to give; the kernel says so with this signal alone. */
+/* Handles a read beyond the end of a mapped input that another program has cut short: the kernel reports it by this signal only. */
 static void lost_page(int number)
 {
     static const char text[] = "hawser: a file was cut short by another program while it was being read; keep inputs "
@@ -19,7 +19,7 @@ static void lost_page(int number)
     _exit(3);
 }
 
-/* hawser run speaks for its agents, and node 0 for the others where the job has not begun. */
+/* Returns whether another process prints for this one: hawser run for its agents, and node 0 for the other nodes before the job begins. */
 static bool is_silent(int argc, char **argv)
 {
     const char *node = getenv("HAWSER_NODE");

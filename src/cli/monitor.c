@@ -158,7 +158,7 @@ static bool differs(double a, double b)
     return isfinite(a) && !(a == b);
 }
 
-/* Whether a number of the progress line has changed. */
+/* Returns whether a number of the progress line has changed. */
 static bool is_news(const hw_monitor *monitor, const hw_sample *sample)
 {
     for (size_t k = 0; k < monitor->watched.count; k++)
@@ -167,7 +167,7 @@ static bool is_news(const hw_monitor *monitor, const hw_sample *sample)
     return false;
 }
 
-/* Every second sample goes when there are too many for any plot to show. */
+/* Keeps a sample; drops every second one if there are more than any plot can show. */
 static void keep_sample(hw_monitor *monitor, const hw_sample *sample)
 {
     if (!monitor->keep || !is_news(monitor, sample))

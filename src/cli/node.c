@@ -1,4 +1,4 @@
-/* node.c - hawser node: takes part in whatever job the manager has; and what the manager of such a job tells its nodes. */
+/* node.c - hawser node: takes part in the job of its manager. The manager's side, which sends the job to its nodes, is here, too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void write_arguments(const hw_call *call, FILE *out)
         write_word(out, call->words[i]);
 }
 
-/* What nodes that are started by hand are told to do. */
+/* Writes the arguments that nodes which were started by hand receive. */
 static hawser_status make_arguments(const hw_call *call, char **arguments, size_t *length, hawser_error *error)
 {
     FILE *out = open_memstream(arguments, length);
@@ -68,7 +68,7 @@ hawser_status hw_open_job(hw_call *call, hawser_status (*first)(void *argument, 
     return status;
 }
 
-/* The words between the zeros of what the manager said; argv[0] is for the command's name. */
+/* Splits the manager's text at its zeros. argv[0] is the command's name. */
 static hawser_status split(const hw_bytes *heard, char ***argv, int *argc, hawser_error *error)
 {
     char *text = heard->data;
@@ -87,7 +87,7 @@ static hawser_status split(const hw_bytes *heard, char ***argv, int *argc, hawse
                : hawser_fail(error, HAWSER_BAD_INPUT, "the manager asks for '%.40s', which is no training", (*argv)[1]);
 }
 
-/* What is set here in the environment counts for joining; the job's options are the manager's. */
+/* The environment of this process counts for the join only; the job's options are the manager's. */
 static hawser_status work(hw_call *call, hw_place *place, hawser_error *error)
 {
     char *const nothing[] = {NULL};

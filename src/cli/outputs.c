@@ -1,4 +1,4 @@
-/* outputs.c - what a call writes is none of the files that it reads, and no file twice: told before any work is done. */
+/* outputs.c - checks before any work is done that no output is also an input, and that no file is written twice. */
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,8 @@ static hawser_status spares_word(const char *key, const char *path, const char *
     return status;
 }
 
-/* Servers may save their tables where they had them from, and a training its model: the whole file has been read by then. */
+/* Servers may save their tables to the file that they were loaded from, and a training its model to that of --init: the whole file has
+ * been read by then. */
 static bool continues(const char *output, const char *input)
 {
     return strcmp(output, "output") == 0 && (strcmp(input, "load") == 0 || strcmp(input, "init") == 0);
@@ -68,7 +69,7 @@ hawser_status hw_check_spares(const hw_call *call, const char *key, const char *
     return HAWSER_OK;
 }
 
-/* `path`, which `key` is the reason for, is none of the first `count` outputs. */
+/* Checks that `path`, which belongs to `key`, is none of the first `count` outputs. */
 static hawser_status differs(const hw_call *call, const char *key, const char *path, size_t count, hawser_error *error)
 {
     for (size_t i = 0; i < count; i++) {

@@ -20,7 +20,7 @@ const hawser_option *hw_plan_rows(void)
     return rows;
 }
 
-/* Without a choice both are printed; DOT is one graph, so there the physical plan alone is the answer. */
+/* Prints both plans if none is chosen. DOT is one graph, so then only the physical plan is printed. */
 static hawser_status print_plans(const hw_call *call, hawser_job *job, const hawser_training_input *input, FILE *out,
                                  hawser_error *error)
 {
@@ -33,7 +33,7 @@ static hawser_status print_plans(const hw_call *call, hawser_job *job, const haw
     return logical && !physical ? HAWSER_OK : call->algorithm->plan(job, input, true, dot, out, error);
 }
 
-/* Every node makes the plan, since columns may have to be fetched for it; node 0 prints. */
+/* Every node makes the plan, because columns may have to be fetched for it. Node 0 prints it. */
 static hawser_status make_plans(const hw_call *call, hawser_job *job, const hawser_training_input *input,
                                 hawser_error *error)
 {

@@ -12,9 +12,9 @@ enum { WIDTH = 960, HEIGHT = 720, LEFT = 100, RIGHT = 40, TOP = 86, BETWEEN = 34
 /* One panel: a rectangle of the page and the ranges that its axes show. */
 typedef struct hw_panel {
     double top, height;
-    double x_high, low, high; /* x starts at 0; low and high are exponents of ten when log */
+    double x_high, low, high; /* x starts at 0; with a log axis low and high are exponents of ten */
     const hawser_metric_row *row;
-    size_t metric; /* its index among the watched ones */
+    size_t metric; /* its index in the list of watched metrics */
     bool log;
     char label[80];
     double red, green, blue;
@@ -65,7 +65,7 @@ static double y_at(const hw_panel *panel, double value)
     return panel->top + panel->height * (1 - (value - panel->low) / (panel->high - panel->low));
 }
 
-/* 1, 2 or 5 times a power of ten, giving at most `most` steps over the range. */
+/* Returns 1, 2 or 5 times a power of ten such that the range has at most `most` steps. */
 static double nice_step(double range, int most)
 {
     double step = pow(10, floor(log10(range / most)));
@@ -97,7 +97,7 @@ static void grid_line(cairo_t *cr, double x0, double y0, double x1, double y1)
     cairo_set_source_rgb(cr, 0.30, 0.33, 0.38);
 }
 
-/* The exponent stands higher and smaller behind the 10. */
+/* Draws 10 with the exponent above it in smaller digits. */
 static void power_label(cairo_t *cr, double x, double y, int exponent)
 {
     char text[16];
@@ -170,7 +170,7 @@ static void draw_curve(cairo_t *cr, const hw_panel *panel, const hw_sample *samp
         }
 }
 
-/* A metric that falls to a small part of itself would be a flat line on a linear axis. */
+/* Chooses a log axis for a metric that falls to a small part of itself, which would be flat on a linear one. */
 static void choose_scale(hw_panel *panel, const hw_sample *samples, size_t count)
 {
     double low = INFINITY, high = 0;
@@ -183,7 +183,7 @@ static void choose_scale(hw_panel *panel, const hw_sample *samples, size_t count
     snprintf(panel->label, sizeof panel->label, panel->log ? "%s (log scale)" : "%s", panel->row->axis);
 }
 
-/* False when no sample has a value for the panel. */
+/* Chooses the ranges of a panel's axes. Returns false if no sample has a value for it. */
 static bool fit(hw_panel *panel, const hw_sample *samples, size_t count)
 {
     choose_scale(panel, samples, count);
@@ -209,8 +209,7 @@ static bool fit(hw_panel *panel, const hw_sample *samples, size_t count)
     } else {
         double size = fmax(fabs(panel->low), fabs(panel->high)), range = panel->high - panel->low;
         double margin = range > 0 ? range * 0.06 : fmax(size * 0.05, 1e-12);
-        margin = fmax(
-            margin, fmax(size * 1e-7, 1e-300)); /* values a few bits apart are a line that no axis has room to tell apart */
+        margin = fmax(margin, fmax(size * 1e-7, 1e-300)); /* values that differ by a few bits are one line on any axis */
         panel->low -= margin;
         panel->high += margin;
     }
@@ -228,7 +227,7 @@ static void draw_panel(cairo_t *cr, const hw_panel *panel, const hw_sample *samp
     draw_curve(cr, panel, samples, count);
 }
 
-/* The panels of the metrics that have an axis and a value; returns their number. */
+/* Chooses the panels of the metrics that have an axis and a value. Returns their number. */
 static size_t choose_panels(const hw_watched *watched, const hw_sample *samples, size_t count, hw_panel *panels)
 {
     static const double colours[][3] = {

@@ -1,13 +1,13 @@
-/* progress.c - one line about where a training stands. */
+/* progress.c - prints one line about the state of a training. */
 #include <math.h>
 #include <string.h>
 
 #include "cli/monitor.h"
 
-enum { BAR = 24, LONGEST = 400 /* characters of the metrics */ };
+enum { BAR = 24, LONGEST = 400 /* of the metrics' text */ };
 
-static const double APART = 1.1; /* by how much more of the time than the last one a forecast is made of */
-static const double ALIKE = 0.3; /* by how much of what is left forecasts may differ that are believed */
+static const double APART = 1.1; /* a forecast is made when the time is this many times that of the last one */
+static const double ALIKE = 0.3; /* forecasts are used if they differ by at most this part of the time left */
 
 /* Seconds until a quantity is at its goal, by the last forecasts; NaN if they do not agree. Neither metrics nor clocks advance evenly: only
  * forecasts that have stayed alike while a third of the time went by are worth a line. */
@@ -24,7 +24,7 @@ static double until_goal(const hw_forecast *forecast, double now)
     return isfinite(most) && left > 0.0 && most - least <= ALIKE * left ? left : NAN;
 }
 
-/* Takes a height, which falls to its goal: where the line through it and the one half as long ago meets the goal. */
+/* Takes a height, which falls to its goal, and forecasts where the line through it and the one half as long ago meets the goal. */
 static void take_height(hw_forecast *forecast, double seconds, double height, double goal)
 {
     if (!isfinite(height) || (forecast->marks > 0 && height == forecast->height) || seconds <= forecast->at)
@@ -67,7 +67,7 @@ static double time_left(const hw_progress_line *progress, const hw_sample *sampl
         clocks = until_clocks(progress, sample);
         target = isnan(clocks) ? NAN : target;
     }
-    double left = fmin(limit, fmin(clocks, target)); /* NaN loses */
+    double left = fmin(limit, fmin(clocks, target)); /* fmin ignores NaN */
     *what = isnan(left) ? NOTHING : left == limit ? AT_MOST : left == clocks ? AT_MOST_ABOUT : ABOUT;
     return left;
 }
@@ -92,7 +92,7 @@ static void format_seconds(double seconds, char *text, size_t size)
         snprintf(text, size, "%.0fh%02.0fm", floor(seconds / 3600), floor(fmod(seconds, 3600) / 60));
 }
 
-/* "  NAME 0.1234  NAME 1.00e-03"; metrics without a value are left out. */
+/* Formats "  NAME 0.1234  NAME 1.00e-03". Metrics without a value are left out. */
 static void format_metrics(const hw_watched *watched, const hw_sample *sample, char *text, size_t size)
 {
     size_t used = 0;

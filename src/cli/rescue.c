@@ -1,4 +1,4 @@
-/* rescue.c - the model of a training is not lost to a full disk: saving is tried again while there is time, then done elsewhere. */
+/* rescue.c - saves a model although its disk is full: tries again while there is time, then saves it elsewhere. */
 #include "cli/rescue.h"
 
 #include <errno.h>
@@ -13,16 +13,16 @@
 #include "base/memory.h"
 
 #define RETRY_SECONDS 0.25
-#define LAST_PART     0.125 /* of --grace, kept for the save elsewhere */
+#define LAST_PART     0.125 /* the part of --grace that is kept for the save elsewhere */
 
-/* Seconds until the save elsewhere: of --grace, which a signal or --time-limit may have begun already. */
+/* Returns the seconds until the save elsewhere. They are part of --grace, which a signal or --time-limit may have begun already. */
 static double time_to_try(const hw_call *call, const hawser_job *job)
 {
     double grace = hawser_options_number(call->options, "grace"), left = hawser_job_grace_left(job);
     return fmax(0.0, fmin(grace, left) - LAST_PART * grace);
 }
 
-/* *error is the last failure. */
+/* Tries again to save the model; *error is the last failure. */
 static hawser_status try_again(const hw_call *call, const hawser_job *job, const hawser_model *model, const char *path,
                                hawser_error *error)
 {
@@ -37,7 +37,7 @@ static hawser_status try_again(const hw_call *call, const hawser_job *job, const
     return status;
 }
 
-/* Into a new folder of `base`, which no other user can have prepared. The caller frees *kept; NULL: not written. */
+/* Saves into a new folder in `base`, which no other user can have prepared. The caller frees *kept; NULL: nothing was written. */
 static hawser_status save_under(const char *base, const hawser_model *model, const char *path, char **kept,
                                 hawser_error *error)
 {
@@ -75,7 +75,7 @@ static hawser_status save_elsewhere(const hw_call *call, const hawser_model *mod
     return hawser_fail(error, HAWSER_IO, "%.400s; nor elsewhere: %.400s; the model is lost", first->text, why.text);
 }
 
-/* What was written to a pipe or device stays there: a second model behind half a one would be worse than none. */
+/* A pipe or device keeps what was written to it, and a second model behind half of one is worse than none: only files are tried again. */
 static bool is_file(const char *path)
 {
     struct stat facts;

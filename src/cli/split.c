@@ -1,4 +1,4 @@
-/* split.c - hawser data split: runs of rows, or rows drawn at random. */
+/* split.c - hawser data split: cuts a data set into runs of rows, or draws rows at random. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static hawser_status name_part(const hw_call *call, const hawser_dataset *data, 
     return HAWSER_OK;
 }
 
-/* No part is a file that is read: known before the first one is written. */
+/* Checks that no part is also an input, before the first part is written. */
 static hawser_status check_parts(const hw_call *call, const hawser_dataset *data, size_t parts, hawser_error *error)
 {
     char path[LONGEST_PATH], middle[24];
@@ -70,7 +70,7 @@ static hawser_status write_rows(const hw_call *call, const hawser_dataset *data,
     return HAWSER_OK;
 }
 
-/* Sparse rows are cut by what they hold, others by number. */
+/* Cuts sparse rows by their entries, other rows by number. */
 static hawser_status split_parts(const hw_call *call, const hawser_dataset *data, hawser_error *error)
 {
     const hawser_matrix *matrix = hawser_dataset_matrix(data);
@@ -95,8 +95,8 @@ static hawser_status split_parts(const hw_call *call, const hawser_dataset *data
 
 /* ------------------------------------------------------------------------------------------------ random draw ---- */
 
-/* The rows of the train part, in their order, then those of the test part: exactly round(fraction * rows), drawn one by one so
- * that every set of that size is as likely as another. */
+/* Draws the rows of the train part, in their order, followed by those of the test part: exactly round(fraction * rows), one by one, so
+ * that every set of that size is equally likely. */
 static size_t draw(size_t rows, double fraction, uint64_t seed, uint32_t *order)
 {
     hw_random random = hw_random_at(seed, SPLIT_STREAM, 0, 0);
@@ -170,7 +170,7 @@ static hawser_status order_dense(hawser_dataset *to, const hawser_matrix *from, 
     return HAWSER_OK;
 }
 
-/* A dataset of the same rows in another order; names are borrowed from `from`. */
+/* Makes a data set of the same rows in another order; its names belong to `from`. */
 static hawser_status order_rows(const hawser_dataset *from, const uint32_t *order, hawser_dataset **out, hawser_error *error)
 {
     hawser_dataset *to;

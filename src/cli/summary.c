@@ -38,8 +38,8 @@ void hw_outcome_titles(const hw_call *call, const hw_training_outcome *outcome, 
 
 /* ------------------------------------------------------------------------------------------------------- JSON ---- */
 
-/* Parsers are the job's threads: reader i's rows count as worker i's, round robin where there are more readers. Over several nodes a
- * reader is a node, and its workers share what it has read. */
+/* Returns the rows that a worker has read. Parsers are the job's threads: rows of reader i count for worker i, round robin if there are
+ * more readers. Over several nodes each reader is a node, and its workers share its rows. */
 static uint64_t rows_of(const hawser_load_figures *load, const hawser_figures *figures, uint32_t worker)
 {
     uint64_t rows = 0, sharing = 0, before = 0;
@@ -143,7 +143,8 @@ static json_t *load_json(const hawser_dataset *data, bool *ok)
     return object;
 }
 
-/* A run that failed left none; the one that certified what is saved has no clocks. */
+/* Returns the clocks of a training. A failed run has none, and neither has the run that certified the saved model, so the job keeps
+ * them. */
 static uint64_t clocks_of(const hw_training_outcome *outcome)
 {
     uint64_t clocks = hawser_run_figures(outcome->training.run)->clocks;

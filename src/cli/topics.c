@@ -1,4 +1,4 @@
-/* topics.c - the pages of the help that are not generated from rows. */
+/* topics.c - the pages of the help that are not made from rows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +165,7 @@ static int put_word(FILE *out, int column, const char *word)
     return FIRST + fprintf(out, "%s", word);
 }
 
-/* The keys of the JSON line, or the columns of the trace, that each algorithm has: "  lasso       the first, the second, ...". */
+/* Prints the keys of the JSON line, or the columns of the trace, for each algorithm: "  lasso  the first, the second, ...". */
 static void print_metrics(FILE *out, bool traced)
 {
     for (size_t a = 0; hawser_algorithm_at(a) != NULL; a++) {
@@ -180,7 +180,7 @@ static void print_metrics(FILE *out, bool traced)
     fputs("\n'hawser help ALGORITHM' says what its metrics are.\n", out);
 }
 
-/* A page's part that rows determine. */
+/* Prints the part of a page that is made from rows. */
 static void print_rows(FILE *out, const char *name)
 {
     bool trace = strcmp(name, "trace") == 0;

@@ -1,4 +1,4 @@
-/* train.c - hawser train: load, train under observation, save, say what came out. */
+/* train.c - hawser train: loads, trains with an observer, saves, and prints the results. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,8 @@ typedef struct beginning {
     hw_monitor *monitor;
 } beginning;
 
-/* Hours of training must not end at a path that could never be written. Node 0 alone writes, so that the others' hosts need no such place. */
+/* Checks the outputs first: hours of training must not end at a path that cannot be written. Only node 0 writes, so other hosts need no
+ * such path. */
 static hawser_status begin_outputs(void *argument, hawser_error *error)
 {
     const beginning *b = argument;
@@ -49,7 +50,7 @@ static hawser_status begin_outputs(void *argument, hawser_error *error)
     return hw_monitor_begin(b->monitor, b->call, error);
 }
 
-/* Before the input is read, which may take long: a damaged model is refused at once. */
+/* Reads the model of --init before the input, which may take long: a damaged model is refused at once. */
 static hawser_status load_init(const hw_call *call, hawser_job *job, hawser_model **init, hawser_error *error)
 {
     const char *path = hw_path_of(call, "init");
@@ -65,12 +66,12 @@ static hawser_status load_init(const hw_call *call, hawser_job *job, hawser_mode
     return HAWSER_OK;
 }
 
-/* Validation data must fit the training data. */
+/* Loads the validation data, which must fit the training data. */
 static hawser_status load_validation(const hw_call *call, bool leads, const hawser_dataset *data,
                                      hawser_dataset **validation, hawser_error *error)
 {
     const char *path = hw_path_of(call, "validation");
-    if (path == NULL || !leads) /* the error on it is measured where the result is */
+    if (path == NULL || !leads) /* only node 0 has the result and measures the error on it */
         return HAWSER_OK;
     hawser_load how;
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
@@ -133,7 +134,8 @@ static hawser_status train(hw_call *call, hw_training_outcome *outcome, hawser_e
     return status;
 }
 
-/* *unsaved: the model's file could not be written; what else there is to write is written all the same. */
+/* Saves model and plot. If the model's file could not be written, the reason is in *unsaved, and the other outputs are written all the
+ * same. */
 static hawser_status save(hw_call *call, hw_training_outcome *outcome, hawser_error *unsaved, hawser_error *error)
 {
     const char *path = hw_path_of(call, "output"), *plot = hw_path_of(call, "plot");
@@ -153,7 +155,7 @@ static hawser_status save(hw_call *call, hw_training_outcome *outcome, hawser_er
                          error);
 }
 
-/* What node 0 does besides: it alone writes and speaks. */
+/* Saves and prints the results, on node 0 only. */
 static hawser_status conclude(hw_call *call, hw_training_outcome *outcome, hawser_error *error)
 {
     call->interrupted = outcome->training.interrupted;
@@ -166,8 +168,8 @@ static hawser_status conclude(hw_call *call, hw_training_outcome *outcome, hawse
     return unsaved.status == HAWSER_OK ? status : hawser_fail(error, unsaved.status, "%s", unsaved.text);
 }
 
-/* A training that diverged fails after its best certified model is saved. Only node 0 fails: launchers end a job when any node does, and
- * node 0 may still be writing. */
+/* Fails a training that diverged, after its best certified model is saved. Only node 0 fails: launchers end a job when any node fails,
+ * and node 0 may still be writing. */
 static hawser_status report_failure(const hw_training_outcome *outcome, hawser_error *error)
 {
     const hawser_error *failure = &outcome->training.failure;
@@ -178,7 +180,7 @@ static hawser_status report_failure(const hw_training_outcome *outcome, hawser_e
                        outcome->saved != NULL ? outcome->saved : "");
 }
 
-/* Who got the signal himself has been told so when it came. */
+/* The node that got the signal itself has printed a line at that time. */
 static void say_who_was_asked(const hw_call *call, const hw_training_outcome *outcome)
 {
     char name[20];
@@ -190,7 +192,7 @@ static void say_who_was_asked(const hw_call *call, const hw_training_outcome *ou
             by != NULL ? " by " : "", by != NULL ? by : "");
 }
 
-/* A signal ends the training, not what saves its result. */
+/* A signal ends the training but not the saving of its result. */
 static hawser_status train_and_conclude(hw_call *call, hw_training_outcome *outcome, hawser_error *error)
 {
     hw_interrupt_begin(call->interrupt, outcome->job, "ending at the next agreed clock");
@@ -200,7 +202,7 @@ static hawser_status train_and_conclude(hw_call *call, hw_training_outcome *outc
         status = conclude(call, outcome, error);
     if (status == HAWSER_OK && hawser_job_leads(outcome->job))
         status = report_failure(outcome, error);
-    (void)fflush(call->out); /* a failure shows at the end */
+    (void)fflush(call->out); /* write errors show when the stream is closed */
     hw_interrupt_end(call->interrupt);
     return status;
 }
@@ -234,7 +236,7 @@ hawser_status hw_train(hw_call *call, hawser_error *error)
     hw_training_outcome outcome = {0};
     hw_interrupt_words(call->interrupt, "before the training began; no model is written");
     hawser_status status = run(call, &outcome, error);
-    hawser_error ignored; /* of a line that cannot be written: the node's loss matters more */
+    hawser_error ignored; /* a failure to write the line matters less than the loss of the node */
     if (status == HAWSER_PEER_LOST && outcome.job != NULL && hawser_job_leads(outcome.job))
         (void)!hw_outcome_print_lost(call, &outcome, error->text, &ignored);
     hawser_model_free(outcome.training.model);

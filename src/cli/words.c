@@ -1,4 +1,4 @@
-/* words.c - what the words of an option mean, from the rows that they come from. */
+/* words.c - the help for the words of options, from the rows that define them. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

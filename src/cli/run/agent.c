@@ -23,16 +23,16 @@ typedef struct agent {
     int signals;
     const sigset_t *mask;
     int node_in, node_out;
-    /* The job, as it comes in: */
+    /* The job, as it was received: */
     char *key, *job, *directory;
     uint32_t nodes;
     char **words, **variables;
     size_t word_count, word_capacity, variable_count, variable_capacity;
     hw_child *children;
     size_t count, capacity;
-    double beat, beat_at; /* seconds from one sign of life to the next, 0: none is asked for; when the next one is due */
+    double beat, beat_at; /* seconds between two heartbeats, 0: none is requested; time of the next one */
     bool going;
-    double last; /* when the nodes are killed; 0: not yet */
+    double last; /* time at which the nodes are killed; 0: none yet */
     struct pollfd *set;
 } agent;
 
@@ -76,7 +76,8 @@ static bool overridden(const agent *it, const char *variable)
     return false;
 }
 
-/* Ours, those that came with the job, and the place of this node; one array, whose last entries (five to seven) are its own. */
+/* Makes a node's environment: ours, the variables of the job, and the place of this node. The last entries of the array (five to seven)
+ * are its own. */
 static hawser_status environment_of(const agent *it, const hw_child *child, char own[7][160], char ***out,
                                     hawser_error *error)
 {
@@ -107,7 +108,7 @@ static hawser_status environment_of(const agent *it, const hw_child *child, char
     return HAWSER_OK;
 }
 
-/* A node that was not started ends with this exit code. */
+/* Reports that a node was not started, with the exit code that it counts with. */
 static hawser_status give_up(agent *it, hw_child *child, int code, const char *why, hawser_error *error)
 {
     char failure[1100];
@@ -137,7 +138,7 @@ static hawser_status start_child(agent *it, hw_child *child, hawser_error *error
     return give_up(it, child, code, why.text, error);
 }
 
-/* Starts all, or none: a node that waits for those that cannot be started would not know why. */
+/* Starts all nodes or none: a node that waits for one that cannot be started would wait without a reason. */
 static hawser_status start_all(agent *it, hawser_error *error)
 {
     char what[64];
@@ -170,7 +171,7 @@ static hawser_status tell_manager(agent *it, const char *address, hawser_error *
     return HAWSER_OK;
 }
 
-/* A node that waits for this one to join would wait without end. */
+/* Reports the failure of a node to the nodes here, one of which may wait for it to join. */
 static hawser_status tell_ending(agent *it, const hw_launch_frame *frame, hawser_error *error)
 {
     char line[400];
@@ -191,7 +192,7 @@ static hawser_status take_input(agent *it, const hw_launch_frame *frame, hawser_
     return HAWSER_OK;
 }
 
-/* An empty first word is this very command. */
+/* Adds an argument. An empty first one stands for this command itself. */
 static hawser_status take_word(agent *it, const char *word, hawser_error *error)
 {
     char self[4096];
@@ -228,7 +229,7 @@ static hawser_status take_frame(agent *it, const hw_launch_frame *frame, hawser_
     }
 }
 
-/* What the node has written goes on; at its end the descriptor is closed. */
+/* Sends on what a node has written; at the end it closes the descriptor. */
 static hawser_status pass_on(agent *it, const hw_child *child, int *fd, hw_frame_kind kind, hawser_error *error)
 {
     char piece[PIECE];
@@ -240,14 +241,14 @@ static hawser_status pass_on(agent *it, const hw_child *child, int *fd, hw_frame
     return HAWSER_OK;
 }
 
-/* What follows a word that the line begins with; NULL: it begins otherwise. */
+/* Returns the text behind `word` if the line begins with it, else NULL. */
 static const char *after(const char *line, const char *word)
 {
     size_t length = strlen(word);
     return strncmp(line, word, length) == 0 ? line + length : NULL;
 }
 
-/* "address ADDRESS" of node 0, and "lost N WHY". */
+/* Reads lines of the node's channel: "address ADDRESS" of node 0, and "lost N WHY". */
 static hawser_status hear(agent *it, hw_child *child, hawser_error *error)
 {
     char piece[LONGEST_LINE];
@@ -288,7 +289,7 @@ static hawser_status feed(agent *it, hw_child *child, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* The whole group ends with its first process; its number is ours until we have taken that one's leave. */
+/* The whole process group ends with its first process. The group's number is valid until that process is reaped. */
 static hawser_status reap(agent *it, hw_child *child, hawser_error *error)
 {
     siginfo_t info = {0};
@@ -300,7 +301,7 @@ static hawser_status reap(agent *it, hw_child *child, hawser_error *error)
     (void)waitpid(child->pid, &result, 0);
     child->pid = -1;
     for (int turns = 0; turns < 64 && (child->out >= 0 || child->err >= 0);
-         turns++) { /* what it wrote last, a pipe's worth */
+         turns++) { /* reads the last output, at most a pipe's worth */
         if (child->out >= 0)
             HAWSER_TRY(pass_on(it, child, &child->out, HW_FRAME_OUT, error));
         if (child->err >= 0)
@@ -327,7 +328,7 @@ static bool all_ended(const agent *it)
     return it->going;
 }
 
-/* Nobody is left to serve: the channels end, which a node of Hawser understands; SIGTERM is for the others. */
+/* The launcher is gone: closes the channels, which ends nodes of Hawser, and sends SIGTERM to other programs. */
 static void wind_up(agent *it)
 {
     if (it->last != 0)
@@ -398,7 +399,7 @@ static hawser_status serve_wire(agent *it, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* What waits to be sent says it as well, once it is. */
+/* Sends a heartbeat when it is due. Data that wait to be sent serve as well. */
 static hawser_status say_alive(agent *it, hawser_error *error)
 {
     double now = hw_seconds();
@@ -429,7 +430,7 @@ static hawser_status turn(agent *it, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* What is still queued goes out, unless nobody takes it. */
+/* Sends what is still queued, unless the launcher does not read it. */
 static void drain(agent *it)
 {
     double until = hw_seconds() + DRAIN_SECONDS;

@@ -12,9 +12,9 @@
 #include "base/machine.h"
 #include "base/memory.h"
 
-enum { CHANNEL = 3 }; /* the descriptor that the node finds its channel at */
+enum { CHANNEL = 3 }; /* the node's descriptor of its channel */
 
-/* Both ends of everything; the node's are closed here once it runs. */
+/* Both ends of all pipes and the channel. The node's ends are closed here once it runs. */
 typedef struct ends {
     int channel[2], in[2], out[2], err[2], news[2];
 } ends;
@@ -49,13 +49,13 @@ static bool make_ends(const hw_child *child, const hw_child_job *job, ends *all)
     return all->in[0] >= 0 && all->out[1] >= 0;
 }
 
-/* In the new process: descriptors 0 to 3 and nothing else (the rest closes by itself), the old signals, the program. Of what it may
- * call there, nothing allocates. */
+/* Runs in the new process: sets descriptors 0 to 3 (all others close on exec) and the old signals, and executes the program. No function
+ * that it calls allocates memory. */
 static void become(const hw_child_job *job, const ends *all)
 {
     int from[4] = {all->in[0], all->out[1], all->err[1], all->channel[1]}, code;
     (void)setpgid(0, 0);
-    for (int i = 0; i < 4; i++) /* out of the way of 0 to 3 first */
+    for (int i = 0; i < 4; i++) /* first moves them above 3 */
         if ((from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, CHANNEL + 1)) < 0)
             goto failed;
     int news = fcntl(all->news[1], F_DUPFD_CLOEXEC, CHANNEL + 1);
@@ -80,7 +80,7 @@ failed:
     _exit(126);
 }
 
-/* The news pipe closes unread when the program runs. */
+/* Returns whether the program runs: then the news pipe closes without data. */
 static bool runs(int news, const hw_child_job *job, int *code, hawser_error *error)
 {
     int said = 0;
@@ -120,7 +120,7 @@ hawser_status hw_child_start(hw_child *child, const hw_child_job *job, int *code
         close_ends(&all);
         return hawser_fail(error, HAWSER_IO, "cannot start a process: %s%s", strerror(reason), hw_machine_advice(reason));
     }
-    (void)setpgid(pid, pid); /* whoever comes first, parent or child */
+    (void)setpgid(pid, pid); /* both parent and child call it, whichever is first */
     hw_close_fd(&all.news[1]);
     child->pid = pid;
     if (runs(all.news[0], job, code, error)) {

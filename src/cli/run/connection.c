@@ -1,4 +1,4 @@
-/* connection.c - one agent as the launcher sees it: started here or through ssh, given its job, listened to. */
+/* connection.c - the launcher's side of one agent: starts it here or through ssh, sends it its job and receives its frames. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,11 +20,11 @@ enum { WIRE = 3, GREETING_MOST = 1 << 16, SSH_WORDS = 64, NODES_FIRST = 1 /* sec
 
 /* ------------------------------------------------------------------------------------------------- starting ---- */
 
-/* In the new process: 0, 1, 2 and, for the agent of this host, 3; the rest closes by itself. */
+/* Runs in the new process: sets descriptors 0, 1, 2 and, for the agent of this host, 3; all others close on exec. */
 static void become(const hw_launch *launch, int in, int out, int err, int wire, char *const *words)
 {
     int from[4] = {in, out, err, wire};
-    (void)setpgid(0, 0); /* Ctrl-C is for the launcher, which passes it on */
+    (void)setpgid(0, 0); /* Ctrl-C reaches only the launcher, which sends it on */
     for (int i = 0; i < 4; i++)
         if (from[i] >= 0 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, WIRE + 1)) < 0)
             _exit(126);
@@ -74,7 +74,7 @@ failed:;
     return hawser_fail(error, HAWSER_IO, "cannot start a process: %s%s", strerror(reason), hw_machine_advice(reason));
 }
 
-/* 'PATH' for the shell there. */
+/* Quotes a path for the remote shell. */
 static hawser_status quoted(const char *text, char *out, size_t size, hawser_error *error)
 {
     size_t n = 0;
@@ -121,7 +121,7 @@ hawser_status hw_host_connection_start(hw_launch *launch, hw_host_connection *co
 
 /* ------------------------------------------------------------------------------------------------- the job ---- */
 
-/* Another host knows neither our directory nor our variables of Hawser. */
+/* Sends our directory and our variables of Hawser, which another host does not have. */
 static hawser_status send_surroundings(hw_host_connection *connection, hawser_error *error)
 {
     char directory[4096];
@@ -156,14 +156,14 @@ static hawser_status send_job(hw_launch *launch, hw_host_connection *connection,
 
 /* ------------------------------------------------------------------------------------------------- listening ---- */
 
-/* Whose leave has been taken has no group any more: -0 would be our own. */
+/* A reaped process has no group any more, and -0 would be our own. */
 static void end_process(const hw_host_connection *connection, int number)
 {
     if (connection->pid > 0)
         (void)kill(-connection->pid, number);
 }
 
-/* Steps over what a login shell prints in front of the greeting. */
+/* Skips what a login shell prints in front of the greeting. */
 static hawser_status greet(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
     hw_buffer *bytes = &connection->wire.received;
@@ -178,7 +178,7 @@ static hawser_status greet(hw_launch *launch, hw_host_connection *connection, ha
         snprintf(connection->last, sizeof connection->last, "%s",
                  other ? "the hawser there is of another release" : "it says much, but not what an agent of hawser says");
         connection->wire.ended = true;
-        end_process(connection, SIGKILL); /* no agent, so nothing is there to be tidied up */
+        end_process(connection, SIGKILL); /* no agent runs there, so nothing must be cleaned up */
     }
     if (found == NULL)
         return HAWSER_OK;
@@ -188,7 +188,7 @@ static hawser_status greet(hw_launch *launch, hw_host_connection *connection, ha
     return send_job(launch, connection, error);
 }
 
-/* A host that is slow to log in gets it behind its job: before that its agent would have no node to tell. */
+/* Sends the manager's address to all agents. An agent that has not greeted yet gets it behind its job: before that it has no nodes. */
 static hawser_status spread_address(hw_launch *launch, const char *address, hawser_error *error)
 {
     snprintf(launch->address, sizeof launch->address, "%s", address);
@@ -327,7 +327,7 @@ static bool all_started(const hw_launch *launch, const hw_host_connection *conne
     return true;
 }
 
-/* The signal that ended the agent of this host; 0: none, or we sent it. How an agent of another host ended only its ssh knows. */
+/* Returns the signal that ended the agent of this host; 0: none, or we sent it. Only its ssh knows how an agent of another host ended. */
 static int killed_by(const hw_host_connection *connection)
 {
     return connection->host == NULL && connection->most == 0 && WIFSIGNALED(connection->result)
@@ -368,7 +368,7 @@ static void why_lost(const hw_launch *launch, const hw_host_connection *connecti
 hawser_status hw_host_connection_settle(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
     char why[600];
-    for (int i = 0; i < 64 && connection->err >= 0; i++) /* its last words say why */
+    for (int i = 0; i < 64 && connection->err >= 0; i++) /* its last lines give the reason */
         HAWSER_TRY(hw_host_connection_receive(launch, connection, error));
     connection->closed = true;
     why_lost(launch, connection, why, sizeof why);
@@ -390,12 +390,14 @@ hawser_status hw_host_connection_abandon(hw_launch *launch, hw_host_connection *
     (void)fflush(launch->stream_err);
     if (connection->last[0] == '\0')
         snprintf(connection->last, sizeof connection->last, "it did not answer");
-    /* An agent of this host that was stopped goes on, finds its wire at the end and ends its nodes; of one elsewhere only ssh is ours. */
+    /* A stopped agent of this host continues, finds its wire closed and ends its nodes. Of an agent elsewhere only the ssh process is
+     * ours. */
     end_process(connection, connection->host != NULL ? SIGKILL : SIGCONT);
     return hw_host_connection_settle(launch, connection, error);
 }
 
-/* What the nodes say of a host comes first: they know what the job was at. */
+/* Counts the silence of a host. Its limit is longer than the failure timeout, because the nodes report the loss with the phase of the
+ * job. */
 hawser_status hw_host_connection_wait(hw_launch *launch, hw_host_connection *connection, double seconds, hawser_error *error)
 {
     bool started = connection->greeted && all_started(launch, connection);

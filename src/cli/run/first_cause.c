@@ -1,5 +1,5 @@
-/* first_cause.c - which node failed first. Who loses another node ends, too, and may be heard of before it: cause and consequence are told
- * apart by what the nodes say (HW_FRAME_LOST) and by the code that means a lost peer. */
+/* first_cause.c - finds the node that failed first. A node that loses another one ends, too, and the launcher may learn of it first.
+ * Cause and consequence are distinguished by the nodes' reports (HW_FRAME_LOST) and by the exit code for a lost peer. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 #include "cli/cli.h"
 #include "cli/run/launch.h"
 
-#define NAME_SECONDS 1.0 /* within which the end of the one that the others blame is heard of, if it has ended at all */
+#define NAME_SECONDS 1.0 /* within this time the end of the blamed node is known, if it has ended at all */
 
-/* "node 2 (birch, pid 4711": what follows closes the bracket. */
+/* Writes "node 2 (birch, pid 4711"; the caller closes the bracket. */
 static void describe(const hw_launch *launch, uint32_t number, char *text, size_t size)
 {
     const hw_run_node *node = &launch->nodes[number];
@@ -37,7 +37,7 @@ static void describe_end(const hw_launch *launch, uint32_t number, const char *w
 static void name_failure(const hw_launch *launch, uint32_t number, const char *why)
 {
     char text[1200];
-    if (launch->interrupts != 0) /* after Ctrl-C nobody has to be told why they end */
+    if (launch->interrupts != 0) /* after Ctrl-C no failure needs a reason */
         return;
     describe_end(launch, number, why, text, sizeof text);
     fprintf(launch->stream_err, "hawser run: %s%s\n", text,
@@ -56,7 +56,7 @@ static hawser_status spread_ending(hw_launch *launch, uint32_t number, const cha
     return HAWSER_OK;
 }
 
-/* Between the first and the last of our signals only SIGTERM, and what a program makes of it, is our doing. */
+/* Between the first and the last of our signals, a node ends because of us if it ended by itself or by SIGTERM. */
 static bool ends_for_us(const hw_launch *launch, int number)
 {
     return launch->stage == 3 || (launch->stage == 2 && (number == 0 || number == SIGTERM));
@@ -108,7 +108,7 @@ void hw_launch_count_losses(hw_launch *launch, uint32_t teller, uint32_t node, c
     snprintf(launch->nodes[teller].why, sizeof launch->nodes[teller].why, "%s", why);
 }
 
-/* The node that most blame, and the first of those who did; of equals the one that was blamed first. */
+/* Returns the node that most nodes blame, and in *teller the first of these; among equals it is the one that was blamed first. */
 static uint32_t most_blamed(const hw_launch *launch, uint32_t *teller)
 {
     uint32_t best = launch->node_count, most = 0;
@@ -146,7 +146,7 @@ void hw_launch_find_first_cause(hw_launch *launch)
     }
 }
 
-/* The signal that we were told to end by ended it, too, before it could make anything of it; or it never ran. */
+/* Returns whether the node ended by the signal that ended the launcher, before it could handle it, or never ran. */
 static bool ended_by_request(const hw_run_node *node)
 {
     return node->interrupted && (node->pid == 0 || node->code == HW_EXIT_SIGNAL || node->signal == SIGINT ||
@@ -159,13 +159,14 @@ int hw_launch_code(const hw_launch *launch)
         return 0;
     const hw_run_node *node = &launch->nodes[launch->first_failed];
     if (ended_by_request(node)) {
-        const hw_run_node *leader = &launch->nodes[0]; /* which says what was reached, unless it could not begin */
+        const hw_run_node *leader = &launch->nodes[0]; /* it reports what was reached, unless it could not begin */
         if ((launch->own || node->pid == 0) && leader->code != HW_EXIT_SIGNAL && (leader->code != 0 || leader->signal != 0))
             fprintf(launch->stream_err, "hawser run: ended by SIG%s before its nodes had begun; nothing was reached\n",
                     sigabbrev_np(launch->first_signal));
         return HW_EXIT_SIGNAL;
     }
-    if (node->ours || !node->ended || (node->code == 0 && node->signal == 0)) /* it was lost, whatever it came to later */
+    /* It was lost, whatever happened to it later. */
+    if (node->ours || !node->ended || (node->code == 0 && node->signal == 0))
         return HW_EXIT_PEER;
     return node->signal != 0 ? 128 + node->signal : node->code;
 }

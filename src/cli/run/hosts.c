@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "cluster/place.h"
 
-/* A number of slots that ends its word; false: it is none. */
+/* Reads a number of slots up to the end of its word. Returns false if it is none. */
 static bool read_slots(const char *text, uint32_t *slots)
 {
     char *end = NULL;
@@ -18,7 +18,7 @@ static bool read_slots(const char *text, uint32_t *slots)
     return *text >= '0' && *text <= '9' && *end == '\0' && value >= 1 && value <= HW_PLACE_NODES_MOST;
 }
 
-/* ssh would take a name that begins with a dash for an option. */
+/* Refuses a name that begins with a dash, which ssh would take for an option. */
 static bool good_name(const char *name)
 {
     return name[0] != '-' && name[0] != '\0' &&
@@ -47,7 +47,7 @@ static bool read_host(char *word, hw_host *host)
     return good_name(name);
 }
 
-/* Further slots of a host that is known already; false: it is not. More than a job can have are not counted. */
+/* Adds slots to a host that is known already. Returns false if it is not. Slots beyond the most that a job can have are not counted. */
 static bool merge(hw_hosts *hosts, const hw_host *host)
 {
     for (size_t i = 0; i < hosts->count; i++)

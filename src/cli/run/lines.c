@@ -1,9 +1,9 @@
-/* lines.c - lines of several nodes on one stream: whole ones, each behind its node's name. */
+/* lines.c - merges the output of several nodes into one stream: whole lines, each behind its node's name. */
 #include <string.h>
 
 #include "cli/run/launch.h"
 
-enum { LONGEST = 3900 }; /* with its label within one buffer of stdio */
+enum { LONGEST = 3900 }; /* with its label it fits one buffer of stdio */
 
 hawser_status hw_lines_take(hw_lines *lines, const char *label, FILE *out, const char *data, size_t length, bool last,
                             hawser_error *error)
@@ -20,7 +20,7 @@ hawser_status hw_lines_take(hw_lines *lines, const char *label, FILE *out, const
         (void)fputs(label, out);
         (void)fwrite(text, 1, line, out);
         (void)fputc('\n', out);
-        (void)fflush(out); /* one write a line: node 0 may write to the same file */
+        (void)fflush(out); /* one write per line, because node 0 may write to the same file */
         hw_buffer_drop(bytes, end != NULL ? line + 1 : line);
     }
     if (last)

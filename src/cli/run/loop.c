@@ -1,4 +1,4 @@
-/* loop.c - waits for whatever comes: words and ends of nodes, signals, the end of a grace. */
+/* loop.c - the launcher's event loop: output and ends of nodes, signals, and the end of a grace period. */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -23,7 +23,7 @@ static bool have_ended(const hw_launch *launch, uint32_t first, uint32_t count)
 
 /* ------------------------------------------------------------------------------------------------- signals ---- */
 
-/* All nodes stop, then we; who continues us continues them. */
+/* Stops all nodes, then this process. When it is continued, it continues the nodes. */
 static hawser_status suspend(hw_launch *launch, hawser_error *error)
 {
     HAWSER_TRY(hw_host_connection_signal(launch, SIGTSTP, error));
@@ -39,7 +39,7 @@ static hawser_status suspend(hw_launch *launch, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* An agent does as it is told at once; who has said nothing after some seconds is stopped, or cut off. */
+/* Asks all agents to end their nodes. An agent that has not answered after some seconds is abandoned. */
 static hawser_status end_at_once(hw_launch *launch, hawser_error *error)
 {
     if (launch->abandon_at == 0)
@@ -47,14 +47,14 @@ static hawser_status end_at_once(hw_launch *launch, hawser_error *error)
     return hw_host_connection_signal(launch, SIGKILL, error);
 }
 
-/* All are passed on, since a program of somebody's may mean something else by each; what belongs to one request is counted once. */
+/* Sends all signals on, because a user's program may treat each differently. Signals that belong to one request are counted once. */
 static hawser_status interrupt(hw_launch *launch, int number, hawser_error *error)
 {
     double now = hw_seconds();
-    if (number == SIGHUP && launch->serves && !launch->terminal) /* servers log it and go on */
+    if (number == SIGHUP && launch->serves && !launch->terminal) /* servers log it and continue */
         return hw_host_connection_signal(launch, number, error);
     bool again = launch->interrupts > 0;
-    if (number == SIGHUP && launch->serves) { /* our terminal is lost; servers on other hosts have none, and would go on */
+    if (number == SIGHUP && launch->serves) { /* our terminal is lost; servers on other hosts have none and would continue */
         if (again)
             return HAWSER_OK;
         number = SIGTERM;
@@ -79,7 +79,7 @@ static hawser_status reap(hw_launch *launch, hawser_error *error)
             continue;
         connection->pid = 0;
         while (!connection->closed &&
-               !connection->wire.ended) { /* nobody writes any more: to the end, if a grandchild does not hold it */
+               !connection->wire.ended) { /* the writer has ended: reads the rest, unless a grandchild keeps the pipe open */
             struct pollfd one = {.fd = connection->wire.in, .events = POLLIN};
             if (poll(&one, 1, 0) <= 0)
                 break;
@@ -115,13 +115,14 @@ static hawser_status abandon_all(hw_launch *launch, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Signs of life come from there within this time. */
+/* Returns the time within which each agent sends a heartbeat. */
 double hw_launch_beat(const hw_launch *launch)
 {
     return fmin(fmax(fmin(launch->failure_timeout, launch->join_timeout) / 4, 0.02), 1);
 }
 
-/* Time in which we were stopped ourselves, or kept by who reads our output, tells nothing about the others. */
+/* Counts the silence of all hosts. Time in which this process was stopped, or blocked by the reader of its output, says nothing about
+ * them and is left out. */
 static hawser_status serve_silence(hw_launch *launch, hawser_error *error)
 {
     double now = hw_seconds(), passed = fmin(now - launch->looked_at, 2 * hw_launch_beat(launch));
@@ -151,7 +152,7 @@ static hawser_status serve_time(hw_launch *launch, hawser_error *error)
     return hw_host_connection_signal(launch, SIGCONT, error);
 }
 
-/* Our standard input, for a node 0 on another host. */
+/* Sends our standard input to a node 0 on another host. */
 static hawser_status pass_input(hw_launch *launch, hawser_error *error)
 {
     char piece[PIECE];

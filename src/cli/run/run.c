@@ -1,4 +1,5 @@
-/* run.c - hawser run: several processes, here or on hosts, as the nodes of one job; and hawser agent, its hand on each host. */
+/* run.c - hawser run: starts several processes, here or on other hosts, as the nodes of one job; and hawser agent, which does so on each
+ * host. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ const hawser_option *hw_agent_rows(void)
 
 /* ------------------------------------------------------------------------------------------------- what to run ---- */
 
-/* A subcommand that works alone would do the same thing N times over, on the same files. */
+/* Refuses a subcommand that works alone: it would do the same thing N times, on the same files. */
 static hawser_status cause_words(hw_call *call, hw_launch *launch, hawser_error *error)
 {
     size_t used = 0;
@@ -78,7 +79,7 @@ static hawser_status cause_words(hw_call *call, hw_launch *launch, hawser_error 
         command->name, command->name);
 }
 
-/* The deadlines of a subcommand's nodes hold for their hosts, too. What is wrong with its words the nodes say. */
+/* Takes the deadlines of the nodes' subcommand for their hosts, too. The nodes report other errors of its arguments. */
 static hawser_status read_deadlines(const hw_call *call, hw_launch *launch, hawser_error *error)
 {
     static const char *const keys[] = {"join-timeout", "failure-timeout"};
@@ -139,7 +140,7 @@ static hawser_status assign(hw_call *call, hw_launch *launch, hw_hosts *hosts, h
     return HAWSER_OK;
 }
 
-/* Each agent has a socket or two pipes and what it complains on, each file of a node one. */
+/* Checks the limit of descriptors: each agent has a socket or two pipes and its standard error, and each output file of a node one. */
 static hawser_status see_to_descriptors(const hw_launch *launch, bool files, hawser_error *error)
 {
     enum { EACH = 3, OTHERS = 16 };
@@ -155,7 +156,8 @@ static int by_name(const void *a, const void *b)
     return strcmp((*one)->name, (*other)->name);
 }
 
-/* Hosts "ash-1" and "ash slots=2", or two names that differ behind their fiftieth character. */
+/* Checks that names of output files differ: hosts "ash-1" and "ash slots=2" collide, and names that differ only behind the fiftieth
+ * character. */
 static hawser_status names_differ(const hw_launch *launch, const char *directory, hawser_error *error)
 {
     const hw_run_node **all = NULL;
@@ -220,7 +222,7 @@ static hawser_status name_job(hw_launch *launch, hawser_error *error)
 
 /* ------------------------------------------------------------------------------------------------- the run ---- */
 
-/* All wires end, so the agents end what is left; who does not within seconds is killed. */
+/* Closes all wires, so that the agents end their nodes. An agent that has not ended within seconds is killed. */
 static void end_connections(hw_launch *launch)
 {
     double until = hw_seconds() + END_SECONDS;
@@ -251,7 +253,8 @@ static void free_launch(hw_launch *launch)
     explicit_bzero(launch->key, sizeof launch->key);
 }
 
-/* The mask that this process was started with: its signals come another way from here on, its children's as ever. */
+/* Returns the signal mask that this process was started with: its own signals are read from a descriptor from here on, and its children
+ * get the old mask. */
 static sigset_t take_signals(const hw_call *call)
 {
     sigset_t mask;

@@ -1,4 +1,4 @@
-/* signals.c - signals as something to read: no handler, so nothing global. */
+/* signals.c - signals as data to read: no handler and no global variable. */
 #include <errno.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -12,7 +12,7 @@ hawser_status hw_signals_open(sigset_t *before, int *fd, hawser_error *error)
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        struct sigaction now; /* what nohup or a shell has switched off stays so */
+        struct sigaction now; /* a signal that nohup or a shell has switched off stays off */
         if (wanted[i] == SIGCHLD || sigaction(wanted[i], NULL, &now) != 0 || now.sa_handler != SIG_IGN)
             sigaddset(&set, wanted[i]);
     }
@@ -40,7 +40,7 @@ void hw_signals_close(const sigset_t *before, int fd)
     const struct timespec now = {0, 0};
     sigset_t pending;
     (void)close(fd);
-    while (sigpending(&pending) == 0 && sigtimedwait(&pending, NULL, &now) > 0) /* they were for the run, which is over */
+    while (sigpending(&pending) == 0 && sigtimedwait(&pending, NULL, &now) > 0) /* these were for the run, which is over */
         continue;
     (void)sigprocmask(SIG_SETMASK, before, NULL);
 }

@@ -39,7 +39,7 @@ size_t hw_buffer_left(const hw_buffer *bytes)
 void hw_buffer_free(hw_buffer *bytes)
 {
     if (bytes->data != NULL)
-        explicit_bzero(bytes->data, bytes->capacity); /* the key has been in it */
+        explicit_bzero(bytes->data, bytes->capacity); /* it has contained the key */
     free(bytes->data);
     *bytes = (hw_buffer){0};
 }
@@ -157,7 +157,7 @@ hawser_status hw_wire_fill(hw_wire *wire, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* The payload is closed by a zero, on a byte that is kept. */
+/* Ends the payload by a zero, on a byte that is saved and restored. */
 hawser_status hw_wire_next(hw_wire *wire, hw_launch_frame *frame, bool *there, hawser_error *error)
 {
     mend(wire);
@@ -179,7 +179,7 @@ hawser_status hw_wire_next(hw_wire *wire, hw_launch_frame *frame, bool *there, h
     frame->payload = wire->received.data + wire->received.from + HEADER;
     wire->cut = wire->received.data[wire->cut_at];
     wire->received.data[wire->cut_at] = '\0';
-    wire->received.from += HEADER + length; /* not dropped yet: the payload lies there */
+    wire->received.from += HEADER + length; /* the payload is there, so the bytes are not dropped yet */
     *there = true;
     return HAWSER_OK;
 }

@@ -1,4 +1,4 @@
-/* rows.c - hawser store get and put: rows of a table as lines KEY NUMBER ... */
+/* rows.c - hawser store get and put: reads and writes rows of a table as lines KEY NUMBER ... */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 
 enum { NUMBERS = 1 << 16, KEYS_MOST = 1 << 16 };
 
-/* Rows on their way. */
+/* The rows of one request. */
 typedef struct rows {
     hw_store_session session;
     hawser_table table;
@@ -80,7 +80,7 @@ static void print_rows(const rows *r)
     }
 }
 
-/* The rows of the keys that are there. */
+/* Pulls the rows of the listed keys. */
 static hawser_status pull(rows *r, hawser_error *error)
 {
     uint64_t task;
@@ -105,13 +105,13 @@ static hawser_status get_dense(rows *r, uint64_t first, uint64_t last, hawser_er
     }
 }
 
-/* The least keys of a sparse table from `first` on, of all servers; *more: there are others behind them. */
+/* Lists the least keys of a sparse table from `first` on, of all servers; *more: there are further keys. */
 static hawser_status list_keys(rows *r, uint64_t first, uint64_t last, uint64_t **keys, size_t *count, bool *more,
                                hawser_error *error)
 {
     hawser_store *store = r->session.store;
     size_t room = 0;
-    uint64_t bound = last; /* keys beyond it a server may have kept to itself */
+    uint64_t bound = last; /* a server may have keys beyond it that it has not sent yet */
     *count = 0;
     *more = false;
     for (uint32_t s = 0; s < hw_store_servers(store); s++) {
@@ -162,7 +162,7 @@ static hawser_status get_word(rows *r, const char *word, hawser_error *error)
                            "'%.60s' is no key and no range FIRST..LAST of table '%s', whose keys are %" PRIu64
                            " to %" PRIu64,
                            word, r->table.name, r->table.first, r->table.last);
-    bool one = first == last; /* one that was never written reads as zero */
+    bool one = first == last; /* a single key that was never written reads as zero */
     return r->table.sparse && !one ? get_sparse(r, first, last, error) : get_dense(r, first, last, error);
 }
 
@@ -187,7 +187,7 @@ static hawser_status flush(rows *r, hawser_error *error)
     return count > 0 ? hw_store_set(r->session.store, r->number, r->keys, count, r->values, error) : HAWSER_OK;
 }
 
-/* One number of a row; the place behind it. */
+/* Reads one number of a row. Returns the text behind it. */
 static const char *read_number(const rows *r, unsigned char *row, uint32_t i, const char *text)
 {
     double value = 0;
@@ -205,7 +205,7 @@ static const char *read_number(const rows *r, unsigned char *row, uint32_t i, co
     else
         ((float *)(void *)row)[i] = (float)value;
     bool fits = r->table.type == HAWSER_F64 ? isfinite(value) : isfinite((float)value);
-    return fits ? behind : NULL; /* NULL where it is none */
+    return fits ? behind : NULL; /* NULL: it is no number */
 }
 
 static hawser_status wrong_numbers(const rows *r, uint64_t key, const char *text, char between, const char *where,
@@ -220,7 +220,7 @@ static hawser_status wrong_numbers(const rows *r, uint64_t key, const char *text
                        key, text, r->table.width, type, between);
 }
 
-/* A row: its key, then `separator`, then the numbers, with `between` between them. */
+/* Reads a row: its key, then `separator`, then the numbers, with `between` between them. */
 static hawser_status put_row(rows *r, const char *text, char separator, char between, const char *where, hawser_error *error)
 {
     uint64_t key;
@@ -244,7 +244,7 @@ static hawser_status put_row(rows *r, const char *text, char separator, char bet
     return HAWSER_OK;
 }
 
-/* Lines as get prints them. */
+/* Reads lines in the format that get prints. */
 static hawser_status put_lines(rows *r, hawser_error *error)
 {
     char *line = NULL, where[64];

@@ -1,4 +1,4 @@
-/* serve.c - hawser serve: servers of a store that run on their own. */
+/* serve.c - hawser serve: runs stand-alone servers of a store. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,12 +49,12 @@ const hawser_option *hw_serve_rows(void)
 typedef struct serving {
     hw_call *call;
     hawser_job *job;
-    bool unsaved;         /* it has been said that tables could not be written */
-    hawser_status status; /* of telling where we are */
+    bool unsaved;         /* the line about tables that cannot be written was printed */
+    hawser_status status; /* of printing the address */
     hawser_error error;
 } serving;
 
-/* Whoever starts clients reads this: one line on standard output. */
+/* Prints the address as one line on standard output, for scripts that start clients. */
 static void tell(void *argument, const char *address)
 {
     serving *s = argument;
@@ -74,7 +74,7 @@ static void listening(void *argument, const char *addresses)
     fprintf(s->call->err, "hawser: listening on %s (--interface chooses)\n", addresses);
 }
 
-/* Said once, quiet or not: the tables are in memory alone. */
+/* Printed once, also with --quiet: the tables are in memory only. */
 static bool unsaved(void *argument, const char *text)
 {
     serving *s = argument;
@@ -87,7 +87,7 @@ static bool unsaved(void *argument, const char *text)
     return true;
 }
 
-/* Said once, quiet or not: the file that is written in the end has these rows no more. */
+/* Printed once, also with --quiet: the file that is written in the end lacks these rows. */
 static void damaged(void *argument, const char *text)
 {
     const serving *s = argument;
@@ -100,7 +100,7 @@ static void warn(void *argument, const char *text)
     fprintf(s->call->err, "hawser: %s\n", text);
 }
 
-/* What job or data option that servers have not a variable is about; NULL: none. */
+/* Returns the key of the job or data option that the variable is about and servers do not have; NULL: none. */
 static const char *foreign_key(const hw_call *call, const char *variable)
 {
     const hawser_option *const tables[] = {hawser_job_rows(), hawser_data_rows()}, *row;
@@ -115,8 +115,8 @@ static const char *foreign_key(const hw_call *call, const char *variable)
     return found;
 }
 
-/* Variables that programs and other commands heed, and servers do not: said once, but for the one that would leave somebody without the proof
- * that he counts on. */
+/* Lists the variables that programs and other commands use and servers do not, once. HAWSER_RECORD_HISTORY is refused, because its user
+ * relies on the history. */
 static hawser_status check_environment(const hw_call *call, hawser_error *error)
 {
     char names[300] = "";
@@ -124,7 +124,8 @@ static hawser_status check_environment(const hw_call *call, hawser_error *error)
     for (char *const *variable = call->environment; variable != NULL && *variable != NULL; variable++) {
         const char *key = foreign_key(call, *variable);
         size_t length = strcspn(*variable, "=");
-        if (key == NULL || (*variable)[length] == '\0' || (*variable)[length + 1] == '\0') /* set to nothing is not set */
+        /* An empty variable counts as unset. */
+        if (key == NULL || (*variable)[length] == '\0' || (*variable)[length + 1] == '\0')
             continue;
         if (strcmp(key, "record-history") == 0)
             return hawser_fail(
@@ -150,7 +151,8 @@ static hawser_status check_paths(const hw_call *call, hawser_error *error)
     const char *address = hw_path_of(call, "address-file");
     HAWSER_TRY(hw_check_writable(address, error));
     if (address != NULL)
-        (void)unlink(address); /* of an earlier run: who waits for it would read the old port while servers join */
+        /* Left by an earlier run; a script that waits for the file would read the old port while the servers join. */
+        (void)unlink(address);
     return HAWSER_OK;
 }
 
@@ -191,7 +193,7 @@ hawser_status hw_serve(hw_call *call, hawser_error *error)
     if (!hawser_options_has(call->options, "key-file"))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "clients prove themselves by a key: give --key-file FILE ('hawser key FILE' makes one)");
-    /* What is wrong on this node alone is said before others are joined. */
+    /* Errors of this node alone are reported before it joins others. */
     hawser_status status = hw_key_read(hawser_options_text(call->options, "key-file"), key, &length, error);
     explicit_bzero(key, sizeof key);
     HAWSER_TRY(status);

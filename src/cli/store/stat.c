@@ -1,4 +1,4 @@
-/* stat.c - hawser store stat: what servers have and have done. */
+/* stat.c - hawser store stat: prints what servers hold and have done. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "cli/store/store.h"
 #include "runtime/store/asking.h"
 
-/* What a server has said. */
+/* The figures of one server. */
 typedef struct told {
     hw_bytes bytes;
     hw_stat_wire stat;
@@ -35,7 +35,7 @@ static hawser_status ask_all(const hw_store_session *session, told *all, uint32_
         one->stat.name[HW_NET_NAME - 1] = '\0';
         one->tables = (length - sizeof one->stat) / sizeof(hw_count_wire);
         if (one->tables < all[0].tables)
-            all[0].tables = one->tables; /* one that is just being made */
+            all[0].tables = one->tables; /* this server is just creating a table */
     }
     return HAWSER_OK;
 }
@@ -94,7 +94,7 @@ static json_t *table_json(const told *all, uint32_t servers, size_t t, bool *ok)
         hw_json_append(keys, json_integer((json_int_t)own.keys), ok);
         hw_json_append(bytes, json_integer((json_int_t)own.bytes), ok);
     }
-    hw_json_take(object, "keys", keys, ok); /* by server */
+    hw_json_take(object, "keys", keys, ok); /* one number per server */
     hw_json_take(object, "bytes", bytes, ok);
     return object;
 }
@@ -112,7 +112,7 @@ static hawser_status print_json(FILE *out, const told *all, uint32_t servers, ha
         hw_json_count(object, "requests", stat->requests, &ok);
         hw_json_count(object, "refused", stat->refused, &ok);
         hw_json_count(object, "deferred", stat->deferred, &ok);
-        hw_json_count(object, "counted", stat->counted, &ok); /* of what tables may take */
+        hw_json_count(object, "counted", stat->counted, &ok); /* bytes that count towards the limit */
         hw_json_count(object, "limit", stat->limit, &ok);
         hw_json_count(object, "bytes_received", stat->bytes_in, &ok);
         hw_json_count(object, "bytes_sent", stat->bytes_out, &ok);

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A row of this name in another table may mean something else. */
+/* Returns whether the job has a row of this key; a row of this name in another table may mean something else. */
 static bool is_job_row(const char *key)
 {
     for (const hawser_option *row = hawser_job_rows(); row->key != NULL; row++)
