@@ -24,7 +24,7 @@ attempt() { # COMMAND...: runs it with -o gone/m.st, and removes the folder whil
     rmdir gone
 }
 code 0 "$hawser" data generate dense --rows 500 --cols 100 --seed 2 -o long.hwc
-long=("$hawser" train lasso long.hwc --lambda-ratio 1e-5 --tol 1e-15 --solver cd --exchange-every 0.002 --workers 2)
+long=("$hawser" train lasso long.hwc --lambda-ratio 1e-5 --tol 1e-15 --solver cd --exchange-every 0.02 --workers 2 --slow 1:20)
 for launch in "" "$hawser run -n 2 --"; do
     # shellcheck disable=SC2086
     attempt $launch "${long[@]}" --grace 60
