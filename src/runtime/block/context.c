@@ -1,4 +1,4 @@
-/* context.c - what a running unit may call. */
+/* context.c - the functions that a running unit may call. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static const char *running(const hawser_context *context)
 
 static hawser_status refuse(hawser_context *context, const char *format, ...) HAWSER_PRINTF(2, 3);
 
-/* The first refusal stands: what follows is usually its consequence. */
+/* Refuses a call. The first refusal is kept, because later ones usually follow from it. */
 static hawser_status refuse(hawser_context *context, const char *format, ...)
 {
     if (context->failed != HAWSER_OK)
@@ -48,13 +48,13 @@ static bool declared(const hawser_context *context, const hawser_state *state)
     return context->unit == NULL || hw_unit_reads(context->unit, state) || hw_unit_updates(context->unit, state);
 }
 
-/* What a call without a part returns. */
+/* Returns the status for a call that has no part to return. */
 static hawser_status failed(const hawser_context *context)
 {
     return context != NULL ? context->failed : HAWSER_BAD_ARGUMENT;
 }
 
-/* The block's part of a declared state of one of two kinds, or NULL, refused by name. */
+/* Finds the block's part of a declared state of one of two kinds. Returns NULL, with an error that names the state, if there is none. */
 static hw_state_part *find(hawser_context *context, const char *name, const char *call, hw_state_kind kind,
                            hw_state_kind other, bool for_change)
 {
@@ -74,7 +74,7 @@ static hw_state_part *find(hawser_context *context, const char *name, const char
     return NULL;
 }
 
-/* Over nodes a block's own columns are here once a unit that declares them begins. */
+/* Fetches a block's own columns before a unit that declares them begins. */
 static hawser_status fetch_parts(hawser_context *context)
 {
     hw_worker *worker = context->worker;
@@ -87,7 +87,7 @@ static hawser_status fetch_parts(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* Columns of other nodes that were not fetched read as zeros: a unit that may have taken them for numbers fails. */
+/* Fails a unit that may have read columns of other nodes that were not fetched: they read as zeros. */
 static void check_entries(hawser_context *context)
 {
     const hw_worker *worker = context->worker;
@@ -101,7 +101,7 @@ static void check_entries(hawser_context *context)
         if (part->data.residence == NULL || !part->viewed || part->wanted)
             continue;
         if (hawser_matrix_whole(&part->data, NULL) == HAWSER_OK)
-            part->data.residence = NULL; /* they stay */
+            part->data.residence = NULL; /* fetched columns stay */
         else
             refuse(
                 context,
@@ -111,7 +111,7 @@ static void check_entries(hawser_context *context)
     }
 }
 
-/* A unit may return any number: none but these ends a run as a failure that callers see as one. */
+/* Returns whether a number that a unit returned is a failure of hawser_status; a unit may return any number. */
 static bool is_failure(hawser_status status)
 {
     return status < HAWSER_OK && status >= HAWSER_INTERNAL;
@@ -235,7 +235,7 @@ const double *hawser_view(hawser_context *context, const char *state)
     return hw_part_page(part);
 }
 
-/* A part of one of the kinds of which a block has a part. */
+/* Finds a part of one of the kinds of which each block has a part. */
 static hw_state_part *find_own(hawser_context *context, const char *name, const char *call)
 {
     const hawser_state *state =
@@ -264,7 +264,7 @@ size_t hawser_part(hawser_context *context, const char *state, size_t *first)
     return part != NULL ? part->count : 0;
 }
 
-/* What a call on the store says; the error text is the worker's. */
+/* Converts the status of a call on the store, with the error in the worker's text. */
 static hawser_status of_store(hawser_context *context, hawser_status status)
 {
     if (status == HAWSER_BAD_ARGUMENT || status == HAWSER_NOT_FINITE) {
@@ -387,7 +387,7 @@ hawser_status hawser_yield(hawser_context *context)
         if (hw_state_travels(*item))
             HAWSER_TRY(publish(context, &worker->parts[(*item)->number]));
     HAWSER_TRY(hw_drain(&worker->mailbox));
-    /* Under BSP what arrives in a clock belongs to its end. */
+    /* Under BSP an update that arrives in a clock is merged at its end. */
     for (uint32_t i = 0; worker->policy.kind != HW_POLICY_BSP && i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
         if (!part->live)
@@ -424,7 +424,7 @@ double hawser_random_uniform(hawser_context *context)
     return hw_random_uniform(&context->random);
 }
 
-/* Number of the line (column, or row of CSR) that has a number which is not finite; SIZE_MAX: none. */
+/* Returns the number of the first line (a column, or a row of CSR) with a number that is not finite, or SIZE_MAX. */
 static size_t line_not_finite(const hawser_matrix *A)
 {
     size_t (*first)(const void *values, size_t count) =
@@ -477,7 +477,7 @@ hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, co
     if (context->failed != HAWSER_OK)
         return context->failed;
     hawser_status failure = is_failure(status) ? status : HAWSER_BAD_PROGRAM;
-    /* What is wrong with the input is so wherever it is noticed. */
+    /* An error of the input needs no block: it is the same wherever it is noticed. */
     context->failed = failure == HAWSER_BAD_INPUT ? hawser_fail(&context->worker->error, failure, "%s", text)
                                                   : hawser_fail(&context->worker->error, failure, "%s '%s', block %u: %s",
                                                                 context->unit != NULL ? "unit" : "rebuild of",

@@ -1,4 +1,4 @@
-/* page.c - in debug builds a unit that only reads a state sees a copy of it in pages mapped read-only. */
+/* page.c - in debug builds a unit that only reads a state gets a copy of it in pages that are mapped read-only. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,4 @@
-/*
- * phase.c - a phase on one block: clocks on credit, exchange at the end of each, and a quiescent point at the end of all.
- */
+/* phase.c - a phase on one block: clocks on credit, an exchange at the end of each, and a quiescent point at the end of the phase. */
 #include "runtime/block/phase.h"
 #include "runtime/block/stored.h"
 
@@ -15,7 +13,7 @@
     for (hw_state_part *part = (worker)->parts; part < (worker)->parts + (worker)->session->program->state_count; part++)   \
         if (part->live)
 
-/* One copy more of a message that is going to several places; the last place takes the message itself. */
+/* Makes one more copy of a message to several places; the last place gets the message itself. */
 static hawser_status copy_for_one(hw_worker *worker, hw_message *message, bool last, hw_message **copy)
 {
     *copy = message;
@@ -27,7 +25,7 @@ static hawser_status copy_for_one(hw_worker *worker, hw_message *message, bool l
     return status;
 }
 
-/* The message, not yet sent to all, goes where a send to one has failed. */
+/* Frees a message that was not yet sent to all places if a send failed. */
 static hawser_status unless_sent(hw_message *message, bool last, hawser_status status)
 {
     if (status != HAWSER_OK && !last)
@@ -35,7 +33,7 @@ static hawser_status unless_sent(hw_message *message, bool last, hawser_status s
     return status;
 }
 
-/* To the other blocks of this node, in an order staggered by rank. */
+/* Sends to the other blocks of this node, in an order that begins behind the own block. */
 static hawser_status send_here(hw_worker *worker, hw_message *message, hw_flow *flow)
 {
     const hw_session *session = worker->session;
@@ -104,7 +102,7 @@ void hw_worker_commit(hw_worker *worker)
     }
 }
 
-/* A cut has been made: it goes out, and what is tied to the state is committed with it; `later`: once all blocks have done the clock. */
+/* Sends a cut and commits the local states that are tied to its state; `later`: they are committed once all blocks have ended the clock. */
 static hawser_status send_cut(hw_worker *worker, hw_state_part *part, hw_message *message, bool later)
 {
     HAWSER_TRY(send_updates(worker, part, message != NULL ? message : hw_replica_next(part->replica)));
@@ -125,7 +123,7 @@ static hawser_status send_cut(hw_worker *worker, hw_state_part *part, hw_message
     return HAWSER_OK;
 }
 
-/* The way to the others is busy, and what waits has not waited for long. */
+/* Returns whether the links to other nodes are busy and deferred updates have not waited for long. */
 static bool should_defer(const hw_worker *worker)
 {
     enum { SECONDS_MOST = 1 };
@@ -157,7 +155,7 @@ static bool has_deferred(hw_worker *worker)
     return false;
 }
 
-/* What was deferred goes out before a block waits for anything: nobody can wait for it in turn. */
+/* Sends deferred updates before the block waits for anything: other blocks may wait for them. */
 static hawser_status send_deferred(hw_worker *worker)
 {
     if (!(worker->deferring > 0))
@@ -181,7 +179,7 @@ static uint64_t own_limit(const hw_worker *worker)
     return worker->limit < worker->final_limit ? worker->limit : worker->final_limit;
 }
 
-/* Credits are obeyed only when needed, so that what they announce takes effect at the same clock in every run. */
+/* Uses a credit only when it is needed, so that what it announces takes effect at the same clock in every run. */
 static void use_credit(hw_worker *worker)
 {
     while (worker->credits != NULL && !hw_admit_clock(worker->limit, worker->clock)) {
@@ -194,7 +192,7 @@ static void use_credit(hw_worker *worker)
     }
 }
 
-/* Where a unit reduces a clock begins as under any bsp: all have ended the one before. */
+/* If a unit reduces, a clock begins when all blocks have ended the one before. */
 static bool reductions_are_over(const hw_worker *worker)
 {
     return !worker->reduces || hw_reduction_all_ended(worker->reduction, worker->clock);
@@ -208,7 +206,7 @@ static bool inputs_are_in(hw_worker *worker)
     return true;
 }
 
-/* True when the next clock may run, or none will. */
+/* Returns true if the next clock may run, or if no clock is left. */
 static bool may_go_on(void *argument)
 {
     hw_worker *worker = argument;
@@ -220,7 +218,7 @@ static bool may_go_on(void *argument)
     return hw_admit_clock(own_limit(worker), worker->clock) && inputs_are_in(worker) && reductions_are_over(worker);
 }
 
-/* Waits until the next clock may run, and notes down why it may not yet. */
+/* Waits until the next clock may run, and records why it may not run yet. */
 static hawser_status wait_to_go_on(hw_worker *worker)
 {
     bool has_credit = hw_admit_clock(own_limit(worker), worker->clock) && !worker->paused;
@@ -301,7 +299,7 @@ static hawser_status send_report(hw_worker *worker)
     HAWSER_TRY(hw_message_new(sizeof worker->report, &message, &worker->error));
     message->envelope.kind = HW_MESSAGE_REPORT;
     message->envelope.clock = worker->clock;
-    /* Close to an end that is agreed the driver has nothing to say before it. */
+    /* Close to an agreed end the driver sends nothing that the block would wait for. */
     message->quiet = worker->policy.kind == HW_POLICY_BSP && worker->final_limit - worker->clock <= QUIET_MOST;
     worker->report.bytes = worker->mailbox.bytes_sent;
     worker->report.lead = worker->most_lead;
@@ -363,7 +361,7 @@ static hawser_status rebuild(hw_worker *worker, hw_state_part *part, uint64_t ep
     hw_message *message = NULL;
     HAWSER_TRY(hw_replica_cut(part->replica, 0, true, true, &message, &worker->error));
     HAWSER_TRY(send_updates(worker, part, message != NULL ? message : hw_replica_next(part->replica)));
-    /* Only this state is waited for: the others are between epochs. */
+    /* Waits for this state only, because the others are between two epochs. */
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].live = &worker->parts[i] == part;
     worker->clock = 1;
@@ -383,7 +381,7 @@ static void mark_live(hw_worker *worker)
     }
 }
 
-/* A derived state follows from what is tied to it; where nothing is, from anything. */
+/* A derived state changes with the states that are tied to it; if there are none, with any state. */
 static bool changes_source(const hw_worker *worker, const hawser_state *derived)
 {
     bool tied = false, updated = false;
@@ -398,14 +396,14 @@ static bool changes_source(const hw_worker *worker, const hawser_state *derived)
     return updated;
 }
 
-/* Does leaving this phase rebuild it? */
+/* Returns whether the end of this phase rebuilds the state. */
 static bool is_rebuilt(const hw_worker *worker, const hw_state_part *part)
 {
     return part->state->rebuild != NULL && worker->operator->kind == HW_LOOP &&
                                            hw_phase_updates(worker->operator, part->state);
 }
 
-/* Entering (fresh ones need nothing) or leaving a loop. */
+/* Rebuilds derived states when a loop is entered (fresh ones need nothing) or left. */
 static hawser_status rebuild_derived(hw_worker *worker, uint64_t epoch, bool leaving)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
@@ -421,7 +419,7 @@ static hawser_status rebuild_derived(hw_worker *worker, uint64_t epoch, bool lea
     return HAWSER_OK;
 }
 
-/* What filters hold back goes out in one clock of its own: whether a clock is the last is known too late, and not everywhere. */
+/* Sends what filters hold in a clock of its own: that a clock is the last one is known too late, and not on all blocks. */
 static hawser_status flush_held(hw_worker *worker)
 {
     bool held = false;

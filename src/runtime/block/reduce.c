@@ -1,4 +1,4 @@
-/* reduce.c - hawser_allreduce: what a block needs for it, and how it waits. */
+/* reduce.c - hawser_allreduce: the memory that a block needs for it, and how it waits. */
 #include "runtime/block/worker.h"
 
 static const char *unit_name(const void *owner, uint32_t unit)
@@ -16,8 +16,8 @@ hawser_status hw_worker_open_reductions(hw_worker *worker, hawser_error *error)
                               .blocks = session->blocks,
                               .view = session->nodes > 1 ? &session->view : NULL,
                               .shape = session->job->settings.adding,
-                              .keep =
-                                  session->nodes > 1 ? HW_REDUCTION_KEPT / session->local : 0, /* else none is lost alone */
+                              /* On one node no block is lost alone. */
+                              .keep = session->nodes > 1 ? HW_REDUCTION_KEPT / session->local : 0,
                               .unit_name = unit_name,
                               .owner = worker,
                               .log = worker->log};
@@ -57,7 +57,7 @@ static hw_stop_request request_here(const hw_worker *worker)
     return (hw_stop_request){hw_worker_asked(worker), asked ? atomic_load(&job->asked) : 0};
 }
 
-/* The driver ends the run too, though it may not have heard of the request yet, or be about to see the time limit. */
+/* Passes a request to stop to the driver, which may not have received it yet, or may be about to see the time limit. */
 static void tell_driver(hw_session *session, hw_stop_request stop)
 {
     if (session->driver == NULL || !stop.stop)
@@ -73,7 +73,7 @@ static bool result_is_there(void *argument)
     return hw_reduction_ready(((const hw_worker *)argument)->reduction);
 }
 
-/* What is wrong with a call before it begins. */
+/* Checks the arguments of a call. */
 static hawser_status check(hawser_context *context, const double *values, size_t count, hawser_combine_by by)
 {
     if (context->failed != HAWSER_OK)

@@ -10,25 +10,25 @@
 #include "runtime/store/hub.h"
 
 enum {
-    SLOTS = 2,       /* of chunks: one more is read ahead under bounded delay; of wants */
-    PUSHES_MOST = 64 /* of a block on their way, where nothing else bounds them */
+    SLOTS = 2,       /* of chunks (one more is read ahead under bounded delay) and of wants */
+    PUSHES_MOST = 64 /* of a block in progress, if no other limit applies */
 };
 
-/* Something asked of the store. */
+/* A request to the store. */
 typedef struct hw_chunk_task {
     hw_worker *worker;
-    struct hw_chunk_task *next; /* a push: what it carries lies behind it */
+    struct hw_chunk_task *next; /* a push: its values are stored behind it */
     uint64_t number;
     hawser_status status;
     atomic_bool ended;
 } hw_chunk_task;
 
-/* All chunks, read in one iteration. */
+/* All chunks of a state, read in one iteration. */
 typedef struct chunk_slot {
-    double *values; /* of the whole */
+    double *values; /* of the whole state */
     hw_chunk_task *chunks;
     bool asked;
-    uint64_t clock; /* for which */
+    uint64_t clock; /* for which they were requested */
 } chunk_slot;
 
 typedef struct wanting {
@@ -41,13 +41,13 @@ typedef struct wanting {
 struct hw_stored {
     uint32_t table;
     bool owned, ordered;
-    bool touched;  /* this phase's units read or update it */
-    bool turns;    /* and update it: each clock is an iteration */
+    bool touched;  /* units of this phase read or update it */
+    bool turns;    /* units update it, so each clock is an iteration */
     uint64_t turn; /* iterations before this phase */
     chunk_slot slots[SLOTS];
-    bool *given;              /* chunks that the running unit has */
-    bool all_asked;           /* of this clock: ending it leaves nothing unread but the own share */
-    wanting wants[SLOTS + 1]; /* those under way, from `oldest` on; and what was given last */
+    bool *given;              /* the chunks that the running unit has */
+    bool all_asked;           /* all chunks of this clock were requested, so that at its end only the own share is unread */
+    wanting wants[SLOTS + 1]; /* those in progress, from `oldest` on, and the last one that was given */
     uint32_t oldest, waiting;
 };
 
@@ -110,7 +110,7 @@ void hw_stored_forget(hw_worker *worker)
 
 /* ------------------------------------------------------------------------------------------------------------- tasks ---- */
 
-/* On whichever thread learns of it; the task may be gone as soon as it has ended. */
+/* Runs on the thread that learns of the end. The task may be freed as soon as it has ended. */
 static void ended(void *user, uint64_t number, hawser_status status)
 {
     hw_chunk_task *task = user;
@@ -127,7 +127,7 @@ static bool has_ended(const hw_chunk_task *task)
     return atomic_load_explicit(&task->ended, memory_order_acquire);
 }
 
-/* What has become of an ended task, in the store's words. */
+/* Returns the status of an ended task, with the store's text. */
 static hawser_status outcome(hw_worker *worker, const hw_chunk_task *task)
 {
     if (task->status == HAWSER_OK)
@@ -186,7 +186,7 @@ static bool all_pushed(void *argument)
     return true;
 }
 
-/* Until no more than `left` are on their way. */
+/* Waits until at most `left` pushes are in progress. */
 static hawser_status settle(hw_worker *worker, uint32_t left)
 {
     HAWSER_TRY(reap(worker));
@@ -219,7 +219,7 @@ static hawser_status push(hw_worker *worker, hw_state_part *part, const uint64_t
     worker->pushes = task;
     worker->push_count++;
     hawser_status status = hawser_push(worker->session->store, &request, &number, &worker->error);
-    if (status != HAWSER_OK) { /* nothing has begun */
+    if (status != HAWSER_OK) { /* no task was started */
         worker->pushes = task->next;
         worker->push_count--;
         free(task);
@@ -229,14 +229,14 @@ static hawser_status push(hw_worker *worker, hw_state_part *part, const uint64_t
 
 /* ------------------------------------------------------------------------------------------------------------ chunks ---- */
 
-/* The own share is here already, and empty ones are nowhere. */
+/* Returns whether a block's share is read: the own share is in memory, and empty shares do not exist. */
 static bool is_read(const hw_worker *worker, const hw_state_part *part, uint32_t block, size_t *begin, size_t *end)
 {
     hw_plan_range(worker->session->plan, part->state, block, begin, end);
     return *begin < *end && !(part->stored->owned && block == worker->block);
 }
 
-/* Asks for all chunks, the next blocks' first, so that not all go to one server at once. */
+/* Requests all chunks, those of the next blocks first, so that not all requests go to one server at once. */
 static hawser_status ask(hw_worker *worker, hw_state_part *part, chunk_slot *slot, uint64_t clock, uint64_t iteration)
 {
     uint32_t blocks = worker->session->blocks;
@@ -246,7 +246,7 @@ static hawser_status ask(hw_worker *worker, hw_state_part *part, chunk_slot *slo
         HAWSER_TRY(HW_NEW(&slot->chunks, blocks, "chunks of a stored state", &worker->error));
         HAWSER_TRY(HW_NEW(&slot->values, hw_state_count(part->state), "chunks of a stored state", &worker->error));
     }
-    for (uint32_t i = 0; i < blocks; i++) /* what is not asked for has ended well */
+    for (uint32_t i = 0; i < blocks; i++) /* a chunk that is not requested counts as ended */
         slot->chunks[i] = (hw_chunk_task){.ended = true};
     slot->asked = true;
     slot->clock = clock;
@@ -278,7 +278,7 @@ static hawser_status drop(hw_worker *worker, chunk_slot *slot)
     return HAWSER_OK;
 }
 
-/* Which slot has this clock's chunks, asked for by now; under bounded delay the next clock's are asked for as well. */
+/* Finds the slot with this clock's chunks and requests them if necessary; under bounded delay those of the next clock, too. */
 static hawser_status this_clocks(hw_worker *worker, hw_state_part *part, chunk_slot **out)
 {
     hw_stored *stored = part->stored;
@@ -310,7 +310,7 @@ typedef struct chunk_search {
     const hw_worker *worker;
     const hw_state_part *part;
     const chunk_slot *slot;
-    uint32_t found; /* UINT32_MAX: none is here; the number of blocks: none is left */
+    uint32_t found; /* UINT32_MAX: none has arrived; the number of blocks: none is left */
 } chunk_search;
 
 static bool one_is_here(void *argument)
@@ -416,7 +416,7 @@ static bool phase_reads(const hawser_operator *operator, const hawser_state * st
     return false;
 }
 
-/* Which policy the table is under from this iteration on. */
+/* Records the policy of the table from this iteration on. */
 static void note_turn(hw_worker *worker, const hw_stored *stored)
 {
     if (worker->log == NULL)
@@ -445,7 +445,7 @@ void hw_stored_begin_phase(hw_worker *worker)
     }
 }
 
-/* In a state with an order: what has not been read in this iteration counts as read, or its writers would wait for ever. */
+/* Ends the reads of an iteration on an ordered state: what was not read counts as read, else its writers would wait without end. */
 static hawser_status end_reads(hw_worker *worker, hw_state_part *part, uint64_t iteration)
 {
     const hw_stored *stored = part->stored;
@@ -488,7 +488,7 @@ static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool h
     stored->all_asked = false;
     if (stored->turns && stored->owned && part->count > 0 && !hollow)
         HAWSER_TRY(push_share(worker, part));
-    /* Without a barrier a chunk may be asked for as soon as the own one has gone: the store gives it when it may be read. */
+    /* Without a barrier a chunk may be requested once the own one was sent: the store replies when it may be read. */
     if (stored->turns && read && worker->policy.kind == HW_POLICY_CENTRIC)
         return ask(worker, part, &stored->slots[0], worker->clock + 1, iteration + 1);
     return HAWSER_OK;

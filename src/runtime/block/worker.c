@@ -1,4 +1,4 @@
-/* worker.c - making a block and hearing its messages. */
+/* worker.c - opens a block and handles its messages. */
 #include "runtime/block/worker.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ static hawser_status answer_pause(hw_worker *worker, const hw_envelope *asked)
     answer->envelope.kind = HW_MESSAGE_PAUSE;
     answer->envelope.part = asked->part;
     answer->envelope.clock = worker->started;
-    answer->envelope.count = worker->trigger != NULL ? 0 : worker->sent; /* a phase that has not begun yet has no clock */
+    answer->envelope.count = worker->trigger != NULL ? 0 : worker->sent; /* a phase that has not begun has no clock */
     worker->paused = true;
     return hw_send(&worker->mailbox, worker->session->blocks, answer);
 }
@@ -84,7 +84,8 @@ static hawser_status accept_update(hw_worker *worker, hw_message *message)
     return hw_worker_send_next(worker, &worker->parts[state]);
 }
 
-/* What is still there belongs to the phase before; credits and pauses of the new one come behind its trigger. */
+/* Keeps the trigger of a phase. Credits and pauses that are still queued belong to the phase before; those of the new phase arrive
+ * behind its trigger. */
 static void keep_trigger(hw_worker *worker, hw_message *message)
 {
     const hw_control *control = message->payload;
@@ -96,7 +97,7 @@ static void keep_trigger(hw_worker *worker, hw_message *message)
     worker->trigger = message;
 }
 
-/* Takes a message that the transport delivers. HAWSER_PEER_LOST once the job is over. */
+/* Handles a message from the transport. Returns HAWSER_PEER_LOST once the job is over. */
 static hawser_status handle(void *owner, hw_message *message)
 {
     hw_worker *worker = owner;
@@ -291,7 +292,7 @@ static void send_failure_report(hw_worker *worker, hawser_status status)
     hw_failure_report *failure_report = message->payload;
     failure_report->status = status;
     memcpy(failure_report->text, worker->error.text, sizeof failure_report->text);
-    /* When even this cannot be sent the driver is gone, and with it everyone who could care. */
+    /* If this cannot be sent either, the driver is gone, and no other node needs the report. */
     if (hw_send(&worker->mailbox, worker->session->blocks, message) != HAWSER_OK)
         worker->over = true;
 }
@@ -301,7 +302,7 @@ static bool has_trigger(void *argument)
     return ((hw_worker *)argument)->trigger != NULL;
 }
 
-/* Blocks in step differ by a clock at most: who has sent one that not all have done goes back to the one before. */
+/* Blocks in step differ by at most one clock: a block that has sent a clock which not all have ended goes back to the one before. */
 static void settle(hw_worker *worker)
 {
     uint64_t clocks = worker->sent;
@@ -327,6 +328,6 @@ void hw_worker_main(hw_worker *worker)
     }
     if (worker->abandoned)
         settle(worker);
-    drop_scratch(worker); /* by its own thread: handing pages back takes a while, and all blocks can do it at once */
+    drop_scratch(worker); /* on its own thread: releasing pages takes a while, and all blocks can do it at once */
     worker->cpu_seconds = hw_thread_cpu_seconds() - worker->cpu_began;
 }

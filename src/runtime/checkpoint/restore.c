@@ -1,5 +1,5 @@
-/* restore.c - a store's tables from a file that some store wrote, with as many servers or others: node 0 reads it, a few MiB at a time, and deals
- * the rows to those who serve them. All nodes go through the same rounds. */
+/* restore.c - loads a store's tables from a file that a store with any number of servers wrote. Node 0 reads it, a few MiB at a time,
+ * and sends the rows to their servers. All nodes go through the same rounds. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,15 +14,15 @@
 
 enum { ROUND_BYTES = 4 << 20, HEADER_MOST = 100000000 };
 
-/* What node 0 says to each node in a round, before keys, values and memory. */
+/* The head of node 0's message to a node in a round; keys, values and memory follow. */
 typedef struct deal {
     uint64_t more; /* another round follows this one */
     uint64_t table, count;
 } deal;
 
-/* Rows of a table in the file that have numbers which are not finite. */
+/* Rows of a table in the file with numbers that are not finite. */
 typedef struct damage {
-    uint64_t rows, first; /* first: key of one of them */
+    uint64_t rows, first; /* first: the key of one such row */
 } damage;
 
 typedef struct restoring {
@@ -30,12 +30,12 @@ typedef struct restoring {
     const char *path;
     int fd;
     uint64_t size;
-    hw_saved_state *stored; /* node 0's, as what follows */
+    hw_saved_state *stored; /* on node 0, like the next fields */
     size_t stored_count, at;
-    uint64_t row; /* of table `at`: the next */
+    uint64_t row; /* the next row of table `at` */
     unsigned char *part[3];
-    uint32_t *servers;  /* of the rows of a round */
-    hw_coming **coming; /* by server: stored_count of them */
+    uint32_t *servers;  /* of each row of a round */
+    hw_coming **coming; /* by server: stored_count entries */
     damage *damages;    /* by stored table */
     hw_bytes *out, *in;
 } restoring;
@@ -54,7 +54,7 @@ static hawser_status read_at(const restoring *r, uint64_t at, void *out, size_t 
     return HAWSER_OK;
 }
 
-/* Before anything else of it is used. */
+/* Checks the checksum before anything else of the file is used. */
 static hawser_status check_sum(const restoring *r, hawser_error *error)
 {
     hw_checksum seal = {0};
@@ -72,7 +72,7 @@ static hawser_status check_sum(const restoring *r, hawser_error *error)
                        "%s: the checksum does not match: the file was damaged, or changed by other software", r->path);
 }
 
-/* The header, which the caller frees. */
+/* Reads the header, which the caller frees. */
 static hawser_status read_header(restoring *r, char **header, size_t *header_length, hawser_error *error)
 {
     struct stat about;
@@ -121,7 +121,7 @@ static bool row_is_finite(const restoring *r, const hw_table_spec *spec, size_t 
            hw_values_not_finite(HW_VALUE_F64, r->part[HW_PART_MEMORY] + row * memory_bytes, memory) == memory;
 }
 
-/* Makes rows with numbers that are not finite as new, so that all others can be used. Notes them on the first pass. */
+/* Resets rows with numbers that are not finite, so that all other rows can be used. Records them on the first pass. */
 static void clear_damaged(restoring *r, size_t i, const hw_table_spec *spec, size_t count, bool notes)
 {
     size_t value_bytes = hw_part_bytes(spec, HW_PART_VALUES), memory_bytes = hw_part_bytes(spec, HW_PART_MEMORY);
@@ -138,7 +138,7 @@ static void clear_damaged(restoring *r, size_t i, const hw_table_spec *spec, siz
     }
 }
 
-/* The next `count` rows of a table into the parts' buffers; keys of a dense one are numbered. */
+/* Reads the next `count` rows of a table into the parts' buffers; a dense table's keys are numbered. */
 static hawser_status read_rows(restoring *r, size_t i, uint64_t row, size_t count, bool notes, hawser_error *error)
 {
     const hw_table_spec *spec = spec_at(r, i);
@@ -154,7 +154,7 @@ static hawser_status read_rows(restoring *r, size_t i, uint64_t row, size_t coun
     return HAWSER_OK;
 }
 
-/* Whose the rows of a round are. */
+/* Finds the servers of the rows of a round. */
 static void find_servers(const restoring *r, uint32_t table, size_t count)
 {
     const uint64_t *keys = (const uint64_t *)(const void *)r->part[HW_PART_KEYS];
@@ -162,7 +162,7 @@ static void find_servers(const restoring *r, uint32_t table, size_t count)
         r->servers[k] = hw_client_server(r->store->client, table, keys[k]);
 }
 
-/* Of a sparse table, by server: those of a dense one are there. */
+/* Counts the rows of a sparse table by server; the rows of a dense one exist already. */
 static void count_rows(const restoring *r, size_t i, size_t count)
 {
     find_servers(r, r->stored[i].table, count);
@@ -170,7 +170,8 @@ static void count_rows(const restoring *r, size_t i, size_t count)
         r->coming[r->servers[k]][i].rows++;
 }
 
-/* Nothing is changed by a file that cannot be read to its end, nor by one for which a server lacks room: rows are counted. */
+/* Reads the whole file once and counts its rows: a file that cannot be read to its end, or for which a server lacks memory, changes
+ * nothing. */
 static hawser_status look_through(restoring *r, hawser_error *error)
 {
     for (size_t i = 0; i < r->stored_count; i++) {
@@ -221,7 +222,7 @@ static hawser_status prepare(restoring *r, hawser_error *error)
 
 /* ---------------------------------------------------------------------------------------------------------- dealing ---- */
 
-/* The rows of one server as a message. */
+/* Sends a server its rows of a round. */
 static hawser_status deal_to(restoring *r, uint32_t node, const deal *head, size_t count, hawser_error *error)
 {
     const hw_table_spec *spec = spec_at(r, r->at);
@@ -258,7 +259,7 @@ static void free_all(hw_bytes *bytes, uint32_t count)
     }
 }
 
-/* Node 0: the next rows for everybody; without any the last round. */
+/* Sends the next rows to all nodes, on node 0; a round without rows is the last. */
 static hawser_status deal_rows(restoring *r, hawser_error *error)
 {
     if (r->at == r->stored_count)
@@ -320,7 +321,7 @@ static hawser_status run_rounds(restoring *r, hawser_error *error)
     return hw_cluster_agree(store->job->cluster, status, error);
 }
 
-/* As when the file can be read no more, though it was read to its end before. */
+/* Adds to a failure that some rows are loaded already, as when the file, which was read to its end before, cannot be read any more. */
 static hawser_status tell_half(hawser_status status, hawser_error *error)
 {
     if (error == NULL || status == HAWSER_PEER_LOST)
@@ -329,7 +330,7 @@ static hawser_status tell_half(hawser_status status, hawser_error *error)
     return hawser_fail(error, status, "%.900s; its tables are in the store in part", why.text);
 }
 
-/* Sends each server how many rows it gets of every table; all reserve memory for theirs before any drops its rows. */
+/* Sends each server the number of its rows of every table. All reserve memory for theirs before any server drops its rows. */
 static hawser_status replace(restoring *r, hawser_error *error)
 {
     hawser_store *store = r->store;
@@ -361,7 +362,7 @@ static hawser_status replace(restoring *r, hawser_error *error)
     return status;
 }
 
-/* Names the tables with such rows, which are in the store as new; everything else is loaded. */
+/* Names the tables with such rows, which are reset in the store; everything else is loaded. */
 static hawser_status name_damaged(const restoring *r, hawser_error *error)
 {
     char names[600] = "";

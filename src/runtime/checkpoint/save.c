@@ -1,5 +1,5 @@
-/* save.c - a store's tables to a safetensors file: node 0 writes it front to back, and is handed what stands next by those who serve it, a few
- * MiB at a time. All nodes go through the same rounds, also once writing has failed. */
+/* save.c - saves a store's tables to a safetensors file. Node 0 writes it from front to back and receives the next rows from their
+ * servers, a few MiB at a time. All nodes go through the same rounds, even after a failed write. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@ enum { ROUND_BYTES = 4 << 20 };
 
 typedef struct saving {
     hawser_store *store;
-    hw_file file; /* node 0's, as what follows */
+    hw_file file; /* on node 0, like the next fields */
     hw_checksum seal;
     hawser_status status;
     hawser_error *error;
-    hw_bytes *out, *in; /* of a round, by node */
+    hw_bytes *out, *in; /* of one round, by node */
     unsigned char *piece;
-    uint64_t *rows; /* sparse: by table and server */
+    uint64_t *rows; /* of sparse tables: by table and server */
 } saving;
 
 uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t servers)
@@ -33,7 +33,7 @@ uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t
     return all;
 }
 
-/* Every server's rows of every table, told to all; and that no clock is half done. */
+/* Sends the number of rows of every table on every server to all, and checks that no clock is half done. */
 static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
 {
     hawser_store *store = s->store;
@@ -44,7 +44,7 @@ static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
     pthread_mutex_lock(&store->making);
     for (uint32_t t = 0; status == HAWSER_OK && store->server != NULL && t < tables; t++) {
         own[t] = hw_server_rows(store->server, t);
-        /* Of clients a clock that is not over is not in, as when their group is lost. */
+        /* Updates of clients' clocks that have not ended are not in the tables, as when their group is lost. */
         if (store->listener == NULL && hw_server_between(store->server, t, &clock))
             status = hawser_fail(error, HAWSER_BAD_ARGUMENT,
                                  "table '%s' has updates of clock %" PRIu64 ", which not all workers have ended",
@@ -64,7 +64,7 @@ static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
     return status;
 }
 
-/* What everybody has of the next rows goes to node 0. */
+/* Sends each server's part of the next rows to node 0. */
 static hawser_status hand_in(saving *s, size_t bytes)
 {
     s->out[0] = (hw_bytes){s->piece, bytes};
@@ -78,7 +78,7 @@ static void write_bytes(saving *s, const void *data, size_t bytes)
     hw_checksum_add(&s->seal, data, bytes);
 }
 
-/* Node 0: the pieces of a range of keys, arc by arc. Frees them. */
+/* Writes the pieces of a range of keys, arc by arc, and frees them; node 0 only. */
 static void write_range(saving *s, uint32_t table, uint64_t first, uint64_t last, size_t row)
 {
     const hw_arcs *arcs = hw_client_arcs(s->store->client, table);
@@ -91,7 +91,7 @@ static void write_range(saving *s, uint32_t table, uint64_t first, uint64_t last
             s->status = hawser_fail(s->error, HAWSER_INTERNAL, "server %u has not all keys of a range", arc->server);
         if (s->status != HAWSER_OK)
             return;
-        /* What is written of a piece moves out at its front. */
+        /* Drops the bytes that were written from the front of the piece. */
         write_bytes(s, piece->data, bytes);
         piece->length -= bytes;
         memmove(piece->data, (unsigned char *)piece->data + bytes, piece->length);
@@ -147,7 +147,7 @@ static hawser_status save_sparse(saving *s, uint32_t table, const hw_table_spec 
     return HAWSER_OK;
 }
 
-/* Tensors of eight-byte numbers first, so that all lie aligned: hw_store_tensors says in which order. */
+/* Saves tensors of eight-byte numbers first, so that all are aligned: hw_store_tensors defines the order. */
 static hawser_status save_tensors(saving *s, uint32_t tables)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -177,7 +177,7 @@ static hawser_status begin_file(saving *s, const char *path, uint32_t tables, ha
     return s->status;
 }
 
-/* What is asked for meanwhile waits at its stripe. */
+/* Saves the tables while the stripes are held; requests wait at their stripes meanwhile. */
 static hawser_status save_held(saving *s, const char *path, uint32_t tables, hawser_error *error)
 {
     hawser_store *store = s->store;
@@ -192,7 +192,8 @@ static hawser_status save_held(saving *s, const char *path, uint32_t tables, haw
     return hw_cluster_agree(store->job->cluster, s->status, error);
 }
 
-/* Waits for what was asked for. That a push overflowed is told after the save: what the tables have is finite, and is not lost. */
+/* Waits for the tasks in progress. The overflow of a push is reported after the save, because the tables' values are finite and must not
+ * be lost. */
 static hawser_status wait_for_all(hawser_store *store, hawser_error *overflow, hawser_error *error)
 {
     hawser_error why = {0};
@@ -202,7 +203,7 @@ static hawser_status wait_for_all(hawser_store *store, hawser_error *overflow, h
     return status == HAWSER_OK || status == HAWSER_NOT_FINITE ? HAWSER_OK : hawser_fail(error, status, "%s", why.text);
 }
 
-/* After the tables have been saved. */
+/* Reports the overflow, after the tables were saved. */
 static hawser_status tell_overflow(const hawser_store *store, const hawser_error *overflow, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;

@@ -1,5 +1,5 @@
-/* tensors.c - the header of a store's file: a table is the tensor of its name, with .keys where it is sparse and .memory where its function
- * keeps something; a fact says what it is, so that nothing else is taken for it. */
+/* tensors.c - the header of a store's file: a table is the tensor of its name, with .keys if it is sparse and .memory if its function
+ * has memory. A fact describes it, so that no other tensor is taken for a table. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static const char *type_of(const hw_table_spec *spec, hw_part part)
 #define CHECKSUM "hawser.checksum"
 #define FORMAT   "2"
 
-/* What must be the same where it is loaded. */
+/* Describes what must be the same in the store that loads the table. */
 static void describe(const hw_table_spec *spec, char *text, size_t size)
 {
     if (spec->sparse)
@@ -40,7 +40,7 @@ static void describe(const hw_table_spec *spec, char *text, size_t size)
                  spec->function->name, spec->width, spec->first, spec->last);
 }
 
-/* With what may differ there, behind a semicolon: enough to make the table of. */
+/* Adds, behind a semicolon, what may differ there: with it the table can be created. */
 static void describe_all(const hw_table_spec *spec, char *text, size_t size)
 {
     describe(spec, text, size);
@@ -69,7 +69,7 @@ static bool put(json_t *object, const char *name, const char *suffix, json_t *va
 {
     char key[HW_TABLE_NAME + 16];
     snprintf(key, sizeof key, "%s%s", name, suffix);
-    if (json_object_get(object, key) != NULL) { /* a table called as another one's keys */
+    if (json_object_get(object, key) != NULL) { /* another table has this name for its keys */
         json_decref(value);
         return false;
     }
@@ -123,7 +123,7 @@ hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const 
 
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
 
-/* A table as its fact says it: describe_all. */
+/* Reads a table from its fact, as describe_all wrote it. */
 static bool read_fact(const char *name, const char *fact, hw_table_wire *wire)
 {
     char type[4], function[HW_TABLE_NAME];
@@ -153,7 +153,7 @@ static bool read_fact(const char *name, const char *fact, hw_table_wire *wire)
     return fact[wire->centric ? used : 0] == '\0';
 }
 
-/* The store's table of that name; NULL: none. */
+/* Finds the store's table of that name. Returns NULL if there is none. */
 static const hw_table_spec *find(const hawser_store *store, const char *name, uint32_t *number)
 {
     for (*number = 0; *number < hw_client_tables(store->client); ++*number) {
@@ -164,7 +164,7 @@ static const hw_table_spec *find(const hawser_store *store, const char *name, ui
     return NULL;
 }
 
-/* Is a table of the file what it is here? */
+/* Checks that a table of the file is like the store's. */
 static hawser_status check_alike(const hw_table_spec *spec, const char *fact, const char *what, hawser_error *error)
 {
     char own[200];
@@ -205,7 +205,8 @@ hawser_status hw_store_tables_in(const hawser_store *store, const char *header, 
     return status;
 }
 
-/* One tensor: as long as its rows say, and within the file. Of keys, or a dense table, the rows follow from it. */
+/* Reads one tensor, and checks that it has the length that its rows need and is within the file. Keys and dense tables determine the
+ * number of rows. */
 static bool read_tensor(const json_t *header, const hw_table_spec *spec, hw_part part, uint64_t data, uint64_t file_size,
                         hw_saved_state *stored)
 {
@@ -245,7 +246,7 @@ static hawser_status read_table(const hawser_store *store, const json_t *header,
     return HAWSER_OK;
 }
 
-/* The last bytes of the file are the checksum. */
+/* Checks that the last bytes of the file are the checksum. */
 static bool is_whole(const json_t *header, uint64_t bytes)
 {
     json_int_t begin = 0, end = 0;

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* How often an agent looks whether somebody asked this node to end the run. */
+/* The interval in which an agent checks whether a signal asked this node to end the run. */
 #define POLL_SECONDS 0.05
 
 static hawser_status handle(void *owner, hw_message *message)
@@ -70,7 +70,7 @@ static void pass_interrupt(hw_agent *agent)
     if (agent->told || !atomic_load(&job->interrupted))
         return;
     uint64_t asked = atomic_load(&job->asked);
-    if (hw_message_new(sizeof asked, &message, &agent->error) != HAWSER_OK) /* with the next look */
+    if (hw_message_new(sizeof asked, &message, &agent->error) != HAWSER_OK) /* it tries again at the next check */
         return;
     memcpy(message->payload, &asked, sizeof asked);
     agent->told = say(agent, message, HW_MESSAGE_INTERRUPT) == HAWSER_OK;
@@ -88,7 +88,7 @@ static bool has_result(void *argument)
     return ((hw_agent *)argument)->result != NULL;
 }
 
-/* Where node 0 cannot be told any more it has left a result, or its loss is on the way. */
+/* If node 0 is lost to this node, node 0 has left a result, or the report of its loss is about to arrive. */
 static hawser_status unless_gone(hw_agent *agent, hawser_status status)
 {
     return status == HAWSER_PEER_LOST ? hw_wait(&agent->mailbox, has_result, agent) : status;
@@ -109,6 +109,6 @@ static hawser_status serve(hw_agent *agent)
 void hw_agent_main(hw_agent *agent)
 {
     hawser_status status = agent->error.status = serve(agent);
-    if (status < HAWSER_OK && status != HAWSER_PEER_LOST) /* nobody waits for this node, and its own blocks end */
+    if (status < HAWSER_OK && status != HAWSER_PEER_LOST) /* no node waits for this one, and its own blocks end */
         hw_cluster_give_up(agent->session->cluster, agent->error.text);
 }

@@ -1,4 +1,4 @@
-/* collect.c - results and figures out of the blocks of an ended session. */
+/* collect.c - collects results and figures from the blocks of an ended session. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +167,7 @@ void hw_run_add_events(hawser_run *run, const hw_session *session, const void *e
     }
 }
 
-/* Results lie in the order of the states that are no data. */
+/* Finds the result of a state: results are in the order of the states other than data. */
 static hw_result *result_of(hawser_run *run, const hawser_state *state)
 {
     hw_result *result = run->results;
@@ -220,7 +220,7 @@ hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_e
     return HAWSER_OK;
 }
 
-/* One a node; there is room. */
+/* Adds the figures of one node; the caller made space for all nodes. */
 void hw_run_add_accepts(hawser_run *run, const hawser_accept_figures *accepts)
 {
     run->accepts[run->figures.accept_count++] = *accepts;
@@ -251,7 +251,8 @@ void hw_run_add_travelling(hawser_run *run, const hw_session *session)
     }
 }
 
-/* On one node nobody asks for the values again: they are not copied, above all not those of a large state that was hardly used. */
+/* On one node the values are moved and not copied, because no other part needs them: a large state that was hardly used would take much
+ * memory. */
 static void take_travelling(hawser_run *run, const hw_session *session)
 {
     for (uint32_t i = 0; i < session->program->state_count; i++) {
@@ -289,7 +290,7 @@ static hawser_status collect_others(hawser_run *run, const hw_session *session, 
     return HAWSER_OK;
 }
 
-/* Operators without a name or a visit are no lines. */
+/* Drops the lines of operators that have no name or were never run. */
 static void drop_empty_lines(hawser_run *run)
 {
     size_t kept = 0;
@@ -312,8 +313,7 @@ static void drop_empty_flows(hawser_run *run)
     run->figures.flow_count = kept;
 }
 
-/* Local states are looked at here, once, on whichever node they were: nobody else has seen them. Replicas and the store have checked what
- * they keep. */
+/* Checks the local states, which no other node has seen, once and on their own node. Replicas and the store have checked their values. */
 static hawser_status check_local(hawser_run *run, const hw_session *session, hawser_error *error)
 {
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {

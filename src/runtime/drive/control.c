@@ -1,4 +1,4 @@
-/* control.c - what the driver says to the blocks: triggers, credit, pauses; and how it combines what they report. */
+/* control.c - messages of the driver to the blocks (triggers, credit, pauses), and how it combines their reports. */
 #include <math.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *operat
     hw_message *message = NULL;
     HAWSER_TRY(control(driver, HW_MESSAGE_TRIGGER, &head, &message));
     message->envelope.loop = operator->number;
-    /* Every entry has room for the loop itself and for the rebuild of each state before and after it. */
+    /* Each entry has numbers for the loop itself and for the rebuild of each state before and after it. */
     message->envelope.epoch = driver->entries * (2 * (uint64_t)driver->session->program->state_count + 2);
     return send_all(driver, message);
 }
@@ -101,7 +101,7 @@ hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, uint64_t *lim
     return give_credit(driver, sync, *limit, true, true);
 }
 
-/* The canonical tree over blocks, whatever order the reports came in. */
+/* Combines a metric in the canonical tree over blocks, whatever the order of the reports. */
 static double combine(const hw_driver *driver, uint32_t metric, hawser_combine_by by, double *parts)
 {
     double extreme = (double)NAN;
@@ -120,7 +120,7 @@ static double combine(const hw_driver *driver, uint32_t metric, hawser_combine_b
     return by == HAWSER_SUM ? hw_reduce_scalars(parts, driver->session->blocks) : extreme;
 }
 
-/* The oldest report of each block, or false when one has none yet. */
+/* Checks the oldest report of each block. Returns false if a block has none yet. */
 static bool complete_row(const hw_driver *driver, uint64_t *mask, bool *hollow)
 {
     *mask = 0;
@@ -135,7 +135,7 @@ static bool complete_row(const hw_driver *driver, uint64_t *mask, bool *hollow)
     return true;
 }
 
-/* What the blocks have sent, and the furthest that one has run ahead: observers see both as metrics. */
+/* Combines the bytes that the blocks have sent and the largest lead of a block; observers see both as metrics. */
 static void combine_figures(hw_driver *driver)
 {
     driver->bytes = 0;
@@ -164,7 +164,7 @@ bool hw_driver_combine(hw_driver *driver)
     uint64_t mask;
     bool hollow;
     while (complete_row(driver, &mask, &hollow)) {
-        /* A clock that some blocks have not run says nothing of the whole. */
+        /* A clock that some blocks have not run has no combined metrics. */
         for (uint32_t i = 0; !hollow && i < program->metric_count; i++)
             if ((mask >> i & 1) != 0)
                 driver->metrics[i] = combine(driver, i, program->metrics[i].by, driver->parts);

@@ -1,4 +1,4 @@
-/* credit.c - a shipped loop seen from the driver: it tests combined clocks and says how far the blocks may run. */
+/* credit.c - the driver's side of a loop that the blocks run themselves: tests combined clocks and extends credit. */
 #include "runtime/drive/driver.h"
 
 typedef struct hw_shipment {
@@ -6,9 +6,9 @@ typedef struct hw_shipment {
     const hawser_operator *loop;
     hw_until until;
     hawser_sync sync;
-    uint64_t first;    /* own iteration at which this phase began */
+    uint64_t first;    /* the loop's own iteration at which this phase began */
     uint64_t combined; /* clocks of this phase that all blocks have reported */
-    uint64_t cap;      /* clocks of this phase after which a clock limit ends the loop */
+    uint64_t cap;      /* clocks of this phase after which a limit of clocks ends the loop */
     uint64_t limit;    /* credit given */
     bool final;
     bool paused;        /* the end of this phase has been agreed already */
@@ -28,7 +28,7 @@ static bool row_complete(const hw_driver *driver)
     return true;
 }
 
-/* The end that time or a signal asks for; it does not wait for a clock to be complete. */
+/* Returns the reason if a time limit or a signal ends the loop; this does not wait until a clock is complete. */
 static const char *asked_to_end(hw_shipment *shipment)
 {
     hw_driver *driver = shipment->driver;
@@ -56,7 +56,7 @@ static bool only_clocks(const hawser_until *until)
     return until->clocks != 0 && until->metric == NULL && until->test == NULL;
 }
 
-/* Ends the phase early: under TAP, or when somebody waits for the end, at the first clock that no block has begun. */
+/* Ends the phase early, at the first clock that no block has begun: under TAP, or if a person waits for the end. */
 static hawser_status end_now(hw_shipment *shipment)
 {
     shipment->final = shipment->paused = true;
@@ -74,14 +74,14 @@ static hawser_status extend(hw_shipment *shipment)
     return hw_driver_credit(shipment->driver, shipment->sync, limit, shipment->final);
 }
 
-/* A new policy begins with a new phase of the loop. */
+/* Returns whether the policy has changed: a new policy needs a new phase of the loop. */
 static bool sync_changed(const hw_shipment *shipment)
 {
     hawser_sync asked = shipment->driver->syncs[shipment->loop->number];
     return asked.tightness != shipment->sync.tightness || asked.staleness != shipment->sync.staleness;
 }
 
-/* The loop ends: no more credit, and what was given far ahead (a loop of clocks alone gets all at once) is taken back. */
+/* Stops extending credit. Credit that was given far ahead (a loop of clocks only gets all at once) is taken back. */
 static hawser_status stop_credit(hw_shipment *shipment)
 {
     uint64_t ahead = shipment->limit - shipment->combined;
@@ -95,7 +95,7 @@ static hawser_status stop_credit(hw_shipment *shipment)
     return hw_driver_credit(shipment->driver, shipment->sync, shipment->limit, true);
 }
 
-/* One combined clock: observers, the stop test, and then more credit or none. */
+/* Handles one combined clock: observers, the stop test, then more credit or none. */
 static hawser_status judge(hw_shipment *shipment)
 {
     hw_driver *driver = shipment->driver;
@@ -122,7 +122,7 @@ static hawser_status follow(hw_shipment *shipment)
         const char *asked = shipment->reason == NULL ? asked_to_end(shipment) : NULL;
         if (asked != NULL) {
             shipment->reason = asked;
-            /* A clock limit of the whole run is in `cap` already. */
+            /* A limit of clocks of the whole run is part of `cap`. */
             if (shipment->limit > shipment->combined && driver->done < driver->session->blocks)
                 HAWSER_TRY(end_now(shipment));
         }
@@ -133,7 +133,7 @@ static hawser_status follow(hw_shipment *shipment)
     }
 }
 
-/* NULL: the same bits each time. */
+/* Returns why results differ from run to run, or NULL if they have the same bits each time. */
 static const char *not_repeatable(const hw_shipment *shipment)
 {
     const hawser_program *program = shipment->driver->session->program;
@@ -154,7 +154,7 @@ static void plan_phase(hw_shipment *shipment)
     shipment->cap = until->clocks != 0 ? until->clocks - shipment->first : UINT64_MAX;
     if (whole != 0)
         shipment->cap = least(shipment->cap, whole - driver->clocks);
-    /* Of what the store keeps, credit alone is what keeps blocks from running ahead: it has no clocks that they would wait for. */
+    /* The store has no clocks for its tables here, so only credit keeps blocks from running ahead on stored states. */
     bool tied = shipment->sync.tightness != HAWSER_TAP &&
                 (shipment->sync.tightness == HAWSER_CENTRIC || !hw_operator_stores(shipment->loop));
     bool at_once = only_clocks(until) && tied;

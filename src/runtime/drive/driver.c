@@ -1,4 +1,4 @@
-/* driver.c - the interpreter of the plan: one operator after the other, units by trigger. */
+/* driver.c - interprets the plan: one operator after the other, units by trigger. */
 #include "runtime/drive/driver.h"
 
 #include <math.h>
@@ -9,17 +9,18 @@
 #include "base/memory.h"
 #include "runtime/drive/agent.h"
 
-/* How often an idle driver looks for signals and time limits: hawser_interrupt may be called where nothing can be woken. */
+/* The interval in which an idle driver checks signals and time limits: hawser_interrupt may be called where it can wake no thread. */
 #define POLL_SECONDS 0.02
 
-/* When a run is abandoned that was asked to end: with so much of --grace left, so that there is time for a certificate; a run that begins after
- * that, as the certificate's does, with so much left of what it found, but not before it had a moment. */
+/* A run that was asked to end is abandoned when this part of --grace is left, so that there is time for a certificate. A run that begins
+ * later than that, such as the certificate's, is abandoned when GIVE_UP_LATE of the time that it found is left, but not before LEAST_RUN
+ * seconds. */
 static const double GIVE_UP = 0.75, GIVE_UP_LATE = 0.3, LEAST_RUN = 0.5;
-/* In the end nodes hand in what they have within what is left of --grace, but not less than this: a node with many blocks on few processors
- * takes that long to leave their units, and without its part all is lost. */
+/* In the end nodes hand in their results within the rest of --grace, but have at least this time: a node with many blocks on few
+ * processors needs it to leave its units, and without its part all results are lost. */
 static const double LEAST_GATHER = 5.0;
 
-/* What a node says once before and once after the run. */
+/* Keeps a message that each node sends once before and once after the run. */
 static hawser_status keep_heard(hw_driver *driver, hw_message *message)
 {
     const hw_session *session = driver->session;
@@ -52,7 +53,7 @@ static hawser_status hear_interrupt(hw_driver *driver, hw_message *message)
     return HAWSER_OK;
 }
 
-/* An answer to an earlier pause, which was not waited for any more, says nothing. */
+/* Counts the answer to a pause. An answer to an earlier pause, whose wait was given up, is ignored. */
 static void take_pause(hw_driver *driver, const hw_envelope *answer)
 {
     if (answer->part != driver->pauses)
@@ -156,7 +157,7 @@ static bool is_out_of_time(const hw_session *session)
            (limit > 0 && session->executor->ops->now(session->executor) - session->began >= limit);
 }
 
-/* Units of all nodes are told to stop (hawser_stopping); a node that cannot be told stops with its clock. */
+/* Asks the units of all nodes to stop (hawser_stopping). A node that the message cannot reach stops with its clock. */
 static void say_ending(hw_driver *driver)
 {
     hw_session *session = driver->session;
@@ -212,7 +213,7 @@ static bool is_in_or_late(void *argument)
     return limited->in || hw_job_grace_left(job) <= limited->left;
 }
 
-/* Whether it became ready in time. */
+/* Waits until ready(argument), or until `left` seconds of --grace are left. *in: it became ready in time. */
 static hawser_status wait_until(hw_driver *driver, bool (*ready)(void *argument), void *argument, double left, bool *in)
 {
     hw_limited limited = {driver, ready, argument, left, false};
@@ -221,7 +222,8 @@ static hawser_status wait_until(hw_driver *driver, bool (*ready)(void *argument)
     return HAWSER_OK;
 }
 
-/* Blocks that compute answer when their unit is over. Without all answers each keeps what it has committed. */
+/* Abandons the run. Blocks that compute answer when their unit has returned. If an answer is missing, each block keeps what it has
+ * committed. */
 static hawser_status abandon(hw_driver *driver)
 {
     bool in = false;
@@ -282,7 +284,7 @@ bool hw_driver_all_done(void *argument)
 
 static hawser_status interpret(hw_driver *driver, const hawser_operator *operator);
 
-/* One unit, or the units of a parallel together. */
+/* Runs one unit, or the units of a parallel operator together. */
 static hawser_status run_units(hw_driver *driver, const hawser_operator *operator)
 {
     HAWSER_TRY(hw_driver_trigger(driver, operator, hawser_bsp(), driver->progress.clock, 1, true));
@@ -315,7 +317,7 @@ static void note_stop(hw_driver *driver, const hawser_operator *loop, const char
     driver->stop_reason = reason;
 }
 
-/* A loop around other operators than units: stepped here. */
+/* Runs a loop that has other operators than units, step by step. */
 static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
 {
     hw_until until;
@@ -376,7 +378,7 @@ static bool all_arrived(void *argument)
     return driver->heard_count + 1 == driver->session->nodes;
 }
 
-/* First line in which two texts differ. */
+/* Finds the first line in which two texts differ. */
 static void first_difference(const char *a, const char *b, char *line_a, char *line_b, size_t size)
 {
     while (*a != '\0' || *b != '\0') {
@@ -453,7 +455,7 @@ hawser_status hw_driver_gather(hw_driver *driver)
 
 static void say_abort(hw_driver *driver)
 {
-    hawser_error ignored; /* a block that cannot be told has gone already */
+    hawser_error ignored; /* a block that cannot be reached has ended */
     driver->mailbox.error = &ignored;
     for (uint32_t i = 0; i < driver->session->blocks; i++) {
         hw_message *message = driver->aborts[i];

@@ -1,4 +1,5 @@
-/* gather.c - what the blocks of a node came to, on its way to the driver's node. Both ends are the same build, so structs travel. */
+/* gather.c - packs the results of a node's blocks for the driver's node. Both nodes have the same build, so structs are sent as they
+ * are. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -79,7 +80,7 @@ hawser_status hw_gather_pack(const hw_session *session, hw_message **message, ha
     HAWSER_TRY(hw_message_new(measure.at, message, error));
     hw_drive_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
     put_all(&cursor, session, digest);
-    (*message)->envelope.length = cursor.at; /* a link may have gone meanwhile */
+    (*message)->envelope.length = cursor.at; /* a link may have ended meanwhile */
     return HAWSER_OK;
 }
 

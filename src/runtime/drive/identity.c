@@ -1,4 +1,4 @@
-/* identity.c - what a node is about to run, as text that can be compared: nodes that differ would wait for each other for ever. */
+/* identity.c - the text of what a node is about to run, for comparison: nodes that differ would wait for each other without end. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 
 #include "runtime/drive/agent.h"
 
-/* Options of each node itself, or that only name files; and time, which is node 0's to keep. */
+/* Returns whether nodes may differ in an option: options of one node, options that only name files, and the time limit, which node 0
+ * keeps. */
 static bool may_differ(const hawser_option *row)
 {
     return hw_option_of_one_node(row->key) || strcmp(row->key, "time-limit") == 0 || row->kind == HAWSER_PATH;

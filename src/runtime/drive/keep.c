@@ -24,7 +24,7 @@ static hawser_status make_table(hw_session *session, const hawser_state *state, 
     return hawser_store_table(session->store, &table, &session->tables[state->number], error);
 }
 
-/* A share's first values; in a table with an order they are iteration 0, whose readers there are none. */
+/* Stores a share's first values. In an ordered table they are iteration 0, which no block reads. */
 static hawser_status put_share(hw_session *session, const hawser_state *state, uint32_t block, const double *zeros,
                                hawser_error *error)
 {
@@ -58,7 +58,7 @@ static hawser_status put_first_values(hw_session *session, hawser_error *error)
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
         for (uint32_t b = 0; state->kind == HW_STORED && b < session->local && status == HAWSER_OK; b++)
             status = put_share(session, state, session->own[b], zeros, error);
-    /* Those of an order wait for all nodes' blocks. */
+    /* Pushes to ordered tables wait for the blocks of all nodes. */
     if (status == HAWSER_OK)
         status = hawser_store_wait_all(session->store, error);
     free(zeros);
@@ -84,7 +84,7 @@ hawser_status hw_keep_open(hw_session *session, hawser_error *error)
     return fill(session, error);
 }
 
-/* Requests of a run that was abandoned may wait for versions that no block will write. */
+/* Returns whether the run was abandoned: then requests may wait for versions that no block will write. */
 static bool was_abandoned(const hw_session *session)
 {
     return session->driver != NULL ? session->driver->abandoned : session->workers != NULL && session->workers[0].abandoned;
@@ -94,14 +94,14 @@ hawser_status hw_keep_read(const hw_session *session, const hawser_state *state,
 {
     uint64_t task;
     if (session->store == NULL)
-        return HAWSER_OK; /* no unit has anything to do with it */
+        return HAWSER_OK; /* no unit uses the state */
     size_t count = hw_state_count(state);
     uint64_t turn = was_abandoned(session) ? 0 : hw_stored_turn(&session->workers[0].parts[state->number]);
     hawser_request request = {.table = session->tables[state->number],
                               .last = count - 1,
                               .count = count,
                               .out = values,
-                              .iteration = turn}; /* 0 waits for no block */
+                              .iteration = turn}; /* 0: waits for no block */
     HAWSER_TRY(hawser_pull(session->store, &request, &task, error));
     return hawser_store_wait(session->store, task, error);
 }
@@ -111,7 +111,7 @@ void hw_keep_count(const hw_session *session)
     hawser_store *store = session->store;
     if (store == NULL)
         return;
-    pthread_mutex_lock(&store->mutex); /* as a client; other nodes may still ask it as a server */
+    pthread_mutex_lock(&store->mutex); /* for the client; as a server this node may still be asked by others */
     const hw_client_figures figures = *hw_client_figures_of(store->client);
     pthread_mutex_unlock(&store->mutex);
     hw_mailbox *mailbox = &session->workers[0].mailbox;

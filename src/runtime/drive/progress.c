@@ -1,4 +1,4 @@
-/* progress.c - what tests and observers see of the driver, and may ask of it. */
+/* progress.c - what tests and observers can read from the driver and request of it. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* run.c - the life of one execution: plan, blocks, transport, executor, and what is left. */
+/* run.c - one execution from its plan to its results: blocks, transport, executor. */
 #include "runtime/drive/agent.h"
 #include "runtime/drive/keep.h"
 #include "runtime/session/fetch.h"
@@ -36,7 +36,7 @@ static hawser_status open_executor(hw_session *session, hawser_error *error)
         sharing = hw_cluster_host_members(session->cluster, hw_cluster_member(session->cluster, session->node)->host);
     if (threads > session->local)
         threads = session->local;
-    /* Who waits may look for a while before he sleeps only where nobody else is to run in his place. */
+    /* A waiting thread may poll before it sleeps only if no other thread needs its processor. */
     int spin = threads == session->local && session->local * sharing <= job->settings.processors;
     if (job->fibers)
         return hw_fiber_executor(runners, job->fiber_seed, job->chooser, &session->executor, error);
@@ -70,10 +70,10 @@ static hawser_status open_driver(hw_session *session, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* On each node its blocks, and on node 0 the driver. */
+/* Watches the calls of this node's blocks and, on node 0, of the driver. */
 static hawser_status watch_calls(hw_session *session, hawser_error *error)
 {
-    hw_watchdog *watchdog = session->job->fibers ? NULL : session->job->watchdog; /* fibers have a time of their own */
+    hw_watchdog *watchdog = session->job->fibers ? NULL : session->job->watchdog; /* fibers have their own time */
     for (uint32_t i = 0; i < session->local; i++)
         HAWSER_TRY(hw_watch_add(watchdog, &session->mailboxes[i]->work, error));
     return session->driver != NULL ? hw_watch_add(watchdog, &session->driver->mailbox.work, error) : HAWSER_OK;
@@ -87,7 +87,7 @@ static void stop_watching(hw_session *session)
         hw_watch_remove(session->job->watchdog, &session->driver->mailbox.work);
 }
 
-/* The transport is opened last: from then on messages come. */
+/* Opens the transport last, because messages arrive from then on. */
 static hawser_status open_session(hw_session *session, hawser_error *error)
 {
     atomic_init(&session->ended, 0);
@@ -158,11 +158,11 @@ static void body(void *argument, uint32_t number)
     }
 }
 
-/* The other nodes are told how it ended, and the result: of the travelling states only where a node's own are not the same, as they may be
- * where sums were made in another order (SSP, TAP). Whom that cannot reach is lost, and knows it. */
+/* Sends the end and the result to the other nodes. The states that all nodes have are only sent to a node whose own values differ, as
+ * they may if sums were made in another order (SSP, TAP). A node that the message cannot reach is lost and has noticed that. */
 static hawser_status share(hw_session *session, const hawser_error *ended, const hawser_run *run)
 {
-    hw_message *messages[2] = {NULL, NULL}; /* without travelling states, and with them */
+    hw_message *messages[2] = {NULL, NULL}; /* without these states, and with them */
     hawser_error error;
     hawser_status status = HAWSER_OK;
     hw_mailbox *mailbox = &session->driver->mailbox;
@@ -228,7 +228,7 @@ static hawser_status follow(hw_session *session, hawser_run **run, hawser_error 
     return agent->error.status;
 }
 
-/* A program without a loop, which no limit of time ends, may belong to the end of the run before it: a certificate. */
+/* Returns false for a program that no time limit ends and that may belong to the end of the run before it: a certificate. */
 static bool has_loop(const hawser_program *program)
 {
     for (size_t i = 0; i < program->operator_count; i++)

@@ -1,4 +1,4 @@
-/* share.c - how a run ended and what it came to, on its way from the driver's node to the others. */
+/* share.c - packs the end and the result of a run for the other nodes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ typedef struct head {
     char text[1000];
 } head;
 
-/* The figures without their pointers; the two reasons as text. */
+/* The figures without their pointers, with the two reasons as text. */
 typedef struct figures {
     uint64_t clocks, bytes_exchanged;
     double seconds;
@@ -22,8 +22,8 @@ typedef struct figures {
     char repeatable_reason[100], stop_reason[100];
 } figures;
 
-/* Room for what an algorithm might need is often far larger than what it came to need: zeros at either end stay here. By their bits, since
- * -0 is no zero. */
+/* Writes values without the zeros at either end, because a state is often far larger than what an algorithm used of it. Zeros are
+ * compared by their bits: -0 is not dropped. */
 static void put_values(hw_drive_cursor *cursor, const double *values, size_t count)
 {
     static const double zero;
@@ -37,7 +37,7 @@ static void put_values(hw_drive_cursor *cursor, const double *values, size_t cou
     hw_put(cursor, values + begin, (end - begin) * sizeof *values);
 }
 
-/* `values` are zeros. */
+/* Reads values into an array of zeros. */
 static bool take_values(hw_drive_cursor *cursor, double *values, size_t count)
 {
     uint64_t range[2];
@@ -45,7 +45,7 @@ static bool take_values(hw_drive_cursor *cursor, double *values, size_t count)
            hw_get(cursor, values + range[0], range[1] * sizeof *values);
 }
 
-/* Results lie in the order of the states that are no data. */
+/* Returns the next state with a result: results are in the order of the states other than data. */
 static const hawser_state *next_result(const hawser_state *state)
 {
     while (state != NULL && state->kind == HW_DATA)

@@ -1,4 +1,4 @@
-/* until.c - when a loop ends. */
+/* until.c - decides when a loop ends. */
 #include <float.h>
 #include <math.h>
 
@@ -15,7 +15,7 @@ static const char *by_metric(hw_until *state, double value)
     const char *reason = NULL;
     if (isnan(value))
         return NULL;
-    /* below = 0 is a bound only where nothing else is asked of the metric. */
+    /* A bound of 0 counts only if the metric has no other condition. */
     bool bounded = until->below != 0 || (until->change == 0 && until->patience == 0);
     if (bounded && value <= until->below)
         reason = until->metric;

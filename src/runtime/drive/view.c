@@ -1,4 +1,4 @@
-/* view.c - the --log-view table. */
+/* view.c - prints the table of --log-view. */
 #include <inttypes.h>
 
 #include "runtime/drive/run.h"

@@ -1,6 +1,5 @@
-/*
- * fiber.c - blocks carried by fibers of one thread, in an order drawn from a seed or chosen: any schedule that messages can have, again.
- */
+/* fiber.c - runs blocks as fibers of one thread, in an order drawn from a seed or chosen by a function, so that any schedule that
+ * messages can have can be repeated. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ typedef struct hw_fiber {
     void *stack;
     bool parked, woken, ended;
     double deadline;
-    void *fake_stack; /* the address sanitizer's */
+    void *fake_stack; /* for the address sanitizer */
     void *race;       /* the thread sanitizer's view of this fiber */
 } hw_fiber;
 
@@ -45,8 +44,8 @@ typedef struct hw_fibers {
     uint32_t count, current, alive;
     double time;
     hw_random random;
-    hw_chooser chooser; /* without a function: the random numbers */
-    uint32_t *ready;    /* who can go on, for the choice */
+    hw_chooser chooser; /* NULL function: random numbers choose */
+    uint32_t *ready;    /* the fibers that can continue */
     void (*body)(void *argument, uint32_t number);
     void *argument;
     hw_fiber home; /* the thread that runs the scheduler */
@@ -55,7 +54,7 @@ typedef struct hw_fibers {
     hw_fiber *fibers;
 } hw_fibers;
 
-/* Leaves `from` for `to`; an ended fiber gives its sanitizer's stack back. */
+/* Switches from `from` to `to`. A fiber that has ended returns its stack to the sanitizer. */
 static void switch_fiber(hw_fibers *executor, hw_fiber *from, hw_fiber *to)
 {
     (void)executor;
@@ -94,7 +93,7 @@ static bool runnable(const hw_fibers *executor, const hw_fiber *fiber)
     return !fiber->ended && (!fiber->parked || fiber->woken || fiber->deadline <= executor->time);
 }
 
-/* When all wait, time goes to the first deadline. */
+/* Chooses the next fiber. If all wait, time advances to the first deadline. */
 static uint32_t choose(hw_fibers *executor)
 {
     uint32_t ready = 0;
@@ -181,7 +180,7 @@ static void sleep_seconds(hw_executor *super, uint32_t number, double seconds)
     bool woken = executor->fibers[number].woken;
     while (executor->time < until) {
         park(super, number, until);
-        woken = true; /* perhaps: one look too many at the inbox does no harm */
+        woken = true; /* also at a deadline: one needless read of the inbox does no harm */
     }
     executor->fibers[number].woken = woken;
 }

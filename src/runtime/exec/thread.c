@@ -1,4 +1,4 @@
-/* thread.c - blocks carried by operating-system threads. */
+/* thread.c - runs blocks as threads of the operating system. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,16 +13,16 @@
 #include "base/thread.h"
 #include "runtime/exec/executor.h"
 
-/* A peer's share of a clock is about as long as one's own: for that long looking costs less than falling asleep and being woken. */
+/* A peer's share of a clock takes about as long as the own one. For that time polling costs less than to sleep and be woken. */
 #define SPIN_SECONDS 50e-6
-enum { LOOKS = 32 }; /* between two looks at the time */
+enum { LOOKS = 32 }; /* polls between two reads of the time */
 
 typedef struct hw_thread {
     struct hw_threads *executor;
     pthread_t id;
     uint32_t number;
     atomic_bool woken;
-    bool made;   /* mutex and condition are there */
+    bool made;   /* mutex and condition exist */
     bool parked; /* asleep and not counted as busy; guarded by mutex */
     pthread_mutex_t mutex;
     pthread_cond_t condition;
@@ -38,7 +38,7 @@ typedef struct hw_threads {
     pthread_mutex_t mutex; /* guards gate and permits */
     pthread_cond_t condition;
     uint32_t permits;
-    cpu_set_t processors; /* that this process may use, where threads are spread over them; else none */
+    cpu_set_t processors; /* the processors that this process may use, if threads are spread over them; else none */
     int gate;             /* 0 closed, 1 go, -1 cancelled */
     hw_thread *threads;
 } hw_threads;
@@ -60,8 +60,8 @@ static void give_permit(hw_threads *executor)
     pthread_mutex_unlock(&executor->mutex);
 }
 
-/* Threads that are all woken by one begin on its processor, and it takes the kernel tens of milliseconds to spread them. So where there
- * is a processor for each they are born on different ones, and free to move from there on. */
+/* If one thread wakes all others, they begin on its processor, and the kernel takes tens of milliseconds to spread them. So if there is
+ * a processor for each, they start on different ones and may move from there. */
 static int start_thread(hw_thread *self, void *(*body)(void *argument))
 {
     hw_threads *executor = self->executor;
@@ -80,7 +80,7 @@ static int start_thread(hw_thread *self, void *(*body)(void *argument))
     bool placed = pthread_attr_setaffinity_np(&attributes, sizeof one, &one) == 0;
     int failure = pthread_create(&self->id, placed ? &attributes : NULL, body, self);
     pthread_attr_destroy(&attributes);
-    return failure == EINVAL ? pthread_create(&self->id, NULL, body, self) : failure; /* a processor that is gone */
+    return failure == EINVAL ? pthread_create(&self->id, NULL, body, self) : failure; /* a processor was taken away */
 }
 
 static void *thread_main(void *argument)
@@ -139,8 +139,8 @@ static hawser_status run(hw_executor *super, void (*body)(void *argument, uint32
     return HAWSER_OK;
 }
 
-/* Sleeps unless there is a wake already. Who wakes a sleeper counts it as busy again, so that at no time is there somebody to
- * come and nobody counted. */
+/* Sleeps unless the thread was woken already. The waking thread counts a sleeper as busy again, so that there is no moment at which a
+ * thread is about to run and none is counted. */
 static void wait_until(hw_thread *self, double deadline)
 {
     struct timespec until = hw_timespec(deadline);
@@ -159,7 +159,7 @@ static void wait_until(hw_thread *self, double deadline)
     pthread_mutex_unlock(&self->mutex);
 }
 
-/* True: somebody woke this runner while it looked. */
+/* Polls; returns true if another thread woke this runner meanwhile. */
 static bool spin(hw_thread *self)
 {
     double end = hw_seconds() + SPIN_SECONDS;
@@ -262,7 +262,7 @@ hawser_status hw_thread_executor(uint32_t count, uint32_t permits, int spin, hw_
     executor->spin = spin;
     CPU_ZERO(&executor->processors);
     if (spin && count > 2 && sched_getaffinity(0, sizeof executor->processors, &executor->processors) != 0)
-        CPU_ZERO(&executor->processors); /* more processors than fit there */
+        CPU_ZERO(&executor->processors); /* the machine has more processors than the set can hold */
     if (pthread_mutex_init(&executor->mutex, NULL) != 0 || pthread_cond_init(&executor->condition, NULL) != 0) {
         free(executor);
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a mutex");

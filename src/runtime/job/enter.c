@@ -1,4 +1,4 @@
-/* enter.c - how a job comes by its nodes, and by the time that it has. */
+/* enter.c - how a job gets its nodes and its time limit. */
 #include "runtime/job/enter.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ hawser_status hw_read_ports(const hawser_options *options, uint16_t *port_low, u
     return HAWSER_OK;
 }
 
-/* The library speaks here because whoever waits for that node would wait without knowing why. */
+/* The library prints here, because the user of this node would wait without a reason. */
 static void warn(const char *text)
 {
     fprintf(stderr, "hawser: %s\n", text);
@@ -45,7 +45,7 @@ hw_net_way hw_read_way(const hawser_options *options)
     return (hw_net_way)way;
 }
 
-/* By hand the manager says to everybody what is to be done; who knows already passes over it. */
+/* Sends the arguments of the job to nodes that were started by hand; all other nodes have them and skip this. */
 static hawser_status share_arguments(hw_cluster *cluster, const hw_entry *entry, hawser_error *error)
 {
     uint32_t nodes = hw_cluster_nodes(cluster);
@@ -98,7 +98,7 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
     return place->by_hand ? share_arguments(*cluster, entry, error) : HAWSER_OK;
 }
 
-/* Slurm takes the processes away at SLURM_JOB_END_TIME; what is left until then, less time to save. */
+/* Returns the time limit of the job: Slurm ends the processes at SLURM_JOB_END_TIME, and some time before is needed to save. */
 double hw_time_left(double limit, char *const *environment, double now)
 {
     enum { LEAST_SECONDS = 1, SAVING_SECONDS = 30, SAVING_PART = 20 };

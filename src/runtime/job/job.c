@@ -1,4 +1,4 @@
-/* job.c - opening a job: options, machine, and the request to stop. */
+/* job.c - opens a job: options, machine, and the request to stop. */
 #include "runtime/job/job.h"
 #include "runtime/job/watch.h"
 
@@ -42,7 +42,7 @@ static uint32_t default_blocks(const hawser_job *job)
     return nodes > processors ? nodes : processors;
 }
 
-/* What nodes of one host share is taken from the limit of each: whose pages they are in the end nobody can tell. */
+/* Memory that the nodes of one host share is subtracted from the limit of each, because the kernel may charge its pages to any of them. */
 static hawser_status find_memory(hawser_job *job, hawser_error *error)
 {
     hw_plan_settings *settings = &job->settings;
@@ -136,7 +136,7 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
         status = hw_recorder_open(hawser_options_text(job->options, "record-history"), job->cluster, &job->recorder, error);
     if (status != HAWSER_OK) {
         if (job->cluster != NULL && error != NULL)
-            hw_cluster_set_reason(job->cluster, error->text); /* the others hear why, not only that */
+            hw_cluster_set_reason(job->cluster, error->text); /* the others receive the reason, not only the loss */
         hawser_close(job);
         return status;
     }

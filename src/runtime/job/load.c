@@ -1,8 +1,5 @@
-/*
- * load.c - an input read by all nodes together: each reads a share of the rows, and keeps the columns of its own blocks.
- *
- * What cannot be read in parts (a cache is mapped and touched only where it is needed) every node reads.
- */
+/* load.c - reads an input on all nodes together: each reads a share of the rows and keeps the columns of its own blocks. An input that
+ * cannot be read in parts is read by every node (a cache is mapped, and only the needed pages are read). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +19,8 @@ typedef struct loading {
     const hawser_load *load;
     uint32_t nodes, self;
     uint64_t limit;       /* of memory, in bytes */
-    uint64_t estimate;    /* of it, with the columns of all nodes */
-    hawser_dataset *rows; /* what this node has read */
+    uint64_t estimate;    /* of this, with the columns of all nodes */
+    hawser_dataset *rows; /* the rows that this node has read */
     hw_shard_facts whole;
     uint64_t *offsets;
     hw_owners owners; /* of each column */
@@ -69,10 +66,11 @@ static hawser_status agree_facts(loading *l, hawser_error *error)
     return status;
 }
 
-/* What a column takes on every node, whoever has its entries, is asked for before any of it is taken: one index far off makes billions. */
+/* Checks the memory that a column takes on every node, before any of it is allocated: one index far away makes billions of columns. */
 static hawser_status afford_columns(loading *l, hawser_error *error)
 {
-    /* Its offset for good, and its owner; for a while its count here, what others count in this node's slice, and what they have added up. */
+    /* For the whole run: its offset and its owner. For a while: its count here, the counts of other nodes in this node's slice, and
+     * their sums. */
     const uint64_t each = 4 * sizeof *l->offsets + sizeof *l->owners.block;
     const hawser_matrix *rows = &l->rows->matrix;
     hw_budget budget;
@@ -82,7 +80,7 @@ static hawser_status afford_columns(loading *l, hawser_error *error)
     if (l->rows->widest != NULL)
         status = hw_check_claim(l->rows->widest, l->whole.cols, "columns", l->whole.bytes_text, l->load->memory_limit != 0,
                                 error);
-    if (l->whole.cols > HW_CLAIMS_FREE) /* where the largest index is, its line is known */
+    if (l->whole.cols > HW_CLAIMS_FREE) /* the line of the largest index is known on the node that read it */
         HAWSER_TRY(hw_cluster_agree(l->cluster, status, error));
     hw_budget_init(&budget, l->limit);
     l->estimate = l->whole.cols * each + rows->rows * sizeof *l->offsets +
@@ -90,7 +88,7 @@ static hawser_status afford_columns(loading *l, hawser_error *error)
     return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate, error), error);
 }
 
-/* Each node adds up the counts of a slice of the columns, and tells all. */
+/* Each node adds up the counts of a slice of the columns and sends the sums to all. */
 static hawser_status sum_counts(const loading *l, const uint64_t *counts, uint64_t *sums, hawser_error *error)
 {
     size_t cols = l->whole.cols;
@@ -142,7 +140,7 @@ static hawser_status make_offsets(loading *l, hawser_error *error)
     return status;
 }
 
-/* As the plan will split them. */
+/* Assigns the columns to blocks as the plan will. */
 static hawser_status find_owners(loading *l, hawser_error *error)
 {
     uint32_t blocks = l->job->settings.blocks;
@@ -173,7 +171,7 @@ static hawser_status trade_entries(loading *l, hawser_error *error)
         status = HW_NEW(&in, l->nodes, "parts of the input", error);
     if (status == HAWSER_OK)
         status = hw_shard_pack(l->rows, &l->whole, &l->owners, l->nodes, out, error);
-    hw_dataset_drop_entries(l->rows); /* here and below: one copy of the share at a time */
+    hw_dataset_drop_entries(l->rows); /* here and below: at most one copy of the share at a time */
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
         status = hw_cluster_hand_over(l->cluster, out, in, error);
@@ -181,7 +179,7 @@ static hawser_status trade_entries(loading *l, hawser_error *error)
     if (status == HAWSER_OK)
         status = hw_shard_new(&l->whole, l->offsets, &l->dataset, error);
     if (l->dataset != NULL)
-        l->offsets = NULL; /* the dataset's now */
+        l->offsets = NULL; /* the dataset owns them now */
     if (status == HAWSER_OK)
         status = hw_shard_fill(l->dataset, &l->whole, &l->owners, l->self, in, l->nodes, error);
     hw_bytes_free(in, l->nodes);
@@ -200,7 +198,7 @@ static hawser_status gather_vector(loading *l, const double *own, const double *
     return status;
 }
 
-/* Which vectors there are all nodes know, so all take part. */
+/* All nodes know which vectors exist, so all take part. */
 static hawser_status gather_vectors(loading *l, hawser_error *error)
 {
     if (l->whole.has_target)
@@ -230,7 +228,7 @@ static hawser_status read_counts(loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* From now on the matrix says which of its columns are here. */
+/* From here on the matrix tells which of its columns are on this node. */
 static hawser_status settle(loading *l, hawser_error *error)
 {
     hawser_dataset *dataset = l->dataset;
@@ -239,7 +237,7 @@ static hawser_status settle(loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Of all rows, as one process has them: a column is filled where it is, and the others hear its mean. */
+/* Computes means over all rows, as one process does: a column's owner computes and fills it, and sends the mean to the others. */
 static hawser_status fill_means(loading *l, const char *name, hawser_error *error)
 {
     double *means = NULL;
@@ -309,7 +307,7 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
                  .self = hw_cluster_self(job->cluster)};
     hw_cluster_set_phase(l.cluster, "reading the input");
     hawser_status status = read_part(&l, paths, count, error);
-    bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* of one kind on all nodes: it is the same input */
+    bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */
     if (status == HAWSER_OK && !whole)
         status = hw_cluster_agree(l.cluster, load_shares(&l, paths[0], error), error);
     if (status == HAWSER_OK) {

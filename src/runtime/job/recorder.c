@@ -14,7 +14,7 @@
 #include "history/file.h"
 
 struct hw_recorder {
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the next fields */
     char *path;
     int fd;
     uint64_t batches, records;
@@ -26,7 +26,7 @@ struct hw_recorder {
 
 /* ----------------------------------------------------------------------------------------------------------- writing ---- */
 
-/* The mutex is held. */
+/* Records the first failure. The mutex is held. */
 static void fail(hw_recorder *recorder, const char *why)
 {
     if (recorder->trouble.status == HAWSER_OK)
@@ -146,7 +146,7 @@ static hawser_status make_file(const char *wanted, uint32_t node, hw_recorder **
     return HAWSER_OK;
 }
 
-/* Node 0's number for the job; and whether all nodes record or none. */
+/* Agrees on node 0's number for the job, and checks that all nodes record or none does. */
 static hawser_status agree_token(hw_cluster *cluster, bool records, uint64_t *token, hawser_error *error)
 {
     hw_bytes *in = NULL;

@@ -1,5 +1,5 @@
-/* rows.c - the options that every job understands; threads and memory-limit stand here for jobs that read no data; who reads
- * has the readers' rows of these names (data/options.c), with the same bounds. */
+/* rows.c - the options that every job understands. threads and memory-limit are here for jobs that read no data; readers have rows of
+ * these names (data/options.c) with the same bounds. */
 #include <string.h>
 
 #include "codec/forms.h"

@@ -1,4 +1,4 @@
-/* start.c - the model that a training starts from: node 0 reads it, so that its host alone needs the file. */
+/* start.c - the model from which a training starts. Node 0 reads it, so only its host needs the file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ static hawser_status read_model(const char *path, bool if_exists, hw_bytes *byte
     return status;
 }
 
-/* No bytes: node 0 has no model. */
+/* Sends node 0's model to all; no bytes mean that it has none. */
 static hawser_status send_model(hw_cluster *cluster, hw_bytes own, hawser_model **model, hawser_error *error)
 {
     uint32_t nodes = hw_cluster_nodes(cluster), self = hw_cluster_self(cluster);

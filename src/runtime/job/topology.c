@@ -1,4 +1,4 @@
-/* topology.c - over which links a job's nodes send their updates: agreed on once, before the first run. */
+/* topology.c - the links over which a job's nodes send their updates; agreed once, before the first run. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "exchange/topology.h"
 #include "runtime/job/job.h"
 
-/* Words, a zero, and on node 0 the text of the file that they name, ended by a zero. */
+/* Makes the text that nodes compare: the option's words, a zero, and on node 0 the text of the file that they name, ended by a zero. */
 static hawser_status make_text(const char *words, bool reads, char **text, size_t *length, hawser_error *error)
 {
     size_t capacity = 0, used = strlen(words) + 1;
@@ -34,7 +34,7 @@ static hawser_status make_text(const char *words, bool reads, char **text, size_
     return status;
 }
 
-/* All nodes were asked for the same. */
+/* Checks that all nodes were given the same option. */
 static hawser_status compare(const hw_bytes *texts, uint32_t nodes, hawser_error *error)
 {
     const char *first = texts[0].data;
@@ -49,7 +49,7 @@ static hawser_status compare(const hw_bytes *texts, uint32_t nodes, hawser_error
     return HAWSER_OK;
 }
 
-/* The graph and what is said of it; `text` as make_text made it. */
+/* Makes the graph from a text of make_text. */
 static hawser_status draw(hawser_job *job, const char *text, hawser_error *error)
 {
     hw_plan_settings *settings = &job->settings;
@@ -101,7 +101,7 @@ hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *erro
         settings->blocks = processors < UINT32_MAX ? (uint32_t)processors : UINT32_MAX;
     int64_t asked = hawser_options_has(job->options, "threads") ? hawser_options_integer(job->options, "threads") : 0;
     settings->threads = asked == 0 || asked > settings->blocks ? settings->blocks : (uint32_t)asked;
-    job->workers_given = true; /* over nodes their number does not follow the input */
+    job->workers_given = true; /* with several nodes the number of workers does not depend on the input */
     if (settings->blocks < nodes)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers",
                            settings->blocks, nodes);
@@ -132,7 +132,7 @@ hawser_status hw_job_topology(hawser_job *job, hawser_error *error)
         status = compare(texts, nodes, error);
         if (status == HAWSER_OK)
             status = lay(job, texts[0].data, error);
-        /* Nobody sends before everybody knows what to pass on. */
+        /* No node sends before every node knows what it forwards. */
         status = hw_cluster_agree(job->cluster, status, error);
         for (uint32_t node = 0; node < nodes; node++)
             free(texts[node].data);

@@ -1,4 +1,4 @@
-/* watch.c - a thread that looks at all watched places of a job now and then. */
+/* watch.c - a thread that checks all watched places of a job at intervals. */
 #include "runtime/job/watch.h"
 
 #include <inttypes.h>
@@ -12,13 +12,13 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-/* Warnings come after T, 2 T, 4 T ..., but at least each hour. */
+/* Warnings are printed after T, 2 T, 4 T ..., and at least every hour. */
 #define LONGEST_SILENCE 3600.0
 
 enum { EXIT_TIMEOUT = 8, FAREWELL_SECONDS = 2 };
 
 struct hw_watchdog {
-    pthread_mutex_t mutex; /* guards all */
+    pthread_mutex_t mutex; /* guards all fields */
     pthread_cond_t changed;
     pthread_t thread;
     hw_watch_options how;
@@ -47,7 +47,7 @@ static void describe(const hw_watch_options *how, hw_call_place *place, double s
                     kind != NULL ? kind : "call", called, of, block, at, how->node, node, seconds);
 }
 
-/* No thread can be taken out of a function, so the process ends; the other nodes receive the reason. */
+/* No thread can be interrupted inside a function, so the process ends. The other nodes receive the reason. */
 static void end_process(const hw_watch_options *how, hw_call_place *place, double seconds)
 {
     char text[600], why[400];

@@ -63,7 +63,7 @@ hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message)
                                : hawser_fail(mailbox->error, HAWSER_INTERNAL, "columns came of state %u, which is no data",
                                              message->envelope.state);
     hw_message_free(message);
-    for (uint32_t runner = 0; runner < mailbox->session->local; runner++) /* others may wait for the same ones */
+    for (uint32_t runner = 0; runner < mailbox->session->local; runner++) /* others may wait for the same columns */
         executor->ops->wake(executor, runner);
     return status;
 }
@@ -71,7 +71,7 @@ hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message)
 typedef struct wish {
     const struct hawser_residence *residence;
     const uint32_t *columns;
-    size_t count, seen; /* the first `seen` are here */
+    size_t count, seen; /* the first `seen` are on this node */
 } wish;
 
 static bool all_here(void *argument)
@@ -82,7 +82,7 @@ static bool all_here(void *argument)
     return wanted->seen == wanted->count;
 }
 
-/* The columns of one owner that nobody on this node has asked for yet. */
+/* Marks and lists the columns of one owner that no block of this node has requested yet. */
 static size_t take_unasked(struct hawser_residence *residence, const uint32_t *columns, size_t count, uint32_t owner,
                            uint32_t *list)
 {
@@ -144,7 +144,7 @@ hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, haws
     hawser_status status = hw_fetch_want(mailbox, state, list, count);
     free(list);
     if (status == HAWSER_OK)
-        part->residence = NULL; /* they stay */
+        part->residence = NULL; /* fetched columns stay */
     return status;
 }
 

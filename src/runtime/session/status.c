@@ -5,22 +5,22 @@
 
 #include "base/memory.h"
 
-enum { SEGMENT = 1, GENERATION = 1 /* a run's segments go with its transport */, SLOTS = 2 };
+enum { SEGMENT = 1, GENERATION = 1 /* the segments of a run end with its transport */, SLOTS = 2 };
 
-/* Seconds between two puts: what people are told may be so old. More nodes, fewer puts of the one that tells all. */
+/* Seconds between two puts: the age that a reported status may have. With more nodes node 0, which sends to all, puts less often. */
 #define EVERY      0.25
 #define EVERY_NODE 0.001
 
 struct hw_status_table {
     hw_session *session;
     hw_segment *segment;
-    uint64_t *seen;      /* [place in the segment]: sequence */
+    uint64_t *seen;      /* sequence, by place in the segment */
     hw_node_status *all; /* [node] */
     bool *known;         /* [node] */
     uint64_t sequence;   /* of the last put */
-    hw_node_status told; /* by it */
+    hw_node_status told; /* the status that was sent with it */
     double told_at;
-    double quiet_since; /* the driver's node; < 0: not */
+    double quiet_since; /* on the driver's node; < 0: not quiet */
 };
 
 static bool leads(const hw_status_table *status_table)
@@ -92,7 +92,7 @@ static hw_node_status own(const hw_status_table *status_table)
     const hw_session *session = status_table->session;
     const hawser_progress *progress = session->progress;
     hw_node_status node_status;
-    memset(&node_status, 0, sizeof node_status); /* padding too: it is compared */
+    memset(&node_status, 0, sizeof node_status); /* clears the padding, too, because it is compared */
     node_status.heard = atomic_load_explicit(&session->heard, memory_order_relaxed);
     node_status.queued = session->transport->ops->pending(session->transport);
     node_status.busy = session->executor->ops->busy(session->executor) - 1;
@@ -102,7 +102,7 @@ static hw_node_status own(const hw_status_table *status_table)
     return node_status;
 }
 
-/* Whom it does not reach is lost, and that is told otherwise. */
+/* Puts the status into a node's segment. A node that it cannot reach is lost, which is reported elsewhere. */
 static void put(hw_status_table *status_table, uint32_t node, hw_message *message)
 {
     const hw_session *session = status_table->session;
@@ -120,7 +120,7 @@ static void say(hw_status_table *status_table, const hw_node_status *node_status
     hw_message *message;
     hawser_error error;
     if (hw_message_new(sizeof *node_status, &message, &error) != HAWSER_OK)
-        return; /* with the next look */
+        return; /* it tries again at the next tick */
     memcpy(message->payload, node_status, sizeof *node_status);
     message->envelope.state = SEGMENT;
     message->envelope.epoch = GENERATION;
@@ -155,13 +155,14 @@ static void see(void *argument, const hw_fresh *found, const void *data)
     hw_node_status node_status;
     uint32_t node = found->sender - hw_agent_endpoint(eyes->status_table->session, 0);
     if (found->length != sizeof node_status)
-        return; /* nodes of one build only */
+        return; /* all nodes have the same build */
     memcpy(&node_status, data, sizeof node_status);
     node_status.phase[sizeof node_status.phase - 1] = '\0';
     keep(eyes, node, &node_status);
 }
 
-/* What has not been put again has not changed: a node that is at work says so when it begins and when it ends. */
+/* Decides whether all nodes are quiet. A status that was not put again has not changed: a node puts one when it begins and when it ends
+ * work. */
 static void judge(hw_status_table *status_table, bool moved, double now)
 {
     for (uint32_t node = 0; node < status_table->session->nodes; node++)

@@ -1,4 +1,4 @@
-/* wait.c - how anything waits: hear the inbox, ask, park. */
+/* wait.c - how a block, driver or agent waits: reads its inbox, tests a condition, parks. */
 #include <stdio.h>
 
 #include "exchange/pack.h"
@@ -19,13 +19,13 @@ hawser_status hw_drain(hw_mailbox *mailbox)
     return mailbox->failed;
 }
 
-/* This node's driver or agent. */
+/* Returns whether the mailbox is that of this node's driver or agent. */
 static bool speaks_for_node(const hw_mailbox *mailbox)
 {
     return mailbox->runner == mailbox->session->local;
 }
 
-/* For how long nobody has been at work anywhere, as far as this mailbox can say. Of other nodes the driver alone knows. */
+/* Returns the seconds in which no node was at work, as far as this mailbox knows: only the driver knows of other nodes. */
 static double quiet(const hw_mailbox *mailbox, double timeout, double now)
 {
     const hw_session *session = mailbox->session;
@@ -49,7 +49,8 @@ hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *
         if (start >= deadline) {
             bool idle = executor->ops->busy(executor) <= 1;
             double silence = quiet(mailbox, timeout, start);
-            HAWSER_TRY(hw_drain(mailbox)); /* what others sent before they fell idle may have come since the look above */
+            /* Messages that others sent before they became idle may have arrived since the last read. */
+            HAWSER_TRY(hw_drain(mailbox));
             if (ready(argument))
                 return HAWSER_OK;
             if (idle && silence >= timeout)
@@ -69,7 +70,7 @@ hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *
     }
 }
 
-/* To so many places, of which each takes it for itself. */
+/* Counts a message to several places, each of which gets a copy. */
 static void count(hw_mailbox *mailbox, const hw_message *message, uint64_t places, uint64_t plain, hw_flow *flow)
 {
     uint64_t bytes = places * (sizeof message->envelope + message->envelope.length);
@@ -81,8 +82,8 @@ static void count(hw_mailbox *mailbox, const hw_message *message, uint64_t place
             *flows[i] = (hw_flow){flows[i]->messages + places, flows[i]->plain + places * plain, flows[i]->bytes + bytes};
 }
 
-/* The other end is gone. Why is on its way to this inbox, and is what has to be told; driver and agents see
- * to it themselves. */
+/* The receiver is gone. The reason is about to arrive in this inbox and is what users must read, so a block waits for it; driver and
+ * agents do this elsewhere. */
 hawser_status hw_loss_reason(hw_mailbox *mailbox, hawser_status status)
 {
     enum { SECONDS_MOST = 2 };
@@ -112,7 +113,7 @@ hawser_status hw_send(hw_mailbox *mailbox, uint32_t destination, hw_message *mes
     return send_counted(mailbox, destination, message, message->envelope.length, NULL);
 }
 
-/* For other nodes: packed where that is smaller. On failure *message is gone. */
+/* Packs a message for other nodes if that makes it smaller. On failure *message was freed. */
 static hawser_status pack(hw_mailbox *mailbox, hw_message **message, size_t entries)
 {
     hw_message *packed = NULL;

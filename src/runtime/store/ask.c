@@ -1,4 +1,4 @@
-/* ask.c - tasks as the user sees them: begun, waited for, counted. */
+/* ask.c - the user's view of tasks: starts, waits for and counts them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -144,8 +144,8 @@ struct timespec hw_hub_deadline(const hawser_store *store)
     return hw_timespec(hw_seconds() + store->options.timeout);
 }
 
-/* What is answered at once is heard without a sleep, which lasts longer than many an answer. A look in vain makes the next ones rarer: perhaps
- * the server needed this processor. The mutex is held, but not while looking. */
+/* Polls before it sleeps, because many replies arrive sooner than a sleep ends. An unsuccessful poll makes the next ones rarer: the
+ * server may have needed this processor. The mutex is held, but not during the poll. */
 static void look_out(hawser_store *store, hw_waiter *w)
 {
     enum { PAUSES = 32, PENALTY_MOST = 1024 };
@@ -185,7 +185,7 @@ static int sleep_until(hawser_store *store, hw_waiter *w, const struct timespec 
     return woken;
 }
 
-/* The mutex is held. */
+/* Waits for a waiter's tasks. The mutex is held. */
 static hawser_status wait_for(hawser_store *store, hw_waiter *w, hawser_error *error)
 {
     if (hw_hub_is_over(store, w))
@@ -215,7 +215,7 @@ static hawser_status failure_of(hawser_store *store, uint64_t task, hawser_error
     return HAWSER_OK;
 }
 
-/* Who waits for what nobody has begun has lost the number of what he means. */
+/* A wait for a task that was never started means that the caller has lost its number. */
 static hawser_status check_begun(const hawser_store *store, const uint64_t *tasks, size_t count, hawser_error *error)
 {
     for (size_t i = 0; i < count; i++)

@@ -49,7 +49,7 @@ hawser_status hw_store_keys_of(hawser_store *store, uint32_t server, uint32_t ta
     return ask(store, server, HW_CONTROL_KEYS, &asked, sizeof asked, keys, error);
 }
 
-/* Nobody answers to a clock: what is answered behind it says that it was heard. */
+/* A clock gets no reply. A reply to a later request shows that the clock was received. */
 hawser_status hw_store_received(hawser_store *store, hawser_error *error)
 {
     for (uint32_t s = 0; store->remote != NULL && s < store->servers; s++) {

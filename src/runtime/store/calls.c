@@ -1,4 +1,4 @@
-/* calls.c - the places at which the watchdog sees the calls of a user's functions that a store makes, on whichever thread. */
+/* calls.c - the places at which the watchdog sees a store's calls of the user's functions, on any thread. */
 #include <stdlib.h>
 
 #include "base/clock.h"

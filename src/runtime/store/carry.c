@@ -1,4 +1,5 @@
-/* carry.c - messages of a store on their way: from the client to its servers, from the server to its clients, here or over the net. */
+/* carry.c - carries the messages of a store: from the client to its servers and from the server to its clients, on this node or over the
+ * net. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "runtime/store/hub.h"
 #include "runtime/store/remote.h"
 
-/* The client's way out, its lock held. */
+/* Queues a message of the client, whose lock is held. */
 hawser_status hw_hub_send(void *argument, uint32_t server, hw_message *message, hawser_error *error)
 {
     hawser_store *store = argument;
@@ -49,7 +50,7 @@ void hw_hub_finished(void *argument, void *tag, uint64_t task, hawser_status sta
     store->completions_end = &completion->next;
 }
 
-/* One message out, without the lock: to the own server, which may answer at once, or into the net. */
+/* Sends one message without the lock: to the own server, which may reply at once, or into the net. */
 static hawser_status carry_one(hawser_store *store, hw_message *message, hawser_error *error)
 {
     uint32_t server = message->envelope.destination;
@@ -60,7 +61,8 @@ static hawser_status carry_one(hawser_store *store, hw_message *message, hawser_
     return hw_cluster_send(store->job->cluster, server, message, error);
 }
 
-/* One with values that lie in memory of the user's, who has it back when the task has ended: with the store, or while this one waited. */
+/* Sends a message whose values are in the user's memory, which belongs to the user again when the task has ended: with the store, or
+ * during this wait. */
 static hawser_status carry_lent(hawser_store *store, hw_message *message, hawser_error *error)
 {
     hw_request_head head;
@@ -80,7 +82,7 @@ static hawser_status carry_lent(hawser_store *store, hw_message *message, hawser
     return status;
 }
 
-/* One message of the client's, made under the lock, sent without it. */
+/* Sends one message of the client: it was made under the lock and is sent without it. */
 static void carry_next(hawser_store *store)
 {
     hawser_error error = {0};
@@ -102,7 +104,8 @@ static void carry_next(hawser_store *store)
     pthread_mutex_lock(&store->mutex);
 }
 
-/* Until nobody is at a task's memory who was when this began: `held` is the mutex of such. The store's is held, but not while waiting. */
+/* Waits until no thread uses a task's memory that used it when this began; such threads hold `held`. The store's mutex is held, but not
+ * during the wait. */
 static void await_hands_off(hawser_store *store, pthread_mutex_t *held)
 {
     pthread_mutex_unlock(&store->mutex);
@@ -111,7 +114,8 @@ static void await_hands_off(hawser_store *store, pthread_mutex_t *held)
     pthread_mutex_lock(&store->mutex);
 }
 
-/* A reply may end a task: not while its values are being read, though nobody can know the end of them yet who is honest. */
+/* Waits while the values of a task are being sent whose end this reply may be. An honest server cannot end it yet, but the reply is not
+ * trusted. */
 static void await_end_of(hawser_store *store, const hw_message *reply)
 {
     hw_reply_head head;
@@ -123,7 +127,7 @@ static void await_end_of(hawser_store *store, const hw_message *reply)
 void hw_hub_unlock(hawser_store *store)
 {
     if (!store->carrying) {
-        store->carrying = true; /* others leave theirs to us, so that all leave in order */
+        store->carrying = true; /* other threads leave their messages to this one, so that all leave in order */
         while (store->outbox != NULL || hw_client_more(store->client))
             carry_next(store);
         store->carrying = false;
@@ -148,8 +152,8 @@ void hw_hub_unlock(hawser_store *store)
     }
 }
 
-/* Nothing goes through this node's client any more. The lock is held, but not while a message is on its way that a task's memory belongs to, in
- * either direction: who sees that the store is lost begins with none. */
+/* Ends this node's client. The lock is held, except while a message that uses a task's memory is sent or received. A thread that sees
+ * the store as lost begins no such message. */
 static void end_client(hawser_store *store, hawser_status status, const hawser_error *error)
 {
     store->lost = true;
@@ -163,7 +167,7 @@ static void end_client(hawser_store *store, hawser_status status, const hawser_e
     hw_client_fail(store->client, status, &store->loss);
 }
 
-/* A reply has come to this node's client. */
+/* Handles a reply to this node's client. */
 static void answered(hawser_store *store, uint32_t server, hw_message *message)
 {
     hawser_error error = {0};
@@ -175,7 +179,7 @@ static void answered(hawser_store *store, uint32_t server, hw_message *message)
     hw_hub_unlock(store);
 }
 
-/* The server's way out; any thread. */
+/* Sends a reply of the server; any thread. */
 void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
 {
     hawser_store *store = argument;
@@ -193,7 +197,7 @@ void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
         hw_hub_lost(store, &error);
 }
 
-/* Guests' links count; the job's own nodes ask for no more than their programs mean to have. */
+/* Accounts for bytes of remote clients. The job's own nodes are not limited: they request no more than their programs mean to. */
 void hw_hub_account(void *argument, uint32_t client, int64_t bytes)
 {
     hawser_store *store = argument;
@@ -217,8 +221,8 @@ hawser_status hw_hub_log(void *argument, hw_stream_name name, hw_log **log, haws
     return hw_recorder_log(store->job->recorder, name, log, error);
 }
 
-/* On the net's thread: where the values of an answer go that is on its way. A part of its task is not done before that has been heard, so that the
- * task ends earlier only with the store, which waits for the one who reads. */
+/* Returns where the net thread may store a reply's values directly. The task cannot end before the whole reply was handled, except with
+ * the store, which waits for the reader. */
 void *hw_hub_acquire(void *argument, uint32_t server, const hw_message *answer)
 {
     hawser_store *store = argument;
@@ -236,7 +240,7 @@ void hw_hub_release(void *argument)
     pthread_mutex_unlock(&store->landing);
 }
 
-/* On the net's thread. */
+/* Net thread only. */
 void hw_hub_arrived(void *argument, uint32_t node, hw_message *message)
 {
     hawser_store *store = argument;
@@ -257,6 +261,6 @@ void hw_hub_lost(void *argument, const hawser_error *error)
     if (!store->lost)
         end_client(store, error->status != HAWSER_OK ? error->status : HAWSER_PEER_LOST, error);
     else if (error->status == HAWSER_PEER_LOST && store->loss.status == HAWSER_PEER_LOST)
-        memcpy(store->loss.text, error->text, sizeof store->loss.text); /* it names others, too */
+        memcpy(store->loss.text, error->text, sizeof store->loss.text); /* the text names other lost nodes, too */
     hw_hub_unlock(store);
 }

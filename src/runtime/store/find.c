@@ -1,4 +1,4 @@
-/* find.c - tables by name: the store's own, and those that anybody has made at servers that run on their own. */
+/* find.c - finds tables by name: those of the store, and those that any client has made at stand-alone servers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void describe(const hw_table_spec *spec, const char *name, hawser_table *
     memcpy(table->parameters, spec->parameters, sizeof table->parameters);
 }
 
-/* Of the servers' tables the one of that name; else the names that there are. */
+/* Finds the table of that name in the servers' list. Without one it fails and lists the names. */
 static hawser_status pick(const hw_message *answer, const char *name, hw_table_wire *wire, hawser_error *error)
 {
     char names[500] = "";
@@ -46,7 +46,7 @@ static hawser_status pick(const hw_message *answer, const char *name, hw_table_w
                        used > 0 ? "they have " : "they have none", names);
 }
 
-/* Node 0 asks, all nodes know. */
+/* Node 0 asks the servers and sends the answer to all nodes. */
 static hawser_status find_there(hawser_store *store, const char *name, hw_table_spec *spec, hawser_error *error)
 {
     hw_table_wire wire = {0};
@@ -86,7 +86,7 @@ hawser_status hawser_store_find(hawser_store *store, const char *name, hawser_ta
         describe(spec, name, table);
         return HAWSER_OK;
     }
-    HAWSER_TRY(hw_table_check_name(name, error)); /* before others say it */
+    HAWSER_TRY(hw_table_check_name(name, error)); /* before a server reports it */
     if (store->remote == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the store has no table '%.63s'", name);
     hw_table_spec spec;

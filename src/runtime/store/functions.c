@@ -1,4 +1,4 @@
-/* functions.c - what tables' functions and filters are called: the store's, and the user's own. */
+/* functions.c - finds functions and filters of tables by name: the built-in ones and the user's own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static uint32_t types_of(const hawser_function *own)
     return all;
 }
 
-/* What is not finite then hw_guard puts back. */
+/* Applies a user's function. hw_guard restores the numbers that are not finite. */
 static size_t apply_own(const hw_applying *applying)
 {
     const hw_own_function *function = applying->function->user;
@@ -108,7 +108,7 @@ hawser_status hw_hub_functions(hawser_store *store, hawser_error *error)
 {
     enum { MEMORY_MOST = 1024 };
     size_t count = store->options.function_count;
-    store->options.function_count = 0; /* of those that are there */
+    store->options.function_count = 0; /* counts those that were checked */
     HAWSER_TRY(HW_NEW(&store->functions, count, "a store's functions", error));
     HAWSER_TRY(HW_NEW(&store->own_functions, count, "a store's functions", error));
     for (size_t i = 0; i < count; i++) {

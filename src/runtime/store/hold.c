@@ -1,4 +1,4 @@
-/* hold.c - a table's stripes, taken from the server's threads while somebody reads or changes all of them. */
+/* hold.c - takes a table's stripes from the server's threads while another thread reads or changes all of them. */
 #include <sched.h>
 
 #include "runtime/store/hub.h"
@@ -8,7 +8,7 @@ static void take_stripes(hawser_store *store, uint32_t table)
 {
     uint32_t held = 0;
     while (!hw_server_hold(store->server, table, &held))
-        sched_yield(); /* nobody works on a stripe for long */
+        sched_yield(); /* no thread works on a stripe for long */
 }
 
 bool hw_store_hold(hawser_store *store, uint32_t table, bool changes)
@@ -35,7 +35,7 @@ void hw_store_release(hawser_store *store, uint32_t table)
     *holders = *holders == HW_HOLDER_CHANGES ? 0 : *holders - 1;
     bool last = *holders == 0;
     pthread_mutex_unlock(&store->holding);
-    if (last) /* who takes them next waits until they have been worked */
+    if (last) /* a thread that takes them next waits until the queued work is done */
         hw_server_release(store->server, table);
 }
 
@@ -44,7 +44,7 @@ void hw_store_hold_all(hawser_store *store, bool changes)
     const struct timespec pause = {.tv_nsec = 1000000};
     for (uint32_t t = 0; t < hw_client_tables(store->client); t++)
         while (!hw_store_hold(store, t, changes))
-            (void)nanosleep(&pause, NULL); /* keys are being listed */
+            (void)nanosleep(&pause, NULL); /* another thread lists keys */
 }
 
 void hw_store_release_all(hawser_store *store)

@@ -1,4 +1,4 @@
-/* open.c - a store from its opening to its end, and its tables: what all nodes do alike. */
+/* open.c - opens and closes a store and creates its tables; all calls are collective. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "runtime/store/remote.h"
 #include "store/note.h"
 
-/* What nodes compare before they go on. */
+/* The facts that nodes compare before they continue. */
 typedef struct facts {
     uint32_t servers, workers;
 } facts;
@@ -160,7 +160,7 @@ static hawser_status connect_store(hawser_store *store, hawser_error *error)
     return hw_cluster_channel(store->job->cluster, &channel, error);
 }
 
-/* All nodes go there, or none. */
+/* Connects to the stand-alone servers, on all nodes or on none. */
 static hawser_status visit_servers(hawser_store *store, hawser_status status, hawser_error *error)
 {
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
@@ -205,7 +205,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
         status = hw_remote_begin(store->remote, error);
     if (status == HAWSER_OK)
         status = connect_store(store, error);
-    /* When all have said yes, all have their channels open. */
+    /* When all nodes have agreed, all have opened their channels. */
     status = hw_cluster_agree(job->cluster, status, error);
     const facts own = {store->servers, store->workers};
     if (status == HAWSER_OK)
@@ -243,7 +243,7 @@ void hawser_store_close(hawser_store *store)
     (void)!hawser_store_wait_all(store, &ignored);
     (void)!hw_store_received(store, &ignored);
     if (store->job->cluster != NULL) {
-        /* Others may still ask this node. */
+        /* Other nodes may still ask this one. */
         (void)!hw_cluster_agree(store->job->cluster, HAWSER_OK, &ignored);
         hw_cluster_set_phase(store->job->cluster, "between two runs");
         (void)!hw_cluster_channel(store->job->cluster, NULL, NULL);
@@ -263,7 +263,7 @@ static hw_value_type type_of(hawser_type type)
     return HW_VALUE_F64;
 }
 
-/* Refuses options that a table would ignore: most likely another one is missing. */
+/* Refuses options that a table would ignore: most likely another option is missing. */
 static hawser_status check_heeded(const hawser_table *table, const hw_function *function, hawser_error *error)
 {
     enum { MOST = sizeof table->parameters / sizeof *table->parameters };
@@ -301,7 +301,7 @@ static hawser_status spec_of(hawser_store *store, const hawser_table *table, hw_
     if (table->name == NULL || strlen(table->name) >= sizeof spec->name)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %zu bytes", sizeof spec->name - 1);
     memcpy(spec->name, table->name, strlen(table->name) + 1);
-    HAWSER_TRY(hw_table_check_name(spec->name, error)); /* before others say it */
+    HAWSER_TRY(hw_table_check_name(spec->name, error)); /* before another node reports it */
     HAWSER_TRY(hw_hub_function_there(store, function, &spec->function, error));
     if (spec->function == NULL)
         return hw_hub_no_function(store, table->name, function, error);
@@ -316,7 +316,7 @@ static hawser_status spec_of(hawser_store *store, const hawser_table *table, hw_
     return hw_table_check(spec, error);
 }
 
-/* The client's side of a table that the servers call `there`. */
+/* Adds the client's side of a table that the servers number as `there`. */
 static hawser_status know(hawser_store *store, const hw_table_spec *spec, uint32_t there, uint32_t *number,
                           hawser_error *error)
 {
@@ -328,7 +328,7 @@ static hawser_status know(hawser_store *store, const hw_table_spec *spec, uint32
     return status == HAWSER_OK ? hw_worker_cache_open(store, spec, *number, error) : status;
 }
 
-/* Shown when all servers have it, so that their numbers stay the same. */
+/* Makes a table on this node. It becomes visible when all servers have it, so that its number is the same on all. */
 static hawser_status make_here(hawser_store *store, const hw_table_spec *spec, uint32_t *there, hawser_error *error)
 {
     bool fresh = false;
@@ -357,7 +357,7 @@ hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint
     uint32_t there = 0;
     hawser_status status = make_here(store, spec, &there, error);
     HAWSER_TRY(status);
-    /* Those before that this node had no memory to know. */
+    /* Earlier tables that this node had no memory to add. */
     for (uint32_t t = (uint32_t)hw_client_tables(store->client), n;
          status == HAWSER_OK && store->server != NULL && t < there; t++)
         status = know(store, hw_server_table_at(store->server, t), t, &n, error);
@@ -368,7 +368,7 @@ hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint
     return hw_cluster_agree(store->job->cluster, status, error);
 }
 
-/* Node 0 asks, all nodes know. */
+/* Node 0 asks the servers and sends the answer to all nodes. */
 static hawser_status create_there(hawser_store *store, const hw_table_spec *spec, uint32_t *number, hawser_error *error)
 {
     hw_table_wire wire;

@@ -1,4 +1,4 @@
-/* pool.c - a server's threads: they take stripes in the order in which these had work. */
+/* pool.c - the threads of a server: they take stripes in the order in which these got work. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,18 +13,18 @@
 struct hw_remote {
     hawser_store *store;
     hw_net *net;
-    uint32_t servers, met; /* met: who was asked the way */
+    uint32_t servers, met; /* met: the server that was asked for the addresses */
     char (*addresses)[HW_NET_ADDRESS];
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the next fields */
     pthread_cond_t changed;
-    char (*names)[HW_NET_NAME]; /* of the servers; NULL until there are so many */
-    uint64_t asked;             /* number of the last word that wants an answer */
+    char (*names)[HW_NET_NAME]; /* of the servers; NULL until their number is known */
+    uint64_t asked;             /* number of the last control message that expects a reply */
     hw_message *answer;
     bool lost, begun;
     hawser_error loss;
 };
 
-/* How a client's net is made: for the way alone, or to stay. */
+/* How a client's net is opened: to locate the servers, or for the whole session. */
 typedef struct manner {
     unsigned char key[HW_NET_KEY_MOST];
     size_t key_length;
@@ -35,7 +35,7 @@ typedef struct manner {
 
 /* ------------------------------------------------------------------------------------------------------------ events ---- */
 
-/* The first loss ends the store. */
+/* Records a loss. The first one ends the store. */
 static void note_loss(hw_remote *remote, const hawser_error *loss)
 {
     pthread_mutex_lock(&remote->mutex);
@@ -56,7 +56,7 @@ static void name_of(hw_remote *remote, uint32_t server, char text[HW_NET_NAME])
     pthread_mutex_unlock(&remote->mutex);
 }
 
-/* A client that was stopped is the one who was lost. False: this process ran. */
+/* Returns true and names this client if it was stopped so long that it is the one that was lost; false: this process ran. */
 static bool tell_pause(hw_remote *remote, uint32_t server, hawser_error *error)
 {
     char name[HW_NET_NAME];
@@ -112,11 +112,11 @@ static void keep_answer(hw_remote *remote, hw_message *message)
         remote->answer = message;
     pthread_cond_broadcast(&remote->changed);
     pthread_mutex_unlock(&remote->mutex);
-    if (!wanted) /* its asker has given up */
+    if (!wanted) /* its caller has given up */
         hw_message_free(message);
 }
 
-/* Is there a store that answers can be for? */
+/* Returns whether a store exists that can take replies. */
 static bool has_begun(hw_remote *remote)
 {
     pthread_mutex_lock(&remote->mutex);
@@ -158,7 +158,7 @@ static void give_back(void *argument)
     hw_hub_release(remote->store);
 }
 
-/* Nobody dials a client. */
+/* Refuses connections: no node dials a client. */
 static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error)
 {
     (void)argument;
@@ -185,7 +185,7 @@ static hawser_status await_answer(hw_remote *remote, hw_message **answer, hawser
         woken = pthread_cond_timedwait(&remote->changed, &remote->mutex, &until);
     *answer = remote->answer;
     remote->answer = NULL;
-    remote->asked++; /* what comes later is for nobody */
+    remote->asked++; /* a later reply belongs to no caller */
     hawser_error loss = remote->loss;
     bool is_lost = remote->lost;
     pthread_mutex_unlock(&remote->mutex);
@@ -290,7 +290,7 @@ static void close_net(hw_remote *remote)
     remote->net = NULL;
 }
 
-/* One server is asked where all of them are. */
+/* Takes the reply of one server with the addresses of all. */
 static hawser_status take_way(hw_remote *remote, const hw_message *answer, hawser_error *error)
 {
     hw_locate_wire reply = {0};
@@ -308,7 +308,7 @@ static hawser_status take_way(hw_remote *remote, const hw_message *answer, hawse
     return HAWSER_OK;
 }
 
-/* By a connection of its own: the links that stay take the best way, which an address alone does not tell. */
+/* Asks over a connection of its own: the links that stay choose the best transport, which an address alone does not tell. */
 static hawser_status ask_way(hw_remote *remote, const manner *how, hawser_error *error)
 {
     uint32_t number = 0;
@@ -344,7 +344,7 @@ static hawser_status dial_others(hw_remote *remote, const manner *how, const hw_
     return HAWSER_OK;
 }
 
-/* Node 0's way and number, to all nodes of the group. */
+/* Sends node 0's addresses and group number to all nodes of the group. */
 static hawser_status share_way(hw_remote *remote, uint32_t *group, hawser_error *error)
 {
     const hawser_store *store = remote->store;

@@ -9,7 +9,7 @@
 #include "codec/keys.h"
 #include "runtime/store/hub.h"
 
-/* A pull that timed out may still be answered. */
+/* The buffers of a pull that timed out, for which a reply may still arrive. */
 typedef struct hw_abandoned_pull {
     struct hw_abandoned_pull *next;
     uint64_t *wanted;
@@ -80,7 +80,7 @@ hawser_status hw_worker_cache_clocked(hawser_store *store, uint32_t table, enum 
                            : "hawser_table_get, hawser_table_inc and hawser_table_clock cannot be used");
 }
 
-/* The mutex is held. */
+/* Allocates the clocks of ranges. The mutex is held. */
 static hawser_status make_clocks(const hawser_store *store, hw_worker_cache *near, hawser_error *error)
 {
     if (near->ended != NULL)
@@ -99,7 +99,7 @@ static hawser_status make_clocks(const hawser_store *store, hw_worker_cache *nea
     return status;
 }
 
-/* What is wrong with the keys is said by the client. */
+/* Returns whether the keys are within the table; the client reports what is wrong with them. */
 static bool fits(const hw_worker_cache *near, const hw_order *order)
 {
     return order->first <= order->last && order->first >= near->spec.first && order->last <= near->spec.last;
@@ -161,7 +161,7 @@ void hw_worker_cache_figures(hawser_store *store, hawser_store_figures *figures)
     }
 }
 
-/* The table of a call, which is good. */
+/* Finds the cache of the table of a call, and checks the call's worker. */
 static hawser_status near_of(hawser_store *store, uint32_t table, uint32_t worker, hw_worker_cache **near,
                              hawser_error *error)
 {
@@ -193,14 +193,14 @@ static hawser_status check_keys(const hw_table_spec *spec, const uint64_t *keys,
 static void pushed(void *user, uint64_t task, hawser_status status)
 {
     (void)task;
-    (void)status; /* hawser_store_wait_all tells */
+    (void)status; /* hawser_store_wait_all reports the status */
     hw_flushed *flushed = user;
     free(flushed->keys);
     free(flushed->values);
     free(flushed);
 }
 
-/* Until a pull of another worker has ended, whatever became of it; the lock is held. */
+/* Waits until a pull of another worker has ended, however it ended. The lock is held. */
 static hawser_status await_change(hawser_store *store, hw_worker_cache *near, hawser_error *error)
 {
     struct timespec until = hw_hub_deadline(store);
@@ -211,7 +211,7 @@ static hawser_status await_change(hawser_store *store, hw_worker_cache *near, ha
                        near->spec.name, store->options.timeout);
 }
 
-/* The lock is held. */
+/* Flushes a worker's increments. The lock is held. */
 static hawser_status flush(hawser_store *store, hw_worker_cache *near, uint32_t table, uint32_t worker, hawser_error *error)
 {
     while (!hw_cache_may_flush(near->cache))
@@ -296,7 +296,8 @@ hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t w
 
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
 
-/* What a pull that timed out writes to, should it be answered yet, stays until the store is closed. Without memory to note that, for good. */
+/* Keeps the buffers of a pull that timed out until the store is closed, because a reply may still write to them. Without memory to
+ * record them they are never freed. */
 static void abandon(hw_worker_cache *near, hw_reading *reading)
 {
     hw_abandoned_pull *orphan = malloc(sizeof *orphan);
@@ -308,7 +309,7 @@ static void abandon(hw_worker_cache *near, hw_reading *reading)
     reading->pulled = NULL;
 }
 
-/* Pulls what a reading wants; the lock is held, but not while it waits. */
+/* Pulls the rows that a reading lacks. The lock is held, but not during waits. */
 static hawser_status pull(hawser_store *store, hw_worker_cache *near, uint32_t table, hw_reading *reading,
                           hawser_error *error)
 {
