@@ -1,15 +1,15 @@
 /*
- * place.h - how a process learns that it is one node of several: what its launcher says.
+ * place.h - how a process finds out from its launcher that it is one node of several.
  *
- * A launcher hands each process a number, how many there are, the job's name and key, and carries one address from node 0, the
- * manager, to the others. After that the nodes talk among themselves. One file a launcher implements hw_place_ops.
+ * A launcher gives each process a number, the number of all, the job's name and key, and passes one address from node 0, the manager, to
+ * the others. After that the nodes talk to each other. One file per launcher implements hw_place_ops.
  *
- * `hawser run` (cli/run) uses a channel: a socket in HAWSER_LAUNCH ("fd:N") with lines of text: launcher -> node "key HEX", node 0 ->
- * launcher "address ADDRESS", launcher -> others "manager ADDRESS", node -> launcher "lost N WHY" when another node's failure is about to end it,
- * launcher -> nodes "ended N TEXT" when node N has failed: without it the others would wait for a node that never joins.
- * Its end of file says that the launcher is gone. HAWSER_NODE, HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME, HAWSER_SOCKETS (other nodes
- * are on this host: the directory for Unix sockets, or "@" for abstract ones) and HAWSER_LOCAL (all nodes are) say the rest; the key is never
- * in the environment.
+ * `hawser run` (cli/run) uses a channel: a socket in HAWSER_LAUNCH ("fd:N") with lines of text. launcher -> node: "key HEX". Node 0 ->
+ * launcher: "address ADDRESS". launcher -> others: "manager ADDRESS". node -> launcher: "lost N WHY", when another node's failure is about
+ * to end it. launcher -> nodes: "ended N TEXT", when node N has failed, because the others would wait without end for a node that never
+ * joins. End of file: the launcher is gone. The other facts are in HAWSER_NODE, HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME, HAWSER_SOCKETS
+ * (other nodes are on this host: the directory for Unix sockets, or "@" for abstract ones) and HAWSER_LOCAL (all nodes are on this host).
+ * The key is never in the environment.
  */
 #ifndef HW_CLUSTER_PLACE_H
 #define HW_CLUSTER_PLACE_H
@@ -20,7 +20,7 @@ typedef struct hw_place hw_place;
 
 enum {
     HW_PLACE_NODES_MOST = 65536,
-    HW_PLACE_DIRECTORY = 80 /* bytes of a directory for sockets: a socket's path in it has to fit 108 */
+    HW_PLACE_DIRECTORY = 80 /* bytes of a directory for sockets: a path of a socket in it must fit 108 bytes */
 };
 
 /* A node that has failed, as the launcher saw it: "node 2 (birch, pid 4711) was killed by signal 9 (KILL)". */
@@ -30,85 +30,85 @@ typedef struct hw_node_end {
 } hw_node_end;
 
 typedef struct hw_place_ops {
-    const char *how; /* for people: "hawser run", "PMIx" ... */
-    /* Node 0 hands in its address; blocks shortly. */
+    const char *how; /* for messages: "hawser run", "PMIx" ... */
+    /* Publishes node 0's address; blocks shortly. */
     hawser_status (*publish)(hw_place *place, const char *address, hawser_error *error);
-    /* The others wait for node 0's address for at most `seconds`. */
+    /* Waits at most `seconds` for node 0's address, on the other nodes. */
     hawser_status (*fetch)(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error);
-    /* Another node has failed or was lost, and this one will end for it: so that the launcher can tell cause from consequence. May be
-     * NULL; never blocks; any thread, one at a time. */
+    /* Reports that another node has failed or was lost and will end this one, so that the launcher can distinguish cause and
+     * consequence. May be NULL; never blocks; any thread, one at a time. */
     void (*lost)(hw_place *place, uint32_t node, const char *why);
     /* Takes bytes that the launcher has sent since node 0's address. Returns true, the node's number and a text with a verb if they report that a
      * node has failed; call again without bytes until it returns false. NULL: the launcher reports nothing. One thread at a time. */
     bool (*take)(hw_place *place, const void *bytes, size_t length, hw_node_end *end);
-    /* Lets go of the launcher's resources; the place stays readable. Idempotent. */
+    /* Releases the launcher's resources; the place stays readable. Idempotent. */
     void (*close)(hw_place *place);
 } hw_place_ops;
 
 struct hw_place {
-    const hw_place_ops *ops; /* NULL: alone */
-    uint32_t node, nodes;    /* node: HW_NET_ANY, and nodes: 0, where the manager says it */
+    const hw_place_ops *ops; /* NULL: a single node */
+    uint32_t node, nodes;    /* HW_NET_ANY and 0 if the manager assigns them */
     char job[HW_NET_NAME];
     char name[HW_NET_NAME]; /* of this node */
     unsigned char key[HW_NET_KEY_MOST];
     size_t key_length;
-    int lifeline;   /* a descriptor that is at its end when the launcher is gone; -1: none */
+    int lifeline;   /* a descriptor that ends when the launcher is gone; -1: none */
     int channel[2]; /* read, write; -1 */
-    void *state;    /* the launcher's */
+    void *state;    /* of the launcher's file */
     char directory
         [HW_PLACE_DIRECTORY]; /* for Unix sockets among nodes of one host, mode 0700; "@": abstract; "": none given */
     bool secluded;            /* no other node is on this host */
     bool local;               /* all nodes are on one host */
-    bool by_hand;             /* only the manager may know what the job is */
-    uint16_t port;            /* where node 0 has to listen, since the others know it beforehand; 0: anywhere */
+    bool by_hand;             /* only the manager may have the job's arguments */
+    uint16_t port;            /* of node 0, if the others know it beforehand; 0: any */
     const char *listening;    /* addresses on which node 0 listens, while it publishes its address */
-    char manager[160];        /* host of node 0, where the launcher says it beforehand */
+    char manager[160];        /* host of node 0, if the launcher gives it beforehand */
 };
 
-/* What the user says. Zero fields: nothing. */
+/* The user's options. Zero fields: not given. */
 typedef struct hw_place_options {
     char *const *environment; /* ended by NULL */
     const char *key_file;
-    const char *name; /* of this node; NULL: what the launcher says, else the host's name */
+    const char *name; /* of this node; NULL: the launcher's name, else the host's */
     const char *join; /* HOST:PORT of the manager of a job whose nodes are started by hand */
-    uint32_t listen;  /* be that manager, of so many nodes with this one; 0: no */
-    bool alone;       /* whatever the environment says */
+    uint32_t listen;  /* be that manager, of this many nodes including this one; 0: no */
+    bool alone;       /* ignore the environment */
     uint16_t port_low, port_high;
 } hw_place_options;
 
-/* Asks every launcher that this build knows in turn. HAWSER_OK with place->ops == NULL: alone. An environment that says "one of
- * several" in words that no launcher here understands is an error that names the likely cause: several processes that each think
- * they are alone would all write the same model. */
+/* Asks all launchers of this build in turn. HAWSER_OK with place->ops == NULL: a single node. If the environment belongs to one of
+ * several processes but to no launcher of this build, the error names the likely cause: processes that each work as the only node would
+ * all write the same model. */
 hawser_status hw_place_find(const hw_place_options *options, hw_place *place, hawser_error *error) HAWSER_MUST_USE;
-/* Whether a process that is alone was likely meant to be one of several, and a line that says so. */
+/* Returns whether a single process was likely meant to be one of several, with a text. */
 bool hw_place_doubt(char *const *environment, char *text, size_t size);
-/* Lets go of everything and forgets the key. Idempotent; harmless on a place that hw_place_find has not filled. */
+/* Releases everything and erases the key. Idempotent; harmless on a place that hw_place_find has not filled. */
 void hw_place_close(hw_place *place);
 
-/* A job key of 32 random bytes, and its text form. */
+/* Makes a job key of 32 random bytes; converts it to text. */
 hawser_status hw_key_make(unsigned char key[32], hawser_error *error) HAWSER_MUST_USE;
 void hw_key_text(const unsigned char *key, size_t length, char *text); /* 2 * length + 1 bytes */
 hawser_status hw_key_parse(const char *text, size_t digits, unsigned char key[HW_NET_KEY_MOST], size_t *length,
                            hawser_error *error) HAWSER_MUST_USE;
-/* From a file that only its owner may read (mode 0600 or stricter, else refused). */
+/* Reads a key from a file that only its owner may read (mode 0600 or stricter; else refused). */
 hawser_status hw_key_read(const char *path, unsigned char key[HW_NET_KEY_MOST], size_t *length,
                           hawser_error *error) HAWSER_MUST_USE;
-/* To a new file of mode 0600; one that exists is not replaced. */
+/* Writes a key to a new file of mode 0600; does not replace a file. */
 hawser_status hw_key_write(const char *path, const unsigned char *key, size_t length, hawser_error *error) HAWSER_MUST_USE;
 
-/* One launcher each: HAWSER_OK with place->ops still NULL: not this one, or one node alone. */
+/* One launcher each: HAWSER_OK with place->ops still NULL means another launcher, or a single node. */
 hawser_status hw_place_run(const hw_place_options *options, hw_place *place, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_place_pmix(const hw_place_options *options, hw_place *place, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_place_pmi(const hw_place_options *options, hw_place *place, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_place_slurm(const hw_place_options *options, hw_place *place, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_place_hand(const hw_place_options *options, hw_place *place, hawser_error *error) HAWSER_MUST_USE;
 
-/* The first host of a list of Slurm's; false: it is none. */
+/* Finds the first host of a list in Slurm's form; false: the list is none. */
 bool hw_nodelist_first(const char *list, char *host, size_t size);
 
-/* The value of a variable, or NULL. */
+/* Returns the value of a variable, or NULL. */
 const char *hw_variable(char *const *environment, const char *name);
-/* A whole number from `low` to `high` in a variable; false: there is none, or something else. */
+/* Reads a whole number from `low` to `high`; false: there is none, or something else. */
 bool hw_variable_number(char *const *environment, const char *name, uint64_t low, uint64_t high, uint64_t *value);
 
 #endif

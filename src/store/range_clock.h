@@ -1,9 +1,9 @@
 /*
  * range_clock.h - one source's clock on every key of a table, kept for ranges of keys (Li et al. 2014, algorithm 2).
  *
- * At first one range is all keys, at time 0. A message moves a range to its time: ranges that it cuts are split, and neighbours that
- * then stand at one time are joined again, so that k messages leave at most 2k + 1 ranges, and passing over the whole leaves one.
- * A table has one of these per source: its vector clock.
+ * At first one range has all keys, at time 0. A message advances a range of keys: ranges that it cuts are split, and neighbours of equal
+ * time are joined again. So k messages leave at most 2k + 1 ranges, and a message about all keys leaves one. A table has one such clock per
+ * source: together they are its vector clock.
  */
 #ifndef HW_STORE_RANGE_CLOCK_H
 #define HW_STORE_RANGE_CLOCK_H
@@ -13,7 +13,7 @@
 
 #include "hawser/status.h"
 
-/* From `first` up to where the next begins. */
+/* The keys from `first` up to the beginning of the next range. */
 typedef struct hw_timed {
     uint64_t first, time;
 } hw_timed;
@@ -24,17 +24,17 @@ typedef struct hw_range_clock {
     uint64_t last; /* of the table's keys */
 } hw_range_clock;
 
-/* Keys first..last, both included. */
+/* Makes the clock of keys first..last, both included. */
 hawser_status hw_range_clock_new(uint64_t first, uint64_t last, hw_range_clock *clock, hawser_error *error) HAWSER_MUST_USE;
 void hw_range_clock_free(hw_range_clock *clock);
 
-/* Keys first..last (within the table) stand at `time` at least from now on; those that are further stay. Unchanged on failure. */
+/* Advances keys first..last (within the table) to at least `time`; later times stay. Unchanged on failure. */
 hawser_status hw_range_clock_advance(hw_range_clock *clock, uint64_t first, uint64_t last, uint64_t time,
                                      hawser_error *error) HAWSER_MUST_USE;
 uint64_t hw_range_clock_at(const hw_range_clock *clock, uint64_t key);
-/* The same, and the last key that stands at that time with it, one after the other. */
+/* Returns the time of a key, and in *last the last key of its range. */
 uint64_t hw_range_clock_from(const hw_range_clock *clock, uint64_t key, uint64_t *last);
-/* The least time of keys first..last. */
+/* Returns the least time of keys first..last. */
 uint64_t hw_range_clock_least(const hw_range_clock *clock, uint64_t first, uint64_t last);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * ring.h - which server has which keys of a sparse table: consistent hashing (Li et al. 2014; Karger et al. 1997).
+ * ring.h - the server of each key of a sparse table: consistent hashing (Li et al. 2014; Karger et al. 1997).
  *
- * Every server stands on a circle of 2^64 positions at several points of its own ("virtual nodes"), which follow from its name alone. The
- * arc from a point up to the next belongs to the server whose point that is; a server that comes or goes moves no keys but its own.
- *
- * A sparse table's keys lie where hw_mix puts them, because they may crowd anywhere in 2^64. Dense tables are cut without a ring (arcs.h).
+ * Every server has several points ("virtual nodes") on a circle of 2^64 positions, which depend on its name only. The arc from a point to
+ * the next belongs to the server of that point, so a server that comes or goes moves no keys but its own. The position of a key is hw_mix
+ * of it, because keys may crowd anywhere in 2^64. Dense tables are cut without a ring (arcs.h).
  */
 #ifndef HW_STORE_RING_H
 #define HW_STORE_RING_H
@@ -20,14 +19,14 @@ typedef struct hw_ring {
     size_t count;
 } hw_ring;
 
-enum { HW_RING_POINTS = 64 }; /* of a server: with 64 the largest share of ten servers is some 1.3 times the mean */
+enum { HW_RING_POINTS = 64 }; /* per server: with 64 the largest share of ten servers is about 1.3 times the mean */
 
-/* A ring of servers 0..count-1; names[i], distinct, says where server i stands. count > 0. */
+/* Makes a ring of servers 0..count-1, count > 0; names[i], all distinct, determines the points of server i. */
 hawser_status hw_ring_new(const uint64_t *names, uint32_t count, uint32_t points, hw_ring *ring,
                           hawser_error *error) HAWSER_MUST_USE;
 void hw_ring_free(hw_ring *ring);
 
-/* The server of a sparse table's key. */
+/* Returns the server of a sparse table's key. */
 uint32_t hw_ring_of_key(const hw_ring *ring, uint64_t key);
 
 #endif

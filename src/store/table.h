@@ -1,8 +1,8 @@
 /*
- * table.h - what a table is, for everybody who touches one.
+ * table.h - the description of a table.
  *
- * A table maps 64-bit keys to values of one type and one fixed width. Dense: keys first..last all exist. Sparse: a key exists once it
- * has been pushed; until then it reads as zeros.
+ * A table maps 64-bit keys to values of one type and one fixed width. In a dense table all keys first..last exist. In a sparse one a key
+ * exists once it was pushed; before, it reads as zeros.
  */
 #ifndef HW_STORE_TABLE_H
 #define HW_STORE_TABLE_H
@@ -15,42 +15,42 @@
 #include "hawser/status.h"
 #include "store/filters.h"
 
-/* What a function of the server's is given: `rows` keys one after the other in memory, with what was pushed for them. */
+/* The argument of a server function: `rows` adjacent keys with their updates. */
 typedef struct hw_applying {
     hw_value_type type;
-    uint32_t width; /* numbers a key */
+    uint32_t width; /* numbers per key */
     size_t rows;
-    void *values;   /* rows * width of the type, to be changed in place */
-    double *memory; /* rows * width * the function's `memory`: what it keeps beside each number; NULL where it keeps none */
+    void *values;             /* rows * width of the type; changed in place */
+    double *memory;           /* rows * width * the function's `memory` doubles; NULL: it has none */
     const void *updates;      /* rows * width of the type */
-    const double *parameters; /* the table's; the function's `parameters` of them */
+    const double *parameters; /* of the table; as many as the function has */
     const char *table;        /* its name */
-    const uint64_t *at;       /* NULL; or update i is for row at[i] - base of `values` and `memory`, */
+    const uint64_t *at;       /* NULL, or update i is for row at[i] - base of `values` and `memory`, */
     uint64_t base;            /* each row at most once: for functions that take scattered rows */
     const struct hw_function *function;
 } hw_applying;
 
 enum { HW_FLOATS = 1 << HW_VALUE_F32 | 1 << HW_VALUE_F64 };
 
-/* How a server changes values by what is pushed. */
+/* A function by which a server changes values. */
 typedef struct hw_function {
     const char *name;
-    uint32_t memory;             /* doubles kept beside each number */
-    uint32_t parameters;         /* that it takes */
+    uint32_t memory;             /* doubles of memory per number */
+    uint32_t parameters;         /* their number */
     const char *parameter_names; /* "rate, epsilon", for messages */
-    uint32_t types;              /* of values that it is for: of 1 << HW_VALUE_...; 0: all */
-    bool whole;                  /* an update that comes in parts, or later with the next, is another one */
-    bool scattered;              /* takes rows that do not lie one after the other */
-    bool adds;                   /* is a sum: value plus update */
-    /* NULL: the parameters are good; else what is wrong with them. */
+    uint32_t types;              /* a sum of 1 << HW_VALUE_...: the types of values that it takes; 0: all */
+    bool whole;                  /* an update in parts, or added to the next one, has another effect */
+    bool scattered;              /* takes rows that are not adjacent */
+    bool adds;                   /* the result is value plus update */
+    /* Returns NULL if the parameters are valid, else a text that says what is wrong. May be NULL. */
     const char *(*check)(const struct hw_function *function, const double *parameters);
-    /* Changes the values. A number that would become NaN or infinite, or what is kept beside it, stays as it was with all that is kept beside it;
-     * returns the number of the first such update among a->rows, or a->rows. A function of the user's leaves that to hw_guard (guard.h). */
+    /* Changes the values. A number that would become NaN or infinite, or whose memory would, keeps its value and memory. Returns the
+     * number of the first such update among a->rows, or a->rows. hw_guard (guard.h) does this for a user's function. */
     size_t (*apply)(const hw_applying *applying);
-    const void *user; /* what is behind a function of the user's */
+    const void *user; /* the user's function behind it; NULL: a built-in one */
 } hw_function;
 
-/* The functions there are: by name, or by number from 0 until NULL. */
+/* Finds a built-in function by name, or by number from 0; NULL: there is none. */
 const hw_function *hw_function_find(const char *name);
 const hw_function *hw_function_at(size_t number);
 
@@ -69,20 +69,20 @@ typedef struct hw_table_spec {
     hw_value_type type;
     uint32_t width;
     bool sparse;
-    uint64_t first, last; /* dense: its keys, both included; sparse: 0 and UINT64_MAX */
+    uint64_t first, last; /* dense: both included; sparse: 0 and UINT64_MAX */
     const hw_function *function;
     double parameters[HW_FUNCTION_PARAMETERS];
-    bool centric;      /* reads and writes carry iterations and wait for each other, key by key */
-    uint64_t delay;    /* with that: see consistency.h */
+    bool centric;      /* requests have iterations and wait for each other, key by key */
+    uint64_t delay;    /* of centric tables: see consistency.h */
     bool summed;       /* the function sees the updates of a clock once, summed over all workers: see sums.h */
     hw_width rounding; /* of pushes; HW_F64: none */
     hw_filter_of filter;
     double level;                    /* of the filter */
     const hw_own_filter *own_filter; /* HW_PASS_OWN */
-    uint64_t staleness;              /* of reads that are served near the worker: see cache.h */
+    uint64_t staleness;              /* of reads from the worker cache: see cache.h */
 } hw_table_spec;
 
-/* The least key with a number that stayed as it was, because an update would have made it NaN or infinite. */
+/* The least key with a number that kept its value, because an update would have made it NaN or infinite. */
 typedef struct hw_overflow {
     bool any;
     uint64_t key;
@@ -93,17 +93,17 @@ static inline void hw_overflow_at(hw_overflow *overflow, uint64_t key)
         *overflow = (hw_overflow){true, key};
 }
 
-/* Numbers that go in one message. Servers cut long ranges by it, too, so that a message is for one stripe. */
+/* Numbers in one message. Servers also cut long ranges by it, so that a message is for one stripe. */
 enum { HW_PART = 1 << 17 };
-/* The keys that have `numbers` numbers: one at least. */
+/* Returns the number of keys, at least one, that have `numbers` numbers. */
 static inline size_t hw_table_keys_of(const hw_table_spec *spec, size_t numbers)
 {
     return numbers > spec->width ? numbers / spec->width : 1;
 }
 
-/* HAWSER_BAD_ARGUMENT: it is no name for a table; the text does not have it where it would not be one line. */
+/* Returns HAWSER_BAD_ARGUMENT if the name is none for a table. The text quotes the name only if it is one line. */
 hawser_status hw_table_check_name(const char *name, hawser_error *error) HAWSER_MUST_USE;
-/* HAWSER_BAD_ARGUMENT says what is wrong with it. */
+/* Returns HAWSER_BAD_ARGUMENT with a text if the description is invalid. */
 hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
 
 #endif
