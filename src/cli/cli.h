@@ -1,4 +1,4 @@
-/* cli.h - the command: one row a subcommand, one file a subcommand; options, help and completion come from the rows. */
+/* cli.h - the command: one row and one file per subcommand; options, help and completion come from the rows. */
 #ifndef HW_CLI_CLI_H
 #define HW_CLI_CLI_H
 
@@ -23,7 +23,7 @@ enum {
     HW_EXIT_SIGNAL = 130
 };
 int hw_exit_code(hawser_status status);
-/* It was closed: whatever is written there fails. */
+/* Returns whether the terminal was closed: then every write to it fails. */
 bool hw_terminal_is_lost(FILE *out);
 
 typedef struct hw_call hw_call;
@@ -34,7 +34,7 @@ typedef struct hw_command {
     const char *words;                  /* positional words in the usage line */
     const char *summary;                /* one line */
     const char *text;                   /* paragraph of the help; its lines are at most 80 columns */
-    bool job, data, algorithm;          /* whose rows it takes besides; algorithm: the first word names one */
+    bool job, data, algorithm;          /* tables that it also has; algorithm: the first word names one */
     size_t least, most;                 /* number of positional words */
     const hawser_option *(*rows)(void); /* its own; NULL: none */
     hawser_status (*run)(hw_call *call, hawser_error *error);
@@ -50,22 +50,22 @@ struct hw_call {
     char *const *environment;
     FILE *out, *err;
     bool interrupted; /* set by a run that a signal ended */
-    struct hw_cluster *
-        *joined; /* hawser node: the job's nodes, which it has joined before it knew the job; NULL inside: taken */
-    int code;    /* set by a command that hands on the exit code of another; counts when nothing failed */
-    struct hw_interrupt *interrupt; /* what takes this process's signals; NULL: nothing does */
+    /* hawser node: the job's nodes, which it has joined before it had the job's arguments; NULL inside: the job has taken them. */
+    struct hw_cluster **joined;
+    int code;                       /* set by a command that returns the exit code of another; used if nothing failed */
+    struct hw_interrupt *interrupt; /* the thread that takes this process's signals; NULL: none */
 };
 
 enum { HW_TABLES = 6 };
 
 const hw_command *hw_command_at(size_t index); /* NULL past the last */
-/* The command whose name the words begin with, longest first; *used says how many words that took. */
+/* Finds the command whose name the words begin with, the longest first; *used is the number of words of the name. */
 const hw_command *hw_command_find(char *const *words, size_t count, size_t *used);
-/* Whether commands of two words begin with this one: "data". */
+/* Returns whether commands of two words begin with this word: "data". */
 bool hw_command_is_family(const char *word);
-/* Whether no command before this one has the same first word. */
+/* Returns whether no earlier command has the same first word. */
 bool hw_command_is_first(size_t index);
-/* Option tables of a command, ended by NULL. With algorithm NULL, and a command that takes one, without the algorithm's. */
+/* Collects the option tables of a command, ended by NULL. With algorithm NULL they lack those of the algorithm. */
 void hw_command_tables(const hw_command *command, const hawser_algorithm *algorithm, const hawser_option *tables[HW_TABLES]);
 
 const hawser_option *hw_train_rows(void);
@@ -101,8 +101,8 @@ hawser_status hw_store_make(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_store_save_command(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_store_load_command(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_node(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
-/* Opens the call's job; where its nodes are started by hand the others are told what the job is. Before any file is opened every node checks
- * what it will write itself, and node 0 calls `first`: what fails on one of them ends all, with that node's words. */
+/* Opens the call's job; nodes that were started by hand receive the job's arguments. Before any file is opened, every node checks what
+ * it will write itself, and node 0 calls `first`. A failure on one node ends all, with its text. */
 hawser_status hw_open_job(hw_call *call, hawser_status (*first)(void *argument, hawser_error *error), void *argument,
                           hawser_job **job, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_key(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
@@ -115,7 +115,7 @@ hawser_status hw_man(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_completion(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_version(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 
-/* Parses and runs; returns the exit code. The call has its environment, out and err, and what is not NULL of joined and interrupt. */
+/* Parses and runs; returns the exit code. The call has its environment, out and err, and may have joined and interrupt. */
 int hw_cli_call(hw_call *call, int argc, char **argv);
 int hw_cli_main(int argc, char **argv, char *const *environment, FILE *out, FILE *err);
 

@@ -1,33 +1,33 @@
-/* help.h - help made from the rows, and the topics that rows cannot tell. */
+/* help.h - help from the rows, and the topics that are not in rows. */
 #ifndef HW_CLI_HELP_H
 #define HW_CLI_HELP_H
 
 #include "cli/cli.h"
 
 const hawser_topic *hw_topic_at(size_t index); /* the command's own pages, then those of algorithms; NULL past the last */
-/* The page's text, with what the rows of the program determine; the caller frees it. */
+/* Makes the page's text, with the parts that rows determine. The caller frees it. */
 hawser_status hw_topic_text(const hawser_topic *topic, char **text, hawser_error *error) HAWSER_MUST_USE;
 
-/* Prints a topic, command, algorithm or option; "" is the overview. Unknown ones are HAWSER_BAD_OPTION. */
+/* Prints a topic, command, algorithm or option; "" is the overview. HAWSER_BAD_OPTION: there is none of this name. */
 hawser_status hw_help_topic(FILE *out, const char *topic, hawser_error *error) HAWSER_MUST_USE;
 /* Prints usage, text and every option of a command; algorithm may be NULL. */
 hawser_status hw_help_command(FILE *out, const hw_command *command, const hawser_algorithm *algorithm,
                               hawser_error *error) HAWSER_MUST_USE;
 
-/* Whether "HAWSER_EXCHANGE_EVERY=..." is the variable of "exchange-every". */
+/* Returns whether "HAWSER_EXCHANGE_EVERY=..." is the variable of "exchange-every". */
 bool hw_help_variable_is(const char *key, const char *variable);
-/* "exchange-every" to "HAWSER_EXCHANGE_EVERY", and back (up to the =). */
+/* Converts "exchange-every" to "HAWSER_EXCHANGE_EVERY", and back (up to the =). */
 void hw_help_variable_of(const char *key, char *text, size_t size);
 void hw_help_key_of(const char *variable, char *text, size_t size);
-/* "--tol T", "--[no-]intercept", with the short form in front: "-o, --output FILE". */
+/* Writes "--tol T", "--[no-]intercept", with the short form first: "-o, --output FILE". */
 void hw_help_flag(const hawser_option *row, char *text, size_t size);
-/* "default 1e-6; (0,1)", or "" when there is nothing to say. */
+/* Writes "default 1e-6; (0,1)", or "" if the option has neither. */
 void hw_help_limits(const hawser_option *row, char *text, size_t size);
 
 /* Prints the words of `text` from column `column` on, wrapped to lines that begin at `indent`. */
 void hw_help_wrapped(FILE *out, const char *text, size_t column, size_t indent);
 
-/* What each word of the option means, a line each; nothing for an option whose words are no rows of a table. */
+/* Prints the meaning of each word of the option, one per line; nothing for an option whose words are no rows of a table. */
 void hw_help_words(FILE *out, const char *key);
 
 #endif

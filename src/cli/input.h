@@ -1,41 +1,41 @@
-/* input.h - loading what the words of a call name, checking outputs before work is done, and models against data. */
+/* input.h - loads the data that a call names, checks outputs before any work is done, and matches data to models. */
 #ifndef HW_CLI_INPUT_H
 #define HW_CLI_INPUT_H
 
 #include "cli/cli.h"
 
-/* Refuses a path that could not be written, now rather than after hours. NULL is fine. */
+/* Refuses a path that could not be written, before hours of work. NULL is allowed. */
 hawser_status hw_check_writable(const char *path, hawser_error *error) HAWSER_MUST_USE;
-/* No output is one of the files that the command reads, words and options alike, and no two outputs are one file. */
+/* Checks that no output is a file that the command reads, as a word or by an option, and that no two outputs are one file. */
 hawser_status hw_check_outputs(const hw_call *call, hawser_error *error) HAWSER_MUST_USE;
-/* The same of what node `node` of a job, not the first, writes itself: its part of the history. */
+/* Likewise for what node `node` of a job, other than the first, writes itself: its part of the history. */
 hawser_status hw_check_history_of(const hw_call *call, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
-/* The first half of that for one path, of which the option `key` is the reason. */
+/* Checks that one path, which belongs to option `key`, is no file that the command reads. */
 hawser_status hw_check_spares(const hw_call *call, const char *key, const char *path, hawser_error *error) HAWSER_MUST_USE;
 
-/* The text of an option that is a path, or NULL. */
+/* Returns the text of an option that is a path, or NULL. */
 const char *hw_path_of(const hw_call *call, const char *key);
 
-/* The call's words, read by all nodes of the job together. */
+/* Loads the call's words on all nodes of the job together. */
 hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_dataset **data,
                              hawser_error *error) HAWSER_MUST_USE;
-/* Loads `count` paths as `how` says; says on err what a user must know (guessed base, dropped rows, options that can do nothing). */
+/* Loads `count` paths according to `how`. Prints on err what a user must know: a guessed base, dropped rows, options without effect. */
 hawser_status hw_load_as(const hw_call *call, char *const *words, size_t count, const hawser_load *how,
                          hawser_dataset **data, hawser_error *error) HAWSER_MUST_USE;
-/* The same of the call's words, with its input options. */
+/* Likewise for the call's words, with its input options. */
 hawser_status hw_load_words(const hw_call *call, hawser_dataset **data, hawser_error *error) HAWSER_MUST_USE;
 
-/* Says, one line each unless quiet, which options of the command line can do nothing under so many workers, or with input of that
- * format; or refuses one. */
+/* Prints, one per line unless quiet, the options of the command line that have no effect with this number of workers, or with input of
+ * that format; or refuses one. */
 void hw_say_idle_job(const hw_call *call, uint32_t workers);
 void hw_say_idle_input(const hw_call *call, hawser_format format);
 hawser_status hw_refuse_idle(const hw_call *call, const char *key, bool idle, const char *why,
                              hawser_error *error) HAWSER_MUST_USE;
 
-/* The tensor that keeps what missing values of each column are read as. */
+/* The tensor with the values that stand for missing values, by column. */
 #define HW_MEANS "missing.means"
 
-/* A model with what belongs to it. */
+/* A model and its data. */
 typedef struct hw_fitted {
     hawser_model *model;
     const hawser_algorithm *algorithm;
@@ -45,8 +45,8 @@ typedef struct hw_fitted {
 hawser_status hw_fitted_load(const char *path, hw_fitted *fitted, hawser_error *error) HAWSER_MUST_USE;
 void hw_fitted_free(hw_fitted *fitted);
 
-/* Loads data as the model has seen its own: index base, columns and CSV settings are the model's; unseen columns are counted,
- * said and left out; columns of other names are refused. */
+/* Loads data like the model's own: index base, columns and CSV settings are the model's. Columns that the model lacks are counted,
+ * reported and left out; columns of other names are refused. */
 hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, char *const *words, size_t count,
                                 hawser_dataset **data, hawser_error *error) HAWSER_MUST_USE;
 
@@ -54,9 +54,10 @@ hawser_status hw_load_for_model(const hw_call *call, const hw_fitted *fitted, ch
 hawser_status hw_predict_words(const hw_call *call, hw_fitted *fitted, hawser_dataset **data, double **predictions,
                                hawser_error *error) HAWSER_MUST_USE;
 
-/* What data written to `path` takes, which in a format may be two files, is none that the command reads, nor the second an output. */
+/* Checks that the files of data that is written to `path`, which may be two in a format, are none that the command reads, and that the
+ * second is no output. */
 hawser_status hw_check_spares_data(const hw_call *call, const char *path, hawser_error *error) HAWSER_MUST_USE;
-/* The format by a path's extension; HAWSER_BAD_OPTION lists the known ones. */
+/* Finds the format of a path's extension; HAWSER_BAD_OPTION lists the known ones. */
 hawser_status hw_format_of_path(const char *path, hawser_format *format, hawser_error *error) HAWSER_MUST_USE;
 /* Writes a whole dataset in the format of the path's extension. */
 hawser_status hw_write_dataset(const hawser_dataset *data, const char *path, hawser_error *error) HAWSER_MUST_USE;

@@ -1,4 +1,4 @@
-/* monitor.h - what is seen of a running training: progress on standard error, the trace, the samples of the plot, events. */
+/* monitor.h - the views of a running training: progress on standard error, the trace, the samples of the plot, events. */
 #ifndef HW_CLI_MONITOR_H
 #define HW_CLI_MONITOR_H
 
@@ -25,12 +25,13 @@ typedef struct hw_mark {
     double seconds, height;
 } hw_mark;
 
-/* When a quantity will be at its goal, by the line through its last heights: the logarithm of a metric, or the clocks. */
+/* A forecast of the time at which a quantity reaches its goal, by the line through its last heights: the logarithm of a metric, or the
+ * clocks. */
 typedef struct hw_forecast {
     hw_mark mark[2]; /* heights to draw the line from: at about a quarter and a half of the time so far */
     size_t marks, count;
     double height, at;        /* the last height and its time */
-    double made;              /* when the last forecast was */
+    double made;              /* time of the last forecast */
     double end[HW_FORECASTS]; /* seconds since the beginning */
 } hw_forecast;
 
@@ -71,15 +72,15 @@ int hw_metric_text(const hawser_metric_row *row, double value, char *text, size_
 hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 /* The hawser_observer; user is the hw_monitor. */
 void hw_monitor_observe(const hawser_progress *progress, void *user);
-/* Prints the policy's line (unless quiet) and the notes that are new: who waits must not learn at the end why it takes so long. */
+/* Prints the policy's line (unless quiet) and new notes while the training runs, so that a user learns early why it takes long. */
 void hw_monitor_tell(hw_monitor *monitor);
-/* Last drawing. */
+/* Draws for the last time. */
 void hw_monitor_rest(hw_monitor *monitor);
-/* Closes files; gives the first failure, if there was one, and releases nothing that the plot needs. */
+/* Closes the files and returns the first failure, if any. What the plot needs stays. */
 hawser_status hw_monitor_end(hw_monitor *monitor, hawser_error *error) HAWSER_MUST_USE;
 void hw_monitor_free(hw_monitor *monitor);
 
-/* Begins an event object with "event" and "seconds"; NULL when no events are wanted. */
+/* Begins an event object with "event" and "seconds"; NULL if no events are wanted. */
 json_t *hw_monitor_event(const hw_monitor *monitor, const char *name, bool *ok);
 /* Writes and releases it; a failure is kept in the monitor. Takes NULL. */
 void hw_monitor_log(hw_monitor *monitor, json_t *event, bool ok);

@@ -1,10 +1,10 @@
-/* plot.h - metrics over time, as SVG or PNG. */
+/* plot.h - draws metrics over time, as SVG or PNG. */
 #ifndef HW_CLI_PLOT_H
 #define HW_CLI_PLOT_H
 
 #include "cli/monitor.h"
 
-/* HAWSER_BAD_OPTION unless the path ends with .svg or .png. */
+/* Returns HAWSER_BAD_OPTION unless the path ends with .svg or .png. */
 hawser_status hw_plot_check(const char *path, hawser_error *error) HAWSER_MUST_USE;
 
 /* Draws `count` samples, a panel for each watched metric with an axis, and writes the file atomically. */

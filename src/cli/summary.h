@@ -1,4 +1,4 @@
-/* summary.h - what a training came to: closing lines, the JSON line, the plot's titles. */
+/* summary.h - the results of a training: closing lines, the JSON line, the plot's titles. */
 #ifndef HW_CLI_SUMMARY_H
 #define HW_CLI_SUMMARY_H
 
@@ -11,15 +11,15 @@ typedef struct hw_training_outcome {
     hawser_training training;
     hw_monitor monitor;
     double seconds_load, seconds_train;
-    const char *saved; /* path of the model, NULL when none was asked for or none could be written */
+    const char *saved; /* path of the model; NULL if none was requested or none could be written */
     char *rescued;     /* that path, if the model's own file could not be written */
 } hw_training_outcome;
 
-/* False where a signal ended the training before its first clock was over: there is nothing to be saved. */
+/* Returns false if a signal ended the training before its first clock was over: then there is nothing to save. */
 bool hw_outcome_reached(const hw_training_outcome *outcome);
-/* Closing lines on standard output (unless quiet), --log-view's table, and --json's line last of all. */
+/* Prints closing lines on standard output (unless quiet), the table of --log-view, and last the line of --json. */
 hawser_status hw_outcome_print(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error) HAWSER_MUST_USE;
-/* For a job that ended because a node was lost: --json's line has the reason in place of results. */
+/* Prints the line of --json for a job that ended because a node was lost: it has the reason in place of results. */
 hawser_status hw_outcome_print_lost(const hw_call *call, const hw_training_outcome *outcome, const char *why,
                                     hawser_error *error) HAWSER_MUST_USE;
 

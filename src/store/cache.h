@@ -85,9 +85,8 @@ bool hw_cache_pulled(hw_cache *cache, hw_reading *reading);
 void hw_reading_end(hw_cache *cache, hw_reading *reading);
 
 typedef struct hw_cache_figures {
-    uint64_t hits, misses, shared, again,
-        /* Rows: served from the cache, pulled, brought by another reading's pull; repeated pulls; dropped rows. */
-        evicted;
+    /* Rows: served from the cache, pulled, brought by another reading's pull; repeated pulls; dropped rows. */
+    uint64_t hits, misses, shared, again, evicted;
     uint64_t rows, bytes; /* in the cache now */
 } hw_cache_figures;
 void hw_cache_figures_of(const hw_cache *cache, hw_cache_figures *figures);

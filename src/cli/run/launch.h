@@ -1,8 +1,8 @@
 /*
  * launch.h - the launcher's side of `hawser run`: a connection to each host with its agent, and the state of each node.
  *
- * The local host's agent is a child with a socket, another host's is a child of ssh there. All are treated alike: when the launcher
- * goes, however, their wires end, and they end their nodes.
+ * The local host's agent is a child with a socket, another host's is a child of ssh there. All are treated alike: when the launcher ends,
+ * in whatever way, their wires end, and they end their nodes.
  */
 #ifndef HW_CLI_RUN_LAUNCH_H
 #define HW_CLI_RUN_LAUNCH_H
@@ -14,12 +14,12 @@
 #include "cli/run/hosts.h"
 #include "cli/run/wire.h"
 
-enum { HW_ADDRESS_MOST = 512 }; /* bytes of an address, the zero included; more than place.h knows */
+enum { HW_ADDRESS_MOST = 512 }; /* bytes of an address, the zero included; more than the limit in place.h */
 
 /* Follows "was killed by signal 9 (KILL)". */
 #define HW_OUT_OF_MEMORY "; unless a person did that, the machine was out of memory, which the kernel's log shows"
 
-/* Text of a node on its way: whole lines are printed, behind its name. */
+/* Output of a node: whole lines are printed, behind its name. */
 typedef struct hw_lines {
     hw_buffer bytes;
 } hw_lines;
@@ -30,9 +30,9 @@ typedef struct hw_run_node {
     long pid;       /* 0: not started */
     bool ended;
     int code, signal;
-    bool interrupted; /* it ended when hawser run itself had been told to end */
-    bool ours;        /* it ended when we had sent signals that end */
-    uint32_t blamed;  /* whom it has lost, as its channel says; the number of nodes: nobody */
+    bool interrupted; /* it ended after hawser run itself was asked to end */
+    bool ours;        /* it ended after we had sent signals that end it */
+    uint32_t blamed;  /* the node that it has lost, by its channel; the number of nodes: none */
     double blamed_at;
     char why[200];
     hw_lines out, err;
@@ -45,89 +45,89 @@ typedef struct hw_host_connection {
     pid_t pid; /* of the agent, or of ssh; 0: reaped */
     int result;
     hw_wire wire;
-    int err; /* ssh's own words */
+    int err; /* ssh's standard error */
     hw_lines words;
-    char last[200]; /* the last of them */
+    char last[200]; /* its last line */
     bool greeted, closed;
-    double silent; /* seconds of ours since its last word, or, before its greeting, since it was started */
-    double most;   /* 0, or how long it was silent when it was given up */
+    double silent; /* seconds, in our time, since its last frame, or, before its greeting, since its start */
+    double most;   /* 0, or how long it was silent when it was abandoned */
 } hw_host_connection;
 
 typedef struct hw_launch {
-    /* What was asked for: */
+    /* From the command line: */
     char *const *words;
     size_t word_count;
     bool own;      /* the words are a subcommand of this command */
     bool serves;   /* it is serve */
-    bool terminal; /* we have one that we could lose */
+    bool terminal; /* the launcher has a terminal that it could lose */
     const char *ssh, *remote;
     bool prefix;
     double grace, join_timeout, failure_timeout;
     char job[64], key[65];
     FILE *stream_out, *stream_err;
-    /* What has become of it: */
-    char address[HW_ADDRESS_MOST]; /* of node 0; "": not heard yet */
+    /* The state: */
+    char address[HW_ADDRESS_MOST]; /* of node 0; "": unknown yet */
     hw_host_connection *connections;
     size_t connection_count;
     hw_run_node *nodes;
     uint32_t node_count;
     sigset_t mask; /* for children */
     int signals;
-    int stdin_fd;     /* to be passed on to node 0 on another host; -1: not, or no more */
+    int stdin_fd;     /* sent on to node 0 on another host; -1: no, or not any more */
     size_t input_out; /* bytes of it that node 0 has not taken yet */
     unsigned interrupts;
-    int first_signal;      /* of them, */
-    double first_at;       /* and when it came */
-    uint32_t first_failed; /* the one that is named; node_count: none yet */
-    uint32_t follower;     /* the first that has ended for another's failure; node_count: none */
-    double name_at;        /* when it is time to name whom the followers blame; 0: nobody is to be named */
-    bool inferred; /* the first cause was inferred; a node that turns out to have failed on its own is named after all */
-    int stage;     /* of ending what is left after a failure: 0 not, 1 waiting, 2 SIGTERM sent, 3 SIGKILL sent */
+    int first_signal;      /* the first of them, */
+    double first_at;       /* and its time */
+    uint32_t first_failed; /* the node that is named; node_count: none yet */
+    uint32_t follower;     /* the first node that has ended because of another's failure; node_count: none */
+    double name_at;        /* time at which the node that the followers blame is named; 0: none */
+    bool inferred; /* the first cause was inferred; a node that turns out to have failed by itself is named after all */
+    int stage;     /* of ending the other nodes after a failure: 0 not begun, 1 waiting, 2 SIGTERM sent, 3 SIGKILL sent */
     double next_stage;
-    double looked_at;  /* when it was last looked how long hosts have been silent */
-    double abandon_at; /* when hosts that have not answered SIGKILL are given up; 0: it was not sent */
+    double looked_at;  /* time of the last check of silent hosts */
+    double abandon_at; /* time at which hosts that have not answered SIGKILL are abandoned; 0: it was not sent */
     struct pollfd *set;
 } hw_launch;
 
 /* connection.c */
 hawser_status hw_host_connection_start(hw_launch *launch, hw_host_connection *connection,
                                        hawser_error *error) HAWSER_MUST_USE;
-/* Reads and takes what has come. */
+/* Reads and handles what has arrived. */
 hawser_status hw_host_connection_serve(hw_launch *launch, hw_host_connection *connection,
                                        hawser_error *error) HAWSER_MUST_USE;
-/* ssh's words. */
+/* Reads ssh's standard error. */
 hawser_status hw_host_connection_receive(hw_launch *launch, hw_host_connection *connection,
                                          hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_host_connection_signal(hw_launch *launch, int number, hawser_error *error) HAWSER_MUST_USE;
-/* The agent's process has ended, or its wire has: what it did not account for is lost. */
+/* Called when the agent's process or its wire has ended: nodes whose end it has not reported are lost. */
 hawser_status hw_host_connection_settle(hw_launch *launch, hw_host_connection *connection,
                                         hawser_error *error) HAWSER_MUST_USE;
-/* Counts the time that it has been silent; past its deadline it is lost. */
+/* Counts its silence; beyond its deadline it is lost. */
 hawser_status hw_host_connection_wait(hw_launch *launch, hw_host_connection *connection, double seconds,
                                       hawser_error *error) HAWSER_MUST_USE;
-/* It has not even answered SIGKILL: says so and goes on without it. */
+/* Abandons a host that has not even answered SIGKILL, with a line. */
 hawser_status hw_host_connection_abandon(hw_launch *launch, hw_host_connection *connection,
                                          hawser_error *error) HAWSER_MUST_USE;
 void hw_host_connection_free(hw_host_connection *connection);
 
-/* lines.c: prints the whole lines of what is there, and with `last` the rest. */
+/* lines.c: prints the whole lines of the output, and with `last` the rest. */
 hawser_status hw_lines_take(hw_lines *lines, const char *label, FILE *out, const char *data, size_t length, bool last,
                             hawser_error *error) HAWSER_MUST_USE;
 
-/* loop.c: seconds within which an agent gives signs of life. */
+/* loop.c: returns the seconds between two heartbeats of an agent. */
 double hw_launch_beat(const hw_launch *launch);
-/* Until all have ended. */
+/* Runs until all nodes have ended. */
 hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
 
-/* first_cause.c: which node failed first, by cause and not by time of arrival. */
-/* A node has ended; the first one that failed of itself is named, and the others' time runs. */
+/* first_cause.c: finds the node that failed first, by cause and not by time of arrival. */
+/* Handles the end of a node. The first one that failed by itself is named, and the grace of the others begins. */
 hawser_status hw_launch_ended(hw_launch *launch, uint32_t node, int code, int number, const char *why,
                               hawser_error *error) HAWSER_MUST_USE;
-/* A node says that it ends for another's failure. */
+/* Records that a node ends because of another's failure. */
 void hw_launch_count_losses(hw_launch *launch, uint32_t teller, uint32_t node, const char *why);
-/* All have ended, or it is time: if all who failed have failed for others, the one that most of them blame is named. */
+/* Called when all nodes have ended, or at name_at: if all failed because of others, names the node that most of them blame. */
 void hw_launch_find_first_cause(hw_launch *launch);
-/* What hawser run returns. Says so where a signal has ended all before they had begun. */
+/* Returns the exit code of hawser run. Prints a line if a signal has ended all nodes before they began. */
 int hw_launch_code(const hw_launch *launch);
 
 #endif

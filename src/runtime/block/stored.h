@@ -1,10 +1,10 @@
 /*
- * stored.h - states that the store keeps, as a block sees them: chunks and numbers that are asked for before they are needed, shares and
- * changes on their way, and what the end of a clock means for both.
+ * stored.h - a block's side of states in the store: chunks and numbers that are requested before they are needed, shares and changes that
+ * are being pushed, and the effect of a clock's end on both.
  *
- * Iterations of a state go on from phase to phase; its first values are iteration 0. In a state whose chunks have an order (bsp, dc) a pull
- * and a push say in which iteration they are, and the store keeps them apart. Elsewhere credit does: a clock begins when the clocks that
- * it must see count as done, and a clock counts as done when what it pushed is in.
+ * Iterations of a state continue from phase to phase; its first values are iteration 0. If the chunks of a state have an order (bsp, dc), a
+ * pull and a push name their iteration, and the store keeps versions apart. Otherwise credit does: a clock begins when the clocks that it
+ * must see count as ended, and a clock counts as ended when its pushes were applied.
  */
 #ifndef HW_RUNTIME_STORED_H
 #define HW_RUNTIME_STORED_H
@@ -15,15 +15,15 @@ typedef struct hw_stored hw_stored;
 
 hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_error *error) HAWSER_MUST_USE;
 void hw_stored_close(hw_stored *stored);
-void hw_stored_forget(hw_worker *worker); /* what was on its way when the store was closed */
+void hw_stored_forget(hw_worker *worker); /* what was in progress when the store was closed */
 
 bool hw_stored_ordered(const hawser_state *state);  /* by the store, chunk by chunk */
 uint64_t hw_stored_turn(const hw_state_part *part); /* its next iteration */
 
-/* Which states the phase that begins has to do with. */
+/* Determines the states that the phase uses. */
 void hw_stored_begin_phase(hw_worker *worker);
 
-/* What a unit calls. HAWSER_BAD_ARGUMENT: what it asks for is wrong. */
+/* What a unit calls. HAWSER_BAD_ARGUMENT: a request is wrong. */
 void hw_stored_begin_unit(hw_worker *worker);
 hawser_status hw_stored_next(hw_worker *worker, hw_state_part *part, hawser_chunk *chunk) HAWSER_MUST_USE;
 hawser_status hw_stored_want(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first,
@@ -32,9 +32,9 @@ hawser_status hw_stored_wanted(hw_worker *worker, hw_state_part *part, const dou
 hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64_t *keys, const double *values,
                             size_t count) HAWSER_MUST_USE;
 
-/* Shares go out; hollow: no unit has run. */
+/* Pushes shares at the end of a clock; hollow: no unit has run. */
 hawser_status hw_stored_end_clock(hw_worker *worker, bool hollow) HAWSER_MUST_USE;
-/* Nothing is on its way any more. */
+/* Waits until no request is in progress. */
 hawser_status hw_stored_end_phase(hw_worker *worker) HAWSER_MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
-/* checksum.h - the checksum of a store's file, which is its last tensor, so that a file can be written front to back: hw_hash chained over pieces of
- * HW_CHECKSUM_PIECE bytes of all that stands before it, header included. */
+/* checksum.h - the checksum of a store's file. It is the last tensor, so that a file can be written from front to back: hw_hash chained
+ * over pieces of HW_CHECKSUM_PIECE bytes of everything before it, header included. */
 #ifndef HW_RUNTIME_CHECKPOINT_CHECKSUM_H
 #define HW_RUNTIME_CHECKPOINT_CHECKSUM_H
 
@@ -8,9 +8,9 @@
 
 enum { HW_CHECKSUM_PIECE = 16384 };
 
-/* Begins zeroed. */
+/* Initially zero. */
 typedef struct hw_checksum {
-    uint64_t digest; /* of the pieces that are full */
+    uint64_t digest; /* of the full pieces */
     size_t used;
     unsigned char piece[HW_CHECKSUM_PIECE];
 } hw_checksum;

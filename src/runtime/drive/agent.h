@@ -1,4 +1,5 @@
-/* agent.h - speaks for a node that has no driver: says what it runs, hands in what its blocks came to, takes the result of all. */
+/* agent.h - the agent of a node without the driver: sends the node's program, its blocks' results and signals to the driver, and
+ * receives the result of the run. */
 #ifndef HW_RUNTIME_DRIVE_AGENT_H
 #define HW_RUNTIME_DRIVE_AGENT_H
 
@@ -8,32 +9,31 @@ typedef struct hw_agent {
     hw_session *session;
     hw_mailbox mailbox;
     hawser_error error;
-    hw_message *result; /* the driver's last word */
-    bool told;          /* the driver knows that we were interrupted */
+    hw_message *result; /* the driver's last message */
+    bool told;          /* the driver has received that this node was interrupted */
 } hw_agent;
 
 void hw_agent_open(hw_agent *agent, hw_session *session);
 void hw_agent_close(hw_agent *agent);
-/* Until the driver's last word is here, or nobody is left to say it. */
+/* Runs until the driver's last message has arrived, or the driver is lost. */
 void hw_agent_main(hw_agent *agent);
 
-/* What a node is about to run, a fact a line: nodes that differ in one of them must not run together. The caller frees it. */
+/* Describes what a node is about to run, one fact per line: nodes that differ in one must not run together. The caller frees the text. */
 hawser_status hw_session_program(const hw_session *session, char **text, hawser_error *error) HAWSER_MUST_USE;
 
-/* gather.c: a digest of the travelling states as this node has them, figures, events and local states of its blocks, and its links, into a
- * message; and back into a run. */
+/* gather.c: packs a digest of the exchanged states on this node, and figures, events and local states of its blocks, and its links, into
+ * a message; and adds them to a run. */
 hawser_status hw_gather_pack(const hw_session *session, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_gather_take(const hw_session *session, const hw_message *message, hawser_run *run,
                              hawser_error *error) HAWSER_MUST_USE;
 
-/* Of the travelling states of an ended session, bit by bit. */
+/* Returns the digest of the exchanged states of an ended session, over all bits. */
 uint64_t hw_session_digest(const hw_session *session);
-/* True where a node has gathered (else NULL, or another message) and its travelling states have this digest. */
+/* Returns true if the message is a node's results (it may be NULL, or another message) and its exchanged states have this digest. */
 bool hw_gather_equals(const hw_message *message, uint64_t digest);
 
-/* share.c: how the run ended and, where it has one, its result (run may be NULL), into a message; and back. Whole: with the travelling
- * states; else the node takes its own, which are known to be equal. hw_share_take gives the status that the driver's node returned,
- * with its text. */
+/* share.c: packs the end of the run and its result, if it has one (run may be NULL), into a message; and reads it. whole: with the
+ * exchanged states; else the node takes its own, which are equal. hw_share_take returns the status of the driver's node, with its text. */
 hawser_status hw_share_pack(const hw_session *session, const hawser_error *ended, const hawser_run *run, bool whole,
                             hw_message **message, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_share_take(const hw_session *session, const hw_message *message, hawser_run **run,

@@ -1,4 +1,4 @@
-/* cursor.h - writes and reads bytes in a row; with no bytes behind it, it only measures. Reading never goes past the end. */
+/* cursor.h - writes and reads consecutive bytes. Without bytes behind it, it only measures. It never reads past the end. */
 #ifndef HW_RUNTIME_DRIVE_CURSOR_H
 #define HW_RUNTIME_DRIVE_CURSOR_H
 
@@ -18,7 +18,7 @@ static inline void hw_put(hw_drive_cursor *cursor, const void *from, size_t coun
     cursor->at += count;
 }
 
-/* Where the next `count` bytes lie, or NULL when there are fewer. Not aligned. */
+/* Returns the next `count` bytes, unaligned, or NULL if there are fewer. */
 static inline const void *hw_get_there(hw_drive_cursor *cursor, size_t count)
 {
     if (count > cursor->size - cursor->at)

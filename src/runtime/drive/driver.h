@@ -19,61 +19,61 @@ typedef struct hw_driver {
     double bytes, staleness; /* of all blocks so far, as of the last combined clock */
     double *gains;           /* by state number */
     hawser_sync *syncs;      /* by operator number */
-    hw_message **aborts;     /* one a block, kept ready */
-    hw_message **heard;      /* by node: its program before the run, what it gathered after; NULL: not yet */
+    hw_message **aborts;     /* one per block, preallocated */
+    hw_message **heard;      /* by node: its program before the run, its results after; NULL: not received yet */
     uint32_t heard_count;
     /* The phase: */
     hw_reports *reports; /* by block */
-    uint32_t done;       /* blocks that have ended it */
-    uint32_t pauses;     /* so far: */
-    uint32_t paused;     /* blocks that have answered the latest */
-    uint64_t furthest;   /* clock begun among their answers */
-    uint64_t agreed;     /* the least number of clocks done among them */
+    uint32_t done;       /* blocks that have ended the phase */
+    uint32_t pauses;     /* number of pauses so far: */
+    uint32_t paused;     /* blocks that have answered the latest one */
+    uint64_t furthest;   /* the last clock that one of them has begun */
+    uint64_t agreed;     /* the least number of clocks that one of them has ended */
     uint64_t entries;    /* triggers so far */
     uint64_t clocks;     /* combined clocks of shipped loops so far */
-    double *parts;       /* room to combine one metric */
-    double give_up;      /* seconds of --grace that are left when the run is abandoned */
+    double *parts;       /* memory to combine one metric */
+    double give_up;      /* seconds of --grace left at which the run is abandoned */
     bool abandoned;
-    const char *stopping; /* reason, once the whole run is asked to end */
+    const char *stopping; /* the reason, once the whole run was asked to end */
     const char *stop_reason;
     const char *repeatable;
 } hw_driver;
 
 hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_error *error) HAWSER_MUST_USE;
 void hw_driver_close(hw_driver *driver);
-/* Waits for blocks as hw_wait does, but once the run was asked to end for a part of --grace only: then it abandons the run, which leaves the
- * blocks at the last clock that all have done, and returns HAWSER_STOP. */
+/* Waits for blocks as hw_wait does, but only for a part of --grace once the run was asked to end. Then it abandons the run, which leaves
+ * the blocks at the last clock that all have ended, and returns HAWSER_STOP. */
 hawser_status hw_driver_wait(hw_driver *driver, bool (*ready)(void *argument), void *argument) HAWSER_MUST_USE;
-/* Runs the program from its root and tells all blocks when it ends. The result is in error.status, HAWSER_STOP included. */
+/* Runs the program from its root and reports its end to all blocks. The result is in error.status, HAWSER_STOP included. */
 void hw_driver_main(hw_driver *driver);
 
-/* Waits until every other node has said which program it runs, and refuses one that is not ours. */
+/* Waits until every other node has sent the program that it runs, and refuses one that differs. */
 hawser_status hw_driver_greet(hw_driver *driver) HAWSER_MUST_USE;
-/* Waits for what the other nodes gathered. */
+/* Waits for the results of the other nodes. */
 hawser_status hw_driver_gather(hw_driver *driver) HAWSER_MUST_USE;
 
-/* Combines the oldest reported clock when all blocks have reported it; false when there is none. */
+/* Combines the oldest reported clock once all blocks have reported it; false: there is none. */
 bool hw_driver_combine(hw_driver *driver);
 /* Sends a TRIGGER of `operator` to all blocks. */
 hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first_clock,
                                 uint64_t limit, bool final) HAWSER_MUST_USE;
 hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t limit, bool final) HAWSER_MUST_USE;
-/* Sends a PAUSE to all blocks; hw_driver_paused is true once all have answered. */
+/* Sends a PAUSE to all blocks; hw_driver_paused returns true once all have answered. */
 hawser_status hw_driver_ask_pause(hw_driver *driver, bool abandon) HAWSER_MUST_USE;
 bool hw_driver_paused(void *driver);
-/* Asks all blocks where they are; *limit becomes the first clock that none has begun, and is announced as the end. Under TAP a
- * block that lags passes the clocks up to it without work: nobody waits for them. */
+/* Asks all blocks for their clocks. *limit becomes the first clock that none has begun, and is announced as the end. Under TAP a block
+ * that lags passes the clocks up to it without work, because no block waits for them. */
 hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, uint64_t *limit) HAWSER_MUST_USE;
 bool hw_driver_all_done(void *driver);
-/* Looks for signals and limits of the whole run. */
+/* Checks signals and limits of the whole run. */
 void hw_driver_check(hw_driver *driver);
 void hw_driver_observe(hw_driver *driver, const char *name, uint64_t clock);
-/* Calls a test of the program; `kind` is what the watchdog calls it. */
+/* Calls a test of the program; `kind` is its name for the watchdog. */
 bool hw_driver_test(hw_driver *driver, const char *kind, bool (*test)(hawser_progress *progress, void *user), void *user);
-/* A shipped loop, from entry to quiescence. */
+/* Runs a shipped loop, from its entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 
-/* Until, evaluated clock by clock. */
+/* The state of an end condition that is evaluated clock by clock. */
 typedef struct hw_until {
     const hawser_until *until;
     double began, previous, best;
@@ -81,7 +81,7 @@ typedef struct hw_until {
     bool seen;
 } hw_until;
 void hw_until_begin(hw_until *state, const hawser_until *until, double now);
-/* Reason why the loop ends after its own iteration `clock`, or NULL. */
+/* Returns the reason why the loop ends after its own iteration `clock`, or NULL. */
 const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock);
 
 #endif

@@ -1,4 +1,4 @@
-/* run.h - what is left when a run has ended. */
+/* run.h - the results of a run that has ended. */
 #ifndef HW_RUNTIME_RUN_H
 #define HW_RUNTIME_RUN_H
 
@@ -19,7 +19,7 @@ typedef struct hw_log_line {
     double seconds, least_seconds, most_seconds, waited;
 } hw_log_line;
 
-/* What one block did. */
+/* The figures of one block. */
 typedef struct hw_block_record {
     uint64_t block, most_lead;
     hawser_worker_figures figures;
@@ -30,12 +30,12 @@ typedef struct hw_block_record {
 
 struct hawser_run {
     hawser_figures figures;
-    char repeatable[100], stop_reason[100]; /* where the driver was elsewhere */
+    char repeatable[100], stop_reason[100]; /* copies, on nodes without the driver */
     char interrupted_by[100];
     hawser_link *links;
     size_t link_count, link_capacity;
     hawser_accept_figures *accepts;
-    hawser_flow *flows; /* by result, then by kind; in the end without those that are empty */
+    hawser_flow *flows; /* by result, then by kind; in the end without empty ones */
     hawser_worker_figures *workers;
     uint64_t *staleness;
     hw_result *results;
@@ -45,35 +45,35 @@ struct hawser_run {
     uint32_t metric_count;
     hw_log_line *lines;
     size_t line_count;
-    char chosen[200]; /* why so many workers; empty: as asked */
+    char chosen[200]; /* the reason for the number of workers; empty: the user gave it */
 };
 
-/* A run with room for the results of a session, and nothing in it. */
+/* Makes a run with empty results for a session. */
 hawser_status hw_run_new(const hw_session *session, hawser_run **run, hawser_error *error) HAWSER_MUST_USE;
-/* Says which node was asked to end (hw_asked, or 0), where a signal has ended the run. */
+/* Names the node that a signal asked to end (hw_asked, or 0), if a signal has ended the run. */
 void hw_run_name_asked(hawser_run *run, const hw_session *session, uint64_t asked);
 void hw_run_add_block(hawser_run *run, const hw_block_record *record);
-/* One hw_event an operator, not aligned. */
+/* Adds one hw_event per operator, unaligned. */
 void hw_run_add_events(hawser_run *run, const hw_session *session, const void *events);
-/* One hw_flow a state that travels, not aligned; and one a kind of message. */
+/* Adds one hw_flow per exchanged state and one per kind of message, unaligned. */
 void hw_run_add_flows(hawser_run *run, const hw_session *session, const void *flows);
 void hw_run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS]);
-/* A part of a local state. */
+/* Adds a part of a local state. */
 void hw_run_add_part(hawser_run *run, const hawser_state *state, size_t first, size_t count, const void *values);
-/* The travelling states: every block has all of them, and this node's first speaks. */
+/* Adds the exchanged states: every block has all of them, and they are taken from this node's first. */
 void hw_run_add_travelling(hawser_run *run, const hw_session *session);
 hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_error *error) HAWSER_MUST_USE;
 void hw_run_add_accepts(hawser_run *run, const hawser_accept_figures *accepts);
 
 hw_block_record hw_worker_record(const hw_worker *worker);
 hawser_worker_figures hw_worker_figures_of(const hw_worker *worker);
-/* The link from this node to another; false: there is none. */
+/* Returns the link from this node to another; false: there is none. */
 bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link);
 
-/* Counters of the connections to this node; only with several nodes. */
+/* Returns the counters of the connections to this node; only with several nodes. */
 hawser_accept_figures hw_session_accepts(const hw_session *session);
 
-/* Takes results and figures out of an ended session. */
+/* Collects results and figures from an ended session. */
 hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **run, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

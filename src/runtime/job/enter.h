@@ -1,4 +1,4 @@
-/* enter.h - how a job comes by its nodes, and by the time that it has. */
+/* enter.h - how a job gets its nodes and its time limit. */
 #ifndef HW_RUNTIME_ENTER_H
 #define HW_RUNTIME_ENTER_H
 
@@ -6,35 +6,35 @@
 #include "hawser/hawser.h"
 #include "transport/net.h"
 
-/* Zero fields: nothing. */
+/* Zero fields: not given. */
 typedef struct hw_entry {
-    const hw_place *place; /* known already; copied. NULL: the launchers are asked */
-    hw_cluster **joined;   /* a cluster that has been joined already: the job's from now on, and NULL here */
-    const char *arguments; /* by hand: what the manager tells the others */
+    const hw_place *place; /* known already; copied. NULL: asks the launchers */
+    hw_cluster **joined;   /* a cluster that was joined already; the job takes it and sets it to NULL */
+    const char *arguments; /* by hand: the arguments that the manager sends to the others */
     size_t arguments_length;
-    hw_bytes *heard; /* by hand: what the manager told; the caller frees its data */
-    /* Asked on every node before the job opens a file: what one node refuses ends all. */
+    hw_bytes *heard; /* by hand: the arguments that the manager has sent; the caller frees its data */
+    /* Called on every node before the job opens a file; if it fails on one node, the job ends on all. */
     hawser_status (*check)(void *argument, uint32_t node, hawser_error *error);
     void *argument;
 } hw_entry;
 
-/* Finds the place unless it is known (place->ops), and joins the others. One node alone leaves *cluster NULL. */
+/* Finds the place unless it is given (place->ops), and joins the others. A single node leaves *cluster NULL. */
 hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluster **cluster, const hw_entry *entry,
                        hawser_error *error) HAWSER_MUST_USE;
-/* --port-range LOW-HIGH, or one port; 0, 0: not given. */
+/* Reads --port-range LOW-HIGH, or one port; 0, 0: not given. */
 hawser_status hw_read_ports(const hawser_options *options, uint16_t *low, uint16_t *high,
                             hawser_error *error) HAWSER_MUST_USE;
-/* --transport. */
+/* Reads --transport. */
 hw_net_way hw_read_way(const hawser_options *options);
-/* rows.c: options that each node has for itself, or node 0 alone: they may differ between nodes and are not handed on to nodes that are
- * started by hand. */
+/* rows.c: returns whether an option belongs to one node, or to node 0 only: it may differ between nodes and is not sent to nodes that
+ * are started by hand. */
 bool hw_option_of_one_node(const char *key);
 
 /* hawser_open_options with an entry. */
 hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry, hawser_job **job,
                            hawser_error *error) HAWSER_MUST_USE;
 
-/* Before a plan is made: as if this process were one of so many nodes (1: it is alone), each on a machine like this one. */
+/* Before a plan is made: assumes this number of nodes (1: a single node), each on a machine like this one. */
 hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
 
 /* Reads a model on node 0 and sends it to all nodes; `path` and `if_exists` count there alone. *model is NULL if there is no path, or if
@@ -42,15 +42,15 @@ hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *erro
 hawser_status hw_job_model(hawser_job *job, const char *path, bool if_exists, hawser_model **model,
                            hawser_error *error) HAWSER_MUST_USE;
 
-/* Seconds that a run may take: `limit` (0: none), or less where Slurm ends the job before. now: seconds since 1970. */
+/* Returns the seconds that a run may take: `limit` (0: none), or less if Slurm ends the job earlier. now: seconds since 1970. */
 double hw_time_left(double limit, char *const *environment, double now);
 
 /* Returns the clocks of the last run with a loop, if it failed; else 0. Node 0 only. */
 uint64_t hw_job_failed_clocks(const hawser_job *job);
 
-/* hawser_interrupt, by a signal. Async-signal-safe, any thread. */
+/* hawser_interrupt, for a signal. Async-signal-safe, any thread. */
 void hw_job_interrupt_by(hawser_job *job, int signal_number);
-/* Tells the other nodes that a signal ends this node where it is, and leaves the job; waits a second at most. The process must end next. */
+/* Reports to the other nodes that a signal ends this node, and leaves the job; waits at most a second. The process must end next. */
 void hw_job_farewell_by(hawser_job *job, int signal_number);
 
 #endif

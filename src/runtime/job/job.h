@@ -1,4 +1,4 @@
-/* job.h - a job: settings resolved from options and machine, and the request to stop. */
+/* job.h - a job: settings from options and machine, and the request to stop. */
 #ifndef HW_RUNTIME_JOB_H
 #define HW_RUNTIME_JOB_H
 
@@ -12,63 +12,62 @@
 #include "runtime/job/recorder.h"
 
 struct hawser_job {
-    hawser_options *own_options; /* when opened from argv */
+    hawser_options *own_options; /* if it was opened from argv */
     const hawser_options *options;
     hw_place place;
     hw_cluster *cluster; /* NULL: one node */
     hw_plan_settings settings;
-    hw_topology *topology; /* with more than one node, as: */
-    const char **names;    /* of nodes; the cluster's */
+    hw_topology *topology; /* with more than one node */
+    const char **names;    /* names of the nodes; the cluster owns them */
     hawser_sync sync;
     hawser_form form;
-    uint64_t backlog;                  /* bytes that may wait to be sent before updates are coalesced; 0: any */
+    uint64_t backlog;                  /* bytes that may wait to be sent before updates are coalesced; 0: no limit */
     uint64_t max_clocks;               /* 0: none */
     double time_limit;                 /* seconds, 0: none */
-    double unit_warning, unit_timeout; /* seconds that a unit may compute without returning; 0: any */
+    double unit_warning, unit_timeout; /* seconds that a unit may compute without returning; 0: no limit */
     struct hw_watchdog *watchdog;      /* names units and other functions of the user that do not return */
     double grace;                      /* seconds from a request to end until the result is saved */
     double timeout;
     uint32_t slow_block; /* UINT32_MAX: none */
     double slow_factor;
     bool check;
-    bool workers_given;         /* or implied by an option that names a worker */
-    struct hawser_store *store; /* that is open; NULL: none */
-    bool fibers;                /* tests: run units as fibers under a seed, or as chosen */
+    bool workers_given;         /* also by an option that names a worker */
+    struct hawser_store *store; /* the open one; NULL: none */
+    bool fibers;                /* tests: units run as fibers under a seed, or in a chosen order */
     uint64_t fiber_seed;
     hw_chooser chooser;
     atomic_bool interrupted;
-    _Atomic uint64_t asked; /* which node was asked to end first, and by what: hw_asked; 0: none */
-    _Atomic double
-        stopped_at;         /* hw_seconds() when the last run was asked to end by a signal or limit of time; 0: it was not */
-    uint64_t failed_clocks; /* clocks of the last training run, if it failed and so left no run that has them */
-    hw_recorder *recorder;  /* NULL: no history is recorded */
+    _Atomic uint64_t asked;    /* hw_asked of the node that was asked to end first; 0: none */
+    _Atomic double stopped_at; /* hw_seconds() when a signal or time limit asked the last run to end; 0: none did */
+    uint64_t failed_clocks;    /* clocks of the last training run, if it failed and so left no run with them */
+    hw_recorder *recorder;     /* NULL: no history is recorded */
     hawser_observer *observer;
     void *observer_user;
 };
 
-/* Rows for a job without readers: threads, memory-limit. */
+/* Option rows for a job without readers: threads, memory-limit. */
 const hawser_option *hw_machine_rows(void);
-/* Opens a job at a place that is known already (NULL: asks the launchers); copied, closed with the job. */
+/* Opens a job at a place that is known already (NULL: asks the launchers). The place is copied, and closed with the job. */
 hawser_status hw_job_open_at(const hawser_options *options, const hw_place *place, hawser_job **job,
                              hawser_error *error) HAWSER_MUST_USE;
-/* From now on this job's runs carry their blocks by fibers, one at a time, in an order drawn from `seed`. */
+/* From now on this job's runs execute their blocks as fibers, one at a time, in an order drawn from `seed`. */
 void hw_job_use_fibers(hawser_job *job, uint64_t seed);
-/* The same, in the order that the chooser makes: it is asked at each point at which somebody else could go on. */
+/* Likewise, in the order of the chooser, which is called at each point at which another fiber could continue. */
 void hw_job_use_choices(hawser_job *job, hw_chooser chooser);
-/* A node's number and the signal that told it to end (0: another way), as one that is not 0. */
+/* Encodes a node's number and the signal that asked it to end (0: another way) as a number above 0. */
 static inline uint64_t hw_asked(uint32_t node, int number)
 {
     return ((uint64_t)node + 1) << 32 | (uint32_t)number;
 }
-/* hawser_interrupt, for what `asked` says. Async-signal-safe, any thread. */
+/* hawser_interrupt, for the request `asked`. Async-signal-safe, any thread. */
 void hw_job_interrupt(hawser_job *job, uint64_t asked);
-/* Notes that the run is asked to end, if it is not known yet. Async-signal-safe, any thread. */
+/* Records that the run was asked to end, once. Async-signal-safe, any thread. */
 void hw_job_stop(hawser_job *job);
-/* hawser_job_grace_left, but below 0 when --grace is over. */
+/* Like hawser_job_grace_left, but below 0 once --grace is over. */
 double hw_job_grace_left(const hawser_job *job);
-/* Lays the routes that --topology asks for; all nodes call it. */
+/* Makes the routes that --topology requests. Collective. */
 hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
-/* Checks, splits: the physical plan of a program under this job's settings. */
+/* Makes the physical plan of a program under this job's settings; checks the program. */
 hawser_status hw_job_plan(const hawser_job *job, const hawser_program *program, hw_plan **plan,
                           hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* recorder.h - where a job's history is written: one file a node, batches of all streams as they fill (docs/history.md). */
+/* recorder.h - writes a job's history: one file per node, batches of all streams as they fill (docs/history.md). */
 #ifndef HW_RUNTIME_RECORDER_H
 #define HW_RUNTIME_RECORDER_H
 
@@ -18,14 +18,14 @@ void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster);
 /* Returns the node that the cluster lost first, or HW_HISTORY_NOBODY. The cluster may be NULL. */
 uint32_t hw_recorder_lost(hw_cluster *cluster);
 
-/* A number for the program or store that begins now: all nodes begin them in one order. 0 with NULL. */
+/* Returns a number for the program or store that begins now; all nodes begin them in the same order. Returns 0 for NULL. */
 uint32_t hw_recorder_run(hw_recorder *recorder);
-/* A stream; *log is NULL without a recorder. Ended by hw_recorder_drop. */
+/* Opens a stream; *log is NULL without a recorder. hw_recorder_drop closes it. */
 hawser_status hw_recorder_log(hw_recorder *recorder, hw_stream_name name, hw_log **log, hawser_error *error) HAWSER_MUST_USE;
 void hw_recorder_drop(hw_log *log);
-/* HAWSER_IO with its words once the history could not be written: it is lost then, and who asked for it has to know. Any thread. */
+/* Returns HAWSER_IO with the text once the history could not be written: it is lost then, and its user must learn it. Any thread. */
 hawser_status hw_recorder_trouble(hw_recorder *recorder, hawser_error *error) HAWSER_MUST_USE;
-/* What is recorded ends badly: the last word says so. */
+/* Records in the end record that the job failed. */
 void hw_recorder_failed(hw_recorder *recorder, hawser_status status);
 
 #endif

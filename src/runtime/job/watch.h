@@ -17,27 +17,28 @@ typedef struct hw_watch_options {
     uint32_t node;
 } hw_watch_options;
 
-/* A place from which one such function at a time is called, by one thread. All fields but the last three may be read by any thread. */
+/* A place at which one thread calls such functions, one at a time. Any thread may read all fields except the last three. */
 typedef struct hw_call_place {
-    atomic_uint_fast64_t since; /* nanoseconds of hw_seconds since which the function computes; 0: none does, or it waits */
-    _Atomic(const char *) kind; /* "unit" */
-    _Atomic(const char *)
-        name; /* of the unit, loop, state or function; NULL: it has none. This text and the next one exist as long as */
-    _Atomic(const char *) table; /* the place is watched; NULL: no table */
-    atomic_uint_fast64_t clock;  /* 1 + the clock; 0: outside of clocks */
-    uint32_t block;              /* UINT32_MAX: none */
-    uint64_t seen;               /* for the watchdog alone: `since` as last seen; */
-    double warn_at;              /* seconds of the next warning; */
-    struct hw_call_place *next;  /* the next place */
+    /* Nanoseconds of hw_seconds at which the function began to compute; 0: none does, or it waits. */
+    atomic_uint_fast64_t since;
+    /* "unit"; the name of the unit, loop, state or function; the table. Name and table may be NULL. The texts exist as long as the place is
+     * watched. */
+    _Atomic(const char *) kind, name, table;
+    atomic_uint_fast64_t clock; /* 1 + the clock; 0: outside of clocks */
+    uint32_t block;             /* UINT32_MAX: none */
+    /* Only the watchdog uses the rest: the last value of `since`, seconds of the next warning, the next place. */
+    uint64_t seen;
+    double warn_at;
+    struct hw_call_place *next;
 } hw_call_place;
 
-/* What a place ran before a call. */
+/* The state of a place before a call. */
 typedef struct hw_watched_before {
     uint64_t since;
     const char *kind, *name;
 } hw_watched_before;
 
-/* Around a call; calls may nest. `now` is in seconds. */
+/* Call them around a call of a user's function; calls may nest. `now` is in seconds. */
 static inline hw_watched_before hw_watch_begin(hw_call_place *place, const char *kind, const char *name, double now)
 {
     hw_watched_before before = {atomic_load_explicit(&place->since, memory_order_relaxed),
@@ -56,7 +57,7 @@ static inline void hw_watch_end(hw_call_place *place, hw_watched_before before)
     atomic_store_explicit(&place->since, before.since, memory_order_release);
 }
 
-/* The watchdog of a job; freed after all places have been removed, and before the cluster. */
+/* Makes the watchdog of a job. Free it after all places were removed, and before the cluster. */
 hawser_status hw_watchdog_new(const hw_watch_options *options, hw_watchdog **watchdog, hawser_error *error) HAWSER_MUST_USE;
 void hw_watchdog_free(hw_watchdog *watchdog);
 

@@ -20,20 +20,20 @@ hawser_status hw_client_listener_open(hawser_store *store, const hw_client_liste
                                       hw_client_listener **listener, hawser_error *error) HAWSER_MUST_USE;
 const char *hw_client_listener_address(const hw_client_listener *listener);
 const char *hw_client_listener_listening(const hw_client_listener *listener); /* hw_net_listening */
-/* Where all servers are (an address each, copied): from now on clients are let in. */
+/* Sets the addresses of all servers (one each, copied); from now on clients are accepted. */
 hawser_status hw_client_listener_begin(hw_client_listener *listener, const char (*addresses)[HW_NET_ADDRESS],
                                        hawser_error *error) HAWSER_MUST_USE;
-/* Tells all clients `words` and ends the links. Nothing is heard any more. */
+/* Sends all clients `words` and ends the links. No request is received any more. */
 void hw_client_listener_end(hw_client_listener *listener, const char *words);
 void hw_client_listener_free(hw_client_listener *listener); /* ended before; NULL is allowed */
 
-/* A reply to a client; takes the message. */
+/* Sends a reply to a client; takes the message. */
 void hw_client_listener_reply(hw_client_listener *listener, uint32_t number, hw_message *message);
-/* What clients have asked for and not got yet holds so many more bytes: hw_net_account. */
+/* Accounts for bytes of replies that a client has requested and not received yet: hw_net_account. */
 void hw_client_listener_account(hw_client_listener *listener, uint32_t number, int64_t bytes);
-/* A word for all servers, or NULL after so many seconds. */
+/* Returns a command for all servers, or NULL after `seconds`. */
 hw_message *hw_client_listener_wait(hw_client_listener *listener, double seconds);
-/* Answers a word, and frees it: with data where status is HAWSER_OK, else with the error's text. */
+/* Replies to a command and frees it: with data if status is HAWSER_OK, else with the error's text. */
 void hw_client_listener_answer(hw_client_listener *listener, hw_message *asked, hawser_status status, const void *data,
                                size_t length, const hawser_error *error);
 

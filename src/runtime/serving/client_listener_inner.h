@@ -44,23 +44,23 @@ struct hw_client_listener {
     void (*warn)(void *argument, const char *text);
     void *argument; /* of warn */
     char (*addresses)[HW_NET_ADDRESS];
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the next fields */
     pthread_cond_t common_filled, local_filled;
     hw_control_queue common, local; /* for all servers; for the control thread */
     hw_remote_client *clients[HW_CLIENT_BUCKETS];
     hw_group_connection *parties;
     uint32_t next_number, client_count, group_count;
     bool open, over;
-    bool stirred; /* a client has left, or must, since the control thread last looked */
+    bool stirred; /* a client has left, or must, since the control thread last checked */
     pthread_t control;
     bool control_runs;
 };
 
-/* With the mutex held. */
+/* Needs the mutex. */
 void hw_control_queue_put(hw_control_queue *to, hw_message *message);
 hw_message *hw_control_queue_take(hw_control_queue *from); /* NULL: it is empty */
 hw_remote_client *hw_client_listener_find(hw_client_listener *listener, uint32_t number);
-/* Nothing of the group is heard any more; its other clients learn why. */
+/* Closes a group: no request of it is received any more, and its other clients are sent the reason. */
 void hw_group_connection_close(hw_client_listener *listener, hw_group_connection *of, const char *why);
 
 hawser_status hw_control_start(hw_client_listener *listener, hawser_error *error) HAWSER_MUST_USE;
