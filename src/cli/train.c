@@ -231,14 +231,27 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
     return train_and_conclude(call, outcome, error);
 }
 
+/* Reports a lost node, which ended the job, to readers of --log-json and --json. A failure to write matters less than the loss. */
+static void report_loss(const hw_call *call, hw_training_outcome *outcome, const char *why)
+{
+    hawser_error ignored;
+    bool ok = true;
+    json_t *event = hw_monitor_event(&outcome->monitor, "end", &ok);
+    if (event != NULL) {
+        hw_json_text(event, "stop_reason", "node-lost", &ok);
+        hw_json_text(event, "error", why, &ok);
+    }
+    hw_monitor_log(&outcome->monitor, event, ok);
+    (void)!hw_outcome_print_lost(call, outcome, why, &ignored);
+}
+
 hawser_status hw_train(hw_call *call, hawser_error *error)
 {
     hw_training_outcome outcome = {0};
     hw_interrupt_words(call->interrupt, "before the training began; no model is written");
     hawser_status status = run(call, &outcome, error);
-    hawser_error ignored; /* a failure to write the line matters less than the loss of the node */
     if (status == HAWSER_PEER_LOST && outcome.job != NULL && hawser_job_leads(outcome.job))
-        (void)!hw_outcome_print_lost(call, &outcome, error->text, &ignored);
+        report_loss(call, &outcome, error->text);
     hawser_model_free(outcome.training.model);
     hawser_run_free(outcome.training.run);
     hawser_model_free(outcome.init);

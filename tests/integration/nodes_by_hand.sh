@@ -119,7 +119,7 @@ has first.err 'timed out after 1 s \(--timeout\) waiting for node [12] \(.*\), w
 kill -0 $third 2>/dev/null || complain "the node that reads has ended by itself: $(cat third.err)"
 
 # A node that a signal ends while it reads is named with the signal on all others, and in JSON.
-manager 3 --interface 127.0.0.1 --timeout 4 --json
+manager 3 --interface 127.0.0.1 --timeout 4 --json --log-json events
 member second --join 127.0.0.1:$port --interface 127.0.0.1
 (cd stuck && exec "$hawser" node --key-file ../key --join 127.0.0.1:$port --interface 127.0.0.1 >../third.out 2>../third.err) &
 third=$!
@@ -129,4 +129,5 @@ kill -TERM $third
 ends third 130; ends first 8; ends second 8
 for name in first second; do has $name.err 'node [12] \(.*\) has left the job: it was ended by SIGTERM'; done
 json first.out 'o["stop_reason"] == "node-lost" and o["nodes"] == 3 and "it was ended by SIGTERM" in o["error"] and o["model"] is None'
+json events 'o["event"] == "end" and o["stop_reason"] == "node-lost" and "it was ended by SIGTERM" in o["error"]'
 finish
