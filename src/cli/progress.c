@@ -9,7 +9,7 @@ enum { BAR = 24, LONGEST = 400 /* of the metrics' text */ };
 static const double APART = 1.1; /* a forecast is made when the time is this many times that of the last one */
 static const double ALIKE = 0.3; /* forecasts are used if they differ by at most this part of the time left */
 
-/* Seconds until a quantity is at its goal, by the last forecasts; NaN if they do not agree. Neither metrics nor clocks advance evenly: only
+/* Returns the seconds until a quantity is at its goal, by the last forecasts; NaN if they do not agree. Neither metrics nor clocks advance evenly: only
  * forecasts that have stayed alike while a third of the time went by are worth a line. */
 static double until_goal(const hw_forecast *forecast, double now)
 {
@@ -46,7 +46,7 @@ static void take_height(hw_forecast *forecast, double seconds, double height, do
     forecast->made = seconds;
 }
 
-/* Seconds until --max-clocks; NaN if clocks do not take even time, neither lately nor since the beginning. */
+/* Returns the seconds until --max-clocks; NaN if clocks do not take even time, neither lately nor since the beginning. */
 static double until_clocks(const hw_progress_line *progress, const hw_sample *sample)
 {
     double left = until_goal(&progress->clocks_forecast, sample->seconds);
@@ -54,10 +54,10 @@ static double until_clocks(const hw_progress_line *progress, const hw_sample *sa
     return fabs(average - left) <= 0.5 * ALIKE * left ? left : NAN;
 }
 
-/* What is known of the time that is left. */
+/* Kinds of forecast: no, a forecast of the end, a forecast that is an upper bound, a bound. */
 typedef enum known { NOTHING, ABOUT, AT_MOST_ABOUT, AT_MOST } known;
 
-/* The seconds that are left; NaN if nothing is known. --time-limit is a bound; the time of --max-clocks is a forecast, because clocks differ in
+/* Returns the seconds that are left; NaN if they are unknown. --time-limit is a bound; the time of --max-clocks is a forecast, because clocks differ in
  * what they cost, and without it no other forecast is shown: the clocks may be over first. */
 static double time_left(const hw_progress_line *progress, const hw_sample *sample, known *what)
 {
@@ -72,7 +72,7 @@ static double time_left(const hw_progress_line *progress, const hw_sample *sampl
     return left;
 }
 
-/* How far a training is; NaN if nothing is known. */
+/* Returns the part of a training that is done; NaN if it is unknown. */
 static double fraction_done(const hw_progress_line *progress, const hw_sample *sample)
 {
     known what;

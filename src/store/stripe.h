@@ -142,7 +142,7 @@ bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece);
 void hw_inflight_free(hw_inflight *inflight);
 /* receive.c: accounts a request of which a piece waits for a clock. */
 void hw_inflight_waits(hw_inflight *inflight);
-/* Is it from a client outside the servers' own job? Those alone are limited. */
+/* Returns whether a request is from a remote client; only these are limited. */
 static inline bool hw_inflight_of_client(const hw_inflight *inflight)
 {
     return inflight->client >= inflight->server->options.clients;

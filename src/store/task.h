@@ -24,7 +24,7 @@ typedef struct hw_slice {
     bool known;           /* only that number was sent */
 } hw_slice;
 
-/* Where a server's next keys of a range begin. */
+/* The place at which a server's next keys of a range begin. */
 typedef struct hw_range_place {
     size_t arc;
     uint64_t first;
@@ -98,7 +98,7 @@ struct hw_client {
 hawser_status hw_task_cut(const hw_client *client, hw_task *task, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_task_unordered(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
 
-/* Are a slice's rows scattered in the task? */
+/* Returns whether a slice's rows are scattered in the task. */
 static inline bool hw_slice_apart(const hw_slice *slice)
 {
     return slice->rows != NULL || (slice->runs != NULL && slice->runs->next != NULL);

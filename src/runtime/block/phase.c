@@ -299,7 +299,7 @@ static hawser_status send_report(hw_worker *worker)
     HAWSER_TRY(hw_message_new(sizeof worker->report, &message, &worker->error));
     message->envelope.kind = HW_MESSAGE_REPORT;
     message->envelope.clock = worker->clock;
-    /* Close to an agreed end the driver sends nothing that the block would wait for. */
+    /* Close to an agreed end the report need not wake the driver, which has nothing to send before that end. */
     message->quiet = worker->policy.kind == HW_POLICY_BSP && worker->final_limit - worker->clock <= QUIET_MOST;
     worker->report.bytes = worker->mailbox.bytes_sent;
     worker->report.lead = worker->most_lead;

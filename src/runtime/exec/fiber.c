@@ -180,7 +180,7 @@ static void sleep_seconds(hw_executor *super, uint32_t number, double seconds)
     bool woken = executor->fibers[number].woken;
     while (executor->time < until) {
         park(super, number, until);
-        woken = true; /* also at a deadline: one needless read of the inbox does no harm */
+        woken = true; /* a wake may have arrived; one needless read of the inbox does no harm */
     }
     executor->fibers[number].woken = woken;
 }

@@ -185,7 +185,7 @@ static hw_group_connection *take_over(hw_client_listener *listener)
     return of;
 }
 
-/* Does no thread receive a request of the closed group any more? */
+/* Returns whether no thread receives a request of the closed group any more. */
 static bool may_end(hw_group_connection *of)
 {
     return of->closed && !of->ended && atomic_load(&of->hearing) == 0;

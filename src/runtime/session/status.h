@@ -16,8 +16,7 @@ typedef struct hw_status_table hw_status_table;
 typedef struct hw_node_status {
     uint64_t heard;  /* messages that its endpoints have received */
     uint64_t queued; /* bytes that wait to be sent */
-    /* On the driver's node, returns the seconds in which no runner worked on any node, no message arrived and none waited to be sent. Returns 0 on
- * other nodes and for NULL. */
+    /* On the driver's node: clocks of its loop that it has combined; elsewhere: clocks begun by the slowest block. 0: none yet. */
     uint64_t clocks;
     uint32_t busy;  /* runners at work, without the one that reports */
     char phase[52]; /* on the driver's node: the current operator */
@@ -32,8 +31,8 @@ void hw_status_table_close(hw_status_table *status_table); /* before the transpo
 void hw_status_table_tick(hw_status_table *status_table, double now);
 /* Returns the latest status of `node`; false: none has arrived here. */
 bool hw_status_table_of(const hw_status_table *status_table, uint32_t node, hw_node_status *node_status);
-/* On the driver's node: for how many seconds nobody has been at work on any node, no message came in anywhere and none waited to leave. Elsewhere,
- * and with a status_table that is NULL, 0. */
+/* On the driver's node, returns the seconds in which no runner worked on any node, no message arrived and none waited to be sent. Returns 0 on
+ * other nodes and for NULL. */
 double hw_status_table_quiet(const hw_status_table *status_table, double now);
 
 #endif

@@ -229,7 +229,7 @@ void hw_hub_lost(void *store, const hawser_error *error);
 hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
 /* Returns the deadline of a wait that starts now, by the store's timeout. */
 struct timespec hw_hub_deadline(const hawser_store *store);
-/* Has one of the waiter's tasks ended? Sets waiter->which to its place. Needs the mutex. */
+/* Returns whether one of the waiter's tasks has ended, and sets waiter->which to its place. Needs the mutex. */
 bool hw_hub_is_over(const hawser_store *store, hw_waiter *waiter);
 /* Unlocks the mutex, having sent the client's new requests and called the callbacks of ended tasks. */
 void hw_hub_unlock(hawser_store *store);
