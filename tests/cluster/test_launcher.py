@@ -15,8 +15,10 @@ from nodes import Box, Scratch, check, finish, hawser, nothing_left, read, state
 
 def launcher_killed(scratch, box, where):
     case = start(scratch, box, where, "early", "bsp", 0)
+    pids = [case.job.node(i) for i in range(NODES)]
     case.job.process.kill()
     check(case.job.wait() == -9, "launcher killed")
+    until(lambda: not any(os.path.exists(f"/proc/{p}") for p in pids), "end of all")
     check(not os.path.exists("got.model"), "launcher killed: a model was written")
     nothing_left(scratch, "launcher killed")
 

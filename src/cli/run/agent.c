@@ -16,7 +16,15 @@
 #include "cli/cli.h"
 #include "cli/run/child.h"
 
-enum { LAST_SECONDS = 3, DRAIN_SECONDS = 5, WATCHED = 4, LONGEST_LINE = 1024, PIECE = 1 << 16, OTHER_DESCRIPTORS = 16 };
+enum {
+    ASKED_SECONDS = 1,
+    LAST_SECONDS = 3,
+    DRAIN_SECONDS = 5,
+    WATCHED = 4,
+    LONGEST_LINE = 1024,
+    PIECE = 1 << 16,
+    OTHER_DESCRIPTORS = 16
+};
 
 typedef struct agent {
     hw_wire wire;
@@ -32,7 +40,7 @@ typedef struct agent {
     size_t count, capacity;
     double beat, beat_at; /* seconds between two heartbeats, 0: none is requested; time of the next one */
     bool going;
-    double last; /* time at which the nodes are killed; 0: none yet */
+    double asked, last; /* times at which the nodes get SIGTERM and are killed; 0: none yet */
     struct pollfd *set;
 } agent;
 
@@ -328,17 +336,30 @@ static bool all_ended(const agent *it)
     return it->going;
 }
 
-/* The launcher is gone: closes the channels, which ends nodes of Hawser, and sends SIGTERM to other programs. */
+/* The launcher is gone: closes the channels, which ends nodes of Hawser. Other programs get SIGTERM later: a node of Hawser would take a
+ * signal that comes first as a request to save its model. */
 static void wind_up(agent *it)
 {
     if (it->last != 0)
         return;
-    it->last = hw_seconds() + LAST_SECONDS;
+    it->asked = hw_seconds() + ASKED_SECONDS;
+    it->last = it->asked - ASKED_SECONDS + LAST_SECONDS;
     for (size_t i = 0; i < it->count; i++) {
         hw_close_fd(&it->children[i].channel);
-        hw_child_signal(&it->children[i], SIGTERM);
         hw_child_signal(&it->children[i], SIGCONT);
     }
+}
+
+/* Signals the nodes whose time to end by themselves is over. */
+static void end_late(agent *it)
+{
+    double now = hw_seconds();
+    int number = it->last == 0 ? 0 : now > it->last ? SIGKILL : now > it->asked ? SIGTERM : 0;
+    if (number == 0)
+        return;
+    it->asked = it->last;
+    for (size_t i = 0; i < it->count; i++)
+        hw_child_signal(&it->children[i], number);
 }
 
 static size_t watch_all(agent *it, struct pollfd *set)
@@ -425,8 +446,7 @@ static hawser_status turn(agent *it, hawser_error *error)
         HAWSER_TRY(serve_signals(it, error));
     if (set[1].revents != 0)
         HAWSER_TRY(serve_wire(it, error));
-    for (size_t i = 0; i < it->count && it->last != 0 && hw_seconds() > it->last; i++)
-        hw_child_signal(&it->children[i], SIGKILL);
+    end_late(it);
     return HAWSER_OK;
 }
 
