@@ -1,4 +1,4 @@
-/* gaps.h - ascending numbers of 64 bits and what lies between them, many at a time. */
+/* gaps.h - the gaps between ascending numbers of 32 or 64 bits, many at a time. */
 #ifndef HW_CODEC_GAPS_H
 #define HW_CODEC_GAPS_H
 
@@ -6,21 +6,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A gap is a number less the one before, less one. They are written little-endian, `width` bytes each: 1, 2, 4 or 8. */
+/* The type of the numbers; its value is its size in bytes. */
+typedef enum hw_gaps_number { HW_GAPS_U32 = 4, HW_GAPS_U64 = 8 } hw_gaps_number;
+
+/* The functions for one type of numbers. A gap is a number less the one before it, less one. It is written little-endian in `width` bytes: 1, 2,
+ * 4 or 8, at most as many as a number has. */
 typedef struct hw_gaps {
-    /* Are numbers[0..count) ascending, each once? count > 0. */
-    bool (*ascend)(const uint64_t *numbers, size_t count);
-    /* The bits that any of the n gaps behind numbers[0] has; numbers[0..n]. */
-    uint64_t (*bits)(const uint64_t *numbers, size_t n);
-    /* Writes these gaps; each has room in `width` bytes. */
-    void (*write)(const uint64_t *numbers, size_t n, unsigned width, unsigned char *out);
-    /* Reads the n numbers behind `before`, n > 0; false: they go past 2^64. */
-    bool (*read)(const unsigned char *in, size_t n, unsigned width, uint64_t before, uint64_t *numbers);
+    /* Returns whether numbers[0..count) ascend without repetitions. count > 0. */
+    bool (*ascend)(const void *numbers, size_t count);
+    /* Returns the bits that any of the gaps between numbers[0..n] has. */
+    uint64_t (*bits)(const void *numbers, size_t n);
+    /* Writes these n gaps; each fits `width` bytes. */
+    void (*write)(const void *numbers, size_t n, unsigned width, unsigned char *out);
+    /* Reads these n gaps, 0 < n <= 65536, and writes numbers[1..n]; `width` may be 0. Returns false if they pass the end of their type. */
+    bool (*read)(const unsigned char *in, size_t n, unsigned width, void *numbers);
 } hw_gaps;
 
-/* The quickest form that this machine has. */
-const hw_gaps *hw_gaps_best(void);
-/* All forms that it has, the quickest last; NULL past them. For tests. */
-const hw_gaps *hw_gaps_variant(size_t index);
+/* The fastest functions that this machine has. */
+const hw_gaps *hw_gaps_best(hw_gaps_number number);
+/* All that it has, the fastest last; NULL past them. For tests. */
+const hw_gaps *hw_gaps_variant(hw_gaps_number number, size_t index);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * keys.h - ascending lists of keys as bytes.
  *
- * The first key stands in whoever's head; the others follow as gaps in groups of 128: a byte that says how many bytes a gap of the group
- * takes, then the gaps less one. Keys that follow one another take no bytes but the group's. Decoding never reads past the end, and
- * takes nothing for keys that is not ascending.
+ * The first key is stored elsewhere, in a head. The others follow as gaps in groups of 128, each with a byte that says how many bytes a gap of
+ * the group takes: 0, 1, 2, 4 or 8. A gap is a key less the one before it, less one. Consecutive keys take no bytes except the group's. Decoding
+ * never reads past the end, and accepts only ascending keys.
  */
 #ifndef HW_CODEC_KEYS_H
 #define HW_CODEC_KEYS_H
@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "codec/gaps.h"
 
 /* Are keys[0..count) ascending without repetitions?  count > 0. */
 bool hw_keys_ascend(const uint64_t *keys, size_t count);
@@ -29,11 +31,19 @@ static inline bool hw_keys_crowded(uint64_t first, uint64_t last, size_t count)
 /* Where, from `begin` on, those of ascending keys end that are `last` at most; keys[begin] is one of them. */
 size_t hw_keys_up_to(const uint64_t *keys, size_t begin, size_t end, uint64_t last);
 
-/* Most bytes that `count` keys can take. */
+/* The type of the keys, and whether the widths of all groups stand before the first group or each before its own. */
+typedef struct hw_keys_layout {
+    hw_gaps_number number;
+    bool widths_first;
+} hw_keys_layout;
+
+/* Returns the most bytes that `count` keys can take in any layout. */
 size_t hw_keys_bound(size_t count);
-/* Writes the gaps of ascending keys[0..count); returns how many bytes. */
-size_t hw_keys_encode(const uint64_t *keys, size_t count, unsigned char *out);
-/* Reads count keys from `first` on; false when the bytes are not those of such a list, to the last one. */
-bool hw_keys_decode(const unsigned char *in, size_t bytes, uint64_t first, size_t count, uint64_t *keys);
+/* Returns the bytes that keys[0..count) take, count > 0. */
+size_t hw_keys_bytes(hw_keys_layout layout, const void *keys, size_t count);
+/* Writes the gaps of ascending keys[0..count), count > 0; returns the number of bytes. */
+size_t hw_keys_encode(hw_keys_layout layout, const void *keys, size_t count, unsigned char *out);
+/* Reads `count` keys from `first` on. Returns false if the bytes are not exactly those of such a list. */
+bool hw_keys_decode(hw_keys_layout layout, const unsigned char *in, size_t bytes, uint64_t first, size_t count, void *keys);
 
 #endif

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/keys.h"
 #include "codec/narrow.h"
 
 enum {
-    HW_GAPS = 128,     /* gaps that share a width */
     SMALLEST = 64,     /* payload bytes below which nothing is tried */
     SAMPLE = 4096,     /* bytes of a sample for LZ4 */
     LZ4_LEAST = 512,   /* bytes of a body below which LZ4 is not tried */
@@ -26,11 +26,6 @@ static size_t value_bytes(hw_width width)
 {
     static const size_t bytes[] = {8, 4, 2, 2, 1};
     return bytes[width];
-}
-
-static size_t groups_of(size_t count)
-{
-    return (count + HW_GAPS - 2) / HW_GAPS; /* count entries have count - 1 gaps */
 }
 
 /* ---------------------------------------------------------------------------------------------------- values ---- */
@@ -150,96 +145,26 @@ static const unsigned char *read_values(hw_width width, const unsigned char *at,
     return at + count * value_bytes(width);
 }
 
-/* ------------------------------------------------------------------------------------------------------ gaps ---- */
+/* --------------------------------------------------------------------------------------------------- indices ---- */
 
-/* What lies between neighbours: 0 for the next entry, so that out of order cannot be said. */
-static uint64_t gap_at(const hw_payload *payload, size_t i)
+static hw_keys_layout indices_form(size_t n)
 {
-    return hw_payload_index(payload, i + 1) - hw_payload_index(payload, i) - 1;
+    return (hw_keys_layout){n > UINT32_MAX ? HW_GAPS_U64 : HW_GAPS_U32, true};
 }
 
-static uint8_t gap_width(const hw_payload *payload, size_t begin, size_t end)
+static const void *indices_of(const hw_payload *payload)
 {
-    uint64_t all = 0;
-    for (size_t i = begin; i < end; i++)
-        all |= gap_at(payload, i);
-    return all == 0 ? 0 : all < 1 << 8 ? 1 : all < 1 << 16 ? 2 : all <= UINT32_MAX ? 4 : 8;
+    return payload->index32 != NULL ? (const void *)payload->index32 : payload->index64;
 }
 
-/* A byte of width a group, then the groups. */
-static size_t gaps_bytes(const hw_payload *payload)
+/* Reads indices of a state of n entries, which must be all that the bytes hold, behind the values of a message. */
+static bool read_indices(const unsigned char *at, size_t bytes, uint64_t first, size_t n, hw_message *message)
 {
-    size_t bytes = groups_of(payload->count), gaps = payload->count - 1;
-    for (size_t begin = 0; begin < gaps; begin += HW_GAPS) {
-        size_t end = gaps - begin < HW_GAPS ? gaps : begin + HW_GAPS;
-        bytes += (end - begin) * gap_width(payload, begin, end);
-    }
-    return bytes;
-}
-
-static unsigned char *write_gaps(const hw_payload *payload, unsigned char *out)
-{
-    size_t gaps = payload->count - 1;
-    unsigned char *width = out;
-    out += groups_of(payload->count);
-    for (size_t begin = 0; begin < gaps; begin += HW_GAPS, width++) {
-        size_t end = gaps - begin < HW_GAPS ? gaps : begin + HW_GAPS;
-        *width = gap_width(payload, begin, end);
-        for (size_t i = begin; i < end; i++, out += *width) {
-            uint64_t gap = gap_at(payload, i);
-            memcpy(out, &gap, *width); /* little-endian: the low bytes */
-        }
-    }
-    return out;
-}
-
-static void read_group(const unsigned char *at, uint8_t width, size_t count, uint64_t *gaps)
-{
-    uint16_t two;
-    uint32_t four;
-    for (size_t i = 0; i < count; i++) {
-        switch (width) {
-        case 0: gaps[i] = 0; break;
-        case 1: gaps[i] = at[i]; break;
-        case 2:
-            memcpy(&two, at + 2 * i, 2);
-            gaps[i] = two;
-            break;
-        case 4:
-            memcpy(&four, at + 4 * i, 4);
-            gaps[i] = four;
-            break;
-        default: memcpy(&gaps[i], at + 8 * i, 8);
-        }
-    }
-}
-
-/* Indices from gaps; NULL when a width is unknown, an index is beyond n, or the body ends too soon. */
-static const unsigned char *read_gaps(const unsigned char *at, const unsigned char *end, uint64_t first, size_t n,
-                                      hw_message *message)
-{
-    size_t count = (size_t)message->envelope.count, gaps = count - 1;
-    const unsigned char *widths = at;
-    uint64_t index = first, group[HW_GAPS];
-    if ((size_t)(end - at) < groups_of(count) || index >= n)
-        return NULL;
-    at += groups_of(count);
-    hw_packing_index(message, n, 0, (size_t)index);
-    for (size_t begin = 0; begin < gaps; begin += HW_GAPS) {
-        uint8_t width = widths[begin / HW_GAPS];
-        size_t some = gaps - begin < HW_GAPS ? gaps - begin : HW_GAPS;
-        if ((width & (width - 1)) != 0 || width > 8 || (size_t)(end - at) < some * width)
-            return NULL;
-        read_group(at, width, some, group);
-        at += some * width;
-        for (size_t i = 0; i < some; i++) {
-            if (group[i] >= n - 1 - index) /* index < n */
-                return NULL;
-            index += group[i] + 1;
-            hw_packing_index(message, n, begin + i + 1, (size_t)index);
-        }
-    }
-    return at;
+    size_t count = (size_t)message->envelope.count;
+    if (first >= n || !hw_keys_decode(indices_form(n), at, bytes, first, count, (double *)message->payload + count))
+        return false;
+    hw_payload payload = hw_payload_of(message, n);
+    return hw_payload_index(&payload, count - 1) < n;
 }
 
 /* ------------------------------------------------------------------------------------------------------- LZ4 ---- */
@@ -296,7 +221,8 @@ hawser_status hw_pack(const hw_message *plain, size_t n, hw_message **packed, ha
     /* Then only LZ4 is left, and its samples can be taken where the values lie. */
     if (!sparse && width == HW_F64 && !compresses((const unsigned char *)payload.values, payload.count * sizeof(double)))
         return HAWSER_OK;
-    size_t raw = 2 * scales + payload.count * value_bytes(width) + (sparse ? gaps_bytes(&payload) : 0);
+    size_t raw = 2 * scales + payload.count * value_bytes(width) +
+                 (sparse ? hw_keys_bytes(indices_form(n), indices_of(&payload), payload.count) : 0);
     hw_message *made;
     HAWSER_TRY(hw_message_new(sizeof(pack_head) + raw, &made, error));
     *(pack_head *)made->payload = (pack_head){
@@ -304,7 +230,7 @@ hawser_status hw_pack(const hw_message *plain, size_t n, hw_message **packed, ha
     unsigned char *out = (unsigned char *)made->payload + sizeof(pack_head);
     out = write_values(&payload, width, scales, out);
     if (sparse)
-        write_gaps(&payload, out);
+        hw_keys_encode(indices_form(n), indices_of(&payload), payload.count, out);
     made->envelope = plain->envelope;
     made->envelope.encoding = HW_PACKED;
     made->envelope.length = sizeof(pack_head) + raw;
@@ -359,7 +285,7 @@ static bool read_body(const pack_head *head, const unsigned char *body, size_t n
 {
     size_t count = (size_t)message->envelope.count, scales = (size_t)head->scales;
     const unsigned char *after = body + 2 * scales + count * value_bytes((hw_width)head->width), *end = body + head->raw;
-    if ((head->sparse ? read_gaps(after, end, head->first, n, message) : after) != end)
+    if (head->sparse ? !read_indices(after, (size_t)(end - after), head->first, n, message) : after != end)
         return false;
     if (head->width != HW_INT8) {
         read_values((hw_width)head->width, body, values, count);

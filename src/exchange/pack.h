@@ -2,7 +2,7 @@
  * pack.h - updates in fewer bytes where they leave the process, and back: not a bit of any number is lost.
  *
  * HW_PACKED   a head of 32 bytes, then the body: the values in as few bits as hold them all exactly; for a sparse update the
- *             distances of its indices, HW_GAPS at a time in 0, 1, 2, 4 or 8 bytes each; all of it through LZ4 where that pays.
+ *             gaps of its indices (codec/keys.h), the widths of all groups first; all of it through LZ4 where that pays.
  *
  * What pays is found by trying: whether all values fit fewer bits, and LZ4 on samples. docs/guarantees.md has the layout.
  */

@@ -37,7 +37,7 @@ static unsigned char *write_keys(const hw_request *request, size_t bound, unsign
 {
     size_t bytes = bound;
     if (request->head.keys == HW_KEYS_GAPS)
-        bytes = hw_keys_encode(request->keys, (size_t)request->head.count, out);
+        bytes = hw_keys_encode(HW_REQUEST_KEYS, request->keys, (size_t)request->head.count, out);
     else if (request->head.keys == HW_KEYS_BITS)
         memcpy(out, request->bits, bytes);
     memset(out + bytes, 0, padded(bytes) - bytes);
@@ -234,7 +234,7 @@ static hawser_status read_keys(const hw_table_spec *table, const hw_request_head
         HAWSER_TRY(hw_pool_message(scratch->pool, (size_t)head->count * sizeof **keys, &scratch->keys, error));
         uint64_t *to = scratch->keys->payload;
         *keys = to;
-        right = hw_keys_decode(in, (size_t)head->key_bytes, head->first, (size_t)head->count, to) &&
+        right = hw_keys_decode(HW_REQUEST_KEYS, in, (size_t)head->key_bytes, head->first, (size_t)head->count, to) &&
                 to[head->count - 1] == head->last;
     }
     if (!right)

@@ -27,6 +27,9 @@ typedef enum hw_keys_form {
     HW_KEYS_BITS       /* a bit for each key from first to last, as words of 64; those of first and last are set */
 } hw_keys_form;
 
+/* HW_KEYS_GAPS: each group has its width before it. */
+#define HW_REQUEST_KEYS ((hw_keys_layout){HW_GAPS_U64, false})
+
 /* Never sent: the marker by which a server has its stripes end a group. */
 enum { HW_END_OF_GROUP = 0 };
 

@@ -12,6 +12,7 @@ LONG = "int f(void)\n{\n" + "    g();\n" * 90 + "}\n"
 WRONG = [  # file, content, what is said
     ("src/base/a.c", '#include "cli/cli.h"\n', "base includes cli, which lies above it"),
     ("src/transport/a.c", '#include "exchange/exchange.h"\n', "transport includes exchange, which lies above it"),
+    ("src/store/a.c", '#include "exchange/exchange.h"\n', "what both need belongs below them"),
     ("src/algorithms/a.c", '#include "base/memory.h"\n', "public headers only"),
     ("src/base/a.c", '#include "memory.h"\n', "not a bare name"),
     ("src/attic/a.c", "int x(void);\n", "attic is no room"),

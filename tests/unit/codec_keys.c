@@ -15,50 +15,83 @@
 
 enum { MOST = 9000 };
 
+static const hw_keys_layout layouts[] = {
+    {HW_GAPS_U64, false}, {HW_GAPS_U64, true}, {HW_GAPS_U32, false}, {HW_GAPS_U32, true}};
+
 /* Ascending, with gaps of every size, now and then up to the last key of all. */
-static size_t draw(hw_random *random, uint64_t *keys)
+static size_t draw(hw_random *random, uint64_t last, uint64_t *keys)
 {
     size_t count = 1 + (size_t)hw_random_below(random, MOST);
-    uint64_t bits = hw_random_below(random, 52), key = hw_random_next(random) >> hw_random_below(random, 64);
+    uint64_t bits = hw_random_below(random, 52), key = (hw_random_next(random) & last) >> hw_random_below(random, 64);
     for (size_t i = 0; i < count; i++) {
         keys[i] = key;
         uint64_t gap = hw_random_below(random, 3) == 0 ? 1 : 1 + (hw_random_next(random) & ((UINT64_C(1) << bits) - 1));
-        if (key > UINT64_MAX - gap)
+        if (key > last - gap || gap > last)
             return i + 1;
         key += gap;
     }
     if (hw_random_below(random, 4) == 0)
-        keys[count - 1] = UINT64_MAX;
+        keys[count - 1] = last;
     return count;
 }
 
 static void keys_go_there_and_back(void **state)
 {
     (void)state;
-    static uint64_t keys[MOST], back[MOST];
+    static uint64_t keys[MOST], typed[MOST], back[MOST];
     static unsigned char bytes[9 * MOST + 64];
     hw_random random = hw_random_at(1, 0, 0, 0);
-    for (int round = 0; round < 500; round++) {
-        size_t count = draw(&random, keys);
+    for (int round = 0; round < 2000; round++) {
+        const hw_keys_layout layout = layouts[round % 4];
+        size_t count = draw(&random, UINT64_MAX >> (64 - 8 * layout.number), keys), size = layout.number;
         assert_true(hw_keys_ascend(keys, count));
         size_t begin = (size_t)hw_random_below(&random, count), end = begin + 1;
         uint64_t last = keys[begin] + hw_random_below(&random, keys[count - 1] - keys[begin] + 1);
         while (end < count && keys[end] <= last)
             end++;
         assert_int_equal(hw_keys_up_to(keys, begin, count, last), end);
-        size_t length = hw_keys_encode(keys, count, bytes);
-        assert_true(length <= hw_keys_bound(count));
-        assert_true(hw_keys_decode(bytes, length, keys[0], count, back));
-        assert_memory_equal(keys, back, count * sizeof *keys);
+        for (size_t i = 0; i < count; i++)
+            memcpy((unsigned char *)typed + i * size, &keys[i], size);
+        size_t length = hw_keys_encode(layout, typed, count, bytes);
+        assert_true(length <= hw_keys_bound(count) && length == hw_keys_bytes(layout, typed, count));
+        assert_true(hw_keys_decode(layout, bytes, length, keys[0], count, back));
+        assert_memory_equal(typed, back, count * size);
         /* One byte less, one more, one key more: no such list. */
-        assert_false(length > 0 && hw_keys_decode(bytes, length - 1, keys[0], count, back));
-        assert_false(hw_keys_decode(bytes, length + 1, keys[0], count, back));
+        assert_false(length > 0 && hw_keys_decode(layout, bytes, length - 1, keys[0], count, back));
+        assert_false(hw_keys_decode(layout, bytes, length + 1, keys[0], count, back));
         /* Whatever else the bytes may say, what comes out ascends. */
         if (length > 0) {
             bytes[hw_random_below(&random, length)] ^= (unsigned char)(1 + hw_random_below(&random, 255));
-            if (hw_keys_decode(bytes, length, keys[0], count, back))
-                assert_true(hw_keys_ascend(back, count));
+            if (hw_keys_decode(layout, bytes, length, keys[0], count, back))
+                assert_true(hw_gaps_best(layout.number)->ascend(back, count));
         }
+    }
+}
+
+/* 129 gaps: one of 2 bytes and 127 of 1, then one of 4; the bytes of each layout. */
+static void widths_stand_first_or_before_each_group(void **state)
+{
+    (void)state;
+    enum { COUNT = 130, BYTES = 2 + 128 * 2 + 4 };
+    uint32_t keys[COUNT] = {5}, back[COUNT];
+    unsigned char bytes[BYTES + 1], *each = bytes + 1, *first = bytes + 2;
+    for (uint32_t i = 1; i < COUNT; i++)
+        keys[i] = keys[i - 1] + 1 + (i == 1 ? 0x123 : i == COUNT - 1 ? 0x1234567 : i);
+    for (int ahead = 0; ahead < 2; ahead++) {
+        const hw_keys_layout layout = {HW_GAPS_U32, ahead};
+        assert_int_equal(hw_keys_encode(layout, keys, COUNT, bytes), BYTES);
+        const unsigned char *gaps = ahead ? first : each, *rest = ahead ? gaps + 256 : gaps + 257;
+        assert_int_equal(bytes[0], 2);
+        assert_int_equal(ahead ? bytes[1] : rest[-1], 4);
+        assert_true(gaps[0] == 0x23 && gaps[1] == 0x01 && gaps[2] == 2 && gaps[3] == 0 && gaps[254] == 128);
+        assert_memory_equal(rest, "\x67\x45\x23\x01", 4);
+        assert_true(hw_keys_decode(layout, bytes, BYTES, 5, COUNT, back));
+        assert_memory_equal(back, keys, sizeof keys);
+        assert_false(hw_keys_decode(layout, bytes, BYTES, 5 + (UINT64_C(1) << 32), COUNT, back));
+        bytes[0] = 3;
+        assert_false(hw_keys_decode(layout, bytes, BYTES, 5, COUNT, back));
+        bytes[0] = 8; /* wider than a key */
+        assert_false(hw_keys_decode(layout, bytes, BYTES, 5, COUNT, back));
     }
 }
 
@@ -70,12 +103,12 @@ static void following_keys_take_no_room(void **state)
     for (size_t i = 0; i < MOST; i++)
         keys[i] = 77 + i;
     assert_true(hw_keys_follow(keys, MOST));
-    assert_int_equal(hw_keys_encode(keys, MOST, bytes), (MOST - 1 + 127) / 128);
+    assert_int_equal(hw_keys_encode(layouts[0], keys, MOST, bytes), (MOST - 1 + 127) / 128);
     keys[MOST - 1]++;
     assert_false(hw_keys_follow(keys, MOST));
     keys[5] = keys[4];
     assert_false(hw_keys_ascend(keys, MOST));
-    assert_false(hw_keys_decode(NULL, 0, 0, 0, keys));
+    assert_false(hw_keys_decode(layouts[0], NULL, 0, 0, 0, keys));
 }
 
 static void values_go_there_and_back(void **state)
@@ -240,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_go_there_and_back),
+        cmocka_unit_test(widths_stand_first_or_before_each_group),
         cmocka_unit_test(following_keys_take_no_room),
         cmocka_unit_test(values_go_there_and_back),
         cmocka_unit_test(what_is_not_finite_is_found),

@@ -257,7 +257,7 @@ static void push_rows(scene *s, hw_operation operation, uint64_t first, size_t c
         keys[i] = first + 7 * i;
         ones[i] = 1;
     }
-    size_t key_bytes = hw_keys_encode(keys, count, body), padded = (key_bytes + 7) / 8 * 8;
+    size_t key_bytes = hw_keys_encode(HW_REQUEST_KEYS, keys, count, body), padded = (key_bytes + 7) / 8 * 8;
     memcpy(body + padded, ones, count * sizeof *ones);
     hw_message *message = NULL;
     const hw_request_head head = {.operation = (uint8_t)operation,
@@ -280,7 +280,7 @@ static void push_rows(scene *s, hw_operation operation, uint64_t first, size_t c
 static double value_of(scene *s, uint64_t key)
 {
     unsigned char gap[16] = {0};
-    const size_t length = hw_keys_encode(&key, 1, gap);
+    const size_t length = hw_keys_encode(HW_REQUEST_KEYS, &key, 1, gap);
     uint32_t before = s->refused;
     assert_int_equal(length, 0);
     ask(s, (hw_request_head){.operation = HW_PULL, .keys = HW_KEYS_GAPS, .first = key, .last = key, .count = 1}, NULL);

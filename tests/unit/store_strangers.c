@@ -322,7 +322,7 @@ static void nobody_asks_for_all_memory(void **state)
     unsigned char gaps[2 * MANY];
     for (uint64_t i = 0; i < MANY; i++)
         keys[i] = i;
-    pull.head.key_bytes = hw_keys_encode(keys, MANY, gaps);
+    pull.head.key_bytes = hw_keys_encode(HW_REQUEST_KEYS, keys, MANY, gaps);
     assert_true(pull.head.key_bytes <= sizeof pull.keys);
     memcpy(pull.keys, gaps, (size_t)pull.head.key_bytes);
     stranger_says(&one, HW_MESSAGE_ASK, 0, &pull, sizeof pull);
