@@ -82,10 +82,10 @@ HAWSER_API void hawser_multiply(const hawser_matrix *A, const double *w, double 
 HAWSER_API hawser_status hawser_gram(const hawser_matrix *A, const uint32_t *columns, size_t fresh, size_t count,
                                      const double *weights, double *G, size_t ld, hawser_error *error) HAWSER_MUST_USE;
 
-/** Computes hawser_gram over rows [begin, end) only, begin <= end <= A->rows. The results of several threads over disjoint rows add up to
- *  hawser_gram's, except for rounding. */
+/** Computes what rows [begin, end) contribute to the new entries of hawser_gram, begin <= end <= A->rows: for a in [fresh, count) and b in
+ *  [0, a], part[(a - fresh) * ld + b]. The parts of disjoint rows add up to hawser_gram's entries, except for rounding. */
 HAWSER_API hawser_status hawser_gram_rows(const hawser_matrix *A, size_t begin, size_t end, const uint32_t *columns,
-                                          size_t fresh, size_t count, const double *weights, double *G, size_t ld,
+                                          size_t fresh, size_t count, const double *weights, double *part, size_t ld,
                                           hawser_error *error) HAWSER_MUST_USE;
 
 /** Returns sum_i x[i] * y[i], or sum_i w_i x_i y_i if weights is not NULL. Fixed lanes: same bits everywhere. */

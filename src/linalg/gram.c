@@ -35,9 +35,14 @@ typedef struct gram {
     size_t fresh, count;
     const double *weights;
     double *G;
-    size_t ld;
+    size_t ld, top;  /* the first line of G is that of listed column `top` */
     uint64_t *first; /* sparse: by listed column, its first entry in those rows, then the one behind its last there */
 } gram;
+
+static double *line(const gram *g, size_t a)
+{
+    return g->G + (a - g->top) * g->ld;
+}
 
 static const void *at(const gram *g, uint64_t entry)
 {
@@ -123,7 +128,7 @@ static hawser_status column_by_column(const gram *g, hawser_error *error)
     for (size_t a = g->fresh; a < g->count; a++) {
         spread(g, a, x);
         for (size_t b = 0; b <= a; b++)
-            g->G[a * g->ld + b] = dot(g, b, x);
+            line(g, a)[b] = dot(g, b, x);
         if (g->A->layout == HAWSER_CSC) {
             const uint32_t *rows = g->A->indices + first_entry(g, a);
             for (size_t e = 0; e < entries(g, a); e++)
@@ -159,14 +164,14 @@ static hawser_status tile_by_tile(const gram *g, hawser_error *error)
         status = HW_NEW(&weighted, g->count * HW_GRAM_ROWS, "scratch of a Gram matrix", error);
     left = right != NULL ? right + g->count : NULL;
     for (size_t a = g->fresh; status == HAWSER_OK && a < g->count; a++)
-        memset(g->G + a * g->ld, 0, (a + 1) * sizeof *g->G);
+        memset(line(g, a), 0, (a + 1) * sizeof *g->G);
     for (size_t row = g->begin; status == HAWSER_OK && row < g->end; row += HW_GRAM_ROWS) {
         for (size_t k = 0; k < g->count; k++)
             right[k] = rows_of(g, k, row, NULL, direct, packed);
         for (size_t k = g->fresh; k < g->count; k++)
             left[k] = weighted != NULL ? rows_of(g, k, row, g->weights, false, weighted) : right[k];
         for (size_t b = 0; b < g->count; b += PANEL)
-            g->kernels->gram_panel(left, right, g->fresh > b ? g->fresh : b, g->count, b, b + PANEL, g->G, g->ld);
+            g->kernels->gram_panel(left, right, g->fresh > b ? g->fresh : b, g->count, b, b + PANEL, g->G, g->ld, g->top);
     }
     free(packed);
     free(weighted);
@@ -191,7 +196,7 @@ static void meet_block(const gram *g, size_t a, size_t lanes, size_t begin, size
         }
         cursors[k] = e;
         for (size_t l = k > a ? k - a : 0; l < lanes; l++)
-            g->G[(a + l) * g->ld + k] += sum[l];
+            line(g, a + l)[k] += sum[l];
     }
 }
 
@@ -205,7 +210,7 @@ static hawser_status lanes_at_once(const gram *g, hawser_error *error)
     for (size_t a = g->fresh; status == HAWSER_OK && a < g->count; a += LANES) {
         size_t lanes = g->count - a < LANES ? g->count - a : LANES;
         for (size_t l = 0; l < lanes; l++)
-            memset(g->G + (a + l) * g->ld, 0, (a + l + 1) * sizeof *g->G);
+            memset(line(g, a + l), 0, (a + l + 1) * sizeof *g->G);
         for (size_t k = 0; k < a + lanes; k++)
             cursors[k] = first_entry(g, k);
         for (size_t begin = g->begin, end; begin < g->end; begin = end) {
@@ -298,7 +303,7 @@ static void add_row(const gram *g, const uint32_t *restrict which, const double 
 {
     for (size_t a = chosen - fresh; a < chosen; a++) {
         double product = weight * values[a];
-        double *restrict into = g->G + which[a] * g->ld;
+        double *restrict into = line(g, which[a]);
         for (size_t b = 0; b <= a; b++)
             into[which[b]] += product * values[b];
     }
@@ -313,7 +318,7 @@ static hawser_status row_by_row(const gram *g, row_lists *lists, hawser_error *e
     for (size_t k = 0; k < g->count; k++)
         lists->cursors[k] = first_entry(g, k);
     for (size_t a = g->fresh; a < g->count; a++)
-        memset(g->G + a * g->ld, 0, (a + 1) * sizeof *g->G);
+        memset(line(g, a), 0, (a + 1) * sizeof *g->G);
     for (size_t begin = g->begin; begin < g->end;) {
         size_t end = list_block(g, lists, begin);
         for (size_t i = begin; i < end; i++) {
@@ -362,35 +367,48 @@ static hawser_status check(const hawser_matrix *A, size_t begin, size_t end, siz
     return HAWSER_OK;
 }
 
+static hawser_status run(gram *g, hawser_error *error)
+{
+    const hawser_matrix *A = g->A;
+    for (size_t k = 0; A->residence != NULL && k < g->count; k++)
+        hw_presence_touch(A, g->columns[k]);
+    hawser_status status = A->layout == HAWSER_CSC ? find_entries(g, error) : HAWSER_OK;
+    if (status != HAWSER_OK)
+        return status;
+    if (A->layout == HAWSER_CSC)
+        status = sparse_gram(g, error);
+    else
+        status = g->count - g->fresh <= FEW_FRESH ? column_by_column(g, error) : tile_by_tile(g, error);
+    free(g->first);
+    return status;
+}
+
 hawser_status hawser_gram_rows(const hawser_matrix *A, size_t begin, size_t end, const uint32_t *columns, size_t fresh,
-                               size_t count, const double *weights, double *G, size_t ld, hawser_error *error)
+                               size_t count, const double *weights, double *part, size_t ld, hawser_error *error)
 {
     HW_GIVEN(A);
     HAWSER_TRY(check(A, begin, end, fresh, count, ld, error));
     if (fresh == count)
         return HAWSER_OK;
     HW_GIVEN(columns);
-    HW_GIVEN(G);
+    HW_GIVEN(part);
     const hw_kernels *kernels = hw_kernels_best();
-    gram g = {A, kernels, &kernels->typed[A->type], begin, end, columns, fresh, count, weights, G, ld, NULL};
-    for (size_t k = 0; A->residence != NULL && k < count; k++)
-        hw_presence_touch(A, columns[k]);
-    hawser_status status = A->layout == HAWSER_CSC ? find_entries(&g, error) : HAWSER_OK;
-    if (status != HAWSER_OK)
-        return status;
-    if (A->layout == HAWSER_CSC)
-        status = sparse_gram(&g, error);
-    else
-        status = count - fresh <= FEW_FRESH ? column_by_column(&g, error) : tile_by_tile(&g, error);
-    if (status == HAWSER_OK)
-        mirror(&g);
-    free(g.first);
-    return status;
+    gram g = {A, kernels, &kernels->typed[A->type], begin, end, columns, fresh, count, weights, part, ld, fresh, NULL};
+    return run(&g, error);
 }
 
 hawser_status hawser_gram(const hawser_matrix *A, const uint32_t *columns, size_t fresh, size_t count, const double *weights,
                           double *G, size_t ld, hawser_error *error)
 {
     HW_GIVEN(A);
-    return hawser_gram_rows(A, 0, A->rows, columns, fresh, count, weights, G, ld, error);
+    HAWSER_TRY(check(A, 0, A->rows, fresh, count, ld, error));
+    if (fresh == count)
+        return HAWSER_OK;
+    HW_GIVEN(columns);
+    HW_GIVEN(G);
+    const hw_kernels *kernels = hw_kernels_best();
+    gram g = {A, kernels, &kernels->typed[A->type], 0, A->rows, columns, fresh, count, weights, G, ld, 0, NULL};
+    HAWSER_TRY(run(&g, error));
+    mirror(&g);
+    return HAWSER_OK;
 }

@@ -42,10 +42,10 @@ typedef struct hw_typed_kernels {
 typedef struct hw_kernels {
     const char *name;
     double (*weighted_dot)(size_t n, const double *x, const double *y, const double *weights);
-    /* G[a ld + b] += dot of left[a] and right[b], HW_GRAM_ROWS numbers each, for a in [from, count), b in
+    /* G[(a - top) ld + b] += dot of left[a] and right[b], HW_GRAM_ROWS numbers each, for a in [from, count), b in
      * [right_from, min(right_to, a + 1)). */
     void (*gram_panel)(const double *const *left, const double *const *right, size_t from, size_t count, size_t right_from,
-                       size_t right_to, double *G, size_t ld);
+                       size_t right_to, double *G, size_t ld, size_t top);
     hw_typed_kernels typed[2]; /* by hawser_type: HAWSER_F64, HAWSER_F32 */
 } hw_kernels;
 

@@ -100,7 +100,7 @@ static HW_TARGET void gram_tile(const double *const left[HW_TILE_A], const doubl
 
 /* Tiles that reach over an edge repeat its last column and drop what they have too much. */
 static HW_TARGET void gram_panel(const double *const *left, const double *const *right, size_t from, size_t count,
-                                 size_t right_from, size_t right_to, double *G, size_t ld)
+                                 size_t right_from, size_t right_to, double *G, size_t ld, size_t top)
 {
     for (size_t a = from; a < count; a += HW_TILE_A) {
         const double *rows[HW_TILE_A];
@@ -116,7 +116,7 @@ static HW_TARGET void gram_panel(const double *const *left, const double *const 
             gram_tile(rows, columns, sums);
             for (size_t r = 0; r < HW_TILE_A && a + r < count; r++)
                 for (size_t c = 0; c < HW_TILE_B && b + c < end && b + c <= a + r; c++)
-                    G[(a + r) * ld + b + c] += sums[r][c];
+                    G[(a + r - top) * ld + b + c] += sums[r][c];
         }
     }
 }

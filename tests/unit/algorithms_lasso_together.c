@@ -229,6 +229,7 @@ static void descent_over_blocks(void **unused)
             q.lasso.weights = weights;
             q.lasso.settings.intercept = count % 2;
             q.lasso.blocks = count;
+            assert_int_equal(hw_linear_shared_new(&q.lasso.shared, count % 2 == 0, NULL), HAWSER_OK);
             at_fraction(&q, 0.01);
             hw_lasso_block blocks[MOST_BLOCKS] = {0};
             double zero = reference_objective(&q, (double[512]){0});
@@ -244,6 +245,7 @@ static void descent_over_blocks(void **unused)
             reach_optimum(&q, blocks, gram, false);
             for (uint32_t b = 0; b < count; b++)
                 hw_lasso_block_release(&blocks[b]);
+            hw_linear_shared_free(q.lasso.shared);
             drop(&q);
         }
 }

@@ -10,6 +10,7 @@
 #include "algorithms/glm/best.h"
 #include "algorithms/glm/fold.h"
 #include "algorithms/glm/model.h"
+#include "algorithms/solve/shared.h"
 
 enum {
     MOST_FREE_COLUMNS = 256,
@@ -388,6 +389,7 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     HAWSER_TRY(measure_blocks(linear, error));
     HAWSER_TRY(new_record(linear, error));
     HAWSER_TRY(hw_linear_best_new(linear, error));
+    HAWSER_TRY(hw_linear_shared_new(&linear->shared, hawser_job_nodes(job) == 1, error));
     bool own = linear->strided && hawser_job_nodes(job) == 1 && kind->costs != NULL; /* each block its own subproblems */
     return own ? kind->costs(linear, &linear->costs, error) : HAWSER_OK;
 }
@@ -395,6 +397,7 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
 void hw_linear_free(hw_linear *linear)
 {
     hw_linear_best_free(linear);
+    hw_linear_shared_free(linear->shared);
     void *all[] = {linear->settings.path_list,
                    linear->own_weights,
                    linear->target,

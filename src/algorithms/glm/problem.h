@@ -101,10 +101,11 @@ typedef struct hw_linear {
     uint32_t blocks;
     uint64_t seed;
     double gain, damping;
-    double flights;   /* rounds under way at once, as far as the policy bounds them */
-    double *costs;    /* by column: what the kind has said of it; or NULL */
-    bool joint;       /* working sets are solved as one: in step, nothing held back or averaged */
-    bool accelerated; /* rounds are extrapolated over: possible where all blocks see the same residuals */
+    double flights;                  /* rounds under way at once, as far as the policy bounds them */
+    double *costs;                   /* by column: what the kind has said of it; or NULL */
+    bool joint;                      /* working sets are solved as one: in step, nothing held back or averaged */
+    struct hw_linear_shared *shared; /* what the blocks of this process have in common when they solve it (shared.h) */
+    bool accelerated;                /* rounds are extrapolated over: possible where all blocks see the same residuals */
     bool strided;  /* whole sprints are extrapolated over: under SSP and TAP residuals agree only where a loop has ended */
     size_t widest; /* columns of the block that has most of them; 0: not known */
     /* Where rounds make little progress, conjugate gradients over all blocks help: nothing may be held back */

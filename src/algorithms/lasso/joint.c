@@ -7,19 +7,14 @@
 #include "algorithms/lasso/block.h"
 #include "algorithms/lasso/divide.h"
 
+enum { COLUMN, GRADIENT, COEFFICIENT, NORM, MEAN, L1, L2 }; /* fields of a member on the board */
+
 /* In touched numbers of a product: below, a sum over all blocks takes longer than it saves. */
 static const double WORTH_SHARING = 40e3;
 
 size_t hw_lasso_joint_share(const hw_linear *lasso)
 {
     return hw_linear_board_share(lasso, HW_LASSO_JOINT_FIELDS);
-}
-
-/* Every block holds the matrix: from three blocks on they get no more memory together. */
-static size_t largest_gram(uint32_t blocks)
-{
-    size_t most = HW_LINEAR_LARGEST_GRAM;
-    return blocks > 2 ? (size_t)((double)most * sqrt(2.0 / blocks)) : most;
 }
 
 /* New products that are divided at most: to exchange them costs too. */
@@ -33,27 +28,14 @@ static size_t most_products(const hawser_matrix *whole)
 
 size_t hw_lasso_joint_sums(const hw_linear *lasso)
 {
-    size_t products = most_products(lasso->X), members = hw_linear_most_members(lasso);
+    size_t products = HW_LINEAR_GRAM_MOST_SUMMED + 1, members = hw_linear_most_members(lasso);
     return products > members ? products : members;
 }
 
 void hw_lasso_joint_free(hw_lasso_joint *joint)
 {
-    hw_linear_gram_free(&joint->gram);
     hw_linear_members_free(&joint->members);
-    free(joint->whole.mean);
     memset(joint, 0, sizeof *joint);
-}
-
-static hawser_status allocate(hw_lasso_joint *joint, const hw_linear *lasso, const hawser_matrix *whole, hawser_error *error)
-{
-    HAWSER_TRY(hw_linear_gram_new(&joint->gram, whole->cols, error));
-    joint->gram.most = largest_gram(lasso->blocks);
-    joint->whole.mean = calloc(2 * whole->cols, sizeof(double));
-    if (joint->whole.mean == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the columns of a joint working set");
-    joint->whole.norm = joint->whole.mean + whole->cols;
-    return HAWSER_OK;
 }
 
 size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share)
@@ -66,13 +48,13 @@ size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, dou
         uint32_t j = members[k];
         double gradient =
             block->fresh ? block->scan.gradient[j] : hw_linear_dot(columns, j, block->residual, block->sum) / columns->total;
-        const double fields[HW_LASSO_JOINT_FIELDS] = {(double)(columns->X.first + j),
-                                                      gradient,
-                                                      alpha[j],
-                                                      columns->norm[j],
-                                                      columns->mean[j],
-                                                      columns->l1[j],
-                                                      columns->l2[j]};
+        const double fields[HW_LASSO_JOINT_FIELDS] = {[COLUMN] = (double)(columns->X.first + j),
+                                                      [GRADIENT] = gradient,
+                                                      [COEFFICIENT] = alpha[j],
+                                                      [NORM] = columns->norm[j],
+                                                      [MEAN] = columns->mean[j],
+                                                      [L1] = columns->l1[j],
+                                                      [L2] = columns->l2[j]};
         memcpy(share + 1 + k * HW_LASSO_JOINT_FIELDS, fields, sizeof fields);
     }
     return 1 + (count < room ? count : room) * HW_LASSO_JOINT_FIELDS;
@@ -87,15 +69,32 @@ static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, c
     HAWSER_TRY(hw_linear_members_reserve(members, hw_linear_board_count(&shares), error));
     members->count = 0;
     for (const double *fields; (fields = hw_linear_board_next(&shares)) != NULL;) {
-        size_t at = members->count++, j = (size_t)fields[0];
+        size_t at = members->count++, j = (size_t)fields[COLUMN];
         members->columns[at] = (uint32_t)j;
-        members->gradient[at] = fields[1];
-        members->start[at] = members->x[at] = fields[2];
-        joint->whole.norm[j] = fields[3];
-        joint->whole.mean[j] = fields[4];
+        members->gradient[at] = fields[GRADIENT];
+        members->start[at] = members->x[at] = fields[COEFFICIENT];
         members->terms[at] =
-            (hw_linear_term){lambda * fields[5], lambda * fields[6], lasso->lower != NULL ? lasso->lower[j] : -INFINITY,
+            (hw_linear_term){lambda * fields[L1], lambda * fields[L2], lasso->lower != NULL ? lasso->lower[j] : -INFINITY,
                              lasso->upper != NULL ? lasso->upper[j] : INFINITY};
+    }
+    return HAWSER_OK;
+}
+
+typedef struct joint_work {
+    hw_lasso_block *block;
+    const double *board;
+} joint_work;
+
+/* Once in a process: norms and means of the union's columns. */
+static hawser_status take_columns(void *argument, hawser_error *error)
+{
+    const joint_work *work = argument;
+    hw_linear_shared *shared = work->block->joint.shared;
+    hw_linear_board shares = hw_linear_board_look(work->block->lasso, HW_LASSO_JOINT_FIELDS, work->board);
+    (void)error;
+    for (const double *fields; (fields = hw_linear_board_next(&shares)) != NULL;) {
+        shared->norm[(size_t)fields[COLUMN]] = fields[NORM];
+        shared->mean[(size_t)fields[COLUMN]] = fields[MEAN];
     }
     return HAWSER_OK;
 }
@@ -105,14 +104,15 @@ static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, c
 static size_t slot_begin(const hw_lasso_joint *joint, uint32_t block, uint32_t blocks)
 {
     const hawser_matrix *X = &joint->whole.X;
-    size_t count = joint->gram.count;
+    const hw_linear_gram *gram = &joint->shared->gram;
+    size_t count = gram->count;
     double total = 0.0;
     for (int pass = 0; pass < 2; pass++) {
         double before = 0.0, sum = 0.0;
         for (size_t a = 0; a < count; a++) {
-            uint32_t j = joint->gram.columns[a];
+            uint32_t j = gram->columns[a];
             double entries = X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
-            if (a >= joint->fresh) {
+            if (a >= joint->shared->fresh) {
                 if (pass == 1 && sum >= total * block / blocks)
                     return a;
                 sum += entries * (1.0 + before / (double)X->rows);
@@ -124,24 +124,25 @@ static size_t slot_begin(const hw_lasso_joint *joint, uint32_t block, uint32_t b
     return count;
 }
 
-static size_t triangle_at(const hw_lasso_joint *joint, size_t slot)
+/* Products of slots [begin, end) with all slots up to each. */
+static size_t triangle(size_t begin, size_t end)
 {
-    return slot * (slot + 1) / 2 - joint->fresh * (joint->fresh + 1) / 2;
+    return end * (end + 1) / 2 - begin * (begin + 1) / 2;
 }
 
 hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *whole, const double *board,
                                    hawser_error *error)
 {
     hw_lasso_joint *joint = &block->joint;
-    if (joint->whole.mean == NULL)
-        HAWSER_TRY(allocate(joint, block->lasso, whole, error));
-    if (block->joint_stale)
-        hw_linear_gram_clear(&joint->gram);
-    block->joint_stale = false;
-    joint->whole.X = *whole;
-    joint->whole.weights = block->columns.weights;
-    joint->whole.total = block->columns.total;
-    joint->whole.centred = block->columns.centred;
+    hw_linear_shared *shared = joint->shared = block->lasso->shared;
+    joint_work work = {block, board};
+    HAWSER_TRY(hw_linear_shared_enter(shared, ++joint->step, whole->cols, take_columns, &work, error));
+    joint->whole = (hw_linear_columns){.X = *whole,
+                                       .weights = block->columns.weights,
+                                       .total = block->columns.total,
+                                       .centred = block->columns.centred,
+                                       .mean = shared->mean,
+                                       .norm = shared->norm};
     return take_union(joint, block->lasso, board, block->scan.screened_at, error);
 }
 
@@ -154,18 +155,20 @@ static bool by_rows_pays(double entries, uint32_t blocks, size_t products)
 size_t hw_lasso_joint_expected(const hw_linear *lasso, size_t members)
 {
     const hawser_matrix *X = lasso->X;
-    size_t products = members * (members + 1) / 2;
+    size_t products = triangle(0, members);
     double entries = (double)members * (double)X->stored / (double)X->cols;
     size_t own = by_rows_pays(entries, lasso->blocks, products) ? products : products / lasso->blocks;
+    own = own < HW_LINEAR_GRAM_BATCH ? own : HW_LINEAR_GRAM_BATCH;
     return own > members ? own : members;
 }
 
 static bool by_rows(const hw_lasso_joint *joint, uint32_t blocks, size_t products)
 {
     const hawser_matrix *X = &joint->whole.X;
+    const hw_linear_gram *gram = &joint->shared->gram;
     double entries = 0.0;
-    for (size_t a = 0; a < joint->gram.count; a++) {
-        uint32_t j = joint->gram.columns[a];
+    for (size_t a = 0; a < gram->count; a++) {
+        uint32_t j = gram->columns[a];
         entries += X->layout == HAWSER_DENSE ? (double)X->rows : (double)(X->offsets[j + 1] - X->offsets[j]);
     }
     return by_rows_pays(entries, blocks, products);
@@ -176,20 +179,45 @@ static void own_rows(const hw_lasso_joint *joint, uint32_t own, uint32_t blocks,
     hw_lasso_divide_rows(&joint->whole.X, joint->members.columns, joint->members.count, own, blocks, begin, end);
 }
 
+/* Once in a process: settles whether there is a Gram matrix, and gives slots in it to the union's columns. */
+static hawser_status admit(void *argument, hawser_error *error)
+{
+    const hw_lasso_block *block = ((const joint_work *)argument)->block;
+    const hw_lasso_joint *joint = &block->joint;
+    hw_linear_shared *shared = joint->shared;
+    const uint32_t *list = joint->members.columns;
+    size_t count = joint->members.count;
+    if (block->joint_stale)
+        hw_linear_gram_clear(&shared->gram);
+    shared->gram.most = HW_LINEAR_LARGEST_GRAM;
+    shared->use_gram = hw_linear_gram_pays(&shared->gram, &joint->whole, list, count, shared->gram.most);
+    return shared->use_gram ? hw_linear_gram_admit(&shared->gram, list, count, &shared->fresh, error) : HAWSER_OK;
+}
+
+/* The blocks of a process compute all products of its matrix: each process does so for itself. */
+static hawser_status fill_here(const hw_lasso_joint *joint, hw_linear_stop stop, hawser_error *error)
+{
+    hw_linear_gram *gram = &joint->shared->gram;
+    size_t item = 0;
+    for (size_t at = joint->shared->fresh, next; at < gram->count; at = next) {
+        next = gram->count - at > HW_LINEAR_LOOK ? at + HW_LINEAR_LOOK : gram->count;
+        if (hw_linear_shared_take(joint->shared, item++))
+            HAWSER_TRY(hw_linear_gram_fill(gram, &joint->whole, at, next, stop, error));
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status fill(hw_lasso_joint *joint, uint32_t own, uint32_t blocks, hw_linear_stop stop, hawser_error *error)
 {
-    hw_linear_gram *gram = &joint->gram;
-    HAWSER_TRY(hw_linear_gram_admit(gram, joint->members.columns, joint->members.count, &joint->fresh, error));
-    size_t fresh = joint->fresh, low, high, products = triangle_at(joint, gram->count);
-    joint->begin = fresh;
-    joint->end = gram->count;
-    if (products > most_products(&joint->whole.X)) {
-        joint->fresh = gram->count;
-        return hw_linear_gram_fill(gram, &joint->whole, fresh, gram->count, stop, error);
-    }
-    if (by_rows(joint, blocks, products)) {
-        own_rows(joint, own, blocks, &low, &high);
-        return hw_linear_gram_share(gram, &joint->whole, fresh, low, high, own == 0, stop, error);
+    hw_linear_gram *gram = &joint->shared->gram;
+    size_t products = triangle(joint->shared->fresh, gram->count);
+    joint->from = ALL_HERE;
+    if (products > most_products(&joint->whole.X))
+        return fill_here(joint, stop, error);
+    joint->from = by_rows(joint, blocks, products) ? ROWS : joint->shared->alone ? ALL_HERE : SLOTS;
+    if (joint->from == ROWS) {
+        own_rows(joint, own, blocks, &joint->begin, &joint->end);
+        return HAWSER_OK;
     }
     joint->begin = slot_begin(joint, own, blocks);
     joint->end = slot_begin(joint, own + 1, blocks);
@@ -200,7 +228,10 @@ hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_li
 {
     hw_lasso_joint *joint = &block->joint;
     const hw_linear_members *members = &joint->members;
-    joint->use_gram = hw_linear_gram_pays(&joint->gram, &joint->whole, members->columns, members->count, joint->gram.most);
+    joint_work work = {.block = block};
+    HAWSER_TRY(hw_linear_shared_enter(joint->shared, ++joint->step, joint->whole.X.cols, admit, &work, error));
+    block->joint_stale = false;
+    joint->use_gram = joint->shared->use_gram;
     joint->divided =
         hw_linear_product_cost(&joint->whole, members->columns, members->count, joint->use_gram) >= WORTH_SHARING;
     if (joint->use_gram)
@@ -209,48 +240,59 @@ hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_li
     return HAWSER_OK;
 }
 
-/* Rows [begin, end) of the triangle of products: to a list, zeros for those of other blocks; and from it, to both halves of the matrix. */
-static void list_products(const hw_lasso_joint *joint, size_t begin, size_t end, double *list)
+/* Adds up the products of slots [at, next), in `list`, and whether a block lacks some. Every process then has the same bits. */
+static hawser_status add_batch(const hw_lasso_joint *joint, const hw_linear_part *part, size_t item, size_t at, size_t next,
+                               double *list, double *broken, hawser_error *error)
 {
-    for (size_t a = begin; a < end; list += ++a)
-        if (a >= joint->begin && a < joint->end)
-            memcpy(list, joint->gram.values + a * joint->gram.capacity, (a + 1) * sizeof *list);
-        else
-            memset(list, 0, (a + 1) * sizeof *list);
+    hw_linear_gram *gram = &joint->shared->gram;
+    size_t count = triangle(at, next);
+    if (joint->broken)
+        memset(list, 0, count * sizeof *list);
+    else if (joint->from == ROWS)
+        HAWSER_TRY(
+            hw_linear_gram_part(gram, &joint->whole, at, next, joint->begin, joint->end, part->block == 0, list, error));
+    else
+        hw_linear_gram_list(gram, at, next, joint->begin, joint->end, list);
+    list[count] = joint->broken;
+    HAWSER_TRY(hw_linear_sum(part, list, count + 1, error));
+    *broken = list[count];
+    if (*broken == 0.0 && hw_linear_shared_take(joint->shared, item))
+        hw_linear_gram_take(gram, at, next, list);
+    return HAWSER_OK;
 }
 
-static void take_products(const hw_lasso_joint *joint, size_t begin, size_t end, const double *list)
+/* Completes the matrix of this process; stores in *broken whether a block lacks products. The last sum makes blocks wait for the block that
+ * writes the last products. */
+static hawser_status add_products(const hw_lasso_joint *joint, const hw_linear_part *part, hw_linear_stop stop,
+                                  double *broken, hawser_error *error)
 {
-    size_t ld = joint->gram.capacity;
-    double *G = joint->gram.values;
-    for (size_t a = begin; a < end; list += ++a)
-        for (size_t b = 0; b <= a; b++)
-            G[a * ld + b] = G[b * ld + a] = list[b];
-}
-
-/* Every block uses the same bits. */
-static hawser_status add_products(hw_lasso_joint *joint, const hw_linear_part *part, hawser_error *error)
-{
-    size_t begin = joint->fresh, end = joint->gram.count, count = triangle_at(joint, end);
-    double *list = malloc((count + 1) * sizeof *list);
-    if (list == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu products of a working set's columns", count);
-    list_products(joint, begin, end, list);
-    hawser_status status = hw_linear_sum(part, list, count, error);
-    if (status == HAWSER_OK)
-        take_products(joint, begin, end, list);
-    joint->fresh = end;
-    free(list);
-    return status;
+    const hw_linear_gram *gram = &joint->shared->gram;
+    bool adds = joint->use_gram && joint->from != ALL_HERE;
+    size_t item = 0;
+    *broken = 0.0;
+    for (size_t at = adds ? joint->shared->fresh : gram->count, next; at < gram->count; at = next) {
+        next = hw_linear_gram_batch(gram, joint->shared->fresh, at);
+        double *list = malloc(((next - at) * next + 1) * sizeof *list);
+        if (list == NULL)
+            return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu products of a working set's columns",
+                               (next - at) * next);
+        hawser_status status = add_batch(joint, part, item++, at, next, list, broken, error);
+        free(list);
+        *broken = *broken > 0.0 || hw_linear_stopping(stop);
+        if (status != HAWSER_OK || *broken > 0.0)
+            return status;
+    }
+    *broken = joint->broken;
+    return hw_linear_sum(part, broken, 1, error);
 }
 
 /* What this block sums over. */
 static void make_part(const hw_lasso_joint *joint, hw_linear_part *part)
 {
     if (joint->use_gram) {
-        part->begin = hw_lasso_divide_evenly(joint->gram.count, part->block, part->blocks);
-        part->end = hw_lasso_divide_evenly(joint->gram.count, part->block + 1, part->blocks);
-        part->view = hawser_matrix_rows(&joint->gram.view, part->begin, part->end);
+        part->begin = hw_lasso_divide_evenly(joint->shared->gram.count, part->block, part->blocks);
+        part->end = hw_lasso_divide_evenly(joint->shared->gram.count, part->block + 1, part->blocks);
+        part->view = hawser_matrix_rows(&joint->shared->gram.view, part->begin, part->end);
         return;
     }
     own_rows(joint, part->block, part->blocks, &part->begin, &part->end);
@@ -269,7 +311,7 @@ static hawser_status descend(hw_lasso_joint *joint, const hw_linear_round *round
         whole.part = part;
     }
     if (joint->divided || part->block == 0)
-        HAWSER_TRY(hw_linear_descend(members, joint->use_gram ? &joint->gram : NULL, &whole, error));
+        HAWSER_TRY(hw_linear_descend(members, joint->use_gram ? &joint->shared->gram : NULL, &whole, error));
     else
         memset(members->x, 0, members->count * sizeof *members->x);
     return joint->divided ? HAWSER_OK : hw_linear_sum(part, members->x, members->count, error);
@@ -281,12 +323,10 @@ hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const hw_linear_round 
     hw_lasso_joint *joint = &block->joint;
     const hw_linear_members *members = &joint->members;
     size_t first = block->columns.X.first;
-    double broken = joint->broken;
-    HAWSER_TRY(hw_linear_sum(part, &broken, 1, error));
+    double broken = 0.0;
+    HAWSER_TRY(add_products(joint, part, round->stop, &broken, error));
     if (broken > 0.0 || members->count == 0)
         return HAWSER_OK;
-    if (joint->use_gram)
-        HAWSER_TRY(add_products(joint, part, error));
     HAWSER_TRY(descend(joint, round, part, error));
     for (size_t k = 0; k < members->count; k++) {
         size_t j = members->columns[k];

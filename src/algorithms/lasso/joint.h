@@ -2,8 +2,8 @@
  * joint.h - the working sets of all blocks solved as one: all blocks can see all of the union's columns, on one machine as they are,
  * over several nodes fetched once.
  *
- * The expensive work is divided: scans, column statistics and the union's Gram matrix, of which each block computes a part. On large
- * sets the products of conjugate gradients are divided too: a block sums over its own rows, or computes its own slots. All blocks do
+ * The expensive work is divided: scans, column statistics and the union's Gram matrix, of which each block computes a part. The blocks of a
+ * process have one matrix. On large sets the products of conjugate gradients are divided too: a block sums over its own rows, or computes its own slots. All blocks do
  * the rest of the descent alike. One block solves a small set for all, because a sum over all blocks would cost more than it saves. Each block then
  * moves its own coefficients, and v is derived from them. There is no conflict between blocks to be careful about. A set too large
  * for its block's share of the board goes through CoCoA rounds instead.
@@ -13,22 +13,26 @@
 
 #include "algorithms/glm/problem.h"
 #include "algorithms/solve/descent.h"
+#include "algorithms/solve/shared.h"
 
 enum {
     HW_LASSO_JOINT_FIELDS = 7,
-    HW_LASSO_JOINT_PRODUCTS = 1 << 19 /* new products that are divided, at least; of more each block computes all */
+    HW_LASSO_JOINT_PRODUCTS = 1 << 19 /* new products that processes divide, at least; of more each process computes all */
 };
 
 struct hw_lasso_block;
 
 typedef struct hw_lasso_joint {
-    hw_linear_columns whole; /* of the whole data; mean and norm are known for columns that were members */
-    hw_linear_gram gram;
+    hw_linear_columns whole;   /* of the whole data; mean and norm are known for columns that were members */
+    hw_linear_shared *shared;  /* the Gram matrix, which the blocks of a process have in common */
+    uint64_t step;             /* of it (shared.h) */
     hw_linear_members members; /* of the union; numbers of the whole */
     bool use_gram, divided;    /* there is a Gram matrix; the descent's products are divided */
     bool broken;               /* the run was asked to end before this block had its products */
-    size_t fresh;              /* first slot of the Gram matrix whose products are not added up yet, */
-    size_t begin, end;         /* and the slots of these that this block has computed, or its rows' part of */
+    /* Where the matrix's new products are after the unit that computes them: all in this process, or this block's slots [begin, end) of all
+     * blocks' slots; or they are summed over rows, of which this block has [begin, end). */
+    enum { ALL_HERE, SLOTS, ROWS } from;
+    size_t begin, end;
 } hw_lasso_joint;
 
 void hw_lasso_joint_free(hw_lasso_joint *joint);
@@ -44,8 +48,8 @@ size_t hw_lasso_joint_post(const struct hw_lasso_block *block, const double *alp
 /* Takes the union from the board: block->joint.members. Their columns have to be at hand for what follows. */
 hawser_status hw_lasso_joint_union(struct hw_lasso_block *block, const hawser_matrix *whole, const double *board,
                                    hawser_error *error) HAWSER_MUST_USE;
-/* Settles whether there is a Gram matrix and whether the descent is divided, and computes this block's part of the new products: those of
- * its rows, or some of them whole. */
+/* Settles whether there is a Gram matrix and whether the descent is divided, and computes this block's part of the new products, except for
+ * products that are summed over rows. */
 hawser_status hw_lasso_joint_products(struct hw_lasso_block *block, uint32_t own, hw_linear_stop stop,
                                       hawser_error *error) HAWSER_MUST_USE;
 /* Solves the union's problem together with all blocks, and moves this block's coefficients. `round` is as for a solver, without alpha and

@@ -361,6 +361,7 @@ static void expect(hawser_program *program, const hw_linear *lasso)
 static hawser_program *build(hw_linear *lasso)
 {
     hw_linear_frame frame;
+    hw_linear_shared_reset(lasso->shared);
     hw_linear_frame_begin(&frame, lasso, &units);
     hawser_state *X = frame.X, *v = frame.v, *alpha = frame.alpha;
     uint64_t every = lasso->settings.certify_every;

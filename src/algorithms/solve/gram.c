@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXPECTED_EPOCHS = 60 }; /* of a descent, for choosing its space */
+enum {
+    EXPECTED_EPOCHS = 60, /* of a descent, for choosing its space */
+    LEAST_BATCH = 8       /* slots that the kernels take at once */
+};
 
 hawser_status hw_linear_gram_new(hw_linear_gram *gram, size_t columns, hawser_error *error)
 {
@@ -106,35 +109,64 @@ hawser_status hw_linear_gram_admit(hw_linear_gram *gram, const uint32_t *list, s
     return HAWSER_OK;
 }
 
-/* Entries of slots [begin, end) from rows [first, last); from raw sums to centred means. */
-static hawser_status fill(hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t end, size_t first,
-                          size_t last, bool centre, hw_linear_stop stop, hawser_error *error)
+static double centred(const hw_linear_gram *gram, const hw_linear_columns *columns, size_t a, size_t b, double sum)
 {
-    double inverse = 1.0 / columns->total;
-    size_t ld = gram->capacity;
-    for (size_t at = begin, next; at < end && !hw_linear_stopping(stop); at = next) {
-        next = end - at > HW_LINEAR_LOOK ? at + HW_LINEAR_LOOK : end;
-        HAWSER_TRY(
-            hawser_gram_rows(&columns->X, first, last, gram->columns, at, next, columns->weights, gram->values, ld, error));
-        for (size_t a = at; a < next; a++)
-            for (size_t b = 0; b <= a; b++) {
-                double mean = centre ? columns->mean[gram->columns[a]] * columns->mean[gram->columns[b]] : 0.0;
-                gram->values[a * ld + b] = gram->values[b * ld + a] = gram->values[a * ld + b] * inverse - mean;
-            }
-    }
-    return HAWSER_OK;
+    return sum * (1.0 / columns->total) - columns->mean[gram->columns[a]] * columns->mean[gram->columns[b]];
 }
 
 hawser_status hw_linear_gram_fill(hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t end,
                                   hw_linear_stop stop, hawser_error *error)
 {
-    return fill(gram, columns, begin, end, 0, columns->X.rows, true, stop, error);
+    size_t ld = gram->capacity;
+    double *G = gram->values;
+    for (size_t at = begin, next; at < end && !hw_linear_stopping(stop); at = next) {
+        next = end - at > HW_LINEAR_LOOK ? at + HW_LINEAR_LOOK : end;
+        HAWSER_TRY(hawser_gram(&columns->X, gram->columns, at, next, columns->weights, G, ld, error));
+        for (size_t a = at; a < next; a++)
+            for (size_t b = 0; b <= a; b++)
+                G[a * ld + b] = G[b * ld + a] =
+                    centred(gram, columns, a, b, G[a * ld + b]) + 0.0; /* never -0.0, as in a sum */
+    }
+    return HAWSER_OK;
 }
 
-hawser_status hw_linear_gram_share(hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t first,
-                                   size_t last, bool centre, hw_linear_stop stop, hawser_error *error)
+size_t hw_linear_gram_batch(const hw_linear_gram *gram, size_t first, size_t begin)
 {
-    return fill(gram, columns, begin, gram->count, first, last, centre, stop, error);
+    size_t look = first + ((begin - first) / HW_LINEAR_LOOK + 1) * HW_LINEAR_LOOK;
+    size_t last = look < gram->count ? look : gram->count, end = begin, products = 0;
+    while (end < last && (end < begin + LEAST_BATCH || products + end + 1 <= HW_LINEAR_GRAM_BATCH))
+        products += ++end;
+    end -= end < last ? (end - begin) % LEAST_BATCH : 0;
+    return last - end < LEAST_BATCH ? last : end;
+}
+
+hawser_status hw_linear_gram_part(const hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t end,
+                                  size_t first, size_t last, bool centre, double *list, hawser_error *error)
+{
+    double inverse = 1.0 / columns->total;
+    const double *row = list;
+    HAWSER_TRY(hawser_gram_rows(&columns->X, first, last, gram->columns, begin, end, columns->weights, list, end, error));
+    for (size_t a = begin; a < end; a++, row += end)
+        for (size_t b = 0; b <= a; b++)
+            *list++ = centre ? centred(gram, columns, a, b, row[b]) : row[b] * inverse;
+    return HAWSER_OK;
+}
+
+void hw_linear_gram_list(const hw_linear_gram *gram, size_t begin, size_t end, size_t first, size_t last, double *list)
+{
+    for (size_t a = begin; a < end; list += ++a)
+        if (a >= first && a < last)
+            memcpy(list, gram->values + a * gram->capacity, (a + 1) * sizeof *list);
+        else
+            memset(list, 0, (a + 1) * sizeof *list);
+}
+
+void hw_linear_gram_take(hw_linear_gram *gram, size_t begin, size_t end, const double *list)
+{
+    size_t ld = gram->capacity;
+    for (size_t a = begin; a < end; list += ++a)
+        for (size_t b = 0; b <= a; b++)
+            gram->values[a * ld + b] = gram->values[b * ld + a] = list[b];
 }
 
 static double entries(const hw_linear_columns *columns, uint32_t j)
