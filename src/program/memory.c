@@ -68,23 +68,33 @@ static void of_shares(hw_plan *plan, hw_state_plan *own, uint64_t *read)
         plan->memory_needed += travelling(plan, doubles) * sizeof(double);
 }
 
-/* Base and cache in each block; what it holds back, or keeps apart; and what is on its way: one buffer serves all blocks of a process, and
- * from another node it comes as one. */
+/* Numbers of updates that lie in a node at once: one buffer serves all blocks of a process, and from another node it comes as one. Where clocks
+ * differ, the node also keeps what it sends, by flight and by link, and freed messages of different ages leave holes: half as much again. */
+static uint64_t of_updates(const hw_plan *plan, uint64_t doubles, uint64_t flights, bool loose, bool values)
+{
+    uint64_t blocks = plan->settings.blocks, here = blocks_of_a_node(&plan->settings), links = plan->settings.nodes - 1;
+    uint64_t one = blocks > 1 ? doubles * flights : 0;
+    if (values)
+        return one;
+    if (!loose)
+        return one * (here + (blocks > here ? links : 0));
+    return one * blocks + (blocks > here ? one * (here + links) + one * blocks / 2 : 0);
+}
+
+/* Base and cache in each block; what it holds back, or keeps apart; and what is on its way. */
 static void of_replicas(hw_plan *plan, hw_state_plan *own)
 {
     enum { FILTERED = 4, ROUNDED = 2 };
     const hawser_state *state = own->state;
-    uint64_t doubles = hw_state_count(state), blocks = plan->settings.blocks, here = blocks_of_a_node(&plan->settings),
-             flights;
+    uint64_t doubles = hw_state_count(state), blocks = plan->settings.blocks, flights;
     doubles = state->expected != 0 && state->expected < doubles ? state->expected : doubles;
     bool loose = is_loose(plan, state, &flights), values = state->kind == HW_PARTITIONED || own->sources == 1;
     uint64_t copies = 2 + (loose && blocks > 1) + (own->filter.kind != HW_FILTER_NONE ? FILTERED : 0) +
                       (own->rounding != HW_F64 ? ROUNDED : 0);
     own->block_bytes = copies * doubles * sizeof(double);
-    uint64_t sent = blocks > 1 ? doubles * flights : 0;
-    if (!values)
-        sent *= loose ? blocks : here + (blocks > here ? plan->settings.nodes - 1 : 0);
-    plan->memory_needed += own->block_bytes * here + (sent + doubles) * sizeof(double); /* and the result */
+    uint64_t sent = of_updates(plan, doubles, flights, loose, values);
+    plan->memory_needed += own->block_bytes * blocks_of_a_node(&plan->settings);
+    plan->memory_needed += (sent + doubles) * sizeof(double); /* and the result */
 }
 
 /* Shares of two reductions at a time; over nodes a sum, what comes from the others, and results that are kept in a clock. */

@@ -25,10 +25,13 @@ void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw
     double capacity = 1.25 * members + 32.0; /* as a Gram matrix grows */
     double block = size * (needs->rows * n + needs->columns * (double)linear->widest) + needs->all * p +
                    needs->entries * (double)X->stored / linear->blocks;
+    double gram = size * (capacity * capacity + 16.0 * members);
     if (needs->gram)
-        block += size * (capacity * capacity + 16.0 * members);
-    block += size * needs->pairs * members * members / 2.0;
+        block += gram;
+    block += size * fmin(needs->summed, members * members / 2.0);
     /* target, and predictions in the end; alpha, the best, the result, and the model that is written */
     double node = size * ((needs->node_rows + 5.0) * n + 5.0 * p);
+    if (needs->shared_gram)
+        node += gram + (2.0 * size + sizeof(uint32_t)) * p; /* and means, norms and slots of the columns */
     hawser_scratch_expect(program, (uint64_t)block, (uint64_t)node);
 }

@@ -15,7 +15,8 @@ typedef struct hw_linear_needs {
     double all;           /* bytes for each column of the whole, in each block */
     double entries;       /* bytes for each own entry, in each block */
     bool gram;            /* blocks have a Gram matrix of a working set */
-    double pairs;         /* doubles for each pair of its members, in each block, besides that matrix */
+    bool shared_gram;     /* the blocks of a process have one in common, of all columns that may be members */
+    double summed;        /* doubles of its products that a block adds up at once, at most */
 } hw_linear_needs;
 
 /* Members that a working set of all blocks is expected to have. */

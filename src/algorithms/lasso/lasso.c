@@ -352,8 +352,9 @@ static void expect(hawser_program *program, const hw_linear *lasso)
         needs.columns += HW_LINEAR_HISTORY + 2.0;
     }
     if (lasso->joint) {
-        needs.all = 2 * sizeof(double) + sizeof(uint32_t);
-        needs.pairs = 1.0;
+        needs.gram = false;
+        needs.shared_gram = true;
+        needs.summed = (double)HW_LINEAR_GRAM_BATCH;
     }
     hw_linear_expect(program, lasso, &needs);
 }
