@@ -7,21 +7,21 @@
 #include "exchange/reduce.h"
 #include "exchange/replica.h"
 
-/* Lanes [begin, end) are what a message is about. */
-static void lanes_of(const hw_replica *replica, const hw_envelope *envelope, uint32_t *begin, uint32_t *end)
+/* Ranges [begin, end) are what a message is about. */
+static void ranges_of(const hw_replica *replica, const hw_envelope *envelope, uint32_t *begin, uint32_t *end)
 {
-    *begin = envelope->lane == 0 ? 0 : envelope->lane - 1;
-    *end = envelope->lane == 0 ? replica->lane_count : envelope->lane;
+    *begin = envelope->range == 0 ? 0 : envelope->range - 1;
+    *end = envelope->range == 0 ? replica->range_count : envelope->range;
 }
 
 hawser_status hw_park(hw_replica *replica, const hw_message *message, hawser_error *error)
 {
     uint32_t begin, end;
-    lanes_of(replica, &message->envelope, &begin, &end);
+    ranges_of(replica, &message->envelope, &begin, &end);
     for (uint32_t k = begin; k < end; k++) {
         hw_message *share;
         HAWSER_TRY(hw_message_share(message, &share, error));
-        hw_lane_park(&replica->lanes[k], share);
+        hw_range_park(&replica->ranges[k], share);
     }
     return HAWSER_OK;
 }
@@ -29,13 +29,13 @@ hawser_status hw_park(hw_replica *replica, const hw_message *message, hawser_err
 static void record_block(hw_replica *replica, uint32_t block, uint32_t begin, uint32_t end, uint64_t done)
 {
     uint64_t least = UINT64_MAX;
-    for (uint32_t k = 0; k < replica->lane_count; k++) {
-        hw_lane *lane = &replica->lanes[k];
+    for (uint32_t k = 0; k < replica->range_count; k++) {
+        hw_range *range = &replica->ranges[k];
         if (k >= begin && k < end) {
-            lane->done[block] = lane->done[block] < done ? done : lane->done[block];
-            lane->parts[block] = 0;
+            range->done[block] = range->done[block] < done ? done : range->done[block];
+            range->parts[block] = 0;
         }
-        least = lane->done[block] < least ? lane->done[block] : least;
+        least = range->done[block] < least ? range->done[block] : least;
     }
     if (replica->clocks.done[block] < least)
         replica->clocks.done[block] = least;
@@ -45,16 +45,16 @@ void hw_record_done(hw_replica *replica, uint32_t source, uint64_t done)
 {
     if (replica->spec.sources == 1)
         for (uint32_t block = 0; block < replica->spec.blocks; block++)
-            record_block(replica, block, 0, replica->lane_count, done);
+            record_block(replica, block, 0, replica->range_count, done);
     else
-        record_block(replica, source, 0, replica->lane_count, done);
+        record_block(replica, source, 0, replica->range_count, done);
 }
 
 /* Is this just what its source says of the whole state? */
 static bool is_leaf(const hw_envelope *envelope)
 {
     return envelope->kind == HW_MESSAGE_UPDATE && envelope->covers == 1 && envelope->first == envelope->source &&
-           envelope->lane == 0;
+           envelope->range == 0;
 }
 
 /* Whose updates, and of what range, where somebody may add up. */
@@ -64,11 +64,11 @@ static bool fits_adding(const hw_replica *replica, const hw_envelope *envelope)
     if (spec->adding == NULL)
         return is_leaf(envelope);
     bool addend = envelope->kind == HW_MESSAGE_ADDEND;
-    bool whole = envelope->lane == 0 && (spec->adding->lanes == 1 || addend || is_leaf(envelope));
+    bool whole = envelope->range == 0 && (spec->adding->range_count == 1 || addend || is_leaf(envelope));
     bool own = spec->block >= envelope->first && spec->block - envelope->first < envelope->covers;
     return (!own || spec->adding->gathers) && (!addend || (replica->adder != NULL && spec->adding->gathers)) &&
            hw_is_subtree(spec->blocks, envelope->first, envelope->covers) &&
-           (whole || (spec->adding->lanes > 1 && envelope->lane > 0 && envelope->lane <= spec->adding->lanes));
+           (whole || (spec->adding->range_count > 1 && envelope->range > 0 && envelope->range <= spec->adding->range_count));
 }
 
 /* What was gathered comes back to those who said it, one by one where adding it up did not pay: it is here already. */
@@ -90,7 +90,7 @@ static hawser_status check_envelope(const hw_replica *replica, const hw_envelope
     if (!fits_adding(replica, envelope))
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "block %u sent an update of state '%s' by %u blocks from %u on, range %u, which nobody adds up",
-                           envelope->source, spec->name, envelope->covers, envelope->first, envelope->lane);
+                           envelope->source, spec->name, envelope->covers, envelope->first, envelope->range);
     bool form = envelope->form == HW_FORM_VALUES ? spec->values || spec->sources == 1
                                                  : envelope->form == HW_FORM_DELTA && !spec->values;
     if (!form)
@@ -111,9 +111,9 @@ static hawser_status check_payload(const hw_replica *replica, const hw_message *
     if (bad < payload.count)
         return hawser_fail(error, HAWSER_NOT_FINITE, "%s is %g at entry %zu", what, payload.values[bad],
                            hw_payload_index(&payload, bad));
-    uint32_t lane = message->envelope.lane;
-    if (lane > 0 && (hw_payload_seek(&payload, replica->lanes[lane - 1].begin) > 0 ||
-                     hw_payload_seek(&payload, replica->lanes[lane - 1].end) < payload.count))
+    uint32_t range = message->envelope.range;
+    if (range > 0 && (hw_payload_seek(&payload, replica->ranges[range - 1].begin) > 0 ||
+                      hw_payload_seek(&payload, replica->ranges[range - 1].end) < payload.count))
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s has entries outside of its range", what);
     if (spec->values && hw_payload_seek(&payload, spec->own_begin) < hw_payload_seek(&payload, spec->own_end))
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s changes entries that block %u owns", what, spec->block);
@@ -126,7 +126,7 @@ static hawser_status check_order(const hw_replica *replica, const hw_envelope *e
 {
     uint32_t source = envelope->source;
     uint64_t clock = replica->clocks.done[source];
-    uint32_t part = replica->lanes[0].parts[source], span = envelope->span;
+    uint32_t part = replica->ranges[0].parts[source], span = envelope->span;
     uint64_t most = replica->policy.kind == HW_POLICY_SSP ? replica->policy.staleness : hw_parks(replica) ? 0 : UINT32_MAX;
     bool due = span <= most && envelope->clock >= span && envelope->clock - span == clock;
     if (!due || envelope->part != part || envelope->last > 1)
@@ -134,8 +134,8 @@ static hawser_status check_order(const hw_replica *replica, const hw_envelope *e
             error, HAWSER_BAD_INPUT,
             "block %u sent part %u of clock %llu and %u before it of state '%s' where part %u of clock %llu is due", source,
             envelope->part, (unsigned long long)envelope->clock, span, replica->spec.name, part, (unsigned long long)clock);
-    const hw_message *before = replica->lanes[0].parked[source].last;
-    if (replica->lanes[0].parked[source].first != NULL && before->envelope.clock == clock &&
+    const hw_message *before = replica->ranges[0].parked[source].last;
+    if (replica->ranges[0].parked[source].first != NULL && before->envelope.clock == clock &&
         before->envelope.form != envelope->form)
         return hawser_fail(error, HAWSER_BAD_INPUT, "block %u sent parts of clock %llu of state '%s' in two forms", source,
                            (unsigned long long)clock, replica->spec.name);
@@ -145,12 +145,12 @@ static hawser_status check_order(const hw_replica *replica, const hw_envelope *e
 /* The same for what others have added up or passed on: of each block that it is about this part is due, and the own one has been cut. */
 static hawser_status check_sum(const hw_replica *replica, const hw_envelope *envelope, hawser_error *error)
 {
-    const hw_lane *lane = &replica->lanes[envelope->lane == 0 ? 0 : envelope->lane - 1];
+    const hw_range *range = &replica->ranges[envelope->range == 0 ? 0 : envelope->range - 1];
     bool whole = envelope->part == 0 && envelope->last == 1;
     bool due = hw_adds(replica) && envelope->span == 0 && envelope->last <= 1 && (whole || envelope->covers == 1);
     for (uint32_t block = envelope->first; due && block < envelope->first + envelope->covers; block++) {
         bool own = block == replica->spec.block;
-        due = lane->done[block] == envelope->clock + own && lane->parts[block] == (own ? 0 : envelope->part) &&
+        due = range->done[block] == envelope->clock + own && range->parts[block] == (own ? 0 : envelope->part) &&
               (!own || replica->merged <= envelope->clock);
     }
     if (due)
@@ -167,24 +167,24 @@ static void leave_to_sum(hw_replica *replica, const hw_envelope *envelope)
     uint32_t own = replica->spec.block, begin, end;
     if (envelope->covers == 1 || own < envelope->first || own >= envelope->first + envelope->covers)
         return;
-    lanes_of(replica, envelope, &begin, &end);
+    ranges_of(replica, envelope, &begin, &end);
     for (uint32_t k = begin; k < end; k++) {
-        const hw_message *message = hw_lane_oldest(&replica->lanes[k], own, envelope->clock);
+        const hw_message *message = hw_range_oldest(&replica->ranges[k], own, envelope->clock);
         for (; message != NULL && message->envelope.clock == envelope->clock; message = message->next) {
             hw_payload payload = hw_payload_of(message, replica->spec.count);
             hw_mark_stale(replica, &payload);
         }
-        hw_lane_drop(&replica->lanes[k], own, own + 1, envelope->clock);
+        hw_range_drop(&replica->ranges[k], own, own + 1, envelope->clock);
     }
 }
 
 static void record(hw_replica *replica, const hw_envelope *envelope)
 {
     uint32_t begin, end;
-    lanes_of(replica, envelope, &begin, &end);
+    ranges_of(replica, envelope, &begin, &end);
     if (!envelope->last) {
         for (uint32_t k = begin; k < end; k++)
-            replica->lanes[k].parts[envelope->first]++;
+            replica->ranges[k].parts[envelope->first]++;
         return;
     }
     if (replica->spec.sources == 1) {
@@ -196,20 +196,20 @@ static void record(hw_replica *replica, const hw_envelope *envelope)
             record_block(replica, block, begin, end, envelope->clock + 1);
 }
 
-/* Takes the message; where it is for one lane nothing is allocated. */
+/* Takes the message; where it is for one range nothing is allocated. */
 static hawser_status park(hw_replica *replica, hw_message *message, hawser_error *error)
 {
     const hw_envelope envelope = message->envelope;
     hw_message *addend = NULL;
     hawser_status status = HAWSER_OK;
     uint32_t begin, end;
-    lanes_of(replica, &envelope, &begin, &end);
+    ranges_of(replica, &envelope, &begin, &end);
     if (hw_adder_wants(replica, message))
         status = hw_message_share(message, &addend, error);
     if (status == HAWSER_OK && end - begin > 1)
         status = hw_park(replica, message, error);
     if (status == HAWSER_OK && end - begin == 1)
-        hw_lane_park(&replica->lanes[begin], message);
+        hw_range_park(&replica->ranges[begin], message);
     else
         hw_message_free(message);
     if (status == HAWSER_OK) {

@@ -1,7 +1,7 @@
 /*
  * adder.c - others' updates added up and sent on, where `adding` says that this block does so.
  *
- * A clock of a lane is told when all of its run is in: as few sums as its subtrees allow. What comes in parts was cut to travel
+ * A clock of a range is told when all of its run is in: as few sums as its subtrees allow. What comes in parts was cut to travel
  * early, and goes on part by part, unadded; its subtrees then are not whole, and smaller ones are told.
  */
 #include <stdlib.h>
@@ -18,15 +18,15 @@ hawser_status hw_adder_new(hw_replica *replica, hawser_error *error)
     hw_adder *adder = NULL;
     HAWSER_TRY(HW_NEW(&adder, 1, "updates to add up", error));
     replica->adder = adder;
-    HAWSER_TRY(HW_NEW(&adder->lanes, adding->lanes, "updates to add up", error));
-    HAWSER_TRY(HW_NEW(&adder->told, adding->lanes, "updates to add up", error));
-    HAWSER_TRY(HW_NEW(&adder->missing, adding->lanes, "updates to add up", error));
+    HAWSER_TRY(HW_NEW(&adder->ranges, adding->range_count, "updates to add up", error));
+    HAWSER_TRY(HW_NEW(&adder->told, adding->range_count, "updates to add up", error));
+    HAWSER_TRY(HW_NEW(&adder->missing, adding->range_count, "updates to add up", error));
     HAWSER_TRY(HW_NEW(&adder->sum, replica->spec.count, "a sum of updates", error));
-    for (uint32_t k = 0; k < adding->lanes; k++) {
-        const hw_adding_lane *lane = &adding->lane[k];
-        if (lane->run.begin < lane->run.end)
+    for (uint32_t k = 0; k < adding->range_count; k++) {
+        const hw_adding_range *range = &adding->ranges[k];
+        if (range->run.begin < range->run.end)
             HAWSER_TRY(
-                hw_lane_new(replica->spec.blocks, replica->spec.count, lane->begin, lane->end, &adder->lanes[k], error));
+                hw_range_new(replica->spec.blocks, replica->spec.count, range->begin, range->end, &adder->ranges[k], error));
     }
     return HAWSER_OK;
 }
@@ -36,9 +36,9 @@ void hw_adder_free(hw_replica *replica)
     hw_adder *adder = replica->adder;
     if (adder == NULL)
         return;
-    for (uint32_t k = 0; adder->lanes != NULL && k < replica->spec.adding->lanes; k++)
-        hw_lane_free(&adder->lanes[k]);
-    free(adder->lanes);
+    for (uint32_t k = 0; adder->ranges != NULL && k < replica->spec.adding->range_count; k++)
+        hw_range_free(&adder->ranges[k]);
+    free(adder->ranges);
     free(adder->told);
     free(adder->missing);
     free(adder->sum);
@@ -49,26 +49,26 @@ void hw_adder_free(hw_replica *replica)
 void hw_adder_reset(hw_replica *replica)
 {
     hw_adder *adder = replica->adder;
-    for (uint32_t k = 0; adder != NULL && k < replica->spec.adding->lanes; k++) {
-        hw_reduce_run run = replica->spec.adding->lane[k].run;
+    for (uint32_t k = 0; adder != NULL && k < replica->spec.adding->range_count; k++) {
+        hw_reduce_run run = replica->spec.adding->ranges[k].run;
         adder->told[k] = 0;
         adder->missing[k] = run.end - run.begin;
-        if (adder->lanes[k].blocks > 0)
-            hw_lane_reset(&adder->lanes[k]);
+        if (adder->ranges[k].blocks > 0)
+            hw_range_reset(&adder->ranges[k]);
     }
 }
 
 /* ------------------------------------------------------------------------------------------------------ telling ---- */
 
-/* Sends a message on to where the lane's sums go. Takes it. */
+/* Sends a message on to where the range's sums go. Takes it. */
 static hawser_status tell(hw_replica *replica, uint32_t k, hw_message *message, hawser_error *error)
 {
     const hw_adding *adding = replica->spec.adding;
     hw_envelope *envelope = &message->envelope;
     hw_message *copy;
     envelope->source = replica->spec.block;
-    envelope->lane = adding->lanes > 1 ? k + 1 : 0;
-    envelope->destination = adding->lane[k].to;
+    envelope->range = adding->range_count > 1 ? k + 1 : 0;
+    envelope->destination = adding->ranges[k].to;
     envelope->kind = envelope->destination < replica->spec.blocks ? HW_MESSAGE_ADDEND : HW_MESSAGE_UPDATE;
     if (envelope->destination == HW_TO_BLOCKS) {
         hawser_status status = hw_message_share(message, &copy, error);
@@ -83,17 +83,17 @@ static hawser_status tell(hw_replica *replica, uint32_t k, hw_message *message, 
     return HAWSER_OK;
 }
 
-/* What is in adder->sum of a lane as a message. */
-static hawser_status pack_sum(const hw_replica *replica, const hw_lane *lane, const hw_message *like, uint32_t first,
+/* What is in adder->sum of a range as a message. */
+static hawser_status pack_sum(const hw_replica *replica, const hw_range *range, const hw_message *like, uint32_t first,
                               uint32_t count, hw_message **message, hawser_error *error)
 {
     const double *sum = replica->adder->sum;
-    size_t bad = lane->begin + hw_first_not_finite_f64(sum + lane->begin, lane->end - lane->begin);
-    if (bad < lane->end)
+    size_t bad = range->begin + hw_first_not_finite_f64(sum + range->begin, range->end - range->begin);
+    if (bad < range->end)
         return hawser_fail(error, HAWSER_NOT_FINITE,
                            "the updates of state '%s' by blocks %u to %u add up to %g at entry %zu; take smaller steps",
                            replica->spec.name, first, first + count - 1, sum[bad], bad);
-    HAWSER_TRY(hw_encode_range(sum, lane->begin, lane->end, replica->spec.count, message, error));
+    HAWSER_TRY(hw_encode_range(sum, range->begin, range->end, replica->spec.count, message, error));
     hw_envelope *envelope = &(*message)->envelope;
     const hw_envelope content = *envelope;
     *envelope = like->envelope;
@@ -105,20 +105,20 @@ static hawser_status pack_sum(const hw_replica *replica, const hw_lane *lane, co
     return HAWSER_OK;
 }
 
-/* One message as it is, or what of it lies in the lane. */
+/* One message as it is, or what of it lies in the range. */
 static hawser_status tell_one(hw_replica *replica, uint32_t k, const hw_message *said, hawser_error *error)
 {
-    const hw_lane *lane = &replica->adder->lanes[k];
+    const hw_range *range = &replica->adder->ranges[k];
     hw_payload payload = hw_payload_of(said, replica->spec.count);
-    size_t begin = hw_payload_seek(&payload, lane->begin), end = hw_payload_seek(&payload, lane->end);
+    size_t begin = hw_payload_seek(&payload, range->begin), end = hw_payload_seek(&payload, range->end);
     hw_message *message;
     if (begin == 0 && end == payload.count) {
         HAWSER_TRY(hw_message_share(said, &message, error));
         return tell(replica, k, message, error);
     }
-    memset(replica->adder->sum + lane->begin, 0, (lane->end - lane->begin) * sizeof(double));
+    memset(replica->adder->sum + range->begin, 0, (range->end - range->begin) * sizeof(double));
     hw_add_payload(&payload, begin, end, 1, replica->adder->sum, 0);
-    HAWSER_TRY(pack_sum(replica, lane, said, said->envelope.first, said->envelope.covers, &message, error));
+    HAWSER_TRY(pack_sum(replica, range, said, said->envelope.first, said->envelope.covers, &message, error));
     return tell(replica, k, message, error);
 }
 
@@ -133,7 +133,7 @@ static hawser_status bytes_of(const hw_replica *replica, const hw_message *messa
 }
 
 /* Rounded updates take few bits, and their sum may need all of them: then it is no gain. */
-static hawser_status pays(const hw_replica *replica, const hw_lane *lane, const hw_message *sum, bool *pays,
+static hawser_status pays(const hw_replica *replica, const hw_range *range, const hw_message *sum, bool *pays,
                           hawser_error *error)
 {
     uint64_t whole, part, parts = 0;
@@ -142,7 +142,7 @@ static hawser_status pays(const hw_replica *replica, const hw_lane *lane, const 
         return HAWSER_OK;
     uint32_t end = sum->envelope.first + sum->envelope.covers;
     for (uint32_t block = sum->envelope.first; block < end;) {
-        const hw_message *said = hw_lane_oldest(lane, block, sum->envelope.clock);
+        const hw_message *said = hw_range_oldest(range, block, sum->envelope.clock);
         HAWSER_TRY(bytes_of(replica, said, &part, error));
         parts += part;
         block += said->envelope.covers;
@@ -154,27 +154,27 @@ static hawser_status pays(const hw_replica *replica, const hw_lane *lane, const 
 
 static hawser_status tell_sum(hw_replica *replica, uint32_t k, uint32_t first, uint32_t count, hawser_error *error)
 {
-    const hw_lane *lane = &replica->adder->lanes[k];
+    const hw_range *range = &replica->adder->ranges[k];
     uint64_t clock = replica->adder->told[k];
-    const hw_message *said = hw_lane_oldest(lane, first, clock);
+    const hw_message *said = hw_range_oldest(range, first, clock);
     hw_message *message;
     bool whole;
     if (said->envelope.covers == count)
         return tell_one(replica, k, said, error);
-    memset(replica->adder->sum + lane->begin, 0, (lane->end - lane->begin) * sizeof(double));
-    for (size_t begin = lane->begin; begin < lane->end; begin += HW_TILE) {
-        hw_lane_piece where = {begin, hw_tile_end(replica, begin / HW_TILE) - begin, clock};
-        const double *sum = hw_lane_sum(lane, where, first, count, replica->scratch);
+    memset(replica->adder->sum + range->begin, 0, (range->end - range->begin) * sizeof(double));
+    for (size_t begin = range->begin; begin < range->end; begin += HW_TILE) {
+        hw_range_piece where = {begin, hw_tile_end(replica, begin / HW_TILE) - begin, clock};
+        const double *sum = hw_range_sum(range, where, first, count, replica->scratch);
         if (sum != NULL)
             memcpy(replica->adder->sum + begin, sum, where.count * sizeof *sum);
     }
-    HAWSER_TRY(pack_sum(replica, lane, said, first, count, &message, error));
-    hawser_status status = pays(replica, lane, message, &whole, error);
+    HAWSER_TRY(pack_sum(replica, range, said, first, count, &message, error));
+    hawser_status status = pays(replica, range, message, &whole, error);
     if (status == HAWSER_OK && whole)
         return tell(replica, k, message, error);
     hw_message_free(message);
     for (uint32_t block = first; status == HAWSER_OK && block < first + count; block += said->envelope.covers) {
-        said = hw_lane_oldest(lane, block, clock);
+        said = hw_range_oldest(range, block, clock);
         status = tell_one(replica, k, said, error);
     }
     return status;
@@ -188,23 +188,23 @@ static bool in_parts(const hw_message *message)
 }
 
 /* Is all of a subtree here, nothing of it told before? */
-static bool is_whole(const hw_lane *lane, uint64_t clock, uint32_t first, uint32_t count)
+static bool is_whole(const hw_range *range, uint64_t clock, uint32_t first, uint32_t count)
 {
-    const hw_message *said = hw_lane_oldest(lane, first, clock);
+    const hw_message *said = hw_range_oldest(range, first, clock);
     if (count == 1 || (said != NULL && said->envelope.covers == count))
         return said != NULL;
     uint32_t left = hw_left_of(count);
-    return is_whole(lane, clock, first, left) && is_whole(lane, clock, first + left, count - left);
+    return is_whole(range, clock, first, left) && is_whole(range, clock, first + left, count - left);
 }
 
 /* The largest subtrees of the run that are whole, of those over blocks [first, first + count). */
 static hawser_status tell_subtrees(hw_replica *replica, uint32_t k, uint32_t first, uint32_t count, hawser_error *error)
 {
-    hw_reduce_run run = replica->spec.adding->lane[k].run;
+    hw_reduce_run run = replica->spec.adding->ranges[k].run;
     if (first + count <= run.begin || first >= run.end)
         return HAWSER_OK;
     bool inside = first >= run.begin && first + count <= run.end;
-    if (inside && is_whole(&replica->adder->lanes[k], replica->adder->told[k], first, count))
+    if (inside && is_whole(&replica->adder->ranges[k], replica->adder->told[k], first, count))
         return tell_sum(replica, k, first, count, error);
     if (count == 1)
         return HAWSER_OK;
@@ -215,39 +215,39 @@ static hawser_status tell_subtrees(hw_replica *replica, uint32_t k, uint32_t fir
 
 static hawser_status pass_parts(hw_replica *replica, uint32_t k, uint32_t block, hawser_error *error)
 {
-    hw_lane *lane = &replica->adder->lanes[k];
+    hw_range *range = &replica->adder->ranges[k];
     for (;;) {
-        const hw_message *said = hw_lane_oldest(lane, block, replica->adder->told[k]);
+        const hw_message *said = hw_range_oldest(range, block, replica->adder->told[k]);
         if (said == NULL || !in_parts(said))
             return HAWSER_OK;
         HAWSER_TRY(tell_one(replica, k, said, error));
-        hw_lane_drop_oldest(lane, block);
+        hw_range_drop_oldest(range, block);
     }
 }
 
 /* How many blocks of the run are not through with the clock that is to be told. */
 static uint32_t count_missing(const hw_replica *replica, uint32_t k)
 {
-    const hw_lane *lane = &replica->adder->lanes[k];
-    hw_reduce_run run = replica->spec.adding->lane[k].run;
+    const hw_range *range = &replica->adder->ranges[k];
+    hw_reduce_run run = replica->spec.adding->ranges[k].run;
     uint32_t missing = 0;
     for (uint32_t block = run.begin; block < run.end; block++)
-        missing += lane->done[block] <= replica->adder->told[k];
+        missing += range->done[block] <= replica->adder->told[k];
     return missing;
 }
 
 /* Tells what can be told now that more is known of blocks [first, end). */
 static hawser_status advance(hw_replica *replica, uint32_t k, uint32_t first, uint32_t end, hawser_error *error)
 {
-    hw_lane *lane = &replica->adder->lanes[k];
-    hw_reduce_run run = replica->spec.adding->lane[k].run;
+    hw_range *range = &replica->adder->ranges[k];
+    hw_reduce_run run = replica->spec.adding->ranges[k].run;
     for (;;) {
         for (uint32_t block = first; block < end; block++)
             HAWSER_TRY(pass_parts(replica, k, block, error));
         if (replica->adder->missing[k] > 0)
             return HAWSER_OK;
         HAWSER_TRY(tell_subtrees(replica, k, 0, replica->spec.blocks, error));
-        hw_lane_drop(lane, run.begin, run.end, replica->adder->told[k]);
+        hw_range_drop(range, run.begin, run.end, replica->adder->told[k]);
         replica->adder->told[k]++;
         replica->adder->missing[k] = count_missing(replica, k);
         first = run.begin; /* what has come early is of this clock now */
@@ -256,15 +256,15 @@ static hawser_status advance(hw_replica *replica, uint32_t k, uint32_t first, ui
 }
 
 /* Each update comes once, clock by clock and part by part. */
-static hawser_status take_lane(hw_replica *replica, uint32_t k, const hw_message *message, hawser_error *error)
+static hawser_status take_range(hw_replica *replica, uint32_t k, const hw_message *message, hawser_error *error)
 {
     const hw_envelope *envelope = &message->envelope;
-    hw_lane *lane = &replica->adder->lanes[k];
-    hw_reduce_run run = replica->spec.adding->lane[k].run;
+    hw_range *range = &replica->adder->ranges[k];
+    hw_reduce_run run = replica->spec.adding->ranges[k].run;
     uint32_t end = envelope->first + envelope->covers;
     bool due = envelope->first >= run.begin && end <= run.end && envelope->span == 0 && envelope->last <= 1;
     for (uint32_t block = envelope->first; due && block < end; block++)
-        due = lane->done[block] == envelope->clock && lane->parts[block] == envelope->part;
+        due = range->done[block] == envelope->clock && range->parts[block] == envelope->part;
     if (!due || (envelope->covers > 1 && in_parts(message)))
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
@@ -274,11 +274,11 @@ static hawser_status take_lane(hw_replica *replica, uint32_t k, const hw_message
             end - 1);
     hw_message *copy;
     HAWSER_TRY(hw_message_share(message, &copy, error));
-    hw_lane_park(lane, copy);
+    hw_range_park(range, copy);
     for (uint32_t block = envelope->first; block < end; block++) {
-        lane->parts[block] = envelope->last ? 0 : lane->parts[block] + 1;
-        replica->adder->missing[k] -= envelope->last && lane->done[block] == replica->adder->told[k];
-        lane->done[block] += envelope->last;
+        range->parts[block] = envelope->last ? 0 : range->parts[block] + 1;
+        replica->adder->missing[k] -= envelope->last && range->done[block] == replica->adder->told[k];
+        range->done[block] += envelope->last;
     }
     return advance(replica, k, envelope->first, end, error);
 }
@@ -290,17 +290,17 @@ bool hw_adder_wants(const hw_replica *replica, const hw_message *message)
         return false;
     if (envelope->kind == HW_MESSAGE_ADDEND || replica->spec.adding->gathers)
         return envelope->kind == HW_MESSAGE_ADDEND;
-    hw_reduce_run run = replica->spec.adding->lane[0].run;
+    hw_reduce_run run = replica->spec.adding->ranges[0].run;
     return envelope->covers == 1 && envelope->first >= run.begin && envelope->first < run.end;
 }
 
 hawser_status hw_adder_take(hw_replica *replica, hw_message *message, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
-    uint32_t lane = message->envelope.lane;
-    for (uint32_t k = 0; status == HAWSER_OK && k < replica->lane_count; k++)
-        if ((lane == 0 || lane == k + 1) && replica->adder->lanes[k].blocks > 0)
-            status = take_lane(replica, k, message, error);
+    uint32_t range = message->envelope.range;
+    for (uint32_t k = 0; status == HAWSER_OK && k < replica->range_count; k++)
+        if ((range == 0 || range == k + 1) && replica->adder->ranges[k].blocks > 0)
+            status = take_range(replica, k, message, error);
     hw_message_free(message);
     return status;
 }

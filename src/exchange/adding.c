@@ -25,21 +25,21 @@ static hw_reduce_run blocks_of(const hw_view *view, uint32_t node)
 }
 
 /* The tree of make_tree in topology.c: below node n are those up to n + its lowest set bit, above it is n without that bit. */
-static hw_adding_lane in_tree(const hw_view *view, uint32_t node)
+static hw_adding_range in_tree(const hw_view *view, uint32_t node)
 {
     uint32_t lowest = node & (0 - node);
     hw_reduce_run own = blocks_of(view, node);
     if (node == 0)
-        return (hw_adding_lane){.run = {0, view->blocks}, .to = HW_TO_BLOCKS};
+        return (hw_adding_range){.run = {0, view->blocks}, .to = HW_TO_BLOCKS};
     uint32_t end = lowest < view->nodes - node ? blocks_of(view, node + lowest).begin : view->blocks;
-    return (hw_adding_lane){.run = {own.begin, end}, .to = blocks_of(view, node - lowest).begin};
+    return (hw_adding_range){.run = {own.begin, end}, .to = blocks_of(view, node - lowest).begin};
 }
 
-static hw_adding_lane at_server(const hw_view *view, uint32_t node, uint32_t server)
+static hw_adding_range at_server(const hw_view *view, uint32_t node, uint32_t server)
 {
     if (node == server)
-        return (hw_adding_lane){.run = {0, view->blocks}, .to = HW_TO_BLOCKS};
-    return (hw_adding_lane){.run = blocks_of(view, node), .to = blocks_of(view, server).begin};
+        return (hw_adding_range){.run = {0, view->blocks}, .to = HW_TO_BLOCKS};
+    return (hw_adding_range){.run = blocks_of(view, node), .to = blocks_of(view, server).begin};
 }
 
 static void fill_gathered(hw_adding *adding, hw_adding_shape shape, const hw_view *view, uint32_t block, uint32_t state)
@@ -48,13 +48,13 @@ static void fill_gathered(hw_adding *adding, hw_adding_shape shape, const hw_vie
     adding->gathers = true;
     adding->own_to = speaker;
     adding->adds = block == speaker;
-    for (uint32_t k = 0; k < adding->lanes; k++) {
-        hw_adding_lane *lane = &adding->lane[k];
-        size_t begin = lane->begin, end = lane->end;
+    for (uint32_t k = 0; k < adding->range_count; k++) {
+        hw_adding_range *range = &adding->ranges[k];
+        size_t begin = range->begin, end = range->end;
         if (block == speaker)
-            *lane = shape.kind == HW_ADDING_TREE ? in_tree(view, node) : at_server(view, node, (k + state) % shape.servers);
-        lane->begin = begin;
-        lane->end = end;
+            *range = shape.kind == HW_ADDING_TREE ? in_tree(view, node) : at_server(view, node, (k + state) % shape.servers);
+        range->begin = begin;
+        range->end = end;
     }
 }
 
@@ -65,8 +65,8 @@ static void fill_spread(hw_adding *adding, const hw_view *view, uint32_t block)
     adding->own_to = alone ? HW_TO_BLOCKS : HW_TO_LOCAL;
     adding->adds = !alone && block == tree.begin;
     if (adding->adds) {
-        adding->lane[0].run = tree;
-        adding->lane[0].to = HW_TO_NODES;
+        adding->ranges[0].run = tree;
+        adding->ranges[0].to = HW_TO_NODES;
     }
 }
 
@@ -77,19 +77,19 @@ hawser_status hw_adding_new(hw_adding_shape shape, const hw_view *view, uint32_t
     hw_adding *made = NULL;
     *adding = NULL;
     HAWSER_TRY(HW_NEW(&made, 1, "who adds up updates", error));
-    made->lanes = 1;
+    made->range_count = 1;
     if (!hw_view_in_order(view))
         shape.kind = HW_ADDING_SPREAD;
     if (shape.kind == HW_ADDING_SERVERS && tiles > 1)
-        made->lanes = tiles < shape.servers ? (uint32_t)tiles : shape.servers;
-    hawser_status status = HW_NEW(&made->lane, made->lanes, "who adds up updates", error);
+        made->range_count = tiles < shape.servers ? (uint32_t)tiles : shape.servers;
+    hawser_status status = HW_NEW(&made->ranges, made->range_count, "who adds up updates", error);
     if (status != HAWSER_OK) {
         hw_adding_free(made);
         return status;
     }
-    for (uint32_t k = 0; k < made->lanes; k++) {
-        made->lane[k].begin = tiles * k / made->lanes * HW_TILE;
-        made->lane[k].end = k + 1 < made->lanes ? tiles * (k + 1) / made->lanes * HW_TILE : count;
+    for (uint32_t k = 0; k < made->range_count; k++) {
+        made->ranges[k].begin = tiles * k / made->range_count * HW_TILE;
+        made->ranges[k].end = k + 1 < made->range_count ? tiles * (k + 1) / made->range_count * HW_TILE : count;
     }
     if (shape.kind == HW_ADDING_SPREAD)
         fill_spread(made, view, block);
@@ -103,6 +103,6 @@ void hw_adding_free(hw_adding *adding)
 {
     if (adding == NULL)
         return;
-    free(adding->lane);
+    free(adding->ranges);
     free(adding);
 }

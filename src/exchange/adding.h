@@ -6,7 +6,7 @@
  *
  * Spread (any graph): of a node's blocks those that form a subtree are added up by the first of them, which tells the sum to the other
  * nodes. Gathered (tree, servers): all updates go up to a root, added up at each node that they pass as far as they form subtrees,
- * and what they come to goes down to everybody. Over servers a state has a range ("lane") for each of them, whose root it is.
+ * and what they come to goes down to everybody. Over servers a state has a range for each of them, whose root it is.
  */
 #ifndef HW_EXCHANGE_ADDING_H
 #define HW_EXCHANGE_ADDING_H
@@ -29,19 +29,19 @@ typedef struct hw_adding_shape {
 #define HW_TO_NODES (UINT32_MAX - 1) /* the blocks of all other nodes */
 #define HW_TO_LOCAL (UINT32_MAX - 2) /* the other blocks of this node */
 
-typedef struct hw_adding_lane {
+typedef struct hw_adding_range {
     size_t begin, end; /* entries */
     hw_reduce_run run; /* blocks whose updates of them this block adds up; empty: none */
     uint32_t to;       /* where the sums go */
-} hw_adding_lane;
+} hw_adding_range;
 
 /* One block's part in it, for one state. */
 typedef struct hw_adding {
-    uint32_t own_to; /* where own updates go; the own number: they stay here to be added up */
-    bool gathers;    /* everybody's updates come back as what they came to, the own ones among them */
-    bool adds;       /* some run is not empty */
-    uint32_t lanes;  /* >= 1 */
-    hw_adding_lane *lane;
+    uint32_t own_to;      /* where own updates go; the own number: they stay here to be added up */
+    bool gathers;         /* everybody's updates come back as what they came to, the own ones among them */
+    bool adds;            /* some run is not empty */
+    uint32_t range_count; /* >= 1 */
+    hw_adding_range *ranges;
 } hw_adding;
 
 /* `state` numbers the state, of `count` entries: small ones begin with different servers. More than one node. What is gathered are runs of

@@ -161,7 +161,7 @@ static void advance_origin(hw_replica *replica)
 static hawser_status make_message(hw_replica *replica, uint64_t clock, bool flush, hw_message **message, hawser_error *error)
 {
     hw_form form = sends_values(replica) ? HW_FORM_VALUES : HW_FORM_DELTA;
-    uint32_t part = replica->lanes[0].parts[replica->spec.block];
+    uint32_t part = replica->ranges[0].parts[replica->spec.block];
     if (hw_holds(replica)) {
         HAWSER_TRY(hw_hold_cut(replica, clock, part, flush || replica->plain, message, error));
     } else {
@@ -205,8 +205,8 @@ static void end_cut(hw_replica *replica, uint64_t clock, bool last)
 {
     uint32_t own = replica->spec.block;
     memset(replica->touched, 0, hw_words(replica->tiles) * sizeof *replica->touched);
-    for (uint32_t k = 0; k < replica->lane_count; k++)
-        replica->lanes[k].parts[own]++;
+    for (uint32_t k = 0; k < replica->range_count; k++)
+        replica->ranges[k].parts[own]++;
     if (!last)
         return;
     replica->marked = false;

@@ -19,7 +19,7 @@ bool hw_replica_defer(hw_replica *replica, uint64_t clock, bool last, uint32_t m
     uint32_t own = replica->spec.block;
     bool may = replica->begun && !replica->ended && !replica->plain && !hw_filters(replica) && replica->spec.blocks > 1 &&
                hw_is_source(replica, own) && replica->policy.kind != HW_POLICY_BSP && clock == replica->clocks.done[own] &&
-               replica->lanes[0].parts[own] == 0;
+               replica->ranges[0].parts[own] == 0;
     if (!may || replica->span >= most || in_demand(replica, clock))
         return false;
     /* A clock that did not say what it touched may have touched anything. */

@@ -113,7 +113,7 @@ const hw_clock_table *hw_replica_clocks(const hw_replica *replica);
 
 /* Makes the replica ready for the unit to run `clock` (needed before each clock but the first, also where no unit runs and only a
  * flush is cut): under BSP merges the parked deltas of all earlier clocks in the canonical
- * order (hw_lane_sum) and sets cache = base + gain * held; under SSP and TAP folds what was applied into the cache. The caller has
+ * order (hw_range_sum) and sets cache = base + gain * held; under SSP and TAP folds what was applied into the cache. The caller has
  * seen hw_admit_read. */
 hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error *error) HAWSER_MUST_USE;
 

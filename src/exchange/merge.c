@@ -140,7 +140,7 @@ static bool take_values(hw_replica *replica, uint64_t clock)
 {
     bool values = false;
     for (uint32_t source = 0; source < replica->spec.blocks; source++) {
-        const hw_message *message = hw_lane_oldest(replica->lanes, source, clock);
+        const hw_message *message = hw_range_oldest(replica->ranges, source, clock);
         for (; message != NULL && message->envelope.clock == clock && message->envelope.form == HW_FORM_VALUES;
              message = message->next) {
             hw_apply(replica, message);
@@ -150,10 +150,10 @@ static bool take_values(hw_replica *replica, uint64_t clock)
     return values;
 }
 
-static void mark_clock(hw_replica *replica, const hw_lane *lane, uint64_t clock)
+static void mark_clock(hw_replica *replica, const hw_range *range, uint64_t clock)
 {
     for (uint32_t source = 0; source < replica->spec.blocks; source++) {
-        const hw_message *message = hw_lane_oldest(lane, source, clock);
+        const hw_message *message = hw_range_oldest(range, source, clock);
         for (; message != NULL && message->envelope.clock == clock; message = message->next) {
             hw_payload payload = hw_payload_of(message, replica->spec.count);
             hw_mark_stale(replica, &payload);
@@ -167,14 +167,14 @@ static hawser_status merge_deltas(hw_replica *replica, uint64_t clock, hawser_er
     double *to = user ? replica->sum : replica->base, damping = user ? 1 : hw_damping_now(replica);
     if (user)
         memset(replica->sum, 0, replica->spec.count * sizeof(double));
-    for (uint32_t k = 0; k < replica->lane_count; k++) {
-        const hw_lane *lane = &replica->lanes[k];
-        mark_clock(replica, lane, clock);
-        for (size_t tile = lane->begin / HW_TILE; tile * HW_TILE < lane->end; tile++) {
+    for (uint32_t k = 0; k < replica->range_count; k++) {
+        const hw_range *range = &replica->ranges[k];
+        mark_clock(replica, range, clock);
+        for (size_t tile = range->begin / HW_TILE; tile * HW_TILE < range->end; tile++) {
             if (!hw_bit(replica->stale, tile))
                 continue;
-            hw_lane_piece where = {tile * HW_TILE, hw_tile_end(replica, tile) - tile * HW_TILE, clock};
-            const double *sum = hw_lane_sum(lane, where, 0, replica->spec.blocks, replica->scratch);
+            hw_range_piece where = {tile * HW_TILE, hw_tile_end(replica, tile) - tile * HW_TILE, clock};
+            const double *sum = hw_range_sum(range, where, 0, replica->spec.blocks, replica->scratch);
             if (sum == NULL)
                 continue;
             if (user) /* a merge function that bounds its result would hide it */
@@ -189,8 +189,8 @@ static hawser_status merge_deltas(hw_replica *replica, uint64_t clock, hawser_er
 
 static void drop_clock(hw_replica *replica, uint64_t clock)
 {
-    for (uint32_t k = 0; k < replica->lane_count; k++)
-        hw_lane_drop(&replica->lanes[k], 0, replica->spec.blocks, clock);
+    for (uint32_t k = 0; k < replica->range_count; k++)
+        hw_range_drop(&replica->ranges[k], 0, replica->spec.blocks, clock);
 }
 
 /* Merges the clocks before `clock`, each in its turn. */
@@ -267,8 +267,8 @@ hawser_status hw_replica_end(hw_replica *replica, uint64_t clocks, hawser_error 
         return hawser_fail(error, HAWSER_INTERNAL, "state '%s' at block %u: the epoch ends at clock %llu, only %llu are in",
                            replica->spec.name, replica->spec.block, (unsigned long long)clocks,
                            (unsigned long long)hw_clock_table_least(&replica->clocks));
-    for (uint32_t k = 0; replica->adder != NULL && hw_adds(replica) && k < replica->lane_count; k++)
-        if (replica->adder->lanes[k].blocks > 0 && replica->adder->told[k] != clocks)
+    for (uint32_t k = 0; replica->adder != NULL && hw_adds(replica) && k < replica->range_count; k++)
+        if (replica->adder->ranges[k].blocks > 0 && replica->adder->told[k] != clocks)
             return hawser_fail(error, HAWSER_INTERNAL,
                                "state '%s' at block %u: the epoch ends at clock %llu, sums were sent of %llu",
                                replica->spec.name, replica->spec.block, (unsigned long long)clocks,

@@ -56,7 +56,7 @@ void hw_note_state(hw_replica *replica)
                      (replica->rest != NULL ? HW_EVENT_ROUNDS : 0);
     put(replica, (hw_event_record){.kind = HW_EVENT_STATE,
                                    .flags = (uint8_t)flags,
-                                   .lane = (uint16_t)replica->lane_count,
+                                   .range = (uint16_t)replica->range_count,
                                    .from = spec->sources == 1 ? spec->source : HW_HISTORY_NOBODY,
                                    .part = spec->blocks,
                                    .clock = hw_filters(replica) ? spec->filter.max_held : 0,
@@ -146,7 +146,7 @@ void hw_note_alone(hw_replica *replica, uint64_t clock, bool last)
     if (hw_records(replica))
         put(replica, (hw_event_record){.kind = HW_EVENT_WRITE,
                                        .flags = HW_EVENT_VALUES | (last ? HW_EVENT_LAST : 0),
-                                       .part = replica->lanes[0].parts[replica->spec.block],
+                                       .part = replica->ranges[0].parts[replica->spec.block],
                                        .clock = clock,
                                        .last = UINT64_MAX});
 }
@@ -159,7 +159,7 @@ void hw_note_seen(hw_replica *replica, const hw_message *message)
     put(replica, (hw_event_record){.kind = HW_EVENT_SEEN,
                                    .flags = (uint8_t)((envelope->last ? HW_EVENT_LAST : 0) |
                                                       (envelope->form == HW_FORM_VALUES ? HW_EVENT_VALUES : 0)),
-                                   .lane = (uint16_t)envelope->lane,
+                                   .range = (uint16_t)envelope->range,
                                    .from = envelope->first,
                                    .covers = envelope->covers,
                                    .part = envelope->part,

@@ -43,7 +43,7 @@ static inline bool hw_is_subtree(uint32_t blocks, uint32_t first, uint32_t count
 }
 
 /* The canonical reduction, of numbers: their sum by one fixed binary tree: the left half of a range is its largest power of two below
- * its size. Replicas add vectors up by the same tree (hw_lane_sum), whose aligned subtrees may be added on the way (adding.h). */
+ * its size. Replicas add vectors up by the same tree (hw_range_sum), whose aligned subtrees may be added on the way (adding.h). */
 double hw_reduce_scalars(const double *parts, uint32_t count);
 
 #endif

@@ -66,18 +66,18 @@ static hawser_status allocate_held(hw_replica *replica, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status allocate_lanes(hw_replica *replica, hawser_error *error)
+static hawser_status allocate_ranges(hw_replica *replica, hawser_error *error)
 {
     const hw_replica_spec *spec = &replica->spec;
-    uint32_t count = spec->adding != NULL ? spec->adding->lanes : 1;
-    HAWSER_TRY(HW_NEW(&replica->lanes, count, "parked updates", error));
-    for (; replica->lane_count < count; replica->lane_count++) {
-        uint32_t k = replica->lane_count;
-        size_t begin = spec->adding != NULL ? spec->adding->lane[k].begin : 0;
-        size_t end = spec->adding != NULL ? spec->adding->lane[k].end : spec->count;
-        hawser_status status = hw_lane_new(spec->blocks, spec->count, begin, end, &replica->lanes[k], error);
+    uint32_t count = spec->adding != NULL ? spec->adding->range_count : 1;
+    HAWSER_TRY(HW_NEW(&replica->ranges, count, "parked updates", error));
+    for (; replica->range_count < count; replica->range_count++) {
+        uint32_t k = replica->range_count;
+        size_t begin = spec->adding != NULL ? spec->adding->ranges[k].begin : 0;
+        size_t end = spec->adding != NULL ? spec->adding->ranges[k].end : spec->count;
+        hawser_status status = hw_range_new(spec->blocks, spec->count, begin, end, &replica->ranges[k], error);
         if (status != HAWSER_OK) {
-            hw_lane_free(&replica->lanes[k]);
+            hw_range_free(&replica->ranges[k]);
             return status;
         }
     }
@@ -97,7 +97,7 @@ static hawser_status allocate(hw_replica *replica, hawser_error *error)
     HAWSER_TRY(HW_NEW(&replica->scratch, (levels + 1) * HW_TILE, "scratch of a merge", error));
     HAWSER_TRY(HW_NEW(&replica->touched, hw_words(replica->tiles), "a state's touched ranges", error));
     HAWSER_TRY(HW_NEW(&replica->stale, hw_words(replica->tiles), "a state's changed ranges", error));
-    HAWSER_TRY(allocate_lanes(replica, error));
+    HAWSER_TRY(allocate_ranges(replica, error));
     if (spec->rule.merge != NULL)
         HAWSER_TRY(HW_NEW(&replica->sum, n, "the sum for a merge function", error));
     if (spec->log != NULL)
@@ -142,14 +142,14 @@ void hw_replica_free(hw_replica *replica)
 {
     if (replica == NULL)
         return;
-    for (uint32_t k = 0; k < replica->lane_count; k++)
-        hw_lane_free(&replica->lanes[k]);
+    for (uint32_t k = 0; k < replica->range_count; k++)
+        hw_range_free(&replica->ranges[k]);
     hw_adder_free(replica);
     hw_messages_free(replica->early);
     hw_messages_free(replica->outgoing);
     hw_spares_free(&replica->spares);
     void *const arrays[] = {replica->base,  replica->cache,    replica->origin, replica->scratch, replica->touched,
-                            replica->stale, replica->lanes,    replica->sum,    replica->held,    replica->score,
+                            replica->stale, replica->ranges,   replica->sum,    replica->held,    replica->score,
                             replica->since, replica->selected, replica->rest,   replica->scales,  replica->tile_digests};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
@@ -235,8 +235,8 @@ void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy)
 {
     assert(!replica->begun);
     hw_clock_table_reset(&replica->clocks);
-    for (uint32_t k = 0; k < replica->lane_count; k++)
-        hw_lane_reset(&replica->lanes[k]);
+    for (uint32_t k = 0; k < replica->range_count; k++)
+        hw_range_reset(&replica->ranges[k]);
     hw_adder_reset(replica);
     replica->policy = policy;
     replica->epoch = epoch;

@@ -13,14 +13,14 @@
 
 #include "exchange/encoding.h"
 #include "exchange/exchange.h"
-#include "exchange/lane.h"
+#include "exchange/range.h"
 
-/* What this block adds up for others; a lane of the replica's `adding` each, unused where its run is empty. */
+/* What this block adds up for others; a range of the replica's `adding` each, unused where its run is empty. */
 typedef struct hw_adder {
-    hw_lane *lanes;
-    uint64_t *told;    /* by lane: clocks whose sums are sent */
-    uint32_t *missing; /* by lane: blocks that have not done the clock to be told next */
-    double *sum;       /* of the lane and blocks at hand */
+    hw_range *ranges;
+    uint64_t *told;    /* by range: clocks whose sums are sent */
+    uint32_t *missing; /* by range: blocks that have not done the clock to be told next */
+    double *sum;       /* of the range and blocks at hand */
 } hw_adder;
 
 struct hw_replica {
@@ -43,8 +43,8 @@ struct hw_replica {
     uint64_t *rest;  /* bit an entry: what is held of it is what rounding has left, and need not go by itself */
     int16_t *scales; /* of 8-bit values, a tile */
 
-    hw_lane *lanes; /* what is in, under BSP until its clock is merged; one, or those of `adding` */
-    uint32_t lane_count;
+    hw_range *ranges; /* what is in, under BSP until its clock is merged; one, or those of `adding` */
+    uint32_t range_count;
     hw_adder *adder; /* NULL: nothing is added up here */
     hw_spares spares;
     hw_message *early;    /* of epochs that have not begun here */
@@ -159,7 +159,7 @@ void hw_apply(hw_replica *replica, const hw_message *message);
 hawser_status hw_told_trouble(const hw_replica *replica, hawser_error *error) HAWSER_MUST_USE;
 /* merge.c: a tile's cache no longer follows from base and held. */
 void hw_mark_stale(hw_replica *replica, const hw_payload *payload);
-/* accept.c: a share of a message for each lane that it is about, kept until the clock is merged. */
+/* accept.c: a share of a message for each range that it is about, kept until the clock is merged. */
 hawser_status hw_park(hw_replica *replica, const hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 /* accept.c: takes in what arrived before the epoch began. */
 void hw_replay_early(hw_replica *replica);

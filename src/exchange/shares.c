@@ -43,23 +43,23 @@ static bool gathers(const hw_shares *shares)
     return shares->adding != NULL && shares->adding->gathers;
 }
 
-/* Numbers of a lane. */
-static void range_of(const hw_shares *shares, uint32_t lane, size_t *begin, size_t *end)
+/* Numbers of a range. */
+static void range_of(const hw_shares *shares, uint32_t range, size_t *begin, size_t *end)
 {
-    *begin = shares->adding != NULL ? shares->adding->lane[lane].begin : 0;
-    *end = shares->adding != NULL ? shares->adding->lane[lane].end : shares->call.count;
+    *begin = shares->adding != NULL ? shares->adding->ranges[range].begin : 0;
+    *end = shares->adding != NULL ? shares->adding->ranges[range].end : shares->call.count;
 }
 
-static hw_reduce_run run_of(const hw_shares *shares, uint32_t lane)
+static hw_reduce_run run_of(const hw_shares *shares, uint32_t range)
 {
-    return shares->adding != NULL ? shares->adding->lane[lane].run : (hw_reduce_run){0, 0};
+    return shares->adding != NULL ? shares->adding->ranges[range].run : (hw_reduce_run){0, 0};
 }
 
 void hw_shares_close(hw_shares *shares)
 {
-    for (size_t i = 0; shares->pieces != NULL && i < (size_t)shares->lanes * shares->blocks; i++)
+    for (size_t i = 0; shares->pieces != NULL && i < (size_t)shares->range_count * shares->blocks; i++)
         hw_message_free(shares->pieces[i]);
-    for (uint32_t k = 0; shares->totals != NULL && k < shares->lanes; k++)
+    for (uint32_t k = 0; shares->totals != NULL && k < shares->range_count; k++)
         hw_message_free(shares->totals[k]);
     hw_message_free(shares->own);
     hw_messages_free(shares->outgoing);
@@ -76,14 +76,14 @@ void hw_shares_close(hw_shares *shares)
 static hawser_status open_arrays(hw_shares *shares, hawser_error *error)
 {
     static const char what[] = "the shares of a reduction";
-    size_t pieces = (size_t)shares->lanes * shares->blocks;
+    size_t pieces = (size_t)shares->range_count * shares->blocks;
     uint32_t levels = 2;
     while (levels < 33 && (UINT64_C(1) << levels) < shares->blocks)
         levels++;
     HAWSER_TRY(HW_NEW(&shares->pieces, pieces, what, error));
     HAWSER_TRY(HW_NEW(&shares->covered, pieces, what, error));
-    HAWSER_TRY(HW_NEW(&shares->totals, shares->lanes, what, error));
-    HAWSER_TRY(HW_NEW(&shares->missing, shares->lanes, what, error));
+    HAWSER_TRY(HW_NEW(&shares->totals, shares->range_count, what, error));
+    HAWSER_TRY(HW_NEW(&shares->missing, shares->range_count, what, error));
     HAWSER_TRY(HW_NEW(&shares->scratch, (size_t)(levels + 1) * HW_TILE, what, error));
     return shares->adding != NULL && shares->adding->adds ? HW_NEW(&shares->sum, shares->call.count, what, error)
                                                           : HAWSER_OK;
@@ -93,12 +93,15 @@ hawser_status hw_shares_open(hw_shares *shares, const hw_reduction_call *call, u
                              hw_adding *adding, hawser_error *error)
 {
     hw_shares_close(shares);
-    *shares = (hw_shares){
-        .call = *call, .block = block, .blocks = blocks, .adding = adding, .lanes = adding != NULL ? adding->lanes : 1};
+    *shares = (hw_shares){.call = *call,
+                          .block = block,
+                          .blocks = blocks,
+                          .adding = adding,
+                          .range_count = adding != NULL ? adding->range_count : 1};
     HAWSER_TRY(open_arrays(shares, error));
     shares->open = true;
-    shares->absent = gathers(shares) ? shares->lanes : blocks;
-    for (uint32_t k = 0; k < shares->lanes; k++)
+    shares->absent = gathers(shares) ? shares->range_count : blocks;
+    for (uint32_t k = 0; k < shares->range_count; k++)
         shares->missing[k] = run_of(shares, k).end - run_of(shares, k).begin;
     return HAWSER_OK;
 }
@@ -147,17 +150,17 @@ static void join(double *to, const double *left, const double *right, window whe
 }
 
 /* The canonical combination over blocks [first, first + count), whose shares have all arrived; NULL if they add nothing. */
-static const double *combine(const hw_shares *shares, uint32_t lane, window where, uint32_t first, uint32_t count,
+static const double *combine(const hw_shares *shares, uint32_t range, window where, uint32_t first, uint32_t count,
                              double *scratch)
 {
-    const hw_message *piece = shares->pieces[(size_t)lane * shares->blocks + first];
+    const hw_message *piece = shares->pieces[(size_t)range * shares->blocks + first];
     if (count == 1 || (piece != NULL && piece->envelope.covers == count))
         return leaf(piece, where, scratch);
     uint32_t left_count = hw_left_of(count);
-    const double *left = combine(shares, lane, where, first, left_count, scratch);
+    const double *left = combine(shares, range, where, first, left_count, scratch);
     if (left == NULL)
-        return combine(shares, lane, where, first + left_count, count - left_count, scratch);
-    const double *right = combine(shares, lane, where, first + left_count, count - left_count, scratch + HW_TILE);
+        return combine(shares, range, where, first + left_count, count - left_count, scratch);
+    const double *right = combine(shares, range, where, first + left_count, count - left_count, scratch + HW_TILE);
     if (right == NULL)
         return left;
     join(scratch, left, right, where);
@@ -165,12 +168,12 @@ static const double *combine(const hw_shares *shares, uint32_t lane, window wher
 }
 
 /* Numbers [begin, end) into `values`, which begins with number 0. */
-static void combine_range(const hw_shares *shares, uint32_t lane, hw_reduce_run run, size_t begin, size_t end,
+static void combine_range(const hw_shares *shares, uint32_t range, hw_reduce_run run, size_t begin, size_t end,
                           double *values)
 {
     for (size_t at = begin; at < end; at += HW_TILE) {
         window where = {at, end - at < HW_TILE ? end - at : HW_TILE, shares->call.by};
-        const double *numbers = combine(shares, lane, where, run.begin, run.end - run.begin, shares->scratch);
+        const double *numbers = combine(shares, range, where, run.begin, run.end - run.begin, shares->scratch);
         if (numbers != NULL)
             memcpy(values + at, numbers, where.count * sizeof *values);
         else
@@ -186,11 +189,11 @@ static void merge_stop(hw_stop_request *stop, const hw_message *share)
 }
 
 /* What the shares of these blocks say of a request to stop. */
-static hw_stop_request stop_of(const hw_shares *shares, uint32_t lane, hw_reduce_run run)
+static hw_stop_request stop_of(const hw_shares *shares, uint32_t range, hw_reduce_run run)
 {
     hw_stop_request stop = {0};
     for (uint32_t block = run.begin; block < run.end; block++) {
-        const hw_message *piece = shares->pieces[(size_t)lane * shares->blocks + block];
+        const hw_message *piece = shares->pieces[(size_t)range * shares->blocks + block];
         if (piece != NULL)
             merge_stop(&stop, piece);
     }
@@ -224,7 +227,7 @@ static hawser_status make(const hw_shares *shares, const double *values, size_t 
     envelope->part = shares->number;
     envelope->first = place.first;
     envelope->covers = place.covers;
-    envelope->lane = place.lane;
+    envelope->range = place.range;
     envelope->count = end - begin;
     return HAWSER_OK;
 }
@@ -244,44 +247,44 @@ static hawser_status send(hw_shares *shares, const hw_message *message, uint32_t
     return HAWSER_OK;
 }
 
-static hawser_status take_total(hw_shares *shares, uint32_t lane, hw_message *message)
+static hawser_status take_total(hw_shares *shares, uint32_t range, hw_message *message)
 {
-    shares->totals[lane] = message;
+    shares->totals[range] = message;
     shares->absent--;
     return HAWSER_OK;
 }
 
-/* The largest subtrees of a lane's run, of those over blocks [first, first + count), each as one message. */
-static hawser_status send_subtrees(hw_shares *shares, uint32_t lane, uint32_t first, uint32_t count, hawser_error *error)
+/* The largest subtrees of a range's run, of those over blocks [first, first + count), each as one message. */
+static hawser_status send_subtrees(hw_shares *shares, uint32_t range, uint32_t first, uint32_t count, hawser_error *error)
 {
-    const hw_adding_lane *of = &shares->adding->lane[lane];
+    const hw_adding_range *of = &shares->adding->ranges[range];
     if (first + count <= of->run.begin || first >= of->run.end)
         return HAWSER_OK;
     if (first < of->run.begin || first + count > of->run.end) {
         uint32_t left = hw_left_of(count);
-        HAWSER_TRY(send_subtrees(shares, lane, first, left, error));
-        return send_subtrees(shares, lane, first + left, count - left, error);
+        HAWSER_TRY(send_subtrees(shares, range, first, left, error));
+        return send_subtrees(shares, range, first + left, count - left, error);
     }
     hw_reduce_run run = {first, first + count};
     hw_message *message;
     size_t begin, end;
-    range_of(shares, lane, &begin, &end);
-    combine_range(shares, lane, run, begin, end, shares->sum);
-    hw_share_place place = {first, count, shares->lanes > 1 ? lane + 1 : 0, of->to};
-    HAWSER_TRY(make(shares, shares->sum, begin, end, place, stop_of(shares, lane, run), &message, error));
+    range_of(shares, range, &begin, &end);
+    combine_range(shares, range, run, begin, end, shares->sum);
+    hw_share_place place = {first, count, shares->range_count > 1 ? range + 1 : 0, of->to};
+    HAWSER_TRY(make(shares, shares->sum, begin, end, place, stop_of(shares, range, run), &message, error));
     hawser_status status = send(shares, message, of->to, error);
     if (status == HAWSER_OK && gathers(shares) && of->to == HW_TO_BLOCKS)
-        return take_total(shares, lane, message);
+        return take_total(shares, range, message);
     hw_message_free(message);
     return status;
 }
 
-/* Keeps a share in one lane. Blocks that it is about have not said anything there yet. */
-static hawser_status keep(hw_shares *shares, uint32_t lane, const hw_message *message, hawser_error *error)
+/* Keeps a share in one range. Blocks that it is about have not said anything there yet. */
+static hawser_status keep(hw_shares *shares, uint32_t range, const hw_message *message, hawser_error *error)
 {
     const hw_envelope *envelope = &message->envelope;
-    size_t at = (size_t)lane * shares->blocks;
-    hw_reduce_run run = run_of(shares, lane);
+    size_t at = (size_t)range * shares->blocks;
+    hw_reduce_run run = run_of(shares, range);
     HAWSER_TRY(hw_message_share(message, &shares->pieces[at + envelope->first], error));
     for (uint32_t j = envelope->first; j < envelope->first + envelope->covers; j++)
         shares->covered[at + j] = true;
@@ -290,17 +293,17 @@ static hawser_status keep(hw_shares *shares, uint32_t lane, const hw_message *me
     bool adds = envelope->first >= run.begin && envelope->first + envelope->covers <= run.end;
     if (!adds)
         return HAWSER_OK;
-    shares->missing[lane] -= envelope->covers;
-    return shares->missing[lane] == 0 ? send_subtrees(shares, lane, 0, shares->blocks, error) : HAWSER_OK;
+    shares->missing[range] -= envelope->covers;
+    return shares->missing[range] == 0 ? send_subtrees(shares, range, 0, shares->blocks, error) : HAWSER_OK;
 }
 
 /* The share of that place that has arrived; NULL: none. *clash: others have arrived that have a part of it. */
-static const hw_message *arrived(const hw_shares *shares, uint32_t lane, const hw_envelope *envelope, bool *clash)
+static const hw_message *arrived(const hw_shares *shares, uint32_t range, const hw_envelope *envelope, bool *clash)
 {
-    size_t at = (size_t)lane * shares->blocks;
+    size_t at = (size_t)range * shares->blocks;
     *clash = false;
     if (gathers(shares) && envelope->covers == shares->blocks)
-        return shares->totals[lane];
+        return shares->totals[range];
     const hw_message *piece = shares->pieces[at + envelope->first];
     if (piece != NULL && piece->envelope.covers == envelope->covers)
         return piece;
@@ -310,19 +313,19 @@ static const hw_message *arrived(const hw_shares *shares, uint32_t lane, const h
 }
 
 /* Whether a share can be about that: of other blocks, and where shares are gathered of those that this block combines or of all. */
-static bool fits(const hw_shares *shares, uint32_t lane, const hw_message *message)
+static bool fits(const hw_shares *shares, uint32_t range, const hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;
     size_t begin, end, first = (size_t)hw_share_head_of(message).first;
-    hw_reduce_run run = run_of(shares, lane);
+    hw_reduce_run run = run_of(shares, range);
     bool own = shares->block >= envelope->first && shares->block - envelope->first < envelope->covers;
-    range_of(shares, lane, &begin, &end);
-    if (envelope->lane != 0 && (first < begin || first + envelope->count > end))
+    range_of(shares, range, &begin, &end);
+    if (envelope->range != 0 && (first < begin || first + envelope->count > end))
         return false;
     if (!gathers(shares))
-        return !own && envelope->lane == 0;
+        return !own && envelope->range == 0;
     bool total = envelope->covers == shares->blocks;
-    return total ? envelope->lane != 0 || shares->lanes == 1
+    return total ? envelope->range != 0 || shares->range_count == 1
                  : !own && envelope->first >= run.begin && envelope->first + envelope->covers <= run.end;
 }
 
@@ -339,23 +342,23 @@ hawser_status hw_shares_take(hw_shares *shares, hw_message *message, hawser_erro
 {
     const hw_envelope *envelope = &message->envelope;
     hawser_status status = HAWSER_OK;
-    uint32_t begin = envelope->lane == 0 ? 0 : envelope->lane - 1,
-             end = envelope->lane == 0 ? shares->lanes : envelope->lane;
-    if (end > shares->lanes)
+    uint32_t begin = envelope->range == 0 ? 0 : envelope->range - 1,
+             end = envelope->range == 0 ? shares->range_count : envelope->range;
+    if (end > shares->range_count)
         status = refuse(message, "is about a range which no block combines", error);
-    for (uint32_t lane = begin; lane < end && status == HAWSER_OK; lane++) {
+    for (uint32_t range = begin; range < end && status == HAWSER_OK; range++) {
         bool clash, total = gathers(shares) && envelope->covers == shares->blocks;
-        if (!fits(shares, lane, message)) {
+        if (!fits(shares, range, message)) {
             status = refuse(message, "does not belong here", error);
             break;
         }
-        const hw_message *before = arrived(shares, lane, envelope, &clash);
+        const hw_message *before = arrived(shares, range, envelope, &clash);
         if (clash || (before != NULL && !same_bytes(before, message)))
             status = refuse(message, "has arrived before with other numbers", error);
         else if (before == NULL && total)
-            return take_total(shares, lane, message);
+            return take_total(shares, range, message);
         else if (before == NULL)
-            status = keep(shares, lane, message, error);
+            status = keep(shares, range, message, error);
     }
     hw_message_free(message);
     return status;
@@ -368,8 +371,8 @@ hawser_status hw_shares_put(hw_shares *shares, const double *values, hw_stop_req
     HAWSER_TRY(make(shares, values, 0, shares->call.count, place, stop, &shares->own, error));
     if (to != shares->block && shares->blocks > 1)
         HAWSER_TRY(send(shares, shares->own, to, error));
-    for (uint32_t lane = 0; lane < shares->lanes && (!gathers(shares) || to == shares->block); lane++)
-        HAWSER_TRY(keep(shares, lane, shares->own, error));
+    for (uint32_t range = 0; range < shares->range_count && (!gathers(shares) || to == shares->block); range++)
+        HAWSER_TRY(keep(shares, range, shares->own, error));
     return HAWSER_OK;
 }
 
@@ -392,11 +395,11 @@ bool hw_shares_complete(const hw_shares *shares)
     return shares->open && shares->absent == 0;
 }
 
-static void put_total(const hw_shares *shares, uint32_t lane, double *values)
+static void put_total(const hw_shares *shares, uint32_t range, double *values)
 {
-    const hw_message *total = shares->totals[lane];
+    const hw_message *total = shares->totals[range];
     size_t begin, end, first = (size_t)hw_share_head_of(total).first, count = (size_t)total->envelope.count;
-    range_of(shares, lane, &begin, &end);
+    range_of(shares, range, &begin, &end);
     memset(values + begin, 0, (end - begin) * sizeof *values);
     memcpy(values + first, numbers_of(total), count * sizeof *values);
 }
@@ -407,8 +410,8 @@ void hw_shares_result(const hw_shares *shares, double *values, hw_stop_request *
     *stop = stop_of(shares, 0, all);
     if (!gathers(shares))
         combine_range(shares, 0, all, 0, shares->call.count, values);
-    for (uint32_t lane = 0; gathers(shares) && lane < shares->lanes; lane++) {
-        merge_stop(stop, shares->totals[lane]);
-        put_total(shares, lane, values);
+    for (uint32_t range = 0; gathers(shares) && range < shares->range_count; range++) {
+        merge_stop(stop, shares->totals[range]);
+        put_total(shares, range, values);
     }
 }

@@ -1,8 +1,8 @@
 /*
  * shares.h - the shares of one reduction at one block: those that have arrived, what they combine to, and what is to be sent on.
  *
- * A share is about one block or about a subtree of the canonical tree; it is about the whole vector or about one range ("lane") of it.
- * Where adding.h gathers shares at a root, each lane comes back as one total.
+ * A share is about one block or about a subtree of the canonical tree; it is about the whole vector or about one range of it.
+ * Where adding.h gathers shares at a root, each range comes back as one total.
  */
 #ifndef HW_EXCHANGE_SHARES_H
 #define HW_EXCHANGE_SHARES_H
@@ -33,7 +33,7 @@ typedef struct hw_share_head {
 
 /* What a share is about, and where it is sent. */
 typedef struct hw_share_place {
-    uint32_t first, covers, lane, to;
+    uint32_t first, covers, range, to;
 } hw_share_place;
 
 typedef struct hw_shares {
@@ -43,12 +43,12 @@ typedef struct hw_shares {
     hw_reduction_call call;
     uint32_t block, blocks;
     hw_adding *adding; /* NULL: shares go straight to all blocks */
-    uint32_t lanes;
-    hw_message **pieces; /* by lane, then first block */
-    bool *covered;       /* by lane, then block: its share, or a sum with it, has arrived */
-    hw_message **totals; /* by lane, where shares are gathered */
-    uint32_t *missing;   /* by lane: blocks whose shares this block combines for others, and which have not arrived */
-    uint32_t absent;     /* blocks, or where shares are gathered lanes, that the result still lacks */
+    uint32_t range_count;
+    hw_message **pieces; /* by range, then first block */
+    bool *covered;       /* by range, then block: its share, or a sum with it, has arrived */
+    hw_message **totals; /* by range, where shares are gathered */
+    uint32_t *missing;   /* by range: blocks whose shares this block combines for others, and which have not arrived */
+    uint32_t absent;     /* blocks, or where shares are gathered ranges, that the result still lacks */
     hw_message *own;
     hw_message *outgoing;
     double *sum;     /* of call.count numbers, where this block combines for others */

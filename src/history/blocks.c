@@ -17,8 +17,8 @@ typedef struct walker {
     uint32_t part;      /* next of the own clock */
     uint64_t held, digest;
     hw_places whole; /* by block: what came of all ranges at once; */
-    hw_places lane;  /* by range, then block: of one of them. The further of the two counts */
-    size_t lanes;
+    hw_places range; /* by range, then block: of one of them. The further of the two counts */
+    size_t ranges;
 } walker;
 
 typedef struct walk {
@@ -76,17 +76,17 @@ static bool is_before(hw_reach a, hw_reach b)
 }
 
 /* How far a source's range has come. */
-static hw_reach reach_of(const walk *w, walker *k, uint32_t source, size_t lane)
+static hw_reach reach_of(const walk *w, walker *k, uint32_t source, size_t range)
 {
-    hw_reach whole = hw_places_at(&k->whole, source), own = hw_places_at(&k->lane, lane * w->blocks + source);
+    hw_reach whole = hw_places_at(&k->whole, source), own = hw_places_at(&k->range, range * w->blocks + source);
     return is_before(whole, own) ? own : whole;
 }
 
 /* The next range that may have come less or more far than this one, or `end`: most are alike where few have been heard of. */
-static size_t lane_after(const walk *w, walker *k, size_t lane, size_t end)
+static size_t range_after(const walk *w, walker *k, size_t range, size_t end)
 {
-    uint64_t next = hw_places_alike(&k->lane, (uint64_t)lane * w->blocks) / w->blocks;
-    return next > end ? end : next > lane ? (size_t)next : lane + 1;
+    uint64_t next = hw_places_alike(&k->range, (uint64_t)range * w->blocks) / w->blocks;
+    return next > end ? end : next > range ? (size_t)next : range + 1;
 }
 
 /* Clocks of a source that are in, over all ranges. */
@@ -95,8 +95,8 @@ static uint64_t done_of(const walk *w, walker *k, uint32_t source)
     if (source == w->block)
         return k->own;
     uint64_t least = UINT64_MAX;
-    for (size_t lane = 0; lane < k->lanes; lane = lane_after(w, k, lane, k->lanes)) {
-        uint64_t done = reach_of(w, k, source, lane).done;
+    for (size_t range = 0; range < k->ranges; range = range_after(w, k, range, k->ranges)) {
+        uint64_t done = reach_of(w, k, source, range).done;
         least = done < least ? done : least;
     }
     return least;
@@ -205,10 +205,10 @@ static bool check_from_beyond(walk *w, const hw_indexed *written)
 static bool walk_state(walk *w)
 {
     const hw_event_record *r = here(w);
-    if (r->part != w->blocks || r->lane < 1 || r->lane > w->blocks || r->object > UINT16_MAX ||
+    if (r->part != w->blocks || r->range < 1 || r->range > w->blocks || r->object > UINT16_MAX ||
         (r->from != HW_HISTORY_NOBODY && r->from >= w->blocks))
         return ALONE(w, HW_RULE_RECORD, "a state of %" PRIu32 " blocks and %u ranges where %" PRIu32 " blocks have streams",
-                     r->part, r->lane, w->blocks);
+                     r->part, r->range, w->blocks);
     size_t before = w->count;
     if (r->object >= w->count) {
         w->status = HW_GROW(&w->walkers, &w->room, (size_t)r->object + 1, "the states of a history", w->error);
@@ -221,7 +221,7 @@ static bool walk_state(walk *w)
     if (k->state != NULL)
         return ALONE(w, HW_RULE_RECORD, "block %" PRIu32 " has a second copy of a state", w->block);
     k->state = r;
-    k->lanes = r->lane;
+    k->ranges = r->range;
     k->digest = r->digest;
     return true;
 }
@@ -240,7 +240,7 @@ static bool walk_begin(walk *w, walker *k)
     if (r->part > HW_EVENT_TAP)
         return ALONE(w, HW_RULE_RECORD, "there is no policy %" PRIu32, r->part);
     hw_places_clear(&k->whole);
-    hw_places_clear(&k->lane);
+    hw_places_clear(&k->range);
     k->begun = true;
     k->plain = plain;
     k->epoch = r->epoch;
@@ -354,7 +354,7 @@ static bool ahead(walk *w, const walker *k, uint32_t source, uint64_t due, uint3
     for (size_t i = w->at + 1; i < w->stream->count; i++) {
         const hw_event_record *later = &w->stream->records[i];
         if (later->kind == HW_EVENT_SEEN && later->object == r->object && later->epoch == k->epoch &&
-            later->lane == r->lane && later->from <= source && source - later->from < later->covers &&
+            later->range == r->range && later->from <= source && source - later->from < later->covers &&
             later->clock - later->span <= due && later->clock >= due && later->part == part)
             return hw_violation(w->checker, HW_RULE_TIMESTAMPS, (hw_at[]){{w->stream, w->at}, {w->stream, i}}, 2,
                                 "block %" PRIu32 " takes updates of block %" PRIu32 " in the wrong order", w->block, source);
@@ -421,9 +421,9 @@ static bool check_leaf(walk *w, walker *k)
 }
 
 /* Which sum of a clock it is; those that differ in their range alone stand side by side. */
-static uint64_t sum_key(uint32_t from, uint32_t covers, uint16_t lane)
+static uint64_t sum_key(uint32_t from, uint32_t covers, uint16_t range)
 {
-    return (uint64_t)from << 40 | (uint64_t)(covers & 0xffffff) << 16 | lane;
+    return (uint64_t)from << 40 | (uint64_t)(covers & 0xffffff) << 16 | range;
 }
 
 /* What was added up on its way: of each block it is the next, and the same for all who see it. */
@@ -431,8 +431,8 @@ static bool check_sum(walk *w, walker *k, size_t begin, size_t end)
 {
     const hw_event_record *r = here(w);
     for (uint32_t j = r->from; j < r->from + r->covers; j++)
-        for (size_t lane = begin; lane < end && j != w->block; lane = lane_after(w, k, lane, end)) {
-            const hw_reach due = reach_of(w, k, j, lane);
+        for (size_t range = begin; range < end && j != w->block; range = range_after(w, k, range, end)) {
+            const hw_reach due = reach_of(w, k, j, range);
             hw_applied(w->checker, HW_RULE_ONCE);
             if (r->clock < due.done || (r->clock == due.done && r->part < due.part))
                 return ALONE(w, HW_RULE_ONCE, "clock %" PRIu64 " of block %" PRIu32 " is in twice at block %" PRIu32,
@@ -440,15 +440,15 @@ static bool check_sum(walk *w, walker *k, size_t begin, size_t end)
             if (r->clock > due.done || r->part > due.part)
                 return ahead(w, k, j, due.done, due.part);
         }
-    note_agree(w, r->clock, AGREE_SUM | (uint64_t)r->part << 8, sum_key(r->from, r->covers, r->lane));
+    note_agree(w, r->clock, AGREE_SUM | (uint64_t)r->part << 8, sum_key(r->from, r->covers, r->range));
     return true;
 }
 
 /* How far a source's range comes by this update. */
-static hw_reach advanced(const walk *w, walker *k, uint32_t source, size_t lane)
+static hw_reach advanced(const walk *w, walker *k, uint32_t source, size_t range)
 {
     const hw_event_record *r = here(w);
-    hw_reach reach = reach_of(w, k, source, lane);
+    hw_reach reach = reach_of(w, k, source, range);
     return r->flags & HW_EVENT_LAST ? (hw_reach){r->clock + 1, 0} : (hw_reach){reach.done, reach.part + 1};
 }
 
@@ -456,13 +456,13 @@ static bool take_in(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
     uint32_t end = r->from + r->covers;
-    size_t lane = r->lane == 0 ? 0 : r->lane - 1u;
-    hw_places *places = r->lane == 0 ? &k->whole : &k->lane;
-    uint64_t before = lane * w->blocks;
+    size_t range = r->range == 0 ? 0 : r->range - 1u;
+    hw_places *places = r->range == 0 ? &k->whole : &k->range;
+    uint64_t before = range * w->blocks;
     for (uint32_t j = r->from, next; j < end && w->status == HAWSER_OK; j = next) {
-        hw_reach reach = advanced(w, k, j, lane), other = reach;
+        hw_reach reach = advanced(w, k, j, range), other = reach;
         for (next = j + 1; next < end; next++) {
-            other = advanced(w, k, next, lane);
+            other = advanced(w, k, next, range);
             if (is_before(reach, other) || is_before(other, reach))
                 break;
         }
@@ -475,11 +475,11 @@ static bool walk_seen(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
     uint32_t covers = r->covers;
-    if (covers < 1 || r->from >= w->blocks || covers > w->blocks - r->from || r->lane > k->lanes || r->span > r->clock ||
+    if (covers < 1 || r->from >= w->blocks || covers > w->blocks - r->from || r->range > k->ranges || r->span > r->clock ||
         (covers == 1 && r->from == w->block))
         return ALONE(w, HW_RULE_RECORD, "an update of blocks that there are not");
-    bool leaf = covers == 1 && r->lane == 0;
-    size_t begin = r->lane == 0 ? 0 : r->lane - 1u, end = r->lane == 0 ? k->lanes : r->lane;
+    bool leaf = covers == 1 && r->range == 0;
+    size_t begin = r->range == 0 ? 0 : r->range - 1u, end = r->range == 0 ? k->ranges : r->range;
     if (!is_source(k, r->from))
         return ALONE(w, HW_RULE_ONCE, "block %" PRIu32 " may not change this state", r->from);
     if (!check_after_loss(w))
@@ -668,7 +668,7 @@ static hawser_status walk_stream(hw_checker *checker, const hw_stream *stream, u
         check_over(&w);
     for (size_t s = 0; s < w.count; s++) {
         hw_places_free(&w.walkers[s].whole);
-        hw_places_free(&w.walkers[s].lane);
+        hw_places_free(&w.walkers[s].range);
     }
     free(w.walkers);
     return w.status;
@@ -682,7 +682,7 @@ static uint32_t ranges_of(const hw_indexed *entry)
     for (size_t i = 0; i < entry->number; i++) { /* states come first */
         const hw_event_record *r = &entry->stream->records[i];
         if (r->kind == HW_EVENT_STATE && r->object == hw_record_of(entry)->object)
-            return r->lane;
+            return r->range;
     }
     return 0;
 }
@@ -713,13 +713,13 @@ static void check_addends(hw_checker *checker, const hw_index *agree, size_t i)
 {
     const hw_indexed *first = &agree->entries[i];
     const hw_event_record *r = hw_record_of(first);
-    uint32_t ranges = r->lane == 0 ? 1 : ranges_of(first), seen = 0;
+    uint32_t ranges = r->range == 0 ? 1 : ranges_of(first), seen = 0;
     uint64_t digest = 0;
-    if (r->part > 0 || (r->flags & HW_EVENT_LAST) == 0 || r->lane > 1)
+    if (r->part > 0 || (r->flags & HW_EVENT_LAST) == 0 || r->range > 1)
         return;
     for (size_t at = i; at < agree->count && seen < ranges; at++) {
         const hw_indexed *entry = &agree->entries[at];
-        uint16_t wanted = (uint16_t)(r->lane + seen);
+        uint16_t wanted = (uint16_t)(r->range + seen);
         if (memcmp(entry->key, first->key, 4 * sizeof *entry->key) != 0 ||
             entry->key[4] > sum_key(r->from, r->covers, wanted))
             return;

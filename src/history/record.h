@@ -81,7 +81,7 @@ enum { HW_EVENT_BSP = 0, HW_EVENT_SSP = 1, HW_EVENT_TAP = 2, HW_EVENT_DELAY = 3,
 /* 80 bytes, little-endian, in files as in memory. */
 typedef struct hw_event_record {
     uint8_t kind, flags;
-    uint16_t lane;
+    uint16_t range;
     uint32_t object; /* number of the state or table */
     uint32_t who;    /* block; worker */
     uint32_t from;   /* whose update; client */

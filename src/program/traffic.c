@@ -29,12 +29,12 @@ static void send(const tally *t, uint32_t block, uint32_t to, uint64_t entries)
         t->out[n] += t->sends[n] * entries * sizeof(double);
 }
 
-/* The sums that a block tells of a lane: one for each subtree of its run. */
-static void send_sums(const tally *t, uint32_t block, const hw_adding_lane *lane)
+/* The sums that a block tells of a range: one for each subtree of its run. */
+static void send_sums(const tally *t, uint32_t block, const hw_adding_range *range)
 {
-    for (uint32_t b = lane->run.begin; b < lane->run.end;) {
-        send(t, block, lane->to, lane->end - lane->begin);
-        b = hw_subtree_in(t->plan->settings.blocks, b, lane->run).end;
+    for (uint32_t b = range->run.begin; b < range->run.end;) {
+        send(t, block, range->to, range->end - range->begin);
+        b = hw_subtree_in(t->plan->settings.blocks, b, range->run).end;
     }
 }
 
@@ -44,8 +44,8 @@ static hawser_status add_up(const tally *t, const hawser_state *state, uint32_t 
     hw_adding *adding;
     HAWSER_TRY(hw_adding_new(settings->adding, t->view, block, state->number, hw_state_count(state), &adding, error));
     send(t, block, adding->own_to, hw_state_count(state));
-    for (uint32_t k = 0; adding->adds && k < adding->lanes; k++)
-        send_sums(t, block, &adding->lane[k]);
+    for (uint32_t k = 0; adding->adds && k < adding->range_count; k++)
+        send_sums(t, block, &adding->ranges[k]);
     hw_adding_free(adding);
     return HAWSER_OK;
 }

@@ -82,7 +82,7 @@ typedef struct hw_envelope {
     uint32_t span;        /* clocks before `clock` that this update covers too (coalesced under SSP and TAP); 0: none */
     uint32_t first;       /* updates: the blocks whose deltas this is the canonical sum of begin here, */
     uint32_t covers;      /* and are so many; 0: the source's alone, as if first = source and covers = 1 */
-    uint32_t lane;        /* updates: 1 + number of the range of the state that this is about; 0: all of it */
+    uint32_t range;       /* updates: 1 + number of the range of the state that this is about; 0: all of it */
     uint64_t sequence;    /* per (source, destination) */
     uint64_t count;       /* entries in the payload */
     uint64_t length;      /* payload bytes */

@@ -90,7 +90,7 @@ size_t hw_frame_pack(unsigned char *to, const hw_frame *frame)
         at = put32(at, e->span);
         at = put32(at, e->first);
         at = put32(at, e->covers);
-        at = put32(at, e->lane);
+        at = put32(at, e->range);
         at = put64(at, e->sequence);
         at = put64(at, e->count);
         at = put64(at, e->length);
@@ -125,7 +125,7 @@ static const char *unpack_envelope(const unsigned char *at, hw_envelope *e, uint
     e->span = get32(&at);
     e->first = get32(&at);
     e->covers = get32(&at);
-    e->lane = get32(&at);
+    e->range = get32(&at);
     e->sequence = get64(&at);
     e->count = get64(&at);
     e->length = get64(&at);

@@ -74,7 +74,7 @@ static hw_message *next_message(const uint8_t **data, size_t *size)
     envelope->span = head[12] == 255 ? UINT32_MAX : head[12] & 3;
     envelope->first = head[13];
     envelope->covers = head[14];
-    envelope->lane = head[15] & 3;
+    envelope->range = head[15] & 3;
     envelope->count = head[9] == 255 ? UINT64_MAX / 8 + head[10] : head[9];
     envelope->length = head[11] == 255 ? UINT64_MAX - head[10] : length + (head[11] == 254);
     return message;

@@ -17,7 +17,7 @@
 /* A history of one block that has a second copy of a state of that name. */
 static void write_history(const char *name)
 {
-    const hw_event_record state = {.kind = HW_EVENT_STATE, .lane = 1, .from = HW_HISTORY_NOBODY, .part = 1};
+    const hw_event_record state = {.kind = HW_EVENT_STATE, .range = 1, .from = HW_HISTORY_NOBODY, .part = 1};
     hw_event_record records[3] = {state, hw_event_name(0, name), state}, last;
     const hw_log log = {.name = {.kind = HW_STREAM_BLOCK}, .records = records, .count = 3};
     hw_history_head head;

@@ -366,7 +366,7 @@ static void as_few_messages_as_there_can_be(void **state)
 
 typedef struct claim {
     uint16_t kind;
-    uint32_t source, first, covers, lane;
+    uint32_t source, first, covers, range;
     uint64_t clock;
     uint32_t part, last;
     uint8_t form;
@@ -385,7 +385,7 @@ static hawser_status say(hw_replica *replica, claim c, hawser_error *error)
     envelope->source = c.source;
     envelope->first = c.first;
     envelope->covers = c.covers;
-    envelope->lane = c.lane;
+    envelope->range = c.range;
     envelope->clock = c.clock;
     envelope->part = c.part;
     envelope->last = c.last;

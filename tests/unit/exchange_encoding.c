@@ -1,4 +1,4 @@
-#include "exchange/lane.h"
+#include "exchange/range.h"
 
 #include "exchange_cluster.h"
 
@@ -146,8 +146,8 @@ static void sums_have_one_shape(void **state)
     for (uint32_t count = 1; count <= MOST; count++)
         for (int some = 0; some < 2; some++) { /* or all say something */
             double values[COUNT], scalars[MOST];
-            hw_lane lane;
-            check(hw_lane_new(count, COUNT, 0, COUNT, &lane, &error), &error);
+            hw_range range;
+            check(hw_range_new(count, COUNT, 0, COUNT, &range, &error), &error);
             for (uint32_t b = 0; b < count; b++) {
                 scalars[b] = NAN;
                 if (some && hw_random_below(&random, 3) == 0)
@@ -159,13 +159,13 @@ static void sums_have_one_shape(void **state)
                 check(encode(values, COUNT, &message, &error), &error);
                 message->envelope.first = b;
                 message->envelope.covers = 1;
-                hw_lane_park(&lane, message);
+                hw_range_park(&range, message);
             }
             double want = tree_of(scalars, count);
             assert_true(some || hw_reduce_scalars(scalars, count) == want);
-            const double *sum = hw_lane_sum(&lane, (hw_lane_piece){0, COUNT, 0}, 0, count, scratch);
+            const double *sum = hw_range_sum(&range, (hw_range_piece){0, COUNT, 0}, 0, count, scratch);
             assert_true(isnan(want) ? sum == NULL : sum != NULL && sum[2] == want);
-            hw_lane_free(&lane);
+            hw_range_free(&range);
         }
 }
 

@@ -412,7 +412,7 @@ static void malformed_shares_are_refused(void **state)
         case 3: envelope->source = 0; break;
         case 4: envelope->first = 2; break;
         case 5: envelope->covers = 2; break;
-        case 6: envelope->lane = 3; break;
+        case 6: envelope->range = 3; break;
         case 7: head->first = 2; break;
         case 8: head->by = HAWSER_LAST; break;
         case 9: head->count = 4; break;

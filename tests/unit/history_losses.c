@@ -626,7 +626,7 @@ static void more_blocks_than_a_job_has_are_refused(void **state)
     for (int i = 0; i < 3; i++) {
         const hw_event_record record = {.kind = i == 2 ? HW_EVENT_WAIT : HW_EVENT_STATE,
                                         .who = i == 2 ? UINT32_MAX : 0,
-                                        .lane = 1,
+                                        .range = 1,
                                         .part = 65536 + (uint32_t)i,
                                         .from = i == 2 ? 0 : HW_HISTORY_NOBODY};
         hw_history history = {.ended = HAWSER_BAD_PROGRAM};
@@ -653,14 +653,14 @@ static long most_memory(void)
 static void memory_goes_by_what_is_there(void **state)
 {
     (void)state;
-    const uint16_t lanes = 16384;
+    const uint16_t ranges = 16384;
     const hw_event_record records[] = {
-        {.kind = HW_EVENT_STATE, .lane = lanes, .part = 65536, .from = HW_HISTORY_NOBODY},
+        {.kind = HW_EVENT_STATE, .range = ranges, .part = 65536, .from = HW_HISTORY_NOBODY},
         {.kind = HW_EVENT_BEGIN, .part = HW_EVENT_BSP},
         {.kind = HW_EVENT_READ},
         {.kind = HW_EVENT_WRITE, .flags = HW_EVENT_LAST},
-        {.kind = HW_EVENT_SEEN, .flags = HW_EVENT_LAST, .lane = lanes, .from = 1, .covers = 65535},
-        {.kind = HW_EVENT_SEEN, .flags = HW_EVENT_LAST, .lane = 1, .from = 1, .covers = 65535},
+        {.kind = HW_EVENT_SEEN, .flags = HW_EVENT_LAST, .range = ranges, .from = 1, .covers = 65535},
+        {.kind = HW_EVENT_SEEN, .flags = HW_EVENT_LAST, .range = 1, .from = 1, .covers = 65535},
     };
     hw_history history = {.ended = HAWSER_BAD_PROGRAM};
     add_stream(&history, HW_STREAM_BLOCK, 0, false, records, sizeof records / sizeof *records);

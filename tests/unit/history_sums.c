@@ -148,7 +148,7 @@ static hw_history history_of_sums(uint64_t seed)
 static bool is_sum(const hw_history *history, spot s)
 {
     (void)history;
-    return record_at(s)->covers > 1 || record_at(s)->lane > 0;
+    return record_at(s)->covers > 1 || record_at(s)->range > 0;
 }
 
 static bool of_several(const hw_history *history, spot s)
@@ -224,7 +224,7 @@ static bool comes_alone_too(hw_history *history, hw_random *random)
     if (written->part != 0)
         return false;
     leaf.covers = 1;
-    leaf.lane = 0;
+    leaf.range = 0;
     leaf.count = written->count;
     leaf.digest = written->digest;
     s.at += one_in(random, 2);
@@ -235,7 +235,7 @@ static bool comes_alone_too(hw_history *history, hw_random *random)
 static bool is_same_sum(const hw_event_record *a, const hw_event_record *b)
 {
     return a->kind == b->kind && a->object == b->object && a->epoch == b->epoch && a->clock == b->clock &&
-           a->from == b->from && a->covers == b->covers && a->lane == b->lane;
+           a->from == b->from && a->covers == b->covers && a->range == b->range;
 }
 
 static bool another_sees_it(const hw_history *history, spot s)
@@ -314,7 +314,7 @@ static void honest_sums_are_taken(void **state)
         for (size_t s = 0; s < history.count; s++)
             for (size_t i = 0; i < history.streams[s].count; i++) {
                 sums += history.streams[s].records[i].kind == HW_EVENT_SEEN && history.streams[s].records[i].covers > 1;
-                ranges += history.streams[s].records[i].kind == HW_EVENT_SEEN && history.streams[s].records[i].lane > 0;
+                ranges += history.streams[s].records[i].kind == HW_EVENT_SEEN && history.streams[s].records[i].range > 0;
             }
         hw_history_free(&history);
     }

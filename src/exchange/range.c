@@ -1,4 +1,4 @@
-#include "exchange/lane.h"
+#include "exchange/range.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,34 +6,34 @@
 #include "base/memory.h"
 #include "exchange/reduce.h"
 
-hawser_status hw_lane_new(uint32_t blocks, size_t count, size_t begin, size_t end, hw_lane *lane, hawser_error *error)
+hawser_status hw_range_new(uint32_t blocks, size_t count, size_t begin, size_t end, hw_range *range, hawser_error *error)
 {
-    *lane = (hw_lane){.count = count, .begin = begin, .end = end, .blocks = blocks};
-    HAWSER_TRY(HW_NEW(&lane->parked, blocks, "parked updates", error));
-    HAWSER_TRY(HW_NEW(&lane->parts, blocks, "part numbers", error));
-    return HW_NEW(&lane->done, blocks, "clocks of updates", error);
+    *range = (hw_range){.count = count, .begin = begin, .end = end, .blocks = blocks};
+    HAWSER_TRY(HW_NEW(&range->parked, blocks, "parked updates", error));
+    HAWSER_TRY(HW_NEW(&range->parts, blocks, "part numbers", error));
+    return HW_NEW(&range->done, blocks, "clocks of updates", error);
 }
 
-void hw_lane_free(hw_lane *lane)
+void hw_range_free(hw_range *range)
 {
-    for (uint32_t block = 0; lane->parked != NULL && block < lane->blocks; block++)
-        while (lane->parked[block].first != NULL)
-            hw_lane_drop_oldest(lane, block);
-    free(lane->parked);
-    free(lane->parts);
-    free(lane->done);
-    *lane = (hw_lane){0};
+    for (uint32_t block = 0; range->parked != NULL && block < range->blocks; block++)
+        while (range->parked[block].first != NULL)
+            hw_range_drop_oldest(range, block);
+    free(range->parked);
+    free(range->parts);
+    free(range->done);
+    *range = (hw_range){0};
 }
 
-void hw_lane_reset(hw_lane *lane)
+void hw_range_reset(hw_range *range)
 {
-    memset(lane->parts, 0, lane->blocks * sizeof *lane->parts);
-    memset(lane->done, 0, lane->blocks * sizeof *lane->done);
+    memset(range->parts, 0, range->blocks * sizeof *range->parts);
+    memset(range->done, 0, range->blocks * sizeof *range->done);
 }
 
-void hw_lane_park(hw_lane *lane, hw_message *message)
+void hw_range_park(hw_range *range, hw_message *message)
 {
-    hw_parked *parked = &lane->parked[message->envelope.first];
+    hw_parked *parked = &range->parked[message->envelope.first];
     message->next = NULL;
     if (parked->first == NULL)
         parked->first = message;
@@ -47,24 +47,24 @@ static bool of_clock(const hw_message *message, uint64_t clock)
     return message != NULL && message->envelope.clock == clock;
 }
 
-hw_message *hw_lane_oldest(const hw_lane *lane, uint32_t block, uint64_t clock)
+hw_message *hw_range_oldest(const hw_range *range, uint32_t block, uint64_t clock)
 {
-    hw_message *oldest = lane->parked[block].first;
+    hw_message *oldest = range->parked[block].first;
     return of_clock(oldest, clock) ? oldest : NULL;
 }
 
-void hw_lane_drop_oldest(hw_lane *lane, uint32_t block)
+void hw_range_drop_oldest(hw_range *range, uint32_t block)
 {
-    hw_message *oldest = lane->parked[block].first;
-    lane->parked[block].first = oldest->next;
+    hw_message *oldest = range->parked[block].first;
+    range->parked[block].first = oldest->next;
     hw_message_free(oldest);
 }
 
-void hw_lane_drop(hw_lane *lane, uint32_t begin, uint32_t end, uint64_t clock)
+void hw_range_drop(hw_range *range, uint32_t begin, uint32_t end, uint64_t clock)
 {
     for (uint32_t block = begin; block < end; block++)
-        while (hw_lane_oldest(lane, block, clock) != NULL)
-            hw_lane_drop_oldest(lane, block);
+        while (hw_range_oldest(range, block, clock) != NULL)
+            hw_range_drop_oldest(range, block);
 }
 
 void hw_add_scaled(double *restrict to, const double *restrict from, double scale, size_t n)
@@ -85,12 +85,12 @@ void hw_add_payload(const hw_payload *payload, size_t begin, size_t end, double 
 
 /* What messages about one block, or one sum, say about a piece: NULL when nothing, the payload itself where it covers the piece, else
  * gathered in scratch. */
-static const double *leaf(const hw_lane *lane, hw_lane_piece where, uint32_t block, double *scratch)
+static const double *leaf(const hw_range *range, hw_range_piece where, uint32_t block, double *scratch)
 {
-    const hw_message *message = lane->parked[block].first;
+    const hw_message *message = range->parked[block].first;
     bool any = false;
     for (; of_clock(message, where.clock); message = message->next) {
-        hw_payload payload = hw_payload_of(message, lane->count);
+        hw_payload payload = hw_payload_of(message, range->count);
         size_t begin = hw_payload_seek(&payload, where.begin);
         size_t end = hw_payload_seek(&payload, where.begin + where.count);
         if (begin == end)
@@ -106,17 +106,17 @@ static const double *leaf(const hw_lane *lane, hw_lane_piece where, uint32_t blo
     return any ? scratch : NULL;
 }
 
-const double *hw_lane_sum(const hw_lane *lane, hw_lane_piece where, uint32_t first, uint32_t count, double *scratch)
+const double *hw_range_sum(const hw_range *range, hw_range_piece where, uint32_t first, uint32_t count, double *scratch)
 {
-    const hw_message *said = hw_lane_oldest(lane, first, where.clock);
+    const hw_message *said = hw_range_oldest(range, first, where.clock);
     if (count == 1 || (said != NULL && said->envelope.covers == count))
-        return leaf(lane, where, first, scratch);
+        return leaf(range, where, first, scratch);
     uint32_t left_count = hw_left_of(count);
-    const double *left = hw_lane_sum(lane, where, first, left_count, scratch);
+    const double *left = hw_range_sum(range, where, first, left_count, scratch);
     uint32_t middle = first + left_count, rest = count - left_count;
     if (left == NULL)
-        return hw_lane_sum(lane, where, middle, rest, scratch);
-    const double *right = hw_lane_sum(lane, where, middle, rest, scratch + HW_TILE);
+        return hw_range_sum(range, where, middle, rest, scratch);
+    const double *right = hw_range_sum(range, where, middle, rest, scratch + HW_TILE);
     if (right == NULL)
         return left;
     if (left == scratch) {
