@@ -153,8 +153,8 @@ static void operators(void **state)
 {
     (void)state;
     fixture f = make();
-    hawser_loop(f.root, "hollow", (hawser_until){.clocks = 1}, hawser_bsp());
-    expect(f, BAD, "'hollow'", "empty body");
+    hawser_loop(f.root, "empty", (hawser_until){.clocks = 1}, hawser_bsp());
+    expect(f, BAD, "'empty'", "empty body");
     f = make();
     hawser_unit(hawser_loop(f.root, "endless", (hawser_until){0}, hawser_bsp()), "u", nothing, NULL, NULL);
     expect(f, BAD, "'endless'", "no condition");

@@ -309,10 +309,10 @@ static hawser_status send_report(hw_worker *worker)
 
 static hawser_status run_clock(hw_worker *worker)
 {
-    bool hollow = worker->clock >= worker->hollow_from;
+    bool empty = worker->clock >= worker->empty_from;
     worker->started = worker->clock + 1;
     atomic_store_explicit(&worker->mailbox.work.clock, worker->first_clock + worker->started, memory_order_relaxed);
-    if (!hollow)
+    if (!empty)
         note_staleness(worker);
     HAWSER_TRY(check_guarantee(worker));
     HAWSER_TRY(hw_recorder_trouble(worker->session->job->recorder, &worker->error));
@@ -320,10 +320,10 @@ static hawser_status run_clock(hw_worker *worker)
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_replica_merge(part->replica, worker->clock, &worker->error));
     worker->report.mask = 0;
-    worker->report.hollow = hollow;
+    worker->report.empty = empty;
     if (worker->reduces)
         hw_reduction_begin_clock(worker->reduction, worker->clock);
-    hawser_status status = hollow ? HAWSER_OK : run_units(worker);
+    hawser_status status = empty ? HAWSER_OK : run_units(worker);
     if (status != HAWSER_OK) {
         EACH_LIVE(worker, part)
         hw_replica_rollback(part->replica);
@@ -337,7 +337,7 @@ static hawser_status run_clock(hw_worker *worker)
         HAWSER_TRY(hw_worker_end_reductions(worker));
     EACH_LIVE(worker, part)
     HAWSER_TRY(hw_worker_cut(worker, part, true, false));
-    HAWSER_TRY(hw_stored_end_clock(worker, hollow));
+    HAWSER_TRY(hw_stored_end_clock(worker, empty));
     worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
     if (!has_deferred(worker))
         worker->deferring = 0;
@@ -490,7 +490,7 @@ hawser_status hw_phase_run(hw_worker *worker)
             break;
         HAWSER_TRY(run_clock(worker));
     }
-    uint64_t clocks = worker->clock < worker->hollow_from ? worker->clock : worker->hollow_from;
+    uint64_t clocks = worker->clock < worker->empty_from ? worker->clock : worker->empty_from;
     HAWSER_TRY(hw_stored_end_phase(worker));
     HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     worker->reduces = false;

@@ -473,7 +473,7 @@ static hawser_status push_share(hw_worker *worker, hw_state_part *part)
     return status;
 }
 
-static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool hollow)
+static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool empty)
 {
     hw_stored *stored = part->stored;
     uint64_t iteration = stored->turn + worker->clock;
@@ -486,7 +486,7 @@ static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool h
     if (stored->turns && stored->ordered)
         HAWSER_TRY(end_reads(worker, part, iteration));
     stored->all_asked = false;
-    if (stored->turns && stored->owned && part->count > 0 && !hollow)
+    if (stored->turns && stored->owned && part->count > 0 && !empty)
         HAWSER_TRY(push_share(worker, part));
     /* Without a barrier a chunk may be requested once the own one was sent: the store replies when it may be read. */
     if (stored->turns && read && worker->policy.kind == HW_POLICY_CENTRIC)
@@ -494,13 +494,13 @@ static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool h
     return HAWSER_OK;
 }
 
-hawser_status hw_stored_end_clock(hw_worker *worker, bool hollow)
+hawser_status hw_stored_end_clock(hw_worker *worker, bool empty)
 {
     if (worker->session->store == NULL)
         return HAWSER_OK;
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         if (worker->parts[i].stored != NULL && worker->parts[i].stored->touched)
-            HAWSER_TRY(end_clock_of(worker, &worker->parts[i], hollow));
+            HAWSER_TRY(end_clock_of(worker, &worker->parts[i], empty));
     bool ordered = worker->policy.kind == HW_POLICY_CENTRIC || worker->policy.kind == HW_POLICY_TAP;
     return settle(worker, ordered ? PUSHES_MOST : 0);
 }

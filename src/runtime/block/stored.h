@@ -32,8 +32,8 @@ hawser_status hw_stored_wanted(hw_worker *worker, hw_state_part *part, const dou
 hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64_t *keys, const double *values,
                             size_t count) HAWSER_MUST_USE;
 
-/* Pushes shares at the end of a clock; hollow: no unit has run. */
-hawser_status hw_stored_end_clock(hw_worker *worker, bool hollow) HAWSER_MUST_USE;
+/* Pushes shares at the end of a clock; empty: no unit has run. */
+hawser_status hw_stored_end_clock(hw_worker *worker, bool empty) HAWSER_MUST_USE;
 /* Waits until no request is in progress. */
 hawser_status hw_stored_end_phase(hw_worker *worker) HAWSER_MUST_USE;
 

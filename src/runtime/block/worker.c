@@ -61,8 +61,8 @@ static void keep_credit(hw_worker *worker, hw_message *message)
     if (control->final != 0) {
         worker->final_limit = control->limit;
         worker->paused = false;
-        if (control->hollow != 0)
-            worker->hollow_from = worker->started;
+        if (control->empty != 0)
+            worker->empty_from = worker->started;
     }
     message->next = NULL;
     if (worker->credits_last != NULL)
@@ -92,7 +92,7 @@ static void keep_trigger(hw_worker *worker, hw_message *message)
     drop_credits(worker);
     worker->paused = false;
     worker->started = 0;
-    worker->hollow_from = UINT64_MAX;
+    worker->empty_from = UINT64_MAX;
     worker->final_limit = control->final != 0 ? control->limit : UINT64_MAX;
     worker->trigger = message;
 }

@@ -72,8 +72,8 @@ typedef struct hw_worker {
     uint64_t limit, final_limit;
     struct hw_chunk_task *pushes; /* in progress at the store */
     uint32_t push_count;
-    double deferring;     /* since when changes wait that were not cut at their clock; 0: none */
-    uint64_t hollow_from; /* clocks from here on pass without work */
+    double deferring;    /* since when changes wait that were not cut at their clock; 0: none */
+    uint64_t empty_from; /* clocks from here on pass without work */
     double metrics[HW_METRICS_MOST];
     hw_report report;
     hawser_error error;

@@ -63,7 +63,7 @@ static hawser_status give_credit(hw_driver *driver, hawser_sync sync, uint64_t l
                        .final = final,
                        .tightness = sync.tightness,
                        .staleness = sync.staleness,
-                       .hollow = paused && sync.tightness == HAWSER_TAP};
+                       .empty = paused && sync.tightness == HAWSER_TAP};
     hw_message *message = NULL;
     HAWSER_TRY(control(driver, HW_MESSAGE_CREDIT, &head, &message));
     return send_all(driver, message);
@@ -121,16 +121,16 @@ static double combine(const hw_driver *driver, uint32_t metric, hawser_combine_b
 }
 
 /* Checks the oldest report of each block. Returns false if a block has none yet. */
-static bool complete_row(const hw_driver *driver, uint64_t *mask, bool *hollow)
+static bool complete_row(const hw_driver *driver, uint64_t *mask, bool *empty)
 {
     *mask = 0;
-    *hollow = false;
+    *empty = false;
     for (uint32_t b = 0; b < driver->session->blocks; b++) {
         if (driver->reports[b].first == NULL)
             return false;
         const hw_report *report = driver->reports[b].first->payload;
         *mask |= report->mask;
-        *hollow = *hollow || report->hollow != 0;
+        *empty = *empty || report->empty != 0;
     }
     return true;
 }
@@ -162,15 +162,15 @@ bool hw_driver_combine(hw_driver *driver)
 {
     const hawser_program *program = driver->session->program;
     uint64_t mask;
-    bool hollow;
-    while (complete_row(driver, &mask, &hollow)) {
+    bool empty;
+    while (complete_row(driver, &mask, &empty)) {
         /* A clock that some blocks have not run has no combined metrics. */
-        for (uint32_t i = 0; !hollow && i < program->metric_count; i++)
+        for (uint32_t i = 0; !empty && i < program->metric_count; i++)
             if ((mask >> i & 1) != 0)
                 driver->metrics[i] = combine(driver, i, program->metrics[i].by, driver->parts);
         combine_figures(driver);
         drop_row(driver);
-        if (!hollow)
+        if (!empty)
             return true;
     }
     return false;

@@ -120,15 +120,15 @@ typedef struct hw_control {
     uint64_t entry;       /* number of the trigger */
     uint32_t final;       /* no more credit follows: the phase ends at `limit` */
     uint32_t tightness, staleness;
-    uint32_t hollow; /* with final: a block does its remaining clocks without work (the end of a tap loop) */
+    uint32_t empty; /* with final: a block does its remaining clocks without work (the end of a tap loop) */
 } hw_control;
 
 /* Payload of REPORT. */
 typedef struct hw_report {
-    uint64_t mask;   /* metrics that were reported */
-    uint64_t hollow; /* no unit ran */
-    uint64_t bytes;  /* sent by this block so far */
-    uint64_t lead;   /* largest number of clocks that it was ahead of its oldest input */
+    uint64_t mask;  /* metrics that were reported */
+    uint64_t empty; /* no unit ran */
+    uint64_t bytes; /* sent by this block so far */
+    uint64_t lead;  /* largest number of clocks that it was ahead of its oldest input */
     double values[HW_METRICS_MOST];
 } hw_report;
 
