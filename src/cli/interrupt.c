@@ -85,7 +85,7 @@ static void take(hw_interrupt *interrupt, int number)
     else if (!interrupt->silent)
         say(by, interrupt->words, "");
     if (!again && interrupt->told != NULL)
-        hw_job_farewell_by(interrupt->told, number);
+        hw_job_abort_by(interrupt->told, number);
     _exit(HW_EXIT_SIGNAL);
 }
 

@@ -42,7 +42,7 @@ static hawser_status said_gone(hw_cluster *cluster, uint32_t node, hawser_error 
 {
     hawser_error better = {0};
     pthread_mutex_lock(&cluster->mutex);
-    hawser_status status = hw_cluster_wait(cluster, never, node, cluster->farewell, false, &better);
+    hawser_status status = hw_cluster_wait(cluster, never, node, cluster->reason_timeout, false, &better);
     pthread_mutex_unlock(&cluster->mutex);
     return status == HAWSER_TIMEOUT ? HAWSER_PEER_LOST : hawser_fail(error, status, "%s", better.text);
 }

@@ -168,10 +168,10 @@ void hw_loss_text(const hw_loss *loss, char *text, size_t size)
 static void tell_inboxes(hw_cluster *cluster, const hw_loss *loss)
 {
     for (uint32_t i = 0; cluster->transport != NULL && i < cluster->endpoints; i++) {
-        hw_message *message = cluster->farewells[i];
+        hw_message *message = cluster->loss_messages[i];
         if (message == NULL)
             continue;
-        cluster->farewells[i] = NULL;
+        cluster->loss_messages[i] = NULL;
         memcpy(message->payload, loss, sizeof *loss);
         message->envelope.kind = HW_MESSAGE_LOST;
         hw_envelope_stamp(&message->envelope, cluster->session);
@@ -365,21 +365,21 @@ static hawser_status replay_early(hw_cluster *cluster, hawser_error *error)
 
 /* --------------------------------------------------------------------------------------------------------- runs ---- */
 
-static hawser_status make_farewells(hw_cluster *cluster, const uint32_t *home, hawser_error *error)
+static hawser_status make_loss_messages(hw_cluster *cluster, const uint32_t *home, hawser_error *error)
 {
-    HAWSER_TRY(HW_NEW(&cluster->farewells, cluster->endpoints, "a run's farewells", error));
+    HAWSER_TRY(HW_NEW(&cluster->loss_messages, cluster->endpoints, "a run's loss messages", error));
     for (uint32_t i = 0; i < cluster->endpoints; i++)
         if (home[i] == cluster->self)
-            HAWSER_TRY(hw_message_new(sizeof(hw_loss), &cluster->farewells[i], error));
+            HAWSER_TRY(hw_message_new(sizeof(hw_loss), &cluster->loss_messages[i], error));
     return HAWSER_OK;
 }
 
-static void drop_farewells(hw_cluster *cluster)
+static void drop_loss_messages(hw_cluster *cluster)
 {
-    for (uint32_t i = 0; cluster->farewells != NULL && i < cluster->endpoints; i++)
-        hw_message_free(cluster->farewells[i]);
-    free(cluster->farewells);
-    cluster->farewells = NULL;
+    for (uint32_t i = 0; cluster->loss_messages != NULL && i < cluster->endpoints; i++)
+        hw_message_free(cluster->loss_messages[i]);
+    free(cluster->loss_messages);
+    cluster->loss_messages = NULL;
 }
 
 static hawser_status told_loss(hw_cluster *cluster, hawser_error *error)
@@ -397,11 +397,11 @@ hawser_status hw_cluster_begin(hw_cluster *cluster, uint32_t endpoints, uint32_t
     hw_transport *made = NULL;
     cluster->endpoints = endpoints;
     cluster->blocks = blocks;
-    hawser_status status = make_farewells(cluster, home, error);
+    hawser_status status = make_loss_messages(cluster, home, error);
     if (status == HAWSER_OK)
         status = hw_net_transport_new(cluster->net, cluster->session + 1, endpoints, blocks, home, &made, error);
     if (status != HAWSER_OK) {
-        drop_farewells(cluster);
+        drop_loss_messages(cluster);
         return status;
     }
     *transport = cluster->begun = made;
@@ -441,13 +441,13 @@ void hw_cluster_end(hw_cluster *cluster)
     hw_transport *transport = cluster->begun;
     cluster->begun = cluster->transport = NULL;
     cluster->serve = NULL;
-    drop_farewells(cluster);
+    drop_loss_messages(cluster);
     pthread_mutex_unlock(&cluster->mutex);
     if (transport != NULL)
         transport->ops->free(transport);
 }
 
-void hw_cluster_farewell(hw_cluster *cluster, const char *words, double seconds)
+void hw_cluster_abort(hw_cluster *cluster, const char *words, double seconds)
 {
     hw_cluster_set_reason(cluster, words);
     if (cluster->net == NULL)
@@ -458,17 +458,17 @@ void hw_cluster_farewell(hw_cluster *cluster, const char *words, double seconds)
 
 void hw_cluster_leave(hw_cluster *cluster)
 {
-    enum { FAREWELL_SECONDS = 5 };
+    enum { GOODBYE_SECONDS = 5 };
     if (cluster == NULL)
         return;
     hw_lifeline_end(&cluster->lifeline);
     if (cluster->net != NULL) {
         hw_cluster_say_leave(cluster);
-        hw_net_stop(cluster->net, FAREWELL_SECONDS);
+        hw_net_stop(cluster->net, GOODBYE_SECONDS);
         hw_net_free(cluster->net);
     }
     drop_early(cluster);
-    drop_farewells(cluster);
+    drop_loss_messages(cluster);
     hw_cluster_drop_parcels(cluster);
     free(cluster->members);
     pthread_cond_destroy(&cluster->changed);

@@ -61,7 +61,7 @@ uint32_t hw_cluster_lost_node(hw_cluster *cluster);
 void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error);
 /* Notifies the other nodes why this node leaves, and ends the links, within `seconds`. Frees nothing, so other threads may still use the
  * cluster; their calls fail. For a process that ends next. */
-void hw_cluster_farewell(hw_cluster *cluster, const char *words, double seconds);
+void hw_cluster_abort(hw_cluster *cluster, const char *words, double seconds);
 /* Notifies the other nodes, and the blocks on this node, that this node has failed during a run. The blocks end. Any thread. */
 void hw_cluster_give_up(hw_cluster *cluster, const char *words);
 /* Sends a goodbye to the other nodes, closes the links and frees the cluster. */

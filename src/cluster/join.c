@@ -25,9 +25,9 @@ typedef enum word {
     WORD_LEAVE        /* to all: this node leaves after envelope.session runs */
 } word;
 
-#define FAREWELL_SECONDS 5.0
-#define TELL_SECONDS     10.0 /* of waiting for one node, doubled after each warning; less if --timeout is short: */
-#define TELL_PART        0.25
+#define REASON_SECONDS 5.0
+#define TELL_SECONDS   10.0 /* of waiting for one node, doubled after each warning; less if --timeout is short: */
+#define TELL_PART      0.25
 
 typedef struct join_request {
     hw_member member;
@@ -590,7 +590,7 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     HAWSER_TRY(new_cluster(place, &cluster, error));
     cluster->warn = options->warn;
     cluster->patience = options->patience > 0 ? options->patience : INFINITY;
-    cluster->farewell = options->failure_timeout + FAREWELL_SECONDS;
+    cluster->reason_timeout = options->failure_timeout + REASON_SECONDS;
     hawser_status status = open_net(cluster, options, error);
     if (status == HAWSER_OK)
         status = place->node == 0 ? lead(cluster, options, deadline, error) : follow(cluster, options, deadline, error);

@@ -30,7 +30,7 @@ static void leave_table(const hw_server *server, hw_group *group, uint32_t table
 static hawser_status enter_stripe(hw_group *group, hw_stripe *stripe, hw_progress *progress, hawser_error *error)
 {
     hw_sums_init(&progress->sums, stripe->spec, group->workers);
-    progress->farewell = (hw_piece){.inflight = group->farewell, .stripe = stripe};
+    progress->end_marker = (hw_piece){.inflight = group->end_marker, .stripe = stripe};
     HAWSER_TRY(HW_NEW(&progress->clocks, group->workers, "the clocks of a table", error));
     for (uint32_t w = 0; w < group->workers; w++) {
         HAWSER_TRY(hw_range_clock_new(stripe->first, stripe->last, &progress->clocks[w], error));
@@ -80,11 +80,11 @@ hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **out, 
     atomic_init(&group->over, false);
     atomic_init(&group->seated, 0);
     atomic_init(&group->put_by, 0);
-    hawser_status status = HW_NEW(&group->farewell, 1, "a group of clients", error);
+    hawser_status status = HW_NEW(&group->end_marker, 1, "a group of clients", error);
     if (status == HAWSER_OK) {
-        group->farewell->server = server;
-        group->farewell->group = group;
-        group->farewell->request.head.operation = HW_END_OF_GROUP;
+        group->end_marker->server = server;
+        group->end_marker->group = group;
+        group->end_marker->request.head.operation = HW_END_OF_GROUP;
     }
     for (uint32_t t = 0; t < server->made && status == HAWSER_OK; t++)
         status = enter_table(server, group, t, error);
@@ -150,13 +150,13 @@ void hw_group_end(hw_group *group)
     group->ended = true;
     for (size_t t = 0; t < tables; t++)
         stripes += server->tables[t]->stripe_count;
-    atomic_init(&group->farewell->left, stripes);
+    atomic_init(&group->end_marker->left, stripes);
     if (stripes == 0)
         atomic_store(&group->over, true);
     for (size_t t = 0; t < tables; t++)
         for (uint32_t s = 0; s < server->tables[t]->stripe_count; s++) {
             hw_stripe *stripe = &server->tables[t]->stripes[s];
-            if (hw_stripe_put(stripe, &group->progress[t][s].farewell))
+            if (hw_stripe_put(stripe, &group->progress[t][s].end_marker))
                 server->options.ready(server->options.argument, stripe);
         }
 }
@@ -184,6 +184,6 @@ void hw_group_free(hw_group *group)
         hw_message_free(atomic_load(&session->refusal));
         free(session);
     }
-    free(group->farewell);
+    free(group->end_marker);
     free(group);
 }

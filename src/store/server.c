@@ -50,8 +50,8 @@ static void free_waiting(hw_piece *piece)
 {
     while (piece != NULL) {
         hw_piece *next = piece->next;
-        bool farewell = piece->inflight->request.head.operation == HW_END_OF_GROUP; /* the marker belongs to its group */
-        if (!farewell && atomic_fetch_sub(&piece->inflight->left, 1) == 1)
+        bool end_marker = piece->inflight->request.head.operation == HW_END_OF_GROUP; /* the marker belongs to its group */
+        if (!end_marker && atomic_fetch_sub(&piece->inflight->left, 1) == 1)
             hw_inflight_free(piece->inflight);
         piece = next;
     }

@@ -554,9 +554,9 @@ static void let_wait(hw_stripe *stripe, hw_piece *piece)
 }
 
 /* Drops the waiting pieces of a group that has ended. */
-static void drop_group(hw_stripe *stripe, const hw_piece *farewell)
+static void drop_group(hw_stripe *stripe, const hw_piece *end_marker)
 {
-    hw_group *group = farewell->inflight->group;
+    hw_group *group = end_marker->inflight->group;
     hw_piece **at = &stripe->waiting;
     while (*at != NULL) {
         hw_piece *piece = *at;
@@ -569,7 +569,7 @@ static void drop_group(hw_stripe *stripe, const hw_piece *farewell)
         finish(piece);
     }
     stripe->waiting_end = at;
-    if (atomic_fetch_sub_explicit(&group->farewell->left, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&group->end_marker->left, 1, memory_order_acq_rel) == 1)
         atomic_store(&group->over, true);
 }
 

@@ -39,7 +39,7 @@ typedef struct hw_progress {
     hw_before before;        /* and the values before the newest */
     hw_sums sums;            /* of a summed table: clocks that have not ended */
     _Atomic uint64_t ranges; /* of all these clocks; read by receivers */
-    hw_piece farewell;       /* marks the end of the group in this stripe */
+    hw_piece end_marker;     /* marks the end of the group in this stripe */
 } hw_progress;
 
 struct hw_client_session {
@@ -50,7 +50,7 @@ struct hw_client_session {
     hw_batch *batches;             /* of which parts have not arrived, */
     uint32_t open;                 /* and their number */
     atomic_size_t waiting;         /* bytes of its requests that wait for clocks */
-    _Atomic(hw_message *) refusal; /* for the first clock of the group that is refused; preallocated, like the farewell */
+    _Atomic(hw_message *) refusal; /* for the first clock of the group that is refused; preallocated, like the marker */
 };
 
 struct hw_group {
@@ -62,7 +62,7 @@ struct hw_group {
     _Atomic(hw_client_session *) sessions; /* newest first */
     atomic_uint seated;                    /* how many */
     atomic_size_t put_by;                  /* bytes of its sums of clocks that are not over, of all tables */
-    hw_inflight *farewell;                 /* preallocated: a lack of memory must not keep a group alive */
+    hw_inflight *end_marker;               /* preallocated: a lack of memory must not keep a group alive */
     hw_progress *progress[HW_TABLES_MOST]; /* by table, then stripe */
 };
 

@@ -114,8 +114,8 @@ static void what_waits_arrives_before_the_goodbye(void **state)
     assert_int_equal(nodes[0].losses, 0);
 }
 
-/* A farewell is cut short when nothing moves any more, not when much is left to be said. */
-static void a_farewell_lasts_as_long_as_there_is_something_to_send(void **state)
+/* hw_net_stop gives up when no bytes move any more, not when many are left to send. */
+static void stop_lasts_while_messages_still_move(void **state)
 {
     enum { LONGER = 100 }; /* some 2.4 s at the rate */
     (void)state;
@@ -162,7 +162,7 @@ int main(void)
         cmocka_unit_test(updates_flow_at_the_rate_and_others_overtake),
         cmocka_unit_test(dropped_updates_hold_up_nothing),
         cmocka_unit_test(what_waits_arrives_before_the_goodbye),
-        cmocka_unit_test(a_farewell_lasts_as_long_as_there_is_something_to_send),
+        cmocka_unit_test(stop_lasts_while_messages_still_move),
         cmocka_unit_test(a_lost_link_gives_up_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(HW_NEW(&driver->parts, session->blocks, "a driver's metrics", error));
     HAWSER_TRY(HW_NEW(&driver->gains, program->state_count, "a driver's gains", error));
     HAWSER_TRY(HW_NEW(&driver->syncs, program->operator_count, "a driver's policies", error));
-    HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's farewells", error));
+    HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's abort messages", error));
     HAWSER_TRY(HW_NEW(&driver->heard, session->nodes, "what nodes say", error));
     for (uint32_t i = 0; i < session->blocks; i++)
         HAWSER_TRY(hw_message_new(0, &driver->aborts[i], error));

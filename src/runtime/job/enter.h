@@ -51,6 +51,6 @@ uint64_t hw_job_failed_clocks(const hawser_job *job);
 /* hawser_interrupt, for a signal. Async-signal-safe, any thread. */
 void hw_job_interrupt_by(hawser_job *job, int signal_number);
 /* Reports to the other nodes that a signal ends this node, and leaves the job; waits at most a second. The process must end next. */
-void hw_job_farewell_by(hawser_job *job, int signal_number);
+void hw_job_abort_by(hawser_job *job, int signal_number);
 
 #endif

@@ -285,14 +285,14 @@ void hw_job_interrupt_by(hawser_job *job, int signal_number)
     hw_job_interrupt(job, hw_asked(hawser_job_node(job), signal_number));
 }
 
-void hw_job_farewell_by(hawser_job *job, int signal_number)
+void hw_job_abort_by(hawser_job *job, int signal_number)
 {
-    enum { FAREWELL_SECONDS = 1 };
+    enum { GOODBYE_SECONDS = 1 };
     char words[60];
     const char *name = sigabbrev_np(signal_number);
     (void)!snprintf(words, sizeof words, "it was ended by SIG%s", name != NULL ? name : "?");
     if (job->cluster != NULL)
-        hw_cluster_farewell(job->cluster, words, FAREWELL_SECONDS);
+        hw_cluster_abort(job->cluster, words, GOODBYE_SECONDS);
 }
 
 void hawser_interrupt(hawser_job *job)

@@ -15,7 +15,7 @@
 /* Warnings are printed after T, 2 T, 4 T ..., and at least every hour. */
 #define LONGEST_SILENCE 3600.0
 
-enum { EXIT_TIMEOUT = 8, FAREWELL_SECONDS = 2 };
+enum { EXIT_TIMEOUT = 8, GOODBYE_SECONDS = 2 };
 
 struct hw_watchdog {
     pthread_mutex_t mutex; /* guards all fields */
@@ -55,7 +55,7 @@ static void end_process(const hw_watch_options *how, hw_call_place *place, doubl
     (void)!snprintf(text, sizeof text, "%s; --unit-timeout allows %.3g s, so the job ends", why, how->timeout);
     fprintf(stderr, "hawser: %s\n", text);
     if (how->cluster != NULL)
-        hw_cluster_farewell(how->cluster, text, FAREWELL_SECONDS);
+        hw_cluster_abort(how->cluster, text, GOODBYE_SECONDS);
     _exit(EXIT_TIMEOUT);
 }
 

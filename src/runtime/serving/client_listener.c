@@ -472,7 +472,7 @@ hawser_status hw_client_listener_begin(hw_client_listener *listener, const char 
 
 void hw_client_listener_end(hw_client_listener *listener, const char *words)
 {
-    enum { FAREWELL_SECONDS = 5 };
+    enum { GOODBYE_SECONDS = 5 };
     pthread_mutex_lock(&listener->mutex);
     listener->open = false;
     for (uint32_t b = 0; b < HW_CLIENT_BUCKETS; b++)
@@ -483,7 +483,7 @@ void hw_client_listener_end(hw_client_listener *listener, const char *words)
     pthread_cond_signal(&listener->local_filled);
     pthread_mutex_unlock(&listener->mutex);
     hw_control_stop(listener);
-    hw_net_stop(listener->net, FAREWELL_SECONDS);
+    hw_net_stop(listener->net, GOODBYE_SECONDS);
 }
 
 void hw_client_listener_free(hw_client_listener *listener)

@@ -282,10 +282,10 @@ static hawser_status open_net(hw_remote *remote, const manner *how, hw_net_way w
 
 static void close_net(hw_remote *remote)
 {
-    enum { FAREWELL_SECONDS = 5 };
+    enum { GOODBYE_SECONDS = 5 };
     if (remote->net == NULL)
         return;
-    hw_net_stop(remote->net, FAREWELL_SECONDS);
+    hw_net_stop(remote->net, GOODBYE_SECONDS);
     hw_net_free(remote->net);
     remote->net = NULL;
 }

@@ -297,7 +297,7 @@ void hw_net_accepts(hw_net *net, hw_net_accept_figures *figures)
 }
 
 /* Bytes that have arrived at the peers whose links are open, or less by a constant: the kernel, or shared memory, holds the rest. */
-static int64_t farewell_progress(hw_net *net)
+static int64_t goodbye_progress(hw_net *net)
 {
     int64_t arrived = 0;
     for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next) {
@@ -314,7 +314,7 @@ static int64_t farewell_progress(hw_net *net)
 static void await_closed(hw_net *net, double seconds)
 {
     double still_since = hw_seconds(), step = seconds < 0.4 ? seconds / 4 : 0.1;
-    int64_t before = farewell_progress(net);
+    int64_t before = goodbye_progress(net);
     for (uint32_t open_before = UINT32_MAX;;) {
         struct timespec until = hw_timespec(hw_seconds() + step);
         pthread_mutex_lock(&net->mutex);
@@ -324,7 +324,7 @@ static void await_closed(hw_net *net, double seconds)
         pthread_mutex_unlock(&net->mutex);
         if (open == 0)
             return;
-        int64_t now = farewell_progress(net);
+        int64_t now = goodbye_progress(net);
         if (now != before || open != open_before)
             still_since = hw_seconds();
         else if (hw_seconds() - still_since >= seconds)
