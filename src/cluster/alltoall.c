@@ -8,25 +8,25 @@
 /* A block is cut into messages, so that heartbeats and other messages are sent in between. */
 static const size_t MOST_AT_ONCE = (size_t)16 << 20;
 
-void hw_cluster_keep_parcel(hw_cluster *cluster, uint32_t node, hw_message *message)
+void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     message->next = NULL;
     pthread_mutex_lock(&cluster->mutex);
     hw_joiner *joiner = &cluster->members[node];
-    if (joiner->parcels_last != NULL)
-        joiner->parcels_last->next = message;
+    if (joiner->data_last != NULL)
+        joiner->data_last->next = message;
     else
-        joiner->parcels = message;
-    joiner->parcels_last = message;
+        joiner->data = message;
+    joiner->data_last = message;
     if (message->envelope.last != 0)
         pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
 }
 
-void hw_cluster_drop_parcels(hw_cluster *cluster)
+void hw_cluster_drop_data(hw_cluster *cluster)
 {
     for (uint32_t node = 0; node < cluster->nodes_most; node++)
-        hw_messages_free(cluster->members[node].parcels);
+        hw_messages_free(cluster->members[node].data);
 }
 
 static bool never(const hw_cluster *cluster, uint32_t node)
@@ -47,7 +47,7 @@ static hawser_status said_gone(hw_cluster *cluster, uint32_t node, hawser_error 
     return status == HAWSER_TIMEOUT ? HAWSER_PEER_LOST : hawser_fail(error, status, "%s", better.text);
 }
 
-static hawser_status send_parcel(hw_cluster *cluster, uint32_t node, hw_bytes bytes, hawser_error *error)
+static hawser_status send_block(hw_cluster *cluster, uint32_t node, hw_bytes bytes, hawser_error *error)
 {
     size_t sent = 0;
     do {
@@ -69,22 +69,22 @@ static hawser_status send_parcel(hw_cluster *cluster, uint32_t node, hw_bytes by
 }
 
 /* Takes the messages of a whole block out of a member's list; the last one is marked. */
-static hw_message *take_parcel(hw_cluster *cluster, uint32_t node)
+static hw_message *take_block(hw_cluster *cluster, uint32_t node)
 {
     hw_joiner *joiner = &cluster->members[node];
-    hw_message *first = joiner->parcels, *last = first;
+    hw_message *first = joiner->data, *last = first;
     while (last->envelope.last == 0)
         last = last->next;
-    joiner->parcels = last->next;
-    if (joiner->parcels == NULL)
-        joiner->parcels_last = NULL;
+    joiner->data = last->next;
+    if (joiner->data == NULL)
+        joiner->data_last = NULL;
     last->next = NULL;
     return first;
 }
 
-static bool parcel_is_whole(const hw_cluster *cluster, uint32_t node)
+static bool block_is_whole(const hw_cluster *cluster, uint32_t node)
 {
-    const hw_message *message = cluster->members[node].parcels;
+    const hw_message *message = cluster->members[node].data;
     while (message != NULL && message->envelope.last == 0)
         message = message->next;
     return message != NULL;
@@ -112,13 +112,13 @@ static hawser_status unpack(const hw_cluster *cluster, uint32_t node, hw_message
     return status;
 }
 
-static hawser_status receive_parcel(hw_cluster *cluster, uint32_t node, hw_bytes *in, hawser_error *error)
+static hawser_status receive_block(hw_cluster *cluster, uint32_t node, hw_bytes *in, hawser_error *error)
 {
     hw_message *list = NULL;
     pthread_mutex_lock(&cluster->mutex);
-    hawser_status status = hw_cluster_wait(cluster, parcel_is_whole, node, cluster->patience, true, error);
+    hawser_status status = hw_cluster_wait(cluster, block_is_whole, node, cluster->patience, true, error);
     if (status == HAWSER_OK)
-        list = take_parcel(cluster, node);
+        list = take_block(cluster, node);
     pthread_mutex_unlock(&cluster->mutex);
     return status == HAWSER_OK ? unpack(cluster, node, list, in, error) : status;
 }
@@ -139,7 +139,7 @@ static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, hw_bytes *t
     cluster->rounds++;
     for (uint32_t i = 1; i < nodes; i++) {
         uint32_t node = (self + i) % nodes;
-        HAWSER_TRY(send_parcel(cluster, node, out[node], error));
+        HAWSER_TRY(send_block(cluster, node, out[node], error));
         if (taken == NULL)
             continue;
         free(taken[node].data);
@@ -152,7 +152,7 @@ static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, hw_bytes *t
         taken[self] = (hw_bytes){0};
     }
     for (uint32_t i = 1; i < nodes; i++)
-        HAWSER_TRY(receive_parcel(cluster, (self + nodes - i) % nodes, &in[(self + nodes - i) % nodes], error));
+        HAWSER_TRY(receive_block(cluster, (self + nodes - i) % nodes, &in[(self + nodes - i) % nodes], error));
     return HAWSER_OK;
 }
 

@@ -323,7 +323,7 @@ void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message)
         return;
     }
     if (message->envelope.kind == HW_MESSAGE_DATA) {
-        hw_cluster_keep_parcel(cluster, node, message);
+        hw_cluster_keep_data(cluster, node, message);
         return;
     }
     if (message->envelope.kind == HW_MESSAGE_ASK || message->envelope.kind == HW_MESSAGE_ANSWER) {
@@ -469,7 +469,7 @@ void hw_cluster_leave(hw_cluster *cluster)
     }
     drop_early(cluster);
     drop_loss_messages(cluster);
-    hw_cluster_drop_parcels(cluster);
+    hw_cluster_drop_data(cluster);
     free(cluster->members);
     pthread_cond_destroy(&cluster->changed);
     pthread_mutex_destroy(&cluster->mutex);

@@ -17,7 +17,7 @@ typedef struct hw_joiner {
     bool linked; /* our link to it is up */
     bool told;   /* the manager has its address */
     bool ready;
-    hw_message *parcels, *parcels_last; /* received blocks of alltoalls, in order */
+    hw_message *data, *data_last; /* received blocks of alltoalls, in order */
     bool lost;
     bool left; /* it has sent a goodbye, after `runs` runs */
     uint32_t runs;
@@ -71,8 +71,8 @@ void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss);
 /* join.c: handles a message between manager and member. */
 void hw_cluster_receive_join(hw_cluster *cluster, uint32_t node, hw_message *message);
 /* alltoall.c: keeps a received block until it is requested. */
-void hw_cluster_keep_parcel(hw_cluster *cluster, uint32_t node, hw_message *message);
-void hw_cluster_drop_parcels(hw_cluster *cluster);
+void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *message);
+void hw_cluster_drop_data(hw_cluster *cluster);
 /* channel.c: handles a message that belongs to no run; reports the recorded loss to the channel. */
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_tell_channel(hw_cluster *cluster);

@@ -54,19 +54,19 @@ struct hw_fabric {
 };
 
 /* Bytes on their way: UCX reads them until it says that it has done. */
-typedef struct parcel {
+typedef struct send_buffer {
     hw_fabric_lane *lane;
     size_t size;
-    struct parcel *next; /* among the lane's spare ones */
+    struct send_buffer *next; /* among the lane's spare ones */
     unsigned char bytes[];
-} parcel;
+} send_buffer;
 
 struct hw_fabric_lane {
     hw_fabric *fabric;
     hw_fabric_lane *next, **place;
     ucp_ep_h endpoint;
-    parcel *spare;
-    size_t under_way, parcels;
+    send_buffer *spare;
+    size_t under_way, unsent;
     unsigned char *came; /* the piece that is being read; UCX's */
     size_t came_size, came_done;
     bool broken, closed;
@@ -207,7 +207,7 @@ static void bury(hw_fabric *self)
 {
     for (hw_fabric_lane *lane = self->lanes, *next; lane != NULL; lane = next) {
         next = lane->next;
-        if (!lane->closed || lane->parcels > 0)
+        if (!lane->closed || lane->unsent > 0)
             continue;
         if (lane->closing != NULL) {
             if (self->ucx.request_check_status(lane->closing) == UCS_INPROGRESS)
@@ -217,7 +217,7 @@ static void bury(hw_fabric *self)
         *lane->place = next;
         if (next != NULL)
             next->place = lane->place;
-        for (parcel *one = lane->spare, *after; one != NULL; one = after) {
+        for (send_buffer *one = lane->spare, *after; one != NULL; one = after) {
             after = one->next;
             free(one);
         }
@@ -310,20 +310,20 @@ void hw_lane_close(hw_fabric_lane *lane)
 
 static void on_sent(void *request, ucs_status_t status, void *argument)
 {
-    parcel *one = argument;
+    send_buffer *one = argument;
     hw_fabric_lane *lane = one->lane;
     lane->broken |= status != UCS_OK;
     lane->under_way -= one->size;
-    lane->parcels--;
+    lane->unsent--;
     one->next = lane->spare;
     lane->spare = one;
     if (request != NULL)
         lane->fabric->ucx.request_free(request);
 }
 
-static parcel *take_parcel(hw_fabric_lane *lane)
+static send_buffer *take_buffer(hw_fabric_lane *lane)
 {
-    parcel *one = lane->spare;
+    send_buffer *one = lane->spare;
     if (one != NULL)
         lane->spare = one->next;
     else
@@ -348,13 +348,13 @@ ssize_t hw_lane_write(hw_fabric_lane *lane, const struct iovec *pieces, int coun
         return HW_LANE_BROKEN;
     if (lane->under_way >= WINDOW)
         return 0;
-    parcel *one = take_parcel(lane);
+    send_buffer *one = take_buffer(lane);
     if (one == NULL)
-        return lane->parcels > 0 ? 0 : HW_LANE_BROKEN; /* when others have come back */
+        return lane->unsent > 0 ? 0 : HW_LANE_BROKEN; /* when others have come back */
     one->lane = lane;
     one->size = gather(one->bytes, PIECE, pieces, count);
     lane->under_way += one->size;
-    lane->parcels++;
+    lane->unsent++;
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA, .cb.send = on_sent, .user_data = one};
     size_t size = one->size;
