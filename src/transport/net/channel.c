@@ -89,7 +89,7 @@ static ssize_t write_socket(hw_net_channel *channel, const struct iovec *pieces,
     return outcome(channel, sendmsg(channel->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-static ssize_t lane_outcome(hw_net_channel *channel, ssize_t moved)
+static ssize_t endpoint_outcome(hw_net_channel *channel, ssize_t moved)
 {
     if (moved > 0)
         return moved;
@@ -114,8 +114,8 @@ ssize_t hw_channel_read(hw_net_channel *channel, const struct iovec *pieces, int
 {
     if (channel->shared != NULL)
         return read_shared(channel, pieces, count);
-    if (channel->lane != NULL)
-        return lane_outcome(channel, hw_lane_read(channel->lane, pieces, count));
+    if (channel->endpoint != NULL)
+        return endpoint_outcome(channel, hw_fabric_read(channel->endpoint, pieces, count));
     if (channel->tls != NULL)
         return hw_tls_read(channel->tls, pieces[0].iov_base, pieces[0].iov_len, &channel->failure);
     return outcome(channel, readv(channel->fd, pieces, count));
@@ -125,8 +125,8 @@ ssize_t hw_channel_write(hw_net_channel *channel, const struct iovec *pieces, in
 {
     if (channel->shared != NULL && channel->handshake_left == 0)
         return write_shared(channel, pieces, count);
-    if (channel->lane != NULL && channel->handshake_left == 0)
-        return lane_outcome(channel, hw_lane_write(channel->lane, pieces, count));
+    if (channel->endpoint != NULL && channel->handshake_left == 0)
+        return endpoint_outcome(channel, hw_fabric_write(channel->endpoint, pieces, count));
     if (channel->tls != NULL)
         return hw_tls_write(channel->tls, pieces[0].iov_base, pieces[0].iov_len, &channel->failure);
     ssize_t moved = write_socket(channel, pieces, count);
@@ -170,8 +170,8 @@ void hw_channel_close(hw_net_channel *channel)
     channel->tls = NULL;
     hw_shared_free(channel->shared);
     channel->shared = NULL;
-    hw_lane_close(channel->lane);
-    channel->lane = NULL;
+    hw_fabric_close(channel->endpoint);
+    channel->endpoint = NULL;
     if (channel->fd >= 0)
         close(channel->fd);
     channel->fd = -1;

@@ -13,15 +13,15 @@
 #include "transport/net/moved.h"
 
 typedef struct hw_shared hw_shared;
-typedef struct hw_fabric_lane hw_fabric_lane;
+typedef struct hw_fabric_endpoint hw_fabric_endpoint;
 
 typedef struct hw_net_channel {
-    int fd;                /* non-blocking; -1: closed */
-    atomic_int failure;    /* errno, or 0 where TLS found it wrong; set with HW_CHANNEL_BROKEN */
-    struct hw_tls *tls;    /* NULL: in clear */
-    hw_shared *shared;     /* NULL: all goes by the socket */
-    hw_fabric_lane *lane;  /* by UCX; the net's thread's alone */
-    size_t handshake_left; /* bytes that still go by the socket, before what goes by memory or lane */
+    int fd;                       /* non-blocking; -1: closed */
+    atomic_int failure;           /* errno, or 0 where TLS found it wrong; set with HW_CHANNEL_BROKEN */
+    struct hw_tls *tls;           /* NULL: in clear */
+    hw_shared *shared;            /* NULL: all goes by the socket */
+    hw_fabric_endpoint *endpoint; /* by UCX; the net's thread's alone */
+    size_t handshake_left;        /* bytes that still go by the socket, before what goes by memory or endpoint */
 } hw_net_channel;
 
 /* Bytes moved, or a result of moved.h. One thread may read while another writes. */

@@ -13,7 +13,7 @@
 
 enum {
     PIECE = 256 << 10, /* bytes that one call hands over */
-    WINDOW = 2 << 20   /* bytes of a lane under way: more wait in the link's queue */
+    WINDOW = 2 << 20   /* bytes of an endpoint under way: more wait in the link's queue */
 };
 
 /* The calls that are used, by name. */
@@ -50,21 +50,21 @@ struct hw_fabric {
     ucp_address_t *address;
     size_t address_length;
     int fd;
-    hw_fabric_lane *lanes;
+    hw_fabric_endpoint *endpoints;
 };
 
 /* Bytes on their way: UCX reads them until it says that it has done. */
 typedef struct send_buffer {
-    hw_fabric_lane *lane;
+    hw_fabric_endpoint *endpoint;
     size_t size;
-    struct send_buffer *next; /* among the lane's spare ones */
+    struct send_buffer *next; /* among the endpoint's spare ones */
     unsigned char bytes[];
 } send_buffer;
 
-struct hw_fabric_lane {
+struct hw_fabric_endpoint {
     hw_fabric *fabric;
-    hw_fabric_lane *next, **place;
-    ucp_ep_h endpoint;
+    hw_fabric_endpoint *next, **place;
+    ucp_ep_h handle;
     send_buffer *spare;
     size_t under_way, unsent;
     unsigned char *came; /* the piece that is being read; UCX's */
@@ -202,26 +202,26 @@ int hw_fabric_fd(const hw_fabric *fabric)
     return fabric->fd;
 }
 
-/* A lane goes when UCX has let go of its endpoint and of every byte. */
+/* Frees the closed endpoints whose UCX handle and bytes UCX has released. */
 static void bury(hw_fabric *self)
 {
-    for (hw_fabric_lane *lane = self->lanes, *next; lane != NULL; lane = next) {
-        next = lane->next;
-        if (!lane->closed || lane->unsent > 0)
+    for (hw_fabric_endpoint *endpoint = self->endpoints, *next; endpoint != NULL; endpoint = next) {
+        next = endpoint->next;
+        if (!endpoint->closed || endpoint->unsent > 0)
             continue;
-        if (lane->closing != NULL) {
-            if (self->ucx.request_check_status(lane->closing) == UCS_INPROGRESS)
+        if (endpoint->closing != NULL) {
+            if (self->ucx.request_check_status(endpoint->closing) == UCS_INPROGRESS)
                 continue;
-            self->ucx.request_free(lane->closing);
+            self->ucx.request_free(endpoint->closing);
         }
-        *lane->place = next;
+        *endpoint->place = next;
         if (next != NULL)
-            next->place = lane->place;
-        for (send_buffer *one = lane->spare, *after; one != NULL; one = after) {
+            next->place = endpoint->place;
+        for (send_buffer *one = endpoint->spare, *after; one != NULL; one = after) {
             after = one->next;
             free(one);
         }
-        free(lane);
+        free(endpoint);
     }
 }
 
@@ -244,11 +244,11 @@ void hw_fabric_free(hw_fabric *self)
     enum { TURNS = 100000 };
     if (self == NULL)
         return;
-    for (hw_fabric_lane *lane = self->lanes, *next; lane != NULL; lane = next) {
-        next = lane->next;
-        hw_lane_close(lane);
+    for (hw_fabric_endpoint *endpoint = self->endpoints, *next; endpoint != NULL; endpoint = next) {
+        next = endpoint->next;
+        hw_fabric_close(endpoint);
     }
-    for (int i = 0; i < TURNS && self->lanes != NULL; i++)
+    for (int i = 0; i < TURNS && self->endpoints != NULL; i++)
         (void)hw_fabric_progress(self);
     if (self->address != NULL)
         self->ucx.worker_release_address(self->worker, self->address);
@@ -263,69 +263,69 @@ void hw_fabric_free(hw_fabric *self)
     free(self);
 }
 
-static void on_error(void *argument, ucp_ep_h endpoint, ucs_status_t status)
+static void on_error(void *argument, ucp_ep_h handle, ucs_status_t status)
 {
-    (void)endpoint, (void)status;
-    ((hw_fabric_lane *)argument)->broken = true;
+    (void)handle, (void)status;
+    ((hw_fabric_endpoint *)argument)->broken = true;
 }
 
-hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_fabric_lane **out, hawser_error *error)
+hawser_status hw_fabric_open(hw_fabric *fabric, const void *address, hw_fabric_endpoint **out, hawser_error *error)
 {
-    hw_fabric_lane *lane = NULL;
+    hw_fabric_endpoint *endpoint = NULL;
     *out = NULL;
-    HAWSER_TRY(HW_NEW(&lane, 1, "a lane", error));
+    HAWSER_TRY(HW_NEW(&endpoint, 1, "a UCX endpoint", error));
     const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
                                                   UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE,
                                     .address = address,
                                     .err_mode = UCP_ERR_HANDLING_MODE_PEER,
-                                    .err_handler = {.cb = on_error, .arg = lane}};
-    lane->fabric = fabric;
-    ucs_status_t status = fabric->ucx.ep_create(fabric->worker, &params, &lane->endpoint);
+                                    .err_handler = {.cb = on_error, .arg = endpoint}};
+    endpoint->fabric = fabric;
+    ucs_status_t status = fabric->ucx.ep_create(fabric->worker, &params, &endpoint->handle);
     if (status != UCS_OK) {
-        free(lane);
+        free(endpoint);
         return failed(fabric, "open a way to the peer", status, error);
     }
-    lane->next = fabric->lanes;
-    lane->place = &fabric->lanes;
-    if (lane->next != NULL)
-        lane->next->place = &lane->next;
-    fabric->lanes = lane;
-    *out = lane;
+    endpoint->next = fabric->endpoints;
+    endpoint->place = &fabric->endpoints;
+    if (endpoint->next != NULL)
+        endpoint->next->place = &endpoint->next;
+    fabric->endpoints = endpoint;
+    *out = endpoint;
     return HAWSER_OK;
 }
 
-void hw_lane_close(hw_fabric_lane *lane)
+void hw_fabric_close(hw_fabric_endpoint *endpoint)
 {
-    if (lane == NULL || lane->closed)
+    if (endpoint == NULL || endpoint->closed)
         return;
-    const calls *ucx = &lane->fabric->ucx;
+    const calls *ucx = &endpoint->fabric->ucx;
     const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    if (lane->came != NULL)
-        ucx->stream_data_release(lane->endpoint, lane->came);
-    lane->came = NULL;
-    lane->closed = true;
-    void *request = ucx->ep_close_nbx(lane->endpoint, &param);
-    lane->closing = UCS_PTR_IS_PTR(request) ? request : NULL;
+    if (endpoint->came != NULL)
+        ucx->stream_data_release(endpoint->handle, endpoint->came);
+    endpoint->came = NULL;
+    endpoint->closed = true;
+    void *request = ucx->ep_close_nbx(endpoint->handle, &param);
+    endpoint->closing = UCS_PTR_IS_PTR(request) ? request : NULL;
 }
 
 static void on_sent(void *request, ucs_status_t status, void *argument)
 {
     send_buffer *one = argument;
-    hw_fabric_lane *lane = one->lane;
-    lane->broken |= status != UCS_OK;
-    lane->under_way -= one->size;
-    lane->unsent--;
-    one->next = lane->spare;
-    lane->spare = one;
+    hw_fabric_endpoint *endpoint = one->endpoint;
+    endpoint->broken |= status != UCS_OK;
+    endpoint->under_way -= one->size;
+    endpoint->unsent--;
+    one->next = endpoint->spare;
+    endpoint->spare = one;
     if (request != NULL)
-        lane->fabric->ucx.request_free(request);
+        endpoint->fabric->ucx.request_free(request);
 }
 
-static send_buffer *take_buffer(hw_fabric_lane *lane)
+static send_buffer *take_buffer(hw_fabric_endpoint *endpoint)
 {
-    send_buffer *one = lane->spare;
+    send_buffer *one = endpoint->spare;
     if (one != NULL)
-        lane->spare = one->next;
+        endpoint->spare = one->next;
     else
         one = malloc(sizeof *one + PIECE);
     return one;
@@ -342,76 +342,76 @@ static size_t gather(unsigned char *to, size_t room, const struct iovec *pieces,
     return size;
 }
 
-ssize_t hw_lane_write(hw_fabric_lane *lane, const struct iovec *pieces, int count)
+ssize_t hw_fabric_write(hw_fabric_endpoint *endpoint, const struct iovec *pieces, int count)
 {
-    if (lane->broken)
-        return HW_LANE_BROKEN;
-    if (lane->under_way >= WINDOW)
+    if (endpoint->broken)
+        return HW_FABRIC_BROKEN;
+    if (endpoint->under_way >= WINDOW)
         return 0;
-    send_buffer *one = take_buffer(lane);
+    send_buffer *one = take_buffer(endpoint);
     if (one == NULL)
-        return lane->unsent > 0 ? 0 : HW_LANE_BROKEN; /* when others have come back */
-    one->lane = lane;
+        return endpoint->unsent > 0 ? 0 : HW_FABRIC_BROKEN; /* when others have come back */
+    one->endpoint = endpoint;
     one->size = gather(one->bytes, PIECE, pieces, count);
-    lane->under_way += one->size;
-    lane->unsent++;
+    endpoint->under_way += one->size;
+    endpoint->unsent++;
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA, .cb.send = on_sent, .user_data = one};
     size_t size = one->size;
-    void *request = lane->fabric->ucx.stream_send_nbx(lane->endpoint, one->bytes, one->size, &param);
+    void *request = endpoint->fabric->ucx.stream_send_nbx(endpoint->handle, one->bytes, one->size, &param);
     if (!UCS_PTR_IS_PTR(request))
         on_sent(NULL, UCS_PTR_STATUS(request), one);
-    if (lane->broken)
-        return HW_LANE_BROKEN;
+    if (endpoint->broken)
+        return HW_FABRIC_BROKEN;
     return (ssize_t)size;
 }
 
 /* The next piece that has come. False: none. */
-static bool next_piece(hw_fabric_lane *lane)
+static bool next_piece(hw_fabric_endpoint *endpoint)
 {
-    if (lane->came != NULL)
+    if (endpoint->came != NULL)
         return true;
     size_t size = 0;
-    void *data = lane->fabric->ucx.stream_recv_data_nb(lane->endpoint, &size);
-    lane->broken |= UCS_PTR_IS_ERR(data);
+    void *data = endpoint->fabric->ucx.stream_recv_data_nb(endpoint->handle, &size);
+    endpoint->broken |= UCS_PTR_IS_ERR(data);
     if (!UCS_PTR_IS_PTR(data))
         return false;
-    lane->came = data;
-    lane->came_size = size;
-    lane->came_done = 0;
+    endpoint->came = data;
+    endpoint->came_size = size;
+    endpoint->came_done = 0;
     return true;
 }
 
-ssize_t hw_lane_read(hw_fabric_lane *lane, const struct iovec *pieces, int count)
+ssize_t hw_fabric_read(hw_fabric_endpoint *endpoint, const struct iovec *pieces, int count)
 {
     size_t all = 0;
     for (int i = 0; i < count; i++)
         for (size_t done = 0; done < pieces[i].iov_len;) {
-            if (!next_piece(lane))
+            if (!next_piece(endpoint))
                 goto end;
-            size_t left = lane->came_size - lane->came_done, room = pieces[i].iov_len - done,
+            size_t left = endpoint->came_size - endpoint->came_done, room = pieces[i].iov_len - done,
                    part = left < room ? left : room;
-            memcpy((char *)pieces[i].iov_base + done, lane->came + lane->came_done, part);
-            lane->came_done += part;
+            memcpy((char *)pieces[i].iov_base + done, endpoint->came + endpoint->came_done, part);
+            endpoint->came_done += part;
             done += part;
             all += part;
-            if (lane->came_done == lane->came_size) {
-                lane->fabric->ucx.stream_data_release(lane->endpoint, lane->came);
-                lane->came = NULL;
+            if (endpoint->came_done == endpoint->came_size) {
+                endpoint->fabric->ucx.stream_data_release(endpoint->handle, endpoint->came);
+                endpoint->came = NULL;
             }
         }
 end:
-    return all > 0 ? (ssize_t)all : lane->broken ? HW_LANE_BROKEN : 0;
+    return all > 0 ? (ssize_t)all : endpoint->broken ? HW_FABRIC_BROKEN : 0;
 }
 
-bool hw_lane_readable(hw_fabric_lane *lane)
+bool hw_fabric_readable(hw_fabric_endpoint *endpoint)
 {
-    return next_piece(lane) || lane->broken;
+    return next_piece(endpoint) || endpoint->broken;
 }
 
-bool hw_lane_roomy(const hw_fabric_lane *lane)
+bool hw_fabric_writable(const hw_fabric_endpoint *endpoint)
 {
-    return lane->under_way <= WINDOW / 2;
+    return endpoint->under_way <= WINDOW / 2;
 }
 
 #else /* a build without UCX's header: nobody gets a fabric, so nothing but the first is ever called */
@@ -454,37 +454,37 @@ bool hw_fabric_arm(hw_fabric *fabric)
     return true;
 }
 
-hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_fabric_lane **lane, hawser_error *error)
+hawser_status hw_fabric_open(hw_fabric *fabric, const void *address, hw_fabric_endpoint **endpoint, hawser_error *error)
 {
     (void)address;
-    *lane = NULL;
+    *endpoint = NULL;
     return hw_fabric_new(false, &fabric, error);
 }
 
-void hw_lane_close(hw_fabric_lane *lane)
+void hw_fabric_close(hw_fabric_endpoint *endpoint)
 {
-    (void)lane;
+    (void)endpoint;
 }
 
-ssize_t hw_lane_write(hw_fabric_lane *lane, const struct iovec *pieces, int count)
+ssize_t hw_fabric_write(hw_fabric_endpoint *endpoint, const struct iovec *pieces, int count)
 {
-    (void)lane, (void)pieces, (void)count;
-    return HW_LANE_BROKEN;
+    (void)endpoint, (void)pieces, (void)count;
+    return HW_FABRIC_BROKEN;
 }
 
-ssize_t hw_lane_read(hw_fabric_lane *lane, const struct iovec *pieces, int count)
+ssize_t hw_fabric_read(hw_fabric_endpoint *endpoint, const struct iovec *pieces, int count)
 {
-    return hw_lane_write(lane, pieces, count);
+    return hw_fabric_write(endpoint, pieces, count);
 }
 
-bool hw_lane_readable(hw_fabric_lane *lane)
+bool hw_fabric_readable(hw_fabric_endpoint *endpoint)
 {
-    return lane != NULL;
+    return endpoint != NULL;
 }
 
-bool hw_lane_roomy(const hw_fabric_lane *lane)
+bool hw_fabric_writable(const hw_fabric_endpoint *endpoint)
 {
-    return lane == NULL;
+    return endpoint == NULL;
 }
 
 #endif

@@ -2,7 +2,7 @@
  * fabric.h - UCX: a pipe of bytes between two nodes over what the network card or the memory of the host can do.
  *
  * The library is loaded when somebody asks for it and not before; no process that does not ask has any part of it. A net has one fabric
- * and each of its links that goes by it one lane. The socket over which the nodes have shaken hands stays: its end is the
+ * and each of its links that goes by it one endpoint. The socket over which the nodes have shaken hands stays: its end is the
  * end of the link, since UCX alone sees neither a killed peer nor a cut line. It encrypts nothing.
  *
  * All of it belongs to one thread at a time, the net's, but for new, address and fd, which come before, and free, which comes after.
@@ -18,16 +18,16 @@
 
 #include "hawser/status.h"
 
-enum { HW_FABRIC_ADDRESS = 1000, HW_LANE_BROKEN = -2 };
+enum { HW_FABRIC_ADDRESS = 1000, HW_FABRIC_BROKEN = -2 };
 
 typedef struct hw_fabric hw_fabric;
-typedef struct hw_fabric_lane hw_fabric_lane;
+typedef struct hw_fabric_endpoint hw_fabric_endpoint;
 
 /* trusted: every way there is, RDMA and plain TCP too; else memory of this host alone. HAWSER_IO: this build or this system has no UCX, or
  * it finds no way. */
 hawser_status hw_fabric_new(bool trusted, hw_fabric **fabric, hawser_error *error) HAWSER_MUST_USE;
-void hw_fabric_free(hw_fabric *fabric); /* and its lanes; NULL is allowed */
-/* What the other side opens a lane to; at most HW_FABRIC_ADDRESS bytes. */
+void hw_fabric_free(hw_fabric *fabric); /* and its endpoints; NULL is allowed */
+/* What the other side opens an endpoint to; at most HW_FABRIC_ADDRESS bytes. */
 const void *hw_fabric_address(const hw_fabric *fabric, size_t *length);
 /* For epoll: readable when there is something to do. */
 int hw_fabric_fd(const hw_fabric *fabric);
@@ -37,15 +37,15 @@ bool hw_fabric_progress(hw_fabric *fabric);
 bool hw_fabric_arm(hw_fabric *fabric);
 
 /* To the fabric that has this address. */
-hawser_status hw_lane_open(hw_fabric *fabric, const void *address, hw_fabric_lane **lane,
-                           hawser_error *error) HAWSER_MUST_USE;
-void hw_lane_close(hw_fabric_lane *lane); /* what is under way is dropped; NULL is allowed */
-/* Bytes moved; 0: no room, or nothing there; HW_LANE_BROKEN. What is written is copied. */
-ssize_t hw_lane_write(hw_fabric_lane *lane, const struct iovec *pieces, int count);
-ssize_t hw_lane_read(hw_fabric_lane *lane, const struct iovec *pieces, int count);
-/* There is something to read, if only that the lane is broken. */
-bool hw_lane_readable(hw_fabric_lane *lane);
+hawser_status hw_fabric_open(hw_fabric *fabric, const void *address, hw_fabric_endpoint **endpoint,
+                             hawser_error *error) HAWSER_MUST_USE;
+void hw_fabric_close(hw_fabric_endpoint *endpoint); /* what is under way is dropped; NULL is allowed */
+/* Bytes moved; 0: no room, or nothing there; HW_FABRIC_BROKEN. What is written is copied. */
+ssize_t hw_fabric_write(hw_fabric_endpoint *endpoint, const struct iovec *pieces, int count);
+ssize_t hw_fabric_read(hw_fabric_endpoint *endpoint, const struct iovec *pieces, int count);
+/* There is something to read, if only that the endpoint is broken. */
+bool hw_fabric_readable(hw_fabric_endpoint *endpoint);
 /* There is enough room that it is worth going on. */
-bool hw_lane_roomy(const hw_fabric_lane *lane);
+bool hw_fabric_writable(const hw_fabric_endpoint *endpoint);
 
 #endif

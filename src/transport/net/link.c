@@ -170,9 +170,9 @@ static bool by_memory(const hw_link *link)
     return link->channel.shared != NULL && link->channel.handshake_left == 0;
 }
 
-static bool by_lane(const hw_link *link)
+static bool by_endpoint(const hw_link *link)
 {
-    return link->channel.lane != NULL && link->channel.handshake_left == 0;
+    return link->channel.endpoint != NULL && link->channel.handshake_left == 0;
 }
 
 /* What is left of a tail is copied: its sender takes it back. */
@@ -209,7 +209,7 @@ static void leave(hw_link *link, hw_writer writer, bool broken, bool more)
     link->broken |= broken;
     if (writer == HW_WRITER_BLOCKED && by_memory(link)) {
         more |= hw_shared_await_room(link->channel.shared);
-    } else if (writer == HW_WRITER_BLOCKED && by_lane(link)) {
+    } else if (writer == HW_WRITER_BLOCKED && by_endpoint(link)) {
         more |= false; /* the reactor looks for room whenever it has made progress */
     } else if (writer == HW_WRITER_BLOCKED && !link->shut) {
         hw_link_watch(link);
@@ -369,7 +369,7 @@ void hw_link_writable(hw_link *link)
     if (mine && by_memory(link)) {
         atomic_store(&link->channel.shared->waits, false);
         link->writer = HW_WRITER_BUSY;
-    } else if (mine && by_lane(link)) {
+    } else if (mine && by_endpoint(link)) {
         link->writer = HW_WRITER_BUSY;
     } else if (mine) {
         link->writer = HW_WRITER_BUSY;

@@ -92,8 +92,8 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
     link->channel.tls = shake->channel.tls;
     link->channel.shared = shake->shared;
     link->shared_bytes = shake->shared != NULL ? shake->shared->mapping.size : 0;
-    link->channel.handshake_left = shake->shared != NULL || shake->lane ? first_size : 0;
-    link->by_fabric = shake->lane;
+    link->channel.handshake_left = shake->shared != NULL || shake->fabric ? first_size : 0;
+    link->by_fabric = shake->fabric;
     memcpy(link->fabric, shake->peer.fabric, sizeof link->fabric);
     describe(link, shake);
     link->heartbeat = fmin(net->heartbeat, heartbeat_of(fmax(shake->peer.patience / 1e3, PATIENCE_LEAST)));

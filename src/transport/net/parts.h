@@ -93,7 +93,7 @@ typedef struct hw_link {
     int64_t peer_has; /* while it is held: its bytes, */
     double taken_at;  /* and when these last grew */
     double parting;   /* by_fabric: since when it waits for the peer to have taken our goodbye; 0: it does not */
-    unsigned char fabric[HW_WIRE_FABRIC]; /* the peer's address, until the lane is open */
+    unsigned char fabric[HW_WIRE_FABRIC]; /* the peer's address, until the endpoint is open */
     struct hw_link *fabric_next;
     bool closed;           /* set under the net's mutex */
     atomic_bool forgotten; /* nobody wants it any more */
@@ -133,7 +133,7 @@ struct hw_net {
     double tokens, paid_at;         /* the reactor's: what may be sent now, and the time up to which it was counted */
     struct hw_link *turn;           /* the reactor's: whose it is */
     struct hw_link *shared;         /* the reactor's: links by shared memory */
-    struct hw_link *lanes;          /* the reactor's: links by UCX */
+    struct hw_link *fabric_links;   /* the reactor's: links by UCX */
     double patience, patience_most; /* the reactor's: seconds for which it looks on before it sleeps */
     uint32_t missed, due; /* the reactor's: what came right after it had gone to sleep; how many make it patient again */
     bool beat;            /* the reactor's: it is time for a sign of life */

@@ -98,10 +98,10 @@ static void end_link(hw_net *net, hw_link *link, const char *why)
 static void read_link(hw_net *net, hw_link *link)
 {
     char text[200];
-    net->stirred |= link->channel.shared == NULL && link->channel.lane == NULL;
+    net->stirred |= link->channel.shared == NULL && link->channel.endpoint == NULL;
     const char *why = hw_link_read(link, text, sizeof text);
     if (why != NULL && why[0] == '\0' && link->by_fabric) {
-        /* A lane that is closed drops what is under way: our goodbye, perhaps. The peer says when it has that. */
+        /* An endpoint that is closed drops what is under way: our goodbye, perhaps. The peer says when it has that. */
         link->parting = hw_seconds();
         shutdown(link->channel.fd, SHUT_WR);
     } else if (why != NULL)
@@ -118,7 +118,7 @@ static const char *last_words(hw_net *net, hw_link *link, char *text, size_t siz
     hw_link_let_end(link);
     do {
         before = atomic_load(&link->bytes_received);
-        if (link->channel.lane != NULL)
+        if (link->channel.endpoint != NULL)
             (void)hw_fabric_progress(net->self.fabric);
         why = hw_link_read(link, text, size);
     } while (why == NULL && atomic_load(&link->bytes_received) > before);
@@ -241,17 +241,18 @@ static bool arm_all(hw_net *net)
 }
 
 /* Links by UCX: what has come, and room for which a writer waits. True: there was something. */
-static bool attend_lanes(hw_net *net)
+static bool attend_endpoints(hw_net *net)
 {
     if (net->self.fabric == NULL)
         return false;
     bool any = hw_fabric_progress(net->self.fabric);
-    for (hw_link *link = net->lanes; link != NULL; link = link->fabric_next) {
-        if (is_attended(link) && link->parting == 0 && !atomic_load(&link->held) && hw_lane_readable(link->channel.lane)) {
+    for (hw_link *link = net->fabric_links; link != NULL; link = link->fabric_next) {
+        if (is_attended(link) && link->parting == 0 && !atomic_load(&link->held) &&
+            hw_fabric_readable(link->channel.endpoint)) {
             read_link(net, link);
             any = true;
         }
-        if (is_attended(link) && hw_lane_roomy(link->channel.lane))
+        if (is_attended(link) && hw_fabric_writable(link->channel.endpoint))
             hw_link_writable(link);
     }
     return any;
@@ -273,14 +274,14 @@ static void hear_end(hw_net *net, hw_link *link)
 }
 
 /* From the reactor alone, since all of UCX is its. */
-static bool open_lane(hw_net *net, hw_link *link, hawser_error *error)
+static bool open_endpoint(hw_net *net, hw_link *link, hawser_error *error)
 {
     if (!link->by_fabric)
         return true;
-    if (hw_lane_open(net->self.fabric, link->fabric, &link->channel.lane, error) != HAWSER_OK)
+    if (hw_fabric_open(net->self.fabric, link->fabric, &link->channel.endpoint, error) != HAWSER_OK)
         return false;
-    link->fabric_next = net->lanes;
-    net->lanes = link;
+    link->fabric_next = net->fabric_links;
+    net->fabric_links = link;
     return true;
 }
 
@@ -288,7 +289,7 @@ static void announce(hw_net *net, hw_link *link)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
     hawser_error error;
-    bool open = open_lane(net, link, &error);
+    bool open = open_endpoint(net, link, &error);
     bool added = epoll_ctl(net->reactor_poll, EPOLL_CTL_ADD, link->channel.fd, &event) == 0;
     double now = hw_seconds();
     atomic_store(&link->heard, now);
@@ -318,7 +319,7 @@ static void leave_lists(hw_net *net, const hw_link *link)
             *at = link->shared_next;
             break;
         }
-    for (hw_link **at = &net->lanes; *at != NULL; at = &(*at)->fabric_next)
+    for (hw_link **at = &net->fabric_links; *at != NULL; at = &(*at)->fabric_next)
         if (*at == link) {
             *at = link->fabric_next;
             break;
@@ -542,7 +543,7 @@ static void *reactor_main(void *argument)
     while (!atomic_load(&net->reactor_ends)) {
         struct epoll_event events[EVENTS];
         int count = 0;
-        bool busy = attend_lanes(net);
+        bool busy = attend_endpoints(net);
         busy |= linger(net, events, &count);
         atomic_store(&net->asleep, !busy);
         now = hw_seconds();

@@ -251,12 +251,12 @@ static hw_shake_progress begin_tls(hw_shake *shake)
 }
 
 /* UCX encrypts nothing: between hosts it is used where neither side asks for that. False: shake->why. */
-static bool lane_fits(hw_shake *shake)
+static bool fabric_fits(hw_shake *shake)
 {
     bool here = shake->self->fabric != NULL, there = shake->peer.fabric_size > 0;
     bool near = hw_same_host(shake->channel.fd);
-    shake->lane = here && there && !shake->encrypted;
-    if (shake->lane || (!here && !there) || (shake->encrypted && !near))
+    shake->fabric = here && there && !shake->encrypted;
+    if (shake->fabric || (!here && !there) || (shake->encrypted && !near))
         return true;
     const char *asks = here ? shake->self->name : shake->peer.peer.name;
     int written = snprintf(
@@ -272,7 +272,7 @@ static bool ways_fit(hw_shake *shake)
 {
     const hw_identity *self = shake->self;
     const char *peer = shake->peer.peer.name;
-    if (!lane_fits(shake))
+    if (!fabric_fits(shake))
         return false;
     bool local = hw_unix_socket(shake->channel.fd), offered = (shake->peer.flags & HW_HELLO_SHARES) != 0;
     bool asks = self->way == HW_NET_SHARED;

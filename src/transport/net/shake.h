@@ -71,7 +71,7 @@ typedef struct hw_shake {
     bool shares, insists; /* memory is to be shared; one of the sides takes nothing else */
     int descriptor;       /* passed with the proof; -1: none */
     hw_shared *shared;    /* NULL: the link is by the socket */
-    bool lane;            /* or by UCX: both sides have said their addresses */
+    bool fabric;          /* over UCX: both sides have sent their addresses */
     uint32_t expected;    /* dials: whom, or HW_NET_ANY */
     hw_shake_state state;
     hw_shake_fault fault;
