@@ -39,22 +39,22 @@ void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message)
     pthread_rwlock_unlock(&cluster->beside);
 }
 
-void *hw_cluster_borrow(void *argument, uint32_t node, const hw_message *message)
+void *hw_cluster_acquire(void *argument, uint32_t node, const hw_message *message)
 {
     hw_cluster *cluster = argument;
     void *place = NULL;
     pthread_rwlock_rdlock(&cluster->beside);
-    if (cluster->channel.borrow != NULL)
-        place = cluster->channel.borrow(cluster->channel.argument, node, message);
+    if (cluster->channel.acquire != NULL)
+        place = cluster->channel.acquire(cluster->channel.argument, node, message);
     if (place == NULL)
         pthread_rwlock_unlock(&cluster->beside);
     return place;
 }
 
-void hw_cluster_give_back(void *argument)
+void hw_cluster_release(void *argument)
 {
     hw_cluster *cluster = argument;
-    cluster->channel.give_back(cluster->channel.argument);
+    cluster->channel.release(cluster->channel.argument);
     pthread_rwlock_unlock(&cluster->beside);
 }
 

@@ -91,8 +91,8 @@ typedef struct hw_channel {
     void (*arrived)(void *argument, uint32_t node, hw_message *message);
     void (*lost)(void *argument, const hawser_error *error); /* at each loss, with a text about all so far */
     /* As in hw_net_events. May be NULL, both. */
-    void *(*borrow)(void *argument, uint32_t node, const hw_message *message);
-    void (*give_back)(void *argument);
+    void *(*acquire)(void *argument, uint32_t node, const hw_message *message);
+    void (*release)(void *argument);
 } hw_channel;
 /* Opens the channel, or closes it (NULL); when that returns, no thread calls it any more. HAWSER_PEER_LOST: a node is lost already. All nodes must
  * open theirs before one sends: messages that arrive without a channel are dropped. */

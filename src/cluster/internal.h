@@ -77,8 +77,8 @@ void hw_cluster_drop_data(hw_cluster *cluster);
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_tell_channel(hw_cluster *cluster);
 /* Events of the net. The channel cannot be closed between the two. */
-void *hw_cluster_borrow(void *cluster, uint32_t node, const hw_message *message);
-void hw_cluster_give_back(void *cluster);
+void *hw_cluster_acquire(void *cluster, uint32_t node, const hw_message *message);
+void hw_cluster_release(void *cluster);
 /* Waits until ready(cluster, node); the mutex is held. HAWSER_PEER_LOST: a node was lost, or this node has left. HAWSER_TIMEOUT:
  * `seconds` have passed (may be infinity). tells: warns now and then which node is waited for. */
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,

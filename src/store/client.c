@@ -375,7 +375,7 @@ static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *p
         request.values = (const unsigned char *)order->values + (apart ? 0 : part->begin * rows.bytes);
     request.gather = apart ? gather : NULL;
     request.argument = &rows;
-    request.lent = client->options.lends && part->server != client->options.near && !apart;
+    request.zero_copy = client->options.zero_copy && part->server != client->options.near && !apart;
     HAWSER_TRY(keys_of(client, t, part, &keys, error));
     choose_keys(client, t, part, keys, again, &request);
     HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
@@ -654,7 +654,7 @@ static bool take_values(hw_client *client, hw_task *t, const hw_slice *part, con
         return false;
     if (out == NULL)
         return true;
-    if (message->landed)
+    if (message->tail_received)
         return message->tail == place_of(client, t, part, head);
     if (!hw_slice_apart(part))
         return hw_reply_read(spec, head, message, out + part->begin * bytes);

@@ -30,9 +30,9 @@ typedef struct hw_client_options {
     /* Called when a task has ended, or when the clock of an ended task is refused later. `error` holds the reason if status is not HAWSER_OK. May
      * submit other tasks. */
     void (*finished)(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
-    bool lends;    /* values of pushes may go as a message's tail, */
-    uint32_t near; /* but to this server, which keeps what it is sent */
-    hw_log *log;   /* records requests and replies for a history; NULL: none. The caller frees it */
+    bool zero_copy; /* values of pushes may go as a message's tail, */
+    uint32_t near;  /* but to this server, which keeps what it is sent */
+    hw_log *log;    /* records requests and replies for a history; NULL: none. The caller frees it */
 } hw_client_options;
 
 hawser_status hw_client_new(const hw_client_options *options, hw_client **client, hawser_error *error) HAWSER_MUST_USE;
@@ -80,7 +80,7 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
  * task is made into messages one by one, so that servers work on the first while the next is made. */
 bool hw_client_more(hw_client *client);
 /* Returns where the values of a reply belong, given its head: the reader may put them there directly and then passes the reply on as
- * `landed`. NULL: the reply was not requested, or its values have another layout; it must be received whole. The memory is the task's, valid
+ * `tail_received`. NULL: the reply was not requested, or its values have another layout; it must be received whole. The memory is the task's, valid
  * until the task ends. */
 void *hw_client_place(const hw_client *client, uint32_t server, const hw_message *reply);
 /* Receives a reply of a server; takes the message. HAWSER_BAD_INPUT: it is no reply, or not to a request of this client; or a clock of the group

@@ -329,12 +329,12 @@ static bool needs_keys(const hw_inflight *inflight)
 }
 
 /* Returns whether the values can be sent from where they are stored: many values of one stripe. */
-static bool can_lend(const hw_inflight *inflight)
+static bool can_send_in_place(const hw_inflight *inflight)
 {
     enum { LEAST = 16 << 10 /* bytes */ };
     const hw_request_head *head = &inflight->request.head;
     size_t bytes = inflight->spec->width * hw_value_size(inflight->spec->type);
-    return inflight->server->options.lends && head->operation == HW_PULL && head->again == 0 &&
+    return inflight->server->options.zero_copy && head->operation == HW_PULL && head->again == 0 &&
            head->keys == HW_KEYS_RANGE && inflight->count == 1 && head->count >= LEAST / bytes;
 }
 
@@ -359,10 +359,10 @@ static hawser_status make_reply(hw_inflight *inflight, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': %llu keys are more than one reply may have",
                            inflight->spec->name, (unsigned long long)head->count);
     reply.count = pulls ? head->count * inflight->spec->width : 0;
-    inflight->lends = can_lend(inflight);
+    inflight->zero_copy = can_send_in_place(inflight);
     HAWSER_TRY(hw_reply_new(inflight->spec, &reply, inflight->server->pool, &inflight->reply,
-                            inflight->lends ? NULL : &values, error));
-    if (inflight->lends)
+                            inflight->zero_copy ? NULL : &values, error));
+    if (inflight->zero_copy)
         values = place_of(inflight);
     inflight->out = pulls ? values : NULL;
     return HAWSER_OK;

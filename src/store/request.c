@@ -23,7 +23,7 @@ static size_t padded(size_t bytes)
 
 /* ---------------------------------------------------------------------------------------------------------- writing ---- */
 
-enum { LENT_LEAST = 16 << 10 /* bytes of values; fewer are cheaper to copy than to send apart */ };
+enum { ZERO_COPY_LEAST = 16 << 10 /* bytes of values; fewer are cheaper to copy than to send apart */ };
 
 static size_t keys_bound(const hw_request_head *head)
 {
@@ -85,12 +85,12 @@ hawser_status hw_request_write(const hw_table_spec *table, const hw_request *req
     if (request->values != NULL)
         head.values = (uint8_t)hw_values_choose_rounded(table->type, table->rounding, request->values, numbers, &values);
     size_t bound = keys_bound(&head);
-    bool lent = request->lent && head.values == HW_VALUES_DENSE && values >= LENT_LEAST;
-    HAWSER_TRY(hw_pool_message(pool, sizeof head + padded(bound) + (lent ? 0 : values), message, error));
+    bool zero_copy = request->zero_copy && head.values == HW_VALUES_DENSE && values >= ZERO_COPY_LEAST;
+    HAWSER_TRY(hw_pool_message(pool, sizeof head + padded(bound) + (zero_copy ? 0 : values), message, error));
     unsigned char *start = (*message)->payload;
     unsigned char *out = write_keys(request, bound, start + sizeof head, &head.key_bytes);
     head.value_bytes = values;
-    if (lent) {
+    if (zero_copy) {
         (*message)->tail = request->values;
         (*message)->tail_length = values;
     } else {
@@ -114,18 +114,18 @@ hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head
     return HAWSER_OK;
 }
 
-void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_pool *pool, hw_message **message)
+void hw_reply_pack(const hw_table_spec *table, const void *tail, hw_pool *pool, hw_message **message)
 {
     hw_reply_head head;
     unsigned char *payload = (*message)->payload;
-    const void *values = lent != NULL ? lent : payload + sizeof head;
+    const void *values = tail != NULL ? tail : payload + sizeof head;
     memcpy(&head, payload, sizeof head);
     size_t bytes = 0;
     hw_values_form form = hw_values_choose(table->type, values, (size_t)head.count, &bytes);
     hw_message *shorter = NULL;
     if (form == HW_VALUES_DENSE || hw_pool_message(pool, sizeof head + bytes, &shorter, NULL) != HAWSER_OK) {
-        (*message)->tail = lent;
-        (*message)->tail_length = lent != NULL ? (size_t)head.value_bytes : 0;
+        (*message)->tail = tail;
+        (*message)->tail_length = tail != NULL ? (size_t)head.value_bytes : 0;
         (*message)->envelope.length = sizeof head + head.value_bytes;
         return;
     }

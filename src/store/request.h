@@ -56,7 +56,7 @@ typedef struct hw_request {
     const uint64_t *keys; /* NULL for a range, */
     const uint64_t *bits; /* and if keys came as bits */
     const void *values;   /* head.count * width, dense; NULL where none are pushed */
-    bool lent;            /* for writing: many values may stay where they are, as the message's tail */
+    bool zero_copy;       /* for writing: many values may stay where they are, as the message's tail */
     /* For writing: copies scattered values, found from `values`, to `to`. NULL: they are contiguous. */
     void (*gather)(const void *argument, const void *values, void *to);
     const void *argument;
@@ -105,11 +105,11 @@ hawser_status hw_request_read(const hw_table_spec *table, const hw_request_head 
 hawser_status hw_request_list(hw_request *request, hw_scratch *scratch, hawser_error *error) HAWSER_MUST_USE;
 
 /* Makes a reply with space for head->count numbers, which the caller writes to *values; `values` NULL: the numbers are elsewhere. Then
- * hw_reply_pack finishes it: `lent` are the numbers that are elsewhere (or NULL), which become the message's tail. It omits zeros where that is
+ * hw_reply_pack finishes it: `tail` are the numbers that are elsewhere (or NULL), which become the message's tail. It omits zeros where that is
  * shorter and memory allows. */
 hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_pool *pool, hw_message **message,
                            void **values, hawser_error *error) HAWSER_MUST_USE;
-void hw_reply_pack(const hw_table_spec *table, const void *lent, hw_pool *pool, hw_message **message);
+void hw_reply_pack(const hw_table_spec *table, const void *tail, hw_pool *pool, hw_message **message);
 hawser_status hw_refusal_write(const hw_request_head *head, hw_outcome outcome, const char *words, hw_message **message,
                                hawser_error *error) HAWSER_MUST_USE;
 /* Preallocates the refusal of a clock, with a text of HW_REFUSAL_WORDS bytes at most; fills it. */

@@ -33,7 +33,7 @@ typedef struct hw_server_options {
     void *argument;
     /* An idle stripe has work: the owner must have a thread call hw_stripe_work for it, once. Called by any thread. */
     void (*ready)(void *argument, hw_stripe *stripe);
-    bool lends; /* replies may have a tail, which is read before `reply` returns */
+    bool zero_copy; /* replies may have a tail, which is read before `reply` returns */
     /* Sends a reply to a client; takes the message. Called by any thread. */
     void (*reply)(void *argument, uint32_t client, hw_message *message);
     /* Accounts `bytes` of a client's request in flight, its reply included; below 0: the request has ended. NULL: not accounted. Called by any

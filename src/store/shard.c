@@ -26,7 +26,7 @@ struct hw_table_shard {
     size_t row_memory; /* doubles of a row's memory */
     unsigned char *values;
     double *memory;
-    bool lent; /* the caller owns values and memory */
+    bool caller_owned; /* the caller owns values and memory */
     size_t rows, room;
     slot *slots;
     size_t mask;            /* number of slots - 1 */
@@ -88,7 +88,7 @@ hawser_status hw_table_shard_over(const hw_table_spec *spec, uint64_t first, uin
     (*out)->rows = (*out)->room = (size_t)(last - first) + 1;
     (*out)->values = values;
     (*out)->memory = memory;
-    (*out)->lent = true;
+    (*out)->caller_owned = true;
     return HAWSER_OK;
 }
 
@@ -119,7 +119,7 @@ void hw_table_shard_free(hw_table_shard *shard)
 {
     if (shard == NULL)
         return;
-    if (!shard->lent) {
+    if (!shard->caller_owned) {
         free(shard->values);
         free(shard->memory);
     }

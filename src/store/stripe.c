@@ -236,7 +236,7 @@ static void do_range(hw_stripe *stripe, const hw_piece *piece)
             fail_after(inflight,
                        hw_table_shard_apply_range(stripe->shards[at], first, last, values + offset, &overflow, NULL),
                        &overflow);
-        if (inflight->out != NULL && !inflight->lends)
+        if (inflight->out != NULL && !inflight->zero_copy)
             hw_table_shard_get_range(stripe->shards[at], first, last, inflight->out + offset);
     }
 }
@@ -462,7 +462,7 @@ static void finish(hw_piece *piece)
         head.clock = atomic_load_explicit(&inflight->least, memory_order_relaxed);
         memcpy(reply->payload, &head, sizeof head);
         if (inflight->out != NULL)
-            hw_reply_pack(inflight->spec, inflight->lends ? inflight->out : NULL, server->pool, &reply);
+            hw_reply_pack(inflight->spec, inflight->zero_copy ? inflight->out : NULL, server->pool, &reply);
         atomic_fetch_add_explicit(&server->bytes_out, reply->envelope.length, memory_order_relaxed);
     }
     inflight->reply = NULL;

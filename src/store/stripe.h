@@ -84,7 +84,7 @@ struct hw_inflight {
     hw_batch *batch;   /* whose reply answers it; NULL: its own */
     hw_message *reply;
     unsigned char *out;          /* rows of the reply, */
-    bool lends;                  /* or the table's own: a single piece, whose reply is sent before the stripe goes on */
+    bool zero_copy;              /* or the table's own: a single piece, whose reply is sent before the stripe goes on */
     atomic_uint left;            /* pieces that are not done */
     _Atomic uint64_t least;      /* oldest clock of what was read */
     _Atomic int failed;          /* hawser_status of a piece that failed */

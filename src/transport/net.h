@@ -52,11 +52,11 @@ typedef struct hw_net_events {
      * was spread over relays the one where these say that it began. */
     void (*arrived)(void *argument, uint32_t node, hw_message *message);
     /* Where the end of an HW_MESSAGE_ANSWER, what follows its first HW_ANSWER_HEAD bytes, is to be put by one read, which does not block: by
-     * the envelope and those bytes, and anew for each read. Until `give_back` the memory is the net's to write to. NULL at first: the message
+     * the envelope and those bytes, and anew for each read. Until `release` the memory is the net's to write to. NULL at first: the message
      * comes like any other. NULL, or another place, later: what is left of it is thrown away, and it never arrives. Not asked of what is
      * small, spread, in parts or has a checksum. */
-    void *(*borrow)(void *argument, uint32_t node, const hw_message *message);
-    void (*give_back)(void *argument);
+    void *(*acquire)(void *argument, uint32_t node, const hw_message *message);
+    void (*release)(void *argument);
     /* The link is gone, once: closed without goodbye, reset, garbage, or silent for the failure timeout. `why` is a clause ("its
      * connection was closed"), `silent` the seconds since its last sign of life. */
     void (*lost)(void *argument, uint32_t node, const char *why, double silent);

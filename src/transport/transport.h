@@ -105,12 +105,13 @@ typedef struct hw_message {
     atomic_uint *shared;     /* references to `payload`; NULL when the payload is NULL */
     void *payload;
     /* The payload's last bytes, where they are somebody else's: of one for hw_net_send, which is done with them when it returns, or of one that
-     * has landed. NULL: none. */
+     * was received. NULL: none. */
     const void *tail;
     size_t tail_length;
-    bool landed; /* its tail was read to where somebody wanted it (hw_net_events), and is for nobody else to look at */
-    bool quiet;  /* the receiver need not wake for it: something that it waits for will follow */
-    bool more;   /* it may stay until the next message to the same node, which follows at once */
+    bool
+        tail_received; /* its tail was read to where somebody wanted it (hw_net_events), and is for nobody else to look at */
+    bool quiet;        /* the receiver need not wake for it: something that it waits for will follow */
+    bool more;         /* it may stay until the next message to the same node, which follows at once */
     bool
         patient; /* others are under way: where the net's own thread is awake, that may write it, with what comes meanwhile */
     /* The net's, while it travels: */

@@ -607,7 +607,7 @@ static void what_is_wrong_is_refused(void **state)
 
 enum { LARGE = 20000 };
 
-/* Large replies lend the table's memory otherwise. */
+/* Otherwise large replies are sent from the memory of the table. */
 static void through_the_door(void **state)
 {
     (void)state;

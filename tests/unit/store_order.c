@@ -156,11 +156,11 @@ static void long_lists_lie_over_many_arcs(void **state)
     }
 }
 
-/* A long range, and what begins anywhere in it, goes in parts of which each is one stripe's, so that all of them are lent. */
-static void parts_of_ranges_are_lent(void **state)
+/* A long range, and what begins anywhere in it, goes in parts of which each is one stripe's, so that all of them are sent without a copy. */
+static void parts_of_ranges_are_sent_without_a_copy(void **state)
 {
     (void)state;
-    enum { PARTS = 6, ALL = PARTS * HW_PART, TINY = 4096 /* numbers that are not lent */ };
+    enum { PARTS = 6, ALL = PARTS * HW_PART, TINY = 4096 /* numbers that are copied */ };
     static const uint64_t lengths[] = {HW_PART * 5 / 2, HW_PART * 3 + 2 * TINY, HW_PART * 9 / 2, ALL};
     static float values[ALL], out[ALL];
     for (size_t i = 0; i < ALL; i++)
@@ -168,7 +168,8 @@ static void parts_of_ranges_are_lent(void **state)
     for (uint64_t seed = 0; seed < 16; seed++) {
         uint32_t width = seed % 2 == 0 ? 1 : 4;
         uint64_t keys = lengths[seed / 2 % 4] / width, first = seed < 8 ? 0 : 1 + TINY + seed * 1000;
-        world *w = open_world_of((world_shape){.seed = seed, .servers = 1, .clients = 1, .part = HW_PART, .lends = true});
+        world *w =
+            open_world_of((world_shape){.seed = seed, .servers = 1, .clients = 1, .part = HW_PART, .zero_copy = true});
         uint32_t table = create(w, spec_of("t", HW_VALUE_F32, width, false, 7, 7 + keys - 1));
         submit(w, 0, (hw_order){.operation = HW_PUSH, .table = table, .first = 7, .last = 7 + keys - 1, .values = values});
         settle(w);
@@ -176,7 +177,7 @@ static void parts_of_ranges_are_lent(void **state)
         settle(w);
         assert_memory_equal(out, values + first * width, (keys - first) * width * sizeof *out);
         uint64_t part = HW_PART / width;
-        assert_int_equal(w->lent, (keys + part - 1) / part - first / part);
+        assert_int_equal(w->zero_copies, (keys + part - 1) / part - first / part);
         close_world(w);
     }
 }
@@ -837,7 +838,7 @@ int main(void)
         cmocka_unit_test(bits_that_lie_are_refused),
         cmocka_unit_test(lists_that_do_not_ascend_are_refused),
         cmocka_unit_test(what_waits_is_done_in_order),
-        cmocka_unit_test(parts_of_ranges_are_lent),
+        cmocka_unit_test(parts_of_ranges_are_sent_without_a_copy),
         cmocka_unit_test(parts_of_ranges_go_to_servers_in_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,8 +43,8 @@ struct world {
     uint64_t moment;
     hw_log *(*note)(void *notes, hw_stream_name name); /* where a history is recorded: gives a log; else NULL */
     void *notes;
-    hw_pool *pool; /* of replies that were lent: */
-    size_t lent;   /* so many */
+    hw_pool *pool;      /* of replies that were sent without a copy: */
+    size_t zero_copies; /* so many */
 };
 
 static void put(line *to, hw_message *message)
@@ -94,7 +94,7 @@ static void ready(void *argument, hw_stripe *stripe)
 static void reply(void *argument, uint32_t client, hw_message *message)
 {
     peer *p = argument;
-    p->world->lent += message->tail != NULL;
+    p->world->zero_copies += message->tail != NULL;
     if (message->tail != NULL) /* the server's again when this returns */
         assert_int_equal(hw_message_join(p->world->pool, message, NULL), HAWSER_OK);
     put(&p->world->back[client][p->number], message);
@@ -122,7 +122,7 @@ typedef struct world_shape {
     size_t part; /* 0: as the seed says */
     size_t arc;  /* the same */
     size_t client_list_bytes;
-    bool lends; /* servers */
+    bool zero_copy; /* servers */
 } world_shape;
 
 static world *open_world_of(world_shape shape)
@@ -151,7 +151,7 @@ static world *open_world_of(world_shape shape)
                                      .ready = ready,
                                      .log = shape.note != NULL ? give_log : NULL,
                                      .drop = keep_log,
-                                     .lends = shape.lends,
+                                     .zero_copy = shape.zero_copy,
                                      .reply = reply};
         assert_int_equal(hw_server_new(&options, &w->server[s], NULL), HAWSER_OK);
     }

@@ -15,7 +15,7 @@
 enum { NODES = 4, EACH = 3000 };
 
 /* The last half of some, and all of others, lies in memory that is gone when the call returns; some may wait for the next. */
-static void send_lent(node *from, uint32_t to, hw_message *message)
+static void send_with_tail(node *from, uint32_t to, hw_message *message)
 {
     enum { LAST = 299 };
     size_t length = (size_t)message->envelope.length, own = length / 2 * (message->envelope.clock % 3);
@@ -53,7 +53,7 @@ static void messages_arrive_in_order_and_whole(void **state, const char *way, hw
     assert_true(node_await32(&nodes[0], &nodes[0].ups, 1));
     for (int side = 0; side < 2; side++) {
         for (uint64_t i = 0; i < 300; i++)
-            send_lent(&nodes[side], (uint32_t)!side, numbered(i, lengths[i % kinds]));
+            send_with_tail(&nodes[side], (uint32_t)!side, numbered(i, lengths[i % kinds]));
         for (uint64_t i = 0; i < 300; i++) {
             hw_message *message = node_take(&nodes[!side]);
             assert_true(is_numbered(message, i, lengths[i % kinds]));

@@ -63,7 +63,7 @@ static hawser_status carry_one(hawser_store *store, hw_message *message, hawser_
 
 /* Sends a message whose values are in the user's memory, which belongs to the user again when the task has ended: with the store, or
  * during this wait. */
-static hawser_status carry_lent(hawser_store *store, hw_message *message, hawser_error *error)
+static hawser_status carry_zero_copy(hawser_store *store, hw_message *message, hawser_error *error)
 {
     hw_request_head head;
     memcpy(&head, message->payload, sizeof head);
@@ -72,13 +72,13 @@ static hawser_status carry_lent(hawser_store *store, hw_message *message, hawser
         hw_message_free(message);
         return HAWSER_OK;
     }
-    pthread_mutex_lock(&store->lending);
-    store->lent_slice = head.slice;
-    atomic_store(&store->lent, head.task);
+    pthread_mutex_lock(&store->zero_copy);
+    store->zero_copy_slice = head.slice;
+    atomic_store(&store->zero_copy_task, head.task);
     pthread_mutex_unlock(&store->mutex);
     hawser_status status = carry_one(store, message, error);
-    atomic_store(&store->lent, 0);
-    pthread_mutex_unlock(&store->lending);
+    atomic_store(&store->zero_copy_task, 0);
+    pthread_mutex_unlock(&store->zero_copy);
     return status;
 }
 
@@ -94,7 +94,7 @@ static void carry_next(hawser_store *store)
     if (store->outbox == NULL)
         store->outbox_end = &store->outbox;
     if (message->tail != NULL) {
-        status = carry_lent(store, message, &error);
+        status = carry_zero_copy(store, message, &error);
     } else {
         pthread_mutex_unlock(&store->mutex);
         status = carry_one(store, message, &error);
@@ -119,9 +119,9 @@ static void await_hands_off(hawser_store *store, pthread_mutex_t *held)
 static void await_end_of(hawser_store *store, const hw_message *reply)
 {
     hw_reply_head head;
-    while (hw_reply_head_of(reply, &head) && head.task != 0 && head.task == atomic_load(&store->lent) &&
-           (head.parts > 0 || head.outcome == HW_FORGOTTEN || head.slice == store->lent_slice))
-        await_hands_off(store, &store->lending);
+    while (hw_reply_head_of(reply, &head) && head.task != 0 && head.task == atomic_load(&store->zero_copy_task) &&
+           (head.parts > 0 || head.outcome == HW_FORGOTTEN || head.slice == store->zero_copy_slice))
+        await_hands_off(store, &store->zero_copy);
 }
 
 void hw_hub_unlock(hawser_store *store)
@@ -159,8 +159,8 @@ static void end_client(hawser_store *store, hawser_status status, const hawser_e
     store->lost = true;
     store->loss = *error;
     store->loss.status = status;
-    await_hands_off(store, &store->lending);
-    await_hands_off(store, &store->landing);
+    await_hands_off(store, &store->zero_copy);
+    await_hands_off(store, &store->direct_receive);
     hw_recorder_failed(store->job->recorder, status);
     if (store->log != NULL)
         hw_log_put(store->log, &(hw_event_record){.kind = HW_EVENT_LOST, .from = hw_recorder_lost(store->job->cluster)});
@@ -229,7 +229,7 @@ void *hw_hub_acquire(void *argument, uint32_t server, const hw_message *answer)
     pthread_mutex_lock(&store->mutex);
     void *place = store->lost ? NULL : hw_client_place(store->client, server, answer);
     if (place != NULL)
-        pthread_mutex_lock(&store->landing);
+        pthread_mutex_lock(&store->direct_receive);
     pthread_mutex_unlock(&store->mutex);
     return place;
 }
@@ -237,7 +237,7 @@ void *hw_hub_acquire(void *argument, uint32_t server, const hw_message *answer)
 void hw_hub_release(void *argument)
 {
     hawser_store *store = argument;
-    pthread_mutex_unlock(&store->landing);
+    pthread_mutex_unlock(&store->direct_receive);
 }
 
 /* Net thread only. */

@@ -115,10 +115,10 @@ struct hawser_store {
     hw_client *client;
     hw_message *outbox, **outbox_end; /* envelope.destination: the server */
     bool carrying;                    /* a thread empties the outbox, */
-    pthread_mutex_t lending;          /* and holds this during a zero-copy send: */
-    _Atomic uint64_t lent;            /* of this task, which does not end meanwhile (0: no task), */
-    uint32_t lent_slice;              /* for this slice of it */
-    pthread_mutex_t landing;          /* held while the net reads values into the user's memory */
+    pthread_mutex_t zero_copy;        /* and holds this during a zero-copy send: */
+    _Atomic uint64_t zero_copy_task;  /* of this task, which does not end meanwhile (0: no task), */
+    uint32_t zero_copy_slice;         /* for this slice of it */
+    pthread_mutex_t direct_receive;   /* held while the net reads values into the user's memory */
     hw_completion *completions, **completions_end;
     hw_failure *failures; /* for which no thread has waited yet */
     size_t failure_count, failure_room;

@@ -95,7 +95,7 @@ static hawser_status make_server(hawser_store *store, const uint64_t *names, haw
         .ready = hw_hub_ready,
         .log = store->job->recorder != NULL ? hw_hub_log : NULL,
         .drop = hw_recorder_drop,
-        .lends = true,
+        .zero_copy = true,
         .reply = hw_hub_reply,
         .account = hw_hub_account,
     };
@@ -117,7 +117,7 @@ static hawser_status make_ends(hawser_store *store, hawser_error *error)
         .argument = store,
         .send = hw_hub_send,
         .finished = hw_hub_finished,
-        .lends = true,
+        .zero_copy = true,
         .near = store->remote != NULL ? UINT32_MAX : store->self,
         .log = store->log,
     };
@@ -145,8 +145,8 @@ static void free_store(hawser_store *store)
     pthread_mutex_destroy(&store->mutex);
     pthread_mutex_destroy(&store->making);
     pthread_mutex_destroy(&store->holding);
-    pthread_mutex_destroy(&store->lending);
-    pthread_mutex_destroy(&store->landing);
+    pthread_mutex_destroy(&store->zero_copy);
+    pthread_mutex_destroy(&store->direct_receive);
     pthread_mutex_destroy(&store->pool.mutex);
     pthread_cond_destroy(&store->pool.filled);
     free(store);
@@ -185,8 +185,8 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     pthread_mutex_init(&store->mutex, NULL);
     pthread_mutex_init(&store->making, NULL);
     pthread_mutex_init(&store->holding, NULL);
-    pthread_mutex_init(&store->lending, NULL);
-    pthread_mutex_init(&store->landing, NULL);
+    pthread_mutex_init(&store->zero_copy, NULL);
+    pthread_mutex_init(&store->direct_receive, NULL);
     pthread_mutex_init(&store->pool.mutex, NULL);
     pthread_cond_init(&store->pool.filled, NULL);
     store->run = hw_recorder_run(job->recorder);

@@ -146,13 +146,13 @@ static void arrived(void *argument, uint32_t node, hw_message *message)
     hw_message_free(message);
 }
 
-static void *borrow(void *argument, uint32_t node, const hw_message *message)
+static void *acquire(void *argument, uint32_t node, const hw_message *message)
 {
     hw_remote *remote = argument;
     return has_begun(remote) ? hw_hub_acquire(remote->store, node, message) : NULL;
 }
 
-static void give_back(void *argument)
+static void release(void *argument)
 {
     const hw_remote *remote = argument;
     hw_hub_release(remote->store);
@@ -273,8 +273,8 @@ static hawser_status open_net(hw_remote *remote, const manner *how, hw_net_way w
                                   .admit = admit,
                                   .up = up,
                                   .arrived = arrived,
-                                  .borrow = borrow,
-                                  .give_back = give_back,
+                                  .acquire = acquire,
+                                  .release = release,
                                   .lost = lost,
                                   .left = left};
     return hw_net_new(&net, &events, &remote->net, error);

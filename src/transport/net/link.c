@@ -96,8 +96,8 @@ static size_t pack(hw_link *link, hw_message *message, size_t used, size_t *begi
     add_piece(link, (void *)(uintptr_t)message->tail, message->tail_length);
     *begin = used;
     if (message->tail != NULL) { /* the first of its batch: there is one at most */
-        link->lent = message->tail;
-        link->lent_length = message->tail_length;
+        link->tail = message->tail;
+        link->tail_length = message->tail_length;
     }
     message->next = link->written;
     link->written = message;
@@ -113,7 +113,7 @@ static bool gather(hw_link *link, bool *shut)
     hw_link_ease(link);
     hw_messages_free(link->written);
     link->written = NULL;
-    link->lent = NULL;
+    link->tail = NULL;
     link->piece = link->piece_count = 0;
     pthread_mutex_lock(&link->mutex);
     if (link->taken.first == NULL) {
@@ -178,8 +178,8 @@ static bool by_endpoint(const hw_link *link)
 /* What is left of a tail is copied: its sender takes it back. */
 static bool take_over(hw_link *link)
 {
-    uintptr_t begin = (uintptr_t)link->lent, end = begin + link->lent_length;
-    for (int i = link->piece; link->lent != NULL && i < link->piece_count; i++) {
+    uintptr_t begin = (uintptr_t)link->tail, end = begin + link->tail_length;
+    for (int i = link->piece; link->tail != NULL && i < link->piece_count; i++) {
         struct iovec *piece = &link->pieces[i];
         hw_message *copy = NULL;
         if ((uintptr_t)piece->iov_base < begin || (uintptr_t)piece->iov_base >= end)
@@ -193,7 +193,7 @@ static bool take_over(hw_link *link)
         copy->next = link->written;
         link->written = copy;
     }
-    link->lent = NULL;
+    link->tail = NULL;
     return true;
 }
 
@@ -235,7 +235,7 @@ static void write_out(hw_link *link, uint64_t most)
             return;
         }
         ssize_t moved = hw_channel_write(&link->channel, &link->pieces[link->piece], link->piece_count - link->piece);
-        if (moved == HW_CHANNEL_AGAIN && link->lent != NULL && by_memory(link) &&
+        if (moved == HW_CHANNEL_AGAIN && link->tail != NULL && by_memory(link) &&
             hw_shared_look_for_room(link->channel.shared))
             continue;
         if (moved < 0) {
@@ -317,7 +317,7 @@ bool hw_link_send(hw_link *link, hw_message *message)
         hw_message_free(message);
         return false;
     }
-    bool lent = message->tail != NULL, more = message->more && !lent && link->channel.shared == NULL;
+    bool has_tail = message->tail != NULL, more = message->more && !has_tail && link->channel.shared == NULL;
     atomic_fetch_add_explicit(&link->queued, hw_queued_bytes(message), memory_order_relaxed);
     if (link->net->rate > 0 && hw_pace_hold(link, message)) {
         pthread_mutex_unlock(&link->mutex);
@@ -327,8 +327,8 @@ bool hw_link_send(hw_link *link, hw_message *message)
     bool idle = link->writer == HW_WRITER_NONE && !more, gathers = may_gather(link, message);
     hw_queue_append(&link->queue, message);
     /* Into memory it costs no more than to queue it. */
-    bool direct =
-        idle && !gathers && !link->by_fabric && (link->channel.shared != NULL || lent || allowed(link)) && take_part(link);
+    bool direct = idle && !gathers && !link->by_fabric && (link->channel.shared != NULL || has_tail || allowed(link)) &&
+                  take_part(link);
     pthread_mutex_unlock(&link->mutex);
     if (direct)
         write_out(link, DIRECT_MOST);

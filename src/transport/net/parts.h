@@ -30,10 +30,10 @@ typedef enum hw_link_state { HW_LINK_UP, HW_LINK_LEFT /* it said goodbye */, HW_
 
 /* Where the payload of what comes in goes. */
 typedef enum hw_direct_receive {
-    HW_LANDING_NONE,  /* into the message */
-    HW_LANDING_ASKS,  /* so does its head; with that the net's owner is asked for the rest */
-    HW_LANDING_LANDS, /* what follows its head goes to its tail, */
-    HW_LANDING_GONE   /* for which there is no place any more */
+    HW_DIRECT_NONE, /* into the message */
+    HW_DIRECT_ASKS, /* so does its head; with that the net's owner is asked for the rest */
+    HW_DIRECT_TAIL, /* what follows its head goes to its tail, */
+    HW_DIRECT_DROPS /* for which there is no place any more */
 } hw_direct_receive;
 
 /* First in, first out. */
@@ -83,8 +83,8 @@ typedef struct hw_link {
     int piece, piece_count;
     uint64_t batch;      /* bytes of the messages in the pieces, as `queued` counts them */
     hw_message *written; /* whose payloads the pieces point to */
-    const void *lent;    /* a tail that they point to, for as long as its sender's call lasts */
-    size_t lent_length;
+    const void *tail;    /* a tail that they point to, for as long as its sender's call lasts */
+    size_t tail_length;
 
     /* The reactor's: */
     atomic_bool unbounded;  /* its peer has gone: what it said is read to the end, perhaps a goodbye */
@@ -105,9 +105,9 @@ typedef struct hw_link {
     uint64_t partial_filled;
     hw_message *incoming; /* of the present frame, `partial` or a whole one: `filled` bytes are there, `chunk` more follow */
     uint64_t filled, chunk;
-    hw_direct_receive landing; /* of `incoming` */
-    bool bulky;                /* the latest frame was large: so will the next be */
-    bool starved;              /* there is no memory for what comes */
+    hw_direct_receive direct; /* of `incoming` */
+    bool bulky;               /* the latest frame was large: so will the next be */
+    bool starved;             /* there is no memory for what comes */
 } hw_link;
 
 /* Messages of this size or more take a peer some time to produce or to process, so the net thread then polls longer before it sleeps. */

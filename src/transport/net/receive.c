@@ -19,26 +19,26 @@ static unsigned char *place_of(hw_link *link, size_t *most)
     const hw_net_events *events = &link->net->events;
     hw_message *message = link->incoming;
     *most = (size_t)link->chunk;
-    if (link->landing == HW_LANDING_ASKS)
+    if (link->direct == HW_DIRECT_ASKS)
         *most = HW_ANSWER_HEAD - (size_t)link->filled;
-    if (link->landing == HW_LANDING_GONE)
+    if (link->direct == HW_DIRECT_DROPS)
         return NULL;
-    if (link->landing != HW_LANDING_LANDS)
+    if (link->direct != HW_DIRECT_TAIL)
         return (unsigned char *)message->payload + link->filled;
-    unsigned char *place = events->borrow(events->argument, link->node, message);
+    unsigned char *place = events->acquire(events->argument, link->node, message);
     if (place != NULL && place == message->tail)
         return place + (link->filled - HW_ANSWER_HEAD);
     if (place != NULL)
-        events->give_back(events->argument);
-    link->landing = HW_LANDING_GONE;
+        events->release(events->argument);
+    link->direct = HW_DIRECT_DROPS;
     return NULL;
 }
 
 static void settle(const hw_link *link)
 {
     const hw_net_events *events = &link->net->events;
-    if (link->landing == HW_LANDING_LANDS)
-        events->give_back(events->argument);
+    if (link->direct == HW_DIRECT_TAIL)
+        events->release(events->argument);
 }
 
 /* The lead is there: does somebody wait for the rest? If not, the message gets memory for it. */
@@ -46,13 +46,13 @@ static const char *ask_owner(hw_link *link)
 {
     const hw_net_events *events = &link->net->events;
     hw_message *message = link->incoming, *whole = NULL;
-    void *place = events->borrow(events->argument, link->node, message);
+    void *place = events->acquire(events->argument, link->node, message);
     if (place != NULL) {
-        events->give_back(events->argument);
+        events->release(events->argument);
         message->tail = place;
         message->tail_length = (size_t)message->envelope.length - HW_ANSWER_HEAD;
-        message->landed = true;
-        link->landing = HW_LANDING_LANDS;
+        message->tail_received = true;
+        link->direct = HW_DIRECT_TAIL;
         return NULL;
     }
     if (hw_pool_message(link->net->pool, (size_t)message->envelope.length, &whole, NULL) != HAWSER_OK)
@@ -62,7 +62,7 @@ static const char *ask_owner(hw_link *link)
     whole->origin = message->origin;
     hw_message_free(message);
     link->incoming = whole;
-    link->landing = HW_LANDING_NONE;
+    link->direct = HW_DIRECT_NONE;
     return NULL;
 }
 
@@ -79,7 +79,7 @@ static const char *deliver(hw_link *link)
         return "it sent a payload that was damaged on its way";
     }
     atomic_fetch_add_explicit(&link->messages_received, 1, memory_order_relaxed);
-    if (link->landing == HW_LANDING_GONE) { /* nobody waits for it any more */
+    if (link->direct == HW_DIRECT_DROPS) { /* nobody waits for it any more */
         hw_message_free(message);
         return NULL;
     }
@@ -102,11 +102,11 @@ static const char *deliver(hw_link *link)
 }
 
 /* A frame has begun whose end may go straight to where it is wanted. */
-static bool may_land(const hw_link *link, bool whole)
+static bool may_receive_directly(const hw_link *link, bool whole)
 {
     const hw_net_events *events = &link->net->events;
     const hw_frame *frame = &link->frame;
-    return whole && !link->checked && events->borrow != NULL && frame->envelope.kind == HW_MESSAGE_ANSWER &&
+    return whole && !link->checked && events->acquire != NULL && frame->envelope.kind == HW_MESSAGE_ANSWER &&
            frame->envelope.length >= LARGE && (frame->flags & HW_FRAME_SPREAD) == 0;
 }
 
@@ -126,7 +126,7 @@ static const char *begin_frame(hw_link *link, const unsigned char *head)
         link->incoming = link->partial;
         link->filled = link->partial_filled;
         link->chunk = frame->chunk;
-        link->landing = HW_LANDING_NONE;
+        link->direct = HW_DIRECT_NONE;
         return NULL;
     case HW_FRAME_BEGIN: break;
     }
@@ -136,10 +136,10 @@ static const char *begin_frame(hw_link *link, const unsigned char *head)
     bool whole = frame->chunk == frame->envelope.length;
     if (!whole && link->partial != NULL)
         return "it began a message in parts within another";
-    size_t room = may_land(link, whole) ? HW_ANSWER_HEAD : (size_t)frame->envelope.length;
+    size_t room = may_receive_directly(link, whole) ? HW_ANSWER_HEAD : (size_t)frame->envelope.length;
     if (hw_pool_message(link->net->pool, room, &link->incoming, NULL) != HAWSER_OK)
         return hw_link_starve(link);
-    link->landing = room < (size_t)frame->envelope.length ? HW_LANDING_ASKS : HW_LANDING_NONE;
+    link->direct = room < (size_t)frame->envelope.length ? HW_DIRECT_ASKS : HW_DIRECT_NONE;
     link->incoming->envelope = frame->envelope;
     link->incoming->spread = (frame->flags & HW_FRAME_SPREAD) != 0;
     link->incoming->origin = frame->origin;
@@ -154,7 +154,7 @@ static const char *filled(hw_link *link, uint64_t moved)
 {
     link->filled += moved;
     link->chunk -= moved;
-    if (link->landing == HW_LANDING_ASKS && link->filled == HW_ANSWER_HEAD)
+    if (link->direct == HW_DIRECT_ASKS && link->filled == HW_ANSWER_HEAD)
         return ask_owner(link);
     if (link->filled == link->incoming->envelope.length)
         return deliver(link);
@@ -214,7 +214,7 @@ static const char *read_once(hw_link *link, bool *more, char *text, size_t size)
     struct iovec pieces[2];
     int count = 0;
     size_t direct = 0, kept = link->head_have, room = HW_SCRATCH - kept;
-    if (link->chunk > 0 && link->landing != HW_LANDING_ASKS)
+    if (link->chunk > 0 && link->direct != HW_DIRECT_ASKS)
         place = place_of(link, &direct);
     if (link->channel.shared != NULL || (place != NULL ? direct >= LARGE : link->bulky))
         room = SHORT_SCRATCH - kept;

@@ -4,13 +4,13 @@
 
 enum {
     LENGTH = 20000,  /* of an answer's payload */
-    PLACE = 1 << 18, /* bytes of memory for what lands, */
+    PLACE = 1 << 18, /* bytes of memory for what is received directly, */
     GUARD = 4096,    /* and on either side of it */
     HEAD = HW_FRAME_MESSAGE
 };
 
 /* A node whose owner has a place for answers. */
-typedef struct quay {
+typedef struct receiver {
     node own; /* its functions take it for theirs */
     unsigned char *memory;
     pthread_mutex_t mutex; /* guards what follows */
@@ -18,11 +18,11 @@ typedef struct quay {
     size_t shift;          /* it is so many bytes further on */
     bool held;
     uint64_t asked, wrong;
-} quay;
+} receiver;
 
-static void *borrow(void *argument, uint32_t number, const hw_message *message)
+static void *acquire(void *argument, uint32_t number, const hw_message *message)
 {
-    quay *self = argument;
+    receiver *self = argument;
     unsigned char head[HW_ANSWER_HEAD];
     (void)number;
     memcpy(head, message->payload, sizeof head); /* is there */
@@ -36,9 +36,9 @@ static void *borrow(void *argument, uint32_t number, const hw_message *message)
     return place;
 }
 
-static void give_back(void *argument)
+static void release(void *argument)
 {
-    quay *self = argument;
+    receiver *self = argument;
     pthread_mutex_lock(&self->mutex);
     self->wrong += !self->held;
     self->held = false;
@@ -47,21 +47,21 @@ static void give_back(void *argument)
 
 static void arrived(void *argument, uint32_t number, hw_message *message)
 {
-    quay *self = argument;
+    receiver *self = argument;
     pthread_mutex_lock(&self->mutex);
     self->wrong += self->held;
     pthread_mutex_unlock(&self->mutex);
     node_arrived(&self->own, number, message);
 }
 
-static void wipe(quay *self)
+static void wipe(receiver *self)
 {
     pthread_mutex_lock(&self->mutex); /* what goes by shared memory orders nothing that ThreadSanitizer sees */
     memset(self->memory, 0xa5, PLACE + 2 * GUARD);
     pthread_mutex_unlock(&self->mutex);
 }
 
-static void take_away(quay *self, bool refuses, size_t shift)
+static void take_away(receiver *self, bool refuses, size_t shift)
 {
     pthread_mutex_lock(&self->mutex);
     self->refuses = refuses;
@@ -69,9 +69,9 @@ static void take_away(quay *self, bool refuses, size_t shift)
     pthread_mutex_unlock(&self->mutex);
 }
 
-static quay *open_quay(const hw_net_options *options)
+static receiver *open_quay(const hw_net_options *options)
 {
-    quay *self = calloc(1, sizeof *self);
+    receiver *self = calloc(1, sizeof *self);
     self->memory = malloc(PLACE + 2 * GUARD);
     pthread_mutex_init(&self->mutex, NULL);
     wipe(self);
@@ -86,8 +86,8 @@ static quay *open_quay(const hw_net_options *options)
                                   .admit = node_admit,
                                   .up = node_up,
                                   .arrived = arrived,
-                                  .borrow = borrow,
-                                  .give_back = give_back,
+                                  .acquire = acquire,
+                                  .release = release,
                                   .lost = node_lost};
     hawser_error error;
     if (hw_net_new(options, &events, &self->own.net, &error) != HAWSER_OK)
@@ -95,7 +95,7 @@ static quay *open_quay(const hw_net_options *options)
     return self;
 }
 
-static void close_quay(quay *self)
+static void close_quay(receiver *self)
 {
     node_close(&self->own);
     assert_int_equal(self->wrong, 0);
@@ -120,7 +120,7 @@ static bool are_bytes(const unsigned char *bytes, uint64_t number, size_t from, 
 }
 
 /* Is memory as it was left, but for `size` bytes from the place on? */
-static bool is_untouched(const quay *self, size_t size)
+static bool is_untouched(const receiver *self, size_t size)
 {
     const unsigned char *from = self->memory + GUARD + size;
     size_t left = PLACE - size + GUARD;
@@ -130,13 +130,13 @@ static bool is_untouched(const quay *self, size_t size)
     return from[0] == 0xa5 && memcmp(from, from + 1, left - 1) == 0;
 }
 
-static void expect_landed(quay *self, uint64_t number, size_t length)
+static void expect_direct(receiver *self, uint64_t number, size_t length)
 {
     hw_message *message = node_take(&self->own);
     size_t tail = length - HW_ANSWER_HEAD;
     assert_int_equal(message->envelope.clock, number);
     assert_int_equal(message->envelope.length, length);
-    assert_true(message->landed);
+    assert_true(message->tail_received);
     assert_ptr_equal(message->tail, self->memory + GUARD);
     assert_int_equal(message->tail_length, tail);
     assert_true(are_bytes(message->payload, number, 0, HW_ANSWER_HEAD));
@@ -146,12 +146,12 @@ static void expect_landed(quay *self, uint64_t number, size_t length)
 }
 
 /* It came like any other. */
-static void expect_whole(quay *self, uint64_t number, size_t length)
+static void expect_whole(receiver *self, uint64_t number, size_t length)
 {
     hw_message *message = node_take(&self->own);
     assert_int_equal(message->envelope.clock, number);
     assert_int_equal(message->envelope.length, length);
-    assert_false(message->landed);
+    assert_false(message->tail_received);
     assert_null(message->tail);
     assert_true(are_bytes(message->payload, number, 0, length));
     assert_true(is_untouched(self, 0));
@@ -170,7 +170,7 @@ static size_t frame_of(unsigned char *to, hw_message_kind kind, uint64_t number,
 }
 
 /* So many bytes and no more are with the other side, which has looked at them. */
-static void send_part(quay *self, int fd, const unsigned char *bytes, size_t size)
+static void send_part(receiver *self, int fd, const unsigned char *bytes, size_t size)
 {
     hw_net_path before, now;
     double deadline = hw_seconds() + TEST_PATIENCE;
@@ -182,18 +182,18 @@ static void send_part(quay *self, int fd, const unsigned char *bytes, size_t siz
     assert_int_equal(now.bytes_received, before.bytes_received + size);
 }
 
-static quay *open_for_raw(int *fd)
+static receiver *open_for_raw(int *fd)
 {
     hw_net_options options = node_options(0, NULL);
     options.way = HW_NET_TCP;
     options.failure_timeout = 1000;
-    quay *self = open_quay(&options);
+    receiver *self = open_quay(&options);
     *fd = shake_hands_raw(&self->own, 5);
     return self;
 }
 
 /* Until the net's thread has done with all that it has counted: it serves one link after the other, and another is heard. */
-static void await_quiet(quay *self, int other)
+static void await_quiet(receiver *self, int other)
 {
     unsigned char bytes[HEAD + 100];
     assert_true(send_all(other, bytes, frame_of(bytes, HW_MESSAGE_DATA, 9, 100)));
@@ -215,7 +215,7 @@ static void in_whatever_pieces_it_comes(void **state)
     (void)state;
     static unsigned char bytes[HEAD + LENGTH];
     int fd;
-    quay *self = open_for_raw(&fd);
+    receiver *self = open_for_raw(&fd);
     for (int refused = 0; refused < 2; refused++) {
         take_away(self, refused == 1, 0);
         for (size_t split = 1; split < sizeof bytes; split = next_split(split, sizeof bytes)) {
@@ -223,14 +223,14 @@ static void in_whatever_pieces_it_comes(void **state)
             wipe(self);
             send_part(self, fd, bytes, split);
             send_part(self, fd, bytes + split, sizeof bytes - split);
-            (refused == 1 ? expect_whole : expect_landed)(self, split, LENGTH);
+            (refused == 1 ? expect_whole : expect_direct)(self, split, LENGTH);
         }
     }
     assert_int_equal(frame_of(bytes, HW_MESSAGE_ANSWER, 3, LENGTH), sizeof bytes);
     take_away(self, false, 0);
     for (size_t i = 0; i < sizeof bytes; i++) /* one by one, as they come */
         assert_true(send_all(fd, bytes + i, 1));
-    expect_landed(self, 3, LENGTH);
+    expect_direct(self, 3, LENGTH);
     close(fd);
     close_quay(self);
 }
@@ -241,7 +241,7 @@ static void what_is_no_large_answer_comes_as_ever(void **state)
     (void)state;
     static unsigned char bytes[2 * (HEAD + LENGTH)];
     int fd;
-    quay *self = open_for_raw(&fd);
+    receiver *self = open_for_raw(&fd);
     size_t size = frame_of(bytes, HW_MESSAGE_ASK, 1, LENGTH);
     size += frame_of(bytes + size, HW_MESSAGE_ANSWER, 2, 100);
     assert_true(send_all(fd, bytes, size));
@@ -270,7 +270,7 @@ static void a_place_that_is_taken_away_is_left_alone(void **state)
     (void)state;
     static unsigned char bytes[HEAD + LENGTH], next[HEAD + LENGTH];
     int fd;
-    quay *self = open_for_raw(&fd);
+    receiver *self = open_for_raw(&fd);
     int other = shake_hands_raw(&self->own, 6);
     assert_int_equal(frame_of(bytes, HW_MESSAGE_ANSWER, 1, LENGTH), sizeof bytes);
     assert_int_equal(frame_of(next, HW_MESSAGE_ANSWER, 2, LENGTH), sizeof next);
@@ -287,7 +287,7 @@ static void a_place_that_is_taken_away_is_left_alone(void **state)
         assert_true(is_untouched(self, 0));
         take_away(self, false, 0);
         send_part(self, fd, next, sizeof next);
-        expect_landed(self, 2, LENGTH);
+        expect_direct(self, 2, LENGTH);
     }
     assert_int_equal(node_count(&self->own, &self->own.losses), 0);
     close(other);
@@ -303,7 +303,7 @@ static void nothing_is_written_after_a_loss(void **state)
     assert_int_equal(frame_of(bytes, HW_MESSAGE_ANSWER, 1, LENGTH), sizeof bytes);
     for (size_t cut = HEAD + HW_ANSWER_HEAD; cut < sizeof bytes; cut += 4999) {
         int fd;
-        quay *self = open_for_raw(&fd);
+        receiver *self = open_for_raw(&fd);
         send_part(self, fd, bytes, cut);
         close(fd);
         assert_true(node_await32(&self->own, &self->own.losses, 1));
@@ -324,7 +324,7 @@ static void lands_by(void **state, const char *transport, hw_net_way way, bool e
     hw_net_options options = node_options(0, "@");
     options.way = way;
     options.encrypt_always = encrypted;
-    quay *self = open_quay(&options);
+    receiver *self = open_quay(&options);
     node sender;
     options.node = 1;
     node_open(&sender, &options);
@@ -345,7 +345,7 @@ static void lands_by(void **state, const char *transport, hw_net_way way, bool e
         wipe(self);
         assert_int_equal(hw_net_send(sender.net, 0, message, NULL), HAWSER_OK);
         free(all);
-        expect_landed(self, number, length);
+        expect_direct(self, number, length);
     }
     node_close(&sender);
     close_quay(self);

@@ -97,7 +97,7 @@ static void only_what_was_asked_for_has_a_place(void **state)
             memcpy(place, (unsigned char *)reply->payload + HW_ANSWER_HEAD, bytes);
             head->tail = place;
             head->tail_length = bytes;
-            head->landed = true;
+            head->tail_received = true;
             assert_int_equal(hw_client_receive(w->client[0], s, head, NULL), HAWSER_OK);
             head = head_of(reply);
             assert_null(hw_client_place(w->client[0], s, head)); /* it is there */
@@ -113,7 +113,7 @@ static void only_what_was_asked_for_has_a_place(void **state)
 }
 
 /* What has been read to another place than the one that counts now is not what the task waits for. */
-static void what_landed_elsewhere_is_none(void **state)
+static void a_tail_that_was_received_elsewhere_is_refused(void **state)
 {
     (void)state;
     static double values[KEYS], out[KEYS];
@@ -123,7 +123,7 @@ static void what_landed_elsewhere_is_none(void **state)
     double *elsewhere = malloc(sizeof out);
     head->tail = elsewhere;
     head->tail_length = (size_t)reply->envelope.length - HW_ANSWER_HEAD;
-    head->landed = true;
+    head->tail_received = true;
     free(elsewhere); /* nobody looks there */
     assert_int_equal(hw_client_receive(w->client[0], 0, head, NULL), HAWSER_OK);
     hw_message_free(reply);
@@ -364,7 +364,7 @@ int main(void)
     ucx = has_ucx();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_was_asked_for_has_a_place),
-        cmocka_unit_test(what_landed_elsewhere_is_none),
+        cmocka_unit_test(a_tail_that_was_received_elsewhere_is_refused),
         cmocka_unit_test(a_failed_task_has_no_place),
         cmocka_unit_test(a_loss_waits_for_who_reads),
         cmocka_unit_test_prestate(ranges_are_exact_by_every_way, &ucx),
