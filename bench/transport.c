@@ -16,8 +16,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "transport/net.h"
 #include "transport/net/fabric.h"
+#include "transport/net/net.h"
 #include "transport_bare.h"
 #include "transport_ring.h"
 

@@ -14,7 +14,7 @@
 #ifndef HW_CLUSTER_PLACE_H
 #define HW_CLUSTER_PLACE_H
 
-#include "transport/net.h"
+#include "transport/net/net.h"
 
 typedef struct hw_place hw_place;
 

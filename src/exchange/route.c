@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "exchange/topology.h"
-#include "transport/net.h"
+#include "transport/net/net.h"
 
 hawser_status hw_topology_routes(const hw_topology *topology, hw_net *net, hawser_error *error)
 {

@@ -2,7 +2,7 @@
  * transport.h - two services between numbered endpoints: ordered, reliable messages, and puts into memory of the receiver.
  *
  * One contract for every way there is. Endpoint e < blocks belongs to block e, endpoint `blocks` to the driver, those behind it to
- * the nodes' agents, one each. Messages from one endpoint to another arrive once and in the order sent. A put (segment.h) is one-sided:
+ * the nodes' agents, one each. Messages from one endpoint to another arrive once and in the order sent. A put (segment/segment.h) is one-sided:
  * the receiver's threads have no part in it, and later puts overwrite earlier ones. The transport never looks into a payload.
  *
  * No entry blocks or waits, but free, which ends threads where there are any; so there is no deadline here. Who waits does so for messages,
@@ -18,7 +18,10 @@
 
 #include "base/view.h"
 #include "hawser/status.h"
-#include "transport/segment.h"
+
+/* segment/segment.h */
+typedef struct hw_segment hw_segment;
+typedef struct hw_segment_shape hw_segment_shape;
 
 /* What a message is about. */
 typedef enum hw_message_kind {

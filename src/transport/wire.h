@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-#include "transport/net.h"
+#include "transport/net/options.h"
+#include "transport/transport.h"
 
 enum {
     HW_WIRE_VERSION = 5,

@@ -83,6 +83,15 @@ code, said = judge(CIRCLE + [("ARCHITECTURE.md", "| `data/a`, `data/b` | a reaso
 if said:
     failures += 1
     print(f"the circle is named, yet: {said}")
+code, said = judge([("ARCHITECTURE.md", "# A page\n| `data/a`, `data/b` | a reason |\n"), ("src/data/a.c", "int a;\n")])
+if code == 0 or said != ["ARCHITECTURE.md:2: names a circle of files that is none: data/a data/b"]:
+    failures += 1
+    print(f"of a circle that is none it says: {said}")
+HEADER = [("src/data/a.h", "int f(void);\n"), ("src/data/b/a.c", '#include "data/a.h"\n'), ("src/cli/a.c", "int a;\n")]
+code, said = judge(HEADER)
+if code == 0 or said != ["src/data/a.h:1: belongs beside data/b/a.c, which it is named after"]:
+    failures += 1
+    print(f"of a header that lies elsewhere it says: {said}")
 TYPE = "typedef struct thing {\n    int a;\n} thing;\n"
 code, said = judge([("src/data/a.c", TYPE), ("src/store/b.c", TYPE)])
 if code == 0 or said != ["src/store/b.c:1: type thing has the name of one in a.c; give it another name"]:

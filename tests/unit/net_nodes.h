@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "transport/net.h"
 #include "transport/net/fabric.h"
+#include "transport/net/net.h"
 
 #define TEST_KEY      ((const unsigned char *)"0123456789abcdef0123456789abcdef")
 #define TEST_PATIENCE 60.0

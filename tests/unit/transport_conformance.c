@@ -1,6 +1,7 @@
 /* One contract, every way: the same tests of hw_transport, messages and puts, within a process, over shared memory, Unix sockets, TCP and
  * TLS. */
 #include "net_nodes.h"
+#include "transport/segment/segment.h"
 
 enum { NODES = 4, BLOCKS = 8, DRIVER = BLOCKS, ENDPOINTS = BLOCKS + 1 + NODES };
 

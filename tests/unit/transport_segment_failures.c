@@ -8,6 +8,7 @@
 
 #include "failing.h"
 
+#include "transport/segment/segment.h"
 #include "transport/transport.h"
 
 /* HAWSER_OK: nothing failed. */

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "net_nodes.h"
+#include "transport/segment/segment.h"
 
 enum { LARGE = 1 << 20, ENDPOINTS = 2, SEGMENT = 5, LEAST = 20 };
 

@@ -4,7 +4,7 @@
 
 #include "cluster/cluster.h"
 #include "hawser/hawser.h"
-#include "transport/net.h"
+#include "transport/net/net.h"
 
 /* Zero fields: not given. */
 typedef struct hw_entry {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "transport/segment/segment.h"
 
 enum { SEGMENT = 1, GENERATION = 1 /* the segments of a run end with its transport */, SLOTS = 2 };
 

@@ -1,9 +1,9 @@
 /*
  * status.h - the status table of a run: each node's latest progress, and whether any of its runners works.
  *
- * Each node's driver or agent regularly puts its status into a segment on the driver's node, and the driver's node puts its own into a
- * segment on every other node (transport/segment.h). Only the latest counts, and no block is interrupted. So every node can report the phase
- * in which a node was lost, and the driver notices when no node makes progress although heartbeats arrive.
+ * Each node's driver or agent regularly puts its status into a segment (transport/segment/segment.h) on the driver's node, and the driver's
+ * node puts its own into a segment on every other node. Only the latest counts, and no block is interrupted. So every node can report the
+ * phase in which a node was lost, and the driver notices when no node makes progress although heartbeats arrive.
  */
 #ifndef HW_RUNTIME_SESSION_STATUS_H
 #define HW_RUNTIME_SESSION_STATUS_H

@@ -7,7 +7,7 @@
 #define HW_RUNTIME_STORE_CONTROL_H
 
 #include "store/table.h"
-#include "transport/net.h"
+#include "transport/net/net.h"
 
 #define HW_STORE_JOB "store" /* the job's name in the handshake of clients and servers */
 #define HW_STORE_CONTROL_FORMAT                                                                                             \

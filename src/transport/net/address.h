@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#include "transport/net.h"
+#include "hawser/status.h"
+#include "transport/net/options.h"
 
 struct sockaddr_un;
 

@@ -1,5 +1,5 @@
 /* net.c - a net from its making to its end. */
-#include "transport/net.h"
+#include "transport/net/net.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,6 +7,7 @@
 
 #include "base/thread.h"
 #include "transport/net/address.h"
+#include "transport/net/net.h"
 #include "transport/net/shake.h"
 #include "transport/pool.h"
 

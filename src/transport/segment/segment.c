@@ -1,5 +1,5 @@
 /* segment.c - the memory and bookkeeping of a segment, and the table in which a transport finds it. */
-#include "transport/segment.h"
+#include "transport/segment/segment.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef HW_TRANSPORT_SEGMENT_SEGMENT_TABLE_H
 #define HW_TRANSPORT_SEGMENT_SEGMENT_TABLE_H
 
-#include "transport/segment.h"
+#include "transport/segment/segment.h"
 #include "transport/segment/slot.h"
 #include "transport/transport.h"
 

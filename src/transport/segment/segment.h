@@ -5,7 +5,7 @@
  * receive queues that are written one-sided and overwritten when full). Messages (transport.h) are for what must arrive, each once.
  *
  * The receiver exposes a segment: a number, a generation, who may put, how many slots each of them has, and their size. A sender numbers
- * its puts; put n goes to slot n % slots. Each slot ends in sequence and checksum (segment/slot.h): the reader copies it, and what
+ * its puts; put n goes to slot n % slots. Each slot ends in sequence and checksum (slot.h): the reader copies it, and what
  * does not belong together is looked at again or passed over, never returned. With one slot a put under way hides the one before;
  * with two or more the last finished one is there unless its sender goes round them while the reader copies.
  *
@@ -17,8 +17,8 @@
  *
  * Used by the board of a run's nodes (runtime/session/status.h).
  */
-#ifndef HW_TRANSPORT_SEGMENT_H
-#define HW_TRANSPORT_SEGMENT_H
+#ifndef HW_TRANSPORT_SEGMENT_SEGMENT_H
+#define HW_TRANSPORT_SEGMENT_SEGMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
