@@ -20,6 +20,7 @@
 #include "hawser/data.h"
 #include "hawser/matrix.h"
 #include "hawser/options.h"
+#include "hawser/record.h"
 #include "hawser/status.h"
 #include "hawser/version.h"
 
@@ -219,6 +220,15 @@ HAWSER_API void *hawser_scratch(const hawser_context *context);
 /** Sets the bytes of scratch per block, before the run. `release` frees memory that units stored in the scratch; it is called on the block's
  *  thread when the block ends, possibly while other blocks still run. May be NULL. */
 HAWSER_API void hawser_scratch_size(hawser_program *program, size_t bytes, void (*release)(void *scratch));
+/** Visits what a block must remember of its scratch from clock to clock, with the functions of record.h. It is called to write the scratch, and to
+ *  read it back: hawser_record_reads. When it reads, the scratch is zeroed; it allocates and computes anew what follows from data, and visits the
+ *  rest, which depends on the clocks before. Of the context it may call hawser_scratch, hawser_user, hawser_block, hawser_blocks,
+ *  hawser_data_view, hawser_data_want and hawser_unit_fail. Which fields are visited may depend on fields that were visited before. */
+typedef void hawser_scratch_visit(hawser_record *record, hawser_context *context);
+/** Declares what a block must remember in its scratch. Between two clocks a block's scratch may be written with `visit`, freed (by `release`),
+ *  zeroed and read back with `visit`; the run has the same bits with and without this. Memory that `visit` leaves out is a cache: units make it
+ *  anew, with the same bits, from states and data when they find zeros. If visit is NULL, or without this call, all of the scratch is a cache. */
+HAWSER_API void hawser_scratch_record(hawser_program *program, hawser_scratch_visit *visit);
 /** Sets the memory that units are expected to take besides states and data, for the plan's estimate: `block` bytes in each block (stored in
  *  its scratch) and `node` bytes once in each process. A run may take more. */
 HAWSER_API void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t node);

@@ -69,7 +69,8 @@ struct hawser_program {
     size_t scratch_bytes;
     uint64_t expected_block, expected_node; /* bytes besides */
     void (*scratch_release)(void *scratch);
-    hawser_error mistake; /* the first one made while building; status HAWSER_OK when there is none */
+    hawser_scratch_visit *scratch_visit; /* NULL: the scratch is a cache */
+    hawser_error mistake;                /* the first one made while building; status HAWSER_OK when there is none */
 };
 
 /* Remembers the first mistake of a program that is being built. */

@@ -78,6 +78,7 @@ typedef struct fixture {
     bool (*test)(hawser_progress *progress, void *user);
     void (*release)(void *scratch);
     hawser_record_function *visit;
+    hawser_scratch_visit *scratch_visit;
     void *bytes_out;
     /* The case: */
     const struct misuse_case *now;
@@ -180,6 +181,12 @@ static void visit(hawser_record *record, void *object)
 {
     (void)record;
     (void)object;
+}
+
+static void visit_scratch(hawser_record *record, hawser_context *context)
+{
+    (void)record;
+    (void)context;
 }
 
 static hawser_status rest(hawser_context *context)
@@ -321,6 +328,7 @@ static void prepare(fixture *f)
     f->test = never;
     f->release = release;
     f->visit = visit;
+    f->scratch_visit = visit_scratch;
     make_program(f);
 }
 

@@ -27,7 +27,8 @@ static const double FAR_ABOVE = 10.0; /* times the objective of weights of zero 
 
 /* ------------------------------------------------------------------------------------------------------------- units ---- */
 
-static hawser_status prepare(hawser_context *context)
+/* Makes the block of its columns, as it is before the first clock. */
+static hawser_status make_block(hawser_context *context)
 {
     const hw_descent *descent = hawser_user(context);
     hawser_error error = {0};
@@ -38,6 +39,23 @@ static hawser_status prepare(hawser_context *context)
         return hw_linear_fail(context, &error);
     if (hw_descent_block_weigh(hawser_scratch(context), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
+    return HAWSER_OK;
+}
+
+static void visit(hawser_record *record, hawser_context *context)
+{
+    hw_descent_block *block = hawser_scratch(context);
+    hw_descent_memory memory = block->memory;
+    bool made = block->descent != NULL;
+    hawser_record_bytes(record, &made, sizeof made);
+    hawser_record_bytes(record, &memory, sizeof memory);
+    if (hawser_record_reads(record) && made && make_block(context) == HAWSER_OK)
+        block->memory = memory;
+}
+
+static hawser_status prepare(hawser_context *context)
+{
+    HAWSER_TRY(make_block(context));
     hw_descent_squares(hawser_scratch(context), hawser_local(context, "board"));
     return HAWSER_OK;
 }
@@ -139,6 +157,7 @@ static hawser_program *build(hw_descent *descent, bool whole_way)
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k].name, metrics[k].by);
     hawser_scratch_size(p, sizeof(hw_descent_block), hw_descent_block_release);
+    hawser_scratch_record(p, visit);
     expect(p, descent);
     size_t blocks = descent->blocks, rows = descent->X->rows, columns = descent->X->cols;
     bool travels = descent->weights_travel;

@@ -154,7 +154,7 @@ hawser_status hw_descent_block_new(hw_descent_block *block, const hw_descent *de
 {
     size_t n = descent->X->rows, most = n > descent->batch ? n : descent->batch; /* a batch draws rows with repeats */
     block->descent = descent;
-    block->least = descent->all_rows ? INFINITY : 0.5 * descent->deviation * descent->deviation;
+    block->memory.least = descent->all_rows ? INFINITY : 0.5 * descent->deviation * descent->deviation;
     HAWSER_TRY(hw_rows_new(&block->own, own, !descent->all_rows, error));
     HAWSER_TRY(hw_linear_new_doubles(&block->mean, own->cols, error));
     HAWSER_TRY(hw_linear_new_doubles(&block->inverse, own->cols, error));
@@ -233,17 +233,18 @@ double hw_descent_residual(hw_descent_block *block, hw_row_batch batch)
 void hw_descent_keep(hw_descent_block *block, double loss, const double *theta)
 {
     const hw_descent *descent = block->descent;
+    hw_descent_memory *memory = &block->memory;
     if (!descent->all_rows) {
-        block->epoch += loss;
-        if (++block->batches * descent->batch < descent->X->rows)
+        memory->epoch += loss;
+        if (++memory->batches * descent->batch < descent->X->rows)
             return;
-        loss = block->epoch / (double)block->batches;
-        block->epoch = 0.0;
-        block->batches = 0;
+        loss = memory->epoch / (double)memory->batches;
+        memory->epoch = 0.0;
+        memory->batches = 0;
     }
-    if (!(loss < block->least))
+    if (!(loss < memory->least))
         return;
-    block->least = loss;
+    memory->least = loss;
     memcpy(descent->best + block->own.X.first, theta, block->own.X.cols * sizeof *theta);
 }
 

@@ -37,7 +37,13 @@ void hw_descent_free(hw_descent *descent);
  * lag d below pi / ((2d + 1) L); batches differ from all rows by what their longest row allows, and go down to nothing. */
 double hw_descent_rate(const hw_descent *descent, double curvature, double row_square, double bend, uint64_t iteration);
 
-/* A block: its scratch. */
+/* What a block remembers from clock to clock of the losses that it has seen. */
+typedef struct hw_descent_memory {
+    double least, epoch; /* the least so far; of this epoch's batches, summed */
+    uint64_t batches;    /* of this epoch */
+} hw_descent_memory;
+
+/* A block: its scratch. All but the memory follows from the data. */
 typedef struct hw_descent_block {
     const hw_descent *descent;
     hw_rows own, whole;     /* whole: where weights travel */
@@ -49,8 +55,7 @@ typedef struct hw_descent_block {
     const double **part;    /* by chunk: this iteration's products */
     double *margins;        /* their sum; then the residual */
     uint32_t *list;         /* rows of the batch */
-    double least, epoch;    /* loss: the least so far; of this epoch's batches, summed */
-    uint64_t batches;       /* of this epoch */
+    hw_descent_memory memory;
 } hw_descent_block;
 
 /* Own columns, and all of them (NULL: not needed). Their moments are still to be taken. */

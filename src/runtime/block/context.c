@@ -10,9 +10,19 @@
 #include "runtime/block/stored.h"
 #include "runtime/session/fetch.h"
 
+static bool visits(const hawser_context *context)
+{
+    return context->unit == NULL && context->rebuilds == NULL;
+}
+
 static const char *running(const hawser_context *context)
 {
-    return context->unit != NULL ? context->unit->name : context->rebuilds->name;
+    return context->unit != NULL ? context->unit->name : visits(context) ? "scratch" : context->rebuilds->name;
+}
+
+static const char *kind_of(const hawser_context *context)
+{
+    return context->unit != NULL ? "unit" : visits(context) ? "visit of the" : "rebuild of";
 }
 
 static hawser_status refuse(hawser_context *context, const char *format, ...) HAWSER_PRINTF(2, 3);
@@ -27,9 +37,8 @@ static hawser_status refuse(hawser_context *context, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    context->failed =
-        hawser_fail(&context->worker->error, HAWSER_BAD_PROGRAM, "%s '%s', block %u: %s",
-                    context->unit != NULL ? "unit" : "rebuild of", running(context), context->worker->block, text);
+    context->failed = hawser_fail(&context->worker->error, HAWSER_BAD_PROGRAM, "%s '%s', block %u: %s", kind_of(context),
+                                  running(context), context->worker->block, text);
     return context->failed;
 }
 
@@ -65,6 +74,8 @@ static hw_state_part *find(hawser_context *context, const char *name, const char
         refuse(context, "%s: the program has no state '%s'", call, name != NULL ? name : "");
     else if (!declared(context, state))
         refuse(context, "%s: state '%s' is not declared by this unit", call, name);
+    else if (visits(context) && state->kind != HW_DATA)
+        refuse(context, "%s: state '%s' is %s, and a visit has data only", call, name, hw_state_kind_name(state->kind));
     else if (state->kind != kind && state->kind != other)
         refuse(context, "%s: state '%s' is %s", call, name, hw_state_kind_name(state->kind));
     else if (for_change && !updates(context, state))
@@ -154,6 +165,18 @@ hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, con
         return hawser_fail(&worker->error, status, "unit '%s', block %u: returned '%s' in clock %llu", running(&context),
                            worker->block, hawser_status_name(status), (unsigned long long)clock);
     return status;
+}
+
+hawser_status hw_context_visit(hw_worker *worker, hawser_scratch_visit *visit, hawser_record *record)
+{
+    hawser_context context = {.worker = worker, .clock = worker->first_clock + worker->clock};
+    worker->error = (hawser_error){0};
+    HAWSER_TRY(fetch_parts(&context));
+    hw_watched_before before = hw_call_begin(&worker->mailbox, "visit of the", "scratch");
+    visit(record, &context);
+    hw_watch_end(&worker->mailbox.work, before);
+    check_entries(&context);
+    return context.failed;
 }
 
 uint32_t hawser_block(const hawser_context *context)
@@ -381,6 +404,8 @@ hawser_status hawser_yield(hawser_context *context)
     hw_worker *worker = context->worker;
     if (context->failed != HAWSER_OK)
         return context->failed;
+    if (visits(context))
+        return refuse(context, "hawser_yield: a visit has data only");
     if (context->rebuilds != NULL)
         return refuse(context, "hawser_yield: a rebuild is summed as a whole");
     for (hawser_state *const *item = context->unit->updates; *item != NULL; item++)
@@ -478,10 +503,10 @@ hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, co
         return context->failed;
     hawser_status failure = is_failure(status) ? status : HAWSER_BAD_PROGRAM;
     /* An error of the input needs no block: it is the same wherever it is noticed. */
-    context->failed = failure == HAWSER_BAD_INPUT ? hawser_fail(&context->worker->error, failure, "%s", text)
-                                                  : hawser_fail(&context->worker->error, failure, "%s '%s', block %u: %s",
-                                                                context->unit != NULL ? "unit" : "rebuild of",
-                                                                running(context), context->worker->block, text);
+    context->failed = failure == HAWSER_BAD_INPUT
+                          ? hawser_fail(&context->worker->error, failure, "%s", text)
+                          : hawser_fail(&context->worker->error, failure, "%s '%s', block %u: %s", kind_of(context),
+                                        running(context), context->worker->block, text);
     return failure;
 }
 
@@ -491,6 +516,8 @@ hawser_status hawser_report(hawser_context *context, const char *metric, double 
         return HAWSER_BAD_ARGUMENT;
     hw_worker *worker = context->worker;
     uint32_t number = hw_program_metric(worker->session->program, metric);
+    if (visits(context))
+        return refuse(context, "hawser_report: a visit has data only");
     if (number == UINT32_MAX)
         return refuse(context, "hawser_report: the program declares no metric '%s'", metric != NULL ? metric : "");
     if (isnan(value)) {

@@ -345,7 +345,7 @@ static hawser_status run_clock(hw_worker *worker)
     worker->sent = ++worker->clock;
     if (worker->operator->kind == HW_LOOP)
         worker->last_clock = worker->session->executor->ops->now(worker->session->executor);
-    return HAWSER_OK;
+    return hw_worker_drop_scratch(worker);
 }
 
 /* ---------------------------------------------------------------------------------------------------- begin and end ---- */

@@ -79,7 +79,8 @@ static hawser_status check(hawser_context *context, const double *values, size_t
     if (context->failed != HAWSER_OK)
         return context->failed;
     if (context->unit == NULL)
-        return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "hawser_allreduce: a rebuild cannot reduce");
+        return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "hawser_allreduce: a %s cannot reduce",
+                                context->rebuilds != NULL ? "rebuild" : "visit");
     if (context->unit->reduces == 0)
         return hawser_unit_fail(context, HAWSER_BAD_PROGRAM,
                                 "hawser_allreduce: call hawser_reduces for this unit where the program is made");

@@ -243,22 +243,12 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
     HAWSER_TRY(HW_NEW(&worker->events, program->operator_count, "a block's figures", error));
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
         HAWSER_TRY(open_part(worker, state, error));
-    if (program->scratch_bytes != 0)
-        HAWSER_TRY(hw_new_array(&worker->scratch, program->scratch_bytes, 1, "a block's scratch", error));
+    HAWSER_TRY(hw_worker_new_scratch(worker, error));
     HAWSER_TRY(hw_message_new(sizeof(hw_failure_report), &worker->failure_report, error));
     HAWSER_TRY(hw_worker_open_reductions(worker, error));
     for (uint32_t i = 0; i < HW_METRICS_MOST; i++)
         worker->metrics[i] = (double)NAN;
     return HAWSER_OK;
-}
-
-static void drop_scratch(hw_worker *worker)
-{
-    const hawser_program *program = worker->session != NULL ? worker->session->program : NULL;
-    if (worker->scratch != NULL && program->scratch_release != NULL)
-        program->scratch_release(worker->scratch);
-    free(worker->scratch);
-    worker->scratch = NULL;
 }
 
 void hw_worker_close(hw_worker *worker)
@@ -274,7 +264,7 @@ void hw_worker_close(hw_worker *worker)
         free(part->copy);
         hw_part_unmap_page(part);
     }
-    drop_scratch(worker);
+    hw_worker_free_scratch(worker);
     hw_reduction_free(worker->reduction);
     free(worker->parts);
     free(worker->events);
@@ -328,6 +318,6 @@ void hw_worker_main(hw_worker *worker)
     }
     if (worker->abandoned)
         settle(worker);
-    drop_scratch(worker); /* on its own thread: releasing pages takes a while, and all blocks can do it at once */
+    hw_worker_free_scratch(worker); /* on its own thread: releasing pages takes a while, and all blocks can do it at once */
     worker->cpu_seconds = hw_thread_cpu_seconds() - worker->cpu_began;
 }

@@ -87,8 +87,8 @@ typedef struct hw_worker {
 
 struct hawser_context {
     hw_worker *worker;
-    const hawser_operator *unit;  /* NULL in a rebuild */
-    const hawser_state *rebuilds; /* NULL in a unit */
+    const hawser_operator *unit;  /* NULL in a rebuild and in a visit of the scratch */
+    const hawser_state *rebuilds; /* NULL in a unit and in a visit */
     uint64_t clock;
     hw_random random;
     bool stopping;        /* a unit that reduces: what all blocks agreed at its last reduction */
@@ -115,6 +115,12 @@ bool hw_worker_asked(const hw_worker *worker);
 hawser_status hw_worker_open_reductions(hw_worker *worker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_worker_end_reductions(hw_worker *worker) HAWSER_MUST_USE;
 hawser_status hw_worker_take_share(hw_worker *worker, hw_message *message) HAWSER_MUST_USE;
+/* scratch.c: makes a block's scratch, zeroed; frees it; in tests writes, frees, makes and reads it after drawn clocks. */
+hawser_status hw_worker_new_scratch(hw_worker *worker, hawser_error *error) HAWSER_MUST_USE;
+void hw_worker_free_scratch(hw_worker *worker);
+hawser_status hw_worker_drop_scratch(hw_worker *worker) HAWSER_MUST_USE;
+/* Runs a visit of the scratch, which may view data states. */
+hawser_status hw_context_visit(hw_worker *worker, hawser_scratch_visit *visit, hawser_record *record) HAWSER_MUST_USE;
 /* Runs one unit, or a rebuild if unit is NULL. */
 hawser_status hw_context_run(hw_worker *worker, const hawser_operator *unit, const hawser_state *rebuilds) HAWSER_MUST_USE;
 

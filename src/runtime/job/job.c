@@ -337,6 +337,13 @@ void hw_job_use_choices(hawser_job *job, hw_chooser chooser)
     job->chooser = chooser;
 }
 
+void hw_job_drop_scratch(hawser_job *job, uint64_t every, uint64_t seed, hawser_scratch_visit *visit)
+{
+    job->drops.every = every;
+    job->drops.seed = seed;
+    job->drops.visit = visit;
+}
+
 hawser_status hw_job_plan(const hawser_job *job, const hawser_program *program, hw_plan **out, hawser_error *error)
 {
     *out = NULL;

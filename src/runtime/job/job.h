@@ -11,6 +11,14 @@
 #include "runtime/job/enter.h"
 #include "runtime/job/recorder.h"
 
+/* Tests: drops of scratches between clocks. */
+typedef struct hw_scratch_drops {
+    uint64_t every; /* a block drops its scratch after one in `every` clocks, drawn from `seed`; 0: never */
+    uint64_t seed;
+    hawser_scratch_visit *visit; /* in place of the program's; NULL: the program's */
+    _Atomic uint64_t count;      /* of the drops so far */
+} hw_scratch_drops;
+
 struct hawser_job {
     hawser_options *own_options; /* if it was opened from argv */
     const hawser_options *options;
@@ -36,6 +44,7 @@ struct hawser_job {
     bool fibers;                /* tests: units run as fibers under a seed, or in a chosen order */
     uint64_t fiber_seed;
     hw_chooser chooser;
+    hw_scratch_drops drops;
     atomic_bool interrupted;
     _Atomic uint64_t asked;    /* hw_asked of the node that was asked to end first; 0: none */
     _Atomic double stopped_at; /* hw_seconds() when a signal or time limit asked the last run to end; 0: none did */
@@ -54,6 +63,9 @@ hawser_status hw_job_open_at(const hawser_options *options, const hw_place *plac
 void hw_job_use_fibers(hawser_job *job, uint64_t seed);
 /* Likewise, in the order of the chooser, which is called at each point at which another fiber could continue. */
 void hw_job_use_choices(hawser_job *job, hw_chooser chooser);
+/* From now on blocks of this job's runs write their scratch after one in `every` clocks, free and zero it, and read it back. `visit` (NULL: the
+ * program's) does both. */
+void hw_job_drop_scratch(hawser_job *job, uint64_t every, uint64_t seed, hawser_scratch_visit *visit);
 /* Encodes a node's number and the signal that asked it to end (0: another way) as a number above 0. */
 static inline uint64_t hw_asked(uint32_t node, int number)
 {

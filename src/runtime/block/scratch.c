@@ -1,0 +1,71 @@
+/* scratch.c - a block's scratch, and how tests drop it between clocks. */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "runtime/block/worker.h"
+
+hawser_status hw_worker_new_scratch(hw_worker *worker, hawser_error *error)
+{
+    size_t bytes = worker->session->program->scratch_bytes;
+    return bytes != 0 ? hw_new_array(&worker->scratch, bytes, 1, "a block's scratch", error) : HAWSER_OK;
+}
+
+void hw_worker_free_scratch(hw_worker *worker)
+{
+    const hawser_program *program = worker->session != NULL ? worker->session->program : NULL;
+    if (worker->scratch != NULL && program->scratch_release != NULL)
+        program->scratch_release(worker->scratch);
+    free(worker->scratch);
+    worker->scratch = NULL;
+}
+
+static bool drawn(const hw_worker *worker)
+{
+    const hw_scratch_drops *drops = &worker->session->job->drops;
+    if (drops->every == 0 || worker->scratch == NULL)
+        return false;
+    hw_random random = hw_random_at(drops->seed, worker->epoch, worker->block, worker->clock);
+    return hw_random_below(&random, drops->every) == 0;
+}
+
+/* The object of a record: what a visit is called with. */
+typedef struct visited {
+    hw_worker *worker;
+    hawser_scratch_visit *visit;
+    hawser_status status;
+} visited;
+
+static void visit_scratch(hawser_record *record, void *object)
+{
+    visited *given = object;
+    given->status = hw_context_visit(given->worker, given->visit, record);
+}
+
+static hawser_status renew(visited *given)
+{
+    hw_worker *worker = given->worker;
+    void *bytes = NULL;
+    size_t size = 0;
+    HAWSER_TRY(hawser_record_save(visit_scratch, given, &bytes, &size, &worker->error));
+    hw_worker_free_scratch(worker);
+    hawser_status status = given->status;
+    if (status == HAWSER_OK)
+        status = hw_worker_new_scratch(worker, &worker->error);
+    if (status == HAWSER_OK)
+        status = hawser_record_restore(visit_scratch, given, bytes, size, &worker->error);
+    free(bytes);
+    return given->status != HAWSER_OK ? given->status : status;
+}
+
+hawser_status hw_worker_drop_scratch(hw_worker *worker)
+{
+    if (!drawn(worker))
+        return HAWSER_OK;
+    hw_scratch_drops *drops = &worker->session->job->drops;
+    visited given = {worker, drops->visit != NULL ? drops->visit : worker->session->program->scratch_visit, HAWSER_OK};
+    atomic_fetch_add_explicit(&drops->count, 1, memory_order_relaxed);
+    if (given.visit != NULL)
+        return renew(&given);
+    hw_worker_free_scratch(worker);
+    return hw_worker_new_scratch(worker, &worker->error);
+}
