@@ -103,7 +103,7 @@ static hawser_status send_from(world *self, uint32_t source, uint32_t destinatio
 static hw_message *await_message(world *self, uint32_t endpoint)
 {
     hw_transport *transport = self->at[endpoint];
-    for (double end = hw_seconds() + TEST_PATIENCE; hw_seconds() < end;) {
+    for (double end = hw_seconds() + TEST_TIMEOUT; hw_seconds() < end;) {
         hw_message *message = transport->ops->receive(transport, endpoint);
         if (message != NULL)
             return message;
@@ -197,7 +197,7 @@ static void *talk(void *argument)
     talker *self = argument;
     hw_transport *transport = self->world->at[self->endpoint];
     uint64_t next[ENDPOINTS] = {0}, left = self->each * (ENDPOINTS - 1), sent = 0, to = 0;
-    double end = hw_seconds() + TEST_PATIENCE;
+    double end = hw_seconds() + TEST_TIMEOUT;
     while ((left > 0 || sent < self->each) && hw_seconds() < end) {
         if (sent < self->each) {
             if (to != self->endpoint)
@@ -281,7 +281,7 @@ static void a_delivery_wakes_its_receiver(world *self)
         assert_int_equal(send_from(self, (uint32_t)i % 4, 4, numbered(i, 10)), HAWSER_OK);
     for (int i = 0; i < 5; i++)
         hw_message_free(await_message(self, 4));
-    for (double end = hw_seconds() + TEST_PATIENCE; atomic_load(&woken) < 5 && hw_seconds() < end;)
+    for (double end = hw_seconds() + TEST_TIMEOUT; atomic_load(&woken) < 5 && hw_seconds() < end;)
         node_rest(0.0001); /* the message may be seen before the call */
     assert_int_equal(atomic_load(&woken), 5);
     self->at[4]->ops->on_delivery(self->at[4], 4, NULL, NULL);
@@ -547,7 +547,7 @@ static void puts_are_seen_whole(world *self, uint32_t slots)
         putters[e] = (putter){.world = self, .endpoint = e, .to = TO, .each = EACH};
         assert_int_equal(pthread_create(&threads[e], NULL, put_many, &putters[e]), 0);
     }
-    for (double end = hw_seconds() + TEST_PATIENCE; all < ENDPOINTS * EACH && hw_seconds() < end;) {
+    for (double end = hw_seconds() + TEST_TIMEOUT; all < ENDPOINTS * EACH && hw_seconds() < end;) {
         if (hw_segment_scan(segment, after, buffer, look, &eyes) == 0)
             node_rest(0.0001);
         all = 0;

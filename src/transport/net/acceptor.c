@@ -13,7 +13,7 @@
 #include "transport/net/parts.h"
 
 enum { EVENTS = 64 };
-#define PATIENCE 0.5 /* seconds that a half-open connection has before another may replace it */
+#define REPLACE_AFTER 0.5 /* seconds that a half-open connection has before another may replace it */
 
 static const char TOO_MANY[] = "too many half-open connections";
 
@@ -151,7 +151,7 @@ static void crowded(net_acceptor *self, const char *from, const char *why)
 static bool make_room(net_acceptor *self)
 {
     half_open *oldest = self->oldest;
-    if (oldest == NULL || oldest->deadline - self->net->handshake_timeout > hw_seconds() - PATIENCE)
+    if (oldest == NULL || oldest->deadline - self->net->handshake_timeout > hw_seconds() - REPLACE_AFTER)
         return false;
     crowded(self, oldest->from, TOO_MANY);
     unlink_half_open(self, oldest);

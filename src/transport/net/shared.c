@@ -77,12 +77,12 @@ bool hw_shared_presses(const hw_shared *shared)
 bool hw_shared_look_for_room(hw_shared *shared)
 {
     enum { PAUSES = 16, PENALTY_MOST = 1024 };
-    const double patience = 50e-6;
+    const double spin_time = 50e-6;
     if (shared->unlooked > 0) {
         shared->unlooked--;
         return false;
     }
-    double until = hw_seconds() + patience;
+    double until = hw_seconds() + spin_time;
     while (!hw_ring_roomy(&shared->out) && hw_seconds() < until)
         for (int i = 0; i < PAUSES; i++)
             hw_thread_pause();
