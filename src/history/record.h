@@ -72,7 +72,7 @@ enum {
     HW_EVENT_TICKS = 4,   /* a clock has ended */
     HW_EVENT_FAILED = 8,  /* ANSWER: nothing came. GIVEN: it is refused */
     HW_EVENT_LISTED = 16, /* the store's: keys of a list; first and last are those at its ends */
-    HW_EVENT_AGAIN = 32   /* the store's: a read of an iteration that is done over */
+    HW_EVENT_REREAD = 32  /* the store's: a read of an iteration that is done over */
 };
 
 /* Policies, as `part` of BEGIN and TURN has them; the last two of TURN alone. */

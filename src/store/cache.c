@@ -363,7 +363,7 @@ static hawser_status begin(hw_cache *cache, hw_reading *reading, hawser_error *e
 }
 
 /* Later passes: pulls of other readings may have filled the cache. */
-static void look_again(hw_cache *cache, hw_reading *reading)
+static void look_up_again(hw_cache *cache, hw_reading *reading)
 {
     size_t left = 0;
     for (size_t k = 0; k < reading->open_count; k++) {
@@ -404,7 +404,7 @@ hawser_status hw_cache_read(hw_cache *cache, hw_reading *reading, hw_reading_sta
     if (!reading->begun)
         HAWSER_TRY(begin(cache, reading, error));
     else
-        look_again(cache, reading);
+        look_up_again(cache, reading);
     *state = HW_READING_DONE;
     if (reading->open_count == 0)
         return HAWSER_OK;
@@ -428,8 +428,8 @@ static void stop_pulling(hw_cache *cache, hw_reading *reading)
         at = &(*at)->next;
     *at = reading->next;
     reading->pulling = false;
-    cache->exact -= reading->again;
-    reading->again = false;
+    cache->exact -= reading->repeated;
+    reading->repeated = false;
 }
 
 bool hw_cache_pulled(hw_cache *cache, hw_reading *reading)
@@ -437,9 +437,9 @@ bool hw_cache_pulled(hw_cache *cache, hw_reading *reading)
     if (reading->disturbed) {
         /* The pull is repeated. The clocks that it waits for have ended by now, so it waits for no worker. */
         reading->disturbed = false;
-        reading->again = true;
+        reading->repeated = true;
         cache->exact++;
-        cache->figures.again++;
+        cache->figures.repeated++;
         return false;
     }
     stop_pulling(cache, reading);

@@ -289,8 +289,8 @@ static hawser_status keys_of(hw_client *client, const hw_task *t, const hw_slice
     return HAWSER_OK;
 }
 
-/* Chooses the form in which the keys of a slice are sent. `again`: the server has forgotten its list. */
-static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, const uint64_t *keys, bool again,
+/* Chooses the form in which the keys of a slice are sent. `reread`: the server has forgotten its list. */
+static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, const uint64_t *keys, bool resend,
                         hw_request *request)
 {
     hw_request_head *head = &request->head;
@@ -315,7 +315,7 @@ static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, con
                            .count = part->count,
                            .size = bits ? hw_bits_words(head->last - head->first) : part->count};
     hw_lists *lists = &client->lists[part->server];
-    if (!again)
+    if (!resend)
         part->list = hw_lists_number(lists, &of, bits ? part->bits : keys, &known);
     else if (!hw_lists_has(lists, part->list, &of, bits ? part->bits : keys))
         part->list = 0; /* the number was given to another list since, and the server knows that one by it */
@@ -323,7 +323,7 @@ static void choose_keys(hw_client *client, const hw_task *t, hw_slice *part, con
     part->known = known;
     head->keys = known ? HW_KEYS_KNOWN : bits ? HW_KEYS_BITS : HW_KEYS_GAPS;
     client->figures.lists_known += known;
-    client->figures.lists_resent += again;
+    client->figures.lists_resent += resend;
     request->keys = keys;
     request->bits = part->bits;
 }
@@ -354,14 +354,14 @@ static bool is_patient(const hw_client *client)
     return client->open >= OPEN;
 }
 
-static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *part, bool again, hawser_error *error)
+static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *part, bool resend, hawser_error *error)
 {
     const hw_order *order = &t->order;
     const hw_table_spec *spec = &client->tables[order->table];
     hw_request request = {.head = {.operation = (uint8_t)order->operation,
                                    .table = client->there[order->table],
                                    .worker = order->worker,
-                                   .again = order->again,
+                                   .reread = order->reread,
                                    .slice = (uint32_t)(part - t->slices),
                                    .parts = part->parts,
                                    .task = t->number,
@@ -377,14 +377,14 @@ static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *p
     request.argument = &rows;
     request.zero_copy = client->options.zero_copy && part->server != client->options.near && !apart;
     HAWSER_TRY(keys_of(client, t, part, &keys, error));
-    choose_keys(client, t, part, keys, again, &request);
+    choose_keys(client, t, part, keys, resend, &request);
     HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
     message->patient = is_patient(client);
     client->figures.messages++;
     client->figures.bytes_sent += message->envelope.length;
     client->figures.bytes_plain += sizeof request.head + (order->keys != NULL ? part->count * sizeof *keys : 0) +
                                    (order->values != NULL ? part->count * rows.bytes : 0);
-    hawser_status status = again ? HAWSER_OK : send_followed(client, true, error);
+    hawser_status status = resend ? HAWSER_OK : send_followed(client, true, error);
     if (followed(t, part) && status == HAWSER_OK) {
         client->followed = message;
         client->followed_to = part->server;
@@ -536,8 +536,8 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     if (pushes != (order->values != NULL) || pulls != (order->out != NULL))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a push has values, a pull has room for them",
                            spec->name);
-    if (order->again && (order->operation != HW_PULL || !spec->centric))
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': only a pull from a data-centric table is done again",
+    if (order->reread && (order->operation != HW_PULL || !spec->centric))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': only a pull from a data-centric table can be a reread",
                            spec->name);
     if (spec->summed && order->operation == HW_PUSH_PULL)
         return hawser_fail(
@@ -733,7 +733,7 @@ static hawser_status take_batch(hw_task *t, const hw_slice *part, const hw_reply
 }
 
 /* Sends a part in full, because the server has forgotten its list of keys. */
-static void send_again(hw_client *client, hw_task *t, hw_slice *part)
+static void resend_slice(hw_client *client, hw_task *t, hw_slice *part)
 {
     hawser_status status = send_slice(client, t, part, true, &t->error);
     if (status == HAWSER_OK)
@@ -810,7 +810,7 @@ hawser_status hw_client_receive(hw_client *client, uint32_t server, hw_message *
     if (head.parts > 0)
         status = take_batch(t, part, &head, message, error);
     else if (head.outcome == HW_FORGOTTEN)
-        send_again(client, t, part);
+        resend_slice(client, t, part);
     else
         take_reply(client, t, part, &head, message);
     hw_message_free(message);

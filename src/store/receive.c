@@ -323,7 +323,7 @@ static bool needs_keys(const hw_inflight *inflight)
 {
     const hw_request_head *head = &inflight->request.head;
     bool pushes = head->operation == HW_PUSH || head->operation == HW_PUSH_PULL;
-    bool versions = inflight->spec->centric && inflight->spec->delay != HW_DELAY_NONE && (pushes || head->again != 0);
+    bool versions = inflight->spec->centric && inflight->spec->delay != HW_DELAY_NONE && (pushes || head->reread != 0);
     return inflight->request.bits != NULL &&
            (inflight->spec->summed || versions || head->operation == HW_PUT || inflight->server->options.log != NULL);
 }
@@ -334,7 +334,7 @@ static bool can_send_in_place(const hw_inflight *inflight)
     enum { LEAST = 16 << 10 /* bytes */ };
     const hw_request_head *head = &inflight->request.head;
     size_t bytes = inflight->spec->width * hw_value_size(inflight->spec->type);
-    return inflight->server->options.zero_copy && head->operation == HW_PULL && head->again == 0 &&
+    return inflight->server->options.zero_copy && head->operation == HW_PULL && head->reread == 0 &&
            head->keys == HW_KEYS_RANGE && inflight->count == 1 && head->count >= LEAST / bytes;
 }
 

@@ -141,7 +141,7 @@ static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
         return true;
     if (!stripe->spec->centric)
         return head->least == 0 || least_clock(stripe, inflight, first, last) >= head->least;
-    if (head->again != 0 && hw_before_is_past(stripe, piece)) /* it will be refused */
+    if (head->reread != 0 && hw_before_is_past(stripe, piece)) /* it will be refused */
         return true;
     uint64_t delay = stripe->spec->delay;
     if (request->values != NULL && !hw_admit_chunk_write(delay, least_clock(stripe, inflight, first, last), head->clock))
@@ -491,7 +491,7 @@ static bool comes_too_late(hw_stripe *stripe, const hw_piece *piece)
 static void do_piece(hw_stripe *stripe, hw_piece *piece)
 {
     hw_inflight *inflight = piece->inflight;
-    bool again = inflight->request.head.again != 0;
+    bool again = inflight->request.head.reread != 0;
     if (again && comes_too_late(stripe, piece)) {
         finish(piece);
         return;

@@ -291,7 +291,7 @@ static void read_again(market *m, asker *a, uint64_t iteration)
         hw_order order = order_on(m, a, m->cuts[j], m->cuts[j + 1] - 1, !one_in(&m->w->random, 4));
         order.operation = HW_PULL;
         order.clock = iteration;
-        order.again = true;
+        order.reread = true;
         order.out = a->out[a->open];
         ask(m, a, order);
     }

@@ -68,7 +68,7 @@ static hw_order order_of(const hawser_store *store, const hawser_request *reques
         .oldest = request->oldest,
         .worker = hw_hub_worker(store, request->worker),
         .clock = request->iteration,
-        .again = request->again,
+        .reread = request->reread,
         .after = request->after,
         .after_count = request->after_count,
     };
