@@ -34,7 +34,7 @@ void hw_inflight_free(hw_inflight *inflight)
     hw_list_drop(inflight->list);
     hw_message_free(inflight->room);
     for (uint32_t i = 0; i < inflight->count; i++) /* reserved for pieces that were not done */
-        hw_server_give_room(inflight->server, inflight->pieces[i].promised);
+        hw_server_unreserve(inflight->server, inflight->pieces[i].reserved);
     free(inflight);
 }
 
@@ -448,7 +448,7 @@ static hawser_status prepare(hw_inflight *inflight, const hw_served *served, hw_
     HAWSER_TRY(cut(inflight, served, error));
     if (own.operation != HW_CLOCK)
         HAWSER_TRY(check_ranges(inflight, error));
-    HAWSER_TRY(hw_inflight_take_room(inflight, error));
+    HAWSER_TRY(hw_inflight_reserve(inflight, error));
     return make_reply(inflight, error);
 }
 

@@ -521,8 +521,8 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
     if (inflight->request.head.operation != HW_PUT)
         note_clocks(stripe, piece);
     hw_note_piece(stripe, piece);
-    hw_stripe_count_rows(stripe, piece->promised);
-    piece->promised = 0;
+    hw_stripe_count_rows(stripe, piece->reserved);
+    piece->reserved = 0;
     finish(piece);
 }
 

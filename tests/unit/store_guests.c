@@ -504,7 +504,7 @@ static void tables_are_bounded_for_all(void **state)
     assert_true(in >= 1 && in < all);
     hw_server_figures figures;
     hw_server_figures_of(set.store->server, &figures);
-    assert_true(figures.room_taken <= figures.room && figures.room_taken == figures.keys * ROW);
+    assert_true(figures.quota_used <= figures.quota && figures.quota_used == figures.keys * ROW);
     assert_true(figures.keys % KEYS == 0 && figures.keys > 0);
     run_group(&last, 1);
     all_well(&last);

@@ -421,11 +421,11 @@ static void every_key_by_itself(void **state)
 
 /* ------------------------------------------------------------------------------------------------ memory, what is wrong ---- */
 
-static uint64_t room_of(const world *w)
+static uint64_t quota_used_of(const world *w)
 {
     hw_server_figures figures;
     hw_server_figures_of(w->server[0], &figures);
-    return figures.room_taken;
+    return figures.quota_used;
 }
 
 static uint64_t bytes_of(const world *w)
@@ -493,13 +493,13 @@ static void memory_goes_back(void **state)
     hw_group *group;
     hw_client_session *session;
     world *w = open_guests(0, &table, &group, &session);
-    uint64_t room = room_of(w), bytes = bytes_of(w);
+    uint64_t used = quota_used_of(w), bytes = bytes_of(w);
     assert_int_equal(w->status[GUEST][two_iterations(w, table, session)], HAWSER_OK);
-    uint64_t kept = room_of(w) - room; /* once each row, and a bit */
+    uint64_t kept = quota_used_of(w) - used; /* once each row, and a bit */
     assert_true(kept >= ROWS * sizeof(double) && kept <= ROWS * sizeof(double) + ROWS / 8 + 3 * sizeof(uint64_t));
     assert_int_equal(bytes_of(w) - bytes, kept);
     end_guests(w, group);
-    assert_int_equal(room_of(w), room);
+    assert_int_equal(quota_used_of(w), used);
     assert_int_equal(bytes_of(w), bytes);
     close_world(w);
 }
@@ -513,7 +513,7 @@ static void nothing_is_kept_for_nobody(void **state)
         hw_group *group;
         hw_client_session *session;
         world *w = open_guests(k == 0 ? UINT64_MAX : 5, &table, &group, &session);
-        uint64_t room = room_of(w);
+        uint64_t used = quota_used_of(w);
         static double ones[ROWS];
         for (uint64_t a = 0; a < 4; a++) {
             hw_order order = {.operation = HW_CLOCK, .table = table, .last = ROWS - 1, .clock = a};
@@ -522,14 +522,14 @@ static void nothing_is_kept_for_nobody(void **state)
             (void)submit(w, GUEST, order);
         }
         hear_guest(w, session);
-        assert_int_equal(room_of(w), room);
+        assert_int_equal(quota_used_of(w), used);
         end_guests(w, group);
         close_world(w);
     }
 }
 
-/* Who needs a version that there was no room for is told so; what is pushed is done as ever. Once there is room again versions are kept again. */
-static void without_room(void **state)
+/* A reread of a version that was over the quota is refused; pushes are done as usual. Once the quota allows it, versions are kept again. */
+static void a_version_over_the_quota_is_refused(void **state)
 {
     (void)state;
     uint32_t table;
@@ -537,7 +537,7 @@ static void without_room(void **state)
     hw_client_session *session;
     static double out[ROWS], ones[ROWS];
     world *w = open_guests(0, &table, &group, &session);
-    hw_server_limit(w->server[0], room_of(w) + 100);
+    hw_server_limit(w->server[0], quota_used_of(w) + 100);
     uint64_t task = two_iterations(w, table, session);
     assert_int_equal(w->status[GUEST][task], HAWSER_NO_MEMORY);
     assert_non_null(strstr(w->error.text, "was not kept, for want of memory (--memory-limit"));
@@ -709,7 +709,7 @@ int main(void)
         cmocka_unit_test(every_key_by_itself),
         cmocka_unit_test(memory_goes_back),
         cmocka_unit_test(nothing_is_kept_for_nobody),
-        cmocka_unit_test(without_room),
+        cmocka_unit_test(a_version_over_the_quota_is_refused),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(through_the_door),
         cmocka_unit_test(a_reread_returns_loaded_values),
