@@ -284,10 +284,10 @@ static hawser_status fill_array(hw_job *job, const market *m, bool part, uint64_
     return HAWSER_OK;
 }
 
-hawser_status hw_market_sizes(const char *name, uint64_t promised, uint64_t found, hawser_error *error)
+hawser_status hw_market_sizes(const char *name, uint64_t declared, uint64_t found, hawser_error *error)
 {
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes promises %llu entries, and the file has %llu", name,
-                       (unsigned long long)promised, (unsigned long long)found);
+                       (unsigned long long)declared, (unsigned long long)found);
 }
 
 /* Rows and columns take memory whatever is in them; an array's are as many numbers as were read. */
@@ -339,7 +339,7 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
         HAWSER_TRY(check_claims(job, &m, text > job->input.text ? text : job->input.text, 1, error));
     dataset->figures.index_base = 1;
     dataset->figures.parted = dataset->scattered = part;
-    dataset->promised = m.entries;
+    dataset->declared = m.entries;
     dataset->found = found;
     return m.array ? fill_array(job, &m, part, found, dataset, error)
                    : hw_assemble_coordinates(job, m.rows, m.cols, m.symmetric, dataset, error);
