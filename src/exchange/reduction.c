@@ -29,7 +29,7 @@ struct hw_reduction {
     hw_shares *latest; /* whose result is waited for; NULL: it is kept, as number `kept_number` */
     uint32_t kept_number;
     hw_kept_result *kept; /* by number, of the clock that is run, or was run last */
-    size_t kept_count, kept_room;
+    size_t kept_count, kept_capacity;
     uint64_t kept_bytes, kept_epoch, kept_clock;
     bool dropped;      /* they took too much memory */
     uint64_t *ended;   /* by block: clocks of this epoch that it has ended; */
@@ -399,7 +399,7 @@ static hawser_status keep_result(hw_reduction *reduction, const hw_shares *set, 
         return HAWSER_OK;
     }
     HAWSER_TRY(
-        HW_GROW(&reduction->kept, &reduction->kept_room, reduction->kept_count + 1, "the results of reductions", error));
+        HW_GROW(&reduction->kept, &reduction->kept_capacity, reduction->kept_count + 1, "the results of reductions", error));
     hw_kept_result *kept = &reduction->kept[reduction->kept_count];
     *kept = (hw_kept_result){.call = set->call, .stop = stop};
     HAWSER_TRY(HW_NEW(&kept->values, set->call.count, "the result of a reduction", error));

@@ -29,7 +29,7 @@ typedef struct stripe_walk {
     size_t *changed_before;
     uint64_t *asked; /* by client and piece: 1 + place of the latest task that was read there */
     size_t *waiting; /* numbers of records */
-    size_t waiting_count, waiting_room;
+    size_t waiting_count, waiting_capacity;
     hw_index reads; /* by range and version, for their digests */
     uint64_t due;   /* changes of all iterations below are in, by what was done in record `due_at` under `due_policy` */
     size_t due_at;
@@ -221,7 +221,7 @@ static hawser_status walk_wait(stripe_walk *w, bool *going, hawser_error *error)
             ALONE(w, HW_RULE_WAIT, "task %" PRIu64 " of client %" PRIu32 " is set aside and need not be", r->epoch, r->from);
         return HAWSER_OK;
     }
-    HAWSER_TRY(HW_GROW(&w->waiting, &w->waiting_room, w->waiting_count + 1, "what waits in a history", error));
+    HAWSER_TRY(HW_GROW(&w->waiting, &w->waiting_capacity, w->waiting_count + 1, "what waits in a history", error));
     w->waiting[w->waiting_count++] = w->at;
     return HAWSER_OK;
 }
@@ -524,7 +524,7 @@ static void mark_own(stripe_walk *w)
     }
 }
 
-static hawser_status make_room(stripe_walk *w, hawser_error *error)
+static hawser_status make_space(stripe_walk *w, hawser_error *error)
 {
     HAWSER_TRY(cut_keys(w, error));
     HAWSER_TRY(HW_NEW(&w->read, w->pieces * w->workers, "the readers of a history", error));
@@ -556,7 +556,7 @@ static void check_reads(stripe_walk *w)
 static hawser_status walk_stripe(stripe_walk *w, hawser_error *error)
 {
     bool going = true;
-    HAWSER_TRY(make_room(w, error));
+    HAWSER_TRY(make_space(w, error));
     for (; going && w->at < w->stream->count; w->at++)
         HAWSER_TRY(walk_record(w, &going, error));
     if (going && w->waiting_count > 0 && !hw_is_cut(w->checker))

@@ -238,11 +238,11 @@ typedef struct client {
     hw_checker *checker;
     const hw_stream *stream;
     task_place *places;
-    size_t count, room;
+    size_t count, capacity;
     size_t *open; /* pulls without an answer */
-    size_t open_count, open_room;
+    size_t open_count, open_capacity;
     kept *held; /* by table */
-    size_t tables, held_room;
+    size_t tables, held_capacity;
 } client;
 
 static bool is_centric(const client *c, uint32_t object)
@@ -263,7 +263,7 @@ static hawser_status place_of(client *c, const hw_event_record *r, task_place **
             *found = &c->places[i];
     if (*found != NULL)
         return HAWSER_OK;
-    HAWSER_TRY(HW_GROW(&c->places, &c->room, c->count + 1, "the workers of a history", error));
+    HAWSER_TRY(HW_GROW(&c->places, &c->capacity, c->count + 1, "the workers of a history", error));
     *found = &c->places[c->count++];
     **found = (task_place){.object = r->object, .who = r->who};
     return HAWSER_OK;
@@ -271,7 +271,7 @@ static hawser_status place_of(client *c, const hw_event_record *r, task_place **
 
 static hawser_status note_pull(client *c, size_t number, hawser_error *error)
 {
-    HAWSER_TRY(HW_GROW(&c->open, &c->open_room, c->open_count + 1, "open tasks of a history", error));
+    HAWSER_TRY(HW_GROW(&c->open, &c->open_capacity, c->open_count + 1, "open tasks of a history", error));
     c->open[c->open_count++] = number;
     return HAWSER_OK;
 }
@@ -299,7 +299,7 @@ static hawser_status note_client_table(client *c, const hw_event_record *r, haws
 {
     if ((r->flags & (HW_EVENT_KEEPS | HW_EVENT_DROPS)) == 0 || kept_of(c, r->object) != NULL)
         return HAWSER_OK;
-    HAWSER_TRY(HW_GROW(&c->held, &c->held_room, c->tables + 1, "the tables of a history", error));
+    HAWSER_TRY(HW_GROW(&c->held, &c->held_capacity, c->tables + 1, "the tables of a history", error));
     c->held[c->tables++] = (kept){.table = r};
     return HAWSER_OK;
 }

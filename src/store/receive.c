@@ -32,7 +32,7 @@ void hw_inflight_free(hw_inflight *inflight)
     hw_batch_drop(inflight->batch);
     hw_scratch_free(&inflight->scratch);
     hw_list_drop(inflight->list);
-    hw_message_free(inflight->room);
+    hw_message_free(inflight->buffer);
     for (uint32_t i = 0; i < inflight->count; i++) /* reserved for pieces that were not done */
         hw_server_unreserve(inflight->server, inflight->pieces[i].reserved);
     free(inflight);
@@ -253,9 +253,9 @@ static hawser_status cut_hashed(hw_inflight *inflight, const hw_served *served, 
     const hw_server *server = inflight->server;
     const uint64_t *keys = inflight->request.keys;
     size_t count = (size_t)inflight->request.head.count, places[64] = {0}, before = 0;
-    HAWSER_TRY(
-        hw_pool_message(server->pool, count * (sizeof *inflight->grouped + sizeof *inflight->rows), &inflight->room, error));
-    inflight->grouped = inflight->room->payload;
+    HAWSER_TRY(hw_pool_message(server->pool, count * (sizeof *inflight->grouped + sizeof *inflight->rows), &inflight->buffer,
+                               error));
+    inflight->grouped = inflight->buffer->payload;
     inflight->rows = (uint32_t *)(inflight->grouped + count);
     *own = true;
     for (size_t i = 0; i < count; i++) {
@@ -459,7 +459,7 @@ static hawser_status turn_down(hw_client_session *session, hw_inflight *inflight
     hw_server *server = inflight->server;
     hw_batch *batch = inflight->batch;
     hw_outcome outcome = forgotten                          ? HW_FORGOTTEN
-                         : why->status == HAWSER_NO_MEMORY  ? HW_NO_ROOM
+                         : why->status == HAWSER_NO_MEMORY  ? HW_OUT_OF_MEMORY
                          : why->status == HAWSER_NOT_FINITE ? HW_NOT_FINITE
                                                             : HW_REFUSED;
     hawser_status status = refuse(session, &inflight->request.head, outcome, forgotten ? "" : why->text, error);

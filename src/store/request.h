@@ -66,7 +66,7 @@ typedef enum hw_outcome {
     HW_APPLIED = 1,
     HW_FORGOTTEN, /* the server has forgotten the list of keys: send the keys again */
     HW_REFUSED,
-    HW_NO_ROOM,         /* refused for lack of memory */
+    HW_OUT_OF_MEMORY,   /* refused for lack of memory */
     HW_CLOCK_REFUSED,   /* sent once to every client of the group: requests that wait for that clock can never complete */
     HW_NOT_FINITE,      /* the push has numbers that are not finite, or its result would not be */
     HW_CLOCK_OVERFLOWED /* sent once to every client of the group: a sum of that clock would not be finite */

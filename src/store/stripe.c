@@ -430,7 +430,7 @@ static bool refuse(hw_inflight *inflight, int failed, hw_message **reply)
         return true;
     }
     atomic_fetch_add_explicit(&inflight->server->refused, 1, memory_order_relaxed);
-    hw_outcome outcome = failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_NO_ROOM
+    hw_outcome outcome = failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_OUT_OF_MEMORY
                          : failed == HAWSER_NOT_FINITE                       ? HW_NOT_FINITE
                                                                              : HW_REFUSED;
     bool told = hw_refusal_write(&inflight->request.head, outcome, words, &refusal, NULL) == HAWSER_OK;

@@ -78,10 +78,10 @@ struct hw_inflight {
     hw_request request;
     hw_list *list; /* of known keys; referenced */
     const hw_table_spec *spec;
-    hw_message *room;  /* sparse, of these: */
-    uint64_t *grouped; /* keys by stripe; */
-    uint32_t *rows;    /* and which row of the request each is */
-    hw_batch *batch;   /* whose reply answers it; NULL: its own */
+    hw_message *buffer; /* sparse, of these: */
+    uint64_t *grouped;  /* keys by stripe; */
+    uint32_t *rows;     /* and which row of the request each is */
+    hw_batch *batch;    /* whose reply answers it; NULL: its own */
     hw_message *reply;
     unsigned char *out;          /* rows of the reply, */
     bool zero_copy;              /* or the table's own: a single piece, whose reply is sent before the stripe goes on */

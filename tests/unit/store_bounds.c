@@ -38,7 +38,7 @@ static void reply(void *argument, uint32_t client, hw_message *message)
     assert_int_equal(client, GUEST);
     assert_true(hw_reply_head_of(message, &head));
     s->replies++;
-    if (head.outcome == HW_REFUSED || head.outcome == HW_NO_ROOM) {
+    if (head.outcome == HW_REFUSED || head.outcome == HW_OUT_OF_MEMORY) {
         s->refused++;
         hw_refusal_read(&head, message, s->words, sizeof s->words);
     } else if (head.count > 0 && head.count <= KEYS) {

@@ -194,7 +194,7 @@ static hawser_status read_files(hw_job *job, hw_binary_header header, hw_binary 
         uint64_t declared = declared_bytes(f);
         if (f->input->map == NULL)
             HAWSER_TRY(hw_budget_estimate(&job->budget, declared, error));
-        HAWSER_TRY(hw_input_whole(&job->input, i, declared, &text, &bytes, &f->buffer, &f->room, error));
+        HAWSER_TRY(hw_input_whole(&job->input, i, declared, &text, &bytes, &f->buffer, &f->capacity, error));
         HAWSER_TRY(check_size(f, text, bytes, error));
         *rows += f->rows;
         if (f->width != files[0].width)
@@ -219,7 +219,7 @@ hawser_status hw_binary_load(hw_job *job, hw_binary_header header, hawser_datase
     if (status == HAWSER_OK)
         status = fill_files(job, files, rows, roles, dataset, error);
     for (size_t i = 0; i < job->input.count; i++)
-        hw_pages_free(&job->budget, files[i].buffer, files[i].room);
+        hw_pages_free(&job->budget, files[i].buffer, files[i].capacity);
     free(roles);
     free(files);
     return status;

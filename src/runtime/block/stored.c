@@ -35,7 +35,7 @@ typedef struct prefetch {
     hw_chunk_task task;
     uint64_t *keys;
     double *values;
-    size_t key_room, value_room;
+    size_t key_capacity, value_capacity;
 } prefetch;
 
 struct hw_stored {
@@ -362,7 +362,7 @@ hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const u
         return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT,
                            "hawser_prefetch: %d reads are in progress; take one by hawser_prefetch_wait", SLOTS);
     prefetch *slot = &stored->prefetches[(stored->oldest + stored->waiting) % (SLOTS + 1)];
-    HAWSER_TRY(HW_GROW(&slot->values, &slot->value_room, count + 1, "prefetched numbers", &worker->error));
+    HAWSER_TRY(HW_GROW(&slot->values, &slot->value_capacity, count + 1, "prefetched numbers", &worker->error));
     hawser_request request = begin_task(worker, part, &slot->task);
     request.count = count;
     request.out = slot->values;
@@ -371,7 +371,7 @@ hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const u
     slot->task.status = HAWSER_OK;
     atomic_store_explicit(&slot->task.ended, count == 0, memory_order_relaxed);
     if (keys != NULL && count > 0) {
-        HAWSER_TRY(HW_GROW(&slot->keys, &slot->key_room, count, "keys of a prefetch", &worker->error));
+        HAWSER_TRY(HW_GROW(&slot->keys, &slot->key_capacity, count, "keys of a prefetch", &worker->error));
         request.keys = memcpy(slot->keys, keys, count * sizeof *keys);
     }
     if (count > 0)

@@ -141,7 +141,7 @@ static void attend_to(hw_net *net, hw_link *link)
     hw_shared_disarm(shared);
     read_link(net, link);
     if (!link->closed && atomic_load(&link->state) == HW_LINK_UP && atomic_load(&shared->waits) &&
-        hw_ring_roomy(&shared->out))
+        hw_ring_writable(&shared->out))
         hw_link_writable(link);
 }
 
@@ -154,7 +154,8 @@ static bool is_attended(hw_link *link)
 static bool presses(const hw_link *link)
 {
     const hw_shared *shared = link->channel.shared;
-    return atomic_load(&link->held) ? atomic_load(&shared->waits) && hw_ring_roomy(&shared->out) : hw_shared_presses(shared);
+    return atomic_load(&link->held) ? atomic_load(&shared->waits) && hw_ring_writable(&shared->out)
+                                    : hw_shared_presses(shared);
 }
 
 /* All links by shared memory where something presses. */
