@@ -603,12 +603,12 @@ static void what_is_wrong_is_refused(void **state)
     close_world(w);
 }
 
-/* --------------------------------------------------------------------------------------------------------- by the door ---- */
+/* ---------------------------------------------------------------------------------------------------- by the store API ---- */
 
 enum { LARGE = 20000 };
 
 /* Otherwise large replies are sent from the memory of the table. */
-static void through_the_door(void **state)
+static void the_store_api_rereads(void **state)
 {
     (void)state;
     test_job test = OPEN_JOB("seed", "1");
@@ -711,7 +711,7 @@ int main(void)
         cmocka_unit_test(nothing_is_kept_for_nobody),
         cmocka_unit_test(a_version_over_the_quota_is_refused),
         cmocka_unit_test(what_is_wrong_is_refused),
-        cmocka_unit_test(through_the_door),
+        cmocka_unit_test(the_store_api_rereads),
         cmocka_unit_test(a_reread_returns_loaded_values),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
